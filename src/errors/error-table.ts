@@ -1,0 +1,71 @@
+/**
+ * Every error a user can meet, in one table. A code is stable: scripts may match on it.
+ * `boshType` and `okToRetry` are what a BOSH caller of the CPI reads (bosh: src/bosh-director/lib/clouds/errors.rb);
+ * `meaning` is the line that docs/errors.md shows.
+ */
+export interface ErrorEntry {
+  readonly boshType: string;
+  readonly okToRetry: boolean;
+  readonly meaning: string;
+}
+
+const cloudError = (meaning: string): ErrorEntry => ({
+  boshType: 'Bosh::Clouds::CloudError',
+  okToRetry: false,
+  meaning,
+});
+
+export const errorTable = {
+  // input at a border
+  INVALID_REQUEST: cloudError('the CPI request is not one JSON object with method and arguments'),
+  INVALID_ARGUMENT: cloudError('an argument of a CPI call has the wrong shape'),
+  INVALID_CONFIG: cloudError('the CPI configuration or a kubeconfig lacks something or has the wrong shape'),
+  // CPI verbs
+  NOT_IMPLEMENTED: {
+    boshType: 'Bosh::Clouds::NotImplemented',
+    okToRetry: false,
+    meaning: 'the CPI has no such method, or the cluster lacks the interface it needs',
+  },
+  NOT_SUPPORTED: {
+    boshType: 'Bosh::Clouds::NotSupported',
+    okToRetry: false,
+    meaning: 'the request cannot be met here; nothing was changed',
+  },
+  VM_NOT_FOUND: {
+    boshType: 'Bosh::Clouds::VMNotFound',
+    okToRetry: false,
+    meaning: 'there is no VM with that cid',
+  },
+  DISK_NOT_FOUND: {
+    boshType: 'Bosh::Clouds::DiskNotFound',
+    okToRetry: false,
+    meaning: 'there is no disk with that cid',
+  },
+  DISK_NOT_ATTACHED: {
+    boshType: 'Bosh::Clouds::DiskNotAttached',
+    okToRetry: false,
+    meaning: 'the disk is not attached to that VM',
+  },
+  STEMCELL_NOT_FOUND: {
+    boshType: 'Bosh::Clouds::StemcellNotFound',
+    okToRetry: false,
+    meaning: 'there is no stemcell with that cid',
+  },
+  VM_CREATION_FAILED: {
+    boshType: 'Bosh::Clouds::VMCreationFailed',
+    okToRetry: false,
+    meaning: 'the VM could not be created; nothing of it was left behind',
+  },
+  VM_CREATION_FAILED_RETRY: {
+    boshType: 'Bosh::Clouds::VMCreationFailed',
+    okToRetry: true,
+    meaning: 'the VM could not be created now; a later try may succeed',
+  },
+  DISK_BUSY: cloudError('the disk is still in use, so it was not detached or deleted'),
+  DEADLINE: cloudError('something awaited did not come in time'),
+  // Kubernetes
+  KUBERNETES_API: cloudError('the Kubernetes API answered with an error'),
+  KUBERNETES_UNREACHABLE: cloudError('the Kubernetes API could not be reached'),
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof errorTable;

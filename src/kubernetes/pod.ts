@@ -1,0 +1,196 @@
+import type { KubernetesObject } from './object.ts';
+
+/** The part of v1.Pod that we write or read. The embedded cluster refuses what is not here. */
+export interface Pod extends KubernetesObject {
+  spec: PodSpec;
+  status?: PodStatus;
+}
+
+export interface PodSpec {
+  nodeName?: string;
+  hostname?: string;
+  restartPolicy?: 'Always' | 'OnFailure' | 'Never';
+  terminationGracePeriodSeconds?: number;
+  serviceAccountName?: string;
+  serviceAccount?: string;
+  automountServiceAccountToken?: boolean;
+  enableServiceLinks?: boolean;
+  hostNetwork?: boolean;
+  hostPID?: boolean;
+  dnsPolicy?: string;
+  schedulerName?: string;
+  priority?: number;
+  priorityClassName?: string;
+  preemptionPolicy?: string;
+  securityContext?: PodSecurityContext;
+  imagePullSecrets?: { name: string }[];
+  nodeSelector?: Record<string, string>;
+  affinity?: Affinity;
+  tolerations?: Toleration[];
+  initContainers?: Container[];
+  containers: Container[];
+  volumes?: Volume[];
+}
+
+export interface PodSecurityContext {
+  runAsUser?: number;
+  runAsGroup?: number;
+}
+
+export interface Toleration {
+  key?: string;
+  operator?: 'Exists' | 'Equal';
+  value?: string;
+  effect?: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+  tolerationSeconds?: number;
+}
+
+export interface SelectorRequirement {
+  key: string;
+  operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Gt' | 'Lt';
+  values?: string[];
+}
+
+export interface NodeSelectorTerm {
+  matchExpressions?: SelectorRequirement[];
+  matchFields?: SelectorRequirement[];
+}
+
+export interface LabelSelector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: SelectorRequirement[];
+}
+
+export interface PodAffinityTerm {
+  labelSelector?: LabelSelector;
+  topologyKey: string;
+  namespaces?: string[];
+}
+
+export interface Affinity {
+  nodeAffinity?: {
+    requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms: NodeSelectorTerm[] };
+    preferredDuringSchedulingIgnoredDuringExecution?: { weight: number; preference: NodeSelectorTerm }[];
+  };
+  podAffinity?: {
+    requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[];
+    preferredDuringSchedulingIgnoredDuringExecution?: { weight: number; podAffinityTerm: PodAffinityTerm }[];
+  };
+  podAntiAffinity?: {
+    requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[];
+    preferredDuringSchedulingIgnoredDuringExecution?: { weight: number; podAffinityTerm: PodAffinityTerm }[];
+  };
+}
+
+export interface Container {
+  name: string;
+  image: string;
+  imagePullPolicy?: 'Always' | 'IfNotPresent' | 'Never';
+  command?: string[];
+  args?: string[];
+  workingDir?: string;
+  env?: { name: string; value?: string }[];
+  ports?: { name?: string; containerPort: number; hostPort?: number; protocol?: string }[];
+  resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
+  volumeMounts?: VolumeMount[];
+  securityContext?: ContainerSecurityContext;
+  lifecycle?: { preStop?: { exec?: { command: string[] } } };
+  stdin?: boolean;
+  tty?: boolean;
+  terminationMessagePath?: string;
+  terminationMessagePolicy?: string;
+}
+
+export interface ContainerSecurityContext {
+  privileged?: boolean;
+  allowPrivilegeEscalation?: boolean;
+  readOnlyRootFilesystem?: boolean;
+  runAsUser?: number;
+  runAsGroup?: number;
+  capabilities?: { add?: string[]; drop?: string[] };
+}
+
+export interface VolumeMount {
+  name: string;
+  mountPath: string;
+  subPath?: string;
+  readOnly?: boolean;
+  mountPropagation?: 'None' | 'HostToContainer' | 'Bidirectional';
+}
+
+export interface Volume {
+  name: string;
+  emptyDir?: { medium?: '' | 'Memory'; sizeLimit?: string };
+  secret?: {
+    secretName: string;
+    defaultMode?: number;
+    optional?: boolean;
+    items?: { key: string; path: string; mode?: number }[];
+  };
+  configMap?: {
+    name: string;
+    defaultMode?: number;
+    optional?: boolean;
+    items?: { key: string; path: string; mode?: number }[];
+  };
+  hostPath?: { path: string; type?: '' | 'Directory' | 'DirectoryOrCreate' | 'File' };
+  persistentVolumeClaim?: { claimName: string; readOnly?: boolean };
+  ephemeral?: {
+    volumeClaimTemplate: {
+      metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
+      spec: Record<string, unknown>;
+    };
+  };
+}
+
+export interface PodCondition {
+  type: string;
+  status: 'True' | 'False' | 'Unknown';
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: string | null;
+  lastProbeTime?: string | null;
+  observedGeneration?: number;
+}
+
+export interface ContainerState {
+  waiting?: { reason?: string; message?: string };
+  running?: { startedAt: string };
+  terminated?: {
+    exitCode: number;
+    signal?: number;
+    reason?: string;
+    message?: string;
+    startedAt?: string;
+    finishedAt?: string;
+    containerID?: string;
+  };
+}
+
+export interface ContainerStatus {
+  name: string;
+  image: string;
+  imageID: string;
+  containerID?: string;
+  ready: boolean;
+  started?: boolean;
+  restartCount: number;
+  state?: ContainerState;
+  lastState?: ContainerState;
+}
+
+export interface PodStatus {
+  phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
+  observedGeneration?: number;
+  reason?: string;
+  message?: string;
+  hostIP?: string;
+  hostIPs?: { ip: string }[];
+  podIP?: string;
+  podIPs?: { ip: string }[];
+  startTime?: string;
+  qosClass?: 'Guaranteed' | 'Burstable' | 'BestEffort';
+  conditions?: PodCondition[];
+  initContainerStatuses?: ContainerStatus[];
+  containerStatuses?: ContainerStatus[];
+}

@@ -1,0 +1,25 @@
+import type { Resource } from './api.ts';
+
+const core = (plural: string, namespaced = true): Resource => ({
+  group: '',
+  version: 'v1',
+  plural,
+  namespaced,
+});
+
+export const namespaces = core('namespaces', false);
+export const nodes = core('nodes', false);
+export const pods = core('pods');
+export const secrets = core('secrets');
+export const configMaps = core('configmaps');
+export const services = core('services');
+export const serviceAccounts = core('serviceaccounts');
+export const events = core('events');
+export const persistentVolumes = core('persistentvolumes', false);
+export const persistentVolumeClaims = core('persistentvolumeclaims');
+export const storageClasses: Resource = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  plural: 'storageclasses',
+  namespaced: false,
+};
