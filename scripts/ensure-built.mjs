@@ -1,0 +1,46 @@
+// Plain JavaScript like ensure-installed.mjs: decides in a few milliseconds whether `dist` is what the sources make.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pinnedNode, root } from './ensure-installed.mjs';
+
+const inputs = ['src', 'release', 'examples/hello/release', 'scripts', 'package-lock.json'];
+const stamp = join(root, 'dist', '.built-from');
+
+/** Runs scripts/build.ts unless the last build was made from the same bytes. Returns false when the build failed. */
+export function ensureBuilt() {
+  const wanted = digestOf(inputs);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return true;
+  console.error('Building...');
+  const done = spawnSync(pinnedNode, [join(root, 'scripts', 'build.ts')], { cwd: root, stdio: ['ignore', 2, 2] });
+  if (done.status !== 0) return false;
+  writeFileSync(stamp, wanted);
+  return true;
+}
+
+function digestOf(paths) {
+  const hash = createHash('sha256');
+  for (const path of paths) addTo(hash, path);
+  return hash.digest('hex');
+}
+
+function addTo(hash, path) {
+  const absolute = join(root, path);
+  if (path.endsWith('.test.ts') || path.startsWith('release/src/')) return;
+  if (/\.[a-z]+$/.test(path) || !isDirectory(absolute)) {
+    hash.update(`${path}\0`).update(readFileSync(absolute)).update('\0');
+    return;
+  }
+  for (const name of readdirSync(absolute).sort()) addTo(hash, join(path, name));
+}
+
+function isDirectory(path) {
+  try {
+    readdirSync(path);
+    return true;
+  } catch (error) {
+    if (error.code === 'ENOTDIR') return false;
+    throw error;
+  }
+}

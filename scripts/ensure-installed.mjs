@@ -1,0 +1,72 @@
+// Runs on whatever Node starts it (18 or newer), before anything of ours is installed: plain JavaScript, no dependency.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+export const pinnedNode = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node');
+const stamp = join(root, 'node_modules', '.installed-from');
+const lock = join(root, '.installing');
+
+/**
+ * Installs the dependencies with `npm ci` unless node_modules already holds what package-lock.json asks for.
+ * Ends the process with a sentence and exit code 1 where that is not possible.
+ */
+export function ensureInstalled() {
+  if (process.platform !== 'linux') fail(`needs Linux (mount and pid namespaces); this is ${process.platform}`);
+  const wanted = createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex');
+  if (existsSync(pinnedNode) && readOr(stamp) === wanted) return;
+  takeLock();
+  try {
+    console.error('Installing dependencies (npm ci)...');
+    const npm = process.env.npm_execpath;
+    const command = npm === undefined ? ['npm'] : [process.execPath, npm];
+    const done = spawnSync(command[0], [...command.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: root,
+      stdio: ['ignore', 2, 2],
+    });
+    if (done.error !== undefined) fail(`npm could not be started: ${done.error.message}`);
+    if (done.status !== 0) fail(`npm ci failed with exit code ${done.status}; its output is above`);
+    if (!existsSync(pinnedNode)) fail(`there is no Node for ${process.platform}-${process.arch} among the dependencies`);
+    writeFileSync(stamp, wanted);
+  } finally {
+    rmSync(lock, { recursive: true, force: true });
+  }
+}
+
+/** mkdir is the lock: atomic everywhere. A holder that died is told by its pid and start time. */
+function takeLock() {
+  try {
+    mkdirSync(lock);
+  } catch (error) {
+    if (error.code !== 'EEXIST') fail(`${root} cannot be written: ${error.message}`);
+    const [pid, started] = (readOr(join(lock, 'holder')) ?? '').split(' ');
+    if (pid === undefined || pid === '' || startTime(pid) === started) {
+      fail(`another installation is running here${pid ? ` (pid ${pid})` : ''}; try again when it is done, or remove ${lock}`);
+    }
+    rmSync(lock, { recursive: true, force: true });
+    return takeLock();
+  }
+  writeFileSync(join(lock, 'holder'), `${process.pid} ${startTime(process.pid)}`);
+}
+
+function startTime(pid) {
+  const stat = readOr(`/proc/${pid}/stat`);
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+}
+
+function readOr(path) {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function fail(sentence) {
+  console.error(`bosh-kubernetes: ${sentence}`);
+  process.exit(1);
+}
