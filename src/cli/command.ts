@@ -1,0 +1,19 @@
+import type { Installation } from './installation.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface CommandContext {
+  readonly installation: Installation;
+  readonly terminal: Terminal;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Aborted by the first Ctrl-C or SIGTERM. */
+  readonly signal: AbortSignal;
+}
+
+/** One sub-command of `bosh-kubernetes`. `run` resolves with the exit code; what it rejects with is printed as an error. */
+export interface Command {
+  readonly name: string;
+  /** What stands behind the name in a usage line. */
+  readonly usage: string;
+  readonly summary: string;
+  run(words: readonly string[], context: CommandContext): Promise<number>;
+}

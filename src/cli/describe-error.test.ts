@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ApiError } from '../kubernetes/api-error.ts';
+import { ProductError } from '../errors/product-error.ts';
+import { describeError } from './describe-error.ts';
+
+test('shows code and causes of a product error, outermost first', () => {
+  const error = new ProductError('DEADLINE', "Pod 'vm-1' was not Running after 10 s.", {
+    cause: new Error('image pull failed', { cause: new Error('not found') }),
+  });
+
+  assert.equal(
+    describeError(error),
+    "Pod 'vm-1' was not Running after 10 s. [DEADLINE]\n  image pull failed\n    not found",
+  );
+});
+
+test('says what Kubernetes answered', () => {
+  const error = new ApiError({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    code: 404,
+    reason: 'NotFound',
+    message: 'pods "x" not found',
+  });
+
+  assert.equal(describeError(error), 'Kubernetes answered 404 NotFound: pods "x" not found');
+});
+
+test('keeps the stack of a programmer error', () => {
+  assert.match(describeError(new TypeError('boom')), /TypeError: boom\n\s+at /);
+});

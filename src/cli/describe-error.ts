@@ -1,0 +1,23 @@
+import { ApiError } from '../kubernetes/api-error.ts';
+import { isProductError } from '../errors/product-error.ts';
+
+/**
+ * What a failed command prints: the message with its stable code, then the chain of causes, each one step further in.
+ * A programmer error shows its stack, so that it can be reported.
+ */
+export function describeError(error: unknown): string {
+  if (isProductError(error)) return [`${error.message} [${error.code}]`, ...causes(error)].join('\n');
+  if (error instanceof ApiError) return `Kubernetes answered ${error.code} ${error.reason}: ${error.message}`;
+  if (error instanceof Error) return error.stack ?? error.message;
+  return String(error);
+}
+
+function causes(error: Error): string[] {
+  const lines: string[] = [];
+  let cause = error.cause;
+  for (let depth = 1; cause instanceof Error; depth += 1) {
+    lines.push(`${'  '.repeat(depth)}${cause.message}`);
+    cause = cause.cause;
+  }
+  return lines;
+}

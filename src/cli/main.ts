@@ -1,0 +1,32 @@
+import { commands } from './commands/index.ts';
+import { describeError } from './describe-error.ts';
+import { locateInstallation } from './installation.ts';
+import { processTerminal } from './terminal.ts';
+import { usage } from './usage.ts';
+
+const [name, ...words] = process.argv.slice(2);
+const terminal = processTerminal();
+const command = commands.find((candidate) => candidate.name === name);
+
+if (command === undefined) {
+  const asked = name === undefined || name === 'help' || name === '--help' || name === '-h';
+  if (!asked) terminal.error(`bosh-kubernetes: there is no command '${name}'`);
+  terminal.out(usage(commands));
+  process.exitCode = asked ? 0 : 2;
+} else {
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => interrupted.abort(new Error(`interrupted by ${signal}`)));
+  }
+  try {
+    process.exitCode = await command.run(words, {
+      installation: locateInstallation(process.env),
+      terminal,
+      environment: process.env,
+      signal: interrupted.signal,
+    });
+  } catch (error) {
+    terminal.error(describeError(error));
+    process.exitCode = 1;
+  }
+}
