@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { chown, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+export interface Outcome {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A fresh clone with an empty HOME, owned by the user that its commands run as. */
+export class Checkout {
+  readonly directory: string;
+  readonly #top: string;
+  readonly #uid: number | undefined;
+
+  private constructor(top: string, uid: number | undefined) {
+    this.#top = top;
+    this.directory = join(top, 'clone');
+    this.#uid = uid;
+  }
+
+  /** Clones HEAD of `source`. With `uid` (root only) the clone belongs to that user, and so do its commands. */
+  static async clone(source: string, uid?: number): Promise<Checkout> {
+    const top = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-line-'));
+    const checkout = new Checkout(top, uid);
+    await run('git', ['clone', '--quiet', '--no-hardlinks', source, checkout.directory]);
+    await mkdir(join(top, 'home'));
+    if (uid !== undefined) {
+      await run('chown', ['-R', `${uid}:${uid}`, top]);
+      await chown(top, uid, uid);
+    }
+    return checkout;
+  }
+
+  /** Runs an npm script (`['start']`, `['run', 'status']`) with stdin closed; never rejects for an exit code. */
+  npm(words: readonly string[], options: { readonly killAfterLine?: RegExp } = {}): Promise<Outcome> {
+    return this.command('npm', words, options);
+  }
+
+  command(
+    program: string,
+    words: readonly string[],
+    options: { readonly killAfterLine?: RegExp } = {},
+  ): Promise<Outcome> {
+    const child = spawn(program, words, {
+      cwd: this.directory,
+      env: { PATH: process.env['PATH'], HOME: join(this.#top, 'home'), LANG: 'C.UTF-8' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+      ...(this.#uid === undefined ? {} : { uid: this.#uid, gid: this.#uid }),
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+      if (options.killAfterLine?.test(stdout) === true && child.pid !== undefined)
+        process.kill(-child.pid, 'SIGKILL');
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    return new Promise((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (exitCode) => resolve({ exitCode, stdout, stderr }));
+    });
+  }
+
+  async edit(path: string, change: (text: string) => string): Promise<void> {
+    const file = join(this.directory, path);
+    await writeFile(file, change(await readFile(file, 'utf8')));
+  }
+
+  async readJson(path: string): Promise<Record<string, unknown>> {
+    return JSON.parse(await readFile(join(this.directory, path), 'utf8')) as Record<string, unknown>;
+  }
+
+  /** Pids of this machine whose arguments, working directory or root name this clone. */
+  async processes(): Promise<number[]> {
+    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+    const mine: number[] = [];
+    for (const pid of pids) {
+      const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      if (pid !== process.pid && text.includes(this.#top)) mine.push(pid);
+    }
+    return mine;
+  }
+
+  /** Mount points below this clone that the test's own mount namespace shows. */
+  async mounts(): Promise<string[]> {
+    const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
+    return lines.map((line) => line.split(' ')[4] ?? '').filter((point) => point.startsWith(this.#top));
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.#top, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { dirname } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Checkout } from './checkout.ts';
+
+const source = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const state = 'examples/hello/manifest-state.json';
+const users = process.getuid?.() === 0 ? [undefined, 65534] : [undefined];
+
+for (const uid of users) {
+  const who = uid ?? process.getuid?.() ?? 0;
+  describe(`the whole line in a fresh clone, as uid ${who}`, () => {
+    let checkout: Checkout;
+    let url: string;
+    let content: string;
+
+    before(async () => {
+      checkout = await Checkout.clone(source, uid);
+    });
+
+    after(async () => {
+      await checkout.npm(['run', 'destroy', '--', '--force']);
+      await checkout.remove();
+    });
+
+    test('npm start deploys the example and ends with a URL that answers', async () => {
+      const started = await checkout.npm(['start']);
+
+      assert.equal(started.exitCode, 0, started.stdout + started.stderr);
+      for (const line of [
+        /^Started validating$/m,
+        /^  Validating release 'bosh-kubernetes'\.\.\. Finished \(\d\d:\d\d:\d\d\)$/m,
+        /^Started installing CPI$/m,
+        /^  Creating VM for instance 'hello\/0' from stemcell '.+'\.\.\. Finished/m,
+        /^  Attaching disk 'disk-[0-9a-f-]+' to VM 'vm-[0-9a-f-]+'\.\.\. Finished/m,
+        /^  Compiling package 'hello-server\/.+'\.\.\. Finished/m,
+        /^  Running the post-start scripts 'hello\/0'\.\.\. Finished/m,
+        /^hello\/0 +running +127\.64\.0\.10 +disk-[0-9a-f-]+$/m,
+      ]) {
+        assert.match(started.stdout, line);
+      }
+      url = started.stdout.trimEnd().split('\n').at(-1) ?? '';
+      content = await answer(url);
+      assert.match(content, /Hello from BOSH on Kubernetes/);
+    });
+
+    test('a second npm start says that nothing changed', async () => {
+      const again = await checkout.npm(['start']);
+
+      assert.equal(again.exitCode, 0, again.stdout + again.stderr);
+      assert.match(again.stdout, /No deployment, stemcell or release changes\. Skipping deploy\./);
+      assert.equal(again.stdout.trimEnd().split('\n').at(-1), url);
+    });
+
+    test('npm stop leaves no process and no mount, and the next npm start brings back the same VM', async () => {
+      const before = await checkout.readJson(state);
+
+      const stopped = await checkout.npm(['stop']);
+      assert.equal(stopped.exitCode, 0, stopped.stdout + stopped.stderr);
+      assert.deepEqual(await checkout.processes(), []);
+      assert.deepEqual(await checkout.mounts(), []);
+
+      const started = await checkout.npm(['start']);
+      assert.equal(started.exitCode, 0, started.stdout + started.stderr);
+      assert.match(started.stdout, /Skipping deploy/);
+      assert.equal((await checkout.readJson(state))['current_vm_cid'], before['current_vm_cid']);
+      assert.equal(await answer(url), content);
+    });
+
+    test('the next npm start after a kill -9 of everything brings back the same VM', async () => {
+      const before = await checkout.readJson(state);
+
+      for (const pid of await checkout.processes()) killHard(pid);
+      const started = await checkout.npm(['start']);
+
+      assert.equal(started.exitCode, 0, started.stdout + started.stderr);
+      assert.match(started.stdout, /Skipping deploy/);
+      assert.equal((await checkout.readJson(state))['current_vm_cid'], before['current_vm_cid']);
+      assert.equal(await answer(url), content);
+    });
+
+    test('two npm start at the same time: one deploys, the other says that one is running', async () => {
+      await checkout.edit('examples/hello/manifest.yml', (text) =>
+        text.replace('audience: operators', 'audience: both'),
+      );
+
+      const outcomes = await Promise.all([checkout.npm(['start']), checkout.npm(['start'])]);
+
+      const codes = outcomes.map((outcome) => outcome.exitCode).sort();
+      assert.deepEqual(codes, [0, 1], JSON.stringify(outcomes, null, 2));
+      const refused = outcomes.find((outcome) => outcome.exitCode === 1);
+      assert.match(refused?.stderr ?? '', /running/);
+    });
+
+    test('a changed manifest recreates the VM and keeps the content of the disk', async () => {
+      const before = await checkout.readJson(state);
+      await checkout.edit('examples/hello/manifest.yml', (text) =>
+        text.replace('port: 8080', 'port: 8081').replace(':8080/', ':8081/'),
+      );
+
+      const started = await checkout.npm(['start']);
+
+      assert.equal(started.exitCode, 0, started.stdout + started.stderr);
+      assert.notEqual((await checkout.readJson(state))['current_vm_cid'], before['current_vm_cid']);
+      url = started.stdout.trimEnd().split('\n').at(-1) ?? '';
+      assert.match(url, /:8081\//);
+      assert.equal(await answer(url), content);
+    });
+
+    test('kill -9 in the middle of a deploy: the next run converges to one VM with its disk', async () => {
+      await checkout.edit('examples/hello/manifest.yml', (text) =>
+        text.replace('port: 8081', 'port: 8082').replace(':8081/', ':8082/'),
+      );
+
+      await checkout.npm(['start'], { killAfterLine: /Creating VM for instance/ });
+      const started = await checkout.npm(['start']);
+
+      assert.equal(started.exitCode, 0, started.stdout + started.stderr);
+      url = started.stdout.trimEnd().split('\n').at(-1) ?? '';
+      assert.equal(await answer(url), content);
+      const status = await checkout.npm(['run', '--silent', 'status']);
+      assert.equal(status.stdout.match(/^vm-/gm)?.length, 1, status.stdout);
+    });
+
+    test('npm run destroy refuses without an answer, and with --force removes everything', async () => {
+      const refused = await checkout.npm(['run', 'destroy']);
+      assert.notEqual(refused.exitCode, 0);
+      assert.equal(await answer(url), content);
+
+      const destroyed = await checkout.npm(['run', 'destroy', '--', '--force']);
+
+      assert.equal(destroyed.exitCode, 0, destroyed.stdout + destroyed.stderr);
+      assert.deepEqual(await checkout.processes(), []);
+      await assert.rejects(answer(url));
+      await assert.rejects(checkout.readJson(state), { code: 'ENOENT' });
+    });
+  });
+}
+
+async function answer(url: string): Promise<string> {
+  const response = await fetch(url);
+  assert.equal(response.status, 200);
+  return response.text();
+}
+
+function killHard(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
