@@ -66,6 +66,22 @@ export const errorTable = {
   // Kubernetes
   KUBERNETES_API: cloudError('the Kubernetes API answered with an error'),
   KUBERNETES_UNREACHABLE: cloudError('the Kubernetes API could not be reached'),
+  // deployer
+  INTERRUPTED: cloudError('the operator interrupted the run at a safe point; the next run goes on from there'),
+  DEPLOYMENT_LOCKED: cloudError('another run works on the same deployment'),
+  STATE_INVALID: cloudError('a deployment state file cannot be read or has the wrong shape'),
+  CPI_FAILED: cloudError('the CPI process failed, hung or did not answer with JSON'),
+  CPI_ERROR: cloudError('the CPI answered a call with an error'),
+  CPI_NOT_USABLE: cloudError('the CPI or the stemcell does not meet what the deployer needs; nothing was changed'),
+  INSTALLATION_FAILED: cloudError('the CPI could not be installed on this machine'),
+  DISK_CHANGE_NOT_SUPPORTED: cloudError('the manifest changes an existing persistent disk; nothing was changed'),
+  INSTANCE_NOT_RUNNING: cloudError('the jobs of an instance did not come up in time'),
+  // embedded cluster
+  CLUSTER_UNSUPPORTED: cloudError('this machine does not let the embedded cluster make what its pods need'),
+  CLUSTER_START: cloudError('the embedded cluster did not start; its log says why'),
+  CLUSTER_STOP: cloudError('the embedded cluster did not stop in time'),
+  MOUNT_IN_THE_WAY: cloudError('a directory was not removed because something is mounted in it'),
+  VOLUME_BUSY: cloudError('a volume of the embedded node is still used by a process'),
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorTable;

@@ -1,0 +1,123 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { cpiCallError } from './cpi-response.ts';
+import type { CpiRunner } from './cpi-runner.ts';
+
+type Properties = Readonly<Record<string, unknown>>;
+
+export interface CpiInfo {
+  /** 1 where the CPI says nothing; 3 and more are used as 2. */
+  readonly apiVersion: number;
+  readonly stemcellFormats: readonly string[];
+}
+
+export interface CreateVmArguments {
+  readonly agentId: string;
+  readonly stemcellCid: string;
+  readonly cloudProperties: Properties;
+  readonly networks: Properties;
+  readonly diskCids: readonly string[];
+  readonly env: Properties;
+}
+
+/**
+ * The CPI's verbs as the deployer uses them (bosh-cli cloud/cloud.go). Errors carry the codes VM_NOT_FOUND, DISK_NOT_FOUND,
+ * STEMCELL_NOT_FOUND and NOT_IMPLEMENTED where the CPI says so, else CPI_ERROR or CPI_FAILED.
+ */
+export interface Cloud {
+  /** Asked once a run. */
+  info(): Promise<CpiInfo>;
+  createStemcell(imagePath: string, cloudProperties: Properties): Promise<string>;
+  deleteStemcell(cid: string): Promise<void>;
+  createVm(vm: CreateVmArguments): Promise<string>;
+  deleteVm(cid: string): Promise<void>;
+  hasVm(cid: string): Promise<boolean>;
+  setVmMetadata(cid: string, metadata: Properties): Promise<void>;
+  createDisk(size: number, cloudProperties: Properties, vmCid: string): Promise<string>;
+  deleteDisk(cid: string): Promise<void>;
+  /** Resolves with the disk hint, any JSON. */
+  attachDisk(vmCid: string, diskCid: string): Promise<unknown>;
+  setDiskMetadata(cid: string, metadata: Properties): Promise<void>;
+}
+
+export interface CloudOptions {
+  readonly run: CpiRunner;
+  readonly directorId: string;
+  readonly stemcellApiVersion: number;
+}
+
+const highestApiVersion = 2;
+
+export function createCloud({ run, directorId, stemcellApiVersion }: CloudOptions): Cloud {
+  const context = { director_uuid: directorId, vm: { stemcell: { api_version: stemcellApiVersion } } };
+  const request = async (method: string, words: readonly unknown[], apiVersion: number): Promise<unknown> => {
+    const { result, error } = await run({ method, arguments: words, context, api_version: apiVersion });
+    if (error !== undefined) throw cpiCallError(method, error);
+    return result;
+  };
+  let asked: Promise<CpiInfo> | undefined;
+  const info = (): Promise<CpiInfo> => (asked ??= askInfo(request));
+  const call = async (method: string, ...words: unknown[]): Promise<unknown> =>
+    request(method, words, (await info()).apiVersion);
+  const unanswered = async (method: string, ...words: unknown[]): Promise<void> =>
+    void (await call(method, ...words));
+  const cid = async (method: string, ...words: unknown[]): Promise<string> =>
+    expectCid(method, await call(method, ...words));
+
+  return {
+    info,
+    createStemcell: (imagePath, cloudProperties) => cid('create_stemcell', imagePath, cloudProperties),
+    deleteStemcell: (stemcell) => unanswered('delete_stemcell', stemcell),
+    createVm: async (vm) => {
+      const words = [vm.agentId, vm.stemcellCid, vm.cloudProperties, vm.networks, vm.diskCids, vm.env];
+      const result = await call('create_vm', ...words);
+      return expectCid('create_vm', Array.isArray(result) ? result[0] : undefined, result);
+    },
+    deleteVm: (vm) => unanswered('delete_vm', vm),
+    hasVm: async (vm) => {
+      const result = await call('has_vm', vm);
+      if (typeof result !== 'boolean') throw unexpected('has_vm', result);
+      return result;
+    },
+    setVmMetadata: (vm, metadata) => tolerateNotImplemented(unanswered('set_vm_metadata', vm, metadata)),
+    createDisk: (size, cloudProperties, vm) => cid('create_disk', size, cloudProperties, vm),
+    deleteDisk: (disk) => unanswered('delete_disk', disk),
+    attachDisk: (vm, disk) => call('attach_disk', vm, disk),
+    setDiskMetadata: (disk, metadata) =>
+      tolerateNotImplemented(unanswered('set_disk_metadata', disk, metadata)),
+  };
+}
+
+async function askInfo(
+  request: (method: string, words: readonly unknown[], apiVersion: number) => Promise<unknown>,
+): Promise<CpiInfo> {
+  const result = await request('info', [], 1).catch((error: unknown) => {
+    if (error instanceof ProductError && error.code === 'NOT_IMPLEMENTED') return { stemcell_formats: [] };
+    throw error;
+  });
+  if (typeof result !== 'object' || result === null) throw unexpected('info', result);
+  const { api_version: apiVersion = 1, stemcell_formats: formats } = result as Properties;
+  if (typeof apiVersion !== 'number' || !isTextList(formats)) throw unexpected('info', result);
+  return { apiVersion: Math.min(apiVersion, highestApiVersion), stemcellFormats: formats };
+}
+
+async function tolerateNotImplemented(call: Promise<void>): Promise<void> {
+  await call.catch((error: unknown) => {
+    if (!(error instanceof ProductError && error.code === 'NOT_IMPLEMENTED')) throw error;
+  });
+}
+
+function expectCid(method: string, cid: unknown, result = cid): string {
+  if (typeof cid !== 'string' || cid === '') throw unexpected(method, result);
+  return cid;
+}
+
+function unexpected(method: string, result: unknown): ProductError {
+  return new ProductError(
+    'CPI_FAILED',
+    `Unexpected external CPI command result of '${method}': '${JSON.stringify(result)}'`,
+  );
+}
+
+function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
+}

@@ -1,0 +1,59 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { ErrorCode } from '../../errors/error-table.ts';
+
+export interface CpiErrorObject {
+  readonly type: string;
+  readonly message: string;
+  readonly ok_to_retry: boolean;
+}
+
+export interface CpiResponse {
+  readonly result: unknown;
+  readonly error: CpiErrorObject | undefined;
+  readonly log: string;
+}
+
+const codeOfType: Readonly<Record<string, ErrorCode>> = {
+  'Bosh::Clouds::VMNotFound': 'VM_NOT_FOUND',
+  'Bosh::Clouds::DiskNotFound': 'DISK_NOT_FOUND',
+  'Bosh::Clouds::StemcellNotFound': 'STEMCELL_NOT_FOUND',
+  'Bosh::Clouds::NotImplemented': 'NOT_IMPLEMENTED',
+};
+
+/** Reads what a CPI wrote; undefined when it is not one JSON object of the contract's shape (reference cpi 1.3). */
+export function parseCpiResponse(text: string): CpiResponse | undefined {
+  const value = parseObject(text);
+  if (value === undefined) return undefined;
+  const { result = null, error = null, log = '' } = value;
+  if (error !== null && !isErrorObject(error)) return undefined;
+  return { result, error: error === null ? undefined : error, log: typeof log === 'string' ? log : '' };
+}
+
+/** The error of a CPI call as bosh words it; its code tells the types that a caller acts on (bosh-cli cloud/errors.go). */
+export function cpiCallError(method: string, error: CpiErrorObject): ProductError {
+  const { type, message, ok_to_retry: okToRetry } = error;
+  const code = meansNotImplemented(error) ? 'NOT_IMPLEMENTED' : (codeOfType[type] ?? 'CPI_ERROR');
+  const shown = JSON.stringify({ type, message, ok_to_retry: okToRetry });
+  return new ProductError(code, `CPI '${method}' method responded with error: CmdError${shown}`);
+}
+
+function meansNotImplemented({ type, message }: CpiErrorObject): boolean {
+  if (type === 'Bosh::Clouds::CloudError') return message.startsWith('Invalid Method:');
+  return type === 'InvalidCall' && message.startsWith('Method is not known, got');
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function isErrorObject(value: unknown): value is CpiErrorObject {
+  if (typeof value !== 'object' || value === null) return false;
+  const { type, message } = value as Partial<CpiErrorObject>;
+  return typeof type === 'string' && typeof message === 'string';
+}

@@ -1,0 +1,121 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { runProcess, type ProcessResult } from '../process/run-process.ts';
+import { throwIfInterrupted } from '../stage/printed-stage.ts';
+import { parseCpiResponse, type CpiResponse } from './cpi-response.ts';
+
+/** Where the installed CPI is. */
+export interface CpiExecutable {
+  readonly path: string;
+  readonly packagesDirectory: string;
+  readonly jobsDirectory: string;
+}
+
+/** What goes to the CPI's stdin, key by key (reference cpi 1.2). */
+export interface CpiRequest {
+  readonly method: string;
+  readonly arguments: readonly unknown[];
+  readonly context: {
+    readonly director_uuid: string;
+    readonly vm: { readonly stemcell: { readonly api_version: number } };
+  };
+  readonly api_version: number;
+}
+
+export interface CpiRunnerOptions {
+  /** The operator's environment, which a CPI inherits. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** How long one call may take, in milliseconds; its process group is killed then. */
+  readonly deadline: number;
+  readonly signal?: AbortSignal | undefined;
+  /** How long a call in flight may go on after an interrupt, in milliseconds. */
+  readonly grace: number;
+  readonly onStart?: (pid: number, method: string) => void;
+  readonly onEnd?: () => void;
+}
+
+export type CpiRunner = (request: CpiRequest) => Promise<CpiResponse>;
+
+/** Calls `bin/cpi` of an installed release, a process per call; what is not an answer is CPI_FAILED (bosh-cli cloud/cpi_cmd_runner.go). */
+export function createCpiRunner(executable: CpiExecutable, options: CpiRunnerOptions): CpiRunner {
+  return async (request) => {
+    throwIfInterrupted(options.signal);
+    const result = await call(executable, request, options);
+    throwIfUnanswered(executable, request, result, options);
+    const response = parseCpiResponse(result.stdout);
+    if (response !== undefined) return response;
+    throw new ProductError(
+      'CPI_FAILED',
+      `Unmarshalling external CPI command output: STDOUT: '${excerpt(result.stdout)}', STDERR: '${lastLines(result.stderr)}': not one JSON object with 'result' and 'error'`,
+    );
+  };
+}
+
+async function call(
+  executable: CpiExecutable,
+  request: CpiRequest,
+  options: CpiRunnerOptions,
+): Promise<ProcessResult> {
+  try {
+    return await runProcess({
+      file: executable.path,
+      arguments: [],
+      environment: {
+        ...options.environment,
+        BOSH_PACKAGES_DIR: executable.packagesDirectory,
+        BOSH_JOBS_DIR: executable.jobsDirectory,
+      },
+      input: JSON.stringify(request),
+      deadline: options.deadline,
+      signal: options.signal,
+      grace: options.grace,
+      onStart: (pid) => options.onStart?.(pid, request.method),
+    });
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    throw new ProductError('CPI_FAILED', `Executing external CPI command: '${executable.path}'`, {
+      cause: error,
+    });
+  } finally {
+    options.onEnd?.();
+  }
+}
+
+function throwIfUnanswered(
+  { path }: CpiExecutable,
+  { method }: CpiRequest,
+  result: ProcessResult,
+  options: CpiRunnerOptions,
+): void {
+  const stderr = lastLines(result.stderr);
+  if (result.stopped === 'deadline') {
+    throw new ProductError(
+      'CPI_FAILED',
+      `CPI '${method}' did not answer within ${options.deadline / 1000} s and was killed, stderr: '${stderr}'`,
+    );
+  }
+  if (result.stopped === 'interrupt') {
+    throw new ProductError(
+      'INTERRUPTED',
+      `CPI '${method}' did not end within ${options.grace / 1000} s of the interrupt and was killed; the next run repeats it, stderr: '${stderr}'`,
+    );
+  }
+  if (result.exitCode === 0) return;
+  const end =
+    result.exitCode === undefined
+      ? `signal ${result.killedBy ?? 'unknown'}`
+      : `exit status ${result.exitCode}`;
+  throw new ProductError('CPI_FAILED', `Executing external CPI command: '${path}'`, {
+    cause: new ProductError(
+      'CPI_FAILED',
+      `Running command: '${path}', method: '${method}', stdout: '${excerpt(result.stdout)}', stderr: '${stderr}': ${end}`,
+    ),
+  });
+}
+
+function excerpt(text: string): string {
+  return text.length <= 2000 ? text : `${text.slice(0, 2000)}… (${text.length} characters)`;
+}
+
+function lastLines(text: string): string {
+  return text.trimEnd().split('\n').slice(-20).join('\n');
+}

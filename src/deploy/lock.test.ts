@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { isProductError } from '../errors/product-error.ts';
+import { systemClock } from './clock.ts';
+import { acquireLock } from './lock.ts';
+import { scratchDirectory } from './testing/scratch.ts';
+import { identifyProcess } from './process/process-identity.ts';
+
+test('one run at a time: the second is told who and since when', async (t) => {
+  const path = join(await scratchDirectory(t), 'state.json');
+  const lock = await acquireLock(path, systemClock);
+
+  await assert.rejects(
+    acquireLock(path, systemClock),
+    (error) =>
+      isProductError(error, 'DEPLOYMENT_LOCKED') &&
+      error.message.includes(`process ${process.pid}, since 20`),
+  );
+
+  await lock.release();
+  await (await acquireLock(path, systemClock)).release();
+});
+
+test('of many that come at the same time to a dead lock one gets it', async (t) => {
+  const directory = await scratchDirectory(t);
+  const path = join(directory, 'state.json');
+  await writeFile(
+    `${path}.lock`,
+    JSON.stringify({ pid: process.pid, started: 'another boot/1', since: 'x' }),
+  );
+
+  const runs = await Promise.allSettled(Array.from({ length: 8 }, () => acquireLock(path, systemClock)));
+
+  assert.equal(runs.filter(({ status }) => status === 'fulfilled').length, 1);
+  assert.deepEqual(await readdir(directory), ['state.json.lock']);
+});
+
+test('a lock whose run was killed is taken over, with the program it left running', async (t) => {
+  const path = join(await scratchDirectory(t), 'state.json');
+  const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+  t.after(() => child.kill('SIGKILL'));
+  await once(child, 'spawn');
+  const identity = identifyProcess(child.pid ?? 0);
+  await writeFile(
+    `${path}.lock`,
+    JSON.stringify({
+      pid: process.pid,
+      started: 'earlier',
+      since: 'x',
+      child: { ...identity, doing: "CPI call 'create_vm'" },
+    }),
+  );
+
+  const lock = await acquireLock(path, systemClock);
+
+  assert.equal(lock.orphan?.pid, child.pid);
+  lock.childEnded();
+  assert.equal(JSON.parse(await readFile(`${path}.lock`, 'utf8')).child, undefined);
+  await lock.release();
+});

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import { renameSync, writeFileSync } from 'node:fs';
+import { link, readFile, realpath, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { basename, dirname, join } from 'node:path';
+import { ProductError } from '../errors/product-error.ts';
+import type { Clock } from './clock.ts';
+import { identifyProcess, isAlive, type ProcessIdentity } from './process/process-identity.ts';
+
+/** A program that a run has started and waits for. */
+export interface RunningChild extends ProcessIdentity {
+  /** What it does, as an operator reads it: `CPI call 'create_vm'`. */
+  readonly doing: string;
+}
+
+interface LockRecord extends ProcessIdentity {
+  readonly since: string;
+  readonly child?: RunningChild;
+}
+
+/** Held by one run at a time, as a file beside the state file; a run that was killed holds it no longer. */
+export interface DeploymentLock {
+  /** What the run before this one had started and what is still running, when it was killed meanwhile. */
+  readonly orphan: RunningChild | undefined;
+  /** Notes the running child, so that the next run can find it should this one be killed. */
+  recordChild(pid: number, doing: string): void;
+  childEnded(): void;
+  release(): Promise<void>;
+}
+
+/** Takes the lock of a deployment or fails at once with DEPLOYMENT_LOCKED, which names who holds it and since when. */
+export async function acquireLock(statePath: string, clock: Clock): Promise<DeploymentLock> {
+  const path = `${await canonicalPath(statePath)}.lock`;
+  const self = identifyProcess(process.pid);
+  if (self === undefined) throw new Error('this process has no identity');
+  const record: LockRecord = { ...self, since: clock.now().toISOString() };
+  const gate = await openGate(path, clock);
+  try {
+    const former = await readLock(path);
+    if (former !== undefined && isAlive(former)) throw locked(statePath, former);
+    const draft = `${path}.${process.pid}`;
+    writeFileSync(draft, JSON.stringify({ ...record, child: livingChild(former) }), { mode: 0o600 });
+    if (former === undefined) await claim(draft, path, statePath);
+    else renameSync(draft, path);
+    return heldLock(path, record, livingChild(former));
+  } finally {
+    await closeGate(gate);
+  }
+}
+
+function heldLock(path: string, record: LockRecord, orphan: RunningChild | undefined): DeploymentLock {
+  const write = (content: LockRecord): void => {
+    const draft = `${path}.${process.pid}`;
+    writeFileSync(draft, JSON.stringify(content), { mode: 0o600 });
+    renameSync(draft, path);
+  };
+  return {
+    orphan,
+    recordChild: (pid, doing) => {
+      const child = identifyProcess(pid);
+      if (child !== undefined) write({ ...record, child: { ...child, doing } });
+    },
+    childEnded: () => write(record),
+    release: () => rm(path, { force: true }),
+  };
+}
+
+function livingChild(record: LockRecord | undefined): RunningChild | undefined {
+  return record?.child !== undefined && isAlive(record.child) ? record.child : undefined;
+}
+
+async function claim(draft: string, path: string, statePath: string): Promise<void> {
+  try {
+    await link(draft, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    throw locked(statePath, await readLock(path));
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+function locked(statePath: string, holder: LockRecord | undefined): ProductError {
+  const who = holder === undefined ? '' : ` (process ${holder.pid}, since ${holder.since})`;
+  return new ProductError(
+    'DEPLOYMENT_LOCKED',
+    `Another run works on the deployment of state file '${statePath}'${who}; wait until it has ended`,
+  );
+}
+
+async function readLock(path: string): Promise<LockRecord | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
+    return isLockRecord(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ProductError(
+      'DEPLOYMENT_LOCKED',
+      `Lock file '${path}' is not what the deployer wrote; remove it if no run is under way`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function isLockRecord(value: unknown): value is LockRecord {
+  if (typeof value !== 'object' || value === null) return false;
+  const { pid, started, since } = value as Partial<LockRecord>;
+  return typeof pid === 'number' && typeof started === 'string' && typeof since === 'string';
+}
+
+/** One name for the file, however its folder was reached. */
+async function canonicalPath(path: string): Promise<string> {
+  return join(await realpath(dirname(path)), basename(path));
+}
+
+const gateDeadline = 5000;
+
+/**
+ * Makes looking at a stale lock and replacing it one step among several runs. The kernel drops an abstract socket with
+ * its process, so a run killed in between bars nobody. Linux only; elsewhere two runs that meet the same stale lock in the
+ * same millisecond are not told apart.
+ */
+async function openGate(path: string, clock: Clock): Promise<Server | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  const name = `\0bosh-kubernetes-${createHash('sha256').update(path).digest('hex')}`;
+  const end = clock.now().getTime() + gateDeadline;
+  for (;;) {
+    const gate = await listen(name);
+    if (gate !== undefined) return gate;
+    if (clock.now().getTime() > end) {
+      throw new ProductError(
+        'DEPLOYMENT_LOCKED',
+        `Another run holds on to lock '${path}' without ever taking it; try again`,
+      );
+    }
+    await clock.sleep(20);
+  }
+}
+
+async function listen(name: string): Promise<Server | undefined> {
+  const server = createServer((socket) => socket.destroy());
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
+    );
+    server.listen({ path: name }, () => resolve(server));
+  });
+}
+
+async function closeGate(gate: Server | undefined): Promise<void> {
+  if (gate === undefined) return;
+  await new Promise((resolve) => gate.close(resolve));
+}

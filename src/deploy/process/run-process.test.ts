@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { identifyProcess } from './process-identity.ts';
+import { runProcess } from './run-process.ts';
+
+const shell = (script: string, ...words: string[]) => ({
+  file: '/bin/sh',
+  arguments: ['-c', script, 'sh', ...words],
+  environment: { PATH: process.env['PATH'] },
+});
+
+test('hands over arguments and input unchanged and collects what came out', async () => {
+  const result = await runProcess({ ...shell('cat; echo "$1" >&2; exit 3', `a 'b" $c`), input: 'in' });
+
+  assert.deepEqual(
+    [result.stdout, result.stderr, result.exitCode, result.stopped],
+    ['in', `a 'b" $c\n`, 3, undefined],
+  );
+});
+
+test('a program that does not read its input is judged by how it ended', async () => {
+  const result = await runProcess({ ...shell('exit 0'), input: 'x'.repeat(1_000_000) });
+
+  assert.equal(result.exitCode, 0);
+});
+
+test('at its deadline the program is killed with all that it started', async () => {
+  const run = (deadline: number) => runProcess({ ...shell('sleep 60 & echo $!; wait'), deadline });
+
+  // A slow machine may not get as far as the echo within a short deadline.
+  let result = await run(300);
+  for (const deadline of [3000, 20_000]) if (result.stdout === '') result = await run(deadline);
+
+  assert.equal(result.stopped, 'deadline');
+  const grandchild = Number(result.stdout);
+  assert.ok(grandchild > 0, result.stdout);
+  while (identifyProcess(grandchild) !== undefined) await new Promise(setImmediate);
+});
+
+test('an interrupt lets it end within the grace', async () => {
+  const interrupt = new AbortController();
+
+  const result = await runProcess({
+    ...shell('read line; echo done'),
+    input: 'x\n',
+    signal: interrupt.signal,
+    grace: 60_000,
+    onStart: () => interrupt.abort(),
+  });
+
+  assert.deepEqual([result.stdout, result.stopped], ['done\n', undefined]);
+});
+
+test('an interrupt kills it after the grace', async () => {
+  const interrupt = new AbortController();
+
+  const result = await runProcess({
+    ...shell('sleep 60'),
+    signal: interrupt.signal,
+    grace: 10,
+    onStart: () => interrupt.abort(),
+  });
+
+  assert.equal(result.stopped, 'interrupt');
+});
+
+test('a program that is not there rejects', async () => {
+  await assert.rejects(runProcess({ ...shell(''), file: '/nonexistent' }), { code: 'ENOENT' });
+});

@@ -1,0 +1,132 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+
+export interface ProcessRequest {
+  readonly file: string;
+  readonly arguments: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly directory?: string;
+  /** Written to stdin, which is then closed. */
+  readonly input?: string;
+  /** How long the process may run, in milliseconds. */
+  readonly deadline?: number;
+  /** When aborted, the process may end by itself for `grace` milliseconds more (0 without one). */
+  readonly signal?: AbortSignal | undefined;
+  readonly grace?: number;
+  /** Called before the process gets its input. */
+  readonly onStart?: ((pid: number) => void) | undefined;
+}
+
+export interface ProcessResult {
+  readonly stdout: string;
+  /** The last 64 KiB at most. */
+  readonly stderr: string;
+  readonly exitCode: number | undefined;
+  readonly killedBy: string | undefined;
+  /** Why we ended it, when we did. */
+  readonly stopped: 'deadline' | 'interrupt' | undefined;
+}
+
+const stderrLimit = 64 * 1024;
+const stdoutLimit = 64 * 1024 * 1024;
+
+/**
+ * Runs a program in a process group of its own, so that Ctrl-C of the terminal does not reach it and so that everything
+ * it started can be ended with it. Rejects with the system's error when it cannot be started.
+ */
+export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
+  const child = spawn(request.file, request.arguments, {
+    cwd: request.directory,
+    env: request.environment,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const stopping = stopWhenAsked(child, request);
+  const output = collect(child);
+  try {
+    await started(child);
+    if (child.pid !== undefined) request.onStart?.(child.pid);
+    const ended = closed(child);
+    await feed(child, request.input ?? '');
+    const { code, signal } = await ended;
+    return {
+      stdout: output.stdout(),
+      stderr: output.stderr(),
+      exitCode: code ?? undefined,
+      killedBy: signal ?? undefined,
+      stopped: stopping.reason(),
+    };
+  } finally {
+    stopping.end();
+  }
+}
+
+/** Ends a process group at once; one that is gone already is fine. */
+export function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+function stopWhenAsked(child: ChildProcess, request: ProcessRequest) {
+  let reason: ProcessResult['stopped'];
+  const timers: NodeJS.Timeout[] = [];
+  const stop = (why: 'deadline' | 'interrupt'): void => {
+    reason ??= why;
+    if (child.pid !== undefined) killGroup(child.pid);
+    // A grandchild that left the group may hold the pipes open for ever.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  };
+  const onAbort = (): void => void timers.push(setTimeout(stop, request.grace ?? 0, 'interrupt'));
+  if (request.deadline !== undefined) timers.push(setTimeout(stop, request.deadline, 'deadline'));
+  if (request.signal?.aborted === true) onAbort();
+  request.signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    reason: () => reason,
+    end: () => {
+      timers.forEach(clearTimeout);
+      request.signal?.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+function collect(child: ChildProcess) {
+  const stdout: Buffer[] = [];
+  let stdoutSize = 0;
+  let stderr = Buffer.alloc(0);
+  child.stdout?.on('data', (chunk: Buffer) => {
+    stdoutSize += chunk.length;
+    if (stdoutSize <= stdoutLimit) stdout.push(chunk);
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr = Buffer.concat([stderr, chunk]).subarray(-stderrLimit);
+  });
+  return { stdout: () => Buffer.concat(stdout).toString(), stderr: () => stderr.toString() };
+}
+
+async function started(child: ChildProcess): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', reject);
+  });
+}
+
+async function closed(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+}
+
+/** A program that ends without reading its input is not an error here: its exit code and output say what happened. */
+async function feed(child: ChildProcess, input: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    child.stdin?.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EPIPE' || error.code === 'ECONNRESET' ? resolve() : reject(error),
+    );
+    child.stdin?.once('close', resolve);
+    child.stdin?.end(input);
+  });
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isProductError } from '../../errors/product-error.ts';
+import { formatState, parseState } from './deployment-state.ts';
+import {
+  clearDeployed,
+  currentDisk,
+  forgetDisk,
+  forgetVm,
+  recordDeployed,
+  recordVm,
+} from './state-changes.ts';
+
+/** What bosh 7.10 leaves after a create-env. */
+const golden = `{
+    "director_id": "4b1b1e3f-3f0e-4d0c-6a1f-8f0d4a6a6f0e",
+    "installation_id": "0c1d1e9c-9d3a-4d3a-5a0b-2f9d0e9f3b1c",
+    "current_vm_cid": "vm-8eec5ae5",
+    "current_stemcell_id": "6f0f3b3e-2b2a-4f4e-7d0d-4b4a7a0f4b1d",
+    "current_disk_id": "9d2b8f4e-1c1b-4a7e-6f6f-0b0c8a3e5d2a",
+    "current_release_ids": [
+        "1e6c7a3b-5f5e-4c2d-7a8b-6d6e9b1c4f3a"
+    ],
+    "current_manifest_sha": "cf83e1357eefb8bd",
+    "disks": [
+        {
+            "id": "9d2b8f4e-1c1b-4a7e-6f6f-0b0c8a3e5d2a",
+            "cid": "disk-47a03bef",
+            "size": 1024,
+            "cloud_properties": {
+                "type": "fast"
+            }
+        }
+    ],
+    "stemcells": [
+        {
+            "id": "6f0f3b3e-2b2a-4f4e-7d0d-4b4a7a0f4b1d",
+            "name": "bosh-tiny-ubuntu-noble",
+            "version": "1.0",
+            "api_version": 3,
+            "cid": "tiny-stemcell-1"
+        }
+    ],
+    "releases": [
+        {
+            "id": "1e6c7a3b-5f5e-4c2d-7a8b-6d6e9b1c4f3a",
+            "name": "tinycpi",
+            "version": "0+dev.1"
+        }
+    ]
+}`;
+
+test("reads bosh's state file and writes it again byte by byte", () => {
+  assert.equal(formatState(parseState(golden, 'state.json')), golden);
+});
+
+test('keeps what it does not know, at the top and in records, and the order of keys', () => {
+  const text = golden
+    .replace('"size": 1024,', '"size": 1024,\n            "future": 1,')
+    .replace('"disks": [', '"tool": {},\n    "disks": [');
+
+  assert.equal(formatState(parseState(text, 'state.json')), text);
+});
+
+test('takes null and absent keys as Go does', () => {
+  const state = parseState('{"director_id":"d","disks":null}', 'state.json');
+
+  assert.deepEqual(state.disks, []);
+  assert.equal(state.current_vm_cid, '');
+});
+
+test('an unreadable file is an error that names it, never an empty state', () => {
+  for (const text of ['', '{', '[]', '{"disks":{}}', '{"disks":[{"cid":1}]}', '{"current_vm_cid":7}']) {
+    assert.throws(
+      () => parseState(text, '/some/state.json'),
+      (error) => isProductError(error, 'STATE_INVALID') && error.message.includes('/some/state.json'),
+      text,
+    );
+  }
+});
+
+test('a deployment is recorded, cleared and forgotten key by key', () => {
+  const state = parseState(golden, 'state.json');
+
+  const cleared = clearDeployed(state);
+  assert.deepEqual(
+    [cleared.current_manifest_sha, cleared.releases, cleared.current_release_ids],
+    ['', [], []],
+  );
+  const withoutVm = forgetVm(cleared);
+  assert.deepEqual([withoutVm.current_vm_cid, withoutVm.current_stemcell_id], ['', '']);
+  const again = recordDeployed('sha', [{ id: 'r', name: 'n', version: '1' }])(
+    recordVm('vm-2', 's')(withoutVm),
+  );
+  assert.deepEqual(
+    [again.current_vm_cid, again.current_manifest_sha, again.current_release_ids],
+    ['vm-2', 'sha', ['r']],
+  );
+  assert.equal(currentDisk(again)?.cid, 'disk-47a03bef');
+  assert.equal(currentDisk(forgetDisk('9d2b8f4e-1c1b-4a7e-6f6f-0b0c8a3e5d2a')(again)), undefined);
+});

@@ -1,0 +1,111 @@
+import { readFile } from 'node:fs/promises';
+import { ProductError } from '../../errors/product-error.ts';
+import { removeDurably, writeDurably } from '../durable-file.ts';
+
+/** A create_vm that may have reached the cloud. */
+export interface PendingVm {
+  /** The next run asks for the VM with this id again, so that it meets the one that is there already. */
+  readonly agent_id: string;
+  /** SHA-256 of the other arguments of create_vm. */
+  readonly arguments_sha256: string;
+}
+
+/** A create_disk whose answer has not been recorded. */
+export interface PendingDisk {
+  readonly id: string;
+  /** MiB. */
+  readonly size: number;
+  readonly vm_cid: string;
+  readonly requested_at: string;
+}
+
+export interface Pending {
+  readonly vm?: PendingVm;
+  readonly disks: readonly PendingDisk[];
+}
+
+const nothingPending: Pending = { disks: [] };
+
+/**
+ * What has been asked of the cloud and not yet been recorded in the state file, beside it as `<state>.pending`: bosh's
+ * own format has no place for it. Absent when nothing is pending.
+ */
+export class PendingFile {
+  readonly path: string;
+  #pending: Pending;
+
+  private constructor(path: string, pending: Pending) {
+    this.path = path;
+    this.#pending = pending;
+  }
+
+  static async open(statePath: string): Promise<PendingFile> {
+    return new PendingFile(pendingPathFor(statePath), await readPending(statePath));
+  }
+
+  get pending(): Pending {
+    return this.#pending;
+  }
+
+  async setVm(vm: PendingVm | undefined): Promise<void> {
+    const { disks } = this.#pending;
+    await this.#write(vm === undefined ? { disks } : { vm, disks });
+  }
+
+  async addDisk(disk: PendingDisk): Promise<void> {
+    await this.#write({ ...this.#pending, disks: [...this.#pending.disks, disk] });
+  }
+
+  async removeDisk(id: string): Promise<void> {
+    await this.#write({ ...this.#pending, disks: this.#pending.disks.filter((disk) => disk.id !== id) });
+  }
+
+  async remove(): Promise<void> {
+    await removeDurably(this.path);
+    this.#pending = nothingPending;
+  }
+
+  async #write(pending: Pending): Promise<void> {
+    if (pending.vm === undefined && pending.disks.length === 0) return this.remove();
+    await writeDurably(this.path, `${JSON.stringify(pending, null, 2)}\n`);
+    this.#pending = pending;
+  }
+}
+
+export function pendingPathFor(statePath: string): string {
+  return `${statePath}.pending`;
+}
+
+/** Reads what is pending beside a state file without changing anything. */
+export async function readPending(statePath: string): Promise<Pending> {
+  const path = pendingPathFor(statePath);
+  try {
+    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
+    if (!isPending(value)) throw invalid(path);
+    return value;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return nothingPending;
+    if (error instanceof SyntaxError) throw invalid(path, error);
+    throw error;
+  }
+}
+
+function invalid(path: string, cause?: unknown): ProductError {
+  return new ProductError(
+    'STATE_INVALID',
+    `File '${path}' is not what the deployer wrote; it names a VM or disk that may exist, so restore it or look for them before you remove it`,
+    { cause },
+  );
+}
+
+function isPending(value: unknown): value is Pending {
+  if (typeof value !== 'object' || value === null) return false;
+  const { vm, disks } = value as Partial<Pending>;
+  const vmIsFine =
+    vm === undefined || (typeof vm.agent_id === 'string' && typeof vm.arguments_sha256 === 'string');
+  return (
+    vmIsFine &&
+    Array.isArray(disks) &&
+    disks.every((disk: Partial<PendingDisk>) => typeof disk.id === 'string')
+  );
+}

@@ -1,0 +1,62 @@
+import type { DeploymentState, DiskRecord, ReleaseRecord, StemcellRecord } from './deployment-state.ts';
+
+type Change = (state: DeploymentState) => DeploymentState;
+
+/** What is deployed is unknown from here until the deploy has ended well. */
+export const clearDeployed: Change = (state) => ({
+  ...state,
+  current_manifest_sha: '',
+  current_release_ids: [],
+  releases: [],
+});
+
+export function recordDeployed(manifestSha: string, releases: readonly ReleaseRecord[]): Change {
+  return (state) => ({
+    ...state,
+    current_manifest_sha: manifestSha,
+    current_release_ids: releases.map(({ id }) => id),
+    releases,
+  });
+}
+
+export function recordVm(cid: string, stemcellId: string): Change {
+  return (state) => ({ ...state, current_vm_cid: cid, current_stemcell_id: stemcellId });
+}
+
+export const forgetVm: Change = (state) => ({ ...state, current_vm_cid: '', current_stemcell_id: '' });
+
+export function recordStemcell(record: StemcellRecord): Change {
+  return (state) => ({ ...state, stemcells: [...state.stemcells, record] });
+}
+
+export function forgetStemcell(id: string): Change {
+  return (state) => ({
+    ...state,
+    stemcells: state.stemcells.filter((record) => record.id !== id),
+    current_stemcell_id: state.current_stemcell_id === id ? '' : state.current_stemcell_id,
+  });
+}
+
+export function recordDisk(record: DiskRecord): Change {
+  return (state) => ({ ...state, disks: [...state.disks, record] });
+}
+
+export function makeDiskCurrent(id: string): Change {
+  return (state) => ({ ...state, current_disk_id: id });
+}
+
+export function forgetDisk(id: string): Change {
+  return (state) => ({
+    ...state,
+    disks: state.disks.filter((record) => record.id !== id),
+    current_disk_id: state.current_disk_id === id ? '' : state.current_disk_id,
+  });
+}
+
+export function currentDisk(state: DeploymentState): DiskRecord | undefined {
+  return state.disks.find((record) => record.id === state.current_disk_id);
+}
+
+export function currentStemcell(state: DeploymentState): StemcellRecord | undefined {
+  return state.stemcells.find((record) => record.id === state.current_stemcell_id);
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { isProductError } from '../../errors/product-error.ts';
+import { scratchDirectory } from '../testing/scratch.ts';
+import { readKnownResources } from './known-resources.ts';
+import { PendingFile } from './pending-file.ts';
+import { recordVm } from './state-changes.ts';
+import { StateFile, statePathFor } from './state-file.ts';
+
+const uuids = () => {
+  let count = 0;
+  return () => `uuid-${(count += 1)}`;
+};
+
+test('lies beside the manifest unless asked for elsewhere', () => {
+  assert.equal(statePathFor('/a/manifest.yml'), '/a/manifest-state.json');
+  assert.equal(statePathFor('/a/manifest.yml', '/b/state.json'), '/b/state.json');
+});
+
+test('a new file holds its ids at once, for its owner alone', async (t) => {
+  const path = join(await scratchDirectory(t), 'state.json');
+
+  await StateFile.open(path, uuids());
+
+  const again = await StateFile.open(path, () => assert.fail('ids are made once'));
+  assert.equal(again.state.director_id, 'uuid-1');
+  assert.equal(again.state.installation_id, 'uuid-2');
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+});
+
+test('every change is on disk when it resolves', async (t) => {
+  const path = join(await scratchDirectory(t), 'state.json');
+  const file = await StateFile.open(path, uuids());
+
+  await file.change(recordVm('vm-1', 'stemcell-1'));
+
+  assert.match(await readFile(path, 'utf8'), /"current_vm_cid": "vm-1"/);
+});
+
+test('a half-written draft of a killed run is no obstacle', async (t) => {
+  const path = join(await scratchDirectory(t), 'state.json');
+  await writeFile(`${path}.new`, '{"director_id": "ha');
+
+  const file = await StateFile.open(path, uuids());
+
+  assert.equal(file.state.director_id, 'uuid-1');
+});
+
+test('what is pending survives the run and is gone when nothing is', async (t) => {
+  const path = join(await scratchDirectory(t), 'state.json');
+  await StateFile.open(path, uuids());
+  const pending = await PendingFile.open(path);
+
+  await pending.setVm({ agent_id: 'agent-1', arguments_sha256: 'abc' });
+  await pending.addDisk({ id: 'd', size: 64, vm_cid: 'vm-1', requested_at: 'now' });
+  const known = await readKnownResources(path);
+  assert.equal(known?.pendingAgentId, 'agent-1');
+  assert.deepEqual(
+    known?.unansweredDisks.map(({ id }) => id),
+    ['d'],
+  );
+
+  await pending.removeDisk('d');
+  await pending.setVm(undefined);
+  await assert.rejects(readFile(pending.path), { code: 'ENOENT' });
+});
+
+test('a pending file that is not ours is an error, since it may name a VM', async (t) => {
+  const path = join(await scratchDirectory(t), 'state.json');
+  await writeFile(`${path}.pending`, '{"vm":{}}');
+
+  await assert.rejects(PendingFile.open(path), (error) => isProductError(error, 'STATE_INVALID'));
+});
+
+test('without a state file nothing is known', async (t) => {
+  assert.equal(await readKnownResources(join(await scratchDirectory(t), 'state.json')), undefined);
+});

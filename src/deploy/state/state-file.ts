@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
+import { removeDurably, writeDurably } from '../durable-file.ts';
+import { emptyState, formatState, parseState, type DeploymentState } from './deployment-state.ts';
+
+/** Where the state of a manifest's deployment is kept: the path asked for, else beside the manifest. */
+export function statePathFor(manifestPath: string, asked?: string): string {
+  if (asked !== undefined && asked !== '') return asked;
+  return join(dirname(manifestPath), `${basename(manifestPath, extname(manifestPath))}-state.json`);
+}
+
+/** Reads a state file without changing anything; undefined when there is none. */
+export async function readState(path: string): Promise<DeploymentState | undefined> {
+  try {
+    return parseState(await readFile(path, 'utf8'), path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The state file during a run: every change is on disk before anything is done that rests on it. */
+export class StateFile {
+  readonly path: string;
+  #state: DeploymentState;
+
+  private constructor(path: string, state: DeploymentState) {
+    this.path = path;
+    this.#state = state;
+  }
+
+  /** Opens or begins the file; a new deployment gets its director and installation ids at once. */
+  static async open(path: string, uuid: () => string): Promise<StateFile> {
+    const state = (await readState(path)) ?? emptyState;
+    const file = new StateFile(path, state);
+    if (state.director_id === '' || state.installation_id === '') {
+      await file.change((current) => ({
+        ...current,
+        director_id: current.director_id || uuid(),
+        installation_id: current.installation_id || uuid(),
+      }));
+    }
+    return file;
+  }
+
+  get state(): DeploymentState {
+    return this.#state;
+  }
+
+  async change(change: (state: DeploymentState) => DeploymentState): Promise<void> {
+    const next = change(this.#state);
+    await writeDurably(this.path, formatState(next));
+    this.#state = next;
+  }
+
+  async remove(): Promise<void> {
+    await removeDurably(this.path);
+  }
+}
