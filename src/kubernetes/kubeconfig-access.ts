@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
+import type { Access } from './access.ts';
+import type { Kubeconfig, NamedEntry } from './kubeconfig.ts';
+import { invalidKubeconfig, optionalString } from './kubeconfig.ts';
+
+export interface AccessChoice {
+  /** Default: the kubeconfig's current-context. */
+  readonly context?: string | undefined;
+  /** Default: the context's namespace, then `default`. */
+  readonly namespace?: string | undefined;
+  /** What relative file references start from; without it they are refused. */
+  readonly directory?: string | undefined;
+}
+
+/** Settings that would weaken TLS or need a program or a secret form that we do not speak. */
+const refusedInCluster = {
+  'insecure-skip-tls-verify': 'is not accepted: TLS is always verified; give certificate-authority-data',
+  'proxy-url': 'is not supported',
+};
+const refusedInUser = {
+  username: 'is not supported: use a token or a client certificate',
+  password: 'is not supported: use a token or a client certificate',
+  'auth-provider': 'is not supported: Kubernetes removed it in 1.26; use a token or a client certificate',
+  exec: 'is not supported yet: use a token, a token file or a client certificate',
+};
+
+/**
+ * What a kubeconfig says about one context, with file references read (a token file stays a reference).
+ * INVALID_CONFIG names the key that is missing, unreadable or refused.
+ */
+export function resolveAccess(kubeconfig: Kubeconfig, choice: AccessChoice = {}): Access {
+  const context = pick(
+    kubeconfig.contexts,
+    choice.context ?? kubeconfig.currentContext,
+    'current-context',
+    'contexts',
+  );
+  const cluster = pickFrom(kubeconfig.clusters, context, 'cluster', 'clusters');
+  const user = pickFrom(kubeconfig.users, context, 'user', 'users');
+  refuse(cluster, refusedInCluster);
+  refuse(user, refusedInUser);
+  const contextNamespace = optionalString(context.fields, 'namespace', `${context.key}.namespace`);
+  return {
+    ...clusterPart(cluster, choice.directory),
+    ...userPart(user, choice.directory),
+    namespace: choice.namespace ?? contextNamespace ?? 'default',
+  };
+}
+
+function clusterPart(
+  cluster: NamedEntry,
+  directory: string | undefined,
+): Pick<Access, 'server' | 'ca' | 'tlsServerName'> {
+  const ca = dataOrFile(cluster, 'certificate-authority', directory);
+  const tlsServerName = field(cluster, 'tls-server-name');
+  return {
+    server: serverUrl(cluster),
+    ...(ca !== undefined && { ca }),
+    ...(tlsServerName !== undefined && { tlsServerName }),
+  };
+}
+
+function userPart(
+  user: NamedEntry,
+  directory: string | undefined,
+): Pick<Access, 'certificate' | 'key' | 'token' | 'tokenFile'> {
+  const certificate = dataOrFile(user, 'client-certificate', directory);
+  const key = dataOrFile(user, 'client-key', directory);
+  if ((certificate === undefined) !== (key === undefined)) {
+    throw invalidKubeconfig(user.key, 'has only one of client-certificate and client-key; it needs both');
+  }
+  const token = field(user, 'token');
+  const tokenFile = field(user, 'tokenFile');
+  if (certificate === undefined && token === undefined && tokenFile === undefined) {
+    throw invalidKubeconfig(user.key, 'has no token, tokenFile or client-certificate');
+  }
+  return {
+    ...(certificate !== undefined && { certificate }),
+    ...(key !== undefined && { key }),
+    ...(token !== undefined && { token }),
+    ...(tokenFile !== undefined && {
+      tokenFile: absolutePath(tokenFile, `${user.key}.tokenFile`, directory),
+    }),
+  };
+}
+
+function serverUrl(cluster: NamedEntry): string {
+  const key = `${cluster.key}.server`;
+  const value = field(cluster, 'server');
+  if (value === undefined) {
+    throw invalidKubeconfig(key, 'is missing');
+  }
+  if (!URL.canParse(value)) {
+    throw invalidKubeconfig(key, 'is not a URL');
+  }
+  const url = new URL(value);
+  if (url.protocol !== 'https:') {
+    throw invalidKubeconfig(key, 'must be an https URL');
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw invalidKubeconfig(key, 'must hold host, port and path only');
+  }
+  return (url.origin + url.pathname).replace(/\/+$/u, '');
+}
+
+/** `<name>-data` in base64, else the file that `<name>` names; the data wins, as in client-go. */
+function dataOrFile(entry: NamedEntry, name: string, directory: string | undefined): string | undefined {
+  const data = field(entry, `${name}-data`);
+  if (data !== undefined) {
+    return decodeBase64(data, `${entry.key}.${name}-data`);
+  }
+  const path = field(entry, name);
+  if (path === undefined) {
+    return undefined;
+  }
+  const key = `${entry.key}.${name}`;
+  return readReference(absolutePath(path, key, directory), key);
+}
+
+function decodeBase64(data: string, key: string): string {
+  const compact = data.replace(/\s/gu, '');
+  if (!/^[A-Za-z0-9+/]*={0,2}$/u.test(compact) || compact.length % 4 !== 0) {
+    throw invalidKubeconfig(key, 'is not base64');
+  }
+  const text = Buffer.from(compact, 'base64').toString('utf8');
+  if (!text.includes('-----BEGIN ')) {
+    throw invalidKubeconfig(key, 'does not hold PEM');
+  }
+  return text;
+}
+
+function readReference(path: string, key: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    throw invalidKubeconfig(key, `names a file that cannot be read (${code})`);
+  }
+}
+
+function absolutePath(path: string, key: string, directory: string | undefined): string {
+  if (isAbsolute(path)) {
+    return path;
+  }
+  if (directory === undefined) {
+    throw invalidKubeconfig(key, 'must be an absolute path, since the kubeconfig is not a file');
+  }
+  return resolve(directory, path);
+}
+
+function pickFrom(
+  list: readonly NamedEntry[],
+  context: NamedEntry,
+  name: string,
+  listKey: string,
+): NamedEntry {
+  const key = `${context.key}.${name}`;
+  return pick(list, optionalString(context.fields, name, key), key, listKey);
+}
+
+function pick(
+  list: readonly NamedEntry[],
+  name: string | undefined,
+  key: string,
+  listKey: string,
+): NamedEntry {
+  if (name === undefined) {
+    throw invalidKubeconfig(key, 'is missing');
+  }
+  const found = list.find((entry) => entry.name === name);
+  if (found === undefined) {
+    throw invalidKubeconfig(key, `names ${JSON.stringify(name)}, which is not in ${listKey}`);
+  }
+  return found;
+}
+
+function refuse(entry: NamedEntry, refused: Readonly<Record<string, string>>): void {
+  for (const [name, reason] of Object.entries(refused)) {
+    const value = entry.fields[name];
+    if (value !== undefined && value !== null && value !== false && value !== '') {
+      throw invalidKubeconfig(`${entry.key}.${name}`, reason);
+    }
+  }
+}
+
+function field(entry: NamedEntry, name: string): string | undefined {
+  return optionalString(entry.fields, name, `${entry.key}.${name}`);
+}

@@ -1,0 +1,16 @@
+import { after, before, suite, test } from 'node:test';
+import { NodeHttpsTransport } from './node-https-transport.ts';
+import { startHostileServers } from './testing/hostile-server.ts';
+import { transportConformance } from './testing/transport-conformance.ts';
+
+suite('node:https transport', () => {
+  let servers: Awaited<ReturnType<typeof startHostileServers>>;
+  before(async () => {
+    servers = await startHostileServers();
+  });
+  after(() => servers.close());
+
+  for (const { name, run } of transportConformance) {
+    test(name, () => run((access, options) => new NodeHttpsTransport(access, options), servers));
+  }
+});
