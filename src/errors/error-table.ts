@@ -82,6 +82,19 @@ export const errorTable = {
   CLUSTER_STOP: cloudError('the embedded cluster did not stop in time'),
   MOUNT_IN_THE_WAY: cloudError('a directory was not removed because something is mounted in it'),
   VOLUME_BUSY: cloudError('a volume of the embedded node is still used by a process'),
+  // agent
+  AGENT_SETTINGS_INVALID: cloudError('the agent settings or its agent.json are missing or have the wrong shape'),
+  AGENT_ARGUMENT_INVALID: cloudError('an argument of an agent call has the wrong shape'),
+  AGENT_NOT_SUPPORTED: cloudError('the agent cannot do this yet; nothing was changed'),
+  AGENT_TASK_UNKNOWN: cloudError('the agent has no task with that id'),
+  AGENT_BLOB_INVALID: cloudError('a blob is not in the blobstore of the VM or does not match its digest'),
+  AGENT_ARCHIVE_INVALID: cloudError('an archive cannot be unpacked safely'),
+  AGENT_COMPILATION_FAILED: cloudError('the packaging script of a package failed'),
+  AGENT_SCRIPT_FAILED: cloudError('a script of a job failed'),
+  AGENT_MONIT_INVALID: cloudError('a monit file of a job cannot be read'),
+  AGENT_JOB_FAILED: cloudError('a process of a job could not be started or stopped'),
+  AGENT_OWNER_UNAVAILABLE: cloudError('a user or group that a job asks for is unknown or not mapped here'),
+  AGENT_DISK_FAILED: cloudError('a persistent disk could not be mounted or unmounted on the VM'),
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorTable;

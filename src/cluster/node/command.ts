@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process';
+
+export interface CommandResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The environment of the node's own helper programs: nothing of a pod's, and messages in one language. */
+export const helperEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' } as const;
+
+/**
+ * Runs a program of the host with exact arguments and collects what it prints.
+ * Resolves whatever the exit code is (128 + n after signal n is not told apart: 128); rejects where it cannot start.
+ */
+export function runCommand(program: string, args: readonly string[]): Promise<CommandResult> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: helperEnvironment });
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+    child.on('error', reject);
+    child.on('close', (code) =>
+      resolve({
+        exitCode: code ?? 128,
+        stdout: Buffer.concat(stdout).toString(),
+        stderr: Buffer.concat(stderr).toString(),
+      }),
+    );
+  });
+}

@@ -1,0 +1,94 @@
+/** What a container's own root holds beside the folders of the host: contract of the host-root stemcell. */
+export interface ImageSkeleton {
+  /** Absolute path -> mode. Parents first. */
+  readonly directories: readonly (readonly [path: string, mode: number])[];
+  readonly files: readonly (readonly [path: string, content: string, mode: number])[];
+  readonly symlinks: readonly (readonly [path: string, target: string])[];
+}
+
+/** The reference under which the host's root passes for an image, and the only one this node runs. */
+export const hostRootImage = 'embedded.bosh-kubernetes/host-root:1';
+
+const plainDirectories = [
+  ['/dev', '/dev/pts', '/dev/shm', '/proc', '/sys', '/mnt', '/media', '/srv', '/opt', '/opt/bosh-kubernetes'],
+  ['/run', '/run/lock', '/etc', '/etc/bosh-kubernetes', '/home', '/home/vcap', '/warden-cpi-dev'],
+  ['/var', '/var/log', '/var/lib', '/var/cache', '/var/spool', '/var/opt', '/var/vcap', '/var/vcap/bosh'],
+  ['/var/vcap/bosh/bin', '/var/vcap/bosh/etc', '/var/vcap/monit', '/var/vcap/jobs', '/var/vcap/packages'],
+  ['/var/vcap/instance', '/var/vcap/data', '/var/vcap/store'],
+].flat();
+
+const agentSettings = {
+  Platform: {
+    Linux: {
+      UseDefaultTmpDir: true,
+      SkipDiskSetup: true,
+      UsePreformattedPersistentDisk: true,
+      BindMountPersistentDisk: true,
+    },
+  },
+  Infrastructure: {
+    Settings: {
+      Sources: [{ Type: 'File', SettingsPath: '/var/vcap/bosh/warden-cpi-agent-env.json' }],
+    },
+  },
+};
+
+const agentScript = `#!/bin/sh
+exec /opt/bosh-kubernetes/node /opt/bosh-kubernetes/agent.cjs "$@"
+`;
+
+const accounts = `root:x:0:0:root:/root:/bin/bash
+daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin
+vcap:x:1000:1000:BOSH System User:/home/vcap:/bin/bash
+nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin
+`;
+
+const groups = `root:x:0:
+daemon:x:1:
+tty:x:5:
+disk:x:6:
+adm:x:4:
+sudo:x:27:
+vcap:x:1000:
+admin:x:999:vcap
+nogroup:x:65534:
+`;
+
+const nameSwitch = `passwd: files
+group: files
+shadow: files
+hosts: files dns
+networks: files
+protocols: files
+services: files
+`;
+
+/** The part of the skeleton that is the same on every machine. */
+export const imageSkeleton: ImageSkeleton = {
+  directories: [
+    ...plainDirectories.map((path) => [path, 0o755] as const),
+    ['/root', 0o700],
+    ['/tmp', 0o1777],
+    ['/var/tmp', 0o1777],
+  ],
+  files: [
+    ['/etc/passwd', accounts, 0o644],
+    ['/etc/group', groups, 0o644],
+    ['/etc/shadow', 'root:*:1::::::\nvcap:*:1::::::\n', 0o640],
+    ['/etc/nsswitch.conf', nameSwitch, 0o644],
+    ['/var/vcap/bosh/agent.json', `${JSON.stringify(agentSettings, undefined, 2)}\n`, 0o644],
+    ['/var/vcap/bosh/bin/bosh-agent', agentScript, 0o755],
+    ['/var/vcap/bosh/etc/stemcell_version', '1', 0o644],
+    ['/var/vcap/bosh/etc/operating_system', 'host-root', 0o644],
+  ],
+  symlinks: [
+    ['/var/run', '/run'],
+    ['/var/lock', '/run/lock'],
+    ['/dev/fd', '/proc/self/fd'],
+    ['/dev/stdin', '/proc/self/fd/0'],
+    ['/dev/stdout', '/proc/self/fd/1'],
+    ['/dev/stderr', '/proc/self/fd/2'],
+    ['/dev/ptmx', 'pts/ptmx'],
+    ['/etc/mtab', '/proc/self/mounts'],
+  ],
+};

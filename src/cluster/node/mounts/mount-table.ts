@@ -1,0 +1,89 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { parseMountInfo, type MountEntry } from './mountinfo.ts';
+
+/** A place in a file system, independent of where it is mounted: mountinfo's device and root. */
+export interface FileSystemPlace {
+  readonly device: string;
+  readonly path: string;
+}
+
+/** The mounts that a process sees (its mount namespace, its root). */
+export async function readMountTable(pid: number | 'self' = 'self'): Promise<MountEntry[]> {
+  return parseMountInfo(await readFile(`/proc/${pid}/mountinfo`, 'utf8'));
+}
+
+const within = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
+
+/** Mounts whose mount point is that path or lies below it. */
+export function mountsAtOrBelow(table: readonly MountEntry[], path: string): MountEntry[] {
+  return table.filter((entry) => within(entry.target, path));
+}
+
+/** The mount through which that absolute path without symlinks is reached. */
+export function mountOf(table: readonly MountEntry[], path: string): MountEntry {
+  const covering = table
+    .filter((entry) => within(path, entry.target))
+    .reduce<MountEntry | undefined>(
+      (best, entry) => (best === undefined || entry.target.length >= best.target.length ? entry : best),
+      undefined,
+    );
+  if (covering === undefined) {
+    throw new Error(`no mount covers ${path}`);
+  }
+  return covering;
+}
+
+/** Where that path lies in its file system, as the `root` field of a bind mount of it would say. */
+export function placeOf(table: readonly MountEntry[], path: string): FileSystemPlace {
+  const entry = mountOf(table, path);
+  const below = entry.target === '/' ? path : path.slice(entry.target.length);
+  const joined = entry.root === '/' ? below : `${entry.root}${below === '/' ? '' : below}`;
+  return { device: entry.device, path: joined === '' ? '/' : joined };
+}
+
+/** Entries that show that place or something below it. */
+export function mountsOfPlace(table: readonly MountEntry[], place: FileSystemPlace): MountEntry[] {
+  return table.filter(
+    (entry) => entry.device === place.device && within(entry.root.replace(/\/\/deleted$/, ''), place.path),
+  );
+}
+
+const keptFlags = ['nosuid', 'nodev', 'noexec', 'noatime', 'nodiratime', 'relatime', 'nosymfollow'];
+
+/**
+ * Flags that a remount of a bind of this mount has to repeat: in a user namespace the kernel refuses to drop
+ * them (mount_namespaces(7), "locked" flags).
+ */
+export function flagsToKeep(entry: MountEntry): string[] {
+  return entry.options.filter((option) => keptFlags.includes(option));
+}
+
+export interface ProcessMounts {
+  readonly pid: number;
+  readonly mounts: readonly MountEntry[];
+}
+
+/** The mount tables of all processes in this pid namespace. A process that ends meanwhile is left out. */
+export async function readAllMountTables(): Promise<ProcessMounts[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const tables = await Promise.all(
+    pids.map(async (pid) => {
+      try {
+        return { pid, mounts: await readMountTable(pid) };
+      } catch (error) {
+        if (isGone(error)) {
+          return undefined;
+        }
+        throw error;
+      }
+    }),
+  );
+  return tables.filter((table) => table !== undefined);
+}
+
+/** ENOENT and ESRCH: the process ended. EINVAL: it is a zombie, whose mount namespace is gone. */
+function isGone(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code;
+  return code === 'ENOENT' || code === 'ESRCH' || code === 'EINVAL';
+}

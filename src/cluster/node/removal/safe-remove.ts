@@ -1,0 +1,76 @@
+import { constants, openSync, closeSync, readFileSync } from 'node:fs';
+import { lstat, readdir, rmdir, unlink } from 'node:fs/promises';
+import { mountsAtOrBelow, readMountTable } from '../mounts/mount-table.ts';
+import { ProductError } from '../../../errors/product-error.ts';
+
+/** The mount that an open directory lies on: proc(5), fdinfo `mnt_id`. */
+function mountId(fd: number): string {
+  return /^mnt_id:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1] ?? 'unknown';
+}
+
+function openDirectory(path: string): number {
+  return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+}
+
+async function emptyDirectory(fd: number, path: string, mount: string): Promise<void> {
+  if (mountId(fd) !== mount) {
+    throw new ProductError(
+      'MOUNT_IN_THE_WAY',
+      `${path} is a mount; nothing of it was removed. Unmount it first.`,
+    );
+  }
+  const self = `/proc/self/fd/${fd}`;
+  for (const entry of await readdir(self, { withFileTypes: true })) {
+    const child = `${self}/${entry.name}`;
+    if (entry.isDirectory()) {
+      const childFd = openDirectory(child);
+      try {
+        await emptyDirectory(childFd, `${path}/${entry.name}`, mount);
+      } finally {
+        closeSync(childFd);
+      }
+      await rmdir(child);
+    } else {
+      await unlink(child);
+    }
+  }
+}
+
+/**
+ * Removes a directory and all below it. Idempotent: a missing directory is success.
+ * Refuses, with everything in place, while anything is mounted at or below it. Symlinks are removed, not followed;
+ * each directory is reached through its parent's descriptor and must lie on the same mount, so that neither a
+ * mount made meanwhile nor a swapped directory leads elsewhere.
+ */
+export async function safeRemove(directory: string): Promise<void> {
+  const mounts = mountsAtOrBelow(await readMountTable(), directory);
+  if (mounts.length > 0) {
+    const targets = mounts.map((entry) => entry.target).join(', ');
+    throw new ProductError(
+      'MOUNT_IN_THE_WAY',
+      `${directory} is not removed: still mounted: ${targets}. Unmount that first.`,
+    );
+  }
+  if (!(await exists(directory))) {
+    return;
+  }
+  const fd = openDirectory(directory);
+  try {
+    await emptyDirectory(fd, directory, mountId(fd));
+  } finally {
+    closeSync(fd);
+  }
+  await rmdir(directory);
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return false;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,49 @@
+import { readdirSync, readlinkSync } from 'node:fs';
+
+function processesIn(namespace: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => mountNamespaceOf(Number(name)) === namespace)
+    .map(Number);
+}
+
+/** `undefined`: the process is gone, or a zombie without namespaces. */
+export function mountNamespaceOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/mnt`);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' || code === 'ESRCH') {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/**
+ * SIGKILL to every process of a mount namespace, again and again until a look finds none: a container without a
+ * pid namespace of its own has no first process whose death ends the others.
+ */
+export async function killNamespace(namespace: string, pause: () => Promise<void>): Promise<void> {
+  for (;;) {
+    const pids = processesIn(namespace);
+    if (pids.length === 0) {
+      return;
+    }
+    for (const pid of pids) {
+      sendSignal(pid, 'SIGKILL');
+    }
+    await pause();
+  }
+}
+
+/** Signals a process; one that is gone meanwhile is no error. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') {
+      throw error;
+    }
+  }
+}

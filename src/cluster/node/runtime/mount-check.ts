@@ -1,0 +1,31 @@
+import type { FileSystemPlace } from '../mounts/mount-table.ts';
+import type { MountEntry } from '../mounts/mountinfo.ts';
+
+export interface ExpectedMount {
+  readonly target: string;
+  readonly place: FileSystemPlace;
+  readonly readOnly: boolean;
+}
+
+/**
+ * Compares what the kernel mounted in a container with what was asked, and says in a sentence what differs.
+ * A directory that another container of the pod swapped for a symlink between the plan and the mount shows here.
+ */
+export function findMountMismatch(
+  expected: readonly ExpectedMount[],
+  table: readonly MountEntry[],
+): string | undefined {
+  for (const { target, place, readOnly } of expected) {
+    const entry = table.findLast((each) => each.target === target);
+    if (entry === undefined) {
+      return `nothing was mounted at ${target}`;
+    }
+    if (entry.device !== place.device || entry.root !== place.path) {
+      return `${entry.root} was mounted at ${target} where ${place.path} was asked for`;
+    }
+    if (readOnly && !entry.options.includes('ro')) {
+      return `${target} was to be read-only`;
+    }
+  }
+  return undefined;
+}

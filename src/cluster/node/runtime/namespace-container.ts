@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../../kubernetes/clock.ts';
+import { helperEnvironment } from '../command.ts';
+import { formatCommandFile, type ContainerCommand } from './command-file.ts';
+import type {
+  ContainerExit,
+  ContainerPlan,
+  ContainerProcess,
+  RunningContainer,
+} from './container-runtime.ts';
+import { killNamespace, mountNamespaceOf, sendSignal } from './kill-namespace.ts';
+import { closeChildEnds, openPipes } from './named-pipe.ts';
+import { execArguments } from './stage-arguments.ts';
+import { execExit, type StartedCommand } from './start-protocol.ts';
+
+export interface StartedProcess extends StartedCommand {
+  /** All output was consumed. */
+  readonly drained: Promise<unknown>;
+  readonly clearGroups: boolean;
+  /** Directory for the short-lived files of an exec. */
+  readonly scratch: string;
+}
+
+/** A container whose command runs. */
+export class NamespaceContainer implements RunningContainer {
+  readonly id: string;
+  readonly pid: number;
+  readonly exited: Promise<ContainerExit>;
+  readonly #plan: ContainerPlan;
+  readonly #process: StartedProcess;
+  readonly #mountNamespace: string | undefined;
+  #ended = false;
+
+  constructor(plan: ContainerPlan, process: StartedProcess) {
+    this.id = plan.id;
+    this.pid = process.pid;
+    this.#plan = plan;
+    this.#process = process;
+    this.#mountNamespace = mountNamespaceOf(process.pid);
+    this.exited = this.#end();
+  }
+
+  signal(name: NodeJS.Signals): void {
+    if (!this.#ended) {
+      sendSignal(this.pid, name);
+    }
+  }
+
+  async kill(): Promise<void> {
+    if (this.#ended) {
+      return;
+    }
+    if (!this.#plan.nodePids) {
+      // The death of a pid namespace's first process is the death of all its others (pid_namespaces(7)).
+      sendSignal(this.pid, 'SIGKILL');
+    }
+    await this.#killRest();
+    await this.exited;
+  }
+
+  async exec(command: ContainerCommand, options: { readonly stdin: boolean }): Promise<ContainerProcess> {
+    if (this.#ended) {
+      throw new Error(`container ${this.id} has ended`);
+    }
+    const name = `${this.id}-exec-${randomBytes(6).toString('hex')}`;
+    const commandFile = join(this.#process.scratch, name);
+    writeFileSync(commandFile, formatCommandFile(command), { mode: 0o600 });
+    const commandEnd = openSync(commandFile, 'r');
+    unlinkSync(commandFile);
+    const pipes = await openPipes(this.#process.scratch, [`${name}-out`, `${name}-err`]);
+    const [stdout, stderr] = pipes;
+    const child = spawn('nsenter', execArguments(this.#plan, this.pid, this.#process.clearGroups), {
+      stdio: [options.stdin ? 'pipe' : 'ignore', stdout.child, stderr.child, 'ignore', 'pipe', commandEnd],
+      env: helperEnvironment,
+    });
+    closeChildEnds(pipes);
+    closeSync(commandEnd);
+    return {
+      stdin: child.stdin ?? undefined,
+      stdout: stdout.stream,
+      stderr: stderr.stream,
+      exited: execExit(child),
+      kill: () => void child.kill('SIGKILL'),
+    };
+  }
+
+  async #end(): Promise<ContainerExit> {
+    const exit = await this.#process.exited;
+    await this.#killRest();
+    this.#ended = true;
+    await this.#process.drained;
+    return exit;
+  }
+
+  async #killRest(): Promise<void> {
+    if (this.#plan.nodePids && this.#mountNamespace !== undefined) {
+      await killNamespace(this.#mountNamespace, () => systemClock.sleep(5));
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { formatFstab, type FstabEntry } from '../mounts/fstab.ts';
+import { flagsToKeep, mountOf } from '../mounts/mount-table.ts';
+import type { MountEntry } from '../mounts/mountinfo.ts';
+import { formatCommandFile } from './command-file.ts';
+import { batchMounts, bindOptions } from './container-fstab.ts';
+import type { ContainerMount, ContainerPlan } from './container-runtime.ts';
+
+export interface PlanSurroundings {
+  /** Mounts of the root itself. */
+  readonly rootMounts: readonly FstabEntry[];
+  /** Mounts of the node, for the flags that a read-only bind has to repeat. */
+  readonly table: readonly MountEntry[];
+  /** Name of the node's root while volumes are bound (stage.sh). */
+  readonly oldRoot: string;
+}
+
+const lines = (paths: readonly string[]): string => paths.map((path) => `${path}\n`).join('');
+
+function formatBatch(batch: readonly ContainerMount[], surroundings: PlanSurroundings): [string, string][] {
+  const targets = (kind: ContainerMount['kind']): string[] =>
+    batch.filter((mount) => mount.kind === kind).map((mount) => mount.target);
+  const fstab = formatFstab(
+    batch.map((mount) => ({
+      source: `/${surroundings.oldRoot}${mount.source}`,
+      target: mount.target,
+      type: 'none',
+      options: bindOptions(mount, flagsToKeep(mountOf(surroundings.table, mount.source))),
+    })),
+  );
+  return [
+    ['directories', lines([...targets('directory'), ...targets('file').map((path) => dirname(path))])],
+    ['files', lines(targets('file'))],
+    ['fstab', fstab],
+  ];
+}
+
+/** The files that stage.sh reads, by name. Rejects what cannot be run before anything is written. */
+export function formatPlan(plan: ContainerPlan, surroundings: PlanSurroundings): Map<string, string> {
+  const batches = batchMounts(plan.mounts).map((batch) => formatBatch(batch, surroundings));
+  const volumes = batches.flatMap((files, index) =>
+    files.map(([name, content]): [string, string] => [
+      `volumes-${String(index).padStart(2, '0')}/${name}`,
+      content,
+    ]),
+  );
+  return new Map([
+    ['hostname', `${plan.hostname}\n`],
+    ['fstab', formatFstab(surroundings.rootMounts)],
+    ['command', formatCommandFile(plan)],
+    ...(plan.security.readOnlyRoot ? [['read-only-root', ''] satisfies [string, string]] : []),
+    ...[...plan.files].map(([path, content]): [string, string] => [`files${path}`, content]),
+    ...volumes,
+  ]);
+}
+
+/** Writes a plan. The command's file holds the environment, so that only root reads it. */
+export async function writePlan(directory: string, files: ReadonlyMap<string, string>): Promise<void> {
+  await mkdir(join(directory, 'files'), { recursive: true });
+  for (const [name, content] of files) {
+    const path = join(directory, name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, content, { mode: name === 'command' ? 0o600 : 0o644 });
+  }
+}

@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { helperEnvironment } from '../command.ts';
+import type { NodeLayout } from '../layout.ts';
+import { placeOf, readMountTable } from '../mounts/mount-table.ts';
+import type { MountEntry } from '../mounts/mountinfo.ts';
+import { safeRemove } from '../removal/safe-remove.ts';
+import { rootMounts, type RootFolders } from './container-fstab.ts';
+import type {
+  ContainerOutput,
+  ContainerPlan,
+  ContainerRuntime,
+  RunningContainer,
+} from './container-runtime.ts';
+import { findMountMismatch } from './mount-check.ts';
+import { closeChildEnds, openPipes } from './named-pipe.ts';
+import { NamespaceContainer } from './namespace-container.ts';
+import { formatPlan, writePlan } from './plan-directory.ts';
+import { stageArguments } from './stage-arguments.ts';
+import { awaitStart } from './start-protocol.ts';
+import { createUserNamespace } from './user-namespace.ts';
+
+/** What the machine gives the node: read once per life. */
+export interface RuntimeFacts {
+  readonly folders: RootFolders;
+  /** Processes may change their groups here. */
+  readonly setsGroups: boolean;
+  /** The group of terminals, 5, exists here. */
+  readonly terminalGroup: boolean;
+}
+
+const startDeadline = 30_000;
+
+/** Runs containers as processes in namespaces, with programs that every Linux has. */
+export class ProcessRuntime implements ContainerRuntime {
+  readonly #layout: NodeLayout;
+  readonly #facts: RuntimeFacts;
+
+  constructor(layout: NodeLayout, facts: RuntimeFacts) {
+    this.#layout = layout;
+    this.#facts = facts;
+  }
+
+  createUserNamespace(): Promise<number> {
+    return createUserNamespace();
+  }
+
+  async run(plan: ContainerPlan, output: ContainerOutput): Promise<RunningContainer> {
+    const directory = join(this.#layout.plans, plan.id);
+    const oldRoot = `.${randomBytes(16).toString('hex')}`;
+    const table = await readMountTable();
+    const files = formatPlan(plan, { rootMounts: this.#rootMounts(plan), table, oldRoot });
+    try {
+      await writePlan(directory, files);
+      return await this.#start(plan, { directory, oldRoot, table, output });
+    } finally {
+      await safeRemove(directory);
+    }
+  }
+
+  #rootMounts(plan: ContainerPlan): ReturnType<typeof rootMounts> {
+    return rootMounts(this.#layout.root, this.#layout.host, this.#facts.folders, {
+      nodePids: plan.nodePids,
+      terminalGroup: this.#facts.terminalGroup,
+    });
+  }
+
+  async #start(
+    plan: ContainerPlan,
+    run: { directory: string; oldRoot: string; table: readonly MountEntry[]; output: ContainerOutput },
+  ): Promise<RunningContainer> {
+    const { setsGroups } = this.#facts;
+    const paths = {
+      script: join(import.meta.dirname, 'stage.sh'),
+      plan: run.directory,
+      image: this.#layout.image,
+      root: this.#layout.root,
+      oldRoot: run.oldRoot,
+    };
+    const pipes = await openPipes(run.directory, ['stdout', 'stderr']);
+    const child = spawn('unshare', stageArguments(plan, paths, setsGroups), {
+      stdio: [
+        'pipe',
+        pipes[0].child,
+        'pipe',
+        plan.userNamespace ?? 'ignore',
+        'pipe',
+        'ignore',
+        pipes[1].child,
+      ],
+      env: helperEnvironment,
+    });
+    closeChildEnds(pipes);
+    const drained = Promise.all([
+      drain(pipes[0].stream, (chunk) => run.output.stdout(chunk)),
+      drain(pipes[1].stream, (chunk) => run.output.stderr(chunk)),
+    ]);
+    const started = await awaitStart(child, {
+      check: (pid) => checkMounts(plan, run.table, pid),
+      deadline: AbortSignal.timeout(startDeadline),
+    });
+    return new NamespaceContainer(plan, {
+      ...started,
+      drained,
+      clearGroups: setsGroups,
+      scratch: this.#layout.plans,
+    });
+  }
+}
+
+/** What the kernel says was mounted, against what was asked. */
+async function checkMounts(plan: ContainerPlan, table: readonly MountEntry[], pid: number): Promise<void> {
+  const expected = plan.mounts.map((mount) => ({
+    target: mount.target,
+    place: placeOf(table, mount.source),
+    readOnly: mount.readOnly,
+  }));
+  const mismatch = findMountMismatch(expected, await readMountTable(pid));
+  if (mismatch !== undefined) {
+    throw new Error(mismatch);
+  }
+}
+
+async function drain(stream: Readable, consume: (chunk: Uint8Array) => void): Promise<void> {
+  for await (const chunk of stream) {
+    consume(chunk as Uint8Array);
+  }
+}

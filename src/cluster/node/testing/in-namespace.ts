@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+
+const marker = 'BOSH_KUBERNETES_TEST_NAMESPACE';
+
+const namespaces = ['--mount', '--propagation', 'slave', '--pid', '--fork', '--kill-child', '--mount-proc'];
+
+interface Mode {
+  readonly name: string;
+  readonly prefix: readonly string[];
+}
+
+const isRoot = process.getuid?.() === 0;
+
+const modes: readonly Mode[] = isRoot
+  ? [
+      { name: 'root', prefix: ['unshare', ...namespaces] },
+      {
+        name: 'an unprivileged user',
+        prefix: [
+          ...['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'],
+          ...['unshare', '--user', '--map-root-user', ...namespaces],
+        ],
+      },
+    ]
+  : [{ name: 'an unprivileged user', prefix: ['unshare', '--user', '--map-root-user', ...namespaces] }];
+
+function spawnTests(file: string, mode: Mode): Promise<{ code: number | null; output: string }> {
+  const [program = '', ...args] = mode.prefix;
+  const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+  const command = [process.execPath, '--test', '--test-reporter=spec', '--test-concurrency=1', file];
+  const child = spawn(program, [...args, '/bin/sh', '-c', '"$@"; exit $?', 'sh', ...command], {
+    env: { ...environment, [marker]: mode.name, TMPDIR: '/tmp' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return new Promise((resolve, reject) => {
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, output }));
+  });
+}
+
+/** Which user the tests of this process run as, inside their namespace. */
+export const namespaceMode = process.env[marker];
+
+/**
+ * Runs the tests that `define` defines in mount and pid namespaces of their own: once as root and once as an
+ * unprivileged user, as far as this process may become them. Nothing that they mount or start outlives them.
+ */
+export function describeInNamespace(file: string, define: () => void): void {
+  if (namespaceMode !== undefined) {
+    define();
+    return;
+  }
+  for (const mode of modes) {
+    test(`in namespaces, as ${mode.name}`, async (t) => {
+      const [program = '', ...args] = mode.prefix;
+      const probe = spawnSync(program, [...args, '/bin/true'], { encoding: 'utf8' });
+      if (probe.status !== 0) {
+        t.skip(`needs ${mode.prefix.join(' ')}: ${probe.stderr.trim()}`);
+        return;
+      }
+      const { code, output } = await spawnTests(file, mode);
+      assert.equal(code, 0, output);
+    });
+  }
+}
