@@ -67,14 +67,20 @@ export const errorTable = {
   KUBERNETES_API: cloudError('the Kubernetes API answered with an error'),
   KUBERNETES_UNREACHABLE: cloudError('the Kubernetes API could not be reached'),
   // deployer
-  INTERRUPTED: cloudError('the operator interrupted the run at a safe point; the next run goes on from there'),
+  INTERRUPTED: cloudError(
+    'the operator interrupted the run at a safe point; the next run goes on from there',
+  ),
   DEPLOYMENT_LOCKED: cloudError('another run works on the same deployment'),
   STATE_INVALID: cloudError('a deployment state file cannot be read or has the wrong shape'),
   CPI_FAILED: cloudError('the CPI process failed, hung or did not answer with JSON'),
   CPI_ERROR: cloudError('the CPI answered a call with an error'),
-  CPI_NOT_USABLE: cloudError('the CPI or the stemcell does not meet what the deployer needs; nothing was changed'),
+  CPI_NOT_USABLE: cloudError(
+    'the CPI or the stemcell does not meet what the deployer needs; nothing was changed',
+  ),
   INSTALLATION_FAILED: cloudError('the CPI could not be installed on this machine'),
-  DISK_CHANGE_NOT_SUPPORTED: cloudError('the manifest changes an existing persistent disk; nothing was changed'),
+  DISK_CHANGE_NOT_SUPPORTED: cloudError(
+    'the manifest changes an existing persistent disk; nothing was changed',
+  ),
   INSTANCE_NOT_RUNNING: cloudError('the jobs of an instance did not come up in time'),
   // embedded cluster
   CLUSTER_UNSUPPORTED: cloudError('this machine does not let the embedded cluster make what its pods need'),
@@ -83,7 +89,9 @@ export const errorTable = {
   MOUNT_IN_THE_WAY: cloudError('a directory was not removed because something is mounted in it'),
   VOLUME_BUSY: cloudError('a volume of the embedded node is still used by a process'),
   // agent
-  AGENT_SETTINGS_INVALID: cloudError('the agent settings or its agent.json are missing or have the wrong shape'),
+  AGENT_SETTINGS_INVALID: cloudError(
+    'the agent settings or its agent.json are missing or have the wrong shape',
+  ),
   AGENT_ARGUMENT_INVALID: cloudError('an argument of an agent call has the wrong shape'),
   AGENT_NOT_SUPPORTED: cloudError('the agent cannot do this yet; nothing was changed'),
   AGENT_TASK_UNKNOWN: cloudError('the agent has no task with that id'),
@@ -95,6 +103,23 @@ export const errorTable = {
   AGENT_JOB_FAILED: cloudError('a process of a job could not be started or stopped'),
   AGENT_OWNER_UNAVAILABLE: cloudError('a user or group that a job asks for is unknown or not mapped here'),
   AGENT_DISK_FAILED: cloudError('a persistent disk could not be mounted or unmounted on the VM'),
+  // BOSH formats
+  FILE_NOT_FOUND: cloudError('a file that was named cannot be read'),
+  DIGEST_INVALID: cloudError('a digest cannot be read'),
+  DIGEST_MISMATCH: cloudError('a file does not have the digest it should have'),
+  ARCHIVE_INVALID: cloudError('an archive is corrupt or would write outside its folder'),
+  MANIFEST_INVALID: cloudError('the manifest, an ops file or a variables file is wrong; nothing was changed'),
+  VARS_STORE_INVALID: cloudError(
+    'the vars store cannot be read or written, or a variable cannot be generated',
+  ),
+  RELEASE_INVALID: cloudError('a release archive or release directory is wrong'),
+  STEMCELL_INVALID: cloudError('a stemcell archive is wrong'),
+  TEMPLATE_INVALID: cloudError('a job template cannot be rendered'),
+  AGENT_UNREACHABLE: cloudError('nobody answers at the address of the agent'),
+  AGENT_UNTRUSTED: cloudError(
+    'the agent and this program do not accept each other: certificate, user or password',
+  ),
+  AGENT_ERROR: cloudError('the agent answered a call with an error'),
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorTable;

@@ -1,0 +1,47 @@
+type Json = Readonly<Record<string, unknown>>;
+
+/** A blob in the agent's blobstore, or a package by it. */
+export interface BlobReference {
+  readonly name: string;
+  readonly version: string;
+  /** Digest text. */
+  readonly sha1: string;
+  readonly blobstoreId: string;
+}
+
+export interface AgentState {
+  readonly jobState: string;
+  /** By network name; undefined where the agent knows none. */
+  readonly addresses: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * The agent's verbs over its HTTPS mbus. Every verb resolves when its task has ended. Rejects with AGENT_UNREACHABLE when
+ * nobody answers, AGENT_UNTRUSTED at once when the certificate or the credentials are refused, AGENT_ERROR when the agent
+ * says no. No error holds the credentials.
+ */
+export interface AgentClient {
+  ping(): Promise<void>;
+  getState(): Promise<AgentState>;
+  apply(spec: Json): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** A script that no job has, or an agent that knows no scripts, is fine. */
+  runScript(name: string, env?: Readonly<Record<string, string>>): Promise<void>;
+  /** Resolves with the seconds still to wait. */
+  drain(): Promise<number>;
+  compilePackage(
+    source: BlobReference,
+    dependencies: readonly BlobReference[],
+  ): Promise<{ blobstoreId: string; sha1: string }>;
+  listDisks(): Promise<readonly string[]>;
+  addPersistentDisk(cid: string, hint: unknown): Promise<void>;
+  removePersistentDisk(cid: string): Promise<void>;
+  mountDisk(cid: string): Promise<void>;
+  unmountDisk(cid: string): Promise<void>;
+  migrateDisk(): Promise<void>;
+  /** Uploads a file into the agent's blobstore; resolves with its blob id. */
+  putBlob(path: string): Promise<string>;
+  /** Downloads a blob; the file appears whole or not at all. */
+  getBlob(blobstoreId: string, path: string): Promise<void>;
+}

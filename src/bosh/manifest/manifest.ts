@@ -1,0 +1,109 @@
+/** Properties as a manifest has them. */
+export type Properties = Readonly<Record<string, unknown>>;
+
+/** Where an archive comes from. A `file` path is absolute: resolved against the manifest's folder, `~` expanded. */
+export type ArchiveLocation =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'http'; readonly url: string };
+
+export interface ArchiveReference {
+  /** As the manifest has it. */
+  readonly url: string;
+  readonly location: ArchiveLocation;
+  /** Digest text, `verifyFile` reads it. Always there for `http`. */
+  readonly digest?: string;
+}
+
+export interface ReleaseReference extends ArchiveReference {
+  readonly name: string;
+}
+
+export interface ResourcePool {
+  readonly name: string;
+  readonly network: string;
+  readonly stemcell: ArchiveReference;
+  readonly cloudProperties: Properties;
+  readonly env: Properties;
+}
+
+export interface DiskPool {
+  readonly name: string;
+  /** MiB. */
+  readonly diskSize: number;
+  readonly cloudProperties: Properties;
+}
+
+export type Network = ManualNetwork | DynamicNetwork | VipNetwork;
+
+export interface ManualNetwork {
+  readonly type: 'manual';
+  readonly name: string;
+  readonly range: string;
+  readonly gateway: string;
+  readonly netmask: string;
+  readonly dns: readonly string[];
+  readonly cloudProperties: Properties;
+}
+
+export interface DynamicNetwork {
+  readonly type: 'dynamic';
+  readonly name: string;
+  readonly dns: readonly string[];
+  readonly cloudProperties: Properties;
+}
+
+export interface VipNetwork {
+  readonly type: 'vip';
+  readonly name: string;
+  readonly cloudProperties: Properties;
+}
+
+export interface JobReference {
+  readonly name: string;
+  readonly release: string;
+  /** Absent when the manifest has no `properties` on this job: then global and group properties count. */
+  readonly properties?: Properties;
+}
+
+export interface GroupNetwork {
+  readonly name: string;
+  readonly staticIps: readonly string[];
+  readonly defaults: readonly ('dns' | 'gateway')[];
+}
+
+export interface InstanceGroup {
+  readonly name: string;
+  readonly jobs: readonly JobReference[];
+  readonly networks: readonly GroupNetwork[];
+  readonly resourcePool: string;
+  /** The pool it names, or one made from `persistent_disk`; absent when the group has no disk. */
+  readonly diskPool?: DiskPool;
+  readonly properties: Properties;
+}
+
+export interface CloudProvider {
+  readonly templates: readonly { readonly name: string; readonly release: string }[];
+  /** With user and password: a secret. */
+  readonly mbus: string;
+  /** PEM. */
+  readonly ca?: string;
+  readonly properties: Properties;
+}
+
+/** A create-env manifest whose rules were checked (reference: bosh-cli deployment/manifest, installation/manifest). */
+export interface Manifest {
+  readonly name: string;
+  readonly releases: readonly ReleaseReference[];
+  readonly resourcePools: readonly ResourcePool[];
+  readonly diskPools: readonly DiskPool[];
+  readonly networks: readonly Network[];
+  /** create-env deploys exactly one group of one instance. */
+  readonly instanceGroup: InstanceGroup;
+  /** The resource pool of the group. */
+  readonly resourcePool: ResourcePool;
+  readonly properties: Properties;
+  readonly tags: Readonly<Record<string, string>>;
+  /** Milliseconds. */
+  readonly updateWatchTime: { readonly start: number; readonly end: number };
+  readonly cloudProvider: CloudProvider;
+}
