@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+
+/** Every path of a BOSH VM that the agent uses, below one base directory (bosh-agent: settings/directories). */
+export interface Directories {
+  readonly base: string;
+  readonly bosh: string;
+  readonly monit: string;
+  readonly monitJobs: string;
+  readonly jobs: string;
+  readonly packages: string;
+  readonly instance: string;
+  readonly store: string;
+  readonly storeMigrationTarget: string;
+  readonly data: string;
+  readonly dataJobs: string;
+  readonly dataPackages: string;
+  readonly blobs: string;
+  readonly compile: string;
+  readonly temporary: string;
+  readonly sys: string;
+  readonly dataSys: string;
+  readonly log: string;
+  readonly run: string;
+  readonly agentLog: string;
+}
+
+/** The paths below `base`, which is `/var/vcap` on a VM. */
+export function directoriesOf(base: string): Directories {
+  const data = join(base, 'data');
+  const bosh = join(base, 'bosh');
+  const monit = join(base, 'monit');
+  return {
+    base,
+    bosh,
+    monit,
+    monitJobs: join(monit, 'job'),
+    jobs: join(base, 'jobs'),
+    packages: join(base, 'packages'),
+    instance: join(base, 'instance'),
+    store: join(base, 'store'),
+    storeMigrationTarget: join(base, 'store_migration_target'),
+    data,
+    dataJobs: join(data, 'jobs'),
+    dataPackages: join(data, 'packages'),
+    blobs: join(data, 'blobs'),
+    compile: join(data, 'compile'),
+    temporary: join(data, 'tmp'),
+    sys: join(base, 'sys'),
+    dataSys: join(data, 'sys'),
+    log: join(data, 'sys', 'log'),
+    run: join(data, 'sys', 'run'),
+    agentLog: join(bosh, 'log'),
+  };
+}

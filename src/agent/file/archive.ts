@@ -1,0 +1,96 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, open, realpath, symlink } from 'node:fs/promises';
+import { dirname, join, normalize } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import { packTar, unpackTar } from 'modern-tar/fs';
+import { ProductError } from '../../errors/product-error.ts';
+import { errorText } from './error-code.ts';
+
+interface Entry {
+  readonly name: string;
+  readonly type?: string;
+  readonly linkname?: string;
+}
+
+/**
+ * Extracts a tar archive, gzipped or plain, into an existing empty directory; with `folder`, only what lies
+ * in that top-level folder, without it. Owners are not taken from the archive. Paths that leave the directory,
+ * devices and named pipes are refused. Symbolic links are made last and may point anywhere (packages link to
+ * other packages by absolute path), so that no file is ever written through one.
+ */
+export async function extractArchive(archive: string, directory: string, folder?: string): Promise<void> {
+  const links: { path: string; target: string }[] = [];
+  const take = (entry: Entry): boolean => {
+    const name = nameWithin(entry.name, folder);
+    if (name === undefined) return false;
+    if (entry.type !== 'symlink') return checkType(entry);
+    links.push({ path: safeJoin(directory, name), target: entry.linkname ?? '' });
+    return false;
+  };
+  const unpack = unpackTar(directory, {
+    filter: take,
+    map: (header) => ({ ...header, name: nameWithin(header.name, folder) ?? header.name, ...linkOf(header, folder) }),
+  });
+  try {
+    const source = createReadStream(archive);
+    if (await isGzip(archive)) await pipeline(source, createGunzip(), unpack);
+    else await pipeline(source, unpack);
+    const root = await realpath(directory);
+    for (const link of links) await makeLink(root, link.path, link.target);
+  } catch (error) {
+    throw new ProductError('AGENT_ARCHIVE_INVALID', `the archive cannot be unpacked: ${errorText(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Packs the content of a directory into a gzipped tar archive at `archive`, which must not exist. */
+export async function createArchive(directory: string, archive: string): Promise<void> {
+  await pipeline(packTar(directory), createGzip(), createWriteStream(archive, { flags: 'wx', mode: 0o600 }));
+}
+
+function checkType(entry: Entry): true {
+  const type = entry.type ?? 'file';
+  if (type === 'file' || type === 'directory' || type === 'link') return true;
+  throw new Error(`entry '${entry.name}' is a ${type}; only files, folders and links can be unpacked`);
+}
+
+function nameWithin(name: string, folder: string | undefined): string | undefined {
+  const clean = name.replace(/^(\.\/)+/, '');
+  if (folder === undefined) return clean === '' ? '.' : clean;
+  if (clean === folder || clean === `${folder}/`) return '.';
+  return clean.startsWith(`${folder}/`) ? clean.slice(folder.length + 1) : undefined;
+}
+
+function linkOf(entry: Entry, folder: string | undefined): { linkname?: string } {
+  if (entry.type !== 'link' || entry.linkname === undefined) return {};
+  return { linkname: nameWithin(entry.linkname, folder) ?? entry.linkname };
+}
+
+function safeJoin(directory: string, name: string): string {
+  const clean = normalize(name.replace(/\/+$/, ''));
+  if (clean.startsWith('/') || clean === '..' || clean.startsWith('../')) {
+    throw new Error(`entry '${name}' leaves the archive's folder`);
+  }
+  return join(directory, clean);
+}
+
+async function makeLink(root: string, path: string, target: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const parent = await realpath(dirname(path));
+  if (parent !== root && !parent.startsWith(`${root}/`)) {
+    throw new Error(`the link '${path}' would be made through another link of the archive`);
+  }
+  await symlink(target, path);
+}
+
+async function isGzip(path: string): Promise<boolean> {
+  const file = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
+    return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
+  } finally {
+    await file.close();
+  }
+}

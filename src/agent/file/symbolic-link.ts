@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { errorCode } from './error-code.ts';
+
+/** Makes `path` a symbolic link to `target`, replacing another link in one step. Idempotent. */
+export async function replaceLink(target: string, path: string): Promise<void> {
+  if ((await readLinkIfPresent(path)) === target) return;
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  await symlink(target, temporary);
+  try {
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** What a symbolic link says, or undefined where there is none (nothing there, or no link). */
+export async function readLinkIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readlink(path);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'EINVAL') return undefined;
+    throw error;
+  }
+}

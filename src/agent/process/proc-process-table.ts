@@ -1,0 +1,86 @@
+import { readFile, readdir, readlink } from 'node:fs/promises';
+import { errorCode } from '../file/error-code.ts';
+import { readFileIfPresent } from '../file/durable-file.ts';
+import type { LiveProcess, ProcessIdentity, ProcessTable } from './process-table.ts';
+import { parseProcStat } from './proc-stat.ts';
+
+// USER_HZ is 100 on every architecture that Node runs on
+const ticksPerSecond = 100;
+const pageKilobytes = 4;
+const goneCodes = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL']);
+
+/** The process table of /proc. */
+export const procProcessTable: ProcessTable = {
+  async find(pid) {
+    const text = await readGone(`/proc/${pid}/stat`);
+    const stat = text === undefined ? undefined : parseProcStat(text);
+    if (stat === undefined || stat.state === 'Z' || stat.state === 'X') return undefined;
+    return {
+      pid,
+      startTicks: stat.startTicks,
+      name: stat.name,
+      startedAt: (await bootMilliseconds()) + (stat.startTicks * 1000) / ticksPerSecond,
+      memoryKilobytes: stat.residentPages * pageKilobytes,
+      cpuSeconds: stat.cpuTicks / ticksPerSecond,
+    } satisfies LiveProcess;
+  },
+
+  async signal(identity: ProcessIdentity, name) {
+    const live = await procProcessTable.find(identity.pid);
+    if (live?.startTicks !== identity.startTicks) return false;
+    try {
+      return process.kill(identity.pid, name);
+    } catch (error) {
+      if (errorCode(error) === 'ESRCH') return false;
+      throw error;
+    }
+  },
+
+  async holders(directory) {
+    const found: string[] = [];
+    for (const entry of await readdir('/proc')) {
+      if (!/^[0-9]+$/.test(entry)) continue;
+      const held = await heldBelow(entry, directory);
+      if (held !== undefined) found.push(`${await processName(entry)} (pid ${entry}, ${held})`);
+    }
+    return found;
+  },
+};
+
+async function heldBelow(pid: string, directory: string): Promise<string | undefined> {
+  const isBelow = (path: string | undefined): boolean =>
+    path !== undefined && (path === directory || path.startsWith(`${directory}/`));
+  for (const link of ['cwd', 'root', 'exe']) {
+    const path = await readLinkGone(`/proc/${pid}/${link}`);
+    if (isBelow(path)) return `${link} ${path}`;
+  }
+  for (const descriptor of await listGone(`/proc/${pid}/fd`)) {
+    const path = await readLinkGone(`/proc/${pid}/fd/${descriptor}`);
+    if (isBelow(path)) return `open file ${path}`;
+  }
+  return undefined;
+}
+
+async function processName(pid: string): Promise<string> {
+  return (await readGone(`/proc/${pid}/comm`))?.trim() ?? 'a process that has just ended';
+}
+
+async function bootMilliseconds(): Promise<number> {
+  const match = /^btime ([0-9]+)$/m.exec((await readFileIfPresent('/proc/stat')) ?? '');
+  if (match === null) throw new Error('/proc/stat has no btime');
+  return Number(match[1]) * 1000;
+}
+
+const readGone = (path: string): Promise<string | undefined> => gone(readFile(path, 'utf8'));
+const readLinkGone = (path: string): Promise<string | undefined> => gone(readlink(path));
+const listGone = async (path: string): Promise<readonly string[]> => (await gone(readdir(path))) ?? [];
+
+// a process may end, or belong to another user, at any moment of the reading
+async function gone<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (goneCodes.has(errorCode(error) ?? '')) return undefined;
+    throw error;
+  }
+}

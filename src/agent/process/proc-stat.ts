@@ -1,0 +1,26 @@
+/** The fields of /proc/<pid>/stat that the agent reads (proc(5)). */
+export interface ProcStat {
+  readonly name: string;
+  readonly state: string;
+  readonly startTicks: number;
+  readonly cpuTicks: number;
+  readonly residentPages: number;
+}
+
+/** Reads /proc/<pid>/stat; the name in parentheses may hold anything, even parentheses and spaces. */
+export function parseProcStat(text: string): ProcStat | undefined {
+  const open = text.indexOf('(');
+  const close = text.lastIndexOf(')');
+  if (open < 0 || close < open) return undefined;
+  const fields = text.slice(close + 2).trim().split(' ');
+  // fields[0] is field 3 of proc(5)
+  const number = (field: number): number => Number(fields[field - 3]);
+  const stat = {
+    name: text.slice(open + 1, close),
+    state: fields[0] ?? '',
+    startTicks: number(22),
+    cpuTicks: number(14) + number(15),
+    residentPages: number(24),
+  };
+  return Number.isFinite(stat.startTicks + stat.cpuTicks + stat.residentPages) ? stat : undefined;
+}

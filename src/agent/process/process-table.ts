@@ -1,0 +1,25 @@
+/** Which process a number meant when it was seen: a pid is used again, a pid with its start time is not. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Start time in clock ticks since the machine's boot (proc(5), stat field 22). */
+  readonly startTicks: number;
+}
+
+/** A process that lives (a zombie does not). */
+export interface LiveProcess extends ProcessIdentity {
+  readonly name: string;
+  /** When it started, in milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly memoryKilobytes: number;
+  /** Processor time used so far, in seconds. */
+  readonly cpuSeconds: number;
+}
+
+/** The processes of this machine. */
+export interface ProcessTable {
+  find(pid: number): Promise<LiveProcess | undefined>;
+  /** Sends a signal to one process, if it is still the one meant; answers whether it was. */
+  signal(identity: ProcessIdentity, name: 'SIGTERM' | 'SIGKILL'): Promise<boolean>;
+  /** Processes that hold something at or below a directory: what they are and what they hold. */
+  holders(directory: string): Promise<readonly string[]>;
+}

@@ -1,0 +1,39 @@
+/** What to run. `file` and `arguments` go to the kernel as they are; no shell reads them. */
+export interface ProgramRequest {
+  readonly file: string;
+  readonly arguments: readonly string[];
+  /** The whole environment of the program. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly directory?: string;
+  /** Open file descriptors; /dev/null where absent. */
+  readonly stdout?: number;
+  readonly stderr?: number;
+  readonly userId?: number;
+  readonly groupId?: number;
+  readonly umask?: number;
+}
+
+/** How a program ended; `failure` says why it could not even begin. */
+export interface ProgramExit {
+  readonly code: number | undefined;
+  readonly signal: string | undefined;
+  readonly failure: string | undefined;
+}
+
+/** A program that runs in a session of its own, so that it outlives the agent. */
+export interface StartedProgram {
+  readonly exit: Promise<ProgramExit>;
+  /** Signals the program and what it left in its process group; does nothing once the program has ended. */
+  signal(name: 'SIGTERM' | 'SIGKILL'): void;
+}
+
+/** Starts programs. */
+export interface Programs {
+  start(request: ProgramRequest): StartedProgram;
+}
+
+/** "exited with 3", "was ended by SIGKILL", or why it did not start. */
+export function describeExit(exit: ProgramExit): string {
+  if (exit.failure !== undefined) return `could not be started: ${exit.failure}`;
+  return exit.signal === undefined ? `exited with ${exit.code}` : `was ended by ${exit.signal}`;
+}

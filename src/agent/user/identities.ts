@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises';
+import { readFileIfPresent } from '../file/durable-file.ts';
+
+/** Which users and groups there are, and which of them this process may give files and processes to. */
+export interface Identities {
+  userId(name: string): number | undefined;
+  groupId(name: string): number | undefined;
+  /** True where the agent can act as that user or group: it is root and its user namespace maps the id. */
+  mayUseUser(id: number): boolean;
+  mayUseGroup(id: number): boolean;
+  /** True in a user namespace that maps one id only: no file can belong to anyone else. */
+  readonly single: boolean;
+}
+
+export interface IdentityFiles {
+  readonly passwd: string;
+  readonly group: string;
+  readonly userMap: string;
+  readonly groupMap: string;
+  /** The agent's own effective ids. */
+  readonly user: number;
+  readonly userGroup: number;
+}
+
+/** Reads the machine's users and the id maps of this process. */
+export async function loadIdentities(): Promise<Identities> {
+  return identitiesOf({
+    passwd: (await readFileIfPresent('/etc/passwd')) ?? '',
+    group: (await readFileIfPresent('/etc/group')) ?? '',
+    userMap: await readFile('/proc/self/uid_map', 'utf8'),
+    groupMap: await readFile('/proc/self/gid_map', 'utf8'),
+    user: process.geteuid?.() ?? 0,
+    userGroup: process.getegid?.() ?? 0,
+  });
+}
+
+/** The decision behind {@link loadIdentities}, from the texts of the files. */
+export function identitiesOf(files: IdentityFiles): Identities {
+  const users = idsByName(files.passwd);
+  const groups = idsByName(files.group);
+  const isRoot = files.user === 0;
+  const userRanges = rangesOf(files.userMap);
+  const groupRanges = rangesOf(files.groupMap);
+  return {
+    userId: (name) => users.get(name),
+    groupId: (name) => groups.get(name),
+    mayUseUser: (id) => id === files.user || (isRoot && isMapped(userRanges, id)),
+    mayUseGroup: (id) => id === files.userGroup || (isRoot && isMapped(groupRanges, id)),
+    single: userRanges.reduce((count, range) => count + range.count, 0) === 1,
+  };
+}
+
+interface Range {
+  readonly first: number;
+  readonly count: number;
+}
+
+// lines of "<first inside> <first outside> <count>" (user_namespaces(7))
+function rangesOf(map: string): readonly Range[] {
+  return map
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .filter((fields) => fields.length === 3 && fields.every(Number.isFinite))
+    .map(([first = 0, , count = 0]) => ({ first, count }));
+}
+
+function isMapped(ranges: readonly Range[], id: number): boolean {
+  return ranges.some((range) => id >= range.first && id < range.first + range.count);
+}
+
+// passwd(5) and group(5): the name is the first field, the id the third
+function idsByName(text: string): ReadonlyMap<string, number> {
+  const ids = new Map<string, number>();
+  for (const line of text.split('\n')) {
+    const [name, , id] = line.split(':');
+    if (name !== undefined && name !== '' && /^[0-9]+$/.test(id ?? '')) ids.set(name, Number(id));
+  }
+  return ids;
+}

@@ -1,0 +1,36 @@
+import { chmod, lchown, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Identities } from './identities.ts';
+
+/**
+ * The group that BOSH gives its folders to (bosh-agent: agent/applier/models/job.go), or undefined where there
+ * is no such group or this user namespace does not map it; then folders keep the agent's own group.
+ */
+export function vcapGroup(identities: Identities): number | undefined {
+  const id = identities.groupId('vcap');
+  return id !== undefined && identities.mayUseUser(0) && identities.mayUseGroup(id) ? id : undefined;
+}
+
+/** Gives one path to root:vcap where that group can be given. */
+export async function giveToVcap(path: string, identities: Identities): Promise<void> {
+  const group = vcapGroup(identities);
+  if (group !== undefined) await lchown(path, 0, group);
+}
+
+/**
+ * Rendered job files get the modes of a BOSH VM: folders and `bin/` files 0750, other files 0640, root:vcap
+ * (bosh-agent: agent/applier/jobs/owner_fix.go). Links are left alone.
+ */
+export async function fixJobPermissions(directory: string, identities: Identities): Promise<void> {
+  const fix = async (path: string, mode: number): Promise<void> => {
+    await chmod(path, mode);
+    await giveToVcap(path, identities);
+  };
+  await fix(directory, 0o750);
+  const bin = `${join(directory, 'bin')}/`;
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isDirectory() || (entry.isFile() && path.startsWith(bin))) await fix(path, 0o750);
+    else if (entry.isFile()) await fix(path, 0o640);
+  }
+}
