@@ -1,0 +1,21 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isObject } from '../settings/json.ts';
+import type { JsonObject } from '../settings/json.ts';
+
+/** The text at a position of an argument list; AGENT_ARGUMENT_INVALID where there is none. */
+export function textArgument(list: readonly unknown[], position: number, name: string): string {
+  const value = list[position];
+  if (typeof value === 'string' && value !== '') return value;
+  throw invalid(position, name, 'a text');
+}
+
+/** The object at a position of an argument list; AGENT_ARGUMENT_INVALID where there is none. */
+export function objectArgument(list: readonly unknown[], position: number, name: string): JsonObject {
+  const value = list[position];
+  if (isObject(value)) return value;
+  throw invalid(position, name, 'an object');
+}
+
+function invalid(position: number, name: string, shape: string): ProductError {
+  return new ProductError('AGENT_ARGUMENT_INVALID', `argument ${position + 1} (${name}) is not ${shape}`);
+}

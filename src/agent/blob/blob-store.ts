@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ProductError } from '../../errors/product-error.ts';
+import { errorCode } from '../file/error-code.ts';
+import { syncDirectory } from '../file/durable-file.ts';
+import { parseDigests, verifyFile } from './digest.ts';
+
+const partialPrefix = '.partial-';
+
+/** True for an id that is one harmless file name; a leading dot is reserved for uploads under way. */
+export function isBlobId(id: string): boolean {
+  return /^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$/.test(id);
+}
+
+/** The VM's own blobstore: one file per blob in data/blobs, mode 0600, always whole. */
+export class BlobStore {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Makes the folder and removes what uploads of an earlier life left. */
+  async prepare(): Promise<void> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(this.#directory)) {
+      if (name.startsWith(partialPrefix)) await rm(join(this.#directory, name), { force: true });
+    }
+  }
+
+  /** Stores a blob; a broken stream leaves nothing, an existing blob is replaced in one step. */
+  async write(id: string, content: Readable): Promise<void> {
+    await this.#place(id, (partial) => pipeline(content, createWriteStream(partial, { flags: 'wx', mode: 0o600 })));
+  }
+
+  /** Stores what `fill` writes to the path that it is given (which does not exist yet), under a new id. */
+  async create(fill: (path: string) => Promise<void>): Promise<{ readonly id: string; readonly path: string }> {
+    const id = randomUUID();
+    await this.#place(id, fill);
+    return { id, path: this.#path(id) };
+  }
+
+  /** The path of a blob and its size in bytes, or undefined where there is none. */
+  async find(id: string): Promise<{ readonly path: string; readonly size: number } | undefined> {
+    if (!isBlobId(id)) return undefined;
+    try {
+      const found = await stat(this.#path(id));
+      return found.isFile() ? { path: this.#path(id), size: found.size } : undefined;
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  /** The path of a blob whose content matches every digest in `digest`; `what` names it in errors. */
+  async verified(id: string, digest: string, what: string): Promise<string> {
+    const blob = await this.find(id);
+    if (blob === undefined) {
+      throw new ProductError('AGENT_BLOB_INVALID', `${what}: there is no blob '${id}' on this VM: upload it first`);
+    }
+    await verifyFile(blob.path, parseDigests(digest), `${what} (blob '${id}')`);
+    return blob.path;
+  }
+
+  /** Removes a blob, if it is there. */
+  async remove(id: string): Promise<void> {
+    if (isBlobId(id)) await rm(this.#path(id), { force: true });
+  }
+
+  #path(id: string): string {
+    return join(this.#directory, id);
+  }
+
+  async #place(id: string, fill: (path: string) => Promise<void>): Promise<void> {
+    if (!isBlobId(id)) throw new ProductError('AGENT_ARGUMENT_INVALID', `'${id}' is not a blob id`);
+    const partial = join(this.#directory, `${partialPrefix}${randomUUID()}`);
+    try {
+      await fill(partial);
+      await syncFile(partial);
+      await rename(partial, this.#path(id));
+    } catch (error) {
+      await rm(partial, { force: true });
+      throw error;
+    }
+    await syncDirectory(this.#directory);
+  }
+}
+
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,44 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { Settings } from '../settings/settings.ts';
+
+export interface BusAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+}
+
+/**
+ * Where the bus listens and who may call. The host is the VM's own address, the first manual network's ip, even
+ * where the URL says 0.0.0.0: pods of the embedded node share the machine's network. Without a manual network it
+ * is the URL's host. Throws AGENT_SETTINGS_INVALID for anything but https with user, password and port.
+ */
+export function busAddressOf(settings: Settings): BusAddress {
+  const url = parseBus(settings.mbus);
+  if (url.username === '' || url.password === '') throw invalid('the mbus URL has no user and password');
+  return {
+    host: ownAddress(settings) ?? url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? 443 : Number(url.port),
+    user: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+  };
+}
+
+function ownAddress(settings: Settings): string | undefined {
+  for (const network of settings.networks.values()) {
+    if (network.type === 'manual' && network.ip !== undefined) return network.ip;
+  }
+  return undefined;
+}
+
+// an error must not quote the URL: it holds the password
+function parseBus(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null) throw invalid('the mbus URL cannot be read');
+  if (url.protocol === 'https:') return url;
+  throw invalid(`the mbus protocol '${url.protocol}' is not https, the only one that this agent speaks`);
+}
+
+function invalid(cause: string): ProductError {
+  return new ProductError('AGENT_SETTINGS_INVALID', `the settings' bus: ${cause}`);
+}

@@ -1,0 +1,84 @@
+import type { Action } from '../actions/action.ts';
+import type { Clock } from '../clock.ts';
+import { isProductError } from '../../errors/product-error.ts';
+import { errorText } from '../file/error-code.ts';
+import type { Log } from '../log.ts';
+import { isObject } from '../settings/json.ts';
+import type { TaskQueue } from '../task/task-queue.ts';
+
+export interface AgentRequest {
+  readonly method: string;
+  readonly arguments: readonly unknown[];
+}
+
+export type AgentResponse =
+  | { readonly value: unknown }
+  | { readonly exception: { readonly message: string } };
+
+export interface DispatchOptions {
+  readonly actions: ReadonlyMap<string, Action>;
+  readonly tasks: TaskQueue;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+// a task that ends within this time is done at the caller's first poll, which saves upstream's CLI a second
+const quickMilliseconds = 30;
+
+/** Reads a request's body; undefined when it is not a JSON object with a method. */
+export function parseRequest(body: string): AgentRequest | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+  if (!isObject(value) || typeof value['method'] !== 'string') return undefined;
+  const list = value['arguments'] ?? [];
+  return Array.isArray(list) ? { method: value['method'], arguments: list } : undefined;
+}
+
+/**
+ * Answers one request: a synchronous action's value, or the id of the task that an asynchronous one became
+ * (bosh-agent: agent/action_dispatcher.go). Whatever an action throws is an `exception`, never a rejection.
+ */
+export async function dispatch(request: AgentRequest, options: DispatchOptions): Promise<AgentResponse> {
+  const action = options.actions.get(request.method);
+  if (action === undefined) {
+    options.log.error(`mbus: unknown message ${JSON.stringify(request.method)}`);
+    return { exception: { message: `unknown message ${request.method}` } };
+  }
+  if (action.mode === 'asynchronous') return startTask(action, request, options);
+  try {
+    return { value: (await action.run(request.arguments, new AbortController().signal)) ?? null };
+  } catch (error) {
+    logFailure(options.log, request.method, error);
+    return { exception: { message: `Action Failed ${request.method}: ${errorText(error)}` } };
+  }
+}
+
+async function startTask(action: Action, request: AgentRequest, options: DispatchOptions): Promise<AgentResponse> {
+  const { tasks, clock, log } = options;
+  const id = tasks.add(async (signal) => {
+    const begin = clock.now();
+    log.info(`task ${id}: ${request.method} begins`);
+    try {
+      const value = await action.run(request.arguments, signal);
+      log.info(`task ${id}: ${request.method} done after ${clock.now() - begin} ms`);
+      return value;
+    } catch (error) {
+      logFailure(log, `task ${id}: ${request.method}`, error);
+      throw error;
+    }
+  }, action.cancellable ?? false);
+  const answered = new AbortController();
+  await Promise.race([tasks.finished(id), clock.sleep(quickMilliseconds, answered.signal)]);
+  answered.abort();
+  return { value: { agent_task_id: id, state: 'running' } };
+}
+
+function logFailure(log: Log, what: string, error: unknown): void {
+  const code = isProductError(error) ? `${error.code}: ` : '';
+  log.error(`${what} failed: ${code}${errorText(error)}`);
+}

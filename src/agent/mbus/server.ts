@@ -1,0 +1,94 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { BlobStore } from '../blob/blob-store.ts';
+import { errorText } from '../file/error-code.ts';
+import type { Log } from '../log.ts';
+import { basicAuthentication } from './authentication.ts';
+import { serveBlob } from './blob-routes.ts';
+import type { BusAddress } from './bus-address.ts';
+import { dispatch, parseRequest } from './dispatch.ts';
+import type { DispatchOptions } from './dispatch.ts';
+
+export interface BusOptions extends DispatchOptions {
+  readonly address: BusAddress;
+  /** PEM texts. */
+  readonly certificate: { readonly certificate: string; readonly privateKey: string };
+  readonly blobs: BlobStore;
+}
+
+export interface BusServer {
+  readonly port: number;
+  /** Stops listening and ends open connections. */
+  close(): Promise<void>;
+}
+
+const bodyLimit = 32 * 1024 * 1024;
+
+/**
+ * Serves the agent's HTTPS bus (bosh-agent: mbus/https_handler.go): `POST /agent` and `/blobs/`, Basic
+ * authentication on everything. Resolves when it listens; rejects when the address cannot be used.
+ */
+export async function serveBus(options: BusOptions): Promise<BusServer> {
+  const isAllowed = basicAuthentication(options.address.user, options.address.password);
+  const { certificate, privateKey } = options.certificate;
+  const server = createServer({ cert: certificate, key: privateKey, minVersion: 'TLSv1.2' }, (request, response) => {
+    if (!isAllowed(request.headers.authorization)) return refuse(request, response);
+    route(options, request, response).catch((error: unknown) => fail(options.log, request, response, error));
+  });
+  // uploads may be large and slow; idle connections still end
+  server.requestTimeout = 0;
+  await listen(server, options.address);
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve, reject) => {
+        server.close((error) => (error === undefined ? resolve() : reject(error)));
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function route(options: BusOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+  if (path.startsWith('/blobs/')) return serveBlob(options.blobs, path, request, response);
+  if (path !== '/agent' || request.method !== 'POST') return void response.writeHead(404).end();
+  const body = await readBody(request);
+  const call = body === undefined ? undefined : parseRequest(body);
+  if (call === undefined) return void response.writeHead(400).end();
+  const answer = JSON.stringify(await dispatch(call, options));
+  response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
+}
+
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > bodyLimit) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(401, { 'www-authenticate': 'Basic realm="agent"', connection: 'close' }).end();
+  request.resume();
+}
+
+function fail(log: Log, request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  log.error(`mbus: ${request.method} ${request.url?.split('?', 1)[0]} failed: ${errorText(error)}`);
+  if (response.headersSent) response.destroy();
+  else response.writeHead(500, { connection: 'close' }).end();
+}
+
+function listen(server: Server, address: BusAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(address.port, address.host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

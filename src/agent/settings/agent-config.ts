@@ -1,0 +1,38 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isObject } from './json.ts';
+
+/**
+ * The paths of the settings files that agent.json names, in order (bosh-agent:
+ * infrastructure/settings_source_factory.go). Only sources of type File are known; another type, or none, is
+ * AGENT_SETTINGS_INVALID.
+ */
+export function settingsPathsOf(text: string, source: string): readonly string[] {
+  const sources = sourcesOf(text, source);
+  const paths = sources.map((entry) => {
+    const { Type: type, SettingsPath: path } = isObject(entry) ? entry : {};
+    if (type !== 'File') throw invalid(source, `settings source '${String(type)}' is not of type File`);
+    if (typeof path !== 'string' || !path.startsWith('/')) throw invalid(source, 'SettingsPath is no absolute path');
+    return path;
+  });
+  if (paths.length === 0) throw invalid(source, 'Infrastructure.Settings.Sources is empty');
+  return paths;
+}
+
+function sourcesOf(text: string, source: string): readonly unknown[] {
+  let root: unknown;
+  try {
+    root = JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw invalid(source, error.message);
+    throw error;
+  }
+  const infrastructure = isObject(root) ? root['Infrastructure'] : undefined;
+  const settings = isObject(infrastructure) ? infrastructure['Settings'] : undefined;
+  const sources = isObject(settings) ? settings['Sources'] : undefined;
+  if (!Array.isArray(sources)) throw invalid(source, 'there is no Infrastructure.Settings.Sources');
+  return sources;
+}
+
+function invalid(source: string, cause: string): ProductError {
+  return new ProductError('AGENT_SETTINGS_INVALID', `${source}: ${cause}`);
+}

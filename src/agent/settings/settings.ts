@@ -1,0 +1,110 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isObject } from './json.ts';
+import type { JsonObject } from './json.ts';
+
+export interface Network {
+  readonly type: string;
+  readonly ip: string | undefined;
+  readonly netmask: string | undefined;
+  readonly gateway: string | undefined;
+}
+
+/** What the agent reads of its settings (bosh-agent: settings/settings.go). */
+export interface Settings {
+  readonly agentId: string;
+  readonly vmName: string;
+  /** The bus to serve: `env.bosh.mbus.urls` wins over `mbus`. */
+  readonly mbus: string;
+  readonly certificate: { readonly certificate: string; readonly privateKey: string } | undefined;
+  readonly networks: ReadonlyMap<string, Network>;
+  /** Hints of `disks.persistent`, by disk cid. */
+  readonly persistentDisks: ReadonlyMap<string, unknown>;
+  readonly persistentDiskFileSystem: string;
+  readonly persistentDiskMountOptions: readonly string[];
+  readonly persistentDiskPartitioner: string;
+  /** How many archives are unpacked at a time. */
+  readonly parallel: number;
+}
+
+/** Reads settings from JSON text; `source` names it in AGENT_SETTINGS_INVALID. */
+export function parseSettings(text: string, source: string): Settings {
+  const root = parseObject(text, source);
+  const env = objectAt(root, 'env');
+  const bosh = objectAt(env, 'bosh');
+  const busEnv = objectAt(bosh, 'mbus');
+  const disks = objectAt(root, 'disks');
+  return {
+    agentId: requiredText(root, 'agent_id', source),
+    vmName: textAt(objectAt(root, 'vm'), 'name') ?? '',
+    mbus: firstUrl(busEnv) ?? requiredText(root, 'mbus', source),
+    certificate: certificateOf(objectAt(busEnv, 'cert')),
+    networks: networksOf(objectAt(root, 'networks')),
+    persistentDisks: new Map(Object.entries(objectAt(disks, 'persistent'))),
+    persistentDiskFileSystem: textAt(env, 'persistent_disk_fs') ?? '',
+    persistentDiskMountOptions: textsAt(env, 'persistent_disk_mount_options'),
+    persistentDiskPartitioner: textAt(env, 'persistent_disk_partitioner') ?? '',
+    parallel: typeof bosh['parallel'] === 'number' && bosh['parallel'] > 0 ? bosh['parallel'] : 5,
+  };
+}
+
+function parseObject(text: string, source: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    // the parser's own message quotes the text, which holds secrets
+    throw new ProductError('AGENT_SETTINGS_INVALID', `${source} is not JSON`, {
+      cause: error instanceof SyntaxError ? undefined : error,
+    });
+  }
+  if (isObject(value)) return value;
+  throw new ProductError('AGENT_SETTINGS_INVALID', `${source} is not a JSON object`);
+}
+
+function requiredText(object: JsonObject, key: string, source: string): string {
+  const value = textAt(object, key);
+  if (value !== undefined && value !== '') return value;
+  throw new ProductError('AGENT_SETTINGS_INVALID', `${source} has no text '${key}': the CPI has to give it`);
+}
+
+function certificateOf(cert: JsonObject): Settings['certificate'] {
+  const certificate = textAt(cert, 'certificate');
+  const privateKey = textAt(cert, 'private_key');
+  return certificate && privateKey ? { certificate, privateKey } : undefined;
+}
+
+function networksOf(networks: JsonObject): ReadonlyMap<string, Network> {
+  const entries = Object.entries(networks).map(([name, value]): [string, Network] => {
+    const network = isObject(value) ? value : {};
+    return [
+      name,
+      {
+        // bosh-agent: an absent type is a manual network
+        type: textAt(network, 'type') || 'manual',
+        ip: textAt(network, 'ip') || undefined,
+        netmask: textAt(network, 'netmask') || undefined,
+        gateway: textAt(network, 'gateway') || undefined,
+      },
+    ];
+  });
+  return new Map(entries);
+}
+
+function firstUrl(busEnv: JsonObject): string | undefined {
+  return textsAt(busEnv, 'urls')[0];
+}
+
+function objectAt(object: JsonObject, key: string): JsonObject {
+  const value = object[key];
+  return isObject(value) ? value : {};
+}
+
+function textAt(object: JsonObject, key: string): string | undefined {
+  const value = object[key];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function textsAt(object: JsonObject, key: string): readonly string[] {
+  const value = object[key];
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
