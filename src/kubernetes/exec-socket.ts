@@ -1,0 +1,91 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { ClientOptions, WebSocket as Socket } from 'ws';
+import type { Access } from './access.ts';
+import { authorization, serverAddress } from './access.ts';
+import { responseError } from './response-status.ts';
+import { unreachable } from './transport-failure.ts';
+
+export interface ExecSocket {
+  /** Rejects with ApiError where the server answers without an upgrade. */
+  readonly opened: Promise<void>;
+  /** Ends when the server closes; rejects when the connection breaks. */
+  readonly messages: AsyncIterable<Uint8Array>;
+  send(message: Uint8Array): void;
+  terminate(): void;
+}
+
+const openTimeoutMs = 30_000;
+
+/** A WebSocket of subprotocol v5.channel.k8s.io to the API server; `path` is below the server's URL. */
+export async function openExecSocket(access: Access, path: string): Promise<ExecSocket> {
+  const { WebSocket } = await import('ws');
+  const url = (access.server + path).replace(/^https:/u, 'wss:');
+  const socket = new WebSocket(url, ['v5.channel.k8s.io'], socketOptions(access));
+  socket.binaryType = 'nodebuffer';
+  const messages = new Readable({ objectMode: true, read: () => undefined });
+  const opened = whenOpened(socket, access);
+  // both sides of a failure see it; whoever does not listen must not crash the process
+  opened.catch(() => undefined);
+  messages.on('error', () => undefined);
+  socket.on('message', (data) => messages.push(bytesOf(data)));
+  socket.on('close', () => messages.push(null));
+  socket.on('error', (error) => messages.destroy(unreachable(serverAddress(access), error)));
+  return {
+    opened,
+    messages,
+    send: (message) => {
+      socket.send(message);
+    },
+    terminate: () => {
+      socket.terminate();
+    },
+  };
+}
+
+function whenOpened(socket: Socket, access: Access): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  socket.on('open', resolve);
+  socket.on('error', (error) => {
+    reject(unreachable(serverAddress(access), error));
+  });
+  socket.on('unexpected-response', (_request, response: IncomingMessage) => {
+    text(response).then(
+      (body) => {
+        reject(responseError(response.statusCode ?? 500, body));
+        socket.terminate();
+      },
+      (error: unknown) => {
+        reject(unreachable(serverAddress(access), error));
+      },
+    );
+  });
+  return promise;
+}
+
+function socketOptions(access: Access): ClientOptions {
+  const bearer = authorization(access);
+  const tls = {
+    rejectUnauthorized: true,
+    ...(access.ca !== undefined && { ca: access.ca }),
+    ...(access.certificate !== undefined && { cert: access.certificate }),
+    ...(access.key !== undefined && { key: access.key }),
+    ...(access.tlsServerName !== undefined && {
+      servername: access.tlsServerName,
+      serverName: access.tlsServerName,
+    }),
+  };
+  // Bun puts its own client behind the name `ws`, which reads TLS settings from `tls`
+  const options: ClientOptions & { tls: typeof tls } = {
+    ...tls,
+    tls,
+    handshakeTimeout: openTimeoutMs,
+    ...(bearer !== undefined && { headers: { authorization: bearer } }),
+  };
+  return options;
+}
+
+function bytesOf(data: unknown): Uint8Array {
+  return data instanceof Uint8Array ? data : Buffer.from(data as ArrayBuffer);
+}

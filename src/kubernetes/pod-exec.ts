@@ -1,0 +1,142 @@
+import { ProductError } from '../errors/product-error.ts';
+import type { Access } from './access.ts';
+import { ApiError } from './api-error.ts';
+import type { Clock } from './clock.ts';
+import { systemClock } from './clock.ts';
+import { openExecSocket } from './exec-socket.ts';
+import type { Status } from './object.ts';
+import { resourcePath } from './resource-path.ts';
+import { pods } from './resources.ts';
+
+export interface ExecOptions {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+  /** An argument vector; no shell is added. Shows in the API server's audit log: no secrets. */
+  readonly command: readonly string[];
+  readonly stdin?: string;
+  readonly deadlineMs: number;
+  readonly clock?: Clock;
+}
+
+export interface ExecResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Channels of v5.channel.k8s.io (kubernetes: apimachinery pkg/util/remotecommand/constants.go). */
+const channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, close: 255 } as const;
+const maximumOutputBytes = 4 * 1024 * 1024;
+
+/**
+ * Runs a command in a container and waits for its end. A non-zero exit is a result, not an error.
+ *
+ * Rejects with ApiError where the API server refuses or the container cannot run it, KUBERNETES_UNREACHABLE
+ * where the connection fails, DEADLINE after `deadlineMs` (the command may then still run).
+ * Loads the WebSocket library, so import this file only where a verb needs it.
+ */
+export async function execInPod(access: Access, options: ExecOptions): Promise<ExecResult> {
+  const clock = options.clock ?? systemClock;
+  const socket = await openExecSocket(access, execPath(options));
+  const finished = new AbortController();
+  const alarm = clock.sleep(options.deadlineMs, finished.signal).then(() => {
+    throw new ProductError(
+      'DEADLINE',
+      `waited ${options.deadlineMs / 1000} s for a command in container ${options.container} of pod ${options.namespace}/${options.pod}`,
+    );
+  });
+  const run = async (): Promise<ExecResult> => {
+    await socket.opened;
+    if (options.stdin !== undefined) {
+      socket.send(frame(channel.stdin, Buffer.from(options.stdin)));
+      socket.send(Uint8Array.of(channel.close, channel.stdin));
+    }
+    return collect(socket.messages, options);
+  };
+  try {
+    return await Promise.race([run(), alarm]);
+  } finally {
+    alarm.catch(() => undefined);
+    finished.abort();
+    socket.terminate();
+  }
+}
+
+function execPath(options: ExecOptions): string {
+  const query = new URLSearchParams({ container: options.container, stdout: 'true', stderr: 'true' });
+  if (options.stdin !== undefined) {
+    query.set('stdin', 'true');
+  }
+  for (const argument of options.command) {
+    query.append('command', argument);
+  }
+  return `${resourcePath(pods, options.namespace, options.pod, 'exec')}?${query}`;
+}
+
+async function collect(messages: AsyncIterable<Uint8Array>, options: ExecOptions): Promise<ExecResult> {
+  const output: Record<'stdout' | 'stderr' | 'error', Uint8Array[]> = { stdout: [], stderr: [], error: [] };
+  let length = 0;
+  for await (const message of messages) {
+    const name = nameOfChannel(message[0]);
+    if (name === undefined) {
+      continue;
+    }
+    length += message.length;
+    if (length > maximumOutputBytes) {
+      throw new ProductError(
+        'KUBERNETES_API',
+        `a command in pod ${options.namespace}/${options.pod} printed more than ${maximumOutputBytes} bytes`,
+      );
+    }
+    output[name].push(message.subarray(1));
+    if (name === 'error') {
+      break;
+    }
+  }
+  return {
+    exitCode: exitCodeOf(text(output.error), options),
+    stdout: text(output.stdout),
+    stderr: text(output.stderr),
+  };
+}
+
+function nameOfChannel(byte: number | undefined): 'stdout' | 'stderr' | 'error' | undefined {
+  switch (byte) {
+    case channel.stdout:
+      return 'stdout';
+    case channel.stderr:
+      return 'stderr';
+    case channel.error:
+      return 'error';
+    default:
+      return undefined;
+  }
+}
+
+/** The error channel carries a Status: Success, NonZeroExitCode with the code as a cause, or a real failure. */
+function exitCodeOf(errorChannel: string, options: ExecOptions): number {
+  if (errorChannel === '') {
+    throw new ProductError(
+      'KUBERNETES_UNREACHABLE',
+      `the connection to a command in pod ${options.namespace}/${options.pod} ended before its exit code came`,
+    );
+  }
+  const status = JSON.parse(errorChannel) as Status;
+  if (status.status === 'Success') {
+    return 0;
+  }
+  const code = status.details?.causes?.find(({ reason }) => reason === 'ExitCode')?.message;
+  if (status.reason === 'NonZeroExitCode' && code !== undefined) {
+    return Number(code);
+  }
+  throw new ApiError({ ...status, code: status.code ?? 500 });
+}
+
+function frame(number: number, data: Uint8Array): Uint8Array {
+  return Buffer.concat([Uint8Array.of(number), data]);
+}
+
+function text(chunks: readonly Uint8Array[]): string {
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,79 @@
+import type { KubernetesApi } from './api.ts';
+import type { KubernetesObject } from './object.ts';
+import type { ContainerStatus, Pod } from './pod.ts';
+import { events as eventResource } from './resources.ts';
+
+/** core/v1 Event, the fields that tell a story. */
+export interface EventRecord extends KubernetesObject {
+  involvedObject?: { kind?: string; namespace?: string; name?: string; uid?: string };
+  type?: string;
+  reason?: string;
+  message?: string;
+  count?: number;
+  lastTimestamp?: string | null;
+  firstTimestamp?: string | null;
+  eventTime?: string | null;
+}
+
+const eventCount = 3;
+
+/** One line on a pod: phase, what keeps it, its containers' states. Pure. */
+export function describePod(pod: Pod): string {
+  const status = pod.status;
+  const unmet = (status?.conditions ?? []).filter(
+    ({ type, status: value, message }) => type === 'PodScheduled' && value === 'False' && message !== undefined,
+  );
+  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  return [
+    `phase ${status?.phase ?? 'unknown'}`,
+    ...(pod.metadata.deletionTimestamp === undefined ? [] : [`being deleted since ${pod.metadata.deletionTimestamp}`]),
+    ...unmet.map(({ reason, message }) => `${reason ?? 'not scheduled'}: ${message ?? ''}`),
+    ...containers.flatMap(describeContainer),
+  ].join(', ');
+}
+
+function describeContainer({ name, state, lastState, restartCount }: ContainerStatus): string[] {
+  const last = lastState?.terminated;
+  const before =
+    last === undefined ? '' : ` (ended before with exit code ${last.exitCode}, ${restartCount} restarts)`;
+  if (state?.waiting !== undefined) {
+    const { reason = 'waiting', message } = state.waiting;
+    return [`container ${name} ${reason}${message === undefined ? '' : `: ${message}`}${before}`];
+  }
+  if (state?.terminated !== undefined) {
+    const { exitCode, reason = 'terminated', message } = state.terminated;
+    return [`container ${name} ${reason}, exit code ${exitCode}${message === undefined ? '' : `: ${message}`}`];
+  }
+  return state?.running === undefined ? [] : [`container ${name} running${before}`];
+}
+
+/** The last few events of an object, oldest first, as one line. */
+export async function describeEvents(
+  api: KubernetesApi,
+  object: { readonly namespace: string; readonly name: string; readonly kind: string },
+): Promise<string> {
+  const list = await api.list<EventRecord>(eventResource, {
+    namespace: object.namespace,
+    fieldSelector: `involvedObject.name=${object.name},involvedObject.kind=${object.kind}`,
+  });
+  return list.items
+    .toSorted((one, other) => timeOf(one).localeCompare(timeOf(other)))
+    .slice(-eventCount)
+    .map(({ reason, message, count = 1 }) => `${reason ?? 'Event'}${count > 1 ? ` (x${count})` : ''}: ${message ?? ''}`)
+    .join('; ');
+}
+
+/** Last words for a wait on a pod: its state, then its events. */
+export async function podLastWords(
+  api: KubernetesApi,
+  pod: { readonly namespace: string; readonly name: string },
+  last: Pod | undefined,
+): Promise<string> {
+  const state = last === undefined ? 'there is no such pod' : describePod(last);
+  const events = await describeEvents(api, { ...pod, kind: 'Pod' });
+  return events === '' ? state : `${state}; events: ${events}`;
+}
+
+function timeOf(event: EventRecord): string {
+  return event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? '';
+}

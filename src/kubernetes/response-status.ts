@@ -1,0 +1,63 @@
+import { ApiError } from './api-error.ts';
+import type { Status } from './object.ts';
+
+/** The error of a response with a failure status: its Status body, or one made of what came instead. */
+export function responseError(status: number, body: string): ApiError {
+  return new ApiError(parseStatus(body) ?? plainStatus(status, body));
+}
+
+function parseStatus(body: string): Status | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return isFailure(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function isFailure(value: unknown): value is Status {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'kind' in value &&
+    value.kind === 'Status' &&
+    'code' in value &&
+    typeof value.code === 'number'
+  );
+}
+
+/** A proxy in front of the API server answers with its own page. */
+function plainStatus(code: number, body: string): Status {
+  const firstLine = body.trim().split('\n', 1)[0]?.slice(0, 200) ?? '';
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    code,
+    reason: reasons[code] ?? 'Unknown',
+    message: `the server answered ${code}${firstLine === '' ? '' : `: ${firstLine}`}`,
+  };
+}
+
+/** apimachinery pkg/api/errors/errors.go, NewGenericServerResponse. */
+const reasons: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};

@@ -1,0 +1,267 @@
+import type {
+  DeleteOptions,
+  KubernetesApi,
+  ListQuery,
+  ObjectReference,
+  PatchType,
+  Resource,
+  WatchEvent,
+  WatchQuery,
+} from './api.ts';
+import type { Clock } from './clock.ts';
+import { systemClock } from './clock.ts';
+import { readJsonLines } from './json-lines.ts';
+import type { KubernetesObject, ObjectList } from './object.ts';
+import { isApiError } from './api-error.ts';
+import { resourcePath } from './resource-path.ts';
+import { responseError } from './response-status.ts';
+import { retryDelay } from './retry.ts';
+import type { Setback } from './retry.ts';
+import { transportFailure } from './transport-failure.ts';
+import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
+
+export interface RestApiOptions {
+  readonly transport: Transport;
+  readonly clock?: Clock;
+  /** In [0, 1), spreads retries. */
+  readonly random?: () => number;
+}
+
+/** Sent with each write: a field that the server does not know is an error, not a silent loss. */
+const writeQuery = { fieldManager: 'bosh-kubernetes', fieldValidation: 'Strict' };
+const pageSize = 500;
+
+export interface LogQuery {
+  readonly container?: string;
+  readonly tailLines?: number;
+  /** The container's former life. */
+  readonly previous?: boolean;
+}
+
+/** The Kubernetes API over HTTPS. Retries what is safe to retry (`retry.ts`), then rejects. */
+export class RestApi implements KubernetesApi {
+  readonly #transport: Transport;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+
+  constructor(options: RestApiOptions) {
+    this.#transport = options.transport;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+  }
+
+  async get<T extends KubernetesObject>(reference: ObjectReference): Promise<T> {
+    return this.#json({ method: 'GET', path: pathOf(reference) });
+  }
+
+  async list<T extends KubernetesObject>(resource: Resource, query: ListQuery = {}): Promise<ObjectList<T>> {
+    try {
+      return await this.#listPages(resource, query);
+    } catch (error) {
+      if (!isApiError(error, 410)) {
+        throw error;
+      }
+      // the continue token outlived the server's history: one whole list instead of pages
+      return this.#json({
+        method: 'GET',
+        path: resourcePath(resource, query.namespace),
+        query: selectors(query),
+      });
+    }
+  }
+
+  async create<T extends KubernetesObject>(resource: Resource, object: T): Promise<T> {
+    return this.#json({
+      method: 'POST',
+      path: resourcePath(resource, namespaceOf(resource, object)),
+      query: writeQuery,
+      body: JSON.stringify(object),
+    });
+  }
+
+  async replace<T extends KubernetesObject>(
+    resource: Resource,
+    object: T,
+    subresource?: 'status',
+  ): Promise<T> {
+    const reference = { resource, namespace: namespaceOf(resource, object), name: object.metadata.name ?? '' };
+    return this.#json({
+      method: 'PUT',
+      path: pathOf(reference, subresource),
+      query: writeQuery,
+      body: JSON.stringify(object),
+    });
+  }
+
+  async patch<T extends KubernetesObject>(
+    reference: ObjectReference,
+    patch: unknown,
+    options: { readonly type?: PatchType; readonly subresource?: 'status' } = {},
+  ): Promise<T> {
+    return this.#json({
+      method: 'PATCH',
+      path: pathOf(reference, options.subresource),
+      query: writeQuery,
+      body: JSON.stringify(patch),
+      contentType: options.type ?? 'application/merge-patch+json',
+    });
+  }
+
+  async delete(reference: ObjectReference, options: DeleteOptions = {}): Promise<void> {
+    await this.#send({
+      method: 'DELETE',
+      path: pathOf(reference),
+      body: JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', ...options }),
+    });
+  }
+
+  async *watch<T extends KubernetesObject>(
+    resource: Resource,
+    query: WatchQuery = {},
+  ): AsyncGenerator<WatchEvent<T>> {
+    try {
+      const stream = await this.#transport.stream({
+        method: 'GET',
+        path: resourcePath(resource, query.namespace),
+        query: {
+          ...selectors(query),
+          watch: 'true',
+          allowWatchBookmarks: 'true',
+          ...(query.resourceVersion !== undefined && { resourceVersion: query.resourceVersion }),
+        },
+        signal: query.signal,
+      });
+      if (stream.status !== 200) {
+        throw responseError(stream.status, await readText(stream.chunks));
+      }
+      for await (const event of readJsonLines(stream.chunks)) {
+        yield event as WatchEvent<T>;
+      }
+    } catch (error) {
+      if (query.signal?.aborted === true) {
+        return;
+      }
+      throw error;
+    }
+  }
+
+  /** A container's log so far, as text. */
+  async logs(pod: { namespace: string; name: string }, query: LogQuery = {}): Promise<string> {
+    const response = await this.#send({
+      method: 'GET',
+      path: resourcePath(podResource, pod.namespace, pod.name, 'log'),
+      query: {
+        ...(query.container !== undefined && { container: query.container }),
+        ...(query.tailLines !== undefined && { tailLines: String(query.tailLines) }),
+        ...(query.previous === true && { previous: 'true' }),
+      },
+    });
+    return response.body;
+  }
+
+  /** Closes the connection; watches end. */
+  close(): void {
+    this.#transport.close();
+  }
+
+  async #listPages<T extends KubernetesObject>(resource: Resource, query: ListQuery): Promise<ObjectList<T>> {
+    const path = resourcePath(resource, query.namespace);
+    const items: T[] = [];
+    let token: string | undefined;
+    for (;;) {
+      const page: ObjectList<T> = await this.#json({
+        method: 'GET',
+        path,
+        query: {
+          ...selectors(query),
+          limit: String(pageSize),
+          ...(token !== undefined && { continue: token }),
+        },
+      });
+      items.push(...page.items);
+      token = page.metadata.continue;
+      if (token === undefined || token === '') {
+        return { ...page, metadata: { resourceVersion: page.metadata.resourceVersion }, items };
+      }
+    }
+  }
+
+  async #json<T>(request: TransportRequest): Promise<T> {
+    const response = await this.#send(request);
+    return JSON.parse(response.body) as T;
+  }
+
+  async #send(request: TransportRequest): Promise<TransportResponse> {
+    for (let tries = 1; ; tries += 1) {
+      const outcome = await this.#try(request);
+      if (outcome.response !== undefined) {
+        return outcome.response;
+      }
+      const delay = retryDelay({ method: request.method, tries, setback: outcome.setback }, this.#random());
+      if (delay === undefined) {
+        throw outcome.error;
+      }
+      await this.#clock.sleep(delay);
+    }
+  }
+
+  async #try(
+    request: TransportRequest,
+  ): Promise<
+    { response: TransportResponse } | { response?: undefined; setback: Setback; error: unknown }
+  > {
+    try {
+      const response = await this.#transport.request(request);
+      if (response.status >= 200 && response.status < 300) {
+        return { response };
+      }
+      const setback = { status: response.status, retryAfter: response.headers['retry-after'] };
+      return { setback, error: responseError(response.status, response.body) };
+    } catch (error) {
+      const failure = transportFailure(error);
+      if (failure === undefined) {
+        throw error;
+      }
+      return { setback: { failure }, error };
+    }
+  }
+}
+
+const podResource: Resource = { group: '', version: 'v1', plural: 'pods', namespaced: true };
+
+function pathOf(reference: ObjectReference, ...subresource: (string | undefined)[]): string {
+  const rest = subresource.filter((part) => part !== undefined);
+  return resourcePath(
+    reference.resource,
+    requireNamespace(reference.resource, reference.namespace),
+    reference.name,
+    ...rest,
+  );
+}
+
+function namespaceOf(resource: Resource, object: KubernetesObject): string | undefined {
+  return requireNamespace(resource, object.metadata.namespace);
+}
+
+function requireNamespace(resource: Resource, namespace: string | undefined): string | undefined {
+  if (resource.namespaced && (namespace === undefined || namespace === '')) {
+    throw new Error(`one object of ${resource.plural} needs a namespace`);
+  }
+  return namespace;
+}
+
+function selectors(query: ListQuery): Record<string, string> {
+  return {
+    ...(query.labelSelector !== undefined && { labelSelector: query.labelSelector }),
+    ...(query.fieldSelector !== undefined && { fieldSelector: query.fieldSelector }),
+  };
+}
+
+async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of chunks) {
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}

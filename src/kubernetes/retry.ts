@@ -1,0 +1,69 @@
+import type { TransportFailure } from './transport-failure.ts';
+import type { TransportRequest } from './transport.ts';
+
+/** How one try of a request ended without a result. */
+export type Setback =
+  | { readonly status: number; readonly retryAfter: string | undefined }
+  | { readonly failure: TransportFailure };
+
+export interface TryRecord {
+  readonly method: TransportRequest['method'];
+  /** 1 for the first try. */
+  readonly tries: number;
+  readonly setback: Setback;
+}
+
+const maximumTries = 6;
+const maximumRetryAfterSeconds = 30;
+const baseDelayMs = 100;
+
+/**
+ * Milliseconds to wait before the next try, or undefined when there is to be none.
+ *
+ * - 429, and 500/503/504 that carry a Retry-After, say that nothing was done: every verb is tried again
+ *   (client-go rest/request.go, checkWait).
+ * - A refused connection reached nobody: every verb is tried again, briefly, for an API server that restarts.
+ * - A connection that broke may have done its work: only the idempotent verbs (RFC 9110 9.2.2) are tried again.
+ *
+ * `random` is in [0, 1) and spreads callers out.
+ */
+export function retryDelay({ method, tries, setback }: TryRecord, random: number): number | undefined {
+  if (tries >= maximumTries) {
+    return undefined;
+  }
+  const backOff = baseDelayMs * 2 ** (tries - 1) * (1 + random / 2);
+  if ('failure' in setback) {
+    return mayRepeatFailure(setback.failure, method, tries) ? backOff : undefined;
+  }
+  const seconds = parseRetryAfter(setback.retryAfter);
+  if (setback.status !== 429 && (seconds === undefined || ![500, 503, 504].includes(setback.status))) {
+    return undefined;
+  }
+  if (seconds !== undefined && seconds > maximumRetryAfterSeconds) {
+    return undefined;
+  }
+  return Math.max(backOff, (seconds ?? 0) * 1000);
+}
+
+function mayRepeatFailure(
+  failure: TransportFailure,
+  method: TransportRequest['method'],
+  tries: number,
+): boolean {
+  switch (failure) {
+    case 'refused':
+      return tries < 4;
+    case 'reset':
+      return method === 'GET' || method === 'PUT' || method === 'DELETE';
+    case 'dns':
+    case 'tls':
+    case 'timeout':
+    case 'other':
+      return false;
+  }
+}
+
+/** The API server sends whole seconds, never a date. */
+function parseRetryAfter(header: string | undefined): number | undefined {
+  return header !== undefined && /^\d{1,6}$/u.test(header) ? Number(header) : undefined;
+}

@@ -1,0 +1,151 @@
+import { ProductError } from '../errors/product-error.ts';
+import { isApiError } from './api-error.ts';
+import type { KubernetesApi, ObjectReference, Resource } from './api.ts';
+import type { Clock } from './clock.ts';
+import { systemClock } from './clock.ts';
+import type { KubernetesObject } from './object.ts';
+import { transportFailure } from './transport-failure.ts';
+
+export interface WaitOptions<T extends KubernetesObject, R> {
+  readonly api: KubernetesApi;
+  readonly reference: ObjectReference;
+  /**
+   * Called with each state of the object, undefined while there is none.
+   * Anything but undefined ends the wait with that value; a throw ends it with that error.
+   */
+  readonly condition: (object: T | undefined) => R | undefined;
+  /** What the error says, for example `pod vm-1 to become ready`. */
+  readonly awaited: string;
+  readonly deadlineMs: number;
+  /** Asked once, when the deadline has passed: what Kubernetes last said about it. */
+  readonly lastWords?: (last: T | undefined) => string | Promise<string>;
+  readonly clock?: Clock;
+}
+
+const pauseMs = 200;
+
+/**
+ * Waits by watch until `condition` gives a value; resolves at once when the present state does.
+ * A watch that ends, breaks or is too old (410) is taken up again from a fresh read.
+ * Rejects with DEADLINE, which says what was awaited, for how long and the last words.
+ */
+export async function waitFor<T extends KubernetesObject, R>(options: WaitOptions<T, R>): Promise<R> {
+  const clock = options.clock ?? systemClock;
+  const over = new AbortController();
+  const finished = new AbortController();
+  const alarm = clock.sleep(options.deadlineMs, finished.signal).then(() => {
+    over.abort();
+  });
+  const seen: Seen<T> = { last: undefined, trouble: undefined };
+  const deadline = Symbol('deadline');
+  const watching = watchUntil(options, clock, over.signal, seen);
+  try {
+    const result = await Promise.race([watching, alarm.then((): typeof deadline => deadline)]);
+    if (result !== deadline && result !== undefined) {
+      return result.value;
+    }
+  } finally {
+    finished.abort();
+    over.abort();
+    // what it meets after its end was decided is nobody's concern
+    watching.catch(() => undefined);
+  }
+  throw await deadlineError(options, seen);
+}
+
+interface Seen<T> {
+  last: T | undefined;
+  trouble: string | undefined;
+}
+
+async function watchUntil<T extends KubernetesObject, R>(
+  options: WaitOptions<T, R>,
+  clock: Clock,
+  signal: AbortSignal,
+  seen: Seen<T>,
+): Promise<{ value: R } | undefined> {
+  while (!signal.aborted) {
+    const result = await watchOnce(options, signal, seen).catch((error: unknown) => {
+      if (!isPassing(error)) {
+        throw error;
+      }
+      seen.trouble = error.message;
+      return undefined;
+    });
+    if (result !== undefined) {
+      return result;
+    }
+    await clock.sleep(pauseMs, signal);
+  }
+  return undefined;
+}
+
+async function watchOnce<T extends KubernetesObject, R>(
+  { api, reference, condition }: WaitOptions<T, R>,
+  signal: AbortSignal,
+  seen: Seen<T>,
+): Promise<{ value: R } | undefined> {
+  const check = (object: T | undefined): { value: R } | undefined => {
+    seen.last = object ?? seen.last;
+    seen.trouble = undefined;
+    const value = condition(object);
+    return value === undefined ? undefined : { value };
+  };
+  const query = { namespace: reference.namespace, fieldSelector: `metadata.name=${reference.name}` };
+  const list = await api.list<T>(reference.resource, query);
+  const now = check(list.items[0]);
+  if (now !== undefined) {
+    return now;
+  }
+  const resourceVersion = list.metadata.resourceVersion;
+  for await (const event of api.watch<T>(reference.resource, { ...query, resourceVersion, signal })) {
+    if (event.type === 'ERROR') {
+      return undefined;
+    }
+    const then = event.type === 'BOOKMARK' ? undefined : check(event.type === 'DELETED' ? undefined : event.object);
+    if (then !== undefined) {
+      return then;
+    }
+  }
+  return undefined;
+}
+
+/** Troubles that a restarting API server makes; the deadline bounds them. */
+function isPassing(error: unknown): error is Error {
+  const failure = transportFailure(error);
+  return (
+    (failure !== undefined && failure !== 'tls') ||
+    (isApiError(error) && [410, 429, 500, 503, 504].includes(error.code))
+  );
+}
+
+async function deadlineError<T extends KubernetesObject, R>(
+  options: WaitOptions<T, R>,
+  seen: Seen<T>,
+): Promise<ProductError> {
+  const seconds = Math.round(options.deadlineMs / 100) / 10;
+  const words = await lastWords(options, seen);
+  return new ProductError(
+    'DEADLINE',
+    `waited ${seconds} s for ${options.awaited}${words === '' ? '' : `; last known: ${words}`}`,
+  );
+}
+
+async function lastWords<T extends KubernetesObject, R>(
+  options: WaitOptions<T, R>,
+  seen: Seen<T>,
+): Promise<string> {
+  if (seen.trouble !== undefined) {
+    return seen.trouble;
+  }
+  try {
+    return (await options.lastWords?.(seen.last)) ?? absence(options.reference.resource, seen.last);
+  } catch (error) {
+    // the deadline is the news; that its explanation could not be fetched comes after it
+    return `(not available: ${error instanceof Error ? error.message : String(error)})`;
+  }
+}
+
+function absence(resource: Resource, last: KubernetesObject | undefined): string {
+  return last === undefined ? `no such object in ${resource.plural}` : '';
+}
