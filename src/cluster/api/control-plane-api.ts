@@ -1,0 +1,18 @@
+import type { KubernetesApi } from '../../kubernetes/api.ts';
+
+/**
+ * What the controllers of a cluster use beyond the verbs that everyone has: two subresources of their own.
+ * LocalApi implements it; over HTTPS they are POST pods/<name>/binding and PUT namespaces/<name>/finalize.
+ */
+export interface ControlPlaneApi extends KubernetesApi {
+  /**
+   * Sets `spec.nodeName` and the condition PodScheduled, as POST pods/binding does (a plain update may not).
+   * Rejects with ApiError 404 where the pod is gone, 409 where it has a node already or is being deleted.
+   */
+  bindPod(namespace: string, name: string, nodeName: string): Promise<void>;
+  /**
+   * Empties `spec.finalizers` of a Terminating namespace, which removes it. Idempotent: a namespace that is gone
+   * is success. Rejects with ApiError 409 where it is not being deleted.
+   */
+  finalizeNamespace(name: string): Promise<void>;
+}
