@@ -21,12 +21,15 @@ const eventCount = 3;
 export function describePod(pod: Pod): string {
   const status = pod.status;
   const unmet = (status?.conditions ?? []).filter(
-    ({ type, status: value, message }) => type === 'PodScheduled' && value === 'False' && message !== undefined,
+    ({ type, status: value, message }) =>
+      type === 'PodScheduled' && value === 'False' && message !== undefined,
   );
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   return [
     `phase ${status?.phase ?? 'unknown'}`,
-    ...(pod.metadata.deletionTimestamp === undefined ? [] : [`being deleted since ${pod.metadata.deletionTimestamp}`]),
+    ...(pod.metadata.deletionTimestamp === undefined
+      ? []
+      : [`being deleted since ${pod.metadata.deletionTimestamp}`]),
     ...unmet.map(({ reason, message }) => `${reason ?? 'not scheduled'}: ${message ?? ''}`),
     ...containers.flatMap(describeContainer),
   ].join(', ');
@@ -42,7 +45,9 @@ function describeContainer({ name, state, lastState, restartCount }: ContainerSt
   }
   if (state?.terminated !== undefined) {
     const { exitCode, reason = 'terminated', message } = state.terminated;
-    return [`container ${name} ${reason}, exit code ${exitCode}${message === undefined ? '' : `: ${message}`}`];
+    return [
+      `container ${name} ${reason}, exit code ${exitCode}${message === undefined ? '' : `: ${message}`}`,
+    ];
   }
   return state?.running === undefined ? [] : [`container ${name} running${before}`];
 }
@@ -59,7 +64,10 @@ export async function describeEvents(
   return list.items
     .toSorted((one, other) => timeOf(one).localeCompare(timeOf(other)))
     .slice(-eventCount)
-    .map(({ reason, message, count = 1 }) => `${reason ?? 'Event'}${count > 1 ? ` (x${count})` : ''}: ${message ?? ''}`)
+    .map(
+      ({ reason, message, count = 1 }) =>
+        `${reason ?? 'Event'}${count > 1 ? ` (x${count})` : ''}: ${message ?? ''}`,
+    )
     .join('; ');
 }
 

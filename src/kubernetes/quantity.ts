@@ -17,7 +17,8 @@ const factors: Readonly<Record<string, readonly [bigint, bigint]>> = {
   Pi: [2n ** 50n, 1n],
   Ei: [2n ** 60n, 1n],
 };
-const grammar = /^(?<sign>[+-]?)(?<whole>\d*)(?:\.(?<fraction>\d*))?(?<suffix>[eE][+-]?\d{1,3}|[numkMGTPE]i?|Ki)?$/u;
+const grammar =
+  /^(?<sign>[+-]?)(?<whole>\d*)(?:\.(?<fraction>\d*))?(?<suffix>[eE][+-]?\d{1,3}|[numkMGTPE]i?|Ki)?$/u;
 const binarySuffixes = ['Ei', 'Pi', 'Ti', 'Gi', 'Mi', 'Ki'] as const;
 
 /**

@@ -84,7 +84,11 @@ export class RestApi implements KubernetesApi {
     object: T,
     subresource?: 'status',
   ): Promise<T> {
-    const reference = { resource, namespace: namespaceOf(resource, object), name: object.metadata.name ?? '' };
+    const reference = {
+      resource,
+      namespace: namespaceOf(resource, object),
+      name: object.metadata.name ?? '',
+    };
     return this.#json({
       method: 'PUT',
       path: pathOf(reference, subresource),
@@ -207,9 +211,7 @@ export class RestApi implements KubernetesApi {
 
   async #try(
     request: TransportRequest,
-  ): Promise<
-    { response: TransportResponse } | { response?: undefined; setback: Setback; error: unknown }
-  > {
+  ): Promise<{ response: TransportResponse } | { response?: undefined; setback: Setback; error: unknown }> {
     try {
       const response = await this.#transport.request(request);
       if (response.status >= 200 && response.status < 300) {

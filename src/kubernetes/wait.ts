@@ -102,7 +102,8 @@ async function watchOnce<T extends KubernetesObject, R>(
     if (event.type === 'ERROR') {
       return undefined;
     }
-    const then = event.type === 'BOOKMARK' ? undefined : check(event.type === 'DELETED' ? undefined : event.object);
+    const then =
+      event.type === 'BOOKMARK' ? undefined : check(event.type === 'DELETED' ? undefined : event.object);
     if (then !== undefined) {
       return then;
     }

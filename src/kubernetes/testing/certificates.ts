@@ -61,7 +61,10 @@ export async function createTestAuthority(): Promise<TestAuthority> {
 }
 
 function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
-  return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>;
+  return webcrypto.subtle.generateKey(algorithm, true, [
+    'sign',
+    'verify',
+  ]) as Promise<webcrypto.CryptoKeyPair>;
 }
 
 function validity(): { notBefore: Date; notAfter: Date } {

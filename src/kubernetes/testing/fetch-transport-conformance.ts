@@ -11,7 +11,10 @@ for (const { name, run } of transportConformance) {
     console.log(JSON.stringify({ name }));
   } catch (error) {
     console.log(
-      JSON.stringify({ name, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+      JSON.stringify({
+        name,
+        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      }),
     );
   }
 }

@@ -78,7 +78,10 @@ export const transportConformance: readonly ConformanceCase[] = [
         const busy = await transport.request({ method: 'POST', path: '/busy', body: '{}' });
         const down = await transport.request({ method: 'GET', path: '/down' });
 
-        assert.deepEqual([busy.status, busy.headers['retry-after'], busy.body], [429, '7', '{"kind":"Status"}']);
+        assert.deepEqual(
+          [busy.status, busy.headers['retry-after'], busy.body],
+          [429, '7', '{"kind":"Status"}'],
+        );
         assert.deepEqual([down.status, down.body], [503, 'no upstream']);
       }),
   },
@@ -104,7 +107,8 @@ export const transportConformance: readonly ConformanceCase[] = [
   },
   {
     name: 'refuses a server with another name',
-    run: (make, servers) => fails(make({ ...access(servers), server: servers.wrongNameServer }), '/echo', 'tls'),
+    run: (make, servers) =>
+      fails(make({ ...access(servers), server: servers.wrongNameServer }), '/echo', 'tls'),
   },
   {
     name: 'checks the name that tls-server-name gives',
@@ -127,7 +131,8 @@ export const transportConformance: readonly ConformanceCase[] = [
   },
   {
     name: 'reports a refused connection',
-    run: (make, servers) => fails(make({ ...access(servers), server: servers.refusedServer }), '/echo', 'refused'),
+    run: (make, servers) =>
+      fails(make({ ...access(servers), server: servers.refusedServer }), '/echo', 'refused'),
   },
   {
     name: 'reports a name that does not resolve',
