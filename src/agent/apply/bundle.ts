@@ -1,0 +1,75 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorCode } from '../file/error-code.ts';
+import { readLinkIfPresent, replaceLink } from '../file/symbolic-link.ts';
+
+/** One version of a job or package: where it is installed and the link that makes it the one in use. */
+export interface Bundle {
+  readonly name: string;
+  readonly installPath: string;
+  readonly linkPath: string;
+}
+
+const partialPrefix = '.partial-';
+
+/**
+ * The bundle of a version (bosh-agent: agent/applier/bundlecollection). `identity` is whatever makes the content
+ * unique; the folder is named by its digest.
+ */
+export function bundleOf(
+  name: string,
+  identity: string,
+  folders: { readonly install: string; readonly link: string },
+): Bundle {
+  const hash = createHash('sha256').update(identity).digest('hex');
+  return { name, installPath: join(folders.install, name, hash), linkPath: join(folders.link, name) };
+}
+
+/** True when the bundle is there; it is there only whole. */
+export async function isInstalled(bundle: Bundle): Promise<boolean> {
+  try {
+    return (await lstat(bundle.installPath)).isDirectory();
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Installs a bundle unless it is there: `fill` gets an empty folder, which becomes the bundle in one step. */
+export async function installBundle(bundle: Bundle, fill: (directory: string) => Promise<void>): Promise<void> {
+  if (await isInstalled(bundle)) return;
+  const parent = join(bundle.installPath, '..');
+  const partial = join(parent, `${partialPrefix}${randomUUID()}`);
+  await mkdir(partial, { recursive: true, mode: 0o755 });
+  try {
+    await fill(partial);
+    await rename(partial, bundle.installPath);
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Makes exactly these bundles the ones in use in a folder of links. */
+export async function linkBundles(linkFolder: string, bundles: readonly Bundle[]): Promise<void> {
+  for (const bundle of bundles) await replaceLink(bundle.installPath, bundle.linkPath);
+  const kept = new Set(bundles.map((bundle) => bundle.name));
+  for (const name of await readdir(linkFolder)) {
+    const path = join(linkFolder, name);
+    if (!kept.has(name) && (await readLinkIfPresent(path)) !== undefined) await rm(path);
+  }
+}
+
+/** Removes every installed version below `installFolder` that is not among `bundles`, and half-made ones. */
+export async function collectBundles(installFolder: string, bundles: readonly Bundle[]): Promise<void> {
+  const kept = new Set(bundles.map((bundle) => bundle.installPath));
+  for (const name of await readdir(installFolder)) {
+    const folder = join(installFolder, name);
+    for (const version of await readdir(folder)) {
+      const path = join(folder, version);
+      if (!kept.has(path)) await rm(path, { recursive: true, force: true });
+    }
+    if ((await readdir(folder)).length === 0) await rm(folder, { recursive: true });
+  }
+}

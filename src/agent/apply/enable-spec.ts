@@ -1,0 +1,58 @@
+import { chmod, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Directories } from '../directories.ts';
+import { writeDurableFile } from '../file/durable-file.ts';
+import type { MonitFile } from '../monit/monit-file.ts';
+import type { ApplySpec } from '../spec/apply-spec.ts';
+import { giveToVcap } from '../user/vcap-group.ts';
+import type { Identities } from '../user/identities.ts';
+import { linkBundles } from './bundle.ts';
+import { makeJobDirectories } from './job-directories.ts';
+import { bundlesOf } from './spec-bundles.ts';
+
+/**
+ * Makes an installed spec the one in use: links, folders, monit files and instance files. Idempotent: a start of
+ * the agent repeats it for the recorded spec, which undoes an apply that was cut off half-way.
+ */
+export async function enableSpec(
+  spec: ApplySpec,
+  monitFiles: readonly MonitFile[],
+  options: { readonly directories: Directories; readonly identities: Identities },
+): Promise<void> {
+  const { directories, identities } = options;
+  const bundles = bundlesOf(spec, directories);
+  for (const job of spec.jobs) await makeJobDirectories(job.name, directories, identities);
+  await linkBundles(directories.packages, bundles.packages);
+  for (const job of bundles.jobs) await linkJobPackages(job.installPath, bundles.packages);
+  await linkBundles(directories.jobs, bundles.jobs);
+  for (const path of [directories.jobs, directories.packages]) await giveToVcap(path, identities);
+  await writeMonitFiles(monitFiles, directories);
+  await writeInstanceFiles(spec, directories);
+}
+
+// jobs/<job>/packages/<package>, for jobs that look there (bosh-agent: rendered_job_applier.go, applyPackages)
+async function linkJobPackages(
+  jobPath: string,
+  packages: ReturnType<typeof bundlesOf>['packages'],
+): Promise<void> {
+  const folder = join(jobPath, 'packages');
+  await mkdir(folder, { recursive: true, mode: 0o755 });
+  await linkBundles(
+    folder,
+    packages.map((bundle) => ({ ...bundle, linkPath: join(folder, bundle.name) })),
+  );
+}
+
+async function writeMonitFiles(files: readonly MonitFile[], directories: Directories): Promise<void> {
+  await rm(directories.monitJobs, { recursive: true, force: true });
+  await mkdir(directories.monitJobs, { recursive: true, mode: 0o700 });
+  for (const file of files) await writeDurableFile(join(directories.monitJobs, file.name), file.text);
+}
+
+async function writeInstanceFiles(spec: ApplySpec, directories: Directories): Promise<void> {
+  const fields = { id: spec.id, az: spec.availabilityZone, name: spec.name, deployment: spec.deployment };
+  for (const [name, value] of Object.entries(fields)) {
+    await writeDurableFile(join(directories.instance, name), value, 0o644);
+  }
+  await chmod(directories.instance, 0o755);
+}

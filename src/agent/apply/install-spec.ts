@@ -1,0 +1,56 @@
+import type { BlobStore } from '../blob/blob-store.ts';
+import type { Directories } from '../directories.ts';
+import { extractArchive } from '../file/archive.ts';
+import type { ApplySpec, JobSpec, PackageSpec } from '../spec/apply-spec.ts';
+import { fixJobPermissions } from '../user/vcap-group.ts';
+import type { Identities } from '../user/identities.ts';
+import { installBundle, isInstalled } from './bundle.ts';
+import { jobBundle, packageBundle } from './spec-bundles.ts';
+
+export interface InstallOptions {
+  readonly blobs: BlobStore;
+  readonly directories: Directories;
+  readonly identities: Identities;
+  /** How many archives are unpacked at a time. */
+  readonly parallel: number;
+}
+
+/**
+ * Puts every job and package of a spec on the disk, without making it the one in use (action `prepare`).
+ * What is installed already is left; digests are verified before anything is unpacked.
+ */
+export async function installSpec(spec: ApplySpec, options: InstallOptions): Promise<void> {
+  const work = [
+    ...spec.jobs.map((job) => () => installJob(job, spec, options)),
+    ...spec.packages.map((entry) => () => installPackage(entry, options)),
+  ];
+  const workers = Array.from({ length: options.parallel }, async () => {
+    for (let next = work.shift(); next !== undefined; next = work.shift()) await next();
+  });
+  // every worker ends before an error is told: nothing may still write while the next call begins
+  const results = await Promise.allSettled(workers);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+/** Installs one compiled package unless it is there. */
+export async function installPackage(
+  spec: PackageSpec,
+  options: Pick<InstallOptions, 'blobs' | 'directories'>,
+): Promise<void> {
+  const bundle = packageBundle(spec, options.directories);
+  if (await isInstalled(bundle)) return;
+  const archive = await options.blobs.verified(spec.blobId, spec.digest, `package '${spec.name}'`);
+  await installBundle(bundle, (directory) => extractArchive(archive, directory));
+}
+
+async function installJob(job: JobSpec, spec: ApplySpec, options: InstallOptions): Promise<void> {
+  const { renderedTemplates } = spec;
+  const bundle = jobBundle(job, spec, options.directories);
+  if (renderedTemplates === undefined || (await isInstalled(bundle))) return;
+  const what = `rendered templates of job '${job.name}'`;
+  const archive = await options.blobs.verified(renderedTemplates.blobId, renderedTemplates.digest, what);
+  await installBundle(bundle, async (directory) => {
+    await extractArchive(archive, directory, job.name);
+    await fixJobPermissions(directory, options.identities);
+  });
+}

@@ -1,0 +1,30 @@
+import type { Directories } from '../directories.ts';
+import type { ApplySpec, JobSpec, PackageSpec } from '../spec/apply-spec.ts';
+import { bundleOf } from './bundle.ts';
+import type { Bundle } from './bundle.ts';
+
+/**
+ * The bundle of a job: its version and the digest of the rendered archive make it unique, since the same job
+ * version is rendered with other properties each time.
+ */
+export function jobBundle(job: JobSpec, spec: ApplySpec, directories: Directories): Bundle {
+  const identity = `${job.version}-${spec.renderedTemplates?.digest ?? ''}`;
+  return bundleOf(job.name, identity, { install: directories.dataJobs, link: directories.jobs });
+}
+
+/** The bundle of a compiled package. */
+export function packageBundle(spec: PackageSpec, directories: Directories): Bundle {
+  const identity = `${spec.version}-${spec.digest}`;
+  return bundleOf(spec.name, identity, { install: directories.dataPackages, link: directories.packages });
+}
+
+/** All bundles of a spec. */
+export function bundlesOf(
+  spec: ApplySpec,
+  directories: Directories,
+): { readonly jobs: readonly Bundle[]; readonly packages: readonly Bundle[] } {
+  return {
+    jobs: spec.jobs.map((job) => jobBundle(job, spec, directories)),
+    packages: spec.packages.map((entry) => packageBundle(entry, directories)),
+  };
+}

@@ -1,0 +1,86 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { collectBundles, linkBundles } from '../apply/bundle.ts';
+import type { Bundle } from '../apply/bundle.ts';
+import { installPackage } from '../apply/install-spec.ts';
+import { bundlesOf, packageBundle } from '../apply/spec-bundles.ts';
+import type { BlobStore } from '../blob/blob-store.ts';
+import { fileDigests } from '../blob/digest.ts';
+import { createArchive, extractArchive } from '../file/archive.ts';
+import type { ApplySpec, PackageSpec } from '../spec/apply-spec.ts';
+import { runPackaging } from './run-packaging.ts';
+import type { PackagingPorts } from './run-packaging.ts';
+
+export interface CompilationRequest {
+  /** Name, version, and blob and digest of the source. */
+  readonly source: PackageSpec;
+  /** The compiled packages that it needs, all of them. */
+  readonly dependencies: readonly PackageSpec[];
+  /** What the VM runs now; its packages stay. */
+  readonly applied: ApplySpec;
+}
+
+/**
+ * Compiles a package as a BOSH VM does (bosh-agent: agent/compiler/concrete_compiler.go): dependencies first, the
+ * source in data/compile/<package>, `bash -x packaging`, the result as a blob. Answers the blob's id and its bare
+ * sha1. However it ends, /var/vcap/packages is again what the applied spec says.
+ */
+export async function compilePackage(
+  ports: PackagingPorts & { readonly blobs: BlobStore },
+  request: CompilationRequest,
+  signal: AbortSignal,
+): Promise<{ readonly blobId: string; readonly sha1: string }> {
+  const { directories } = ports;
+  const applied = bundlesOf(request.applied, directories).packages;
+  const source = join(directories.compile, request.source.name);
+  try {
+    return await compileInto(ports, request, { applied, source }, signal);
+  } finally {
+    await rm(source, { recursive: true, force: true });
+    await linkBundles(directories.packages, applied);
+    await collectBundles(directories.dataPackages, applied);
+  }
+}
+
+async function compileInto(
+  ports: PackagingPorts & { readonly blobs: BlobStore },
+  request: CompilationRequest,
+  paths: { readonly applied: readonly Bundle[]; readonly source: string },
+  signal: AbortSignal,
+): Promise<{ readonly blobId: string; readonly sha1: string }> {
+  const { blobs, directories } = ports;
+  const { name, version, blobId, digest } = request.source;
+  const archive = await blobs.verified(blobId, digest, `source of package '${name}'`);
+  const needed: Bundle[] = [];
+  for (const dependency of request.dependencies) {
+    await installPackage(dependency, ports);
+    needed.push(packageBundle(dependency, directories));
+  }
+  const result: Bundle = {
+    name,
+    installPath: join(directories.dataPackages, name, 'compiling'),
+    linkPath: join(directories.packages, name),
+  };
+  for (const path of [paths.source, result.installPath]) await makeEmpty(path);
+  await extractArchive(archive, paths.source);
+  const named = new Set([...needed, result].map((bundle) => bundle.name));
+  const rest = paths.applied.filter((bundle) => !named.has(bundle.name));
+  await linkBundles(directories.packages, [...rest, ...needed, result]);
+  await runPackaging(ports, { name, version, source: paths.source, target: result.linkPath }, signal);
+  return storeResult(blobs, result.installPath);
+}
+
+async function storeResult(
+  blobs: BlobStore,
+  directory: string,
+): Promise<{ readonly blobId: string; readonly sha1: string }> {
+  const blob = await blobs.create((path) => createArchive(directory, path));
+  const sha1 = (await fileDigests(blob.path, ['sha1'])).get('sha1');
+  if (sha1 === undefined) throw new Error('no sha1 was computed');
+  return { blobId: blob.id, sha1 };
+}
+
+async function makeEmpty(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true });
+  await mkdir(path, { recursive: true, mode: 0o755 });
+}

@@ -1,0 +1,97 @@
+import { mkdir, open, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import type { Clock } from '../clock.ts';
+import type { Directories } from '../directories.ts';
+import { errorCode } from '../file/error-code.ts';
+import { describeExit } from '../process/program.ts';
+import type { ProgramExit, Programs } from '../process/program.ts';
+import { runProgram } from '../process/run-program.ts';
+import { scriptPath } from '../script/job-script.ts';
+import { outputTail } from './output-tail.ts';
+
+export interface PackagingRequest {
+  readonly name: string;
+  readonly version: string;
+  /** The unpacked source, where the script runs. */
+  readonly source: string;
+  /** Where the script installs to. */
+  readonly target: string;
+}
+
+export interface PackagingPorts {
+  readonly programs: Programs;
+  readonly clock: Clock;
+  readonly directories: Directories;
+}
+
+/**
+ * Runs `bash -x packaging` in the unpacked source (bosh-agent: agent/compiler/compiler_unix.go); a package without
+ * that script installs nothing. AGENT_COMPILATION_FAILED tells the exit and the ends of stdout and stderr.
+ */
+export async function runPackaging(
+  ports: PackagingPorts,
+  request: PackagingRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!(await exists(join(request.source, 'packaging')))) return;
+  const log = join(ports.directories.agentLog, 'compilation', request.name);
+  await rm(log, { recursive: true, force: true });
+  await mkdir(log, { recursive: true, mode: 0o750 });
+  const paths = { stdout: join(log, 'packaging.stdout.log'), stderr: join(log, 'packaging.stderr.log') };
+  const exit = await runInto(ports, request, paths, signal);
+  if (exit.code !== 0) throw await packagingFailed(request, exit, paths);
+}
+
+async function runInto(
+  ports: PackagingPorts,
+  request: PackagingRequest,
+  paths: { readonly stdout: string; readonly stderr: string },
+  signal: AbortSignal,
+): Promise<ProgramExit> {
+  await using stdout = await open(paths.stdout, 'w', 0o640);
+  await using stderr = await open(paths.stderr, 'w', 0o640);
+  return await runProgram(
+    ports,
+    {
+      file: 'bash',
+      arguments: ['-x', 'packaging'],
+      directory: request.source,
+      environment: {
+        PATH: scriptPath,
+        BOSH_COMPILE_TARGET: request.source,
+        BOSH_INSTALL_TARGET: request.target,
+        BOSH_PACKAGE_NAME: request.name,
+        BOSH_PACKAGE_VERSION: request.version,
+      },
+      stdout: stdout.fd,
+      stderr: stderr.fd,
+    },
+    signal,
+  );
+}
+
+async function packagingFailed(
+  request: PackagingRequest,
+  exit: ProgramExit,
+  paths: { readonly stdout: string; readonly stderr: string },
+): Promise<ProductError> {
+  const stdout = await outputTail(paths.stdout);
+  const stderr = await outputTail(paths.stderr);
+  // the first line is what the agent's log keeps, so output begins on the next one
+  return new ProductError(
+    'AGENT_COMPILATION_FAILED',
+    `Compiling package ${request.name}/${request.version}: Command ${describeExit(exit)};\n` +
+      `${stdout.isTruncated ? 'Truncated stdout' : 'Stdout'}: ${stdout.text},\n` +
+      `${stderr.isTruncated ? 'Truncated stderr' : 'Stderr'}: ${stderr.text}`,
+  );
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,72 @@
+import { hostname } from 'node:os';
+import { ProductError } from '../../errors/product-error.ts';
+import type { Programs, StartedProgram } from '../process/program.ts';
+import type { Identities } from '../user/identities.ts';
+import type { MonitProcess, MonitProgram } from './monit-process.ts';
+
+// monit clears the environment and the file mode mask of what it starts (monit: src/env.c, src/util.h)
+const path = '/bin:/usr/bin:/sbin:/usr/sbin';
+const monitUmask = 0o077;
+
+/** Starts a program of a monit file as monit does; `event` is what MONIT_EVENT says. */
+export function launchProgram(
+  ports: { readonly programs: Programs; readonly identities: Identities; readonly now: () => number },
+  process: MonitProcess,
+  program: MonitProgram,
+  event: string,
+): StartedProgram {
+  const [file, ...rest] = program.arguments;
+  const owner = ownerOf(program, process.job, ports.identities);
+  return ports.programs.start({
+    file,
+    arguments: rest,
+    environment: {
+      PATH: path,
+      MONIT_SERVICE: process.name,
+      MONIT_EVENT: event,
+      MONIT_DESCRIPTION: event,
+      MONIT_HOST: hostname(),
+      MONIT_DATE: new Date(ports.now()).toUTCString(),
+    },
+    directory: '/',
+    umask: monitUmask,
+    ...owner,
+  });
+}
+
+/**
+ * The ids that a program asks for; AGENT_OWNER_UNAVAILABLE, naming job and reason, where a name is unknown or the
+ * kernel would refuse the id. Called at apply, so that it is told before anything changed.
+ */
+export function ownerOf(
+  program: MonitProgram,
+  job: string,
+  identities: Identities,
+): { readonly userId?: number; readonly groupId?: number } {
+  const { user, group } = program;
+  const userId = user === undefined ? undefined : numberOf(user, identities.userId(user));
+  const groupId = group === undefined ? undefined : numberOf(group, identities.groupId(group));
+  if (userId !== undefined && Number.isNaN(userId)) throw unavailable(job, `user '${user}'`, 'is unknown');
+  if (groupId !== undefined && Number.isNaN(groupId)) throw unavailable(job, `group '${group}'`, 'is unknown');
+  if (userId !== undefined && !identities.mayUseUser(userId)) throw notMapped(job, `user '${user}'`, identities);
+  if (groupId !== undefined && !identities.mayUseGroup(groupId)) throw notMapped(job, `group '${group}'`, identities);
+  return {
+    ...(userId === undefined ? {} : { userId }),
+    ...(groupId === undefined ? {} : { groupId }),
+  };
+}
+
+function numberOf(text: string, named: number | undefined): number {
+  return named ?? (/^[0-9]+$/.test(text) ? Number(text) : Number.NaN);
+}
+
+function notMapped(job: string, what: string, identities: Identities): ProductError {
+  const why = identities.single
+    ? 'cannot be used: this VM runs with a single user id (the machine has no subordinate ids)'
+    : 'cannot be used: its id is not mapped here, or the agent is not root';
+  return unavailable(job, what, why);
+}
+
+function unavailable(job: string, what: string, why: string): ProductError {
+  return new ProductError('AGENT_OWNER_UNAVAILABLE', `job '${job}': the ${what} of its monit file ${why}`);
+}

@@ -1,0 +1,109 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isObject } from '../settings/json.ts';
+import type { JsonObject } from '../settings/json.ts';
+
+/** A package as apply and compile_package name it. */
+export interface PackageSpec {
+  readonly name: string;
+  readonly version: string;
+  readonly digest: string;
+  readonly blobId: string;
+}
+
+export interface JobSpec {
+  readonly name: string;
+  readonly version: string;
+}
+
+/** What the agent reads of an apply spec (bosh-agent: agent/applier/applyspec/v1_apply_spec.go). */
+export interface ApplySpec {
+  /** The spec as it came, which get_state gives back. */
+  readonly source: JsonObject;
+  readonly deployment: string;
+  readonly name: string;
+  readonly id: string;
+  readonly availabilityZone: string;
+  readonly configurationHash: string;
+  readonly persistentDisk: number;
+  readonly jobs: readonly JobSpec[];
+  readonly packages: readonly PackageSpec[];
+  readonly renderedTemplates: { readonly blobId: string; readonly digest: string } | undefined;
+}
+
+/** Reads an apply spec; AGENT_ARGUMENT_INVALID names what is wrong. */
+export function parseApplySpec(source: JsonObject): ApplySpec {
+  const jobs = jobsOf(source['job']);
+  const renderedTemplates = renderedTemplatesOf(source['rendered_templates_archive']);
+  if (jobs.length > 0 && renderedTemplates === undefined) {
+    throw invalid('it has job templates but no rendered_templates_archive');
+  }
+  return {
+    source,
+    deployment: textOf(source['deployment']),
+    name: textOf(source['name']),
+    id: textOf(source['id']),
+    availabilityZone: textOf(source['az']),
+    configurationHash: textOf(source['configuration_hash']),
+    persistentDisk: typeof source['persistent_disk'] === 'number' ? source['persistent_disk'] : 0,
+    jobs,
+    packages: packagesOf(source['packages'], 'packages'),
+    renderedTemplates,
+  };
+}
+
+/** Reads a map of package name to `{name, version, sha1, blobstore_id}`; `where` names it in errors. */
+export function packagesOf(value: unknown, where: string): readonly PackageSpec[] {
+  if (value === undefined || value === null) return [];
+  if (!isObject(value)) throw invalid(`${where} is not an object`);
+  return Object.entries(value).map(([key, entry]) => packageOf(entry, `${where}.${key}`));
+}
+
+/** A job's or package's name as a single harmless path element; AGENT_ARGUMENT_INVALID otherwise. */
+export function safeName(value: unknown, where: string): string {
+  if (typeof value === 'string' && /^[A-Za-z0-9_][A-Za-z0-9._+-]{0,200}$/.test(value)) return value;
+  throw invalid(`${where} is not a name of letters, digits, '.', '_', '+' and '-'`);
+}
+
+function packageOf(value: unknown, where: string): PackageSpec {
+  if (!isObject(value)) throw invalid(`${where} is not an object`);
+  return {
+    name: safeName(value['name'], `${where}.name`),
+    version: requiredText(value['version'], `${where}.version`),
+    digest: requiredText(value['sha1'], `${where}.sha1`),
+    blobId: requiredText(value['blobstore_id'], `${where}.blobstore_id`),
+  };
+}
+
+function jobsOf(job: unknown): readonly JobSpec[] {
+  const templates = isObject(job) ? job['templates'] : undefined;
+  if (templates === undefined || templates === null) return [];
+  if (!Array.isArray(templates)) throw invalid('job.templates is not a list');
+  return templates.map((template, index) => {
+    const where = `job.templates[${index}]`;
+    if (!isObject(template)) throw invalid(`${where} is not an object`);
+    return {
+      name: safeName(template['name'], `${where}.name`),
+      version: requiredText(template['version'], `${where}.version`),
+    };
+  });
+}
+
+function renderedTemplatesOf(value: unknown): ApplySpec['renderedTemplates'] {
+  if (!isObject(value)) return undefined;
+  const blobId = textOf(value['blobstore_id']);
+  const digest = textOf(value['sha1']);
+  return blobId === '' || digest === '' ? undefined : { blobId, digest };
+}
+
+function requiredText(value: unknown, where: string): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw invalid(`${where} is not a text`);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function invalid(cause: string): ProductError {
+  return new ProductError('AGENT_ARGUMENT_INVALID', `the apply spec cannot be used: ${cause}`);
+}
