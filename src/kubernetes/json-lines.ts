@@ -1,5 +1,5 @@
 /** The JSON value of each line of a stream; a last line without its end is dropped, since it was cut. */
-export async function* readJsonLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
+export async function* readJsonLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator {
   const decoder = new TextDecoder();
   let pending: string[] = [];
   for await (const chunk of chunks) {

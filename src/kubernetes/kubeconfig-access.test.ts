@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { isProductError } from '../errors/product-error.ts';
 import { authorization } from './access.ts';
 import { inClusterAccess } from './in-cluster-access.ts';

@@ -71,7 +71,7 @@ function execPath(options: ExecOptions): string {
   for (const argument of options.command) {
     query.append('command', argument);
   }
-  return `${resourcePath(pods, options.namespace, options.pod, 'exec')}?${query}`;
+  return `${resourcePath(pods, options.namespace, options.pod, 'exec')}?${query.toString()}`;
 }
 
 async function collect(messages: AsyncIterable<Uint8Array>, options: ExecOptions): Promise<ExecResult> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { formatBytes, parseMilli, parseQuantity } from './quantity.ts';
 
 test('quantities of every form', () => {

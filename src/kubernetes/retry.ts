@@ -60,6 +60,8 @@ function mayRepeatFailure(
     case 'timeout':
     case 'other':
       return false;
+    default:
+      return failure satisfies never;
   }
 }
 

@@ -1,7 +1,8 @@
 import { webcrypto } from 'node:crypto';
+import type * as x509Library from '@peculiar/x509';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-type X509 = typeof import('@peculiar/x509');
+type X509 = typeof x509Library;
 
 export interface KeyPair {
   readonly certificate: string;
@@ -61,10 +62,7 @@ export async function createTestAuthority(): Promise<TestAuthority> {
 }
 
 function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
-  return webcrypto.subtle.generateKey(algorithm, true, [
-    'sign',
-    'verify',
-  ]) as Promise<webcrypto.CryptoKeyPair>;
+  return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
 }
 
 function validity(): { notBefore: Date; notAfter: Date } {

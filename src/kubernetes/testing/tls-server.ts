@@ -8,7 +8,7 @@ import { createTestAuthority } from './certificates.ts';
 export interface TestServer {
   readonly access: Access;
   readonly server: Server;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** A TLS server on port 0 that asks for a client certificate, and the access that has one. */

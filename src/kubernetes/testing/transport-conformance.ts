@@ -12,7 +12,7 @@ export type MakeTransport = (access: Access, options?: TransportOptions) => Tran
 
 export interface ConformanceCase {
   readonly name: string;
-  run(make: MakeTransport, servers: HostileServers): Promise<void>;
+  readonly run: (make: MakeTransport, servers: HostileServers) => Promise<void>;
 }
 
 /** What both transports have to do alike. Knows no test runner, so that it also runs inside Bun. */

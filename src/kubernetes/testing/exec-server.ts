@@ -1,0 +1,89 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { WebSocket } from 'ws';
+import { WebSocketServer } from 'ws';
+import type { Access } from '../access.ts';
+import { startTlsServer } from './tls-server.ts';
+
+const status = (body: object): string =>
+  JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, ...body });
+
+/** Speaks the server's side of v5.channel.k8s.io; the first word of the command says how to behave. */
+export async function startExecServer(): Promise<{ access: Access; close: () => Promise<void> }> {
+  const { access, server, close } = await startTlsServer((_request, response) =>
+    response.writeHead(400).end(),
+  );
+  const sockets = new WebSocketServer({
+    noServer: true,
+    handleProtocols: (offered) => (offered.has('v5.channel.k8s.io') ? 'v5.channel.k8s.io' : false),
+  });
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const url = new URL(request.url ?? '/', 'https://any');
+    if (url.pathname.includes('/gone/')) {
+      refuse(socket);
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      behave(webSocket, url.searchParams.getAll('command'), url);
+    });
+  });
+  return {
+    access,
+    close: async () => {
+      for (const client of sockets.clients) {
+        client.terminate();
+      }
+      await close();
+    },
+  };
+}
+
+function refuse(socket: Duplex): void {
+  const body = status({ status: 'Failure', reason: 'NotFound', code: 404, message: 'pods "gone" not found' });
+  socket.end(
+    `HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+function behave(socket: WebSocket, command: string[], url: URL): void {
+  const send = (channel: number, text: string): void => {
+    socket.send(Buffer.concat([Uint8Array.of(channel), Buffer.from(text)]));
+  };
+  const finish = (body: object): void => {
+    send(3, status(body));
+    socket.close(1000);
+  };
+  switch (command[0]) {
+    case 'echo':
+      send(1, `${command.slice(1).join('|')} in ${url.searchParams.get('container')}`);
+      send(2, 'warning');
+      finish({ status: 'Success' });
+      return;
+    case 'exit':
+      finish({
+        status: 'Failure',
+        reason: 'NonZeroExitCode',
+        details: { causes: [{ reason: 'ExitCode', message: command[1] }] },
+      });
+      return;
+    case 'missing':
+      finish({ status: 'Failure', reason: 'InternalError', code: 500, message: 'no such executable' });
+      return;
+    case 'cat': {
+      const input: string[] = [];
+      socket.on('message', (data: Buffer) => {
+        if (data[0] === 255 && data[1] === 0) {
+          send(1, input.join(''));
+          finish({ status: 'Success' });
+          return;
+        }
+        input.push(data.subarray(1).toString());
+      });
+      return;
+    }
+    case 'drop':
+      socket.terminate();
+      return;
+    default:
+  }
+}
