@@ -17,3 +17,8 @@ export const systemClock: Clock = {
     }
   },
 };
+
+/** Whole seconds, as bosh writes times into metadata. */
+export function rfc3339(date: Date): string {
+  return `${date.toISOString().slice(0, 19)}Z`;
+}

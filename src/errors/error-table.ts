@@ -77,6 +77,7 @@ export const errorTable = {
   CPI_NOT_USABLE: cloudError(
     'the CPI or the stemcell does not meet what the deployer needs; nothing was changed',
   ),
+  DOWNLOAD_FAILED: cloudError('an archive could not be downloaded; nothing was changed'),
   INSTALLATION_FAILED: cloudError('the CPI could not be installed on this machine'),
   DISK_CHANGE_NOT_SUPPORTED: cloudError(
     'the manifest changes an existing persistent disk; nothing was changed',

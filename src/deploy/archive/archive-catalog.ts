@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { writeDurably } from '../durable-file.ts';
+
+export interface ReleaseSummary {
+  readonly kind: 'release';
+  readonly name: string;
+  readonly version: string;
+  readonly jobs: readonly { readonly name: string; readonly destinations: readonly string[] }[];
+}
+
+export interface StemcellSummary {
+  readonly kind: 'stemcell';
+  readonly name: string;
+  readonly version: string;
+  readonly apiVersion: number;
+  readonly formats: readonly string[];
+  readonly cloudProperties: Readonly<Record<string, unknown>>;
+}
+
+export type ArchiveSummary = ReleaseSummary | StemcellSummary;
+
+/** Raised whenever a summary gets another shape: then every archive is opened once more. */
+const version = 1;
+
+/**
+ * What is in archives that were opened before, by the digest of the whole archive, so that an unchanged deployment is
+ * recognised without unpacking anything. Only a cache.
+ */
+export class ArchiveCatalog {
+  readonly #path: string;
+  readonly #summaries: Map<string, ArchiveSummary>;
+
+  private constructor(path: string, summaries: Map<string, ArchiveSummary>) {
+    this.#path = path;
+    this.#summaries = summaries;
+  }
+
+  static async open(path: string): Promise<ArchiveCatalog> {
+    return new ArchiveCatalog(path, new Map(Object.entries(await readSummaries(path))));
+  }
+
+  find<K extends ArchiveSummary['kind']>(
+    digest: string,
+    kind: K,
+  ): Extract<ArchiveSummary, { kind: K }> | undefined {
+    const summary = this.#summaries.get(digest);
+    return summary?.kind === kind ? (summary as Extract<ArchiveSummary, { kind: K }>) : undefined;
+  }
+
+  async add(digest: string, summary: ArchiveSummary): Promise<void> {
+    this.#summaries.set(digest, summary);
+    await writeDurably(
+      this.#path,
+      `${JSON.stringify({ version, archives: Object.fromEntries(this.#summaries) })}\n`,
+    );
+  }
+}
+
+async function readSummaries(path: string): Promise<Record<string, ArchiveSummary>> {
+  try {
+    const value = JSON.parse(await readFile(path, 'utf8')) as {
+      version?: number;
+      archives?: Record<string, ArchiveSummary>;
+    };
+    return value.version === version ? (value.archives ?? {}) : {};
+  } catch (error) {
+    if (
+      error instanceof SyntaxError ||
+      (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+    )
+      return {};
+    throw error;
+  }
+}

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { access, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { verifyFile } from '../../bosh/digest/verify-file.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { makePrivateDirectory } from '../durable-file.ts';
+import type { Step } from '../stage/stage.ts';
+
+export interface Download {
+  readonly url: string;
+  /** Digest text; the file is kept under it and counts only when it has it. */
+  readonly digest: string;
+  readonly directory: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Fetches an archive once; resolves with its path. */
+export async function downloadArchive(download: Download, step: Step): Promise<string> {
+  const { url, digest, directory, signal } = download;
+  const path = join(directory, `${createHash('sha1').update(url).digest('hex')}-${fileNameOf(digest)}`);
+  if (await exists(path)) {
+    step.skip('Found in local cache');
+    return path;
+  }
+  await makePrivateDirectory(directory);
+  const draft = `${path}.${process.pid}`;
+  try {
+    await fetchTo(url, draft, signal);
+    await verifyFile(draft, digest);
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return path;
+}
+
+async function fetchTo(url: string, path: string, signal: AbortSignal | undefined): Promise<void> {
+  const failed = (why: string, cause?: unknown): ProductError =>
+    new ProductError('DOWNLOAD_FAILED', `Failed to download from '${withoutCredentials(url)}': ${why}`, {
+      cause,
+    });
+  try {
+    const response = await fetch(url, signal === undefined ? {} : { signal });
+    if (!response.ok || response.body === null) throw failed(`the server answered ${response.status}`);
+    await pipeline(Readable.fromWeb(response.body), createWriteStream(path, { mode: 0o600 }));
+  } catch (error) {
+    if (signal?.aborted === true)
+      throw new ProductError('INTERRUPTED', 'The download was interrupted', { cause: error });
+    // fetch reports every failure of the network as a TypeError with the cause inside.
+    if (error instanceof TypeError) throw failed('no connection, or it broke', error.cause ?? error);
+    throw error;
+  }
+}
+
+function withoutCredentials(url: string): string {
+  const shown = new URL(url);
+  shown.username = '';
+  shown.password = '';
+  shown.search = '';
+  return shown.href;
+}
+
+function fileNameOf(digest: string): string {
+  return digest.replaceAll(/[^0-9A-Za-z]/g, '-');
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    throw error;
+  }
+}

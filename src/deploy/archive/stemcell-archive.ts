@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { openStemcell } from '../../bosh/stemcell/open-stemcell.ts';
+import type { Stemcell } from '../../bosh/stemcell/stemcell.ts';
+import { within } from '../error-chain.ts';
+import type { ArchiveCatalog, StemcellSummary } from './archive-catalog.ts';
+import { verifyArchive } from './local-archive.ts';
+
+/** The manifest's stemcell: its manifest is known, unpacked it is when it has to be uploaded. */
+export interface StemcellArchive {
+  readonly summary: StemcellSummary;
+  /** Unpacks it, once a run; resolves with the path of its image. */
+  imagePath(): Promise<string>;
+}
+
+export interface StemcellArchiveOptions {
+  readonly path: string;
+  readonly digest: string | undefined;
+  readonly catalog: ArchiveCatalog;
+  readonly directory: string;
+}
+
+/** Identifies a stemcell archive. */
+export async function readStemcellArchive(options: StemcellArchiveOptions): Promise<StemcellArchive> {
+  const { catalog } = options;
+  return within(`Extracting stemcell from '${options.path}'`, async () => {
+    const archive = await verifyArchive(options.path, options.digest);
+    let opened: Promise<Stemcell> | undefined;
+    const open = (): Promise<Stemcell> =>
+      (opened ??= openStemcell({
+        archivePath: archive.path,
+        directory: join(options.directory, 'stemcell'),
+      }));
+    const known = catalog.find(archive.digest, 'stemcell');
+    const summary = known ?? summarize(await open());
+    if (known === undefined) await catalog.add(archive.digest, summary);
+    return { summary, imagePath: async () => (await open()).imagePath };
+  });
+}
+
+function summarize({ name, version, apiVersion, formats, cloudProperties }: Stemcell): StemcellSummary {
+  return { kind: 'stemcell', name, version, apiVersion, formats, cloudProperties };
+}

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { isProductError } from '../../errors/product-error.ts';
+import type { ErrorCode } from '../../errors/error-table.ts';
+import { errorChain } from '../error-chain.ts';
+import { scratchDirectory } from '../testing/scratch.ts';
+import { createCloud } from './cloud.ts';
+import { createCpiRunner, type CpiRunnerOptions } from './cpi-runner.ts';
+
+async function scriptedCpi(t: TestContext, script: string, options: Partial<CpiRunnerOptions> = {}) {
+  const directory = await scratchDirectory(t);
+  const path = join(directory, 'cpi');
+  await writeFile(path, `#!/bin/sh\n${script}\n`);
+  await chmod(path, 0o755);
+  const run = createCpiRunner(
+    { path, packagesDirectory: '/the/packages', jobsDirectory: '/the/jobs' },
+    {
+      environment: { PATH: process.env['PATH'], OPERATOR: 'yes' },
+      deadline: 60_000,
+      grace: 60_000,
+      ...options,
+    },
+  );
+  return { directory, run, cloud: createCloud({ run, directorId: 'director-1', stemcellApiVersion: 3 }) };
+}
+
+const fails =
+  (code: ErrorCode, ...words: string[]) =>
+  (error: unknown) =>
+    isProductError(error, code) && words.every((word) => errorChain(error).join('\n').includes(word));
+
+test('sends the exact envelope, asks info once and tells the CPI its folders', async (t) => {
+  const { cloud, directory } = await scriptedCpi(
+    t,
+    `cd "$(dirname "$0")"; cat >> requests; echo >> requests; echo "$OPERATOR $BOSH_PACKAGES_DIR $BOSH_JOBS_DIR" > env
+     case "$(tail -n 1 requests)" in *'"info"'*) echo '{"result":{"api_version":3,"stemcell_formats":["x"]},"error":null}';;
+     *) echo '{"result":true,"error":null,"log":""}';; esac`,
+  );
+
+  assert.equal(await cloud.hasVm('vm-1'), true);
+  assert.equal(await cloud.hasVm('vm-2'), true);
+
+  const context = '"context":{"director_uuid":"director-1","vm":{"stemcell":{"api_version":3}}}';
+  assert.deepEqual((await readFile(join(directory, 'requests'), 'utf8')).trimEnd().split('\n'), [
+    `{"method":"info","arguments":[],${context},"api_version":1}`,
+    `{"method":"has_vm","arguments":["vm-1"],${context},"api_version":2}`,
+    `{"method":"has_vm","arguments":["vm-2"],${context},"api_version":2}`,
+  ]);
+  assert.equal(await readFile(join(directory, 'env'), 'utf8'), 'yes /the/packages /the/jobs\n');
+});
+
+test('garbage is reported with what the CPI last said', async (t) => {
+  const { cloud } = await scriptedCpi(t, 'cat > /dev/null; echo garbage; echo dying >&2');
+
+  await assert.rejects(cloud.info(), fails('CPI_FAILED', "STDOUT: 'garbage", "STDERR: 'dying'"));
+});
+
+test('a non-zero exit is a failure even with an answer', async (t) => {
+  const { cloud } = await scriptedCpi(
+    t,
+    `cat > /dev/null; echo '{"result":null,"error":null}'; echo why >&2; exit 4`,
+  );
+
+  await assert.rejects(
+    cloud.info(),
+    fails('CPI_FAILED', 'Executing external CPI command', "stderr: 'why': exit status 4"),
+  );
+});
+
+test('a CPI killed by a signal, or not there at all, is a failure', async (t) => {
+  const { cloud } = await scriptedCpi(t, 'kill -9 $$');
+  await assert.rejects(cloud.info(), fails('CPI_FAILED', 'signal SIGKILL'));
+
+  const run = createCpiRunner(
+    { path: '/nonexistent/cpi', packagesDirectory: '', jobsDirectory: '' },
+    { environment: {}, deadline: 1000, grace: 0 },
+  );
+  await assert.rejects(
+    run({
+      method: 'info',
+      arguments: [],
+      context: { director_uuid: '', vm: { stemcell: { api_version: 2 } } },
+      api_version: 1,
+    }),
+    fails('CPI_FAILED', '/nonexistent/cpi', 'ENOENT'),
+  );
+});
+
+test('a CPI that hangs is killed at its deadline', async (t) => {
+  const { cloud } = await scriptedCpi(t, 'exec sleep 60', { deadline: 200 });
+
+  await assert.rejects(cloud.info(), fails('CPI_FAILED', "CPI 'info' did not answer within 0.2 s"));
+});
+
+test('a call in flight may end within the grace of an interrupt, no further call begins', async (t) => {
+  const interrupt = new AbortController();
+  const { cloud } = await scriptedCpi(
+    t,
+    `cat > /dev/null; echo '{"result":{"api_version":2,"stemcell_formats":[]},"error":null}'`,
+    { signal: interrupt.signal, onStart: () => interrupt.abort() },
+  );
+
+  assert.equal((await cloud.info()).apiVersion, 2);
+  await assert.rejects(cloud.hasVm('vm-1'), fails('INTERRUPTED'));
+});
+
+test('error objects become codes that a caller can act on', async (t) => {
+  const answering = async (type: string, message: string) => {
+    const error = JSON.stringify({ type, message, ok_to_retry: false });
+    return scriptedCpi(
+      t,
+      `case "$(cat)" in *'"info"'*) echo '{"result":{"api_version":2,"stemcell_formats":[]},"error":null}';;
+       *) echo '{"result":null,"error":${error},"log":""}';; esac`,
+    );
+  };
+
+  const gone = await answering('Bosh::Clouds::VMNotFound', 'gone');
+  await assert.rejects(
+    gone.cloud.deleteVm('vm-1'),
+    fails(
+      'VM_NOT_FOUND',
+      `CPI 'delete_vm' method responded with error: CmdError{"type":"Bosh::Clouds::VMNotFound","message":"gone","ok_to_retry":false}`,
+    ),
+  );
+  const plain = await answering('Bosh::Clouds::CloudError', 'no');
+  await assert.rejects(plain.cloud.setVmMetadata('vm-1', {}), fails('CPI_ERROR'));
+  for (const [type, message] of [
+    ['Bosh::Clouds::NotImplemented', 'not here'],
+    ['Bosh::Clouds::CloudError', 'Invalid Method: set_vm_metadata'],
+    ['InvalidCall', 'Method is not known, got set_vm_metadata'],
+  ] as const) {
+    const old = await answering(type, message);
+    await old.cloud.setVmMetadata('vm-1', {});
+  }
+});
+
+test('an answer of the wrong shape is not taken for a cid', async (t) => {
+  const { cloud } = await scriptedCpi(
+    t,
+    `cat > /dev/null; echo '{"result":{"api_version":2,"stemcell_formats":[]},"error":null}'`,
+  );
+
+  await assert.rejects(cloud.createDisk(64, {}, 'vm-1'), fails('CPI_FAILED', 'create_disk'));
+  const vm = { agentId: 'a', stemcellCid: 's', cloudProperties: {}, networks: {}, diskCids: [], env: {} };
+  await assert.rejects(cloud.createVm(vm), fails('CPI_FAILED', 'create_vm'));
+});

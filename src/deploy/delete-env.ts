@@ -1,0 +1,95 @@
+import { rm } from 'node:fs/promises';
+import { isProductError } from '../errors/product-error.ts';
+import { deleteUnusedDisks } from './disk/deploy-disk.ts';
+import { within } from './error-chain.ts';
+import type { EnvOptions, EnvPorts } from './options.ts';
+import type { Run } from './run.ts';
+import { withSession, type Session } from './session.ts';
+import type { Stage, Step, StepTiming } from './stage/stage.ts';
+import type { DiskRecord } from './state/deployment-state.ts';
+import type { PendingDisk } from './state/pending-file.ts';
+import { currentDisk, currentStemcell, forgetDisk } from './state/state-changes.ts';
+import { deleteStemcell, deleteUnusedStemcells } from './stemcell/upload-stemcell.ts';
+import { validateInstallation, type ValidInstallation } from './validate/validate-deployment.ts';
+import { deletePendingVm } from './vm/create-vm.ts';
+import { deleteCurrentVm } from './vm/delete-vm.ts';
+import { vmSpecification } from './vm/vm-specification.ts';
+import { withCpi } from './with-cpi.ts';
+
+export interface DeleteEnvResult {
+  /** False when there was no state file: nothing was deployed, nothing was done. */
+  readonly deleted: boolean;
+  /** Disks that an interrupted run asked for and never heard of: the cloud may hold them, unclaimed. */
+  readonly unansweredDisks: readonly PendingDisk[];
+  readonly timings: readonly StepTiming[];
+}
+
+/**
+ * Deletes VM, disks, stemcells, the local CPI installation and last the state file (bosh-cli cmd/deployment_deleter.go).
+ * What the cloud no longer has is skipped; interrupted or killed anywhere, the next run goes on.
+ */
+export async function deleteEnv(options: EnvOptions, ports: EnvPorts): Promise<DeleteEnvResult> {
+  const result = await withSession(options, ports, removeAll, { existing: true });
+  return result ?? { deleted: false, unansweredDisks: [], timings: [] };
+}
+
+async function removeAll(session: Session): Promise<DeleteEnvResult> {
+  const { stage, state, pending, directory, timings } = session;
+  const valid = await validateInstallation(stage, session);
+  const stemcellApiVersion = currentStemcell(state.state)?.api_version ?? 1;
+  return withCpi(session, { valid, stemcellApiVersion }, async (run) => {
+    await within('Deleting deployment', () =>
+      stage.performComplex('deleting deployment', (group) => deleteDeployment(session, valid, run, group)),
+    );
+    await deleteUnusedDisks(run, stage);
+    await deleteUnusedStemcells(run, stage);
+    const unansweredDisks = pending.pending.disks;
+    await stage.perform('Uninstalling local artifacts for CPI and deployment', async () => {
+      await rm(directory.root, { recursive: true, force: true });
+      await pending.remove();
+      await state.remove();
+    });
+    return { deleted: true, unansweredDisks, timings };
+  });
+}
+
+/** The instance's group may have another name by now, so bosh shows none. */
+async function deleteDeployment(
+  session: Session,
+  valid: ValidInstallation,
+  run: Run,
+  stage: Stage,
+): Promise<void> {
+  const { state, options } = session;
+  // Deleting the VM forgets which stemcell and disk it had.
+  const stemcell = currentStemcell(state.state);
+  const disk = currentDisk(state.state);
+  await deleteVmOfInterruptedRun(valid, run);
+  await deleteCurrentVm(run, stage, { instance: 'unknown/0', skipDrain: options.skipDrain === true });
+  if (disk !== undefined)
+    await stage.perform(`Deleting disk '${disk.cid}'`, (step) => deleteDisk(run, disk, step));
+  if (stemcell === undefined) return;
+  await stage.perform(`Deleting stemcell '${stemcell.cid}'`, (step) => deleteStemcell(run, stemcell, step));
+}
+
+async function deleteDisk({ cloud, state }: Run, disk: DiskRecord, step: Step): Promise<void> {
+  await cloud.deleteDisk(disk.cid).catch((error: unknown) => {
+    if (!isProductError(error, 'DISK_NOT_FOUND')) throw error;
+    step.skip('Disk not found');
+  });
+  await state.change(forgetDisk(disk.id));
+}
+
+async function deleteVmOfInterruptedRun({ manifest }: ValidInstallation, run: Run): Promise<void> {
+  const { stemcells, disks } = run.state.state;
+  const stemcell = stemcells.at(-1);
+  if (run.pending.pending.vm === undefined || stemcell === undefined) return;
+  await deletePendingVm(
+    run,
+    vmSpecification(
+      manifest,
+      stemcell,
+      disks.map(({ cid }) => cid),
+    ),
+  );
+}

@@ -1,0 +1,85 @@
+import { isProductError } from '../../errors/product-error.ts';
+import { rfc3339 } from '../clock.ts';
+import { within } from '../error-chain.ts';
+import { newAgentBudget, waitForAgent } from '../instance/wait-for-agent.ts';
+import type { Run } from '../run.ts';
+import type { Stage } from '../stage/stage.ts';
+import type { DiskRecord } from '../state/deployment-state.ts';
+import { forgetDisk, makeDiskCurrent, recordDisk } from '../state/state-changes.ts';
+import { planDisk, type WantedDisk } from './plan-disk.ts';
+
+export interface DiskTarget {
+  readonly vmCid: string;
+  readonly wanted: WantedDisk | undefined;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** Creates, attaches and mounts the persistent disk and deletes what is no longer used; resolves with the cid of the attached one. */
+export async function deployDisk(run: Run, stage: Stage, target: DiskTarget): Promise<string | undefined> {
+  const plan = planDisk(run.state.state, target.wanted);
+  if (plan.action === 'none') return undefined;
+  const disk =
+    plan.action === 'attach'
+      ? plan.disk
+      : await stage.perform('Creating disk', () => createDisk(run, plan.wanted, target.vmCid));
+  await stage.perform(`Attaching disk '${disk.cid}' to VM '${target.vmCid}'`, () =>
+    attachDisk(run, disk.cid, target),
+  );
+  if (run.state.state.current_disk_id !== disk.id) await run.state.change(makeDiskCurrent(disk.id));
+  await deleteUnusedDisks(run, stage);
+  return disk.cid;
+}
+
+/** The request is on disk before the CPI is called: a disk whose answer was lost is at least known to be missing. */
+async function createDisk(
+  run: Run,
+  { size, cloudProperties }: WantedDisk,
+  vmCid: string,
+): Promise<DiskRecord> {
+  const id = run.uuid();
+  await run.pending.addDisk({ id, size, vm_cid: vmCid, requested_at: run.clock.now().toISOString() });
+  const cid = await within(`Creating disk with size ${size}, instanceID ${vmCid}`, () =>
+    run.cloud.createDisk(size, cloudProperties, vmCid),
+  ).catch(async (error: unknown) => {
+    if (isAnswer(error)) await run.pending.removeDisk(id);
+    throw error;
+  });
+  const record = { id, cid, size, cloud_properties: cloudProperties };
+  await run.state.change(recordDisk(record));
+  await run.pending.removeDisk(id);
+  return record;
+}
+
+/** A CPI that answers with an error has left no disk behind; one that did not answer may have. */
+function isAnswer(error: unknown): boolean {
+  return isProductError(error) && error.code !== 'CPI_FAILED' && error.code !== 'INTERRUPTED';
+}
+
+async function attachDisk(run: Run, cid: string, { vmCid, metadata }: DiskTarget): Promise<void> {
+  const { cloud, agent, clock } = run;
+  const hint = await within('Attaching disk in the cloud', () => cloud.attachDisk(vmCid, cid));
+  await within(`Setting disk metadata for ${cid}`, () =>
+    cloud.setDiskMetadata(cid, { ...metadata, attached_at: rfc3339(clock.now()) }),
+  );
+  await within('Waiting for agent to be accessible after attaching disk', () =>
+    waitForAgent(run, newAgentBudget),
+  );
+  if (hint !== null && hint !== undefined) {
+    await within('Adding persistent disk', () => agent.addPersistentDisk(cid, hint));
+  }
+  await within('Mounting disk', () => agent.mountDisk(cid));
+}
+
+/** Deletes every recorded disk that is not the current one. */
+export async function deleteUnusedDisks(run: Run, stage: Stage): Promise<void> {
+  const { disks, current_disk_id: current } = run.state.state;
+  for (const disk of disks.filter(({ id }) => id !== current)) {
+    await stage.perform(`Deleting unused disk '${disk.cid}'`, async (step) => {
+      await run.cloud.deleteDisk(disk.cid).catch((error: unknown) => {
+        if (!isProductError(error, 'DISK_NOT_FOUND')) throw error;
+        step.skip('Disk Not Found');
+      });
+      await run.state.change(forgetDisk(disk.id));
+    });
+  }
+}

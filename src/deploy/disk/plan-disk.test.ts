@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isProductError } from '../../errors/product-error.ts';
+import { emptyState, type DeploymentState, type DiskRecord } from '../state/deployment-state.ts';
+import { planDisk } from './plan-disk.ts';
+
+const wanted = {
+  size: 64,
+  cloudProperties: { type: 'fast' },
+  sizeKey: 'disk_pools[disks].disk_size',
+  cloudPropertiesKey: 'disk_pools[disks].cloud_properties',
+};
+const disk: DiskRecord = { id: 'd1', cid: 'disk-1', size: 64, cloud_properties: { type: 'fast' } };
+const state = (disks: DiskRecord[], current = ''): DeploymentState => ({
+  ...emptyState,
+  disks,
+  current_disk_id: current,
+});
+
+test('without a record a disk is created', () => {
+  assert.deepEqual(planDisk(state([]), wanted), { action: 'create', wanted });
+});
+
+test('the current disk is attached again', () => {
+  assert.deepEqual(planDisk(state([disk], 'd1'), wanted), { action: 'attach', disk });
+});
+
+test('a disk that was created and never attached is used instead of a second one', () => {
+  assert.deepEqual(planDisk(state([disk]), wanted), { action: 'attach', disk });
+});
+
+test('a leftover of another shape is not used', () => {
+  assert.equal(planDisk(state([{ ...disk, size: 32 }]), wanted).action, 'create');
+});
+
+test('a disk that the manifest no longer wants is left alone', () => {
+  assert.deepEqual(planDisk(state([disk], 'd1'), undefined), { action: 'none' });
+  assert.deepEqual(planDisk(state([disk], 'd1'), { ...wanted, size: 0 }), { action: 'none' });
+});
+
+test('a change of the current disk is refused by the name of its key', () => {
+  const refused = (change: object, key: string) =>
+    assert.throws(
+      () => planDisk(state([disk], 'd1'), { ...wanted, ...change }),
+      (error) => isProductError(error, 'DISK_CHANGE_NOT_SUPPORTED') && error.message.startsWith(key),
+    );
+
+  refused({ size: 128 }, 'disk_pools[disks].disk_size');
+  refused({ cloudProperties: {} }, 'disk_pools[disks].cloud_properties');
+});

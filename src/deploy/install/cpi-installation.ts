@@ -1,0 +1,95 @@
+import { chmod, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { renderJobs } from '../../bosh/job/render-job.ts';
+import type { Manifest } from '../../bosh/manifest/manifest.ts';
+import type { ReleaseJob } from '../../bosh/release/release.ts';
+import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
+import type { ReleaseArchive } from '../archive/release-archive.ts';
+import type { CpiExecutable } from '../cpi/cpi-runner.ts';
+import { within } from '../error-chain.ts';
+import type { ChildWatch } from '../process/child-watch.ts';
+import { openReleases, jobOfRelease } from '../archive/open-releases.ts';
+import type { Stage } from '../stage/stage.ts';
+import { installPackages } from './install-packages.ts';
+import type { InstallationDirectory } from './installation-directory.ts';
+
+export interface CpiInstallation {
+  readonly directory: InstallationDirectory;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal | undefined;
+  readonly children: ChildWatch;
+  readonly renderer: TemplateRenderer;
+  readonly uuid: () => string;
+}
+
+export interface CpiToInstall {
+  readonly manifest: Manifest;
+  readonly releases: readonly ReleaseArchive[];
+  /** The job that renders `bin/cpi`. */
+  readonly cpiJob: { readonly name: string };
+}
+
+/** Installs the CPI's packages and renders its jobs on this machine (bosh-cli installation/installer.go). */
+export async function installCpi(
+  installation: CpiInstallation,
+  stage: Stage,
+  cpi: CpiToInstall,
+): Promise<CpiExecutable> {
+  const { directory } = installation;
+  return within('Installing CPI', () =>
+    stage.performComplex('installing CPI', async (group) => {
+      const { templates } = cpi.manifest.cloudProvider;
+      const releases = await openReleases(
+        cpi.releases,
+        templates.map(({ release }) => release),
+      );
+      const jobs = templates.map((template) => jobOfRelease(releases, template));
+      await installPackages(
+        installation,
+        group,
+        releases.map((release) => ({
+          release,
+          names: jobs.filter((job) => release.jobs.includes(job)).flatMap((job) => job.packages),
+        })),
+      );
+      await renderCpiJobs(installation, group, { manifest: cpi.manifest, jobs });
+      return {
+        path: join(directory.jobs, cpi.cpiJob.name, 'bin', 'cpi'),
+        packagesDirectory: directory.packages,
+        jobsDirectory: directory.jobs,
+      };
+    }),
+  );
+}
+
+/** Only `cloud_provider.properties` reach the CPI's templates. */
+async function renderCpiJobs(
+  { directory, renderer, uuid }: CpiInstallation,
+  stage: Stage,
+  { manifest, jobs }: { readonly manifest: Manifest; readonly jobs: readonly ReleaseJob[] },
+): Promise<void> {
+  const rendered = await stage.perform('Rendering job templates', () =>
+    renderJobs({
+      jobs: jobs.map((job) => ({ job })),
+      deployment: manifest.name,
+      globalProperties: {},
+      groupProperties: manifest.cloudProvider.properties,
+      id: uuid(),
+      directory: directory.jobs,
+      renderer,
+    }),
+  );
+  for (const job of rendered) {
+    await stage.perform(`Installing job '${job.name}'`, () => keepToOwner(job.directory));
+  }
+}
+
+/** Rendered jobs hold credentials. */
+async function keepToOwner(directory: string): Promise<void> {
+  await chmod(directory, 0o700);
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) await keepToOwner(path);
+    else await chmod(path, (await stat(path)).mode & 0o700);
+  }
+}

@@ -1,0 +1,106 @@
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { dependenciesOf, packagesInOrder } from '../../bosh/release/package-order.ts';
+import type { Release, ReleasePackage } from '../../bosh/release/release.ts';
+import { unpackArchive } from '../../bosh/archive/unpack-archive.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import type { Stage } from '../stage/stage.ts';
+import { dependencyKey } from '../package/dependency-key.ts';
+import type { CpiInstallation } from './cpi-installation.ts';
+import { InstalledPackages, type PackageKey } from './installed-packages.ts';
+import { runPackaging } from './run-packaging.ts';
+
+/** A release with the names of the packages that its CPI jobs need. */
+export interface NeededPackages {
+  readonly release: Release;
+  readonly names: readonly string[];
+}
+
+/**
+ * Compiles what the CPI's jobs need into the packages folder, which holds exactly that afterwards. What an earlier run
+ * put there is used again.
+ */
+export async function installPackages(
+  installation: CpiInstallation,
+  stage: Stage,
+  needed: readonly NeededPackages[],
+): Promise<void> {
+  const installed = await InstalledPackages.open(installation.directory.index);
+  const wanted = needed.flatMap(({ release, names }) =>
+    packagesInOrder(release, names).map((candidate) => ({
+      source: candidate,
+      key: keyOf(release, candidate),
+    })),
+  );
+  refuseNameClash(wanted.map(({ key }) => key));
+  for (const { source, key } of wanted) {
+    await stage.perform(`Compiling package '${key.name}/${key.fingerprint}'`, async (step) => {
+      if (source.compiled) step.skip('Package already compiled');
+      if (!installed.has(key)) await install(installation, installed, source, key);
+    });
+  }
+  const names = new Set(wanted.map(({ key }) => key.name));
+  await stage.perform('Installing packages', () => removeOthers(installation, installed, names));
+}
+
+/** Leaves exactly what this CPI needs: a former version's packages would be found by its scripts. */
+async function removeOthers(
+  { directory }: CpiInstallation,
+  installed: InstalledPackages,
+  names: ReadonlySet<string>,
+): Promise<void> {
+  for (const name of await readdir(directory.packages)) {
+    if (names.has(name)) continue;
+    await installed.forget(name);
+    await rm(join(directory.packages, name), { recursive: true, force: true });
+  }
+}
+
+function keyOf(release: Release, { name, fingerprint }: ReleasePackage): PackageKey {
+  return { name, fingerprint, dependencyKey: dependencyKey(dependenciesOf(release, name)) };
+}
+
+function refuseNameClash(keys: readonly PackageKey[]): void {
+  const clash = keys.find((key, index) =>
+    keys
+      .slice(0, index)
+      .some(({ name, fingerprint }) => name === key.name && fingerprint !== key.fingerprint),
+  );
+  if (clash === undefined) return;
+  throw new ProductError(
+    'RELEASE_INVALID',
+    `Two releases of cloud_provider have different packages named '${clash.name}'`,
+  );
+}
+
+async function install(
+  installation: CpiInstallation,
+  installed: InstalledPackages,
+  source: ReleasePackage,
+  key: PackageKey,
+): Promise<void> {
+  const target = join(installation.directory.packages, key.name);
+  await installed.forget(key.name);
+  await rm(target, { recursive: true, force: true });
+  if (source.compiled) await unpackArchive(source.archivePath, target);
+  else await compile(installation, source, target);
+  await installed.add(key);
+}
+
+/** At its final place, since a package may note the path it was built for. */
+async function compile(installation: CpiInstallation, source: ReleasePackage, target: string): Promise<void> {
+  const { directory, environment, signal, children } = installation;
+  const unpacked = join(directory.temporary, 'compile', source.name);
+  await unpackArchive(source.archivePath, unpacked);
+  await mkdir(target, { recursive: true });
+  await runPackaging({
+    name: source.name,
+    source: unpacked,
+    target,
+    packagesDirectory: directory.packages,
+    environment,
+    signal,
+    children,
+  });
+  await rm(unpacked, { recursive: true, force: true });
+}

@@ -1,0 +1,51 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makePrivateDirectory } from '../durable-file.ts';
+
+/** Where a CPI is installed on this machine. All paths are absolute. */
+export interface InstallationDirectory {
+  readonly root: string;
+  /** BOSH_PACKAGES_DIR of the CPI. */
+  readonly packages: string;
+  /** BOSH_JOBS_DIR of the CPI; holds credentials, so it is there during a run only. */
+  readonly jobs: string;
+  /** Scratch of one run. */
+  readonly temporary: string;
+  /** Which packages are complete in `packages`. */
+  readonly index: string;
+  /** What is in archives that were opened before. */
+  readonly catalog: string;
+  /** Packages that VMs of this deployment compiled. */
+  readonly compiledPackages: string;
+}
+
+export function installationDirectory(workspace: string, installationId: string): InstallationDirectory {
+  const root = join(workspace, 'installations', installationId);
+  return {
+    root,
+    packages: join(root, 'packages'),
+    jobs: join(root, 'jobs'),
+    temporary: join(root, 'tmp'),
+    index: join(root, 'installed_packages.json'),
+    catalog: join(root, 'archives.json'),
+    compiledPackages: join(root, 'compiled'),
+  };
+}
+
+/** Makes the folders and empties what only one run uses: what a killed one left, its rendered credentials above all. */
+export async function prepareInstallation({
+  root,
+  packages,
+  jobs,
+  temporary,
+}: InstallationDirectory): Promise<void> {
+  await makePrivateDirectory(root);
+  await Promise.all([jobs, temporary].map((path) => rm(path, { recursive: true, force: true })));
+  await mkdir(packages, { recursive: true });
+  await Promise.all([jobs, temporary].map(makePrivateDirectory));
+}
+
+/** Removes what must not outlive a run. */
+export async function clearRun({ jobs, temporary }: InstallationDirectory): Promise<void> {
+  await Promise.all([jobs, temporary].map((path) => rm(path, { recursive: true, force: true })));
+}

@@ -1,0 +1,51 @@
+import { resolve } from 'node:path';
+import { createAgentClient } from '../../bosh/agent-client/create-agent-client.ts';
+import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
+import type { Manifest } from '../../bosh/manifest/manifest.ts';
+import { isProductError } from '../../errors/product-error.ts';
+import type { Clock } from '../clock.ts';
+import { readState } from '../state/state-file.ts';
+import { poll } from '../poll.ts';
+import { instanceAddress } from './instance-address.ts';
+
+export interface InstanceState {
+  /** `running` and the agent's other words; `unresponsive agent` when nobody answers. */
+  readonly state: string;
+  readonly address: string | undefined;
+}
+
+export interface InstanceStateOptions {
+  readonly manifest: Manifest;
+  readonly statePath: string;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+  /** How long to ask until the instance is running, in milliseconds; what it was last is the answer then. */
+  readonly budget: number;
+}
+
+/** Asks the agent of a deployed instance how it is. Changes nothing. */
+export async function readInstanceState(options: InstanceStateOptions): Promise<InstanceState> {
+  const { manifest, clock, signal, budget } = options;
+  const { mbus, ca } = manifest.cloudProvider;
+  const deadline = AbortSignal.timeout(budget);
+  const agent = createAgentClient({
+    mbusUrl: mbus,
+    ca,
+    directorId: (await readState(resolve(options.statePath)))?.director_id ?? '',
+    clock,
+    signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+  });
+  const networks = networkInterfaces(manifest);
+  let last: InstanceState = { state: 'unresponsive agent', address: instanceAddress(networks, {}) };
+  const ask = async (): Promise<InstanceState | undefined> => {
+    try {
+      const { jobState, addresses } = await agent.getState();
+      last = { state: jobState, address: instanceAddress(networks, addresses) };
+      return jobState === 'running' ? last : undefined;
+    } catch (error) {
+      if (!isProductError(error)) throw error;
+      return undefined;
+    }
+  };
+  return (await poll(ask, { clock, signal, budget, longestPause: 500 })) ?? last;
+}

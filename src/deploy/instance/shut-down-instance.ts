@@ -1,0 +1,72 @@
+import { ProductError, isProductError } from '../../errors/product-error.ts';
+import { errorChain, within } from '../error-chain.ts';
+import type { Run } from '../run.ts';
+import type { Stage } from '../stage/stage.ts';
+import { oldAgentBudget, waitForAgent } from './wait-for-agent.ts';
+
+export interface ShutDownOptions {
+  /** `group/0` as it is shown. */
+  readonly instance: string;
+  readonly vmCid: string;
+  readonly skipDrain: boolean;
+}
+
+/**
+ * Stops the jobs and unmounts the disks through the agent before a VM is deleted (reference agent-bootstrap 1.9). An agent
+ * that does not answer is a warning, since its VM has to be deletable; any later failure ends the run.
+ */
+export async function shutDownInstance(run: Run, stage: Stage, options: ShutDownOptions): Promise<void> {
+  const { agent } = run;
+  const { instance, vmCid, skipDrain } = options;
+  if (!(await agentAnswers(run, stage, vmCid))) return;
+  const script = (name: string): Promise<void> =>
+    stage.perform(`Running the ${name} scripts '${instance}'`, () =>
+      within(`Running the ${name} script`, () => agent.runScript(name)),
+    );
+  await script('pre-stop');
+  if (!skipDrain) {
+    await stage.perform(`Draining jobs on instance '${instance}'`, () =>
+      within('Draining VM', () => drain(run)),
+    );
+  }
+  await stage.perform(`Stopping jobs on instance '${instance}'`, () =>
+    within('Stopping agent', () => agent.stop()),
+  );
+  await script('post-stop');
+  await unmountDisks(run, stage, vmCid);
+}
+
+async function agentAnswers(run: Run, stage: Stage, vmCid: string): Promise<boolean> {
+  try {
+    await stage.perform(`Waiting for the agent on VM '${vmCid}'`, () =>
+      within('Agent unreachable', () => waitForAgent(run, oldAgentBudget)),
+    );
+    return true;
+  } catch (error) {
+    if (!isProductError(error) || error.code === 'INTERRUPTED') throw error;
+    run.warn(
+      `The jobs of VM '${vmCid}' were not stopped and its disks not unmounted by its agent: ${errorChain(error).join(': ')}`,
+    );
+    return false;
+  }
+}
+
+async function drain({ agent, clock, signal }: Run): Promise<void> {
+  const seconds = await agent.drain();
+  if (seconds < 0) {
+    throw new ProductError(
+      'AGENT_ERROR',
+      `The agent answered drain with ${seconds}; dynamic drain is its own task`,
+    );
+  }
+  await clock.sleep(seconds * 1000, signal);
+}
+
+async function unmountDisks({ agent }: Run, stage: Stage, vmCid: string): Promise<void> {
+  const disks = await within(`Getting VM '${vmCid}' disks`, () => agent.listDisks());
+  for (const disk of disks) {
+    await stage.perform(`Unmounting disk '${disk}'`, () =>
+      within(`Unmounting disk '${disk}' from VM '${vmCid}'`, () => agent.unmountDisk(disk)),
+    );
+  }
+}

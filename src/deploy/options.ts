@@ -1,0 +1,38 @@
+import type { Clock } from './clock.ts';
+import type { LoadManifestOptions } from '../bosh/manifest/load-manifest.ts';
+
+/** What create-env and delete-env have in common: the bosh CLI's flags, and where this machine keeps things. */
+export interface EnvOptions extends Omit<LoadManifestOptions, 'path' | 'now'> {
+  readonly manifestPath: string;
+  /** `--state`; default `<manifest>-state.json` beside the manifest. */
+  readonly statePath?: string;
+  /** `--skip-drain`: only drain is skipped, pre-stop and post-stop run. */
+  readonly skipDrain?: boolean;
+  /** Installed CPIs and downloads; absolute. */
+  readonly workspace: string;
+  /** How long one CPI call may take, in milliseconds; default 30 minutes. */
+  readonly cpiDeadline?: number;
+  /** How long a CPI call in flight may go on after an interrupt, in milliseconds; default 30 s. */
+  readonly interruptGrace?: number;
+  /** Aborted by Ctrl-C: the run ends at the next safe point with INTERRUPTED, and the next run goes on from there. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface CreateEnvOptions extends EnvOptions {
+  /** `--recreate`: even when nothing has changed. */
+  readonly recreate?: boolean;
+}
+
+export interface EnvPorts {
+  /** Progress, as bosh prints it. */
+  readonly write: (text: string) => void;
+  /** What went wrong although the run goes on. */
+  readonly warn: (message: string) => void;
+  readonly clock: Clock;
+  readonly uuid: () => string;
+  /** Inherited by the CPI and by packaging scripts. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+export const defaultCpiDeadline = 30 * 60_000;
+export const defaultInterruptGrace = 30_000;

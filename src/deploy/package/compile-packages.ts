@@ -1,0 +1,105 @@
+import type { AgentClient, BlobReference } from '../../bosh/agent-client/agent-client.ts';
+import { dependenciesOf, packagesInOrder } from '../../bosh/release/package-order.ts';
+import type { Release, ReleasePackage } from '../../bosh/release/release.ts';
+import { ProductError, isProductError } from '../../errors/product-error.ts';
+import { errorChain, within } from '../error-chain.ts';
+import type { Stage } from '../stage/stage.ts';
+import type { CompiledPackageCache, CompiledPackageKey } from './compiled-package-cache.ts';
+import { dependencyKey } from './dependency-key.ts';
+
+export interface VmCompilation {
+  readonly agent: AgentClient;
+  readonly cache: CompiledPackageCache;
+  /** Name and version of the VM's stemcell. */
+  readonly stemcell: string;
+  readonly warn: (message: string) => void;
+}
+
+export interface PackagesOfRelease {
+  readonly release: Release;
+  readonly names: readonly string[];
+}
+
+/**
+ * Brings all packages that the jobs need into the agent's blobstore: compiled ones as they are, those of an earlier run
+ * from the cache, the rest compiled on the VM and kept for the next run. A deploy needs a name to mean one package.
+ */
+export async function compilePackages(
+  compilation: VmCompilation,
+  stage: Stage,
+  needed: readonly PackagesOfRelease[],
+): Promise<readonly BlobReference[]> {
+  const ready = new Map<string, BlobReference>();
+  for (const { release, names } of needed) {
+    for (const source of packagesInOrder(release, names)) {
+      const there = ready.get(source.name);
+      if (there !== undefined) {
+        refuseClash(there, source);
+        continue;
+      }
+      const reference = await stage.perform(
+        `Compiling package '${source.name}/${source.fingerprint}'`,
+        (step) =>
+          provide(compilation, { release, source, ready }, () => step.skip('Package already compiled')),
+      );
+      ready.set(source.name, reference);
+    }
+  }
+  return [...ready.values()];
+}
+
+interface PackageToProvide {
+  readonly release: Release;
+  readonly source: ReleasePackage;
+  /** By name: what was provided before, all dependencies among it. */
+  readonly ready: ReadonlyMap<string, BlobReference>;
+}
+
+async function provide(
+  compilation: VmCompilation,
+  { release, source, ready }: PackageToProvide,
+  skip: () => void,
+): Promise<BlobReference> {
+  const { agent, cache, stemcell } = compilation;
+  const { name, fingerprint } = source;
+  const key = { name, fingerprint, dependencyKey: dependencyKey(dependenciesOf(release, name)), stemcell };
+  const cached = source.compiled
+    ? { path: source.archivePath, digest: source.digest }
+    : await cache.find(key);
+  if (cached !== undefined) {
+    skip();
+    return { name, version: fingerprint, sha1: cached.digest, blobstoreId: await agent.putBlob(cached.path) };
+  }
+  const blobstoreId = await agent.putBlob(source.archivePath);
+  const dependencies = source.dependencies.flatMap((dependency) => ready.get(dependency) ?? []);
+  const compiled = await within(`Remotely compiling package '${name}' with the agent`, () =>
+    agent.compilePackage({ name, version: fingerprint, sha1: source.digest, blobstoreId }, dependencies),
+  );
+  await keep(compilation, key, compiled);
+  return { name, version: fingerprint, ...compiled };
+}
+
+/** The deploy does not depend on the cache: failing to fill it is a warning. */
+async function keep(
+  { agent, cache, warn }: VmCompilation,
+  key: CompiledPackageKey,
+  compiled: { readonly blobstoreId: string; readonly sha1: string },
+): Promise<void> {
+  try {
+    await cache.add(key, compiled.sha1, (path) => agent.getBlob(compiled.blobstoreId, path));
+  } catch (error) {
+    if (!isProductError(error) || error.code === 'INTERRUPTED') throw error;
+    await cache.remove(key);
+    warn(
+      `Package '${key.name}' will be compiled again next time, since it could not be kept: ${errorChain(error).join(': ')}`,
+    );
+  }
+}
+
+function refuseClash(there: BlobReference, { name, fingerprint }: ReleasePackage): void {
+  if (there.version === fingerprint) return;
+  throw new ProductError(
+    'RELEASE_INVALID',
+    `Two releases of the instance group have different packages named '${name}' (${there.version} and ${fingerprint}); a VM can have one`,
+  );
+}

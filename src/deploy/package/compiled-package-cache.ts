@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { verifyFile } from '../../bosh/digest/verify-file.ts';
+import { isProductError } from '../../errors/product-error.ts';
+import { makePrivateDirectory, writeDurably } from '../durable-file.ts';
+
+/** What the content of a package compiled on a VM follows from. */
+export interface CompiledPackageKey {
+  readonly name: string;
+  readonly fingerprint: string;
+  readonly dependencyKey: string;
+  /** Name and version of the stemcell it was compiled on. */
+  readonly stemcell: string;
+}
+
+export interface CachedPackage {
+  readonly path: string;
+  /** Digest text. */
+  readonly digest: string;
+}
+
+/** Compiled packages of earlier runs; an entry counts only while its file has its digest. */
+export class CompiledPackageCache {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  async find(key: CompiledPackageKey): Promise<CachedPackage | undefined> {
+    const digest = await readDigest(this.#record(key));
+    if (digest === undefined) return undefined;
+    const path = this.#archive(key);
+    try {
+      await verifyFile(path, digest);
+      return { path, digest };
+    } catch (error) {
+      if (!isProductError(error)) throw error;
+      await this.remove(key);
+      return undefined;
+    }
+  }
+
+  /** `fetch` writes the archive to the path it is given. */
+  async add(key: CompiledPackageKey, digest: string, fetch: (path: string) => Promise<void>): Promise<void> {
+    await makePrivateDirectory(this.#directory);
+    const path = this.#archive(key);
+    await fetch(path);
+    await verifyFile(path, digest);
+    await writeDurably(this.#record(key), `${JSON.stringify({ ...key, digest }, null, 2)}\n`);
+  }
+
+  async remove(key: CompiledPackageKey): Promise<void> {
+    await rm(this.#record(key), { force: true });
+    await rm(this.#archive(key), { force: true });
+  }
+
+  #record(key: CompiledPackageKey): string {
+    return join(this.#directory, `${hash(key)}.json`);
+  }
+
+  #archive(key: CompiledPackageKey): string {
+    return join(this.#directory, `${hash(key)}.tgz`);
+  }
+}
+
+function hash({ name, fingerprint, dependencyKey, stemcell }: CompiledPackageKey): string {
+  return createHash('sha256')
+    .update(JSON.stringify([name, fingerprint, dependencyKey, stemcell]))
+    .digest('hex');
+}
+
+async function readDigest(path: string): Promise<string | undefined> {
+  try {
+    const { digest } = JSON.parse(await readFile(path, 'utf8')) as { digest?: unknown };
+    return typeof digest === 'string' ? digest : undefined;
+  } catch (error) {
+    if (
+      error instanceof SyntaxError ||
+      (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+    )
+      return undefined;
+    throw error;
+  }
+}

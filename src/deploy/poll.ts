@@ -1,0 +1,33 @@
+import type { Clock } from './clock.ts';
+import { throwIfInterrupted } from './stage/printed-stage.ts';
+
+export interface PollOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal | undefined;
+  /** Milliseconds. */
+  readonly budget: number;
+  /** Longest pause between two tries, in milliseconds. */
+  readonly longestPause: number;
+}
+
+const firstPause = 20;
+
+/**
+ * Tries until `attempt` resolves with something or the budget is spent; the pauses begin at 20 ms and double. At least
+ * one try is made, and one more at the very end of the budget. Undefined means the budget is spent.
+ */
+export async function poll<T>(
+  attempt: () => Promise<T | undefined>,
+  options: PollOptions,
+): Promise<T | undefined> {
+  const { clock, signal, budget, longestPause } = options;
+  const end = clock.now().getTime() + budget;
+  for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
+    throwIfInterrupted(signal);
+    const left = end - clock.now().getTime();
+    const result = await attempt();
+    if (result !== undefined) return result;
+    if (left <= 0) return undefined;
+    await clock.sleep(Math.min(pause, left), signal);
+  }
+}

@@ -1,0 +1,26 @@
+import type { Clock } from '../clock.ts';
+import type { RunningChild } from '../lock.ts';
+import { poll } from '../poll.ts';
+import { isAlive } from './process-identity.ts';
+import { killGroup } from './run-process.ts';
+
+const orphanBudget = 120_000;
+
+export interface SettleOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal | undefined;
+  readonly write: (text: string) => void;
+}
+
+/**
+ * Lets a program that a killed run left running come to its end before anything else is done: two CPI calls about the same
+ * VM at a time could make two of it. One that does not end is killed with all that it started.
+ */
+export async function settleOrphan(orphan: RunningChild | undefined, options: SettleOptions): Promise<void> {
+  if (orphan === undefined || !isAlive(orphan)) return;
+  options.write(`Waiting for the ${orphan.doing} of an interrupted run to end (process ${orphan.pid})\n`);
+  const ended = async (): Promise<true | undefined> => (isAlive(orphan) ? undefined : true);
+  if (await poll(ended, { ...options, budget: orphanBudget, longestPause: 500 })) return;
+  killGroup(orphan.pid);
+  await poll(ended, { ...options, budget: orphanBudget, longestPause: 500 });
+}

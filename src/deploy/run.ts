@@ -1,0 +1,18 @@
+import type { Clock } from './clock.ts';
+import type { Cloud } from './cpi/cloud.ts';
+import type { AgentClient } from '../bosh/agent-client/agent-client.ts';
+import type { PendingFile } from './state/pending-file.ts';
+import type { StateFile } from './state/state-file.ts';
+
+/** What every step of one run works with. */
+export interface Run {
+  readonly cloud: Cloud;
+  readonly agent: AgentClient;
+  readonly state: StateFile;
+  readonly pending: PendingFile;
+  readonly clock: Clock;
+  readonly uuid: () => string;
+  readonly signal: AbortSignal | undefined;
+  /** Says what went wrong although the run goes on. */
+  readonly warn: (message: string) => void;
+}

@@ -1,0 +1,102 @@
+import { access, realpath } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { ProductError } from '../errors/product-error.ts';
+import type { ErrorCode } from '../errors/error-table.ts';
+import {
+  installationDirectory,
+  prepareInstallation,
+  type InstallationDirectory,
+} from './install/installation-directory.ts';
+import { acquireLock } from './lock.ts';
+import type { EnvOptions, EnvPorts } from './options.ts';
+import type { ChildWatch } from './process/child-watch.ts';
+import { settleOrphan } from './process/settle-orphan.ts';
+import { PrintedStage } from './stage/printed-stage.ts';
+import type { Stage, StepTiming } from './stage/stage.ts';
+import { PendingFile } from './state/pending-file.ts';
+import { readState, StateFile, statePathFor } from './state/state-file.ts';
+
+/** What one run holds from its first line to its last. */
+export interface Session {
+  readonly options: EnvOptions;
+  readonly ports: EnvPorts;
+  readonly stage: Stage;
+  readonly timings: readonly StepTiming[];
+  readonly state: StateFile;
+  readonly pending: PendingFile;
+  readonly directory: InstallationDirectory;
+  readonly children: ChildWatch;
+}
+
+/**
+ * Prints the header, takes the lock and opens the state, then runs `action`. With `existing`, a deployment without a state
+ * file resolves with undefined and nothing is written.
+ */
+export async function withSession<T>(
+  options: EnvOptions,
+  ports: EnvPorts,
+  action: (session: Session) => Promise<T>,
+  { existing = false }: { readonly existing?: boolean } = {},
+): Promise<T | undefined> {
+  const { write, clock } = ports;
+  const manifestPath = resolve(options.manifestPath);
+  const statePath = resolve(statePathFor(manifestPath, options.statePath));
+  write(`Deployment manifest: '${manifestPath}'\nDeployment state: '${statePath}'\n`);
+  await checkPaths(manifestPath, statePath);
+  const lock = await acquireLock(statePath, clock);
+  try {
+    await settleOrphan(lock.orphan, { clock, signal: options.signal, write });
+    lock.childEnded();
+    if (existing && (await readState(statePath)) === undefined) {
+      write('No deployment state file found.\n');
+      return undefined;
+    }
+    const timings: StepTiming[] = [];
+    const stage = new PrintedStage({
+      clock,
+      write,
+      signal: options.signal,
+      onTiming: (timing) => timings.push(timing),
+    });
+    const children: ChildWatch = {
+      started: (pid, doing) => lock.recordChild(pid, doing),
+      ended: () => lock.childEnded(),
+    };
+    const absolute = { ...options, manifestPath, statePath };
+    const files = await openFiles(absolute, ports);
+    return await action({ options: absolute, ports, stage, timings, children, ...files });
+  } finally {
+    await lock.release();
+  }
+}
+
+async function openFiles(
+  options: EnvOptions & { readonly statePath: string },
+  ports: EnvPorts,
+): Promise<Pick<Session, 'state' | 'pending' | 'directory'>> {
+  const state = await StateFile.open(options.statePath, ports.uuid);
+  const pending = await PendingFile.open(options.statePath);
+  // A recorded VM means that the answer arrived: the request is no longer open.
+  if (state.state.current_vm_cid !== '' && pending.pending.vm !== undefined) await pending.setVm(undefined);
+  const recorded = new Set(state.state.disks.map(({ id }) => id));
+  for (const { id } of pending.pending.disks) if (recorded.has(id)) await pending.removeDisk(id);
+  const directory = installationDirectory(resolve(options.workspace), state.state.installation_id);
+  await prepareInstallation(directory);
+  return { state, pending, directory };
+}
+
+async function checkPaths(manifestPath: string, statePath: string): Promise<void> {
+  await orMissing(access(manifestPath), 'FILE_NOT_FOUND', `There is no manifest '${manifestPath}'`);
+  await orMissing(
+    realpath(dirname(statePath)),
+    'STATE_INVALID',
+    `There is no folder for the deployment state file '${statePath}'`,
+  );
+}
+
+async function orMissing(check: Promise<unknown>, code: ErrorCode, message: string): Promise<void> {
+  await check.catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    throw new ProductError(code, message, { cause: error });
+  });
+}

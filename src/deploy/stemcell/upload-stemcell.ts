@@ -1,0 +1,84 @@
+import { ProductError, isProductError } from '../../errors/product-error.ts';
+import { within } from '../error-chain.ts';
+import type { Run } from '../run.ts';
+import type { Stage, Step } from '../stage/stage.ts';
+import type { StemcellRecord } from '../state/deployment-state.ts';
+import { forgetStemcell, recordStemcell } from '../state/state-changes.ts';
+
+/** A stemcell that is at hand on this machine. */
+export interface LocalStemcell {
+  readonly name: string;
+  readonly version: string;
+  readonly apiVersion: number;
+  /** Empty when the stemcell does not say. */
+  readonly formats: readonly string[];
+  readonly cloudProperties: Readonly<Record<string, unknown>>;
+}
+
+/** Throws CPI_NOT_USABLE unless CPI and stemcell fit each other and the deployer; nothing has been changed then. */
+export async function checkCpi({ cloud }: Run, stemcell: LocalStemcell): Promise<void> {
+  const info = await within('Error getting CPI info', () => cloud.info());
+  if (info.apiVersion < 2) {
+    throw unusable(`The deployer requires CPI v2.0 or greater, the CPI has ${info.apiVersion}`);
+  }
+  const shown = `${stemcell.name}/${stemcell.version}`;
+  if (stemcell.apiVersion < 2) {
+    throw unusable(
+      `The deployer requires a stemcell of api_version 2 or greater, '${shown}' has ${stemcell.apiVersion}`,
+    );
+  }
+  const { formats } = stemcell;
+  if (formats.length === 0 || info.stemcellFormats.length === 0) return;
+  if (formats.some((format) => info.stemcellFormats.includes(format))) return;
+  throw unusable(
+    `The CPI takes stemcells of format ${info.stemcellFormats.join(', ')}, but '${shown}' is ${formats.join(', ')}; choose another stemcell`,
+  );
+}
+
+/** Gives the stemcell to the CPI unless the state file knows one of that name and version. */
+export async function uploadStemcell(
+  run: Run,
+  stage: Stage,
+  stemcell: LocalStemcell,
+  imagePath: () => Promise<string>,
+): Promise<StemcellRecord> {
+  const { name, version, apiVersion, cloudProperties } = stemcell;
+  return stage.perform(`Uploading stemcell '${name}/${version}'`, async (step) => {
+    const known = run.state.state.stemcells.find(
+      (record) => record.name === name && record.version === version,
+    );
+    if (known !== undefined) {
+      step.skip('Stemcell already uploaded');
+      return known;
+    }
+    const cid = await within(`creating stemcell (${name} ${version})`, async () =>
+      run.cloud.createStemcell(await imagePath(), cloudProperties),
+    );
+    const record = { id: run.uuid(), name, version, api_version: apiVersion, cid };
+    await run.state.change(recordStemcell(record));
+    return record;
+  });
+}
+
+/** Deletes every recorded stemcell that no VM was made from. */
+export async function deleteUnusedStemcells(run: Run, stage: Stage): Promise<void> {
+  const { stemcells, current_stemcell_id: current } = run.state.state;
+  for (const stemcell of stemcells.filter(({ id }) => id !== current)) {
+    await stage.perform(`Deleting unused stemcell '${stemcell.cid}'`, (step) =>
+      deleteStemcell(run, stemcell, step),
+    );
+  }
+}
+
+/** Deletes the stemcell and forgets it; one that is gone already is skipped. */
+export async function deleteStemcell(run: Run, stemcell: StemcellRecord, step: Step): Promise<void> {
+  await run.cloud.deleteStemcell(stemcell.cid).catch((error: unknown) => {
+    if (!isProductError(error, 'STEMCELL_NOT_FOUND')) throw error;
+    step.skip('Stemcell not found');
+  });
+  await run.state.change(forgetStemcell(stemcell.id));
+}
+
+function unusable(message: string): ProductError {
+  return new ProductError('CPI_NOT_USABLE', `${message}. Nothing was changed`);
+}

@@ -1,0 +1,178 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import type { FakeVm } from './fake-cpi.ts';
+
+interface AgentOfVm {
+  readonly server: HttpsServer;
+  mounted: string[];
+  readonly hints: Map<string, unknown>;
+  jobState: string;
+  networks: Record<string, { ip?: string }>;
+}
+
+export interface FakeAgentFaults {
+  /** Fails that verb with this message. */
+  failing?: { readonly verb: string; readonly message: string };
+  unreachable?: boolean;
+  /** What get_state reports once jobs are started. */
+  startedState?: string;
+}
+
+type Words = readonly unknown[];
+
+/**
+ * The agent of whatever VM is in the fake CPI's folder, at one address: HTTPS mbus with the certificate of the VM's env,
+ * Basic auth `mbus:secret`, tasks and blobs. Nobody answers while there is no VM.
+ */
+export class FakeAgent {
+  readonly calls: { readonly method: string; readonly arguments: Words }[] = [];
+  readonly faults: FakeAgentFaults = {};
+  readonly blobs = new Map<string, Buffer>();
+  readonly #cloud: string;
+  readonly #listener: Server;
+  readonly #agents = new Map<string, AgentOfVm>();
+  readonly #tasks = new Map<string, unknown>();
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(cloud: string) {
+    this.#cloud = cloud;
+    this.#listener = createServer((socket) => this.#accept(socket));
+  }
+
+  static async start(cloud: string): Promise<FakeAgent> {
+    const agent = new FakeAgent(cloud);
+    await new Promise<void>((resolve) => agent.#listener.listen(0, '127.0.0.1', resolve));
+    return agent;
+  }
+
+  get port(): number {
+    return (this.#listener.address() as AddressInfo).port;
+  }
+
+  get verbs(): string[] {
+    return this.calls
+      .map(({ method }) => method)
+      .filter((method) => method !== 'get_task' && method !== 'ping');
+  }
+
+  get mountedDisks(): string[] {
+    const vm = this.#currentVm();
+    return (vm === undefined ? undefined : this.#agents.get(vm.cid))?.mounted ?? [];
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#listener.close(resolve));
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    const vm = this.#currentVm();
+    if (vm === undefined || this.faults.unreachable === true) return void socket.destroy();
+    const agent = this.#agents.get(vm.cid) ?? this.#boot(vm);
+    agent.server.emit('connection', socket);
+  }
+
+  #boot(vm: FakeVm & { cid: string }): AgentOfVm {
+    const { certificate, private_key: key } = vm.env.bosh.mbus.cert;
+    const server = createHttpsServer({ cert: certificate, key }, (request, response) => {
+      this.#serve(vm.cid, request, response).catch((error: unknown) => response.destroy(error as Error));
+    });
+    const agent: AgentOfVm = { server, mounted: [], hints: new Map(), jobState: 'stopped', networks: {} };
+    this.#agents.set(vm.cid, agent);
+    return agent;
+  }
+
+  #currentVm(): (FakeVm & { cid: string }) | undefined {
+    const folder = join(this.#cloud, 'vms');
+    const [file] = existsSync(folder) ? readdirSync(folder) : [];
+    if (file === undefined) return undefined;
+    return { ...JSON.parse(readFileSync(join(folder, file), 'utf8')), cid: file.replace('.json', '') };
+  }
+
+  async #serve(cid: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    const expected = `Basic ${Buffer.from('mbus:secret').toString('base64')}`;
+    if (request.headers.authorization !== expected) return void response.writeHead(401).end();
+    const [, kind, ...rest] = (request.url ?? '').split('/');
+    if (kind === 'blobs') return this.#serveBlob(request.method, rest.at(-1) ?? '', body, response);
+    const { method, arguments: words } = JSON.parse(body.toString()) as { method: string; arguments: Words };
+    this.calls.push({ method, arguments: words });
+    response.end(JSON.stringify(this.#answer(cid, method, words)));
+  }
+
+  #serveBlob(method: string | undefined, id: string, body: Buffer, response: ServerResponse): void {
+    if (method === 'PUT') {
+      this.blobs.set(id, body);
+      return void response.writeHead(201).end();
+    }
+    const blob = this.blobs.get(id);
+    response.writeHead(blob === undefined ? 404 : 200).end(blob);
+  }
+
+  #answer(cid: string, method: string, words: Words): object {
+    if (method === 'ping') return { value: 'pong' };
+    if (method === 'get_task') return { value: this.#tasks.get(String(words[0])) };
+    const { failing } = this.faults;
+    if (failing?.verb === method) return { exception: { message: failing.message } };
+    const agent = this.#agents.get(cid);
+    if (agent === undefined) return { exception: { message: 'no such VM' } };
+    const value = this.#act(agent, method, words);
+    if (value === undefined) return { exception: { message: `unknown message ${method}` } };
+    if (method === 'get_state' || method === 'start') return { value };
+    const task = randomUUID();
+    this.#tasks.set(task, value);
+    return { value: { agent_task_id: task, state: 'running' } };
+  }
+
+  #act(agent: AgentOfVm, method: string, words: Words): unknown {
+    const disk = String(words[0]);
+    switch (method) {
+      case 'get_state':
+        return { job_state: agent.jobState, networks: agent.networks };
+      case 'apply':
+        agent.networks = (words[0] as { networks: AgentOfVm['networks'] }).networks;
+        return 'applied';
+      case 'start':
+        agent.jobState = this.faults.startedState ?? 'running';
+        return 'started';
+      case 'stop':
+        agent.jobState = 'stopped';
+        return 'stopped';
+      case 'drain':
+        return 0;
+      case 'run_script':
+        return {};
+      case 'list_disk':
+        return agent.mounted;
+      case 'add_persistent_disk':
+        agent.hints.set(disk, words[1]);
+        return {};
+      case 'mount_disk':
+        if (agent.hints.has(disk)) agent.mounted = [...agent.mounted, disk];
+        return {};
+      case 'unmount_disk':
+        agent.mounted = agent.mounted.filter((cid) => cid !== disk);
+        return { message: `Unmounted ${disk}` };
+      case 'compile_package':
+        return this.#compile(words);
+      default:
+        return undefined;
+    }
+  }
+
+  #compile([source, , name]: Words): unknown {
+    const blobId = randomUUID();
+    const compiled = Buffer.from(`compiled ${String(name)} of ${String(source)}`);
+    this.blobs.set(blobId, compiled);
+    return { result: { blobstore_id: blobId, sha1: createHash('sha1').update(compiled).digest('hex') } };
+  }
+}

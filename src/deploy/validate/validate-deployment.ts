@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { loadManifest, type LoadedManifest } from '../../bosh/manifest/load-manifest.ts';
+import type { ReleaseReference } from '../../bosh/manifest/manifest.ts';
+import { ArchiveCatalog } from '../archive/archive-catalog.ts';
+import { locateArchive, type ArchiveContext } from '../archive/local-archive.ts';
+import { readReleaseArchive, type ReleaseArchive } from '../archive/release-archive.ts';
+import { readStemcellArchive, type StemcellArchive } from '../archive/stemcell-archive.ts';
+import type { InstallationDirectory } from '../install/installation-directory.ts';
+import type { EnvOptions, EnvPorts } from '../options.ts';
+import type { Stage } from '../stage/stage.ts';
+import { findCpiJob } from './check-cpi-release.ts';
+import { checkJobs } from './check-jobs.ts';
+
+/** What is needed to call the CPI of a manifest. */
+export interface ValidInstallation extends LoadedManifest {
+  readonly releases: readonly ReleaseArchive[];
+  readonly cpiJob: { readonly name: string; readonly release: string };
+}
+
+export interface ValidDeployment extends ValidInstallation {
+  readonly stemcell: StemcellArchive;
+}
+
+export interface Validation {
+  readonly options: EnvOptions;
+  readonly ports: EnvPorts;
+  readonly directory: InstallationDirectory;
+}
+
+/** Checks all that a deploy needs from files, in bosh's order; changes nothing but the vars store and the download cache. */
+export async function validateDeployment(stage: Stage, validation: Validation): Promise<ValidDeployment> {
+  return stage.performComplex('validating', async (group) => {
+    const loaded = await load(validation);
+    const { manifest } = loaded;
+    const archives = await openArchives(group, validation);
+    const releases = await readReleases(manifest.releases, archives);
+    const summaries = releases.map(({ summary }) => summary);
+    const cpiJob = await group.perform('Validating cpi release', async () => findCpiJob(manifest, summaries));
+    await group.perform('Validating deployment manifest', async () => checkJobs(manifest, summaries));
+    const reference = manifest.resourcePool.stemcell;
+    const path = await locateArchive(reference, 'stemcell', archives);
+    const stemcell = await group.perform('Validating stemcell', () =>
+      readStemcellArchive({ ...archives, path, digest: reference.digest }),
+    );
+    return { ...loaded, releases, cpiJob, stemcell };
+  });
+}
+
+/** Checks what calling the CPI needs: no release but its own is touched (bosh-cli cmd/deployment_deleter.go). */
+export async function validateInstallation(stage: Stage, validation: Validation): Promise<ValidInstallation> {
+  return stage.performComplex('validating', async (group) => {
+    const loaded = await load(validation);
+    const { releases: references, cloudProvider } = loaded.manifest;
+    const names = new Set(cloudProvider.templates.map(({ release }) => release));
+    const archives = await openArchives(group, validation);
+    const releases = await readReleases(
+      references.filter(({ name }) => names.has(name)),
+      archives,
+    );
+    const cpiJob = await group.perform('Validating cpi release', async () =>
+      findCpiJob(
+        loaded.manifest,
+        releases.map(({ summary }) => summary),
+      ),
+    );
+    return { ...loaded, releases, cpiJob };
+  });
+}
+
+function load({ options, ports }: Validation): Promise<LoadedManifest> {
+  return loadManifest({ ...options, path: options.manifestPath, now: () => ports.clock.now() });
+}
+
+interface Archives extends ArchiveContext {
+  readonly catalog: ArchiveCatalog;
+  readonly directory: string;
+}
+
+async function openArchives(stage: Stage, { options, directory }: Validation): Promise<Archives> {
+  return {
+    stage,
+    downloadDirectory: join(options.workspace, 'downloads'),
+    signal: options.signal,
+    catalog: await ArchiveCatalog.open(directory.catalog),
+    directory: directory.temporary,
+  };
+}
+
+async function readReleases(
+  references: readonly ReleaseReference[],
+  archives: Archives,
+): Promise<ReleaseArchive[]> {
+  const releases: ReleaseArchive[] = [];
+  for (const reference of references) {
+    const path = await locateArchive(reference, `release '${reference.name}'`, archives);
+    releases.push(
+      await archives.stage.perform(`Validating release '${reference.name}'`, () =>
+        readReleaseArchive({ ...archives, reference, path }),
+      ),
+    );
+  }
+  return releases;
+}

@@ -1,0 +1,32 @@
+import { isProductError } from '../../errors/product-error.ts';
+import { within } from '../error-chain.ts';
+import { shutDownInstance } from '../instance/shut-down-instance.ts';
+import type { Run } from '../run.ts';
+import type { Stage, Step } from '../stage/stage.ts';
+import { forgetVm } from '../state/state-changes.ts';
+
+/**
+ * Ends the recorded VM, if there is one: its jobs through the agent, then the VM itself, which is deleted even when the
+ * cloud no longer has it, so that the CPI can clean up what belonged to it (bosh-cli deployment/instance/instance.go).
+ */
+export async function deleteCurrentVm(
+  run: Run,
+  stage: Stage,
+  options: { readonly instance: string; readonly skipDrain: boolean },
+): Promise<void> {
+  const vmCid = run.state.state.current_vm_cid;
+  if (vmCid === '') return;
+  const exists = await within(`Checking existence of VM '${vmCid}'`, () => run.cloud.hasVm(vmCid));
+  if (exists) await shutDownInstance(run, stage, { ...options, vmCid });
+  await stage.perform(`Deleting VM '${vmCid}'`, async (step) => {
+    await within('Deleting vm in the cloud', () => unlessGone(run.cloud.deleteVm(vmCid), step));
+    await run.state.change(forgetVm);
+  });
+}
+
+async function unlessGone(deletion: Promise<void>, step: Step): Promise<void> {
+  await deletion.catch((error: unknown) => {
+    if (!isProductError(error, 'VM_NOT_FOUND')) throw error;
+    step.skip('VM not found');
+  });
+}

@@ -1,0 +1,58 @@
+import type { Manifest } from '../../bosh/manifest/manifest.ts';
+import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
+import { rfc3339 } from '../clock.ts';
+import type { StemcellRecord } from '../state/deployment-state.ts';
+import type { VmSpecification } from './create-vm.ts';
+
+type Properties = Readonly<Record<string, unknown>>;
+
+/** What create_vm gets for the manifest's instance, apart from the agent id. */
+export function vmSpecification(
+  manifest: Manifest,
+  stemcell: StemcellRecord,
+  diskCids: readonly string[],
+): VmSpecification {
+  const { resourcePool, tags } = manifest;
+  return {
+    stemcellId: stemcell.id,
+    stemcellCid: stemcell.cid,
+    cloudProperties: resourcePool.cloudProperties,
+    networks: networkInterfaces(manifest),
+    diskCids,
+    env: Object.keys(tags).length === 0 ? resourcePool.env : withTags(resourcePool.env, tags),
+  };
+}
+
+/** The metadata of the instance's VM (bosh-cli deployment/vm/manager.go). */
+export function vmMetadata(
+  { name, instanceGroup, tags }: Manifest,
+  now: Date,
+): Readonly<Record<string, string>> {
+  return {
+    deployment: name,
+    job: instanceGroup.name,
+    instance_group: instanceGroup.name,
+    index: '0',
+    director: 'bosh-init',
+    name: `${instanceGroup.name}/0`,
+    created_at: rfc3339(now),
+    ...tags,
+  };
+}
+
+/** The metadata of the instance's disk, without the time it is attached at (bosh-cli deployment/vm/vm.go). */
+export function diskMetadata({ name, instanceGroup, tags }: Manifest): Readonly<Record<string, string>> {
+  return {
+    deployment: name,
+    instance_group: instanceGroup.name,
+    director: 'bosh-init',
+    ...tags,
+    instance_index: '0',
+  };
+}
+
+function withTags(env: Properties, tags: Properties): Properties {
+  const { bosh } = env;
+  const isMap = typeof bosh === 'object' && bosh !== null && !Array.isArray(bosh);
+  return { ...env, bosh: { ...(isMap ? bosh : {}), tags } };
+}

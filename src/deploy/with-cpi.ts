@@ -1,0 +1,51 @@
+import { createAgentClient } from '../bosh/agent-client/create-agent-client.ts';
+import { createTemplateRenderer, findRuby } from '../bosh/template/create-template-renderer.ts';
+import type { TemplateRenderer } from '../bosh/template/template-renderer.ts';
+import { createCloud } from './cpi/cloud.ts';
+import { createCpiRunner } from './cpi/cpi-runner.ts';
+import { installCpi } from './install/cpi-installation.ts';
+import { clearRun } from './install/installation-directory.ts';
+import { defaultCpiDeadline, defaultInterruptGrace } from './options.ts';
+import type { Run } from './run.ts';
+import type { Session } from './session.ts';
+import type { ValidInstallation } from './validate/validate-deployment.ts';
+
+export interface CpiUse {
+  readonly valid: ValidInstallation;
+  readonly stemcellApiVersion: number;
+}
+
+/** Installs the CPI for the time of `action` and removes what of it holds credentials afterwards, whatever happened. */
+export async function withCpi<T>(
+  session: Session,
+  { valid, stemcellApiVersion }: CpiUse,
+  action: (run: Run, renderer: TemplateRenderer) => Promise<T>,
+): Promise<T> {
+  const { stage, directory, ports, options, state, pending, children } = session;
+  const { environment, uuid, clock, warn } = ports;
+  const { signal } = options;
+  const renderer = createTemplateRenderer({ rubyPath: await findRuby(environment['PATH']) });
+  try {
+    const installation = { directory, environment, signal, children, renderer, uuid };
+    const executable = await installCpi(installation, stage, { ...valid, manifest: valid.manifest });
+    const { mbus, ca } = valid.manifest.cloudProvider;
+    const directorId = state.state.director_id;
+    const cloud = createCloud({
+      directorId,
+      stemcellApiVersion,
+      run: createCpiRunner(executable, {
+        environment,
+        deadline: options.cpiDeadline ?? defaultCpiDeadline,
+        grace: options.interruptGrace ?? defaultInterruptGrace,
+        signal,
+        onStart: (pid, method) => children.started(pid, `CPI call '${method}'`),
+        onEnd: () => children.ended(),
+      }),
+    });
+    const agent = createAgentClient({ mbusUrl: mbus, ca, directorId, clock, uuid, signal });
+    return await action({ cloud, agent, state, pending, clock, uuid, signal, warn }, renderer);
+  } finally {
+    await renderer.close();
+    await stage.perform('Cleaning up rendered CPI jobs', () => clearRun(directory), { always: true });
+  }
+}
