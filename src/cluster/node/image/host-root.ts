@@ -222,7 +222,7 @@ export async function buildHostRoot(
   await mkdir(layout.root, { recursive: true });
   await writeSkeleton(layout.image);
   await copyConfiguration(layout.image);
-  for (const script of ['container-init.sh', 'container-exec.sh']) {
+  for (const script of ['container-init.sh', 'container-exec.sh', 'container-terminal.sh']) {
     const target = join(layout.image, 'etc/bosh-kubernetes', script);
     await copyFile(join(import.meta.dirname, '..', 'runtime', script), target);
     await chmod(target, 0o644);

@@ -6,9 +6,6 @@ export interface ImageSkeleton {
   readonly symlinks: readonly (readonly [path: string, target: string])[];
 }
 
-/** The reference under which the host's root passes for an image, and the only one this node runs. */
-export const hostRootImage = 'embedded.bosh-kubernetes/host-root:1';
-
 const plainDirectories = [
   ['/dev', '/dev/pts', '/dev/shm', '/proc', '/sys', '/mnt', '/media', '/srv', '/opt', '/opt/bosh-kubernetes'],
   ['/run', '/run/lock', '/etc', '/etc/bosh-kubernetes', '/home', '/home/vcap', '/warden-cpi-dev'],

@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { ExecSession } from '../pod-console.ts';
+import type { ContainerCommand } from '../runtime/command-file.ts';
+import type { RunningContainer } from '../runtime/container-runtime.ts';
+
+/** script(1) takes a line for a shell; this one is constant, the command comes by the environment. */
+const line = 'exec /bin/sh /etc/bosh-kubernetes/container-terminal.sh';
+
+const setSize = 'stty -F "$(cat "$1")" rows "$2" cols "$3"';
+
+/** Runs a command on a terminal of the container's own, which script(1) makes there. */
+export async function openTerminal(
+  container: RunningContainer,
+  command: ContainerCommand,
+): Promise<ExecSession> {
+  const name = `/dev/shm/.terminal-${randomBytes(8).toString('hex')}`;
+  const environment = new Map([
+    ...command.environment,
+    ['SHELL', '/bin/sh'],
+    ['TERMINAL_NAME', name],
+    ['TERMINAL_ARGUMENTS', String(command.command.length)],
+    ...command.command.map((argument, index): [string, string] => [`TERMINAL_ARGUMENT_${index}`, argument]),
+  ]);
+  const script = ['script', '--quiet', '--return', '--flush', '--command', line, '/dev/null'];
+  const process = await container.exec({ command: script, environment }, { stdin: true });
+  const run = async (...other: readonly string[]): Promise<void> => {
+    const helper = await container.exec(
+      { command: other, environment: command.environment },
+      { stdin: false },
+    );
+    helper.stdout.resume();
+    helper.stderr.resume();
+    await helper.exited;
+  };
+  process.stderr.resume();
+  return {
+    ...process,
+    stderr: Readable.from([]),
+    // A resize of a terminal that is gone meanwhile has nothing to do.
+    resize: (columns, rows) =>
+      void run('/bin/sh', '-c', setSize, 'sh', name, String(rows), String(columns)).catch(() => undefined),
+    exited: process.exited.finally(() => void run('rm', '-f', name).catch(() => undefined)),
+  };
+}

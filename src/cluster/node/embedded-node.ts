@@ -1,0 +1,178 @@
+import type { EventEmitter } from 'node:events';
+import type { ObjectList } from '../../kubernetes/object.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import { pods } from '../../kubernetes/resources.ts';
+import { ContainerConsole } from './console/container-console.ts';
+import type { ExecRequest, ExecSession, LogRequest, PodConsole } from './pod-console.ts';
+import { isPodAddress } from './pods/pod-addresses.ts';
+import type { PodServices } from './pods/pod-services.ts';
+import { PodWorker } from './pods/pod-worker.ts';
+import type { VolumeProvisioner } from './volume-provisioner.ts';
+
+export interface EmbeddedNodeParts {
+  readonly services: Omit<PodServices, 'stopping'>;
+  readonly persistentVolumes: VolumeProvisioner;
+  readonly logChanges: EventEmitter;
+}
+
+/** The node of the embedded cluster: runs the pods that are bound to it, and is asked for their logs and commands. */
+export class EmbeddedNode implements PodConsole, VolumeProvisioner {
+  readonly #services: PodServices;
+  readonly #persistentVolumes: VolumeProvisioner;
+  readonly #console: ContainerConsole;
+  readonly #workers = new Map<string, PodWorker>();
+  readonly #stopping = new AbortController();
+  #watching: Promise<void> = Promise.resolve();
+
+  constructor(parts: EmbeddedNodeParts) {
+    this.#services = { ...parts.services, stopping: this.#stopping.signal };
+    this.#persistentVolumes = parts.persistentVolumes;
+    this.#console = new ContainerConsole((namespace, name) => this.#find(namespace, name), parts.logChanges);
+  }
+
+  logs(request: LogRequest): AsyncIterable<Uint8Array> {
+    return this.#console.logs(request);
+  }
+
+  exec(request: ExecRequest): Promise<ExecSession> {
+    return this.#console.exec(request);
+  }
+
+  provision(volumeName: string): Promise<string> {
+    return this.#persistentVolumes.provision(volumeName);
+  }
+
+  remove(volumeName: string): Promise<void> {
+    return this.#persistentVolumes.remove(volumeName);
+  }
+
+  /** Clears what pods that no longer exist left behind, then runs the pods of this node until `stop`. */
+  async start(): Promise<void> {
+    const { items, metadata } = await this.#list();
+    for (const pod of items) {
+      this.#rememberAddress(pod);
+    }
+    await this.#removeOrphans(new Set(items.map((pod) => pod.metadata.uid)));
+    for (const pod of items) {
+      this.#take(pod);
+    }
+    this.#watching = this.#follow(metadata.resourceVersion);
+  }
+
+  /**
+   * Stops all containers, with TERM and after `grace` milliseconds with KILL. Their pods stay in the API and run
+   * again at the next start.
+   */
+  async stop(grace: number): Promise<void> {
+    this.#stopping.abort();
+    for (const worker of this.#workers.values()) {
+      worker.end('node-stopped', grace);
+    }
+    await Promise.all([...this.#workers.values()].map((worker) => worker.done));
+    await this.#watching;
+    await this.#services.events.settled();
+  }
+
+  #find(namespace: string, name: string): PodWorker | undefined {
+    const named = [...this.#workers.values()].filter(
+      ({ pod: { metadata } }) => metadata.namespace === namespace && metadata.name === name,
+    );
+    return named.find((worker) => !worker.isRemoved);
+  }
+
+  #list(): Promise<ObjectList<Pod>> {
+    return this.#services.api.list<Pod>(pods, this.#query());
+  }
+
+  #query(): { readonly fieldSelector: string } {
+    return { fieldSelector: `spec.nodeName=${this.#services.nodeName}` };
+  }
+
+  /** Addresses of pods from an earlier life are theirs before any new pod asks. */
+  #rememberAddress(pod: Pod): void {
+    const { uid } = pod.metadata;
+    const { podIP, phase } = pod.status ?? {};
+    if (uid !== undefined && podIP !== undefined && isPodAddress(podIP) && !isOver(phase)) {
+      this.#services.addresses.claim(podIP, uid);
+    }
+  }
+
+  async #removeOrphans(uids: ReadonlySet<string | undefined>): Promise<void> {
+    for (const uid of await this.#services.volumes.present()) {
+      if (!uids.has(uid)) {
+        await this.#services.volumes.tearDown(uid).catch(this.#services.onError);
+      }
+    }
+  }
+
+  async #follow(resourceVersion: string): Promise<void> {
+    let from = resourceVersion;
+    while (!this.#stopping.signal.aborted) {
+      try {
+        await this.#watch(from);
+        from = await this.#resynchronize();
+      } catch (error) {
+        this.#services.onError(error);
+        await this.#services.clock.sleep(500, this.#stopping.signal);
+      }
+    }
+  }
+
+  /** Until the server ends the watch, which it may at any time. */
+  async #watch(resourceVersion: string): Promise<void> {
+    const query = { ...this.#query(), resourceVersion, signal: this.#stopping.signal };
+    for await (const event of this.#services.api.watch<Pod>(pods, query)) {
+      switch (event.type) {
+        case 'ADDED':
+        case 'MODIFIED':
+          this.#take(event.object);
+          break;
+        case 'DELETED':
+          this.#drop(event.object.metadata.uid);
+          break;
+        case 'BOOKMARK':
+          break;
+        case 'ERROR':
+          return;
+      }
+    }
+  }
+
+  async #resynchronize(): Promise<string> {
+    const { items, metadata } = await this.#list();
+    const present = new Set(items.map((pod) => pod.metadata.uid));
+    for (const uid of this.#workers.keys()) {
+      if (!present.has(uid)) {
+        this.#drop(uid);
+      }
+    }
+    for (const pod of items) {
+      this.#take(pod);
+    }
+    return metadata.resourceVersion;
+  }
+
+  #take(pod: Pod): void {
+    const { uid } = pod.metadata;
+    if (uid === undefined || this.#stopping.signal.aborted) {
+      return;
+    }
+    const worker = this.#workers.get(uid);
+    if (worker === undefined) {
+      this.#workers.set(uid, new PodWorker(pod, this.#services));
+    } else {
+      worker.update(pod);
+    }
+  }
+
+  /** The object is gone: whatever still runs of it is killed. */
+  #drop(uid: string | undefined): void {
+    const worker = uid === undefined ? undefined : this.#workers.get(uid);
+    if (worker !== undefined) {
+      worker.end('removed', 0);
+      void worker.done.then(() => this.#workers.delete(worker.uid));
+    }
+  }
+}
+
+const isOver = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';

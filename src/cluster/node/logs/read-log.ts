@@ -1,0 +1,141 @@
+import { once, type EventEmitter } from 'node:events';
+import { open, type FileHandle } from 'node:fs/promises';
+import { parseRecord, renderRecord, type LogRecord } from './cri-log.ts';
+
+export interface ReadOptions {
+  readonly timestamps: boolean;
+  readonly tailLines?: number | undefined;
+  readonly sinceTime?: Date | undefined;
+  readonly limitBytes?: number | undefined;
+}
+
+export interface FollowOptions {
+  /** Emits the path of a log that was written to or closed. */
+  readonly changes: EventEmitter;
+  /** True while the container that writes it runs. */
+  readonly writing: () => boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Reads records from an open log file as far as whole lines go, from where it stopped before. */
+class RecordReader {
+  readonly #file: FileHandle;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(file: FileHandle) {
+    this.#file = file;
+  }
+
+  async read(): Promise<LogRecord[]> {
+    const records: LogRecord[] = [];
+    for (;;) {
+      const { bytesRead, buffer } = await this.#file.read(Buffer.alloc(64 * 1024), 0, 64 * 1024, null);
+      if (bytesRead === 0) {
+        return records;
+      }
+      const lines = splitLines(Buffer.concat([this.#rest, buffer.subarray(0, bytesRead)]));
+      this.#rest = lines.rest;
+      records.push(...lines.whole.map(parseRecord).filter((record) => record !== undefined));
+    }
+  }
+}
+
+function splitLines(bytes: Buffer): { whole: Buffer[]; rest: Buffer } {
+  const whole: Buffer[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(0x0a); end !== -1; end = bytes.indexOf(0x0a, start)) {
+    whole.push(bytes.subarray(start, end));
+    start = end + 1;
+  }
+  return { whole, rest: bytes.subarray(start) };
+}
+
+/** The last `count` lines, a line being its records up to the one that ends it. */
+export function tail(records: readonly LogRecord[], count: number): LogRecord[] {
+  let lines = 0;
+  let start = records.length;
+  while (start > 0) {
+    const ends = records[start - 1]?.partial === false;
+    if (ends && lines === count) {
+      break;
+    }
+    lines += ends ? 1 : 0;
+    start -= 1;
+  }
+  return count === 0 ? [] : records.slice(start);
+}
+
+function* limited(
+  records: readonly LogRecord[],
+  options: ReadOptions,
+  budget: { left: number },
+): Iterable<Buffer> {
+  const since = options.sinceTime?.getTime() ?? Number.NEGATIVE_INFINITY;
+  for (const record of records) {
+    if (budget.left <= 0) {
+      return;
+    }
+    if (Date.parse(record.time) >= since) {
+      const bytes = renderRecord(record, options).subarray(0, budget.left);
+      budget.left -= bytes.length;
+      yield bytes;
+    }
+  }
+}
+
+/**
+ * What `kubectl logs` asks of one log file, read to its present end or, with `follow`, until the container has
+ * ended or the signal aborts. Rejects with ENOENT when there is no such file.
+ */
+export async function* readLog(
+  path: string,
+  options: ReadOptions,
+  follow?: FollowOptions,
+): AsyncIterable<Uint8Array> {
+  const budget = { left: options.limitBytes ?? Number.POSITIVE_INFINITY };
+  let file = await open(path);
+  try {
+    let reader = new RecordReader(file);
+    const first = await reader.read();
+    yield* limited(options.tailLines === undefined ? first : tail(first, options.tailLines), options, budget);
+    while (follow !== undefined && !follow.signal.aborted && budget.left > 0) {
+      const writing = follow.writing();
+      const change = writing ? nextChange(path, follow) : undefined;
+      const more = await reader.read();
+      yield* limited(more, options, budget);
+      const successor = more.length === 0 ? await rotated(file, path) : undefined;
+      if (successor !== undefined) {
+        await file.close();
+        file = successor;
+        reader = new RecordReader(file);
+      } else if (more.length === 0 && !writing) {
+        return;
+      } else if (more.length === 0) {
+        await change;
+      }
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** The file that took the path's place, if another did. */
+async function rotated(file: FileHandle, path: string): Promise<FileHandle | undefined> {
+  const current = await open(path);
+  const [before, now] = await Promise.all([file.stat(), current.stat()]);
+  if (before.ino === now.ino) {
+    await current.close();
+    return undefined;
+  }
+  return current;
+}
+
+async function nextChange(path: string, follow: FollowOptions): Promise<void> {
+  try {
+    await once(follow.changes, path, { signal: follow.signal });
+  } catch (error) {
+    if (!follow.signal.aborted) {
+      throw error;
+    }
+  }
+}

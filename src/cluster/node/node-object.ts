@@ -1,0 +1,119 @@
+import { arch, cpus, release, totalmem } from 'node:os';
+import type { KubernetesApi } from '../../kubernetes/api.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { nodes } from '../../kubernetes/resources.ts';
+import { hostRootImage } from './image/host-root-image.ts';
+import { nodeAddress } from './pods/pod-addresses.ts';
+
+export interface NodeObject extends KubernetesObject {
+  spec?: Record<string, unknown>;
+  status?: Record<string, unknown>;
+}
+
+export interface NodeFacts {
+  readonly name: string;
+  /** Where the volumes are, for ephemeral-storage. Bytes. */
+  readonly storage: number;
+  /** Names of the machine: /etc/machine-id, boot id, os-release's PRETTY_NAME. */
+  readonly machineId: string;
+  readonly bootId: string;
+  readonly osImage: string;
+  readonly version: string;
+  /** Kubernetes timestamp. */
+  readonly now: string;
+}
+
+const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+function condition(
+  type: string,
+  status: 'True' | 'False',
+  reason: string,
+  message: string,
+  now: string,
+): object {
+  return { type, status, reason, message, lastHeartbeatTime: now, lastTransitionTime: now };
+}
+
+/** The status of the node as kubelet would report it. */
+function nodeStatus(facts: NodeFacts): Record<string, unknown> {
+  const { now } = facts;
+  const resources = {
+    cpu: String(cpus().length),
+    memory: `${Math.floor(totalmem() / 1024)}Ki`,
+    'ephemeral-storage': `${Math.floor(facts.storage / 1024)}Ki`,
+    pods: '1000',
+  };
+  return {
+    capacity: resources,
+    allocatable: resources,
+    addresses: [
+      { type: 'InternalIP', address: nodeAddress },
+      { type: 'Hostname', address: facts.name },
+    ],
+    conditions: [
+      condition(
+        'MemoryPressure',
+        'False',
+        'KubeletHasSufficientMemory',
+        'kubelet has sufficient memory available',
+        now,
+      ),
+      condition('DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure', now),
+      condition(
+        'PIDPressure',
+        'False',
+        'KubeletHasSufficientPID',
+        'kubelet has sufficient PID available',
+        now,
+      ),
+      condition('Ready', 'True', 'KubeletReady', 'the embedded node is posting ready status', now),
+    ],
+    nodeInfo: {
+      architecture: architectures[arch()] ?? arch(),
+      operatingSystem: 'linux',
+      kernelVersion: release(),
+      machineID: facts.machineId,
+      systemUUID: facts.machineId,
+      bootID: facts.bootId,
+      osImage: facts.osImage,
+      containerRuntimeVersion: `embedded://${facts.version}`,
+      kubeletVersion: `v${facts.version}`,
+      kubeProxyVersion: '',
+    },
+    images: [{ names: [hostRootImage], sizeBytes: 0 }],
+  };
+}
+
+function nodeObject(facts: NodeFacts): NodeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name: facts.name,
+      labels: {
+        'kubernetes.io/hostname': facts.name,
+        'kubernetes.io/os': 'linux',
+        'kubernetes.io/arch': architectures[arch()] ?? arch(),
+        'topology.kubernetes.io/zone': facts.name,
+      },
+    },
+    spec: {},
+  };
+}
+
+/** Makes the Node object if it is missing and reports it ready. Idempotent. */
+export async function registerNode(api: KubernetesApi, facts: NodeFacts): Promise<void> {
+  const status = nodeStatus(facts);
+  try {
+    const known = await api.get<NodeObject>({ resource: nodes, name: facts.name });
+    await api.replace(nodes, { ...known, status }, 'status');
+  } catch (error) {
+    if (!isApiError(error, 404)) {
+      throw error;
+    }
+    const created = await api.create<NodeObject>(nodes, nodeObject(facts));
+    await api.replace(nodes, { ...created, status }, 'status');
+  }
+}

@@ -1,0 +1,124 @@
+import type { Container, Pod, VolumeMount } from '../../../kubernetes/pod.ts';
+import { boundingSet } from '../runtime/capabilities.ts';
+import type { ContainerMount, ContainerPlan, ContainerSecurity } from '../runtime/container-runtime.ts';
+import type { ReadyVolume } from '../volumes/pod-volumes.ts';
+import { resolveSubPath } from '../volumes/sub-path.ts';
+import { VolumeError } from '../volumes/volume-error.ts';
+import { expandVariables } from './expand-variables.ts';
+
+const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+export interface PodSurroundings {
+  readonly hostname: string;
+  readonly address: string;
+  readonly volumes: ReadonlyMap<string, ReadyVolume>;
+  readonly userNamespace: number | undefined;
+}
+
+export interface ContainerRun {
+  readonly id: string;
+  /** File on the node that shows in the container as its terminationMessagePath. */
+  readonly terminationMessage: string;
+}
+
+/** Pods that share mounts with the node stay in its user namespace: mounts do not leave a user namespace. */
+export const sharesMounts = (pod: Pod): boolean =>
+  [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((container) =>
+    container.volumeMounts?.some((mount) => mount.mountPropagation === 'Bidirectional'),
+  );
+
+function containerMount(mount: VolumeMount, volumes: ReadonlyMap<string, ReadyVolume>): ContainerMount {
+  const volume = volumes.get(mount.name);
+  if (volume === undefined) {
+    throw new VolumeError(`there is no volume ${mount.name} for ${mount.mountPath}`);
+  }
+  const { path, kind } =
+    mount.subPath === undefined || mount.subPath === ''
+      ? { path: volume.path, kind: 'directory' as const }
+      : resolveSubPath(volume.path, mount.subPath);
+  return {
+    source: path,
+    target: mount.mountPath.replace(/(?<=.)\/+$/, ''),
+    kind,
+    readOnly: volume.readOnly || mount.readOnly === true,
+    propagation: mount.mountPropagation ?? 'None',
+  };
+}
+
+export function environmentOf(container: Container, hostname: string): Map<string, string> {
+  const environment = new Map([
+    ['PATH', searchPath],
+    ['HOSTNAME', hostname],
+    ['HOME', '/root'],
+  ]);
+  for (const { name, value = '' } of container.env ?? []) {
+    environment.set(name, expandVariables(value, environment));
+  }
+  return environment;
+}
+
+function security(pod: Pod, container: Container): ContainerSecurity {
+  const own = container.securityContext ?? {};
+  const shared = pod.spec.securityContext ?? {};
+  const user = own.runAsUser ?? shared.runAsUser ?? 0;
+  return {
+    boundingSet: boundingSet({
+      privileged: own.privileged === true,
+      ownUserNamespace: !sharesMounts(pod),
+      add: own.capabilities?.add ?? [],
+      drop: own.capabilities?.drop ?? [],
+    }),
+    noNewPrivileges: own.allowPrivilegeEscalation === false,
+    readOnlyRoot: own.readOnlyRootFilesystem === true,
+    user,
+    group: own.runAsGroup ?? shared.runAsGroup ?? 0,
+  };
+}
+
+/** kubelet's managed /etc/hosts (kubelet_pods.go, managedHostsFileContent). */
+function hostsFile(hostname: string, address: string): string {
+  return [
+    '127.0.0.1\tlocalhost',
+    '::1\tlocalhost ip6-localhost ip6-loopback',
+    `${address}\t${hostname}`,
+    '',
+  ].join('\n');
+}
+
+/** What the runtime has to run for a container of a pod whose volumes and address are there. */
+export function containerPlan(
+  pod: Pod,
+  container: Container,
+  surroundings: PodSurroundings,
+  run: ContainerRun,
+): ContainerPlan {
+  const { hostname, address, volumes, userNamespace } = surroundings;
+  const environment = environmentOf(container, hostname);
+  const expand = (text: string): string => expandVariables(text, environment);
+  const command = [...(container.command ?? []), ...(container.args ?? [])].map(expand);
+  const terminationMessage: ContainerMount = {
+    source: run.terminationMessage,
+    target: container.terminationMessagePath ?? '/dev/termination-log',
+    kind: 'file',
+    readOnly: false,
+    propagation: 'None',
+  };
+  return {
+    id: run.id,
+    hostname,
+    command,
+    environment,
+    workingDirectory: container.workingDir ?? '/',
+    mounts: [
+      ...(container.volumeMounts ?? []).map((mount) => containerMount(mount, volumes)),
+      terminationMessage,
+    ],
+    files: new Map([
+      ['/etc/hosts', hostsFile(hostname, address)],
+      ['/etc/hostname', `${hostname}\n`],
+    ]),
+    security: security(pod, container),
+    nodePids: pod.spec.hostPID === true,
+    userNamespace,
+  };
+}

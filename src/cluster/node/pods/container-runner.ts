@@ -1,0 +1,301 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Container, Pod } from '../../../kubernetes/pod.ts';
+import { hostRootImage } from '../image/host-root-image.ts';
+import { podDirectory } from '../layout.ts';
+import { ContainerLog, removeOldLogs } from '../logs/container-log.ts';
+import { readLog } from '../logs/read-log.ts';
+import type { ContainerExit, RunningContainer } from '../runtime/container-runtime.ts';
+import { BackOff, imageLimits, restartLimits, retryLimits } from './back-off.ts';
+import { containerPlan, environmentOf, type PodSurroundings } from './container-plan.ts';
+import type { ContainerRecord } from './container-record.ts';
+import { timestamp, type Happening } from './events.ts';
+import type { PodEnding } from './pod-ending.ts';
+import type { PodServices } from './pod-services.ts';
+
+/** What a container runner needs of its pod. */
+export interface RunnerPod {
+  readonly pod: () => Pod;
+  readonly surroundings: PodSurroundings;
+  readonly ending: PodEnding;
+  /** To be called after each change of the record. */
+  readonly publish: () => void;
+}
+
+const longestMessage = 4096;
+
+/** Runs one container of a pod: pulls, starts, restarts, stops. */
+export class ContainerRunner {
+  readonly record: ContainerRecord;
+  readonly container: Container;
+  readonly #pod: RunnerPod;
+  readonly #services: PodServices;
+  readonly #restarts = new BackOff(restartLimits);
+  readonly #retries = new BackOff(retryLimits);
+  #running: RunningContainer | undefined;
+
+  constructor(container: Container, record: ContainerRecord, pod: RunnerPod, services: PodServices) {
+    this.container = container;
+    this.record = record;
+    this.#pod = pod;
+    this.#services = services;
+  }
+
+  get hostname(): string {
+    return this.#pod.surroundings.hostname;
+  }
+
+  get running(): RunningContainer | undefined {
+    return this.#running;
+  }
+
+  /**
+   * Runs the container until it has ended and `again` says that it is not to be started again, or until the pod
+   * ends. Resolves with its last exit; `undefined` when it never ran.
+   */
+  async run(again: (exit: ContainerExit) => boolean): Promise<ContainerExit | undefined> {
+    const { ending } = this.#pod;
+    if (!(await this.#pull())) {
+      return undefined;
+    }
+    let exit: ContainerExit | undefined;
+    while (!ending.signal.aborted) {
+      const started = await this.#start();
+      if (started === undefined) {
+        continue;
+      }
+      exit = await this.#untilEnded(started);
+      if (ending.signal.aborted || !again(exit)) {
+        break;
+      }
+      await this.#backOff();
+    }
+    return exit;
+  }
+
+  /** There is one image, and it is here; every other stays out, as from a registry that does not know it. */
+  async #pull(): Promise<boolean> {
+    const { image } = this.container;
+    const { ending } = this.#pod;
+    const backOff = new BackOff(imageLimits);
+    const why =
+      `failed to pull and unpack image "${image}": the embedded node has one image only, ` +
+      `${hostRootImage}: not found`;
+    while (image !== hostRootImage && !ending.signal.aborted) {
+      this.#event('Normal', 'Pulling', `Pulling image "${image}"`);
+      this.#event('Warning', 'Failed', `Failed to pull image "${image}": ${why}`);
+      this.#event('Warning', 'Failed', 'Error: ErrImagePull');
+      this.#wait('ErrImagePull', why);
+      backOff.afterFailure(this.#services.clock.now());
+      await this.#pause(2_000);
+      this.#event('Normal', 'BackOff', `Back-off pulling image "${image}"`);
+      this.#event('Warning', 'Failed', 'Error: ImagePullBackOff');
+      this.#wait('ImagePullBackOff', `Back-off pulling image "${image}": ErrImagePull: ${why}`);
+      await this.#pause(backOff.afterFailure(this.#services.clock.now()));
+    }
+    return image === hostRootImage;
+  }
+
+  /** `undefined`: it could not be started now, and the pause before the next try is over. */
+  async #start(): Promise<RunningContainer | undefined> {
+    const { clock, runtime } = this.#services;
+    const id = randomBytes(16).toString('hex');
+    this.#event('Normal', 'Pulled', `Container image "${this.container.image}" already present on machine`);
+    try {
+      const terminationMessage = await this.#makeMessageFile(id);
+      const plan = containerPlan(this.#pod.pod(), this.container, this.#pod.surroundings, {
+        id,
+        terminationMessage,
+      });
+      this.#event('Normal', 'Created', `Created container: ${this.record.name}`);
+      const log = await this.#openLog();
+      try {
+        this.#running = await runtime.run(plan, {
+          stdout: (chunk) => log.write('stdout', chunk),
+          stderr: (chunk) => log.write('stderr', chunk),
+        });
+      } catch (error) {
+        log.close();
+        throw error;
+      }
+      void this.#running.exited.then(() => log.close());
+    } catch (error) {
+      await this.#cannotStart(error instanceof Error ? error.message : String(error));
+      return undefined;
+    }
+    this.record.containerId = `embedded://${id}`;
+    this.record.state = { running: { startedAt: timestamp(clock.now()) } };
+    this.#event('Normal', 'Started', `Started container ${this.record.name}`);
+    this.#pod.publish();
+    return this.#running;
+  }
+
+  async #cannotStart(message: string): Promise<void> {
+    this.#event('Warning', 'Failed', `Error: ${message}`);
+    this.#wait('CreateContainerError', message);
+    const delay = this.#retries.afterFailure(this.#services.clock.now());
+    await this.#pause(Math.max(delay, retryLimits.first));
+  }
+
+  async #untilEnded(running: RunningContainer): Promise<ContainerExit> {
+    const { ending } = this.#pod;
+    const ended = new AbortController();
+    const stopping = abortion(AbortSignal.any([ending.signal, ended.signal])).then(() =>
+      ended.signal.aborted ? undefined : this.#stop(running, ended.signal),
+    );
+    const exit = await running.exited;
+    ended.abort();
+    await stopping;
+    this.#running = undefined;
+    await this.#recordEnd(running.id, exit);
+    return exit;
+  }
+
+  /** preStop, TERM, and KILL when the grace is over (kubelet: kuberuntime_container.go, killContainer). */
+  async #stop(running: RunningContainer, ended: AbortSignal): Promise<void> {
+    const { ending } = this.#pod;
+    const graceOver = ending.graceOver(ended);
+    if (ending.reason !== 'node-stopped') {
+      this.#event('Normal', 'Killing', `Stopping container ${this.record.name}`);
+    }
+    if (ending.reason === 'deleted') {
+      await Promise.race([this.#preStop(running), graceOver]);
+    }
+    running.signal('SIGTERM');
+    await graceOver;
+    if (!ended.aborted) {
+      await running.kill();
+    }
+  }
+
+  async #preStop(running: RunningContainer): Promise<void> {
+    const command = this.container.lifecycle?.preStop?.exec?.command;
+    if (command === undefined) {
+      return;
+    }
+    const environment = environmentOf(this.container, this.#pod.surroundings.hostname);
+    try {
+      const hook = await running.exec({ command, environment }, { stdin: false });
+      hook.stdout.resume();
+      hook.stderr.resume();
+      const { exitCode } = await hook.exited;
+      if (exitCode !== 0) {
+        this.#event('Warning', 'FailedPreStopHook', `PreStopHook failed: exit code ${exitCode}`);
+      }
+    } catch (error) {
+      this.#event('Warning', 'FailedPreStopHook', `PreStopHook failed: ${String(error)}`);
+    }
+  }
+
+  async #recordEnd(id: string, { exitCode }: ContainerExit): Promise<void> {
+    const message = await this.#terminationMessage(id, exitCode);
+    const startedAt = this.record.state.running?.startedAt;
+    this.record.state = {
+      terminated: {
+        exitCode,
+        reason: exitCode === 0 ? 'Completed' : 'Error',
+        ...(message !== '' && { message }),
+        ...(startedAt !== undefined && { startedAt }),
+        finishedAt: timestamp(this.#services.clock.now()),
+        containerID: `embedded://${id}`,
+      },
+    };
+    if (this.#pod.ending.reason !== 'node-stopped') {
+      this.#pod.publish();
+    }
+  }
+
+  /** Between the end of one run and the next. */
+  async #backOff(): Promise<void> {
+    const { name, namespace, uid } = this.#pod.pod().metadata;
+    const delay = this.#restarts.afterFailure(this.#services.clock.now());
+    const ended = this.record.state;
+    this.record.lastState = ended;
+    if (delay === 0) {
+      this.record.restartCount += 1;
+      return;
+    }
+    const who = `container ${this.record.name} in pod ${name}_${namespace}(${uid})`;
+    this.#event('Warning', 'BackOff', `Back-off restarting failed ${who}`);
+    const container = who.replace(/^container /, 'container=').replace(' in pod ', ' pod=');
+    this.#wait('CrashLoopBackOff', `back-off ${delay / 1000}s restarting failed ${container}`);
+    await this.#pause(delay);
+    if (this.#pod.ending.signal.aborted) {
+      this.record.state = ended;
+    } else {
+      this.record.restartCount += 1;
+    }
+  }
+
+  async #makeMessageFile(id: string): Promise<string> {
+    const path = this.#messageFile(id);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, '', { mode: 0o666 });
+    return path;
+  }
+
+  #messageFile(id: string): string {
+    const { uid = '' } = this.#pod.pod().metadata;
+    return join(podDirectory(this.#services.layout, uid), 'containers', this.record.name, id);
+  }
+
+  async #terminationMessage(id: string, exitCode: number): Promise<string> {
+    const file = await open(this.#messageFile(id));
+    try {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(longestMessage), 0, longestMessage, 0);
+      const message = buffer.subarray(0, bytesRead).toString();
+      const fromLog = this.container.terminationMessagePolicy === 'FallbackToLogsOnError';
+      return message === '' && fromLog && exitCode !== 0 ? await this.#logTail() : message;
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #logTail(): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of readLog(this.logPath(), { timestamps: false, tailLines: 80 })) {
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).subarray(-2048).toString();
+  }
+
+  /** The log of this run, or of the one before. */
+  logPath(previous = false): string {
+    const { name, namespace, uid } = this.#pod.pod().metadata;
+    const run = this.record.restartCount - (previous ? 1 : 0);
+    return join(this.#services.layout.podLogs, `${namespace}_${name}_${uid}`, this.record.name, `${run}.log`);
+  }
+
+  async #openLog(): Promise<ContainerLog> {
+    const { clock, logChanges } = this.#services;
+    const log = await ContainerLog.open(this.logPath(), () => new Date(clock.now()), logChanges);
+    await removeOldLogs(log.path);
+    return log;
+  }
+
+  #wait(reason: string, message: string): void {
+    this.record.state = { waiting: { reason, message } };
+    this.#pod.publish();
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return this.#services.clock.sleep(milliseconds, this.#pod.ending.signal);
+  }
+
+  #event(type: Happening['type'], reason: string, message: string): void {
+    const part = this.record.init ? 'initContainers' : 'containers';
+    const fieldPath = `spec.${part}{${this.record.name}}`;
+    this.#services.events.record(this.#pod.pod(), { type, reason, message, fieldPath });
+  }
+}
+
+function abortion(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+    } else {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    }
+  });
+}

@@ -1,0 +1,55 @@
+import { isIPv4 } from 'node:net';
+
+/** Annotation by which a pod asks for its address, as the static-ip CNI plugin reads it. */
+export const addressAnnotation = 'bosh.cloudfoundry.org/ip-address';
+
+/** The address of the node and of pods on the host's network. */
+export const nodeAddress = '127.0.0.1';
+
+/** Loopback addresses for pods: 127.64.0.0/10. The upper half is for pods that do not ask. */
+const range = { first: 0x7f400000, size: 0x400000 } as const;
+const unasked = { first: range.first + range.size / 2, size: range.size / 2 - 1 } as const;
+
+const toText = (value: number): string => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
+
+const toNumber = (address: string): number =>
+  address.split('.').reduce((value, part) => value * 256 + Number(part), 0);
+
+/** True for an address that a pod here may have. */
+export function isPodAddress(address: string): boolean {
+  return isIPv4(address) && toNumber(address) >= range.first && toNumber(address) < range.first + range.size;
+}
+
+/** Which pod has which address. */
+export class PodAddresses {
+  readonly #holders = new Map<string, string>();
+  #next = 1;
+
+  /** Takes that address for a pod; says who has it otherwise. Idempotent. */
+  claim(address: string, uid: string): { readonly holder: string } {
+    const holder = this.#holders.get(address) ?? uid;
+    this.#holders.set(address, holder);
+    return { holder };
+  }
+
+  /** Takes a free address of the upper half, round robin, so that a released one rests before it is used again. */
+  allocate(uid: string): string {
+    for (let tried = 0; tried < unasked.size; tried += 1) {
+      const address = toText(unasked.first + this.#next);
+      this.#next = (this.#next % (unasked.size - 1)) + 1;
+      if (!this.#holders.has(address)) {
+        this.#holders.set(address, uid);
+        return address;
+      }
+    }
+    throw new Error('no free address in 127.96.0.0/11');
+  }
+
+  release(uid: string): void {
+    for (const [address, holder] of this.#holders) {
+      if (holder === uid) {
+        this.#holders.delete(address);
+      }
+    }
+  }
+}

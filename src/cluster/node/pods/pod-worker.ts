@@ -1,0 +1,313 @@
+import { closeSync } from 'node:fs';
+import { join } from 'node:path';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { Container, Pod } from '../../../kubernetes/pod.ts';
+import { pods } from '../../../kubernetes/resources.ts';
+import { safeRemove } from '../removal/safe-remove.ts';
+import type { ContainerExit } from '../runtime/container-runtime.ts';
+import { BackOff, retryLimits } from './back-off.ts';
+import { sharesMounts, type PodSurroundings } from './container-plan.ts';
+import { openRecord, type ContainerRecord } from './container-record.ts';
+import { ContainerRunner } from './container-runner.ts';
+import { timestamp, type Happening } from './events.ts';
+import { addressAnnotation, isPodAddress, nodeAddress } from './pod-addresses.ts';
+import { PodEnding, type EndReason } from './pod-ending.ts';
+import type { PodServices } from './pod-services.ts';
+import { podStatus } from './pod-status.ts';
+import { StatusWriter } from './status-writer.ts';
+import { findUnsupported } from './unsupported.ts';
+
+const longestHostname = 63;
+
+/** One pod from its arrival on the node until nothing of it is left. */
+export class PodWorker {
+  readonly uid: string;
+  /** Never rejects; settles when the pod's part of the node is over. */
+  readonly done: Promise<void>;
+  readonly #services: PodServices;
+  readonly #ending: PodEnding;
+  readonly #records = new Map<string, ContainerRecord>();
+  readonly #runners = new Map<string, ContainerRunner>();
+  readonly #status: StatusWriter;
+  readonly #startTime: string;
+  #pod: Pod;
+  #address: string | undefined;
+  #sandboxReady = false;
+  #failure: { reason: string; message: string } | undefined;
+
+  constructor(pod: Pod, services: PodServices) {
+    const { uid = '', name = '', namespace = '' } = pod.metadata;
+    this.uid = uid;
+    this.#pod = pod;
+    this.#services = services;
+    this.#ending = new PodEnding(services.clock);
+    this.#startTime = timestamp(services.clock.now());
+    for (const container of this.#containers()) {
+      const init = pod.spec.initContainers?.includes(container) === true;
+      this.#records.set(container.name, openRecord(container, init, pod.status, this.#startTime));
+    }
+    const compute = (current: Pod): ReturnType<typeof podStatus> => this.#computeStatus(current);
+    this.#status = new StatusWriter(services.api, { namespace, name, uid }, compute, services.onError);
+    this.done = this.#live().catch(services.onError);
+  }
+
+  get pod(): Pod {
+    return this.#pod;
+  }
+
+  /** The runner of that container, once it was started in this life of the node. */
+  runner(container: string): ContainerRunner | undefined {
+    return this.#runners.get(container);
+  }
+
+  /** The pod's object is gone; another of that name may be there. */
+  get isRemoved(): boolean {
+    return this.#ending.reason === 'removed';
+  }
+
+  containerNames(): string[] {
+    return this.#containers().map((container) => container.name);
+  }
+
+  /** A newer version of the pod's object. */
+  update(pod: Pod): void {
+    this.#pod = pod;
+    if (pod.metadata.deletionTimestamp !== undefined) {
+      const seconds = pod.metadata.deletionGracePeriodSeconds ?? 30;
+      this.#ending.request('deleted', seconds * 1000);
+    }
+  }
+
+  /** Ends the pod: its object is gone, or the node stops. `grace` in milliseconds. */
+  end(reason: EndReason, grace: number): void {
+    this.#ending.request(reason, grace);
+  }
+
+  async #live(): Promise<void> {
+    this.update(this.#pod);
+    const { phase } = this.#pod.status ?? {};
+    const over = phase === 'Succeeded' || phase === 'Failed';
+    if (!over && !this.#ending.signal.aborted) {
+      await this.#run();
+    }
+    if (this.#ending.reason === undefined) {
+      await this.#unmountVolumes();
+      await aborted(this.#ending.signal);
+    }
+    if (this.#ending.reason !== 'node-stopped') {
+      await this.#finish(over);
+    }
+    this.#services.addresses.release(this.uid);
+  }
+
+  /** Until all containers have ended for good, or the pod is to end. */
+  async #run(): Promise<void> {
+    const problem = findUnsupported(this.#pod, this.#services.ids) ?? this.#lostForGood();
+    if (problem !== undefined) {
+      await this.#fail('UnsupportedByNode', problem);
+      return;
+    }
+    const surroundings = await this.#prepare();
+    if (surroundings === undefined) {
+      return;
+    }
+    try {
+      if (await this.#runInitContainers(surroundings)) {
+        const { restartPolicy = 'Always' } = this.#pod.spec;
+        const again = ({ exitCode }: ContainerExit): boolean =>
+          restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && exitCode !== 0);
+        await Promise.all(
+          this.#pod.spec.containers.map((container) => this.#runner(container, surroundings).run(again)),
+        );
+      }
+    } finally {
+      if (surroundings.userNamespace !== undefined) {
+        closeSync(surroundings.userNamespace);
+      }
+    }
+  }
+
+  /** A pod that is never restarted does not survive a restart of the node (kuberuntime: computePodActions). */
+  #lostForGood(): string | undefined {
+    const ran = [...this.#records.values()].some((record) => record.lastState !== undefined);
+    return this.#pod.spec.restartPolicy === 'Never' && ran
+      ? 'the node was restarted while the pod ran, and its restartPolicy is Never'
+      : undefined;
+  }
+
+  async #fail(reason: string, message: string): Promise<void> {
+    this.#failure = { reason, message };
+    this.#event('Warning', reason, message);
+    await this.#status.publish();
+  }
+
+  /** Address, volumes and user namespace; tried again until they are there. `undefined`: the pod ends before. */
+  async #prepare(): Promise<PodSurroundings | undefined> {
+    const volumes = await this.#insist('FailedMount', () => this.#services.volumes.setUp(this.#pod));
+    const address = await this.#insist('FailedCreatePodSandBox', async () => this.#takeAddress());
+    if (volumes === undefined || address === undefined) {
+      return undefined;
+    }
+    this.#address = address;
+    const userNamespace = sharesMounts(this.#pod)
+      ? undefined
+      : await this.#insist('FailedCreatePodSandBox', () => this.#services.runtime.createUserNamespace());
+    this.#sandboxReady = true;
+    void this.#status.publish();
+    return this.#ending.signal.aborted
+      ? (userNamespace !== undefined && closeSync(userNamespace), undefined)
+      : { hostname: this.#hostname(), address, volumes, userNamespace };
+  }
+
+  #takeAddress(): string {
+    if (this.#pod.spec.hostNetwork === true) {
+      return nodeAddress;
+    }
+    const { addresses } = this.#services;
+    const wanted = this.#pod.metadata.annotations?.[addressAnnotation] ?? this.#pod.status?.podIP;
+    if (wanted === undefined) {
+      return addresses.allocate(this.uid);
+    }
+    if (!isPodAddress(wanted)) {
+      throw new Error(`address ${wanted} is not in 127.64.0.0/10, where the embedded node's pods live`);
+    }
+    if (addresses.claim(wanted, this.uid).holder !== this.uid) {
+      throw new Error(`address ${wanted} is in use by another pod`);
+    }
+    return wanted;
+  }
+
+  #hostname(): string {
+    const { hostNetwork, hostname } = this.#pod.spec;
+    const own = hostname ?? this.#pod.metadata.name ?? '';
+    return hostNetwork === true
+      ? this.#services.nodeName
+      : own.slice(0, longestHostname).replace(/[-.]+$/, '');
+  }
+
+  /** Tries until it works or the pod ends; each failure is an event. */
+  async #insist<T>(reason: string, attempt: () => Promise<T>): Promise<T | undefined> {
+    const backOff = new BackOff(retryLimits);
+    const prefix = reason === 'FailedMount' ? 'MountVolume.SetUp failed' : 'Failed to create pod sandbox';
+    while (!this.#ending.signal.aborted) {
+      try {
+        return await attempt();
+      } catch (error) {
+        this.#event(
+          'Warning',
+          reason,
+          `${prefix}: ${error instanceof Error ? error.message : String(error)}`,
+        );
+        void this.#status.publish();
+        const delay = backOff.afterFailure(this.#services.clock.now());
+        await this.#services.clock.sleep(Math.max(delay, retryLimits.first), this.#ending.signal);
+      }
+    }
+    return undefined;
+  }
+
+  /** One after the other; false when one failed for good or the pod ends. */
+  async #runInitContainers(surroundings: PodSurroundings): Promise<boolean> {
+    for (const container of this.#pod.spec.initContainers ?? []) {
+      const again = ({ exitCode }: ContainerExit): boolean =>
+        exitCode !== 0 && this.#pod.spec.restartPolicy !== 'Never';
+      const exit = await this.#runner(container, surroundings).run(again);
+      if (exit?.exitCode !== 0 || this.#ending.signal.aborted) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  #runner(container: Container, surroundings: PodSurroundings): ContainerRunner {
+    const record = this.#records.get(container.name);
+    if (record === undefined) {
+      throw new Error(`no record of container ${container.name}`);
+    }
+    const pod = {
+      pod: () => this.#pod,
+      surroundings,
+      ending: this.#ending,
+      publish: () => void this.#status.publish(),
+    };
+    const runner = new ContainerRunner(container, record, pod, this.#services);
+    this.#runners.set(container.name, runner);
+    return runner;
+  }
+
+  /** Containers have ended: take down what they used, then let the object go. */
+  async #finish(over: boolean): Promise<void> {
+    if (this.#ending.reason === 'deleted' && !over) {
+      await this.#status.publish();
+    }
+    await this.#tearDown(() => this.#services.volumes.tearDown(this.uid));
+    const { name, namespace } = this.#pod.metadata;
+    await safeRemove(join(this.#services.layout.podLogs, `${namespace}_${name}_${this.uid}`));
+    if (this.#ending.reason === 'deleted') {
+      await this.#deleteObject();
+    }
+  }
+
+  async #unmountVolumes(): Promise<void> {
+    await this.#tearDown(() => this.#services.volumes.unmountAll(this.uid), this.#ending.signal);
+  }
+
+  /** Again and again with a back-off, as kubelet does: whoever holds a mount has to let go of it first. */
+  async #tearDown(attempt: () => Promise<void>, signal?: AbortSignal): Promise<void> {
+    const backOff = new BackOff(retryLimits);
+    while (signal?.aborted !== true && this.#ending.reason !== 'node-stopped') {
+      try {
+        await attempt();
+        return;
+      } catch (error) {
+        this.#event('Warning', 'FailedUnmount', `UnmountVolume.TearDown failed: ${(error as Error).message}`);
+        const delay = backOff.afterFailure(this.#services.clock.now());
+        await this.#services.clock.sleep(
+          Math.max(delay, retryLimits.first),
+          AbortSignal.any([this.#services.stopping, ...(signal === undefined ? [] : [signal])]),
+        );
+      }
+    }
+  }
+
+  async #deleteObject(): Promise<void> {
+    const { name = '', namespace } = this.#pod.metadata;
+    const options = { gracePeriodSeconds: 0, preconditions: { uid: this.uid } };
+    try {
+      await this.#services.api.delete({ resource: pods, namespace, name }, options);
+    } catch (error) {
+      // Gone already, or another pod has the name.
+      if (!isApiError(error, 404) && !isApiError(error, 409)) {
+        throw error;
+      }
+    }
+  }
+
+  #computeStatus(current: Pod): ReturnType<typeof podStatus> {
+    const facts = {
+      startTime: this.#startTime,
+      podIp: this.#address ?? current.status?.podIP,
+      sandboxReady: this.#sandboxReady,
+      failure: this.#failure,
+    };
+    return podStatus(current, [...this.#records.values()], facts, timestamp(this.#services.clock.now()));
+  }
+
+  #containers(): Container[] {
+    return [...(this.#pod.spec.initContainers ?? []), ...this.#pod.spec.containers];
+  }
+
+  #event(type: Happening['type'], reason: string, message: string): void {
+    this.#services.events.record(this.#pod, { type, reason, message });
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+    } else {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    }
+  });
+}

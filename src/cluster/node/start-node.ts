@@ -1,0 +1,111 @@
+import { EventEmitter } from 'node:events';
+import { mkdir, readFile, realpath, statfs } from 'node:fs/promises';
+import type { KubernetesApi } from '../../kubernetes/api.ts';
+import type { Clock } from '../../kubernetes/clock.ts';
+import { EmbeddedNode } from './embedded-node.ts';
+import { buildHostRoot } from './image/host-root.ts';
+import { nodeLayout, type NodeLayout } from './layout.ts';
+import { mount } from './mounts/mount-command.ts';
+import { readMountTable } from './mounts/mount-table.ts';
+import { registerNode } from './node-object.ts';
+import { EventRecorder, timestamp } from './pods/events.ts';
+import { PodAddresses } from './pods/pod-addresses.ts';
+import { ProcessRuntime } from './runtime/process-runtime.ts';
+import { hasId, parseIdMap } from './runtime/user-namespace.ts';
+import { PersistentVolumes } from './volumes/persistent-volumes.ts';
+import { PodVolumes } from './volumes/pod-volumes.ts';
+
+export interface NodeOptions {
+  readonly api: KubernetesApi;
+  /** The cluster's directory; see layout.ts. */
+  readonly directory: string;
+  /** Shown to pods as /opt/bosh-kubernetes: the Node binary and the agent. */
+  readonly runtimeDirectory: string;
+  readonly clock: Clock;
+  /** Shown as kubeletVersion, without the `v`. */
+  readonly version: string;
+  readonly nodeName?: string;
+  /** What goes wrong beside a pod's own trouble. */
+  readonly onError: (error: unknown) => void;
+}
+
+const groupOfTerminals = 5;
+const vcap = 1000;
+
+/**
+ * Starts the node: runs the pods of `api` that are bound to it until `stop`. To be called in mount and pid
+ * namespaces made for this process alone (daemon/init.sh): it mounts, and takes every process it sees for its own.
+ */
+export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
+  const { api, clock, onError, nodeName = 'embedded' } = options;
+  await mkdir(options.directory, { recursive: true });
+  const layout = nodeLayout(await realpath(options.directory));
+  await shareKubeletDirectory(layout);
+  const persistentVolumes = new PersistentVolumes(layout);
+  await mkdir(layout.volumes, { recursive: true });
+  await persistentVolumes.emptyTrash();
+  const ids = parseIdMap(await readFile('/proc/self/uid_map', 'utf8'));
+  const folders = await buildHostRoot(layout, {
+    runtimeDirectory: options.runtimeDirectory,
+    mapsVcap: hasId(ids, vcap),
+  });
+  const logChanges = new EventEmitter().setMaxListeners(0);
+  const runtime = new ProcessRuntime(layout, {
+    folders,
+    setsGroups: (await readFile('/proc/self/setgroups', 'utf8')).trim() === 'allow',
+    terminalGroup: hasId(parseIdMap(await readFile('/proc/self/gid_map', 'utf8')), groupOfTerminals),
+  });
+  await registerNode(api, {
+    name: nodeName,
+    version: options.version,
+    ...(await machineFacts(layout.directory)),
+    now: timestamp(clock.now()),
+  });
+  const node = new EmbeddedNode({
+    services: {
+      ...{ api, clock, layout, runtime, nodeName, ids, logChanges, onError },
+      volumes: new PodVolumes(api, layout),
+      addresses: new PodAddresses(),
+      events: new EventRecorder(api, clock, nodeName, onError),
+    },
+    persistentVolumes,
+    logChanges,
+  });
+  await node.start();
+  return node;
+}
+
+/** Mounts below the kubelet directory, and only those, are shared with containers that ask for it. */
+async function shareKubeletDirectory(layout: NodeLayout): Promise<void> {
+  await mkdir(layout.kubelet, { recursive: true });
+  if ((await readMountTable()).some((entry) => entry.target === layout.kubelet)) {
+    return;
+  }
+  await mount('--bind', layout.kubelet, layout.kubelet);
+  await mount('--make-private', layout.kubelet);
+  await mount('--make-shared', layout.kubelet);
+}
+
+async function machineFacts(
+  directory: string,
+): Promise<{ storage: number; machineId: string; bootId: string; osImage: string }> {
+  const { blocks, bsize } = await statfs(directory);
+  const osRelease = await readIfThere('/etc/os-release');
+  return {
+    storage: blocks * bsize,
+    machineId: (await readIfThere('/etc/machine-id')).trim(),
+    bootId: (await readIfThere('/proc/sys/kernel/random/boot_id')).trim(),
+    osImage: /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(osRelease)?.[1] ?? 'Linux',
+  };
+}
+
+async function readIfThere(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return '';
+    }
+    throw error;
+  }
+}

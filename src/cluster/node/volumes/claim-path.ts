@@ -1,0 +1,66 @@
+import { realpath } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import type { KubernetesApi } from '../../../kubernetes/api.ts';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/resources.ts';
+import { VolumeError } from './volume-error.ts';
+
+interface Claim extends KubernetesObject {
+  spec: { volumeName?: string };
+  status?: { phase?: string };
+}
+
+interface PersistentVolume extends KubernetesObject {
+  spec: { local?: { path: string }; hostPath?: { path: string }; claimRef?: { uid?: string } };
+}
+
+export interface ClaimPath {
+  readonly volumeName: string;
+  readonly path: string;
+}
+
+/**
+ * The directory behind a claim. Rejects with VolumeError while the claim is not bound, and for every volume that
+ * does not lie in the node's own `volumes` directory.
+ * `owner`: for generic ephemeral volumes, the pod that has to own the claim (kubelet: ephemeral volumes never use
+ * a claim that happens to have the name).
+ */
+export async function findClaimPath(
+  api: KubernetesApi,
+  claim: { readonly namespace: string; readonly name: string; readonly owner?: string | undefined },
+  volumesDirectory: string,
+): Promise<ClaimPath> {
+  const object = await getClaim(api, claim.namespace, claim.name);
+  const { uid, ownerReferences = [] } = object.metadata;
+  if (claim.owner !== undefined && !ownerReferences.some((reference) => reference.uid === claim.owner)) {
+    throw new VolumeError(`PVC ${claim.namespace}/${claim.name} was not created for pod (pod is not owner)`);
+  }
+  const { volumeName } = object.spec;
+  if (object.status?.phase !== 'Bound' || volumeName === undefined) {
+    throw new VolumeError(`PVC ${claim.namespace}/${claim.name} is not bound`);
+  }
+  const volume = await api.get<PersistentVolume>({ resource: persistentVolumes, name: volumeName });
+  if (volume.spec.claimRef?.uid !== uid) {
+    throw new VolumeError(`PV ${volumeName} is bound to another claim than ${claim.namespace}/${claim.name}`);
+  }
+  const path = volume.spec.local?.path ?? volume.spec.hostPath?.path;
+  if (path === undefined || dirname(path) !== volumesDirectory || basename(path).startsWith('.')) {
+    throw new VolumeError(`PV ${volumeName} is not one of the embedded node's own volumes`);
+  }
+  if ((await realpath(path)) !== path) {
+    throw new VolumeError(`${path} of PV ${volumeName} is not a plain directory`);
+  }
+  return { volumeName, path };
+}
+
+async function getClaim(api: KubernetesApi, namespace: string, name: string): Promise<Claim> {
+  try {
+    return await api.get<Claim>({ resource: persistentVolumeClaims, namespace, name });
+  } catch (error) {
+    if (isApiError(error, 404)) {
+      throw new VolumeError(`persistentvolumeclaim "${name}" not found`, { cause: error });
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,62 @@
+import { closeSync, constants, lstatSync, mkdirSync, openSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
+import { VolumeError } from './volume-error.ts';
+
+export interface SubPath {
+  readonly path: string;
+  readonly kind: 'directory' | 'file';
+}
+
+function components(subPath: string): string[] {
+  const parts = subPath.split('/');
+  if (subPath.startsWith('/') || parts.some((part) => part === '..' || /[\n\t\0]/.test(part))) {
+    throw new VolumeError(`subPath ${JSON.stringify(subPath)} must be a relative path without ".."`);
+  }
+  return parts.filter((part) => part !== '' && part !== '.');
+}
+
+function lookUp(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+const openDirectory = (path: string): number =>
+  openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+
+/**
+ * Finds a volumeMount's subPath in a volume and makes the directories that are missing (0755), as kubelet does.
+ * Walks from descriptor to descriptor and refuses symlinks, so that a container cannot lead the node out of the
+ * volume; what is mounted in the end is checked once more by the runtime.
+ */
+export function resolveSubPath(volume: string, subPath: string): SubPath {
+  const parts = components(subPath);
+  let directory = openDirectory(volume);
+  try {
+    for (const [index, part] of parts.entries()) {
+      const child = `/proc/self/fd/${directory}/${part}`;
+      let status = lookUp(child);
+      if (status === undefined) {
+        mkdirSync(child, 0o755);
+        status = lstatSync(child);
+      }
+      if (status.isFile() && index === parts.length - 1) {
+        return { path: join(volume, ...parts), kind: 'file' };
+      }
+      if (!status.isDirectory()) {
+        throw new VolumeError(`subPath ${subPath}: ${part} is neither a directory nor, at the end, a file`);
+      }
+      const next = openDirectory(child);
+      closeSync(directory);
+      directory = next;
+    }
+    return { path: join(volume, ...parts), kind: 'directory' };
+  } finally {
+    closeSync(directory);
+  }
+}

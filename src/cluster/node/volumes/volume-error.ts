@@ -1,0 +1,7 @@
+/** A volume that cannot be made ready now: kubelet's FailedMount, tried again with a back-off. */
+export class VolumeError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'VolumeError';
+  }
+}
