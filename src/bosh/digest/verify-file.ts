@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
+import { fileNotFound } from '../archive/open-for-reading.ts';
 import { formatDigest, parseDigests, strongestDigest } from './digest.ts';
 import type { DigestAlgorithm } from './digest.ts';
 
@@ -11,7 +12,7 @@ export async function digestOfFile(path: string, algorithm: DigestAlgorithm = 's
   try {
     await pipeline(createReadStream(path), hash);
   } catch (error) {
-    throw unreadable(path, error);
+    throw fileNotFound(path, error) ?? error;
   }
   return formatDigest({ algorithm, hex: hash.digest('hex') });
 }
@@ -28,10 +29,4 @@ export async function verifyFile(path: string, digest: string): Promise<void> {
     'DIGEST_MISMATCH',
     `'${path}' has the digest ${found}, expected ${formatDigest(expected)}; the file is corrupt or another version`,
   );
-}
-
-function unreadable(path: string, cause: unknown): unknown {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  if (code !== 'ENOENT' && code !== 'EISDIR' && code !== 'EACCES' && code !== 'ENOTDIR') return cause;
-  return new ProductError('FILE_NOT_FOUND', `Cannot read '${path}': ${String(code)}`, { cause });
 }

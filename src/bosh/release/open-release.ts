@@ -1,4 +1,14 @@
-import type { Release } from './release.ts';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { unpackArchive } from '../archive/unpack-archive.ts';
+import { verifyFile } from '../digest/verify-file.ts';
+import { Problems, rootField } from '../yaml/field.ts';
+import { readYaml } from '../yaml/parse-yaml.ts';
+import { readJobSpec } from './job-spec.ts';
+import { readReleaseManifest } from './release-manifest.ts';
+import type { PackagePart, ReleaseManifest, ReleasePart } from './release-manifest.ts';
+import type { JobSpec, Release, ReleaseJob, ReleasePackage } from './release.ts';
 
 export interface OpenReleaseOptions {
   readonly archivePath: string;
@@ -6,7 +16,67 @@ export interface OpenReleaseOptions {
   readonly directory: string;
 }
 
-/** Unpacks and verifies a release archive. RELEASE_INVALID or DIGEST_MISMATCH name the archive, the file in it and the digests. */
-export async function openRelease(options: OpenReleaseOptions): Promise<Release> {
-  throw new Error(`openRelease is not written yet (${options.archivePath})`);
+/**
+ * Unpacks and verifies a release archive (bosh-cli: release/archive_reader.go; the digests inside are verified here and
+ * not there). RELEASE_INVALID, ARCHIVE_INVALID or FILE_NOT_FOUND name the archive, the file in it and the digests.
+ */
+export async function openRelease({ archivePath, directory }: OpenReleaseOptions): Promise<Release> {
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
+  await unpackArchive(archivePath, directory);
+  return within(archivePath, async () => {
+    const manifest = await readReleaseManifest(directory);
+    const packages = await Promise.all(manifest.packages.map((part) => openPackage(part, directory)));
+    const jobs = await Promise.all(manifest.jobs.map((part) => openJob(part, directory)));
+    checkReferences(manifest);
+    return { name: manifest.name, version: manifest.version, directory, jobs, packages };
+  });
+}
+
+async function openPackage(part: PackagePart, directory: string): Promise<ReleasePackage> {
+  const archivePath = join(directory, part.compiled ? 'compiled_packages' : 'packages', `${part.name}.tgz`);
+  await verifyFile(archivePath, part.digest);
+  return { ...part, archivePath };
+}
+
+async function openJob(
+  part: ReleasePart & { readonly packages: readonly string[] },
+  releaseDirectory: string,
+): Promise<ReleaseJob> {
+  const archivePath = join(releaseDirectory, 'jobs', `${part.name}.tgz`);
+  await verifyFile(archivePath, part.digest);
+  const directory = join(releaseDirectory, 'unpacked-jobs', part.name);
+  await unpackArchive(archivePath, directory);
+  const spec = await readSpec(join(directory, 'job.MF'));
+  const packages = part.packages.length > 0 ? part.packages : spec.packages;
+  return { ...part, archivePath, directory, spec, packages };
+}
+
+async function readSpec(path: string): Promise<JobSpec> {
+  const problems = new Problems();
+  const spec = readJobSpec(rootField(await readYaml(path, 'RELEASE_INVALID'), problems));
+  problems.throwIfAny('RELEASE_INVALID');
+  return spec;
+}
+
+/** Names of packages that nobody brings. */
+function checkReferences({ packages, jobs }: ReleaseManifest): void {
+  const names = new Set(packages.map(({ name }) => name));
+  const missing = [
+    ...jobs.flatMap((job) => job.packages.map((name) => ({ name, user: `job '${job.name}'` }))),
+    ...packages.flatMap((one) => one.dependencies.map((name) => ({ name, user: `package '${one.name}'` }))),
+  ].filter(({ name }) => !names.has(name));
+  if (missing.length === 0) return;
+  const faults = missing.map(({ name, user }) => `${user} needs package '${name}', which is not in the release`);
+  throw new ProductError('RELEASE_INVALID', faults.join('\n'));
+}
+
+/** The archive's own name in front: the unpacked files mean nothing to the operator. */
+async function within<T>(archivePath: string, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!(error instanceof ProductError)) throw error;
+    throw new ProductError(error.code, `Release '${archivePath}': ${error.message}`, { cause: error });
+  }
 }

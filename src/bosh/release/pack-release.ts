@@ -1,3 +1,14 @@
+import { lstat, mkdtemp, readlink, realpath, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { stringify } from 'yaml';
+import { byBytes, packArchive } from '../archive/pack-archive.ts';
+import type { ArchiveEntry } from '../archive/pack-archive.ts';
+import { digestOfFile } from '../digest/verify-file.ts';
+import { fingerprint } from './fingerprint.ts';
+import type { ReleaseFile } from './fingerprint.ts';
+import { readReleaseDirectory } from './release-directory.ts';
+import type { ReleaseDirectory } from './release-directory.ts';
+
 export interface PackReleaseOptions {
   /** A BOSH release directory: config/final.yml, jobs/, packages/, src/, blobs/. */
   readonly directory: string;
@@ -25,10 +36,138 @@ export interface PackedRelease {
   readonly digest: string;
 }
 
+interface Part extends PackedReleasePart {
+  /** For release.MF. */
+  readonly references: readonly string[];
+  readonly path: string;
+}
+
 /**
- * Makes the archive that `bosh create-release --tarball` makes, with the same fingerprints; the same input gives the same
- * bytes. RELEASE_INVALID names the file of the release directory that is wrong.
+ * Makes the archive that `bosh create-release --tarball` makes, with the same fingerprints (bosh-cli:
+ * release/archive_writer.go, release/resource/archive.go); the same input gives the same bytes on the same platform.
+ * RELEASE_INVALID names what in the release directory is wrong.
  */
 export async function packRelease(options: PackReleaseOptions): Promise<PackedRelease> {
-  throw new Error(`packRelease is not written yet (${options.directory})`);
+  const source = await readReleaseDirectory(options.directory);
+  const staging = await mkdtemp(join(dirname(options.outFile), `.${basename(options.outFile)}-`));
+  try {
+    const parts = await packParts(source, staging);
+    const name = options.name ?? source.name;
+    const manifest = stringify(releaseManifest({ ...options, name }, parts), { version: '1.1', lineWidth: 0 });
+    await packArchive(await archiveEntries(source, parts, manifest), options.outFile);
+    const digest = await digestOfFile(options.outFile);
+    return { name, version: options.version, jobs: parts.jobs.map(summary), packages: parts.packages.map(summary), digest };
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+function summary({ name, fingerprint: print, digest }: Part): PackedReleasePart {
+  return { name, fingerprint: print, digest };
+}
+
+interface Parts {
+  readonly jobs: readonly Part[];
+  readonly packages: readonly Part[];
+  readonly license: Part | undefined;
+}
+
+async function packParts(source: ReleaseDirectory, staging: string): Promise<Parts> {
+  const jobs: Part[] = [];
+  const packages: Part[] = [];
+  for (const { name, files, packages: references } of source.jobs) {
+    const path = join(staging, `job-${name}.tgz`);
+    jobs.push(await packPart({ name, files, references, path, followLinks: true, compress: true }));
+  }
+  for (const { name, files, dependencies: references, compress } of source.packages) {
+    const path = join(staging, `package-${name}.tgz`);
+    packages.push(await packPart({ name, files, references, path, followLinks: false, compress }));
+  }
+  if (source.license.length === 0) return { jobs, packages, license: undefined };
+  const path = join(staging, 'license.tgz');
+  const { license: files } = source;
+  const license = await packPart({ name: 'license', files, references: [], path, followLinks: false, compress: true });
+  return { jobs, packages, license };
+}
+
+interface PartSource {
+  readonly name: string;
+  readonly files: readonly ReleaseFile[];
+  readonly references: readonly string[];
+  readonly path: string;
+  readonly followLinks: boolean;
+  readonly compress: boolean;
+}
+
+async function packPart({ name, files, references, path, followLinks, compress }: PartSource): Promise<Part> {
+  const dependencies = followLinks ? [] : references;
+  const print = await fingerprint(files, { followLinks, dependencies });
+  const entries = await Promise.all(files.map((file) => fileEntry(file, followLinks)));
+  await packArchive(withFolders(entries), path, { gzip: compress });
+  return { name, fingerprint: print, digest: await digestOfFile(path), references, path };
+}
+
+async function fileEntry({ name, path }: ReleaseFile, followLinks: boolean): Promise<ArchiveEntry> {
+  const stat = await lstat(path);
+  const mode = (stat.mode & 0o100) === 0 ? 0o644 : 0o755;
+  if (!stat.isSymbolicLink()) return { kind: 'file', name: `./${name}`, mode, path, size: stat.size };
+  if (!followLinks) return { kind: 'symlink', name: `./${name}`, mode: 0o777, target: await readlink(path) };
+  const target = await realpath(path);
+  return { kind: 'file', name: `./${name}`, mode, path: target, size: (await lstat(target)).size };
+}
+
+/** Every folder once and before what it holds, as tar writes a staged folder. */
+function withFolders(entries: readonly ArchiveEntry[]): readonly ArchiveEntry[] {
+  const folders = new Set<string>(['./']);
+  for (const { name } of entries) {
+    for (let end = name.indexOf('/', 2); end !== -1; end = name.indexOf('/', end + 1)) folders.add(name.slice(0, end + 1));
+  }
+  const directories = [...folders].map((name): ArchiveEntry => ({ kind: 'directory', name, mode: 0o755 }));
+  return [...directories, ...entries].toSorted((a, b) => byBytes(a.name, b.name));
+}
+
+function releaseManifest(
+  { name, version, commit }: PackReleaseOptions & { readonly name: string },
+  { jobs, packages, license }: Parts,
+): Readonly<Record<string, unknown>> {
+  const common = (part: Part): Readonly<Record<string, unknown>> => ({
+    version: part.fingerprint,
+    fingerprint: part.fingerprint,
+    sha1: part.digest,
+  });
+  return {
+    name,
+    version,
+    commit_hash: commit?.hash ?? 'non-git',
+    uncommitted_changes: commit?.uncommittedChanges ?? false,
+    ...(jobs.length === 0
+      ? {}
+      : { jobs: jobs.map((job) => ({ name: job.name, ...common(job), packages: job.references })) }),
+    ...(packages.length === 0
+      ? {}
+      : { packages: packages.map((one) => ({ name: one.name, ...common(one), dependencies: one.references })) }),
+    ...(license === undefined ? {} : { license: common(license) }),
+    no_compression: false,
+  };
+}
+
+/** release.MF first: a director reads it without unpacking the rest. */
+async function archiveEntries(source: ReleaseDirectory, parts: Parts, manifest: string): Promise<readonly ArchiveEntry[]> {
+  const group = async (folder: string, members: readonly Part[]): Promise<readonly ArchiveEntry[]> => {
+    if (members.length === 0) return [];
+    const files = await Promise.all(members.map(({ name, path }) => archived(`${folder}/${name}.tgz`, path)));
+    return [{ kind: 'directory', name: `${folder}/`, mode: 0o755 }, ...files];
+  };
+  return [
+    { kind: 'content', name: 'release.MF', mode: 0o644, content: manifest },
+    ...(await group('jobs', parts.jobs)),
+    ...(await group('packages', parts.packages)),
+    ...(parts.license === undefined ? [] : [await archived('license.tgz', parts.license.path)]),
+    ...(await Promise.all(source.license.map(({ name, path }) => archived(name, path)))),
+  ];
+}
+
+async function archived(name: string, path: string): Promise<ArchiveEntry> {
+  const real = await realpath(path);
+  return { kind: 'file', name, mode: 0o644, path: real, size: (await lstat(real)).size };
 }

@@ -1,11 +1,26 @@
+import { ProductError } from '../../errors/product-error.ts';
 import type { Release, ReleasePackage } from './release.ts';
 
 /** The packages named and all they depend on, each after its dependencies. RELEASE_INVALID on a missing one or a cycle. */
 export function packagesInOrder(release: Release, names: readonly string[]): readonly ReleasePackage[] {
-  throw new Error(`packagesInOrder is not written yet (${release.name}, ${names.length})`);
+  const ordered = new Map<string, ReleasePackage>();
+  const visit = (name: string, users: readonly string[]): void => {
+    if (ordered.has(name)) return;
+    if (users.includes(name)) throw invalid(release, `packages depend on each other: ${[...users, name].join(' -> ')}`);
+    const found = release.packages.find((one) => one.name === name);
+    if (found === undefined) throw invalid(release, `there is no package '${name}'`);
+    for (const dependency of found.dependencies) visit(dependency, [...users, name]);
+    ordered.set(name, found);
+  };
+  for (const name of names) visit(name, []);
+  return [...ordered.values()];
 }
 
 /** What the package depends on, directly or not, each after its dependencies; without itself. */
 export function dependenciesOf(release: Release, name: string): readonly ReleasePackage[] {
   return packagesInOrder(release, [name]).filter((one) => one.name !== name);
+}
+
+function invalid(release: Release, message: string): ProductError {
+  return new ProductError('RELEASE_INVALID', `Release '${release.name}/${release.version}': ${message}`);
 }

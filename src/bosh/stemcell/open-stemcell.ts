@@ -1,3 +1,11 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { openForReading } from '../archive/open-for-reading.ts';
+import { unpackArchive } from '../archive/unpack-archive.ts';
+import { verifyFile } from '../digest/verify-file.ts';
+import { Problems, rootField } from '../yaml/field.ts';
+import { readYaml } from '../yaml/parse-yaml.ts';
 import type { Stemcell } from './stemcell.ts';
 
 export interface OpenStemcellOptions {
@@ -6,7 +14,42 @@ export interface OpenStemcellOptions {
   readonly directory: string;
 }
 
-/** Unpacks a stemcell archive. STEMCELL_INVALID names the archive and what is wrong; the image's sha1 is verified when given. */
-export async function openStemcell(options: OpenStemcellOptions): Promise<Stemcell> {
-  throw new Error(`openStemcell is not written yet (${options.archivePath})`);
+/**
+ * Unpacks a stemcell archive (bosh-cli: stemcell/reader.go). STEMCELL_INVALID, ARCHIVE_INVALID or FILE_NOT_FOUND name the
+ * archive and what is wrong. The image's own sha1 is verified unless the image is empty: a stemcell that was repacked
+ * with an empty image keeps the old one.
+ */
+export async function openStemcell({ archivePath, directory }: OpenStemcellOptions): Promise<Stemcell> {
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
+  await unpackArchive(archivePath, directory, { only: (name) => name === 'stemcell.MF' || name === 'image' });
+  try {
+    return await readStemcell(directory);
+  } catch (error) {
+    if (!(error instanceof ProductError)) throw error;
+    throw new ProductError(error.code, `Stemcell '${archivePath}': ${error.message}`, { cause: error });
+  }
+}
+
+async function readStemcell(directory: string): Promise<Stemcell> {
+  const problems = new Problems();
+  const root = rootField(await readYaml(join(directory, 'stemcell.MF'), 'STEMCELL_INVALID'), problems);
+  const imagePath = join(directory, 'image');
+  const operatingSystem = root.get('operating_system').text();
+  const stemcell = {
+    name: root.get('name').requiredText(),
+    version: root.get('version').requiredText(),
+    apiVersion: root.get('api_version').integer() ?? 1,
+    formats: root.get('stemcell_formats').texts(),
+    ...(operatingSystem === undefined ? {} : { operatingSystem }),
+    cloudProperties: root.get('cloud_properties').properties(),
+    imagePath,
+    directory,
+  };
+  const digest = root.get('sha1').text();
+  problems.throwIfAny('STEMCELL_INVALID');
+  await using image = await openForReading(imagePath);
+  const { size } = await image.stat();
+  if (size > 0 && digest !== undefined) await verifyFile(imagePath, digest);
+  return stemcell;
 }

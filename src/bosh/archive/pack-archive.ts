@@ -1,0 +1,119 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { lstat, readdir, readlink, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { createTarPacker } from 'modern-tar';
+import type { TarHeader, TarPackController } from 'modern-tar';
+
+/** What goes into an archive, in order. `name` is as it shall stand there; folders end in `/`. */
+export type ArchiveEntry = { readonly name: string; readonly mode: number } & (
+  | { readonly kind: 'directory' }
+  | { readonly kind: 'file'; readonly path: string; readonly size: number }
+  | { readonly kind: 'content'; readonly content: string | Uint8Array }
+  | { readonly kind: 'symlink'; readonly target: string }
+);
+
+export interface PackOptions {
+  /** Mode of the archive; default 0644. */
+  readonly mode?: number;
+  /** Default true. */
+  readonly gzip?: boolean;
+}
+
+/** Not zero: some tars warn about files of 1970. */
+const fixedTime = new Date('2000-01-01T00:00:00Z');
+
+/**
+ * Writes a tar.gz whose bytes depend on the entries alone: owner 0, one fixed time, gzip without time. The archive appears
+ * whole or not at all.
+ */
+export async function packArchive(
+  entries: readonly ArchiveEntry[],
+  outFile: string,
+  { mode = 0o644, gzip = true }: PackOptions = {},
+): Promise<void> {
+  const unfinished = `${outFile}.${process.pid}.tmp`;
+  try {
+    const { readable, controller } = createTarPacker();
+    const source = Readable.fromWeb(readable);
+    const sink = createWriteStream(unfinished, { mode, flush: true });
+    const written = gzip ? pipeline(source, createGzip({ level: 6 }), sink) : pipeline(source, sink);
+    await Promise.all([written, addAll(controller, entries)]);
+    await rename(unfinished, outFile);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+}
+
+/** The folder's content as entries: sorted, each folder before what is in it, names under `prefix`. */
+export async function entriesOf(directory: string, prefix: string): Promise<readonly ArchiveEntry[]> {
+  const names = (await readdir(directory)).toSorted(byBytes);
+  const nested = await Promise.all(names.map((name) => entriesAt(join(directory, name), `${prefix}${name}`)));
+  return nested.flat();
+}
+
+/** Orders as strings of bytes, the same on every machine. */
+export function byBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+async function entriesAt(path: string, name: string): Promise<readonly ArchiveEntry[]> {
+  const stat = await lstat(path);
+  const mode = stat.mode & 0o777;
+  if (stat.isSymbolicLink()) return [{ kind: 'symlink', name, mode: 0o777, target: await readlink(path) }];
+  if (stat.isFile()) return [{ kind: 'file', name, mode, path, size: stat.size }];
+  if (!stat.isDirectory()) throw new Error(`'${path}' is neither file, folder nor link`);
+  const directory: ArchiveEntry = { kind: 'directory', name: `${name}/`, mode };
+  return [directory, ...(await entriesOf(path, `${name}/`))];
+}
+
+async function addAll(controller: TarPackController, entries: readonly ArchiveEntry[]): Promise<void> {
+  try {
+    for (const entry of entries) await add(controller, entry);
+    controller.finalize();
+  } catch (error) {
+    controller.error(error);
+    throw error;
+  }
+}
+
+async function add(controller: TarPackController, entry: ArchiveEntry): Promise<void> {
+  const header = {
+    name: entry.name,
+    mode: entry.mode,
+    mtime: fixedTime,
+    uid: 0,
+    gid: 0,
+    uname: 'root',
+    gname: 'root',
+  };
+  switch (entry.kind) {
+    case 'directory':
+      return write(controller, { ...header, type: 'directory', size: 0 }, []);
+    case 'symlink':
+      return write(controller, { ...header, type: 'symlink', linkname: entry.target, size: 0 }, []);
+    case 'content': {
+      const bytes =
+        typeof entry.content === 'string' ? new TextEncoder().encode(entry.content) : entry.content;
+      return write(controller, { ...header, type: 'file', size: bytes.length }, [bytes]);
+    }
+    case 'file': {
+      const { path, size } = entry;
+      const chunks = size === 0 ? [] : createReadStream(path, { end: size - 1, highWaterMark: 1 << 18 });
+      return write(controller, { ...header, type: 'file', size }, chunks);
+    }
+  }
+}
+
+async function write(
+  controller: TarPackController,
+  header: TarHeader,
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const writer = controller.add(header).getWriter();
+  for await (const chunk of chunks) await writer.write(chunk);
+  await writer.close();
+}

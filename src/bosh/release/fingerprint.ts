@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { lstat, readlink } from 'node:fs/promises';
+import { byBytes } from '../archive/pack-archive.ts';
+import { digestOfFile } from '../digest/verify-file.ts';
+
+/** A file of a job, a package or a license. */
+export interface ReleaseFile {
+  readonly path: string;
+  /** Its place in the archive; what fingerprints are sorted by. */
+  readonly name: string;
+  /** Packaging scripts and licenses count without their mode. */
+  readonly ignoreMode?: boolean;
+}
+
+export interface FingerprintOptions {
+  /** Jobs hash what a link points to, packages the link itself. */
+  readonly followLinks: boolean;
+  /** Names of the packages that a package depends on. */
+  readonly dependencies?: readonly string[];
+}
+
+/**
+ * BOSH's fingerprint of a release part: hex SHA-256 over "v2", each file's name, digest and mode, and the dependencies
+ * (bosh-cli: release/resource/fingerprint.go). Equal fingerprints mean a director needs no upload.
+ */
+export async function fingerprint(files: readonly ReleaseFile[], options: FingerprintOptions): Promise<string> {
+  const sorted = files.toSorted((a, b) => byBytes(a.name, b.name));
+  const chunks = await Promise.all(sorted.map((file) => fingerprintFile(file, options.followLinks)));
+  const dependencies = (options.dependencies ?? []).toSorted(byBytes).join(',');
+  return sha256(`v2${chunks.join('')}${dependencies}`);
+}
+
+async function fingerprintFile(file: ReleaseFile, followLinks: boolean): Promise<string> {
+  const stat = await lstat(file.path);
+  const asLink = stat.isSymbolicLink() && !followLinks;
+  const digest = asLink ? `sha256:${sha256(await readlink(file.path))}` : await digestOfFile(file.path);
+  if (file.ignoreMode === true) return `${file.name}${digest}`;
+  return `${file.name}${digest}${asLink ? 'symlink' : modeText(stat.mode)}`;
+}
+
+/** As git knows modes: executable or not. */
+function modeText(mode: number): string {
+  return (mode & 0o111) === 0 ? '100644' : '100755';
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,23 @@
+import { toValue } from '../yaml/yaml-node.ts';
+import type { Field } from '../yaml/field.ts';
+import type { JobSpec } from './release.ts';
+
+/** Reads a job's `spec`, in an archive `job.MF`. Problems are noted on the field's own list. */
+export function readJobSpec(root: Field): JobSpec {
+  const name = root.get('name').requiredText();
+  const templates = root.get('templates').entries().map(([source, destination]) => ({
+    source: localPath(source, destination),
+    destination: localPath(destination.requiredText(), destination),
+  }));
+  const properties = root.get('properties').entries().map(([property, definition]) => {
+    const { node } = definition.get('default');
+    return [property, node === undefined ? {} : { default: toValue(node) }] as const;
+  });
+  return { name, templates, packages: root.get('packages').texts(), properties: Object.fromEntries(properties) };
+}
+
+/** Rendered and read files stay inside the job (bosh-cli: templatescompiler/job_renderer.go). */
+function localPath(path: string, field: Field): string {
+  if (path.startsWith('/') || path.split('/').includes('..')) field.problem(`'${path}' must be a path inside the job`);
+  return path;
+}

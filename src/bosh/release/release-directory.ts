@@ -1,0 +1,135 @@
+import { readdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { byBytes } from '../archive/pack-archive.ts';
+import { Problems, rootField } from '../yaml/field.ts';
+import type { Field } from '../yaml/field.ts';
+import { readYaml } from '../yaml/parse-yaml.ts';
+import type { ReleaseFile } from './fingerprint.ts';
+import { globFiles } from './glob.ts';
+import { readJobSpec } from './job-spec.ts';
+
+export interface SourcePackage {
+  readonly name: string;
+  readonly dependencies: readonly string[];
+  readonly files: readonly ReleaseFile[];
+  readonly compress: boolean;
+}
+
+export interface SourceJob {
+  readonly name: string;
+  readonly packages: readonly string[];
+  readonly files: readonly ReleaseFile[];
+}
+
+/** A release directory as `bosh create-release` sees it. */
+export interface ReleaseDirectory {
+  readonly name: string;
+  readonly jobs: readonly SourceJob[];
+  readonly packages: readonly SourcePackage[];
+  readonly license: readonly ReleaseFile[];
+}
+
+/** Reads and checks a release directory (bosh-cli: release/dir_reader.go). RELEASE_INVALID with a line per fault. */
+export async function readReleaseDirectory(directory: string): Promise<ReleaseDirectory> {
+  const problems = new Problems();
+  const final = await readRoot(join(directory, 'config', 'final.yml'), problems);
+  const name = final.get('name').given ? final.get('name').requiredText() : final.get('final_name').requiredText();
+  const packages: SourcePackage[] = [];
+  for (const path of await folders(join(directory, 'packages'))) {
+    packages.push(await readPackage(path, directory, problems));
+  }
+  const known = packages.map((one) => one.name);
+  const jobs: SourceJob[] = [];
+  for (const path of await folders(join(directory, 'jobs'))) jobs.push(await readJob(path, known, problems));
+  const license = await licenseFiles(directory);
+  problems.throwIfAny('RELEASE_INVALID');
+  return { name, jobs, packages, license };
+}
+
+async function readPackage(path: string, directory: string, problems: Problems): Promise<SourcePackage> {
+  const spec = await readRoot(join(path, 'spec'), problems);
+  const name = spec.get('name').requiredText();
+  for (const file of ['spec.lock', 'pre_packaging']) {
+    if (await isFile(join(path, file))) spec.problem(`${file} is not supported by this packer; use 'bosh create-release'`);
+  }
+  const packaging = join(path, 'packaging');
+  if (!(await isFile(packaging))) spec.problem(`expected to find '${packaging}' for package '${name}'`);
+  const roots = [join(directory, 'src'), join(directory, 'blobs')];
+  const sources = await packageFiles(spec, roots);
+  if (sources.has('packaging')) spec.get('files').problem("the special file 'packaging' cannot be included");
+  const files = [...sources].map(([file, source]) => ({ name: file, path: source }));
+  return {
+    name,
+    dependencies: spec.get('dependencies').texts(),
+    files: [{ name: 'packaging', path: packaging, ignoreMode: true }, ...files],
+    compress: spec.get('no_compression').boolean() !== true,
+  };
+}
+
+/** By path in the package; of the same path in src and blobs, src wins. */
+async function packageFiles(spec: Field, roots: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const pattern of spec.get('files').items()) {
+    const text = pattern.requiredText();
+    const before = found.size;
+    let matches = 0;
+    for (const root of roots) {
+      for (const path of await globFiles(root, text)) {
+        matches += 1;
+        if (!found.has(path)) found.set(path, join(root, path));
+      }
+    }
+    if (matches === 0 && found.size === before) pattern.problem(`no file in src or blobs matches '${text}'`);
+  }
+  for (const pattern of spec.get('excluded_files').texts()) {
+    for (const root of roots) for (const path of await globFiles(root, pattern)) found.delete(path);
+  }
+  return found;
+}
+
+async function readJob(path: string, packages: readonly string[], problems: Problems): Promise<SourceJob> {
+  const root = await readRoot(join(path, 'spec'), problems);
+  const spec = readJobSpec(root);
+  if (spec.name !== basename(path)) root.get('name').problem(`must be '${basename(path)}', the name of its folder`);
+  for (const name of spec.packages) {
+    if (!packages.includes(name)) root.get('packages').problem(`there is no package '${name}' in the release`);
+  }
+  const files: ReleaseFile[] = [{ name: 'job.MF', path: join(path, 'spec') }];
+  for (const name of ['monit', 'properties_schema.json']) {
+    if (await isFile(join(path, name))) files.push({ name, path: join(path, name) });
+  }
+  for (const { source } of spec.templates) {
+    const template = join(path, 'templates', source);
+    if (!(await isFile(template))) root.get('templates').problem(`there is no file '${template}'`);
+    files.push({ name: `templates/${source}`, path: template });
+  }
+  return { name: spec.name, packages: spec.packages, files };
+}
+
+async function licenseFiles(directory: string): Promise<readonly ReleaseFile[]> {
+  const names = (await readdir(directory)).filter((name) => /^(LICENSE|NOTICE)/.test(name)).toSorted(byBytes);
+  return names.map((name) => ({ name, path: join(directory, name), ignoreMode: true }));
+}
+
+async function readRoot(path: string, problems: Problems): Promise<Field> {
+  return rootField(await readYaml(path, 'RELEASE_INVALID'), problems);
+}
+
+/** Folders in that folder, sorted; none when it is not there. */
+async function folders(path: string): Promise<readonly string[]> {
+  const names = await readdir(path).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  });
+  const paths = names.toSorted(byBytes).map((name) => join(path, name));
+  const kinds = await Promise.all(paths.map(async (one) => (await stat(one)).isDirectory()));
+  return paths.filter((_, index) => kinds[index]);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  const found = await stat(path).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  return found?.isFile() === true;
+}

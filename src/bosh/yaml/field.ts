@@ -1,0 +1,152 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { ErrorCode } from '../../errors/error-table.ts';
+import { describeKind, describePlace, keyText, lookUp, toValue } from './yaml-node.ts';
+import type { JsonValue, Place, YamlNode } from './yaml-node.ts';
+
+/** Collects what is wrong with a file, so that the operator sees all of it at once. */
+export class Problems {
+  readonly #lines: string[] = [];
+
+  /** `path` is the key path; empty for the whole file. */
+  add(place: Place, path: string, message: string): void {
+    const line = `${describePlace(place)}: ${path === '' ? '' : `${path}: `}${message}`;
+    if (!this.#lines.includes(line)) this.#lines.push(line);
+  }
+
+  /** Takes over the lines of a ProductError thrown by a nested check. */
+  addError(error: ProductError): void {
+    this.#lines.push(error.message);
+  }
+
+  get count(): number {
+    return this.#lines.length;
+  }
+
+  throwIfAny(code: ErrorCode): void {
+    if (this.#lines.length > 0) throw new ProductError(code, this.#lines.join('\n'));
+  }
+}
+
+/**
+ * A place in a YAML file, whether something is there or not. Reading something of the wrong shape notes a problem and
+ * gives a harmless value instead, so that reading goes on to the next problem.
+ */
+export class Field {
+  readonly path: string;
+  readonly node: YamlNode | undefined;
+  readonly #parent: Place;
+  readonly #problems: Problems;
+
+  constructor(node: YamlNode | undefined, options: { path: string; parent: Place; problems: Problems }) {
+    this.node = node;
+    this.path = options.path;
+    this.#parent = options.parent;
+    this.#problems = options.problems;
+  }
+
+  /** False for nothing at all and for an explicit null, as in BOSH's tools. */
+  get given(): boolean {
+    return this.node !== undefined && !(this.node.kind === 'scalar' && this.node.value === null);
+  }
+
+  get place(): Place {
+    return this.node?.place ?? this.#parent;
+  }
+
+  problem(message: string): void {
+    this.#problems.add(this.place, this.path, message);
+  }
+
+  get(key: string): Field {
+    const path = this.path === '' ? key : `${this.path}.${key}`;
+    return new Field(lookUp(this.node, key), { path, parent: this.place, problems: this.#problems });
+  }
+
+  /** Of a list; nothing when there is none. */
+  items(): readonly Field[] {
+    if (!this.given) return [];
+    if (this.node?.kind !== 'list') return this.#mismatch('a list', []);
+    return this.node.items.map(
+      (item, index) =>
+        new Field(item, { path: `${this.path}[${index}]`, parent: this.place, problems: this.#problems }),
+    );
+  }
+
+  /** Of a map, with keys as text; nothing when there is none. */
+  entries(): readonly (readonly [string, Field])[] {
+    if (!this.given) return [];
+    if (this.node?.kind !== 'map') return this.#mismatch('a map', []);
+    return this.node.entries.map(({ key, value }) => {
+      const path = this.path === '' ? keyText(key) : `${this.path}.${keyText(key)}`;
+      return [
+        keyText(key),
+        new Field(value, { path, parent: this.place, problems: this.#problems }),
+      ] as const;
+    });
+  }
+
+  /** Text, or a number or boolean as it is written. */
+  text(): string | undefined {
+    if (!this.given) return undefined;
+    if (this.node?.kind !== 'scalar') return this.#mismatch('text', undefined);
+    return typeof this.node.value === 'string' ? this.node.value : this.node.text;
+  }
+
+  /** Text that is not blank; a problem otherwise. */
+  requiredText(): string {
+    const text = this.text();
+    if (text !== undefined && text.trim() !== '') return text;
+    if (text !== undefined || !this.given) this.problem('must be provided');
+    return '';
+  }
+
+  integer(): number | undefined {
+    if (!this.given) return undefined;
+    if (this.node?.kind === 'scalar' && Number.isSafeInteger(this.node.value)) return Number(this.node.value);
+    return this.#mismatch('a whole number', undefined);
+  }
+
+  boolean(): boolean | undefined {
+    if (!this.given) return undefined;
+    if (this.node?.kind === 'scalar' && typeof this.node.value === 'boolean') return this.node.value;
+    return this.#mismatch('true or false', undefined);
+  }
+
+  texts(): readonly string[] {
+    return this.items().map((item) => item.requiredText());
+  }
+
+  /** A map as plain values; empty when there is none. Its keys have to be text at every depth. */
+  properties(): Readonly<Record<string, JsonValue>> {
+    if (!this.given) return {};
+    if (this.node?.kind !== 'map') return this.#mismatch('a map', {});
+    this.#checkKeys(this.node);
+    const value = toValue(this.node);
+    return isRecord(value) ? value : {};
+  }
+
+  #checkKeys(node: YamlNode): void {
+    if (node.kind === 'list') node.items.forEach((item) => this.#checkKeys(item));
+    if (node.kind !== 'map') return;
+    for (const { key, value } of node.entries) {
+      if (typeof key.value !== 'string') {
+        this.#problems.add(key.place, this.path, `the key '${key.text}' has to be text; put it in quotes`);
+      }
+      this.#checkKeys(value);
+    }
+  }
+
+  #mismatch<T>(expected: string, instead: T): T {
+    if (this.node !== undefined) this.problem(`expected ${expected}, found ${describeKind(this.node)}`);
+    return instead;
+  }
+}
+
+/** The whole file as a field. */
+export function rootField(node: YamlNode, problems: Problems): Field {
+  return new Field(node, { path: '', parent: node.place, problems });
+}
+
+function isRecord(value: JsonValue): value is { readonly [key: string]: JsonValue } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

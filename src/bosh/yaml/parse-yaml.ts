@@ -1,0 +1,175 @@
+import { readFile } from 'node:fs/promises';
+import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
+import type { Document, Node, Pair, Scalar, Tags, YAMLMap } from 'yaml';
+import { ProductError } from '../../errors/product-error.ts';
+import type { ErrorCode } from '../../errors/error-table.ts';
+import { fileNotFound } from '../archive/open-for-reading.ts';
+import { scalar } from './yaml-node.ts';
+import type { MapEntry, Place, ScalarNode, YamlNode } from './yaml-node.ts';
+
+/** A few aliases of aliases would otherwise unfold to a tree that no memory holds. */
+const largestTree = 1_000_000;
+
+/** What YAML 1.1 has and upstream's parser (go yaml.v2) has not: base 60 numbers and dates stay text there. */
+const unknownToGo = ['timestamp', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`);
+
+/** Reads a YAML file; the errors of parseYaml, and FILE_NOT_FOUND. */
+export async function readYaml(path: string, code: ErrorCode): Promise<YamlNode> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    throw fileNotFound(path, error) ?? error;
+  }
+  return parseYaml(text, path, code);
+}
+
+/**
+ * Parses one YAML document as BOSH's tools do (YAML 1.1: `yes` is true, `0755` is octal, `<<` merges). Throws a
+ * ProductError of the given code with a line per fault, each with file, line and column. An empty file is null.
+ */
+export function parseYaml(text: string, file: string, code: ErrorCode): YamlNode {
+  const lines = new LineCounter();
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    version: '1.1',
+    merge: true,
+    customTags: (tags: Tags) => tags.filter(isKnownToGo),
+    prettyErrors: false,
+    logLevel: 'silent',
+  });
+  if (document.errors.length > 0) {
+    const faults = document.errors.map(({ pos, message }) => `${at(file, lines, pos[0])}: ${message}`);
+    throw new ProductError(code, faults.join('\n'));
+  }
+  return new Conversion(document, file, lines, code).convert(document.contents);
+}
+
+function isKnownToGo(tag: Tags[number]): boolean {
+  if (typeof tag === 'string') return true;
+  return !unknownToGo.includes(tag.tag) && !('format' in tag && tag.format === 'TIME');
+}
+
+function at(file: string, lines: LineCounter, offset: number): string {
+  const { line, col } = lines.linePos(offset);
+  return `${file}:${line}:${col}`;
+}
+
+/** One walk over a parsed document. */
+class Conversion {
+  readonly #document: Document;
+  readonly #file: string;
+  readonly #lines: LineCounter;
+  readonly #code: ErrorCode;
+  readonly #anchored = new Map<Node, { readonly node: YamlNode; readonly size: number }>();
+  #size = 0;
+
+  constructor(document: Document, file: string, lines: LineCounter, code: ErrorCode) {
+    this.#document = document;
+    this.#file = file;
+    this.#lines = lines;
+    this.#code = code;
+  }
+
+  convert(node: unknown): YamlNode {
+    if (isAlias(node)) return this.#alias(node.resolve(this.#document), node.range?.[0]);
+    const before = this.#size++;
+    if (this.#size > largestTree)
+      throw this.#fault(undefined, 'its aliases unfold to more than a million values');
+    const converted = this.#convertOwn(node);
+    if (isNode(node) && node.anchor !== undefined) {
+      this.#anchored.set(node, { node: converted, size: this.#size - before });
+    }
+    return converted;
+  }
+
+  #convertOwn(node: unknown): YamlNode {
+    if (isScalar(node)) return this.#scalar(node);
+    if (isSeq(node)) {
+      return {
+        kind: 'list',
+        items: node.items.map((item) => this.convert(item)),
+        place: this.#place(node.range?.[0]),
+      };
+    }
+    if (isMap(node))
+      return { kind: 'map', entries: this.#entries(node), place: this.#place(node.range?.[0]) };
+    return scalar(null, this.#place(0));
+  }
+
+  #alias(target: Node | undefined, offset: number | undefined): YamlNode {
+    const known = target === undefined ? undefined : this.#anchored.get(target);
+    if (known === undefined) throw this.#fault(offset, 'an alias refers to itself or to nothing');
+    this.#size += known.size;
+    if (this.#size > largestTree)
+      throw this.#fault(offset, 'its aliases unfold to more than a million values');
+    return known.node;
+  }
+
+  #entries(map: YAMLMap): readonly MapEntry[] {
+    const merged = new Map<string, MapEntry>();
+    const own: MapEntry[] = [];
+    for (const pair of map.items) {
+      if (isMergeKey(pair)) this.#merge(pair, merged);
+      else own.push({ key: this.#key(pair.key), value: this.convert(pair.value) });
+    }
+    const ownKeys = new Set(own.map(({ key }) => identity(key)));
+    return [...own, ...[...merged.values()].filter(({ key }) => !ownKeys.has(identity(key)))];
+  }
+
+  /** The first of several merged maps wins, and own keys win over all. */
+  #merge(pair: Pair, merged: Map<string, MapEntry>): void {
+    const source = this.convert(pair.value);
+    for (const map of source.kind === 'list' ? source.items : [source]) {
+      if (map.kind !== 'map') throw this.#fault(undefined, `'<<' merges maps only (line ${map.place.line})`);
+      for (const entry of map.entries) {
+        if (!merged.has(identity(entry.key))) merged.set(identity(entry.key), entry);
+      }
+    }
+  }
+
+  #key(node: unknown): ScalarNode {
+    const key = this.convert(node);
+    if (key.kind === 'scalar') return key;
+    throw new ProductError(
+      this.#code,
+      `${this.#file}:${key.place.line}:${key.place.column}: a key cannot be a ${key.kind}`,
+    );
+  }
+
+  #scalar(node: Scalar): ScalarNode {
+    const place = this.#place(node.range?.[0]);
+    const { value } = node;
+    const text = node.source ?? String(value ?? '');
+    if (value === null || value === undefined) return { kind: 'scalar', value: null, text, place };
+    if (typeof value === 'string' || typeof value === 'boolean')
+      return { kind: 'scalar', value, text, place };
+    if (typeof value === 'number') {
+      if (Number.isSafeInteger(value) || /[.eEn]/.test(text)) return { kind: 'scalar', value, text, place };
+      throw this.#fault(node.range?.[0], `the number ${text} is too large; put it in quotes`);
+    }
+    if (value instanceof Uint8Array) return scalar(Buffer.from(value).toString('utf8'), place);
+    throw this.#fault(node.range?.[0], `a value of type ${node.tag ?? typeof value} is not supported`);
+  }
+
+  #place(offset: number | undefined): Place {
+    const { line, col } = this.#lines.linePos(offset ?? 0);
+    return { file: this.#file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  }
+
+  #fault(offset: number | undefined, message: string): ProductError {
+    return new ProductError(this.#code, `${at(this.#file, this.#lines, offset ?? 0)}: ${message}`);
+  }
+}
+
+function isNode(node: unknown): node is Node {
+  return isScalar(node) || isSeq(node) || isMap(node);
+}
+
+function isMergeKey(pair: Pair): boolean {
+  return isScalar(pair.key) && pair.key.source === '<<' && pair.key.type === 'PLAIN';
+}
+
+function identity(key: ScalarNode): string {
+  return `${typeof key.value} ${key.text}`;
+}

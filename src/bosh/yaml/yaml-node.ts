@@ -1,0 +1,97 @@
+/** Where something stands. Line and column count from 1. */
+export interface Place {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export type ScalarValue = string | number | boolean | null;
+
+export interface ScalarNode {
+  readonly kind: 'scalar';
+  readonly value: ScalarValue;
+  /** As written: `1.10` where the value is 1.1. */
+  readonly text: string;
+  readonly place: Place;
+}
+
+export interface MapEntry {
+  readonly key: ScalarNode;
+  readonly value: YamlNode;
+}
+
+export interface MapNode {
+  readonly kind: 'map';
+  readonly entries: readonly MapEntry[];
+  readonly place: Place;
+}
+
+export interface ListNode {
+  readonly kind: 'list';
+  readonly items: readonly YamlNode[];
+  readonly place: Place;
+}
+
+/**
+ * A YAML value that knows where it came from, whatever file that was: patched and interpolated manifests are made of
+ * several. Never changed in place.
+ */
+export type YamlNode = ScalarNode | MapNode | ListNode;
+
+export type JsonValue = ScalarValue | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+/** The plain value; keys that are no strings become their text. */
+export function toValue(node: YamlNode): JsonValue {
+  switch (node.kind) {
+    case 'scalar':
+      return node.value;
+    case 'list':
+      return node.items.map(toValue);
+    case 'map':
+      return Object.fromEntries(node.entries.map(({ key, value }) => [keyText(key), toValue(value)]));
+  }
+}
+
+/** A node for a plain value that has no source of its own; `place` is where it is used. */
+export function fromValue(value: unknown, place: Place): YamlNode {
+  if (Array.isArray(value))
+    return { kind: 'list', items: value.map((item) => fromValue(item, place)), place };
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).map(([key, item]) => ({
+      key: scalar(key, place),
+      value: fromValue(item, place),
+    }));
+    return { kind: 'map', entries, place };
+  }
+  if (value === undefined || value === null) return scalar(null, place);
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
+    return scalar(value, place);
+  }
+  throw new TypeError(`a ${typeof value} is no YAML value`);
+}
+
+export function scalar(value: ScalarValue, place: Place): ScalarNode {
+  return { kind: 'scalar', value, text: value === null ? '' : String(value), place };
+}
+
+/** The value under a key, of a map; undefined when it is not there or the node is no map. */
+export function lookUp(node: YamlNode | undefined, key: string): YamlNode | undefined {
+  if (node?.kind !== 'map') return undefined;
+  return node.entries.find((entry) => entry.key.value === key)?.value;
+}
+
+export function keyText(key: ScalarNode): string {
+  return typeof key.value === 'string' ? key.value : key.text;
+}
+
+export function describePlace({ file, line, column }: Place): string {
+  return `${file}:${line}:${column}`;
+}
+
+/** `a map`, `a list`, `text`, `nothing`, `the number 3`: for sentences like "expected a map, found …". Never the text itself. */
+export function describeKind(node: YamlNode): string {
+  if (node.kind !== 'scalar') return `a ${node.kind}`;
+  if (node.value === null) return 'nothing';
+  if (typeof node.value === 'string') return 'text';
+  return `the ${typeof node.value} ${node.text}`;
+}
