@@ -1,10 +1,15 @@
 #!/usr/bin/env node
-// Installs what is missing, then hands over to the pinned Node: see scripts/ensure-installed.mjs.
+// Installs and builds what is missing, then hands over to the pinned Node: see scripts/ensure-*.mjs.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { ensureBuilt } from '../scripts/ensure-built.mjs';
 import { ensureInstalled, pinnedNode, root } from '../scripts/ensure-installed.mjs';
 
 ensureInstalled();
+if (!ensureBuilt()) {
+  console.error('bosh-kubernetes: the build failed; its output is above');
+  process.exit(1);
+}
 const child = spawn(pinnedNode, [join(root, 'src', 'cli', 'main.ts'), ...process.argv.slice(2)], { stdio: 'inherit' });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 child.on('error', (error) => {

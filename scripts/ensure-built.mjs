@@ -13,7 +13,10 @@ export function ensureBuilt() {
   const wanted = digestOf(inputs);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return true;
   console.error('Building...');
-  const done = spawnSync(pinnedNode, [join(root, 'scripts', 'build.ts')], { cwd: root, stdio: ['ignore', 2, 2] });
+  const done = spawnSync(pinnedNode, [join(root, 'scripts', 'build.ts')], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+  });
   if (done.status !== 0) return false;
   writeFileSync(stamp, wanted);
   return true;

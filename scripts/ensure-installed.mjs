@@ -15,21 +15,29 @@ const lock = join(root, '.installing');
  * Ends the process with a sentence and exit code 1 where that is not possible.
  */
 export function ensureInstalled() {
-  if (process.platform !== 'linux') fail(`needs Linux (mount and pid namespaces); this is ${process.platform}`);
-  const wanted = createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex');
+  if (process.platform !== 'linux')
+    fail(`needs Linux (mount and pid namespaces); this is ${process.platform}`);
+  const wanted = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
   if (existsSync(pinnedNode) && readOr(stamp) === wanted) return;
   takeLock();
   try {
     console.error('Installing dependencies (npm ci)...');
     const npm = process.env.npm_execpath;
     const command = npm === undefined ? ['npm'] : [process.execPath, npm];
-    const done = spawnSync(command[0], [...command.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-      cwd: root,
-      stdio: ['ignore', 2, 2],
-    });
+    const done = spawnSync(
+      command[0],
+      [...command.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'],
+      {
+        cwd: root,
+        stdio: ['ignore', 2, 2],
+      },
+    );
     if (done.error !== undefined) fail(`npm could not be started: ${done.error.message}`);
     if (done.status !== 0) fail(`npm ci failed with exit code ${done.status}; its output is above`);
-    if (!existsSync(pinnedNode)) fail(`there is no Node for ${process.platform}-${process.arch} among the dependencies`);
+    if (!existsSync(pinnedNode))
+      fail(`there is no Node for ${process.platform}-${process.arch} among the dependencies`);
     writeFileSync(stamp, wanted);
   } finally {
     rmSync(lock, { recursive: true, force: true });
@@ -44,7 +52,9 @@ function takeLock() {
     if (error.code !== 'EEXIST') fail(`${root} cannot be written: ${error.message}`);
     const [pid, started] = (readOr(join(lock, 'holder')) ?? '').split(' ');
     if (pid === undefined || pid === '' || startTime(pid) === started) {
-      fail(`another installation is running here${pid ? ` (pid ${pid})` : ''}; try again when it is done, or remove ${lock}`);
+      fail(
+        `another installation is running here${pid ? ` (pid ${pid})` : ''}; try again when it is done, or remove ${lock}`,
+      );
     }
     rmSync(lock, { recursive: true, force: true });
     return takeLock();

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, mkdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { formatTable } from '../../src/cli/table.ts';
+import { StageClock, type StageTime } from './stage-clock.ts';
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+
+interface Run {
+  readonly total: number;
+  /** From the deployer's first line to its last. */
+  readonly createEnv: number;
+  readonly stages: readonly StageTime[];
+}
+
+/** A clone of HEAD with the dependencies in place, as after `npm ci`. */
+async function preparedClone(top: string): Promise<string> {
+  const clone = join(top, 'clone');
+  execFileSync('git', ['clone', '--quiet', '--no-hardlinks', root, clone]);
+  execFileSync('cp', ['-al', join(root, 'node_modules'), join(clone, 'node_modules')]);
+  await mkdir(join(top, 'home'));
+  return clone;
+}
+
+function npm(clone: string, words: readonly string[]): Promise<Run> {
+  const clock = new StageClock();
+  const began = performance.now();
+  let first: number | undefined;
+  let last = began;
+  const child = spawn('npm', ['--silent', ...words], {
+    cwd: clone,
+    env: { PATH: process.env['PATH'], HOME: join(dirname(clone), 'home') },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    last = performance.now();
+    first ??= last;
+    clock.feed(chunk, last);
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => {
+      if (code !== 0) return reject(new Error(`npm ${words.join(' ')} ended with ${code}`));
+      resolve({ total: performance.now() - began, createEnv: last - (first ?? began), stages: clock.times });
+    });
+  });
+}
+
+const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(2)} s`;
+
+const top = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-bench-'));
+try {
+  const clone = await preparedClone(top);
+  const first = await npm(clone, ['start']);
+  const second = await npm(clone, ['start']);
+  await npm(clone, ['run', 'destroy', '--', '--force']);
+  process.stdout.write(
+    `${formatTable(
+      ['Where the time of the first npm start went', ''],
+      first.stages.map(({ stage, milliseconds }) => [
+        stage.replace(/[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64}/g, '...'),
+        seconds(milliseconds),
+      ]),
+    )}\n`,
+  );
+  process.stdout.write(
+    formatTable(
+      ['', 'Measured', 'Target'],
+      [
+        ['first npm start after install', seconds(first.total), '10 s'],
+        ['create-env of the example', seconds(first.createEnv), '5 s'],
+        ['npm start when nothing changed', seconds(second.total), '2 s'],
+      ],
+    ),
+  );
+} finally {
+  await rm(top, { recursive: true, force: true });
+}

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { cp, link, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { packRelease } from '../src/bosh/release/pack-release.ts';
+import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
+import { hostRootImage } from '../src/cluster/node/image/host-root-image.ts';
+import { buildCpi } from './build-cpi.ts';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const dist = join(root, 'dist');
+
+/** Everything that leaves the repository, into `dist/`. Run again it makes the same bytes. */
+async function buildAll(): Promise<void> {
+  await mkdir(dist, { recursive: true });
+  await Promise.all([
+    buildCpi({ outDirectory: join(dist, 'cpi') }).then(packCpiRelease),
+    buildRuntime(join(dist, 'runtime')),
+    packExample('hello'),
+    packLightStemcell(
+      {
+        name: 'embedded-host-root',
+        version: '1',
+        operatingSystem: 'host-root',
+        imageReference: hostRootImage,
+      },
+      join(dist, 'embedded-stemcell.tgz'),
+    ),
+  ]);
+}
+
+/** The release directory with the CPI's artefacts as its blobs, packed. */
+async function packCpiRelease(): Promise<void> {
+  const staging = join(dist, 'release');
+  await rm(staging, { recursive: true, force: true });
+  await cp(join(root, 'release'), staging, { recursive: true });
+  const blobs = join(staging, 'blobs', 'bosh_kubernetes_cpi');
+  await mkdir(blobs, { recursive: true });
+  for (const name of await readdir(join(dist, 'cpi'))) await cp(join(dist, 'cpi', name), join(blobs, name));
+  await packWithContentVersion(staging, join(dist, 'bosh-kubernetes-release.tgz'));
+}
+
+async function packExample(name: string): Promise<void> {
+  await packWithContentVersion(join(root, 'examples', name, 'release'), join(dist, `${name}-release.tgz`));
+}
+
+/** The version tells the content, so that a deployer sees a changed release without anybody counting. */
+async function packWithContentVersion(directory: string, outFile: string): Promise<void> {
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
+  const hash = createHash('sha256');
+  for (const entry of await filesBelow(directory))
+    hash.update(`${entry}\0`).update(await readFile(join(directory, entry)));
+  await packRelease({ directory, version: `${version}+build.${hash.digest('hex').slice(0, 12)}`, outFile });
+}
+
+async function filesBelow(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
+    .toSorted();
+}
+
+/** What the VMs of the embedded cluster find in /opt/bosh-kubernetes: Node and the agent in one file. */
+async function buildRuntime(directory: string): Promise<void> {
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
+  await build({
+    entryPoints: [join(root, 'src', 'agent', 'main.ts')],
+    outfile: join(directory, 'agent.cjs'),
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'cjs',
+    minify: true,
+    logLevel: 'warning',
+  });
+  try {
+    await link(process.execPath, join(directory, 'node'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    await cp(process.execPath, join(directory, 'node'));
+  }
+}
+
+await buildAll();

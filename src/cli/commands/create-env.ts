@@ -1,0 +1,19 @@
+import { createEnv as deploy } from '../../deploy/create-env.ts';
+import type { Command } from '../command.ts';
+import { envUsage, parseEnvArguments } from '../env-arguments.ts';
+import { envPorts } from '../env-ports.ts';
+
+export const createEnv: Command = {
+  name: 'create-env',
+  usage: `${envUsage} [--recreate]`,
+  summary: 'Create or update the VM of a manifest, as bosh create-env does',
+  async run(words, context) {
+    const parsed = parseEnvArguments(words);
+    await deploy(
+      { ...parsed, workspace: context.installation.workspace, signal: context.signal },
+      envPorts(context),
+    );
+    context.terminal.out('\nSucceeded\n');
+    return 0;
+  },
+};

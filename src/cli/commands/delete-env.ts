@@ -1,0 +1,24 @@
+import { deleteEnv as remove } from '../../deploy/delete-env.ts';
+import type { Command } from '../command.ts';
+import { envUsage, parseEnvArguments } from '../env-arguments.ts';
+import { envPorts } from '../env-ports.ts';
+
+export const deleteEnv: Command = {
+  name: 'delete-env',
+  usage: envUsage,
+  summary: 'Delete VM, disks and stemcell of a manifest, as bosh delete-env does',
+  async run(words, context) {
+    const parsed = parseEnvArguments(words);
+    const result = await remove(
+      { ...parsed, workspace: context.installation.workspace, signal: context.signal },
+      envPorts(context),
+    );
+    for (const { id } of result.unansweredDisks) {
+      context.terminal.error(
+        `Warning: a disk asked for as '${id}' may exist unclaimed; 'bosh-kubernetes status' lists it`,
+      );
+    }
+    context.terminal.out('\nSucceeded\n');
+    return 0;
+  },
+};

@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { statePathFor } from '../../deploy/state/state-file.ts';
+import { createEnv } from '../../deploy/create-env.ts';
+import { systemClock } from '../../deploy/clock.ts';
+import { readInstanceState } from '../../deploy/instance/instance-state.ts';
+import { readKnownResources } from '../../deploy/state/known-resources.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import { pods } from '../../kubernetes/resources.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { kubeconfigPath, withKubernetes } from '../connect.ts';
+import { embeddedCluster } from '../embedded-cluster.ts';
+import { envUsage, parseEnvArguments, type EnvArguments } from '../env-arguments.ts';
+import { envPorts } from '../env-ports.ts';
+import { formatTable } from '../table.ts';
+import { holdLock } from '../hold-lock.ts';
+
+/** How long a job may take after a restart of its VM, in milliseconds. */
+const runningBudget = 120_000;
+
+/**
+ * Starts the embedded cluster where it does not run, converges the manifest's VM on it, waits until its jobs run, and ends
+ * with a table and the manifest's `tags.url`. Run again it changes nothing.
+ */
+export const up: Command = {
+  name: 'up',
+  usage: `${envUsage} [--recreate]`,
+  summary: 'Start the embedded cluster and deploy a manifest on it',
+  async run(words, context) {
+    const parsed = parseEnvArguments(words);
+    return holdLock(context.installation.lockPath, () => converge(parsed, context));
+  },
+};
+
+async function converge(parsed: EnvArguments, context: CommandContext): Promise<number> {
+  const { installation, terminal, signal } = context;
+  const statePath = statePathFor(parsed.manifestPath, parsed.statePath);
+  await embeddedCluster(installation).start((line) => terminal.error(line));
+  const lost = await lostVm(statePath, installation.clusterDirectory);
+  if (lost !== undefined) terminal.error(`VM '${lost}' is gone from the cluster; it is created again.`);
+
+  const result = await createEnv(
+    {
+      ...withClusterVariables(parsed, installation.clusterDirectory),
+      statePath,
+      workspace: installation.workspace,
+      signal,
+      recreate: parsed.recreate || lost !== undefined,
+    },
+    envPorts(context),
+  );
+  const { manifest } = result;
+  const { state, address } = await readInstanceState({
+    manifest,
+    statePath,
+    clock: systemClock,
+    signal,
+    budget: runningBudget,
+  });
+
+  terminal.out(
+    `\n${formatTable(['Instance', 'State', 'Address', 'Disk'], [[result.instance, state, address ?? '-', result.diskCid ?? '-']])}\n`,
+  );
+  if (state !== 'running') {
+    terminal.error(
+      `Instance '${result.instance}' is '${state}' after ${runningBudget / 1000} s; its logs: ${join(installation.clusterDirectory, 'logs')}`,
+    );
+    return 1;
+  }
+  const url = manifest.tags['url'];
+  terminal.out(url === undefined ? 'Succeeded\n' : `${url}\n`);
+  return 0;
+}
+
+/** What only the embedded cluster knows; the operator's own values win. */
+function withClusterVariables(parsed: EnvArguments, clusterDirectory: string): EnvArguments {
+  return {
+    ...parsed,
+    varsStorePath: parsed.varsStorePath ?? parsed.manifestPath.replace(/(\.ya?ml)?$/, '-creds.yml'),
+    variables: { kubelet_root_dir: join(clusterDirectory, 'kubelet'), ...parsed.variables },
+    variableFiles: { kubeconfig: kubeconfigPath(clusterDirectory), ...parsed.variableFiles },
+  };
+}
+
+/** The cid of a VM that the state file records and the cluster no longer has: deleted behind our back. */
+async function lostVm(statePath: string, clusterDirectory: string): Promise<string | undefined> {
+  const name = (await readKnownResources(statePath))?.vmCid;
+  if (name === undefined) return undefined;
+  return withKubernetes(kubeconfigPath(clusterDirectory), async (api, { namespace }) => {
+    try {
+      await api.get({ resource: pods, namespace, name });
+      return undefined;
+    } catch (error) {
+      if (isApiError(error, 404)) return name;
+      throw error;
+    }
+  });
+}

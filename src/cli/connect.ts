@@ -1,0 +1,26 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Access } from '../kubernetes/access.ts';
+import type { KubernetesApi } from '../kubernetes/api.ts';
+import { loadAccess } from '../kubernetes/load-access.ts';
+import { openTransport } from '../kubernetes/open-transport.ts';
+import { RestApi } from '../kubernetes/rest-api.ts';
+
+/** The embedded cluster's kubeconfig: an administrator's key is in it. */
+export function kubeconfigPath(clusterDirectory: string): string {
+  return join(clusterDirectory, 'kubeconfig');
+}
+
+/** Runs `action` with a connection to the API that a kubeconfig file names, and closes the connection. */
+export async function withKubernetes<T>(
+  kubeconfig: string,
+  action: (api: KubernetesApi, access: Access) => Promise<T>,
+): Promise<T> {
+  const access = await loadAccess(await readFile(kubeconfig, 'utf8'));
+  const transport = await openTransport(access);
+  try {
+    return await action(new RestApi({ transport }), access);
+  } finally {
+    await transport.close();
+  }
+}

@@ -1,0 +1,15 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '../deploy/clock.ts';
+import type { EnvPorts } from '../deploy/options.ts';
+import type { CommandContext } from './command.ts';
+
+/** The deployer's ports on this process. */
+export function envPorts({ terminal, environment }: CommandContext): EnvPorts {
+  return {
+    write: terminal.out,
+    warn: (message) => terminal.error(`Warning: ${message}`),
+    clock: systemClock,
+    uuid: randomUUID,
+    environment,
+  };
+}

@@ -1,0 +1,10 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { errorDocs } from './error-docs.ts';
+
+test('docs/errors.md shows the table as it is', async () => {
+  const written = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8');
+
+  assert.equal(written, errorDocs(), 'run: node scripts/write-error-docs.ts');
+});
