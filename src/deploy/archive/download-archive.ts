@@ -39,11 +39,14 @@ export async function downloadArchive(download: Download, step: Step): Promise<s
 
 async function fetchTo(url: string, path: string, signal: AbortSignal | undefined): Promise<void> {
   const failed = (why: string, cause?: unknown): ProductError =>
-    new ProductError('DOWNLOAD_FAILED', `Failed to download from '${withoutCredentials(url)}': ${why}`, {
+    new ProductError('DOWNLOAD_FAILED', `Failed to download from '${shown(url)}': ${why}`, {
       cause,
     });
   try {
-    const response = await fetch(url, signal === undefined ? {} : { signal });
+    const response = await fetch(withoutCredentials(url), {
+      headers: authorization(url),
+      signal: signal ?? null,
+    });
     if (!response.ok || response.body === null) throw failed(`the server answered ${response.status}`);
     await pipeline(Readable.fromWeb(response.body), createWriteStream(path, { mode: 0o600 }));
   } catch (error) {
@@ -55,12 +58,24 @@ async function fetchTo(url: string, path: string, signal: AbortSignal | undefine
   }
 }
 
-function withoutCredentials(url: string): string {
-  const shown = new URL(url);
-  shown.username = '';
-  shown.password = '';
-  shown.search = '';
-  return shown.href;
+/** fetch refuses user and password in a URL and would name them in its error. */
+function withoutCredentials(text: string): string {
+  const url = new URL(text);
+  url.username = '';
+  url.password = '';
+  return url.href;
+}
+
+function authorization(text: string): Record<string, string> {
+  const { username, password } = new URL(text);
+  if (username === '' && password === '') return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
+}
+
+/** A query may hold a signature. */
+function shown(text: string): string {
+  return withoutCredentials(text).replace(/\?.*$/, '');
 }
 
 function fileNameOf(digest: string): string {

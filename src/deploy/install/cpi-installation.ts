@@ -6,6 +6,7 @@ import type { ReleaseJob } from '../../bosh/release/release.ts';
 import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
 import type { ReleaseArchive } from '../archive/release-archive.ts';
 import type { CpiExecutable } from '../cpi/cpi-runner.ts';
+import { alongside } from '../alongside.ts';
 import { within } from '../error-chain.ts';
 import type { ChildWatch } from '../process/child-watch.ts';
 import { openReleases, jobOfRelease } from '../archive/open-releases.ts';
@@ -44,14 +45,11 @@ export async function installCpi(
         templates.map(({ release }) => release),
       );
       const jobs = templates.map((template) => jobOfRelease(releases, template));
-      await installPackages(
-        installation,
-        group,
-        releases.map((release) => ({
-          release,
-          names: jobs.filter((job) => release.jobs.includes(job)).flatMap((job) => job.packages),
-        })),
-      );
+      const needed = releases.map((release) => ({
+        release,
+        names: jobs.filter((job) => release.jobs.includes(job)).flatMap((job) => job.packages),
+      }));
+      await alongside(installation.renderer.start(), () => installPackages(installation, group, needed));
       await renderCpiJobs(installation, group, { manifest: cpi.manifest, jobs });
       return {
         path: join(directory.jobs, cpi.cpiJob.name, 'bin', 'cpi'),

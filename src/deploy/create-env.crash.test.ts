@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createEnv, type CreateEnvResult } from './create-env.ts';
+import { deleteEnv } from './delete-env.ts';
+import { readKnownResources } from './state/known-resources.ts';
+import { testEnvironment, type TestEnvironment } from './testing/test-environment.ts';
+
+const program = join(dirname(fileURLToPath(import.meta.url)), 'testing/deploy-process.ts');
+
+/** Runs a deployer that is expected to be killed on its way. */
+async function killedRun({ options }: TestEnvironment, extra: object = {}): Promise<void> {
+  const child = spawn(process.execPath, [program, JSON.stringify({ ...options, ...extra })], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
+  let said = '';
+  child.stderr.on('data', (chunk) => (said += String(chunk)));
+  const [code, signal] = await once(child, 'close');
+  assert.equal(signal, 'SIGKILL', `the run ended with ${String(code)}: ${said}`);
+}
+
+function assertConverged({ cloud, agent }: TestEnvironment, { vmCid, diskCid }: CreateEnvResult): void {
+  assert.deepEqual(cloud.vms(), [vmCid]);
+  assert.deepEqual(cloud.attachedDisks(), [diskCid]);
+  assert.deepEqual(agent.mountedDisks, [diskCid]);
+}
+
+/** Back to a cloud where nothing is, without the time that delete-env takes; the installed CPI stays. */
+async function forgetDeployment({ directory, options }: TestEnvironment): Promise<void> {
+  for (const kind of ['vms', 'disks', 'stemcells'])
+    await rm(join(directory, 'cloud', kind), { recursive: true, force: true });
+  for (const suffix of ['', '.pending', '.lock']) await rm(`${options.statePath}${suffix}`, { force: true });
+}
+
+const moments = ['kill-before', 'kill-after'] as const;
+
+test('killed before or after any CPI call of a first deploy, the next run has one VM and one disk', async (t) => {
+  const environment = await testEnvironment(t);
+  const { cloud, options, ports } = environment;
+  const methods = [
+    'create_stemcell',
+    'create_vm',
+    'set_vm_metadata',
+    'create_disk',
+    'attach_disk',
+    'set_disk_metadata',
+  ];
+  for (const method of methods) {
+    for (const kind of moments) {
+      await t.test(`${kind} ${method}`, async () => {
+        await forgetDeployment(environment);
+        await cloud.fail({ method, kind });
+        await killedRun(environment);
+        const vmsLeft = cloud.vms();
+
+        const result = await createEnv(options, ports);
+
+        assertConverged(environment, result);
+        if (method === 'create_vm' && kind === 'kill-after') assert.deepEqual(vmsLeft, [result.vmCid]);
+        // Nothing in the contract lets a deployer find a disk whose answer was lost: it is known to be missing instead.
+        const lost = method === 'create_disk' ? 1 : 0;
+        const known = await readKnownResources(options.statePath);
+        assert.equal(known?.unansweredDisks.length, lost);
+        assert.equal(cloud.disks().length, method === 'create_disk' && kind === 'kill-after' ? 2 : 1);
+      });
+    }
+  }
+});
+
+test('killed right after an answer was recorded, the next run has one VM and one disk', async (t) => {
+  const environment = await testEnvironment(t);
+  const { cloud, options, ports } = environment;
+  for (const killAt of [
+    'Waiting for the agent on VM',
+    'Attaching disk',
+    'Updating instance',
+    'Finished deploying',
+  ]) {
+    await t.test(`at '${killAt}'`, async () => {
+      await forgetDeployment(environment);
+      await killedRun(environment, { killAt });
+
+      const result = await createEnv(options, ports);
+
+      assertConverged(environment, result);
+      assert.equal(cloud.disks().length, 1);
+    });
+  }
+});
+
+test('killed while it replaces a VM, the next run has one VM with the same disk', async (t) => {
+  const environment = await testEnvironment(t);
+  const { cloud, options, ports } = environment;
+  const { diskCid } = await createEnv(options, ports);
+  for (const method of ['has_vm', 'delete_vm', 'create_vm', 'attach_disk']) {
+    for (const kind of moments) {
+      await t.test(`${kind} ${method}`, async () => {
+        await cloud.fail({ method, kind });
+        await killedRun(environment, { recreate: true });
+
+        const result = await createEnv({ ...options, recreate: true }, ports);
+
+        assertConverged(environment, result);
+        assert.deepEqual([result.diskCid, cloud.disks()], [diskCid, [diskCid]]);
+      });
+    }
+  }
+});
+
+test('a CPI call that outlives its killed run is waited for', async (t) => {
+  const environment = await testEnvironment(t);
+  const { cloud, options, ports } = environment;
+  await cloud.fail({ method: 'create_vm', kind: 'orphan' });
+  await killedRun(environment);
+  assert.deepEqual(cloud.vms(), []);
+
+  const result = await createEnv(options, ports);
+
+  assertConverged(environment, result);
+  assert.match(ports.output(), /Waiting for the CPI call 'create_vm' of an interrupted run to end/);
+});
+
+test('a VM that a killed run made to another manifest is replaced, not kept beside the new one', async (t) => {
+  const environment = await testEnvironment(t);
+  const { cloud, options, ports, editManifest } = environment;
+  await cloud.fail({ method: 'create_vm', kind: 'kill-after' });
+  await killedRun(environment);
+  const [left] = cloud.vms();
+  await editManifest((text) => text.replace('{cpu: 1}', '{cpu: 2}'));
+
+  const result = await createEnv(options, ports);
+
+  assertConverged(environment, result);
+  assert.notEqual(result.vmCid, left);
+});
+
+test('delete-env finds the VM of a run that was killed before it could record it', async (t) => {
+  const environment = await testEnvironment(t);
+  const { cloud, options, ports } = environment;
+  await cloud.fail({ method: 'create_vm', kind: 'kill-after' });
+  await killedRun(environment);
+  assert.equal(cloud.vms().length, 1);
+
+  await deleteEnv(options, ports);
+
+  assert.deepEqual(cloud.vms(), []);
+});

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createEnv } from './create-env.ts';
+import { deleteEnv } from './delete-env.ts';
+import { testEnvironment } from './testing/test-environment.ts';
+
+test('deletes VM, disk, stemcell, installation and last the state file', async (t) => {
+  const { options, ports, cloud, agent } = await testEnvironment(t);
+  const { vmCid, diskCid } = await createEnv(options, ports);
+  await cloud.forgetRequests();
+  agent.calls.length = 0;
+  ports.output();
+
+  const result = await deleteEnv(options, ports);
+
+  assert.deepEqual(cloud.calls(), ['has_vm', 'delete_vm', 'delete_disk', 'delete_stemcell']);
+  assert.deepEqual(agent.verbs, ['run_script', 'drain', 'stop', 'run_script', 'list_disk', 'unmount_disk']);
+  assert.deepEqual([cloud.vms(), cloud.disks(), result.deleted, result.unansweredDisks], [[], [], true, []]);
+  await assert.rejects(stat(options.statePath), { code: 'ENOENT' });
+  assert.deepEqual(await readdir(join(options.workspace, 'installations')), []);
+  const text = ports.output().replaceAll(/\(\d\d:\d\d:\d\d\)/g, '(t)');
+  assert.equal(
+    text.slice(text.indexOf('Started deleting')),
+    `Started deleting deployment
+  Waiting for the agent on VM '${vmCid}'... Finished (t)
+  Running the pre-stop scripts 'unknown/0'... Finished (t)
+  Draining jobs on instance 'unknown/0'... Finished (t)
+  Stopping jobs on instance 'unknown/0'... Finished (t)
+  Running the post-stop scripts 'unknown/0'... Finished (t)
+  Unmounting disk '${diskCid}'... Finished (t)
+  Deleting VM '${vmCid}'... Finished (t)
+  Deleting disk '${diskCid}'... Finished (t)
+  Deleting stemcell 'stemcell-tiny-stemcell-1.0'... Finished (t)
+Finished deleting deployment (t)
+
+Uninstalling local artifacts for CPI and deployment... Finished (t)
+Cleaning up rendered CPI jobs... Finished (t)
+`,
+  );
+});
+
+test('without a state file there is nothing to do', async (t) => {
+  const { options, ports, cloud } = await testEnvironment(t);
+
+  const result = await deleteEnv(options, ports);
+
+  assert.equal(result.deleted, false);
+  assert.match(ports.output(), /\nNo deployment state file found\.\n$/);
+  assert.deepEqual(cloud.vms(), []);
+});
+
+test("touches no release but the CPI's", async (t) => {
+  const { options, ports, directory } = await testEnvironment(t);
+  await createEnv(options, ports);
+  await rm(join(directory, 'tinyapp.tgz'));
+
+  assert.equal((await deleteEnv(options, ports)).deleted, true);
+});
+
+test('what the cloud no longer has is skipped', async (t) => {
+  const { options, ports, directory } = await testEnvironment(t);
+  await createEnv(options, ports);
+  for (const kind of ['vms', 'disks', 'stemcells'])
+    await rm(join(directory, 'cloud', kind), { recursive: true });
+  ports.output();
+
+  await deleteEnv(options, ports);
+
+  const text = ports.output();
+  for (const reason of ['VM not found', 'Disk not found', 'Stemcell not found']) {
+    assert.ok(text.includes(`Skipped [${reason}]`), text);
+  }
+});

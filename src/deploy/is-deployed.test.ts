@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isDeployed } from './is-deployed.ts';
+import { emptyState, type DeploymentState } from './state/deployment-state.ts';
+
+const deployed: DeploymentState = {
+  ...emptyState,
+  current_manifest_sha: 'sha',
+  current_stemcell_id: 's',
+  stemcells: [{ id: 's', name: 'stemcell', version: '1', cid: 'c' }],
+  releases: [{ id: 'r', name: 'release', version: '1' }],
+};
+const target = {
+  manifestSha: 'sha',
+  stemcell: { name: 'stemcell', version: '1' },
+  releases: [{ name: 'release', version: '1' }],
+};
+
+test('the same manifest, stemcell and releases are deployed', () => {
+  assert.equal(isDeployed(deployed, target), true);
+});
+
+test('any difference, or a deploy that did not end well, is not', () => {
+  const differences: [DeploymentState, typeof target][] = [
+    [deployed, { ...target, manifestSha: 'other' }],
+    [deployed, { ...target, stemcell: { name: 'stemcell', version: '2' } }],
+    [deployed, { ...target, releases: [{ name: 'release', version: '2' }] }],
+    [deployed, { ...target, releases: [...target.releases, { name: 'more', version: '1' }] }],
+    [deployed, { ...target, releases: [] }],
+    [{ ...deployed, current_manifest_sha: '' }, target],
+    [{ ...deployed, current_stemcell_id: '' }, target],
+    [
+      { ...deployed, releases: [] },
+      { ...target, releases: [] },
+    ],
+  ];
+  for (const [state, wanted] of differences) assert.equal(isDeployed(state, wanted), false);
+});
