@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { closeSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { buildHostRoot } from '../image/host-root.ts';
+import { runCommand } from '../command.ts';
 import { nodeLayout, type NodeLayout } from '../layout.ts';
+import { mountsAtOrBelow, readMountTable } from '../mounts/mount-table.ts';
+import { safeRemove } from '../removal/safe-remove.ts';
 import { mount, unmount } from '../mounts/mount-command.ts';
 import { describeInNamespace, namespaceMode } from '../testing/in-namespace.ts';
 import { boundingSet } from './capabilities.ts';
@@ -34,7 +37,14 @@ describeInNamespace(import.meta.filename, () => {
 
   after(async () => {
     closeSync(userNamespace);
-    await rm(directory, { recursive: true, force: true, maxRetries: 0 }).catch(() => undefined);
+    for (;;) {
+      const [entry] = mountsAtOrBelow(await readMountTable(), directory);
+      if (entry === undefined) {
+        break;
+      }
+      assert.equal((await runCommand('umount', ['--lazy', entry.target])).exitCode, 0);
+    }
+    await safeRemove(directory);
   });
 
   const plan = (command: readonly string[], changes: Partial<ContainerPlan> = {}): ContainerPlan => ({
