@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { isProductError } from '../errors/product-error.ts';
+import type { ErrorCode } from '../errors/error-table.ts';
+import { createEnv } from './create-env.ts';
+import { errorChain, formatErrorChain } from './error-chain.ts';
+import { testEnvironment } from './testing/test-environment.ts';
+
+const fails =
+  (code: ErrorCode, ...words: string[]) =>
+  (error: unknown) => {
+    const chain = formatErrorChain(error);
+    assert.ok(isProductError(error, code), `${String(isProductError(error) ? error.code : error)}: ${chain}`);
+    for (const word of words) assert.ok(chain.includes(word), `${word} is not in ${chain}`);
+    return true;
+  };
+
+test('a drain that fails aborts before the VM is deleted', async (t) => {
+  const { options, ports, agent, cloud } = await testEnvironment(t);
+  const { vmCid } = await createEnv(options, ports);
+  agent.faults.failing = { verb: 'drain', message: 'the drain script said 3' };
+
+  await assert.rejects(
+    createEnv({ ...options, recreate: true }, ports),
+    fails(
+      'AGENT_ERROR',
+      'Deploying',
+      "Deleting existing instance 'hello/0'",
+      'Draining VM',
+      'the drain script said 3',
+    ),
+  );
+
+  assert.deepEqual(cloud.vms(), [vmCid]);
+  assert.match(ports.output(), /Draining jobs on instance 'hello\/0'\.\.\. Failed/);
+});
+
+test('an agent that is gone is a warning when its VM is replaced', async (t) => {
+  const { options, ports, agent, cloud } = await testEnvironment(t);
+  const first = await createEnv(options, ports);
+  agent.faults.unreachable = true;
+  const { clock } = ports;
+  const warn = (message: string) => {
+    ports.warn(message);
+    agent.faults.unreachable = false;
+  };
+
+  const second = await createEnv({ ...options, recreate: true }, { ...ports, warn, clock });
+
+  assert.match(ports.output(), /Waiting for the agent on VM '[^']+'\.\.\. Failed/);
+  assert.equal(ports.warnings.length, 1);
+  assert.notEqual(second.vmCid, first.vmCid);
+  assert.deepEqual(cloud.attachedDisks(), [first.diskCid]);
+});
+
+test('an agent that never comes up is an error with its chain, and the next run starts over', async (t) => {
+  const { options, ports, agent, cloud, state } = await testEnvironment(t);
+  agent.faults.unreachable = true;
+
+  await assert.rejects(
+    createEnv(options, ports),
+    fails(
+      'AGENT_UNREACHABLE',
+      'Deploying',
+      'Waiting until instance is ready',
+      'did not answer a ping within 600 s',
+    ),
+  );
+  assert.equal((await state())['current_manifest_sha'], '');
+
+  agent.faults.unreachable = false;
+  const { vmCid } = await createEnv(options, ports);
+  assert.deepEqual(cloud.vms(), [vmCid]);
+});
+
+test('jobs that do not come up are named with what the agent last said', async (t) => {
+  const { options, ports, agent } = await testEnvironment(t);
+  agent.faults.startedState = 'failing';
+
+  await assert.rejects(
+    createEnv(options, ports),
+    fails('INSTANCE_NOT_RUNNING', "'hello/0' was not running after 10 s", "job_state 'failing'"),
+  );
+});
+
+test('a CPI that answers with an error, garbage or an exit code is told with its words', async (t) => {
+  const { options, ports, cloud } = await testEnvironment(t);
+
+  await cloud.fail({ method: 'create_vm', kind: 'error' });
+  await assert.rejects(createEnv(options, ports), (error) => {
+    assert.deepEqual(errorChain(error), [
+      'Deploying',
+      "Creating instance 'hello/0'",
+      'Creating VM',
+      "Creating vm with stemcell cid 'stemcell-tiny-stemcell-1.0'",
+      `CPI 'create_vm' method responded with error: CmdError{"type":"Bosh::Clouds::CloudError","message":"the cloud says no","ok_to_retry":false}`,
+    ]);
+    return true;
+  });
+  await cloud.fail({ method: 'create_vm', kind: 'garbage' });
+  await assert.rejects(
+    createEnv(options, ports),
+    fails('CPI_FAILED', 'not json at all', 'last words of the CPI'),
+  );
+  await cloud.fail({ method: 'create_disk', kind: 'exit' });
+  await assert.rejects(
+    createEnv(options, ports),
+    fails('CPI_FAILED', 'exit status 7', 'last words of the CPI'),
+  );
+  await cloud.fail({ method: 'attach_disk', kind: 'hang' });
+  await assert.rejects(
+    createEnv({ ...options, cpiDeadline: 1000 }, ports),
+    fails('CPI_FAILED', "'attach_disk' did not answer"),
+  );
+
+  await createEnv(options, ports);
+  assert.deepEqual([cloud.vms().length, cloud.attachedDisks().length], [1, 1]);
+});
+
+test('after a failed attach the disk that is there is used, not a second one', async (t) => {
+  const { options, ports, cloud } = await testEnvironment(t);
+  await cloud.fail({ method: 'attach_disk', kind: 'error' });
+  await assert.rejects(createEnv(options, ports), fails('CPI_ERROR', 'Attaching disk in the cloud'));
+  const [disk] = cloud.disks();
+
+  const { diskCid } = await createEnv(options, ports);
+
+  assert.equal(diskCid, disk);
+  assert.deepEqual(cloud.disks(), [disk]);
+});
+
+test('NotImplemented metadata is tolerated, NotFound on deletion too', async (t) => {
+  const { options, ports, cloud } = await testEnvironment(t);
+  await cloud.fail({ method: 'set_vm_metadata', kind: 'error', type: 'Bosh::Clouds::NotImplemented' });
+  await createEnv(options, ports);
+
+  await cloud.fail({ method: 'delete_vm', kind: 'error', type: 'Bosh::Clouds::VMNotFound' });
+  await createEnv({ ...options, recreate: true }, ports);
+
+  assert.match(ports.output(), /Deleting VM '[^']+'\.\.\. Skipped \[VM not found\]/);
+});
+
+test('a changed disk is refused before anything is changed', async (t) => {
+  const { options, ports, cloud, editManifest, state } = await testEnvironment(t);
+  await createEnv(options, ports);
+  const before = await state();
+  await cloud.forgetRequests();
+  await editManifest((text) => text.replace('disk_size: 64', 'disk_size: 128'));
+
+  await assert.rejects(
+    createEnv(options, ports),
+    fails('DISK_CHANGE_NOT_SUPPORTED', 'disk_pools[disks].disk_size'),
+  );
+
+  assert.deepEqual(cloud.requests(), []);
+  assert.deepEqual(await state(), before);
+});
+
+test('a missing or corrupt release or stemcell is named, and nothing is changed', async (t) => {
+  const { options, ports, cloud, directory, editManifest } = await testEnvironment(t);
+  await editManifest((text) => text.replace('file://tinyapp.tgz', 'file://missing.tgz'));
+  await assert.rejects(createEnv(options, ports), fails('FILE_NOT_FOUND', join(directory, 'missing.tgz')));
+
+  await editManifest((text) =>
+    text.replace('file://missing.tgz}', `file://tinyapp.tgz, sha1: 'sha256:${'0'.repeat(64)}'}`),
+  );
+  await assert.rejects(createEnv(options, ports), fails('DIGEST_MISMATCH', 'tinyapp.tgz', '0000'));
+
+  await editManifest((text) => text.replace(/, sha1: '[^']*'/, ''));
+  await writeFile(join(directory, 'stemcell.tgz'), 'not an archive');
+  await assert.rejects(createEnv(options, ports), (error) =>
+    formatErrorChain(error).includes('stemcell.tgz'),
+  );
+  assert.deepEqual(cloud.vms(), []);
+});
+
+test('a stemcell of a format that the CPI does not take is refused before it is uploaded', async (t) => {
+  const { options, ports, cloud, directory } = await testEnvironment(t);
+  const { packLightStemcell } = await import('../bosh/stemcell/pack-light-stemcell.ts');
+  const stemcell = {
+    name: 's',
+    version: '2',
+    operatingSystem: 'tiny',
+    formats: ['other'],
+    imageReference: 'tiny:2',
+  };
+  await packLightStemcell(stemcell, join(directory, 'stemcell.tgz'));
+
+  await assert.rejects(createEnv(options, ports), fails('CPI_NOT_USABLE', 'fake-format', 'other'));
+
+  assert.deepEqual(cloud.calls(), []);
+});
+
+test('a packaging script that fails is told with its last words', async (t) => {
+  const { options, ports, directory } = await testEnvironment(t);
+  const { packRelease } = await import('../bosh/release/pack-release.ts');
+  await writeFile(join(directory, 'tinycpi/packages/base/packaging'), 'echo no compiler here >&2\nexit 9\n');
+  await packRelease({
+    directory: join(directory, 'tinycpi'),
+    version: '2',
+    outFile: join(directory, 'tinycpi.tgz'),
+  });
+
+  await assert.rejects(
+    createEnv(options, ports),
+    fails('INSTALLATION_FAILED', 'Installing CPI', "package 'base'", 'exit status 9', 'no compiler here'),
+  );
+});
+
+test('a second run at the same time is told that one is running', async (t) => {
+  const { options, ports } = await testEnvironment(t);
+
+  const runs = await Promise.allSettled([createEnv(options, ports), createEnv(options, ports)]);
+
+  const refused = runs.find((run) => run.status === 'rejected');
+  assert.ok(refused?.status === 'rejected');
+  fails('DEPLOYMENT_LOCKED', `process ${process.pid}`)(refused.reason);
+  assert.equal(runs.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+test('an interrupt ends the run at the next step and the next run converges', async (t) => {
+  const { options, ports, cloud } = await testEnvironment(t);
+  const interrupt = new AbortController();
+  const write = (text: string) => {
+    ports.write(text);
+    if (text.includes('Creating disk')) interrupt.abort();
+  };
+
+  await assert.rejects(
+    createEnv({ ...options, signal: interrupt.signal }, { ...ports, write }),
+    fails('INTERRUPTED'),
+  );
+  assert.match(ports.output(), /Cleaning up rendered CPI jobs\.\.\. Finished/);
+
+  const { vmCid, diskCid } = await createEnv(options, ports);
+  assert.deepEqual([cloud.vms(), cloud.disks(), cloud.attachedDisks()], [[vmCid], [diskCid], [diskCid]]);
+});

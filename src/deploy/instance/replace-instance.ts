@@ -1,0 +1,73 @@
+import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
+import { openReleases } from '../archive/open-releases.ts';
+import { deployDisk } from '../disk/deploy-disk.ts';
+import { wantedDisk } from '../disk/wanted-disk.ts';
+import { within } from '../error-chain.ts';
+import type { InstallationDirectory } from '../install/installation-directory.ts';
+import type { Run } from '../run.ts';
+import type { Stage } from '../stage/stage.ts';
+import type { StemcellRecord } from '../state/deployment-state.ts';
+import type { ValidDeployment } from '../validate/validate-deployment.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { deleteCurrentVm } from '../vm/delete-vm.ts';
+import { diskMetadata, vmMetadata, vmSpecification } from '../vm/vm-specification.ts';
+import { deployJobs } from './deploy-jobs.ts';
+import { newAgentBudget, waitForAgent } from './wait-for-agent.ts';
+
+export interface Replacement {
+  readonly valid: ValidDeployment;
+  readonly renderer: TemplateRenderer;
+  /** What the VM is made from. */
+  readonly record: StemcellRecord;
+  readonly directory: InstallationDirectory;
+  readonly skipDrain: boolean;
+}
+
+/** There is no update in place: the old VM goes, a new one comes, the disk moves over, the jobs start. */
+export async function replaceInstance(run: Run, stage: Stage, replacement: Replacement): Promise<void> {
+  const { valid, renderer, record, directory, skipDrain } = replacement;
+  const { manifest } = valid;
+  const instance = `${manifest.instanceGroup.name}/0`;
+  const diskCids = run.state.state.disks.map(({ cid }) => cid);
+  await within(`Deleting existing instance '${instance}'`, () =>
+    deleteCurrentVm(run, stage, { instance, skipDrain }),
+  );
+  await within(`Creating instance '${instance}'`, async () => {
+    const vmCid = await createInstanceVm(run, stage, replacement, diskCids);
+    await within('Updating instance disks', () =>
+      deployDisk(run, stage, { vmCid, wanted: wantedDisk(manifest), metadata: diskMetadata(manifest) }),
+    );
+  });
+  const releases = await openReleases(
+    valid.releases,
+    manifest.instanceGroup.jobs.map(({ release }) => release),
+  );
+  const stemcell = `${record.name}/${record.version}`;
+  await deployJobs(run, stage, { manifest, releases, stemcell, renderer, directory });
+}
+
+async function createInstanceVm(
+  run: Run,
+  stage: Stage,
+  { valid: { manifest }, record }: Replacement,
+  diskCids: readonly string[],
+): Promise<string> {
+  const instance = `${manifest.instanceGroup.name}/0`;
+  const vmCid = await stage.perform(
+    `Creating VM for instance '${instance}' from stemcell '${record.cid}'`,
+    () =>
+      within('Creating VM', async () => {
+        const cid = await createVm(run, vmSpecification(manifest, record, diskCids));
+        await within('Setting VM metadata', () =>
+          run.cloud.setVmMetadata(cid, vmMetadata(manifest, run.clock.now())),
+        );
+        return cid;
+      }),
+  );
+  await within('Waiting until instance is ready', () =>
+    stage.perform(`Waiting for the agent on VM '${vmCid}' to be ready`, () =>
+      waitForAgent(run, newAgentBudget),
+    ),
+  );
+  return vmCid;
+}
