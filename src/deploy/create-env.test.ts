@@ -5,15 +5,6 @@ import { test } from 'node:test';
 import { createEnv } from './create-env.ts';
 import { filesBelow, packApp, testEnvironment } from './testing/test-environment.ts';
 
-const fails =
-  (code: ErrorCode, ...words: string[]) =>
-  (error: unknown) => {
-    const chain = formatErrorChain(error);
-    assert.ok(isProductError(error, code), `${String(isProductError(error) ? error.code : error)}: ${chain}`);
-    for (const word of words) assert.ok(chain.includes(word), `${word} is not in ${chain}`);
-    return true;
-  };
-
 const firstDeploy = [
   'create_stemcell',
   'create_vm',
