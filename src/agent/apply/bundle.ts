@@ -37,7 +37,10 @@ export async function isInstalled(bundle: Bundle): Promise<boolean> {
 }
 
 /** Installs a bundle unless it is there: `fill` gets an empty folder, which becomes the bundle in one step. */
-export async function installBundle(bundle: Bundle, fill: (directory: string) => Promise<void>): Promise<void> {
+export async function installBundle(
+  bundle: Bundle,
+  fill: (directory: string) => Promise<void>,
+): Promise<void> {
   if (await isInstalled(bundle)) return;
   const parent = join(bundle.installPath, '..');
   const partial = join(parent, `${partialPrefix}${randomUUID()}`);

@@ -34,11 +34,15 @@ export class BlobStore {
 
   /** Stores a blob; a broken stream leaves nothing, an existing blob is replaced in one step. */
   async write(id: string, content: Readable): Promise<void> {
-    await this.#place(id, (partial) => pipeline(content, createWriteStream(partial, { flags: 'wx', mode: 0o600 })));
+    await this.#place(id, (partial) =>
+      pipeline(content, createWriteStream(partial, { flags: 'wx', mode: 0o600 })),
+    );
   }
 
   /** Stores what `fill` writes to the path that it is given (which does not exist yet), under a new id. */
-  async create(fill: (path: string) => Promise<void>): Promise<{ readonly id: string; readonly path: string }> {
+  async create(
+    fill: (path: string) => Promise<void>,
+  ): Promise<{ readonly id: string; readonly path: string }> {
     const id = randomUUID();
     await this.#place(id, fill);
     return { id, path: this.#path(id) };
@@ -60,7 +64,10 @@ export class BlobStore {
   async verified(id: string, digest: string, what: string): Promise<string> {
     const blob = await this.find(id);
     if (blob === undefined) {
-      throw new ProductError('AGENT_BLOB_INVALID', `${what}: there is no blob '${id}' on this VM: upload it first`);
+      throw new ProductError(
+        'AGENT_BLOB_INVALID',
+        `${what}: there is no blob '${id}' on this VM: upload it first`,
+      );
     }
     await verifyFile(blob.path, parseDigests(digest), `${what} (blob '${id}')`);
     return blob.path;

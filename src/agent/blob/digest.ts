@@ -49,7 +49,10 @@ function parseDigest(part: string): Digest {
   const algorithm = colon < 0 ? 'sha1' : part.slice(0, colon);
   const hex = part.slice(colon + 1).toLowerCase();
   if (algorithm !== 'sha1' && algorithm !== 'sha256' && algorithm !== 'sha512') {
-    throw new ProductError('AGENT_ARGUMENT_INVALID', `digest algorithm '${algorithm}' is not sha1, sha256 or sha512`);
+    throw new ProductError(
+      'AGENT_ARGUMENT_INVALID',
+      `digest algorithm '${algorithm}' is not sha1, sha256 or sha512`,
+    );
   }
   if (hex.length !== lengths[algorithm] || !/^[0-9a-f]*$/.test(hex)) {
     throw new ProductError('AGENT_ARGUMENT_INVALID', `'${part}' is not a ${algorithm} digest in hex`);

@@ -3,11 +3,15 @@ import { open } from 'node:fs/promises';
 const limit = 10 * 1024;
 
 /** The end of a program's output file, at most 10 KiB, and whether something before it was left out. */
-export async function outputTail(path: string): Promise<{ readonly text: string; readonly isTruncated: boolean }> {
+export async function outputTail(
+  path: string,
+): Promise<{ readonly text: string; readonly isTruncated: boolean }> {
   await using file = await open(path, 'r');
   const { size } = await file.stat();
   const start = Math.max(0, size - limit);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(limit), 0, limit, start);
   const text = buffer.toString('utf8', 0, bytesRead);
-  return start === 0 ? { text, isTruncated: false } : { text: text.slice(text.indexOf('\n') + 1), isTruncated: true };
+  return start === 0
+    ? { text, isTruncated: false }
+    : { text: text.slice(text.indexOf('\n') + 1), isTruncated: true };
 }

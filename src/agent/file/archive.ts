@@ -30,7 +30,11 @@ export async function extractArchive(archive: string, directory: string, folder?
   };
   const unpack = unpackTar(directory, {
     filter: take,
-    map: (header) => ({ ...header, name: nameWithin(header.name, folder) ?? header.name, ...linkOf(header, folder) }),
+    map: (header) => ({
+      ...header,
+      name: nameWithin(header.name, folder) ?? header.name,
+      ...linkOf(header, folder),
+    }),
   });
   try {
     const source = createReadStream(archive);

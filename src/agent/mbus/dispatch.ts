@@ -58,7 +58,11 @@ export async function dispatch(request: AgentRequest, options: DispatchOptions):
   }
 }
 
-async function startTask(action: Action, request: AgentRequest, options: DispatchOptions): Promise<AgentResponse> {
+async function startTask(
+  action: Action,
+  request: AgentRequest,
+  options: DispatchOptions,
+): Promise<AgentResponse> {
   const { tasks, clock, log } = options;
   const id = tasks.add(async (signal) => {
     const begin = clock.now();

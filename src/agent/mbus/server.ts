@@ -33,10 +33,15 @@ const bodyLimit = 32 * 1024 * 1024;
 export async function serveBus(options: BusOptions): Promise<BusServer> {
   const isAllowed = basicAuthentication(options.address.user, options.address.password);
   const { certificate, privateKey } = options.certificate;
-  const server = createServer({ cert: certificate, key: privateKey, minVersion: 'TLSv1.2' }, (request, response) => {
-    if (!isAllowed(request.headers.authorization)) return refuse(request, response);
-    route(options, request, response).catch((error: unknown) => fail(options.log, request, response, error));
-  });
+  const server = createServer(
+    { cert: certificate, key: privateKey, minVersion: 'TLSv1.2' },
+    (request, response) => {
+      if (!isAllowed(request.headers.authorization)) return refuse(request, response);
+      route(options, request, response).catch((error: unknown) =>
+        fail(options.log, request, response, error),
+      );
+    },
+  );
   // uploads may be large and slow; idle connections still end
   server.requestTimeout = 0;
   await listen(server, options.address);

@@ -40,7 +40,7 @@ export class JobSupervisor {
   readonly #identityFile: IdentityFile;
   readonly #ports: SupervisionPorts;
   #processes: readonly SupervisedProcess[] = [];
-  #problem: string | undefined;
+  readonly #problems = new Map<'spec' | 'disk', string>();
 
   constructor(options: JobSupervisorOptions) {
     const { directories, programs, identities, clock } = options;
@@ -71,9 +71,10 @@ export class JobSupervisor {
     );
   }
 
-  /** Says why no job may run now, or that it may again; with a reason the state is `failing`. */
-  hold(problem: string | undefined): void {
-    this.#problem = problem;
+  /** Says what keeps jobs from running now, or that it no longer does; with a problem the state is `failing`. */
+  hold(what: 'spec' | 'disk', problem: string | undefined): void {
+    if (problem === undefined) this.#problems.delete(what);
+    else this.#problems.set(what, problem);
   }
 
   /** Starts every process and watches it; answers at once, `state` says how it goes. */
@@ -100,7 +101,7 @@ export class JobSupervisor {
 
   async state(): Promise<JobState> {
     const isStopped = await this.#isStopped();
-    if (this.#problem !== undefined && !isStopped) return 'failing';
+    if (this.#problems.size > 0 && !isStopped) return 'failing';
     return jobStateOf(
       this.#processes.map((process) => process.state),
       isStopped,

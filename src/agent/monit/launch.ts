@@ -47,9 +47,12 @@ export function ownerOf(
   const userId = user === undefined ? undefined : numberOf(user, identities.userId(user));
   const groupId = group === undefined ? undefined : numberOf(group, identities.groupId(group));
   if (userId !== undefined && Number.isNaN(userId)) throw unavailable(job, `user '${user}'`, 'is unknown');
-  if (groupId !== undefined && Number.isNaN(groupId)) throw unavailable(job, `group '${group}'`, 'is unknown');
-  if (userId !== undefined && !identities.mayUseUser(userId)) throw notMapped(job, `user '${user}'`, identities);
-  if (groupId !== undefined && !identities.mayUseGroup(groupId)) throw notMapped(job, `group '${group}'`, identities);
+  if (groupId !== undefined && Number.isNaN(groupId))
+    throw unavailable(job, `group '${group}'`, 'is unknown');
+  if (userId !== undefined && !identities.mayUseUser(userId))
+    throw notMapped(job, `user '${user}'`, identities);
+  if (groupId !== undefined && !identities.mayUseGroup(groupId))
+    throw notMapped(job, `group '${group}'`, identities);
   return {
     ...(userId === undefined ? {} : { userId }),
     ...(groupId === undefined ? {} : { groupId }),

@@ -17,7 +17,8 @@ export interface LexicalError {
 
 // monit's own sets (monit: src/l.l): white space between tokens, and what a bare word cannot hold
 const space = /[ \r\t\n;,()]/;
-const wordEnd = /[\u0000-\u0020!@:{}"';(),%]/;
+const wordEndMark = /[!@:{}"';(),%]/;
+const isWordEnd = (character: string): boolean => character <= ' ' || wordEndMark.test(character);
 
 /** Splits a monit file into tokens. Comments run from a `#` at a token's start to the end of the line. */
 export function tokenize(source: string): readonly Token[] | LexicalError {
@@ -50,7 +51,7 @@ function tokenAt(
     return { token: { kind: 'text', value, quote: character }, length: end + 1 - index };
   }
   let end = index;
-  while (end < source.length && !wordEnd.test(source[end] ?? '')) end++;
+  while (end < source.length && !isWordEnd(source[end] ?? '')) end++;
   if (end === index) return { token: { kind: 'mark', value: character, quote: undefined }, length: 1 };
   return { token: { kind: 'word', value: source.slice(index, end), quote: undefined }, length: end - index };
 }

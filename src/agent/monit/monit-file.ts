@@ -22,7 +22,10 @@ export interface MonitFile {
  * last job on as upstream does (bosh-agent: concrete_applier.go, ConfigureJobs). Anything that cannot be
  * supervised is an error that names job, line and clause.
  */
-export async function readMonitFiles(spec: ApplySpec, directories: Directories): Promise<readonly MonitFile[]> {
+export async function readMonitFiles(
+  spec: ApplySpec,
+  directories: Directories,
+): Promise<readonly MonitFile[]> {
   const files: MonitFile[] = [];
   for (const [index, job] of spec.jobs.toReversed().entries()) {
     const folder = jobBundle(job, spec, directories).installPath;

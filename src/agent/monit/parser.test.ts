@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { isProductError } from '../../errors/product-error.ts';
 import { parseMonit } from './parser.ts';
 import { splitArguments } from './split-arguments.ts';
@@ -47,7 +47,12 @@ check process two pidfile /run/two.pid
   const [one, two] = parseMonit(text, 'jobs');
   assert.deepEqual(one?.start, { arguments: ['/bin/one'], timeoutSeconds: 30, user: 'vcap', group: '1000' });
   assert.equal(one?.stop, undefined);
-  assert.deepEqual(two?.start, { arguments: ['/bin/two'], timeoutSeconds: 5, user: 'vcap', group: undefined });
+  assert.deepEqual(two?.start, {
+    arguments: ['/bin/two'],
+    timeoutSeconds: 5,
+    user: 'vcap',
+    group: undefined,
+  });
 });
 
 test('an empty file declares nothing', () => {
@@ -81,7 +86,10 @@ const invalid: readonly (readonly [string, RegExp])[] = [
   ['check process web with pidfile /x start program "/bin/x"', /group vcap/],
   ['check process web with pidfile /x start program /bin/x group vcap', /double-quoted/],
   ['check process web with pidfile /x start program "bin/x" group vcap', /no absolute path/],
-  ['check process web with pidfile /x start program "/b" with timeout soon group vcap', /no number of seconds/],
+  [
+    'check process web with pidfile /x start program "/b" with timeout soon group vcap',
+    /no number of seconds/,
+  ],
   ['check process', /missing the name/],
   [stanza() + stanza(), /declared twice/],
 ];
@@ -95,7 +103,11 @@ for (const [text, message] of invalid) {
 }
 
 test('splits arguments by monit rules', () => {
-  assert.deepEqual(splitArguments("/bin/sh -c 'echo $HOME; exit 1'"), ['/bin/sh', '-c', 'echo $HOME; exit 1']);
+  assert.deepEqual(splitArguments("/bin/sh -c 'echo $HOME; exit 1'"), [
+    '/bin/sh',
+    '-c',
+    'echo $HOME; exit 1',
+  ]);
   assert.deepEqual(splitArguments("  /a\t'b c' 'd'e f'g  "), ['/a', 'b c', "'d'e", "f'g"]);
   assert.equal(splitArguments("/a '"), undefined);
 });
@@ -115,7 +127,21 @@ test('property: arguments without quotes and blanks come back as they were', () 
 
 test('property: whatever the text, the answer is processes or a product error that names the job', () => {
   const piece = fc.oneof(
-    fc.constantFrom('check', 'process', 'pidfile', 'start', 'stop', 'group', 'vcap', '"/a b"', '"', "'", '\n', '#', 'if'),
+    fc.constantFrom(
+      'check',
+      'process',
+      'pidfile',
+      'start',
+      'stop',
+      'group',
+      'vcap',
+      '"/a b"',
+      '"',
+      "'",
+      '\n',
+      '#',
+      'if',
+    ),
     fc.string({ maxLength: 4 }),
   );
   fc.assert(

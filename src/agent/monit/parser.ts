@@ -50,7 +50,8 @@ function processAt(reader: TokenReader, first: Token): MonitProcess {
     readClause(reader, token, clauses);
   }
   if (clauses.start === undefined) throw reader.invalid(first, `process '${name}' has no start program`);
-  if (!clauses.isVcap) throw reader.invalid(first, `process '${name}' is not in group vcap: add 'group vcap'`);
+  if (!clauses.isVcap)
+    throw reader.invalid(first, `process '${name}' is not in group vcap: add 'group vcap'`);
   return { job: reader.job, name, pidFile, start: clauses.start, stop: clauses.stop };
 }
 

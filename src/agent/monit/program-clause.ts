@@ -15,7 +15,8 @@ export function programAt(reader: TokenReader, keyword: Token): MonitProgram {
   const text = reader.takeText();
   if (text === undefined) throw reader.invalid(keyword, 'the program is not a double-quoted text');
   const [path, ...rest] = splitArguments(text.value) ?? [];
-  if (path === undefined) throw reader.invalid(text, 'the program is empty or has a single quote without an end');
+  if (path === undefined)
+    throw reader.invalid(text, 'the program is empty or has a single quote without an end');
   if (!path.startsWith('/')) throw reader.invalid(text, `the program '${path}' is no absolute path`);
   return { arguments: [path, ...rest], ...optionsAt(reader) };
 }
@@ -35,7 +36,8 @@ function optionsAt(reader: TokenReader): Omit<MonitProgram, 'arguments'> {
 function secondsAt(reader: TokenReader): number {
   const token = reader.peek();
   const seconds = Number(reader.value('the seconds of a timeout'));
-  if (!Number.isInteger(seconds) || seconds <= 0) throw reader.invalid(token, 'the timeout is no number of seconds');
+  if (!Number.isInteger(seconds) || seconds <= 0)
+    throw reader.invalid(token, 'the timeout is no number of seconds');
   if (!reader.take('seconds')) reader.take('second');
   return seconds;
 }

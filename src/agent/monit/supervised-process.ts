@@ -140,7 +140,9 @@ export class SupervisedProcess {
   async #noteEnded(): Promise<void> {
     if (this.#state === 'running') {
       this.#state = 'failing';
-      this.#ports.log.error(`process '${this.definition.name}': pid ${this.#known?.pid} has ended, restarting it`);
+      this.#ports.log.error(
+        `process '${this.definition.name}': pid ${this.#known?.pid} has ended, restarting it`,
+      );
     }
     if (this.#known === undefined) return;
     // its number may come back to the very process that is started next
@@ -169,7 +171,9 @@ export class SupervisedProcess {
     this.#isStarting = false;
     this.#state = 'failing';
     const why = starter.exit === undefined ? 'still runs' : describeExit(starter.exit);
-    this.#ports.log.error(`process '${name}': did not come up: its start program ${why}, no living pid in its pidfile`);
+    this.#ports.log.error(
+      `process '${name}': did not come up: its start program ${why}, no living pid in its pidfile`,
+    );
   }
 
   /** The living process; a start that was under way is ended or waited for first, so that nothing comes up later. */

@@ -49,7 +49,8 @@ export class TokenReader {
   /** The value right here, bare or quoted; a name may be a noise word. `what` names it when it is missing. */
   value(what: string): string {
     const token = this.#tokens[this.#index];
-    if (token === undefined || token.kind === 'mark' || token.value === '') throw this.invalid(token, `missing ${what}`);
+    if (token === undefined || token.kind === 'mark' || token.value === '')
+      throw this.invalid(token, `missing ${what}`);
     this.#index++;
     return token.value;
   }

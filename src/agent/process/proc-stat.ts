@@ -12,7 +12,10 @@ export function parseProcStat(text: string): ProcStat | undefined {
   const open = text.indexOf('(');
   const close = text.lastIndexOf(')');
   if (open < 0 || close < open) return undefined;
-  const fields = text.slice(close + 2).trim().split(' ');
+  const fields = text
+    .slice(close + 2)
+    .trim()
+    .split(' ');
   // fields[0] is field 3 of proc(5)
   const number = (field: number): number => Number(fields[field - 3]);
   const stat = {

@@ -29,7 +29,9 @@ function spawnProgram(request: ProgramRequest): ChildProcess {
 function watch(child: ChildProcess): StartedProgram {
   let ended = false;
   const exit = new Promise<ProgramExit>((resolve) => {
-    child.once('error', (error) => resolve({ code: undefined, signal: undefined, failure: errorText(error) }));
+    child.once('error', (error) =>
+      resolve({ code: undefined, signal: undefined, failure: errorText(error) }),
+    );
     child.once('exit', (code, signal) =>
       resolve({ code: code ?? undefined, signal: signal ?? undefined, failure: undefined }),
     );

@@ -8,7 +8,11 @@ export interface DrainParameters {
 }
 
 /** The parameters for a drain of type `shutdown` or `update`; `update` needs the new spec. */
-export function drainParameters(type: string, current: ApplySpec, next: ApplySpec | undefined): DrainParameters {
+export function drainParameters(
+  type: string,
+  current: ApplySpec,
+  next: ApplySpec | undefined,
+): DrainParameters {
   const environment = {
     BOSH_JOB_STATE: presentedState(current),
     ...(next === undefined ? {} : { BOSH_JOB_NEXT_STATE: presentedState(next) }),

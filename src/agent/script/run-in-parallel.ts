@@ -12,14 +12,19 @@ export interface PendingScript {
  * Runs the scripts of all jobs side by side and waits for every one; AGENT_SCRIPT_FAILED names the jobs that
  * failed in upstream's words (bosh-agent: agent/script/parallel_script.go).
  */
-export async function runInParallel(name: string, scripts: readonly PendingScript[], log: Log): Promise<void> {
+export async function runInParallel(
+  name: string,
+  scripts: readonly PendingScript[],
+  log: Log,
+): Promise<void> {
   const results = await Promise.allSettled(scripts.map((script) => script.run()));
   const failed: string[] = [];
   const passed: string[] = [];
   for (const [index, { job }] of scripts.entries()) {
     const result = results[index];
     (result?.status === 'fulfilled' ? passed : failed).push(job);
-    if (result?.status === 'rejected') log.error(`${name} script of job '${job}': ${errorText(result.reason)}`);
+    if (result?.status === 'rejected')
+      log.error(`${name} script of job '${job}': ${errorText(result.reason)}`);
   }
   if (failed.length === 0) return;
   throw new ProductError('AGENT_SCRIPT_FAILED', summary(name, failed, passed));

@@ -11,7 +11,8 @@ export function settingsPathsOf(text: string, source: string): readonly string[]
   const paths = sources.map((entry) => {
     const { Type: type, SettingsPath: path } = isObject(entry) ? entry : {};
     if (type !== 'File') throw invalid(source, `settings source '${String(type)}' is not of type File`);
-    if (typeof path !== 'string' || !path.startsWith('/')) throw invalid(source, 'SettingsPath is no absolute path');
+    if (typeof path !== 'string' || !path.startsWith('/'))
+      throw invalid(source, 'SettingsPath is no absolute path');
     return path;
   });
   if (paths.length === 0) throw invalid(source, 'Infrastructure.Settings.Sources is empty');

@@ -1,0 +1,32 @@
+import type { BlobStore } from '../blob/blob-store.ts';
+import { compilePackage } from '../compile/compile-package.ts';
+import type { PackagingPorts } from '../compile/run-packaging.ts';
+import { packagesOf, safeName } from '../spec/apply-spec.ts';
+import type { SpecFile } from '../spec/spec-file.ts';
+import type { Action } from './action.ts';
+import { textArgument } from './arguments.ts';
+
+export interface CompilePackageOptions extends PackagingPorts {
+  readonly blobs: BlobStore;
+  readonly specFile: SpecFile;
+}
+
+/** `compile_package [blob id, digest, name, version, dependencies]` -> `{result: {blobstore_id, sha1}}`. */
+export function compilePackageAction(options: CompilePackageOptions): Action {
+  return {
+    mode: 'asynchronous',
+    cancellable: true,
+    async run(list, signal) {
+      const source = {
+        blobId: textArgument(list, 0, 'blob id'),
+        digest: textArgument(list, 1, 'digest'),
+        name: safeName(list[2], 'argument 3 (name)'),
+        version: textArgument(list, 3, 'version'),
+      };
+      const dependencies = packagesOf(list[4], 'dependencies');
+      const applied = await options.specFile.read();
+      const { blobId, sha1 } = await compilePackage(options, { source, dependencies, applied }, signal);
+      return { result: { blobstore_id: blobId, sha1 } };
+    },
+  };
+}

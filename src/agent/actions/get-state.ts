@@ -1,0 +1,55 @@
+import type { JobSupervisor, ProcessStatus } from '../monit/job-supervisor.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { SpecFile } from '../spec/spec-file.ts';
+import type { Action } from './action.ts';
+
+export interface GetStateOptions {
+  readonly settings: Settings;
+  readonly specFile: SpecFile;
+  readonly supervisor: JobSupervisor;
+  readonly vitals: () => Promise<Record<string, unknown>>;
+  readonly now: () => number;
+}
+
+/** `get_state ["full"]` -> the applied spec with job_state; `full` adds vitals (bosh-agent: get_state.go). */
+export function getState(options: GetStateOptions): Action {
+  return {
+    mode: 'synchronous',
+    async run(list) {
+      const { settings, supervisor } = options;
+      const spec = await options.specFile.read();
+      const processes = (await supervisor.processes()).map((process) =>
+        processStatus(process, options.now()),
+      );
+      return {
+        properties: { logging: { max_log_file_size: '' } },
+        job: {},
+        packages: {},
+        configuration_hash: '',
+        networks: {},
+        resource_pool: {},
+        index: null,
+        persistent_disk: 0,
+        rendered_templates_archive: { sha1: null, blobstore_id: '' },
+        ...spec.source,
+        agent_id: settings.agentId,
+        job_state: await supervisor.state(),
+        vm: { name: settings.vmName },
+        ...(list[0] === 'full' ? { vitals: await options.vitals() } : {}),
+        ...(processes.length > 0 ? { processes } : {}),
+      };
+    },
+  };
+}
+
+function processStatus({ name, state, live }: ProcessStatus, now: number): Record<string, unknown> {
+  if (live === undefined) return { name, state, uptime: {}, mem: { percent: 0 }, cpu: { total: 0 } };
+  const seconds = Math.max(1, Math.floor((now - live.startedAt) / 1000));
+  return {
+    name,
+    state,
+    uptime: { secs: seconds },
+    mem: { kb: live.memoryKilobytes, percent: 0 },
+    cpu: { total: Number(((live.cpuSeconds / seconds) * 100).toFixed(1)) },
+  };
+}

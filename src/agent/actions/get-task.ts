@@ -1,0 +1,30 @@
+import type { Clock } from '../clock.ts';
+import { errorText } from '../file/error-code.ts';
+import type { TaskQueue } from '../task/task-queue.ts';
+import type { Action } from './action.ts';
+import { textArgument } from './arguments.ts';
+
+// a caller that asks is held this long, so that it learns of the end at once and not at its next poll
+const waitMilliseconds = 200;
+
+/** `get_task [id]` -> the running task, its value, or its exception. */
+export function getTask(tasks: TaskQueue, clock: Clock): Action {
+  return {
+    mode: 'synchronous',
+    async run(list): Promise<unknown> {
+      const id = textArgument(list, 0, 'task id');
+      const answered = new AbortController();
+      await Promise.race([tasks.finished(id), clock.sleep(waitMilliseconds, answered.signal)]);
+      answered.abort();
+      const outcome = tasks.outcome(id);
+      switch (outcome.state) {
+        case 'running':
+          return { agent_task_id: id, state: 'running' };
+        case 'done':
+          return outcome.value;
+        case 'failed':
+          throw new Error(`Task ${id} result: ${errorText(outcome.error)}`, { cause: outcome.error });
+      }
+    },
+  };
+}

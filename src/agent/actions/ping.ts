@@ -1,0 +1,4 @@
+import type { Action } from './action.ts';
+
+/** `ping []` -> `"pong"`. */
+export const ping: Action = { mode: 'synchronous', run: async () => 'pong' };

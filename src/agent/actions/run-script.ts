@@ -1,0 +1,51 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { JobStart } from '../job-start.ts';
+import type { Log } from '../log.ts';
+import { runScripts } from '../script/run-scripts.ts';
+import type { ScriptPorts } from '../script/job-script.ts';
+import { isObject } from '../settings/json.ts';
+import type { SpecFile } from '../spec/spec-file.ts';
+import type { Action } from './action.ts';
+import { textArgument } from './arguments.ts';
+
+export interface RunScriptOptions extends ScriptPorts {
+  readonly specFile: SpecFile;
+  readonly jobStart: JobStart;
+  readonly log: Log;
+}
+
+// the names that a director and create-env ask for; anything else could name a file outside `bin`
+const scripts = new Set(['pre-start', 'post-start', 'pre-stop', 'post-stop', 'post-deploy']);
+const needsStore = new Set(['pre-start', 'post-start']);
+
+/** `run_script [name, {env}]` -> `{}` once the script of every job that has it has succeeded. */
+export function runScript(options: RunScriptOptions): Action {
+  return {
+    mode: 'asynchronous',
+    async run(list, signal) {
+      const name = textArgument(list, 0, 'script name');
+      if (!scripts.has(name)) {
+        throw new ProductError(
+          'AGENT_ARGUMENT_INVALID',
+          `there is no script '${name}': it is one of ${[...scripts].join(', ')}`,
+        );
+      }
+      const environment = environmentOf(list[1]);
+      if (needsStore.has(name)) await options.jobStart.requireDisks();
+      const jobs = (await options.specFile.read()).jobs.map((job) => job.name);
+      await runScripts(options, { name, jobs, environment }, signal);
+      return {};
+    },
+  };
+}
+
+function environmentOf(argument: unknown): Readonly<Record<string, string>> {
+  const env = isObject(argument) ? argument['env'] : undefined;
+  if (!isObject(env)) return {};
+  return Object.fromEntries(
+    Object.entries(env).map(([name, value]) => {
+      if (typeof value === 'string' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return [name, value];
+      throw new ProductError('AGENT_ARGUMENT_INVALID', `env.${name} is not a text with a variable's name`);
+    }),
+  );
+}

@@ -1,0 +1,94 @@
+import { ProductError } from '../errors/product-error.ts';
+import { actionTable } from './actions/action-table.ts';
+import { restoreSpec } from './apply/apply-spec.ts';
+import type { Directories } from './directories.ts';
+import { errorText } from './file/error-code.ts';
+import { busAddressOf } from './mbus/bus-address.ts';
+import { serveBus } from './mbus/server.ts';
+import type { BusServer } from './mbus/server.ts';
+import { prepareDirectories } from './prepare-directories.ts';
+import { agentServices } from './services.ts';
+import type { AgentPorts, AgentServices } from './services.ts';
+import { loadSettings } from './settings/load-settings.ts';
+
+export interface AgentOptions {
+  readonly directories: Directories;
+  /** agent.json. */
+  readonly configPath: string;
+  readonly ports: AgentPorts;
+}
+
+/** The agent of one VM, from its start to its end. */
+export class Agent {
+  readonly #services: AgentServices;
+  readonly #bus: BusServer;
+  readonly #closing = new AbortController();
+  readonly #resumed: Promise<void>;
+
+  private constructor(services: AgentServices, bus: BusServer, isRestored: boolean) {
+    this.#services = services;
+    this.#bus = bus;
+    this.#resumed = isRestored ? this.#resume() : Promise.resolve();
+  }
+
+  /**
+   * Reads the settings, restores what the last apply left, listens, and then starts the jobs in the background.
+   * Rejects where the settings cannot be used or the address is taken.
+   */
+  static async start(options: AgentOptions): Promise<Agent> {
+    const { directories, ports } = options;
+    await prepareDirectories(directories);
+    const settings = await loadSettings(options.configPath, directories);
+    const address = busAddressOf(settings);
+    if (settings.certificate === undefined) {
+      throw new ProductError(
+        'AGENT_SETTINGS_INVALID',
+        'the settings have no env.bosh.mbus.cert with certificate and private_key',
+      );
+    }
+    const services = agentServices(settings, directories, ports);
+    await services.blobs.prepare();
+    await services.supervisor.prepare();
+    const isRestored = await restore(services);
+    const actions = actionTable(services);
+    const bus = await serveBus({ ...services, actions, address, certificate: settings.certificate });
+    ports.log.info(`agent ${settings.agentId} listens on ${address.host}:${bus.port}`);
+    return new Agent(services, bus, isRestored);
+  }
+
+  /** The port that the bus listens on. */
+  get port(): number {
+    return this.#bus.port;
+  }
+
+  /** Stops listening and supervising. Jobs live on, for the next agent to take over. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#bus.close();
+    await this.#resumed;
+    await this.#services.supervisor.unmonitor();
+  }
+
+  async #resume(): Promise<void> {
+    const { jobStart, log } = this.#services;
+    try {
+      await jobStart.resume(this.#closing.signal);
+    } catch (error) {
+      // the bus goes on: a caller can still see the state, apply and start
+      this.#services.supervisor.hold('disk', errorText(error));
+      log.error(`jobs could not be resumed: ${errorText(error)}`);
+    }
+  }
+}
+
+// an agent whose jobs are gone still has to answer, so that the VM can be applied to or deleted
+async function restore(services: AgentServices): Promise<boolean> {
+  try {
+    await restoreSpec(await services.specFile.read(), services);
+    return true;
+  } catch (error) {
+    services.supervisor.hold('spec', errorText(error));
+    services.log.error(`the applied spec could not be restored: ${errorText(error)}`);
+    return false;
+  }
+}

@@ -1,0 +1,32 @@
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+
+export interface CommandLine {
+  readonly base: string;
+  readonly configPath: string;
+  readonly isVersionAsked: boolean;
+}
+
+/**
+ * Reads upstream's flags (bosh-agent: app/options.go): `-b` base directory, `-C` agent.json, `-v`. `-P` and `-M`
+ * name the platform and the job supervisor there; here both are the agent itself, and their values are not used.
+ * Throws a TypeError of node:util for anything else.
+ */
+export function parseCommandLine(list: readonly string[]): CommandLine {
+  const { values } = parseArgs({
+    args: [...list],
+    options: {
+      base: { type: 'string', short: 'b', default: '/var/vcap' },
+      config: { type: 'string', short: 'C' },
+      platform: { type: 'string', short: 'P' },
+      supervisor: { type: 'string', short: 'M' },
+      version: { type: 'boolean', short: 'v', default: false },
+    },
+  });
+  const base = resolve(values.base);
+  return {
+    base,
+    configPath: values.config ?? join(base, 'bosh', 'agent.json'),
+    isVersionAsked: values.version,
+  };
+}

@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import type { Directories } from '../directories.ts';
+import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
+import { isObject } from '../settings/json.ts';
+import type { JsonObject } from '../settings/json.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/**
+ * The hints that add_persistent_disk brought, in bosh/persistent_disk_hints.json: upstream's DiskSettings by disk
+ * cid, in the field names of its Go struct (bosh-agent: settings/settings.go, settings/service.go).
+ */
+export class DiskHints {
+  readonly #path: string;
+  readonly #settings: Settings;
+
+  constructor(directories: Directories, settings: Settings) {
+    this.#path = join(directories.bosh, 'persistent_disk_hints.json');
+    this.#settings = settings;
+  }
+
+  /** The path of every known disk by cid: those of the settings, and over them those that were added. */
+  async paths(): Promise<ReadonlyMap<string, string>> {
+    const paths = new Map<string, string>();
+    for (const [cid, hint] of this.#settings.persistentDisks) paths.set(cid, pathOf(hint));
+    for (const [cid, entry] of Object.entries(await this.#read())) {
+      const path = isObject(entry) ? entry['Path'] : undefined;
+      paths.set(cid, typeof path === 'string' ? path : '');
+    }
+    return paths;
+  }
+
+  /** Records a disk; a hint without an absolute path is AGENT_ARGUMENT_INVALID. Idempotent. */
+  async add(cid: string, hint: unknown): Promise<void> {
+    const path = pathOf(hint);
+    if (!path.startsWith('/')) {
+      throw new ProductError('AGENT_ARGUMENT_INVALID', `the hint of disk '${cid}' has no absolute path`);
+    }
+    await this.#write({ ...(await this.#read()), [cid]: diskSettings(cid, hint, this.#settings) });
+  }
+
+  /** Forgets a disk. Idempotent. */
+  async remove(cid: string): Promise<void> {
+    const hints = await this.#read();
+    if (!(cid in hints)) return;
+    await this.#write(Object.fromEntries(Object.entries(hints).filter(([other]) => other !== cid)));
+  }
+
+  async #read(): Promise<JsonObject> {
+    const value: unknown = JSON.parse((await readFileIfPresent(this.#path)) ?? '{}');
+    return isObject(value) ? value : {};
+  }
+
+  async #write(hints: JsonObject): Promise<void> {
+    await writeDurableFile(this.#path, JSON.stringify(hints));
+  }
+}
+
+function pathOf(hint: unknown): string {
+  if (typeof hint === 'string') return hint;
+  return text(hint, 'path');
+}
+
+function diskSettings(cid: string, hint: unknown, settings: Settings): JsonObject {
+  const iscsi = isObject(hint) ? hint['iscsi_settings'] : undefined;
+  return {
+    ID: cid,
+    DeviceID: text(hint, 'id'),
+    VolumeID: typeof hint === 'string' ? hint : text(hint, 'volume_id'),
+    Lun: text(hint, 'lun'),
+    HostDeviceID: text(hint, 'host_device_id'),
+    Path: pathOf(hint),
+    ISCSISettings: {
+      InitiatorName: text(iscsi, 'initiator_name'),
+      Username: text(iscsi, 'username'),
+      Target: text(iscsi, 'target'),
+      Password: text(iscsi, 'password'),
+    },
+    FileSystemType: settings.persistentDiskFileSystem,
+    MountOptions:
+      settings.persistentDiskMountOptions.length === 0 ? null : settings.persistentDiskMountOptions,
+    Partitioner: settings.persistentDiskPartitioner,
+  };
+}
+
+function text(object: unknown, key: string): string {
+  const value = isObject(object) ? object[key] : undefined;
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,179 @@
+import { mkdir, realpath, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import type { Directories } from '../directories.ts';
+import { errorCode } from '../file/error-code.ts';
+import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
+import type { Log } from '../log.ts';
+import type { ProcessTable } from '../process/process-table.ts';
+import type { DiskHints } from './disk-hints.ts';
+import { isSameVolume, mountAt, volumeOf } from './mount-table.ts';
+import type { Mount, MountTable } from './mount-table.ts';
+
+export interface PersistentDisksOptions {
+  readonly directories: Directories;
+  readonly hints: DiskHints;
+  readonly mounts: MountTable;
+  readonly table: ProcessTable;
+  readonly log: Log;
+}
+
+/**
+ * The persistent disks of the VM. A disk's hint is a folder inside its volume, so a volume that is not attached is
+ * a path that is not there, and that is an error: the agent never makes it. The disk on /var/vcap/store is noted in
+ * bosh/managed_disk_settings.json, its bare cid (bosh-agent: platform/linux_platform.go); a disk on
+ * store_migration_target is not, so that a restart never shows the new, still empty disk to the jobs.
+ */
+export class PersistentDisks {
+  readonly #options: PersistentDisksOptions;
+  readonly #managedPath: string;
+
+  constructor(options: PersistentDisksOptions) {
+    this.#options = options;
+    this.#managedPath = join(options.directories.bosh, 'managed_disk_settings.json');
+  }
+
+  /** Records the hint of a disk that the CPI attached. */
+  async add(cid: string, hint: unknown): Promise<void> {
+    await this.#options.hints.add(cid, hint);
+  }
+
+  /** Forgets a disk; one that is mounted is refused. */
+  async remove(cid: string): Promise<void> {
+    if ((await this.list()).includes(cid)) {
+      throw new ProductError('DISK_BUSY', `disk '${cid}' is still mounted: unmount it before it is removed`);
+    }
+    await this.#options.hints.remove(cid);
+  }
+
+  /** Mounts a disk on the store, or beside it while another disk is there. Idempotent. */
+  async mount(cid: string): Promise<void> {
+    const { directories, mounts, log } = this.#options;
+    const path = await this.#pathOf(cid);
+    const table = await mounts.list();
+    const volume = volumeOf(table, path);
+    const store = mountAt(table, directories.store);
+    const isStore = store === undefined || isSameVolume(volume, store);
+    const target = isStore ? directories.store : directories.storeMigrationTarget;
+    const present = mountAt(table, target);
+    if (present === undefined) await this.#bind(path, target);
+    else if (!isSameVolume(volume, present)) {
+      throw new ProductError(
+        'AGENT_DISK_FAILED',
+        `disk '${cid}' cannot be mounted: ${target} holds another disk`,
+      );
+    }
+    if (isStore) await writeDurableFile(this.#managedPath, cid);
+    log.info(`disk ${cid}: mounted on ${target}`);
+  }
+
+  /** Unmounts a disk wherever the agent mounted it; answers upstream's sentence. Idempotent. */
+  async unmount(cid: string): Promise<string> {
+    const targets = await this.#targetsOf(cid);
+    for (const target of targets) await this.#unmountTarget(cid, target);
+    if ((await this.#managed()) === cid) await rm(this.#managedPath, { force: true });
+    if (targets.length === 0) return `Partition of disk ${cid} is not mounted`;
+    this.#options.log.info(`disk ${cid}: unmounted`);
+    return `Unmounted partition of disk ${cid}`;
+  }
+
+  /** The cids of the disks that are mounted. */
+  async list(): Promise<readonly string[]> {
+    const mounted: string[] = [];
+    for (const cid of (await this.#options.hints.paths()).keys()) {
+      if ((await this.#targetsOf(cid)).length > 0) mounted.push(cid);
+    }
+    return mounted;
+  }
+
+  /**
+   * Puts the disk that was on the store back there after a restart. Answers why that cannot be done, as long as it
+   * cannot: no job may start on an empty store. A noted disk that is no longer among the hints is forgotten.
+   */
+  async restore(): Promise<string | undefined> {
+    const cid = await this.#managed();
+    if (cid === undefined) return undefined;
+    if (!(await this.#options.hints.paths()).has(cid)) {
+      this.#options.log.info(`disk ${cid}: no longer attached, forgetting that it was mounted`);
+      await rm(this.#managedPath, { force: true });
+      return undefined;
+    }
+    if ((await this.#targetsOf(cid)).includes(this.#options.directories.store)) return undefined;
+    try {
+      await this.mount(cid);
+      return undefined;
+    } catch (error) {
+      if (error instanceof ProductError) return error.message;
+      throw error;
+    }
+  }
+
+  async #managed(): Promise<string | undefined> {
+    return (await readFileIfPresent(this.#managedPath))?.trim() || undefined;
+  }
+
+  async #pathOf(cid: string): Promise<string> {
+    const path = (await this.#options.hints.paths()).get(cid);
+    if (path === undefined) {
+      throw new ProductError(
+        'AGENT_DISK_FAILED',
+        `Persistent disk with volume id '${cid}' could not be found`,
+      );
+    }
+    const real = await realFolder(path);
+    if (real !== undefined) return real;
+    throw new ProductError(
+      'AGENT_DISK_FAILED',
+      `disk '${cid}' is not attached: its path ${path} is not there; attach it again`,
+    );
+  }
+
+  /** The mount points of ours that show this disk now. */
+  async #targetsOf(cid: string): Promise<readonly string[]> {
+    const { directories, hints, mounts } = this.#options;
+    const table = await mounts.list();
+    const hint = (await hints.paths()).get(cid);
+    const path = hint === undefined ? undefined : await realFolder(hint);
+    const volume = path === undefined ? undefined : volumeOf(table, path);
+    const isManaged = (await this.#managed()) === cid;
+    const shows = (target: string, mount: Mount | undefined): boolean => {
+      if (mount === undefined) return false;
+      // with the attachment gone only the note says whose mount the store is
+      return volume === undefined ? isManaged && target === directories.store : isSameVolume(volume, mount);
+    };
+    return [directories.store, directories.storeMigrationTarget].filter((target) =>
+      shows(target, mountAt(table, target)),
+    );
+  }
+
+  async #bind(path: string, target: string): Promise<void> {
+    await mkdir(target, { recursive: true, mode: 0o700 });
+    await this.#options.mounts.bind(path, target);
+    const table = await this.#options.mounts.list();
+    if (isSameVolume(volumeOf(table, path), mountAt(table, target))) return;
+    throw new ProductError(
+      'AGENT_DISK_FAILED',
+      `${path} was mounted on ${target}, but it does not show there`,
+    );
+  }
+
+  async #unmountTarget(cid: string, target: string): Promise<void> {
+    if ((await this.#options.mounts.unmount(target)) === 'unmounted') return;
+    const holders = await this.#options.table.holders(target);
+    const who = holders.length === 0 ? 'a process that cannot be seen here' : holders.join('; ');
+    throw new ProductError(
+      'DISK_BUSY',
+      `disk '${cid}' is in use on ${target} by ${who}: stop it and try again`,
+    );
+  }
+}
+
+async function realFolder(path: string): Promise<string | undefined> {
+  try {
+    const real = await realpath(path);
+    return (await stat(real)).isDirectory() ? real : undefined;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,53 @@
+import { systemClock } from './clock.ts';
+import { Agent } from './agent.ts';
+import { parseCommandLine } from './command-line.ts';
+import { directoriesOf } from './directories.ts';
+import { systemMountTable } from './disk/system-mount-table.ts';
+import { errorText } from './file/error-code.ts';
+import { lineLog } from './log.ts';
+import { procProcessTable } from './process/proc-process-table.ts';
+import { systemPrograms } from './process/system-programs.ts';
+import { ownAddress } from './spec/own-address.ts';
+import { loadIdentities } from './user/identities.ts';
+
+const version = 'bosh-kubernetes embedded agent 0.1.0';
+const log = lineLog(
+  (line) => process.stdout.write(line),
+  () => systemClock.now(),
+);
+
+async function main(): Promise<void> {
+  const commandLine = parseCommandLine(process.argv.slice(2));
+  if (commandLine.isVersionAsked) return void process.stdout.write(`${version}\n`);
+  if (process.pid === 1)
+    throw new Error('the agent must not be PID 1: it does not reap, start it below an init');
+  process.umask(0o022);
+  const identities = await loadIdentities();
+  if (identities.single) log.info('this VM has a single user id: the kernel refuses chown to any other user');
+  const agent = await Agent.start({
+    directories: directoriesOf(commandLine.base),
+    configPath: commandLine.configPath,
+    ports: {
+      clock: systemClock,
+      log,
+      programs: systemPrograms,
+      table: procProcessTable,
+      mounts: systemMountTable,
+      identities,
+      ownAddress,
+    },
+  });
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(name, () => {
+      log.info(`${name}: leaving, jobs live on`);
+      agent.close().then(() => process.exit(0), fail);
+    });
+  }
+}
+
+function fail(error: unknown): void {
+  log.error(`agent: ${errorText(error)}`);
+  process.exit(1);
+}
+
+main().catch(fail);

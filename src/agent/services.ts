@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { BlobStore } from './blob/blob-store.ts';
+import type { Clock } from './clock.ts';
+import type { Directories } from './directories.ts';
+import { DiskHints } from './disk/disk-hints.ts';
+import type { MountTable } from './disk/mount-table.ts';
+import { PersistentDisks } from './disk/persistent-disks.ts';
+import { JobStart } from './job-start.ts';
+import type { Log } from './log.ts';
+import { JobSupervisor } from './monit/job-supervisor.ts';
+import type { ProcessTable } from './process/process-table.ts';
+import type { Programs } from './process/program.ts';
+import type { Settings } from './settings/settings.ts';
+import { SpecFile } from './spec/spec-file.ts';
+import { TaskQueue } from './task/task-queue.ts';
+import type { Identities } from './user/identities.ts';
+import { readVitals } from './vitals/vitals.ts';
+
+/** What the agent touches of the machine. */
+export interface AgentPorts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly programs: Programs;
+  readonly table: ProcessTable;
+  readonly mounts: MountTable;
+  readonly identities: Identities;
+  /** The VM's own address, for dynamic networks. */
+  readonly ownAddress: () => Promise<string>;
+}
+
+/** Everything that the actions work with. */
+export interface AgentServices extends AgentPorts {
+  readonly directories: Directories;
+  readonly settings: Settings;
+  readonly parallel: number;
+  readonly blobs: BlobStore;
+  readonly specFile: SpecFile;
+  readonly tasks: TaskQueue;
+  readonly supervisor: JobSupervisor;
+  readonly disks: PersistentDisks;
+  readonly jobStart: JobStart;
+  readonly vitals: () => Promise<Record<string, unknown>>;
+}
+
+/** Wires the services of one VM; nothing is read or written yet. */
+export function agentServices(
+  settings: Settings,
+  directories: Directories,
+  ports: AgentPorts,
+): AgentServices {
+  const supervisor = new JobSupervisor({ ...ports, directories });
+  const hints = new DiskHints(directories, settings);
+  const disks = new PersistentDisks({ ...ports, directories, hints });
+  return {
+    ...ports,
+    directories,
+    settings,
+    parallel: settings.parallel,
+    blobs: new BlobStore(directories.blobs),
+    specFile: new SpecFile(directories),
+    tasks: new TaskQueue({ newId: randomUUID }),
+    supervisor,
+    disks,
+    jobStart: new JobStart({ ...ports, disks, supervisor }),
+    vitals: () => readVitals(directories, ports.mounts),
+  };
+}

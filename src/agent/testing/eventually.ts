@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { systemClock } from '../clock.ts';
+
+/** Asks again until the answer is there; fails when it has not come after a minute. `what` names it. */
+export async function eventually<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
+  const deadline = systemClock.now() + 60_000;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    assert.ok(systemClock.now() < deadline, `did not come: ${what}`);
+    await systemClock.sleep(25);
+  }
+}

@@ -1,0 +1,48 @@
+import { isSameVolume, mountAt, volumeOf } from '../disk/mount-table.ts';
+import type { Mount, MountTable } from '../disk/mount-table.ts';
+
+/** Mounts that are only remembered; each folder added with `addVolume` is a file system of its own. */
+export class FakeMountTable implements MountTable {
+  readonly #mounts: Mount[] = [{ device: '0:1', root: '/', mountPoint: '/' }];
+  readonly #busy = new Set<string>();
+  #devices = 1;
+
+  addVolume(path: string): void {
+    this.#devices++;
+    this.#mounts.push({ device: `0:${this.#devices}`, root: '/', mountPoint: path });
+  }
+
+  removeVolume(path: string): void {
+    this.#remove(path);
+  }
+
+  /** From now on, or no longer, unmounting this path answers busy. */
+  setBusy(path: string, isBusy: boolean): void {
+    if (isBusy) this.#busy.add(path);
+    else this.#busy.delete(path);
+  }
+
+  async list(): Promise<readonly Mount[]> {
+    return [...this.#mounts];
+  }
+
+  async bind(source: string, target: string): Promise<void> {
+    const volume = volumeOf(this.#mounts, source);
+    if (volume === undefined || isSameVolume(volume, mountAt(this.#mounts, target))) {
+      throw new Error(`a second mount of ${source} on ${target}`);
+    }
+    this.#mounts.push({ ...volume, mountPoint: target });
+  }
+
+  async unmount(target: string): Promise<'unmounted' | 'busy'> {
+    if (this.#busy.has(target)) return 'busy';
+    this.#remove(target);
+    return 'unmounted';
+  }
+
+  #remove(path: string): void {
+    const index = this.#mounts.findLastIndex((mount) => mount.mountPoint === path);
+    if (index < 0) throw new Error(`${path} is not mounted`);
+    this.#mounts.splice(index, 1);
+  }
+}

@@ -1,0 +1,103 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
+import type { KeyPair } from '../../kubernetes/testing/certificates.ts';
+import { Agent } from '../agent.ts';
+import { systemClock } from '../clock.ts';
+import { directoriesOf } from '../directories.ts';
+import type { Directories } from '../directories.ts';
+import { procProcessTable } from '../process/proc-process-table.ts';
+import { systemPrograms } from '../process/system-programs.ts';
+import { loadIdentities } from '../user/identities.ts';
+import { AgentClient } from './agent-client.ts';
+import { FakeMountTable } from './fake-mount-table.ts';
+
+const host = '127.0.0.1';
+
+/** A VM in a temporary folder: real HTTPS, processes and files; only its mounts are remembered, not made. */
+export class TestVm {
+  readonly directories: Directories;
+  readonly mounts = new FakeMountTable();
+  readonly lines: string[] = [];
+  readonly password = 'secret-of-the-bus';
+  readonly #ca: string;
+  #agent: Agent | undefined;
+
+  private constructor(base: string, ca: string) {
+    this.directories = directoriesOf(base);
+    this.#ca = ca;
+  }
+
+  static async create(): Promise<TestVm> {
+    const base = await realpath(await mkdtemp(join(tmpdir(), 'agent-')));
+    const authority = await createTestAuthority();
+    const pair = await authority.server({ ip: host });
+    const vm = new TestVm(base, authority.ca);
+    await mkdir(vm.directories.bosh);
+    await writeFile(
+      vm.configPath,
+      JSON.stringify({
+        Infrastructure: { Settings: { Sources: [{ Type: 'File', SettingsPath: vm.settingsPath }] } },
+      }),
+    );
+    await writeFile(vm.settingsPath, JSON.stringify(vm.#settings(pair)));
+    return vm;
+  }
+
+  get configPath(): string {
+    return join(this.directories.bosh, 'agent.json');
+  }
+
+  get settingsPath(): string {
+    return join(this.directories.bosh, 'warden-cpi-agent-env.json');
+  }
+
+  /** Starts the agent, as often as the test ended it. */
+  async start(): Promise<AgentClient> {
+    const write = (text: string): void => void this.lines.push(text);
+    this.#agent = await Agent.start({
+      directories: this.directories,
+      configPath: this.configPath,
+      ports: {
+        clock: systemClock,
+        log: { info: write, error: write },
+        programs: systemPrograms,
+        table: procProcessTable,
+        mounts: this.mounts,
+        identities: await loadIdentities(),
+        ownAddress: async () => '10.0.0.7',
+      },
+    });
+    return this.client(this.#agent.port);
+  }
+
+  /** Ends the agent and leaves its jobs running. */
+  async stop(): Promise<void> {
+    await this.#agent?.close();
+    this.#agent = undefined;
+  }
+
+  /** Ends the agent and removes everything. */
+  async remove(): Promise<void> {
+    await this.stop();
+    await rm(this.directories.base, { recursive: true, force: true });
+  }
+
+  client(port: number): AgentClient {
+    const authorization = `Basic ${Buffer.from(`mbus:${this.password}`).toString('base64')}`;
+    return new AgentClient({ host, port, ca: this.#ca, authorization });
+  }
+
+  #settings(pair: KeyPair): unknown {
+    const cert = { ca: this.#ca, certificate: pair.certificate, private_key: pair.key };
+    return {
+      agent_id: 'agent-1',
+      vm: { name: 'vm-agent-1' },
+      mbus: `https://mbus:${this.password}@0.0.0.0:0`,
+      networks: { default: { type: 'manual', ip: host, netmask: '255.0.0.0', gateway: '127.0.0.254' } },
+      disks: { persistent: {} },
+      env: { bosh: { mbus: { cert } } },
+    };
+  }
+}
