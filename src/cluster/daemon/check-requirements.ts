@@ -1,0 +1,90 @@
+import { access, readFile } from 'node:fs/promises';
+import { ProductError } from '../../errors/product-error.ts';
+import { tryModes, type NamespaceMode } from './namespace-mode.ts';
+
+/** What the machine says about itself where namespaces are refused. `undefined`: no such setting here. */
+export interface KernelSettings {
+  readonly unprivilegedUserns: string | undefined;
+  readonly maxUserNamespaces: string | undefined;
+  readonly apparmorRestriction: string | undefined;
+  readonly inContainer: boolean;
+  readonly uid: number;
+}
+
+/** The one setting that stands in the way, in a sentence with its remedy. */
+export function explainRefusal(settings: KernelSettings, complaint: string): string {
+  const { unprivilegedUserns, maxUserNamespaces, apparmorRestriction, inContainer, uid } = settings;
+  if (/ENOENT|not found/.test(complaint)) {
+    return `a program of util-linux is missing (${complaint}): install util-linux`;
+  }
+  if (maxUserNamespaces === '0') {
+    return 'user.max_user_namespaces is 0, so that pods get no user namespace: sysctl -w user.max_user_namespaces=10000';
+  }
+  if (uid !== 0 && unprivilegedUserns === '0') {
+    return 'kernel.unprivileged_userns_clone is 0: sysctl -w kernel.unprivileged_userns_clone=1, or run as root';
+  }
+  if (uid !== 0 && apparmorRestriction === '1') {
+    return (
+      'kernel.apparmor_restrict_unprivileged_userns is 1: ' +
+      'sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or run as root'
+    );
+  }
+  if (inContainer) {
+    return (
+      'this is a container whose engine forbids namespaces and mounts or hides parts of /proc: ' +
+      'run it with --privileged (or CAP_SYS_ADMIN, no seccomp and AppArmor profile, and systempaths=unconfined)'
+    );
+  }
+  return `the kernel or a security module refuses them: ${complaint}`;
+}
+
+async function readSetting(name: string): Promise<string | undefined> {
+  try {
+    return (await readFile(`/proc/sys/${name}`, 'utf8')).trim();
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' || code === 'EACCES') {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+async function readSettings(uid: number): Promise<KernelSettings> {
+  const markers = await Promise.all(
+    ['/.dockerenv', '/run/.containerenv'].map((path) =>
+      access(path).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return {
+    unprivilegedUserns: await readSetting('kernel/unprivileged_userns_clone'),
+    maxUserNamespaces: await readSetting('user/max_user_namespaces'),
+    apparmorRestriction: await readSetting('kernel/apparmor_restrict_unprivileged_userns'),
+    inContainer: markers.includes(true),
+    uid,
+  };
+}
+
+/**
+ * Finds out, by trying it, how the cluster can run here: as root, with subordinate ids, or with a single id.
+ * Rejects with CLUSTER_UNSUPPORTED and the setting that stands in the way. Leaves nothing behind.
+ */
+export async function checkRequirements(): Promise<NamespaceMode> {
+  if (process.platform !== 'linux') {
+    throw new ProductError(
+      'CLUSTER_UNSUPPORTED',
+      `the embedded cluster needs Linux; this is ${process.platform}`,
+    );
+  }
+  const uid = process.getuid?.() ?? 0;
+  const trials = await tryModes(uid);
+  const last = trials.at(-1);
+  if (last === undefined || last.complaint !== '') {
+    const why = explainRefusal(await readSettings(uid), last?.complaint ?? '');
+    throw new ProductError('CLUSTER_UNSUPPORTED', `the embedded cluster cannot run here: ${why}`);
+  }
+  return last.mode;
+}

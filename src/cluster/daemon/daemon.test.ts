@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { isProductError } from '../../errors/product-error.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import { hostRootImage } from '../node/image/host-root-image.ts';
+import { parseMountInfo } from '../node/mounts/mountinfo.ts';
+import { checkRequirements } from './check-requirements.ts';
+import { daemonStatus } from './daemon-status.ts';
+import { isAlive, type ProcessRecord } from './process-record.ts';
+import { removeClusterDirectory } from './remove-cluster-directory.ts';
+import { startDaemon, type DaemonInfo, type DaemonOptions } from './start-daemon.ts';
+import { stopDaemon } from './stop-daemon.ts';
+import { describeAsUsers } from './testing/as-users.ts';
+
+interface Cluster {
+  readonly options: DaemonOptions;
+  readonly directory: string;
+  /** A word that is on the command line of every process of the cluster's pods, and of no other. */
+  readonly word: string;
+}
+
+const podOf = (name: string, script: string, changes: Partial<Pod['spec']> = {}): Pod => ({
+  metadata: { namespace: 'bosh', name, uid: randomUUID() },
+  spec: {
+    nodeName: 'embedded',
+    restartPolicy: 'Always',
+    containers: [
+      {
+        name: 'main',
+        image: hostRootImage,
+        command: ['/bin/sh', '-c', script],
+        volumeMounts: [{ name: 'state', mountPath: '/state' }],
+      },
+    ],
+    volumes: [{ name: 'state', emptyDir: {} }],
+    ...changes,
+  },
+});
+
+async function makeCluster(t: TestContext, script: (word: string) => string): Promise<Cluster> {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-daemon-')));
+  const word = `word-${randomUUID()}`;
+  const runtimeDirectory = join(directory, 'runtime');
+  await mkdir(runtimeDirectory);
+  await writeFile(join(directory, 'pods.json'), JSON.stringify([podOf('vm', script(word))]));
+  t.after(async () => {
+    await stopDaemon(directory, { grace: 2_000 });
+    await removeClusterDirectory(directory);
+    assert.equal(existsSync(directory), false);
+  });
+  const main = join(import.meta.dirname, 'testing', 'small-cluster.ts');
+  return { options: { directory, runtimeDirectory, nodeBinary: process.execPath, main }, directory, word };
+}
+
+const writing = (word: string): string =>
+  `echo start >> /state/starts; sh -c 'while :; do echo line >> /state/lines; sleep 0.02; done' ${word} & wait`;
+
+async function processesWith(word: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const [command, stat] = await Promise.all(
+        ['cmdline', 'stat'].map((file) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')),
+      );
+      return command?.includes(word) === true && !/\) [ZX] /.test(stat ?? '') ? [pid] : [];
+    }),
+  );
+  return found.flat();
+}
+
+async function starts(cluster: Cluster): Promise<number> {
+  const podsDirectory = join(cluster.directory, 'kubelet', 'pods');
+  const [uid] = await readdir(podsDirectory).catch(() => []);
+  const file = join(podsDirectory, uid ?? '', 'volumes/kubernetes.io~empty-dir/state/starts');
+  return (await readFile(file, 'utf8').catch(() => '')).split('\n').length - 1;
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  while (!(await condition())) {
+    assert.ok(Date.now() < deadline, `waited 15 s for ${condition.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Parent and child of the cluster's first process, as the machine sees them. */
+async function relatives(record: ProcessRecord): Promise<{ parent: number; child: number }> {
+  const fields = async (pid: string): Promise<string[]> => {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+    return stat.slice(stat.lastIndexOf(') ') + 2).split(' ');
+  };
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const parents = await Promise.all(
+    pids.map(async (pid) => [Number(pid), Number((await fields(pid))[1])] as const),
+  );
+  const child = parents.find(([, parent]) => parent === record.pid)?.[0] ?? 0;
+  return { parent: Number((await fields(String(record.pid)))[1]), child };
+}
+
+describeAsUsers(import.meta.filename, () => {
+  test('starts once, however often it is asked, and stops without leaving anything but its data', async (t) => {
+    const cluster = await makeCluster(t, writing);
+    const outside = join(cluster.directory, 'canary');
+    await writeFile(outside, 'alive');
+    const infos = await Promise.all([startDaemon(cluster.options), startDaemon(cluster.options)]);
+    assert.equal(infos[0].process.pid, infos[1].process.pid);
+    assert.equal((await startDaemon(cluster.options)).started, false);
+    assert.equal((await daemonStatus(cluster.directory)).state, 'running');
+    await until(async () => (await starts(cluster)) === 1);
+    const table = parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
+    assert.deepEqual(
+      table.filter((entry) => entry.target.startsWith(cluster.directory)),
+      [],
+    );
+
+    assert.deepEqual(await stopDaemon(cluster.directory), { stopped: true });
+    assert.deepEqual(await processesWith(cluster.word), []);
+    assert.equal((await daemonStatus(cluster.directory)).state, 'stopped');
+    assert.deepEqual(await stopDaemon(cluster.directory), { stopped: false });
+
+    await startDaemon(cluster.options);
+    await until(async () => (await starts(cluster)) === 2);
+    assert.equal(await readFile(outside, 'utf8'), 'alive');
+  });
+
+  const victims: [string, (info: DaemonInfo) => Promise<number>][] = [
+    ['the node', async ({ process }) => (await relatives(process)).child],
+    ['the first process', async ({ process }) => process.pid],
+    ['the process that made the namespaces', async ({ process }) => (await relatives(process)).parent],
+  ];
+  for (const [name, find] of victims) {
+    test(`kill -9 of ${name} ends every process of every pod; the next start runs them again`, async (t) => {
+      const cluster = await makeCluster(t, writing);
+      const info = await startDaemon(cluster.options);
+      await until(async () => (await processesWith(cluster.word)).length > 0);
+      process.kill(await find(info), 'SIGKILL');
+      const next = await startDaemon(cluster.options);
+      assert.notEqual(next.process.pid, info.process.pid);
+      assert.equal(await isAlive(info.process), false);
+      await until(async () => (await starts(cluster)) === 2);
+      const pids = await processesWith(cluster.word);
+      await until(async () => (await processesWith(cluster.word)).length >= 1);
+      await stopDaemon(cluster.directory);
+      assert.deepEqual(await processesWith(cluster.word), [], pids.join());
+    });
+  }
+
+  test('a pod that does not listen does not keep the cluster from stopping', async (t) => {
+    const cluster = await makeCluster(
+      t,
+      (word) =>
+        `trap "" TERM; echo s >> /state/starts; sh -c 'trap "" TERM; while :; do sleep 0.05; done' ${word}`,
+    );
+    await startDaemon(cluster.options);
+    await until(async () => (await starts(cluster)) === 1);
+    await stopDaemon(cluster.directory, { grace: 5_000 });
+    assert.deepEqual(await processesWith(cluster.word), []);
+  });
+
+  test('a cluster that dies says what it said', async (t) => {
+    const cluster = await makeCluster(t, writing);
+    await writeFile(join(cluster.directory, 'pods.json'), 'not JSON');
+    await assert.rejects(startDaemon(cluster.options), (error) => {
+      assert.ok(isProductError(error, 'CLUSTER_START'));
+      assert.match(error.message, /not valid JSON|Unexpected token/);
+      return true;
+    });
+    assert.equal((await daemonStatus(cluster.directory)).state, 'stopped');
+  });
+
+  test('the requirements are found by trying', async () => {
+    const mode = await checkRequirements();
+    assert.equal(mode.name === 'root', process.getuid?.() === 0);
+  });
+});

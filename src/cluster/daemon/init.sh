@@ -1,0 +1,56 @@
+#!/bin/sh
+# First process of the cluster's pid namespace. Its death, or that of its child, is the death of every process of
+# every pod, and with the last of them all mounts are gone.
+#   $1 the cluster's directory, then the command of the cluster.
+set -eu
+directory=$1
+shift
+record=$directory/process
+
+# Prints state and start time (proc(5), stat fields 3 and 22) of a process, as the machine's /proc shows it.
+describe() {
+  IFS= read -r stat <"/proc/$1/stat" || return 1
+  set -- ${stat##*) }
+  state=$1
+  shift 19
+  started=$1
+}
+
+exec 9>>"$directory/lock"
+if ! flock --nonblock 9; then
+  echo "another process runs the cluster in $directory"
+  exit 75
+fi
+
+# The lock is free before the kernel has ended the last process of the earlier life: wait for that one's record.
+IFS= read -r boot </proc/sys/kernel/random/boot_id
+if [ -f "$record" ]; then
+  read -r earlier_pid earlier_start earlier_boot <"$record"
+  tries=0
+  while [ "$earlier_boot" = "$boot" ] && describe "$earlier_pid" 2>/dev/null &&
+    [ "$started" = "$earlier_start" ] && [ "$state" != Z ] && [ "$state" != X ]; do
+    tries=$((tries + 1))
+    if [ "$tries" -gt 600 ]; then
+      echo "process $earlier_pid of the cluster's earlier life does not end; nothing was started"
+      exit 75
+    fi
+    sleep 0.05
+  done
+fi
+
+describe self
+read -r pid _ </proc/self/stat
+echo "$pid $started $boot" >"$record.new"
+mv "$record.new" "$record"
+
+mount -t proc -o nosuid,nodev,noexec proc /proc
+
+"$@" </dev/null 9>&- &
+child=$!
+trap 'kill -TERM "$child" 2>/dev/null || :' TERM INT HUP
+# wait(1) returns early for a trapped signal.
+while :; do
+  code=0
+  wait "$child" || code=$?
+  kill -0 "$child" 2>/dev/null || exit "$code"
+done

@@ -1,0 +1,133 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { mkdir, readFile, realpath, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { systemClock, type Clock } from '../../kubernetes/clock.ts';
+import { checkRequirements } from './check-requirements.ts';
+import { unshareArguments, type NamespaceMode } from './namespace-mode.ts';
+import { findProcess, type ProcessRecord } from './process-record.ts';
+import { isReady } from './readiness.ts';
+
+export interface DaemonOptions {
+  /** The cluster's directory; made when missing. */
+  readonly directory: string;
+  /** Holds the Node binary and the agent for the pods. */
+  readonly runtimeDirectory: string;
+  /** The Node that runs the cluster. */
+  readonly nodeBinary: string;
+  /** The cluster's main module: src/cluster/main.ts or a bundle of it. */
+  readonly main: string;
+  /** Milliseconds until the API has to be ready; 30 s when absent. */
+  readonly deadline?: number;
+  readonly clock?: Clock;
+}
+
+export interface DaemonInfo {
+  readonly directory: string;
+  readonly kubeconfig: string;
+  readonly process: ProcessRecord;
+  /** False: it ran already. */
+  readonly started: boolean;
+}
+
+/** init.sh's word for: another one was faster. */
+const lockedOut = 75;
+const largestLog = 10 * 1024 * 1024;
+const pollInterval = 20;
+
+/**
+ * Starts the embedded cluster of that directory in the background, in namespaces of its own, and resolves when its
+ * API is ready. Idempotent: a cluster that runs is returned as it is, also one that another process is just starting.
+ * Rejects with CLUSTER_UNSUPPORTED where the machine refuses namespaces, with CLUSTER_START and the end of its log
+ * where it dies or is not ready in time.
+ */
+export async function startDaemon(options: DaemonOptions): Promise<DaemonInfo> {
+  await mkdir(join(options.directory, 'logs'), { recursive: true, mode: 0o700 });
+  const directory = await realpath(options.directory);
+  if ((await findProcess(directory)) !== undefined) {
+    const info = await untilReady(directory, { ...options, child: undefined });
+    if (info !== undefined) {
+      return info;
+    }
+  }
+  const mode = await checkRequirements();
+  const log = join(directory, 'logs', 'cluster.log');
+  await rotate(log);
+  const info = await untilReady(directory, { ...options, child: launch(directory, log, mode, options) });
+  if (info === undefined) {
+    throw await startError(directory, 'it ended before its API was ready');
+  }
+  return info;
+}
+
+function launch(directory: string, log: string, mode: NamespaceMode, options: DaemonOptions): ChildProcess {
+  const output = openSync(log, 'a', 0o600);
+  const command = [
+    ...[options.nodeBinary, '--disable-warning=ExperimentalWarning', options.main],
+    ...['--directory', directory, '--runtime-directory', options.runtimeDirectory],
+  ];
+  const init = ['/bin/sh', join(import.meta.dirname, 'init.sh'), directory];
+  const child = spawn('unshare', [...unshareArguments(mode), ...init, ...command], {
+    // A session of its own: neither a terminal's Ctrl-C nor its end reach the cluster.
+    detached: true,
+    cwd: '/',
+    stdio: ['ignore', output, output],
+    env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C.UTF-8' },
+  });
+  closeSync(output);
+  child.unref();
+  return child;
+}
+
+interface Awaited extends DaemonOptions {
+  readonly child: ChildProcess | undefined;
+}
+
+/** `undefined`: it ended before, be it the one that was launched here or one that was found dying. */
+async function untilReady(directory: string, awaited: Awaited): Promise<DaemonInfo | undefined> {
+  const { child, deadline = 30_000, clock = systemClock } = awaited;
+  const end = clock.now() + deadline;
+  let failed = false;
+  child?.on('error', () => (failed = true));
+  while (clock.now() < end) {
+    const record = await findProcess(directory);
+    if (record !== undefined && (await isReady(directory))) {
+      return {
+        directory,
+        kubeconfig: join(directory, 'kubeconfig'),
+        process: record,
+        started: child !== undefined,
+      };
+    }
+    const ended =
+      child === undefined ? record === undefined : child.exitCode !== null || child.signalCode !== null;
+    // Another one that was faster starts it.
+    if (failed || (ended && (child?.exitCode !== lockedOut || record === undefined))) {
+      return undefined;
+    }
+    await clock.sleep(pollInterval);
+  }
+  throw await startError(directory, `its API was not ready after ${deadline / 1000} s`);
+}
+
+async function startError(directory: string, why: string): Promise<ProductError> {
+  const log = join(directory, 'logs', 'cluster.log');
+  const lines = (await readFile(log, 'utf8')).trim().split('\n').slice(-15);
+  return new ProductError(
+    'CLUSTER_START',
+    `the embedded cluster in ${directory} did not start: ${why}. The end of ${log}:\n${lines.join('\n')}`,
+  );
+}
+
+async function rotate(log: string): Promise<void> {
+  try {
+    if ((await stat(log)).size > largestLog) {
+      await rename(log, `${log}.1`);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import { readdir, readFile, realpath } from 'node:fs/promises';
+import { ProductError } from '../../errors/product-error.ts';
+import { systemClock, type Clock } from '../../kubernetes/clock.ts';
+import { mountsAtOrBelow } from '../node/mounts/mount-table.ts';
+import { parseMountInfo } from '../node/mounts/mountinfo.ts';
+import { findProcess, isAlive, type ProcessRecord } from './process-record.ts';
+
+export interface StopOptions {
+  /** Milliseconds for the pods to stop by themselves; 15 s when absent. */
+  readonly grace?: number;
+  readonly clock?: Clock;
+}
+
+const pollInterval = 20;
+const killDeadline = 10_000;
+
+/**
+ * Ends the cluster of that directory: TERM, which stops its pods, and KILL for all of it when the grace is over.
+ * Idempotent. Resolves when no process and no mount of it is left; its data stays. Rejects with CLUSTER_STOP.
+ */
+export async function stopDaemon(
+  directory: string,
+  options: StopOptions = {},
+): Promise<{ readonly stopped: boolean }> {
+  const { grace = 15_000, clock = systemClock } = options;
+  const record = await findProcess(directory);
+  if (record === undefined) {
+    return { stopped: false };
+  }
+  signal(record, 'SIGTERM');
+  if (!(await untilDead(record, grace, clock))) {
+    signal(record, 'SIGKILL');
+    if (!(await untilDead(record, killDeadline, clock))) {
+      throw new ProductError(
+        'CLUSTER_STOP',
+        `process ${record.pid} of the cluster in ${directory} does not end ${killDeadline / 1000} s after SIGKILL: ` +
+          'a process of a pod hangs in the kernel. Look for state D in ps, and try again.',
+      );
+    }
+  }
+  await refuseLeftovers(await realpath(directory));
+  return { stopped: true };
+}
+
+function signal(record: ProcessRecord, name: NodeJS.Signals): void {
+  try {
+    process.kill(record.pid, name);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EPERM') {
+      throw new ProductError(
+        'CLUSTER_STOP',
+        `the cluster (process ${record.pid}) belongs to another user; stop it as that user`,
+        { cause: error },
+      );
+    }
+    if (code !== 'ESRCH') {
+      throw error;
+    }
+  }
+}
+
+async function untilDead(record: ProcessRecord, deadline: number, clock: Clock): Promise<boolean> {
+  const end = clock.now() + deadline;
+  while (await isAlive(record)) {
+    if (clock.now() >= end) {
+      return false;
+    }
+    await clock.sleep(pollInterval);
+  }
+  return true;
+}
+
+/** Looks at every process it may look at. Those of the cluster are the caller's own, or the caller is root. */
+async function refuseLeftovers(directory: string): Promise<void> {
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const table = parseMountInfo(await readMountInfo(pid));
+    const [mount] = mountsAtOrBelow(table, directory).filter((entry) => entry.target !== directory);
+    if (mount !== undefined) {
+      throw new ProductError(
+        'CLUSTER_STOP',
+        `process ${pid} still has ${mount.target} mounted; end it, and nothing is lost`,
+      );
+    }
+  }
+}
+
+async function readMountInfo(pid: string): Promise<string> {
+  try {
+    return await readFile(`/proc/${pid}/mountinfo`, 'utf8');
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (['ENOENT', 'ESRCH', 'EINVAL', 'EACCES', 'EPERM'].includes(code)) {
+      return '';
+    }
+    throw error;
+  }
+}

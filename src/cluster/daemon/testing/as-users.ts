@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { test } from 'node:test';
+
+const marker = 'BOSH_KUBERNETES_TEST_USER';
+const nobody = '65534';
+
+function runAs(prefix: readonly string[], file: string): Promise<{ code: number | null; output: string }> {
+  const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+  const [program = '', ...args] = [...prefix, process.execPath, '--test', '--test-reporter=spec', file];
+  const child = spawn(program, args, {
+    cwd: '/',
+    env: { ...environment, [marker]: '1', TMPDIR: '/tmp', HOME: '/nonexistent' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return new Promise((resolve, reject) => {
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, output }));
+  });
+}
+
+/** Runs the tests that `define` defines as this user and, when that is root, once more as an unprivileged one. */
+export function describeAsUsers(file: string, define: () => void): void {
+  define();
+  if (process.getuid?.() !== 0 || process.env[marker] !== undefined) {
+    return;
+  }
+  test('the same as an unprivileged user', async () => {
+    const { code, output } = await runAs(
+      ['setpriv', '--reuid', nobody, '--regid', nobody, '--clear-groups'],
+      file,
+    );
+    assert.equal(code, 0, output);
+  });
+}
