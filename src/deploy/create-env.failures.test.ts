@@ -41,13 +41,12 @@ test('an agent that is gone is a warning when its VM is replaced', async (t) => 
   const { options, ports, agent, cloud } = await testEnvironment(t);
   const first = await createEnv(options, ports);
   agent.faults.unreachable = true;
-  const { clock } = ports;
   const warn = (message: string) => {
     ports.warn(message);
     agent.faults.unreachable = false;
   };
 
-  const second = await createEnv({ ...options, recreate: true }, { ...ports, warn, clock });
+  const second = await createEnv({ ...options, recreate: true }, { ...ports, warn });
 
   assert.match(ports.output(), /Waiting for the agent on VM '[^']+'\.\.\. Failed/);
   assert.equal(ports.warnings.length, 1);
@@ -58,9 +57,14 @@ test('an agent that is gone is a warning when its VM is replaced', async (t) => 
 test('an agent that never comes up is an error with its chain, and the next run starts over', async (t) => {
   const { options, ports, agent, cloud, state } = await testEnvironment(t);
   agent.faults.unreachable = true;
+  let minutes = 0;
+  const clock = {
+    now: () => new Date(ports.clock.now().getTime() + minutes * 60_000),
+    sleep: async () => void (minutes += 1),
+  };
 
   await assert.rejects(
-    createEnv(options, ports),
+    createEnv(options, { ...ports, clock }),
     fails(
       'AGENT_UNREACHABLE',
       'Deploying',
@@ -94,7 +98,7 @@ test('a CPI that answers with an error, garbage or an exit code is told with its
       'Deploying',
       "Creating instance 'hello/0'",
       'Creating VM',
-      "Creating vm with stemcell cid 'stemcell-tiny-stemcell-1.0'",
+      "Creating vm with stemcell cid 'stemcell-tiny-1.0'",
       `CPI 'create_vm' method responded with error: CmdError{"type":"Bosh::Clouds::CloudError","message":"the cloud says no","ok_to_retry":false}`,
     ]);
     return true;
@@ -236,4 +240,27 @@ test('an interrupt ends the run at the next step and the next run converges', as
 
   const { vmCid, diskCid } = await createEnv(options, ports);
   assert.deepEqual([cloud.vms(), cloud.disks(), cloud.attachedDisks()], [[vmCid], [diskCid], [diskCid]]);
+});
+
+test("a state file of bosh's first format is not taken for a new deployment", async (t) => {
+  const { options, ports, directory, cloud } = await testEnvironment(t);
+  await writeFile(join(directory, 'bosh-deployments.yml'), '{}');
+
+  await assert.rejects(createEnv(options, ports), fails('STATE_INVALID', 'bosh-deployments.yml'));
+
+  assert.deepEqual(cloud.vms(), []);
+});
+
+test('a manifest or a folder that is not there is named', async (t) => {
+  const { options, ports, directory } = await testEnvironment(t);
+  const missing = join(directory, 'missing');
+
+  await assert.rejects(
+    createEnv({ ...options, manifestPath: missing }, ports),
+    fails('FILE_NOT_FOUND', missing),
+  );
+  await assert.rejects(
+    createEnv({ ...options, statePath: join(missing, 'state.json') }, ports),
+    fails('STATE_INVALID', missing),
+  );
 });

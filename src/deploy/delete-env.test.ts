@@ -32,7 +32,7 @@ test('deletes VM, disk, stemcell, installation and last the state file', async (
   Unmounting disk '${diskCid}'... Finished (t)
   Deleting VM '${vmCid}'... Finished (t)
   Deleting disk '${diskCid}'... Finished (t)
-  Deleting stemcell 'stemcell-tiny-stemcell-1.0'... Finished (t)
+  Deleting stemcell 'stemcell-tiny-1.0'... Finished (t)
 Finished deleting deployment (t)
 
 Uninstalling local artifacts for CPI and deployment... Finished (t)

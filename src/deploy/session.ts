@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { access, realpath } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
 import {
@@ -51,6 +52,7 @@ export async function withSession<T>(
       write('No deployment state file found.\n');
       return undefined;
     }
+    await refuseLegacyState(manifestPath, statePath);
     const timings: StepTiming[] = [];
     const stage = new PrintedStage({
       clock,
@@ -83,6 +85,16 @@ async function openFiles(
   const directory = installationDirectory(resolve(options.workspace), state.state.installation_id);
   await prepareInstallation(directory);
   return { state, pending, directory };
+}
+
+/** bosh migrates its state file of before 2015; we do not, and must not take such a deployment for a new one. */
+async function refuseLegacyState(manifestPath: string, statePath: string): Promise<void> {
+  const legacy = join(dirname(manifestPath), 'bosh-deployments.yml');
+  if ((await readState(statePath)) !== undefined || !existsSync(legacy)) return;
+  throw new ProductError(
+    'STATE_INVALID',
+    `'${legacy}' holds the state of this deployment in a format that only the bosh CLI migrates; run bosh create-env once, or remove the file if nothing of it is left`,
+  );
 }
 
 async function checkPaths(manifestPath: string, statePath: string): Promise<void> {

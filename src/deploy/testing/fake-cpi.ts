@@ -65,9 +65,9 @@ const methods: Readonly<Record<string, (words: Words) => unknown>> = {
   create_stemcell: ([image, properties]) => {
     if (!existsSync(String(image)))
       throw new CloudError('Bosh::Clouds::CloudError', `no image ${String(image)}`);
-    const { name, version } = properties as Record<string, string>;
-    write('stemcells', `stemcell-${name}-${version}`, properties);
-    return `stemcell-${name}-${version}`;
+    const cid = `stemcell-${String((properties as Record<string, unknown>)['image_reference'])}`;
+    write('stemcells', cid, properties);
+    return cid;
   },
   delete_stemcell: ([cid]) => remove('stemcells', cid, 'Bosh::Clouds::StemcellNotFound'),
   create_vm: ([agentId, stemcell, , networks, diskHints, env]) => {

@@ -149,7 +149,7 @@ async function writeArchives(directory: string): Promise<void> {
       version: '1.0',
       operatingSystem: 'tiny',
       formats: ['fake-format'],
-      imageReference: 'tiny:1',
+      imageReference: 'tiny-1.0',
     },
     join(directory, 'stemcell.tgz'),
   );
