@@ -3,7 +3,7 @@ import { Agent } from './agent.ts';
 import { parseCommandLine } from './command-line.ts';
 import { directoriesOf } from './directories.ts';
 import { systemMountTable } from './disk/system-mount-table.ts';
-import { errorText } from './file/error-code.ts';
+import { errorCode, errorText } from './file/error-code.ts';
 import { lineLog } from './log.ts';
 import { procProcessTable } from './process/proc-process-table.ts';
 import { systemPrograms } from './process/system-programs.ts';
@@ -15,6 +15,11 @@ const log = lineLog(
   (line) => process.stdout.write(line),
   () => systemClock.now(),
 );
+
+// jobs and bus matter more than a log that nobody reads any more
+process.stdout.on('error', (error) => {
+  if (errorCode(error) !== 'EPIPE') throw error;
+});
 
 async function main(): Promise<void> {
   const commandLine = parseCommandLine(process.argv.slice(2));

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { readFile, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { helloJob } from '../testing/hello-job.ts';
+import { emptySpec } from '../testing/specs.ts';
+import { specWith } from '../testing/specs.ts';
+import { TestVm } from '../testing/test-vm.ts';
+import type { ArchiveEntry } from '../testing/archives.ts';
+
+test('what a job cannot have here is refused at apply, and the VM stays as it was', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  const client = await vm.start();
+  await client.task('apply', await specWith(client, helloJob(vm.directories)));
+  const link = await readlink(join(vm.directories.jobs, 'hello'));
+  const spec = await readFile(join(vm.directories.bosh, 'spec.json'), 'utf8');
+  const files: Record<string, ArchiveEntry> = {
+    ...helloJob(vm.directories),
+    './hello/extra.monit': '\ncheck file x with path /x\n',
+  };
+  await assert.rejects(
+    client.task('apply', await specWith(client, files)),
+    /job 'hello': monit line 2, column 1: the agent does not know the clause 'check file x with path \/x' yet/,
+  );
+  const owned = String(files['./hello/monit']).replace('with timeout', 'as uid nobody-here with timeout');
+  await assert.rejects(
+    client.task('apply', await specWith(client, { ...helloJob(vm.directories), './hello/monit': owned })),
+    /job 'hello': the user 'nobody-here' of its monit file is unknown/,
+  );
+  await assert.rejects(
+    client.task('apply', { ...emptySpec, networks: { other: {} } }),
+    /Network 'other' is not found in settings/,
+  );
+  assert.equal(await readlink(join(vm.directories.jobs, 'hello')), link);
+  assert.equal(await readFile(join(vm.directories.bosh, 'spec.json'), 'utf8'), spec);
+});

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { readlink, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { upload } from '../testing/specs.ts';
+import { TestVm } from '../testing/test-vm.ts';
+
+test('a failed compilation tells the exit and the last output, and leaves nothing', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  const client = await vm.start();
+  const digest = await upload(client, 'source', { packaging: 'echo to stdout\necho to stderr >&2\nexit 7' });
+  await assert.rejects(
+    client.task('compile_package', 'source', digest, 'broken', '1', {}),
+    /Command exited with 7;\nStdout: to stdout\n,\nStderr: [^]*to stderr/,
+  );
+  await assert.rejects(
+    client.task('compile_package', 'source', 'sha256:'.padEnd(71, '0'), 'broken', '1', {}),
+    /source of package 'broken' \(blob 'source'\) has sha256/,
+  );
+  await assert.rejects(client.task('compile_package', 'gone', digest, 'broken', '1', {}), /no blob 'gone'/);
+  await assert.rejects(client.task('compile_package', 'source', digest, '../up', '1', {}), /not a name/);
+  await assert.rejects(readlink(join(vm.directories.packages, 'broken')), /ENOENT/);
+  await assert.rejects(stat(join(vm.directories.compile, 'broken')), /ENOENT/);
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { directoriesOf } from '../directories.ts';
+import { errorText } from '../file/error-code.ts';
+import { parseSettings } from '../settings/settings.ts';
+import { DiskHints } from './disk-hints.ts';
+
+const run = promisify(execFile);
+const namespace = ['--user', '--map-root-user', '--mount', '--propagation', 'private'];
+
+test('mounts, finds again and unmounts disks with the kernel', async (t) => {
+  try {
+    await run('unshare', [...namespace, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
+  } catch (error) {
+    t.skip(`needs a user and mount namespace: ${errorText(error)}`);
+    return;
+  }
+  const scenario = join(import.meta.dirname, '..', 'testing', 'mount-scenario.ts');
+  const { stdout } = await run('unshare', [...namespace, process.execPath, scenario]);
+  assert.equal(stdout, 'every step passed\n');
+});
+
+test('hints are kept in the form of upstream, and read from the settings too', async (t) => {
+  const base = await mkdtemp(join(tmpdir(), 'agent-'));
+  t.after(() => rm(base, { recursive: true }));
+  const directories = directoriesOf(base);
+  await mkdir(directories.bosh);
+  const settings = parseSettings(
+    JSON.stringify({
+      agent_id: 'a',
+      mbus: 'https://u:p@127.0.0.1:1',
+      disks: { persistent: { old: '/dev/old' } },
+      env: { persistent_disk_fs: 'xfs' },
+    }),
+    'test',
+  );
+  const hints = new DiskHints(directories, settings);
+  await hints.add('disk-1', { path: '/warden-cpi-dev/disks/disk-1/store' });
+  await hints.add('disk-1', { path: '/warden-cpi-dev/disks/disk-1/store' });
+  await assert.rejects(hints.add('disk-2', { volume_id: '3' }), /disk 'disk-2' has no absolute path/);
+  assert.deepEqual(
+    [...(await hints.paths())],
+    [
+      ['old', '/dev/old'],
+      ['disk-1', '/warden-cpi-dev/disks/disk-1/store'],
+    ],
+  );
+  const file = await readFile(join(directories.bosh, 'persistent_disk_hints.json'), 'utf8');
+  assert.deepEqual(JSON.parse(file), {
+    'disk-1': {
+      ID: 'disk-1',
+      DeviceID: '',
+      VolumeID: '',
+      Lun: '',
+      HostDeviceID: '',
+      Path: '/warden-cpi-dev/disks/disk-1/store',
+      ISCSISettings: { InitiatorName: '', Username: '', Target: '', Password: '' },
+      FileSystemType: 'xfs',
+      MountOptions: null,
+      Partitioner: '',
+    },
+  });
+  await hints.remove('disk-1');
+  await hints.remove('disk-1');
+  assert.deepEqual([...(await hints.paths()).keys()], ['old']);
+});

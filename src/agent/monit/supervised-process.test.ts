@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { systemClock } from '../clock.ts';
+import { procProcessTable } from '../process/proc-process-table.ts';
+import type { ProcessIdentity } from '../process/process-table.ts';
+import { systemPrograms } from '../process/system-programs.ts';
+import { eventually } from '../testing/eventually.ts';
+import { loadIdentities } from '../user/identities.ts';
+import { launchProgram } from './launch.ts';
+import type { MonitProgram } from './monit-process.ts';
+import { jobStateOf } from './process-state.ts';
+import { restartDelay } from './restart-delay.ts';
+import { SupervisedProcess } from './supervised-process.ts';
+
+interface Bench {
+  readonly pidFile: string;
+  readonly folder: string;
+  readonly lines: readonly string[];
+  supervise(start: string, stop?: string, timeoutSeconds?: number): SupervisedProcess;
+}
+
+async function bench(t: TestContext): Promise<Bench> {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-'));
+  const pidFile = join(folder, 'job.pid');
+  const lines: string[] = [];
+  const identities = await loadIdentities();
+  const program = (script: string, timeoutSeconds: number): MonitProgram => ({
+    arguments: ['/bin/bash', '-c', script],
+    timeoutSeconds,
+    user: undefined,
+    group: undefined,
+  });
+  const processes: SupervisedProcess[] = [];
+  t.after(async () => {
+    for (const process of processes) await process.stop();
+    await rm(folder, { recursive: true });
+  });
+  return {
+    pidFile,
+    folder,
+    lines,
+    supervise(start, stop, timeoutSeconds = 20) {
+      const definition = {
+        job: 'job',
+        name: 'job',
+        pidFile,
+        start: program(start, timeoutSeconds),
+        stop: stop === undefined ? undefined : program(stop, timeoutSeconds),
+      };
+      const write = (text: string): void => void lines.push(text);
+      const ports = {
+        table: procProcessTable,
+        clock: systemClock,
+        log: { info: write, error: write },
+        launch: (...call: [typeof definition, MonitProgram, string]) =>
+          launchProgram({ programs: systemPrograms, identities, now: Date.now }, ...call),
+        remember: async (_name: string, _identity: ProcessIdentity | undefined): Promise<void> => undefined,
+      };
+      const process = new SupervisedProcess(definition, ports, undefined);
+      processes.push(process);
+      return process;
+    },
+  };
+}
+
+const runs = (process: SupervisedProcess): Promise<true> =>
+  eventually('a running process', async () => (process.state === 'running' ? true : undefined));
+
+test('a start program that becomes the process itself is not ended by its timeout', async (t) => {
+  const { pidFile, supervise } = await bench(t);
+  const process = supervise(`echo $$ > ${pidFile}; exec sleep 1000`, undefined, 1);
+  process.watch();
+  await runs(process);
+  const live = await process.find();
+  assert.equal(live?.name, 'sleep');
+  await systemClock.sleep(1200);
+  assert.equal((await process.find())?.pid, live?.pid);
+  await process.stop();
+  assert.equal(await process.find(), undefined);
+  assert.equal(process.state, 'unmonitored');
+});
+
+test('a process whose stop program does nothing is killed when its timeout is over', async (t) => {
+  const { pidFile, lines, supervise } = await bench(t);
+  const process = supervise(`trap '' TERM; echo $$ > ${pidFile}; while :; do sleep 0.1; done`, 'true', 1);
+  process.watch();
+  await runs(process);
+  await process.stop();
+  assert.equal(await process.find(), undefined);
+  assert.ok(lines.some((line) => line.includes('did not end in time, killing it')));
+});
+
+test('a failing start program is told, tried again, and its process runs once it can', async (t) => {
+  const { pidFile, folder, lines, supervise } = await bench(t);
+  const process = supervise(`[ -e ${folder}/ready ] || exit 4; echo $$ > ${pidFile}; exec sleep 1000`);
+  process.watch();
+  assert.equal(process.state, 'starting');
+  await eventually('a failure', async () => (process.state === 'failing' ? true : undefined));
+  assert.ok(lines.some((line) => line.includes('did not come up: its start program exited with 4')));
+  await writeFile(join(folder, 'ready'), '');
+  await runs(process);
+});
+
+test('a stop in the middle of a start leaves nothing that comes up later', async (t) => {
+  const { pidFile, folder, supervise } = await bench(t);
+  const process = supervise(`touch ${folder}/begun; sleep 0.5; echo $$ > ${pidFile}; exec sleep 1000`);
+  process.watch();
+  await eventually('the start program', () => readFile(join(folder, 'begun')).catch(() => undefined));
+  await process.stop();
+  await assert.rejects(readFile(pidFile), /ENOENT/);
+  await systemClock.sleep(700);
+  await assert.rejects(readFile(pidFile), /ENOENT/);
+});
+
+test('a pidfile older than the process of its number does not count', async (t) => {
+  const { pidFile, supervise } = await bench(t);
+  const stranger = spawn('sleep', ['1000'], { stdio: 'ignore' });
+  await once(stranger, 'spawn');
+  t.after(() => stranger.kill());
+  const process = supervise('exit 1');
+  await writeFile(pidFile, `${stranger.pid}\n`);
+  assert.equal((await process.find())?.pid, stranger.pid);
+  const longAgo = new Date(Date.now() - 60_000);
+  await utimes(pidFile, longAgo, longAgo);
+  assert.equal(await process.find(), undefined);
+  await writeFile(pidFile, 'no number');
+  assert.equal(await process.find(), undefined);
+});
+
+test('delays between restarts double up to ten seconds', () => {
+  assert.deepEqual(
+    [0, 1, 2, 3, 4, 5, 6, 5000].map(restartDelay),
+    [0, 1000, 2000, 4000, 8000, 10_000, 10_000, 10_000],
+  );
+});
+
+test('the state of all jobs is the worst of theirs', () => {
+  assert.equal(jobStateOf([], false), 'running');
+  assert.equal(jobStateOf(['running', 'starting', 'failing'], false), 'starting');
+  assert.equal(jobStateOf(['running', 'failing'], false), 'failing');
+  assert.equal(jobStateOf(['running', 'unmonitored'], false), 'failing');
+  assert.equal(jobStateOf(['running', 'running'], false), 'running');
+  assert.equal(jobStateOf(['unmonitored'], true), 'stopped');
+  assert.equal(jobStateOf(['failing'], true), 'failing');
+});

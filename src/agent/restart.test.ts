@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { procProcessTable } from './process/proc-process-table.ts';
+import { eventually } from './testing/eventually.ts';
+import { helloJob } from './testing/hello-job.ts';
+import { jobState, pidOf, reaches, specWith } from './testing/specs.ts';
+import { TestVm } from './testing/test-vm.ts';
+
+test('a daemon that forked twice is started again after kill -9, and known again by the next agent', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  let client = await vm.start();
+  await client.task('apply', await specWith(client, helloJob(vm.directories)));
+  await client.value('start');
+  await reaches(client, 'running');
+
+  const first = await pidOf(vm, 'hello');
+  process.kill(first, 'SIGKILL');
+  const second = await eventually('another pid', async () => {
+    const pid = await pidOf(vm, 'hello');
+    return pid === first ? undefined : pid;
+  });
+  await reaches(client, 'running');
+
+  await vm.stop();
+  process.kill(second, 0);
+  client = await vm.start();
+  await reaches(client, 'running');
+  assert.equal(await pidOf(vm, 'hello'), second);
+  assert.equal(await readFile(join(vm.directories.log, 'hello/starts'), 'utf8'), 'started\nstarted\n');
+
+  assert.equal(await client.task('stop'), 'stopped');
+  assert.equal(await procProcessTable.find(second), undefined);
+  await vm.stop();
+  client = await vm.start();
+  assert.equal(await jobState(client), 'stopped');
+  await client.value('start');
+  await reaches(client, 'running');
+  await client.task('stop');
+});
+
+test('after a restart every job of the last apply runs again, and waits for its disk', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  let client = await vm.start();
+  const disk = join(vm.directories.base, 'hub', 'disk-1');
+  await mkdir(join(disk, 'store'), { recursive: true });
+  vm.mounts.addVolume(disk);
+  await client.task('add_persistent_disk', 'disk-1', { path: join(disk, 'store') });
+  await client.task('mount_disk', 'disk-1');
+  await client.task('apply', await specWith(client, helloJob(vm.directories)));
+  await client.value('start');
+  await reaches(client, 'running');
+  const before = await pidOf(vm, 'hello');
+  await vm.stop();
+
+  // what a container's restart does: processes and mounts gone, the attachment not back yet
+  process.kill(before, 'SIGKILL');
+  await vm.mounts.unmount(vm.directories.store);
+  vm.mounts.removeVolume(disk);
+  await rename(join(disk, 'store'), join(disk, 'away'));
+  client = await vm.start();
+  assert.equal(await jobState(client), 'failing');
+  await assert.rejects(client.value('start'), /jobs are not started: disk 'disk-1' is not attached/);
+  await assert.rejects(client.task('run_script', 'pre-start', {}), /disk 'disk-1' is not attached/);
+  assert.equal(await readFile(join(vm.directories.log, 'hello/starts'), 'utf8'), 'started\n');
+
+  vm.mounts.addVolume(disk);
+  await rename(join(disk, 'away'), join(disk, 'store'));
+  await reaches(client, 'running');
+  assert.deepEqual(await client.value('list_disk'), ['disk-1']);
+  assert.notEqual(await pidOf(vm, 'hello'), before);
+  await client.task('stop');
+});
