@@ -1,0 +1,48 @@
+import type { OwnerReference } from '../../../kubernetes/object.ts';
+import type { Informer } from '../runtime/informer.ts';
+import type { Informers } from '../runtime/informers.ts';
+
+/** A kind of object that can own and be owned. */
+export interface CollectableKind {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly informer: Informer;
+}
+
+/** Every kind that the cluster serves, except events, which own nothing and expire by themselves. */
+export function collectableKinds(informers: Informers): CollectableKind[] {
+  const core = (kind: string, informer: unknown): CollectableKind => ({
+    kind,
+    apiVersion: 'v1',
+    // only metadata is read of it
+    informer: informer as Informer,
+  });
+  return [
+    core('Pod', informers.pods),
+    core('Secret', informers.secrets),
+    core('ConfigMap', informers.configMaps),
+    core('Service', informers.services),
+    core('ServiceAccount', informers.serviceAccounts),
+    core('PersistentVolumeClaim', informers.claims),
+    core('PersistentVolume', informers.volumes),
+    core('Node', informers.nodes),
+    core('Namespace', informers.namespaces),
+    { ...core('StorageClass', informers.classes), apiVersion: 'storage.k8s.io/v1' },
+  ];
+}
+
+/** The kind that an owner reference means; its version may be another one of the same group. */
+export function kindOfOwner(
+  kinds: readonly CollectableKind[],
+  reference: OwnerReference,
+): CollectableKind | undefined {
+  return kinds.find(
+    ({ kind, apiVersion }) =>
+      kind === reference.kind && groupOf(apiVersion) === groupOf(reference.apiVersion),
+  );
+}
+
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/');
+  return slash < 0 ? '' : apiVersion.slice(0, slash);
+}

@@ -1,0 +1,68 @@
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { Resource } from '../../../kubernetes/api.ts';
+import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import type { ControllerContext } from '../runtime/controller.ts';
+import { allInformers } from '../runtime/informers.ts';
+import { WorkQueue } from '../runtime/work-queue.ts';
+
+/**
+ * Empties a namespace that is being deleted and lets it go when nothing is left in it
+ * (kubernetes: pkg/controller/namespace). Pods end gracefully; whatever has finalizers waits for them.
+ */
+export function createNamespaceLifecycle(context: ControllerContext): WorkQueue {
+  const { api, informers } = context;
+  const queue = new WorkQueue('namespace-lifecycle', reconcile, context);
+  const contents = allInformers(informers).filter(({ resource }) => resource.namespaced);
+
+  informers.namespaces.onChange(({ key, after }) => {
+    if (after?.metadata.deletionTimestamp !== undefined) {
+      queue.add(key);
+    }
+  });
+  for (const informer of contents) {
+    informer.onChange(({ before, after }) => {
+      const namespace = (after ?? before)?.metadata.namespace ?? '';
+      if (informers.namespaces.get(namespace)?.metadata.deletionTimestamp !== undefined) {
+        queue.add(namespace);
+      }
+    });
+  }
+
+  async function reconcile(name: string): Promise<void> {
+    const namespace = informers.namespaces.get(name);
+    if (namespace?.metadata.deletionTimestamp === undefined) {
+      return;
+    }
+    let left = 0;
+    for (const { resource } of contents) {
+      left += await empty(resource, name);
+    }
+    if (left === 0) {
+      await api.finalizeNamespace(name);
+    }
+  }
+
+  /** Deletes what is there and counts what has not gone at once; its end brings the namespace back here. */
+  async function empty(resource: Resource, namespace: string): Promise<number> {
+    const { items } = await api.list(resource, { namespace });
+    for (const object of items) {
+      if (object.metadata.deletionTimestamp === undefined) {
+        await remove(resource, object);
+      }
+    }
+    return items.length === 0 ? 0 : (await api.list(resource, { namespace })).items.length;
+  }
+
+  async function remove(resource: Resource, object: KubernetesObject): Promise<void> {
+    const { namespace, name = '', uid = '' } = object.metadata;
+    try {
+      await api.delete({ resource, namespace, name }, { preconditions: { uid } });
+    } catch (error) {
+      if (!isApiError(error, 404) && !isApiError(error, 409)) {
+        throw error;
+      }
+    }
+  }
+
+  return queue;
+}

@@ -1,0 +1,60 @@
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { KubernetesApi, Resource } from '../../../kubernetes/api.ts';
+import type { KubernetesObject } from '../../../kubernetes/object.ts';
+
+/** True for an object that is being deleted and waits for this finalizer. */
+export function awaitsFinalizer(object: KubernetesObject, finalizer: string): boolean {
+  return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object, finalizer);
+}
+
+export function hasFinalizer(object: KubernetesObject, finalizer: string): boolean {
+  return object.metadata.finalizers?.includes(finalizer) === true;
+}
+
+/** Takes a finalizer off the state of the object that was seen (409 when it is older than the stored one). */
+export async function removeFinalizer(
+  api: KubernetesApi,
+  resource: Resource,
+  object: KubernetesObject,
+  finalizer: string,
+): Promise<void> {
+  const finalizers = (object.metadata.finalizers ?? []).filter((one) => one !== finalizer);
+  await patchSeen(api, resource, object, { metadata: { finalizers } });
+}
+
+/** Puts a finalizer on an object that is not being deleted. */
+export async function addFinalizer(
+  api: KubernetesApi,
+  resource: Resource,
+  object: KubernetesObject,
+  finalizer: string,
+): Promise<void> {
+  const finalizers = [...(object.metadata.finalizers ?? []), finalizer];
+  await patchSeen(api, resource, object, { metadata: { finalizers } });
+}
+
+/**
+ * A merge patch on exactly the state that was seen: uid and resourceVersion make it conditional.
+ * Undefined where the object is gone.
+ */
+export async function patchSeen<T extends KubernetesObject>(
+  api: KubernetesApi,
+  resource: Resource,
+  object: T,
+  patch: { readonly metadata?: object; readonly [field: string]: unknown },
+  subresource?: 'status',
+): Promise<T | undefined> {
+  const { namespace, name = '', uid, resourceVersion } = object.metadata;
+  try {
+    return await api.patch<T>(
+      { resource, namespace, name },
+      { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } },
+      subresource === undefined ? {} : { subresource },
+    );
+  } catch (error) {
+    if (isApiError(error, 404)) {
+      return undefined;
+    }
+    throw error;
+  }
+}

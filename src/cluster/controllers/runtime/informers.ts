@@ -1,0 +1,48 @@
+import type { KubernetesApi } from '../../../kubernetes/api.ts';
+import type { Node } from '../../../kubernetes/node.ts';
+import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import type { EventRecord } from '../../../kubernetes/pod-words.ts';
+import * as resources from '../../../kubernetes/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
+import { Informer } from './informer.ts';
+import type { ControllerRuntime } from './work-queue.ts';
+
+/** One copy of each resource for all controllers. */
+export interface Informers {
+  readonly namespaces: Informer;
+  readonly nodes: Informer<Node>;
+  readonly pods: Informer<Pod>;
+  readonly secrets: Informer;
+  readonly configMaps: Informer;
+  readonly services: Informer;
+  readonly serviceAccounts: Informer;
+  readonly events: Informer<EventRecord>;
+  readonly volumes: Informer<PersistentVolume>;
+  readonly claims: Informer<PersistentVolumeClaim>;
+  readonly classes: Informer<StorageClass>;
+}
+
+export function createInformers(api: KubernetesApi, runtime: ControllerRuntime): Informers {
+  const of = <T extends KubernetesObject>(resource: (typeof resources)['pods']): Informer<T> =>
+    new Informer<T>(api, resource, runtime);
+  return {
+    namespaces: of(resources.namespaces),
+    nodes: of(resources.nodes),
+    pods: of(resources.pods),
+    secrets: of(resources.secrets),
+    configMaps: of(resources.configMaps),
+    services: of(resources.services),
+    serviceAccounts: of(resources.serviceAccounts),
+    events: of(resources.events),
+    volumes: of(resources.persistentVolumes),
+    claims: of(resources.persistentVolumeClaims),
+    classes: of(resources.storageClasses),
+  };
+}
+
+/** The informers as one list, for whoever treats every kind alike. */
+export function allInformers(informers: Informers): Informer[] {
+  // a copy of pods can be read as a copy of objects; nobody writes through it
+  return Object.values(informers) as Informer[];
+}

@@ -1,0 +1,85 @@
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { Clock } from '../../../kubernetes/clock.ts';
+
+export interface ControllerRuntime {
+  readonly clock: Clock;
+  /** In [0, 1), spreads retries. */
+  readonly random: () => number;
+  /** Told about every failed reconciliation; the object is tried again. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Brings what a key names one step nearer to its wish; runs again when anything about it changes. */
+export type Reconcile = (key: string) => Promise<void>;
+
+const baseDelayMs = 100;
+const maximumDelayMs = 30_000;
+
+/**
+ * Keys to reconcile, one after the other, each once however often it was added meanwhile.
+ * A key that fails comes back with a growing delay, and the others go on (client-go util/workqueue).
+ */
+export class WorkQueue {
+  readonly #name: string;
+  readonly #reconcile: Reconcile;
+  readonly #runtime: ControllerRuntime;
+  readonly #ready = new Set<string>();
+  readonly #failures = new Map<string, number>();
+  readonly #stopped = new AbortController();
+  #wake: () => void = () => undefined;
+
+  constructor(name: string, reconcile: Reconcile, runtime: ControllerRuntime) {
+    this.#name = name;
+    this.#reconcile = reconcile;
+    this.#runtime = runtime;
+  }
+
+  add(key: string): void {
+    this.#ready.add(key);
+    this.#wake();
+  }
+
+  addAfter(key: string, milliseconds: number): void {
+    void this.#runtime.clock.sleep(milliseconds, this.#stopped.signal).then(() => {
+      this.add(key);
+    });
+  }
+
+  /** Works until `stop`; the reconciliation under way is finished. */
+  async run(): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      const [key] = this.#ready;
+      if (key === undefined) {
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+        continue;
+      }
+      this.#ready.delete(key);
+      await this.#work(key);
+    }
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+    this.#wake();
+  }
+
+  async #work(key: string): Promise<void> {
+    try {
+      await this.#reconcile(key);
+      this.#failures.delete(key);
+    } catch (error) {
+      const failures = (this.#failures.get(key) ?? 0) + 1;
+      this.#failures.set(key, failures);
+      this.addAfter(key, this.#delay(failures));
+      // a conflict only says that the next look will see something newer
+      if (!isApiError(error, 409)) {
+        this.#runtime.onError(new Error(`${this.#name}: ${key}`, { cause: error }));
+      }
+    }
+  }
+
+  #delay(failures: number): number {
+    const delay = Math.min(baseDelayMs * 2 ** (failures - 1), maximumDelayMs);
+    return delay * (1 + this.#runtime.random() / 4);
+  }
+}

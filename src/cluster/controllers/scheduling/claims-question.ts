@@ -1,0 +1,76 @@
+import type { Pod } from '../../../kubernetes/pod.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
+import { volumeAnnotations } from '../../../kubernetes/volume.ts';
+import { podClaims } from '../volumes/pod-claims.ts';
+
+export interface ClaimSources {
+  claim(key: string): PersistentVolumeClaim | undefined;
+  volume(name: string): PersistentVolume | undefined;
+  storageClass(name: string): StorageClass | undefined;
+}
+
+/** How a pod's claims stand before a node is chosen. */
+export type ClaimsAnswer =
+  | { readonly refusal: string }
+  | {
+      readonly refusal?: undefined;
+      readonly volumes: readonly PersistentVolume[];
+      /** Claims whose volume is made once the node is known. */
+      readonly unbound: readonly PersistentVolumeClaim[];
+      readonly selectedNodes: readonly string[];
+    };
+
+/** The scheduler plugin VolumeBinding's first look, with its words. Pure. */
+export function lookAtClaims(pod: Pod, sources: ClaimSources): ClaimsAnswer {
+  const volumes: PersistentVolume[] = [];
+  const unbound: PersistentVolumeClaim[] = [];
+  for (const { name, ephemeral } of podClaims(pod)) {
+    const claim = sources.claim(`${pod.metadata.namespace ?? ''}/${name}`);
+    const refusal = claimRefusal(pod, { name, ephemeral }, claim);
+    if (claim === undefined || refusal !== undefined) {
+      return { refusal: refusal ?? '' };
+    }
+    const volume = boundVolume(claim, sources);
+    if (volume !== undefined) {
+      volumes.push(volume);
+    } else if (isDelayed(claim, sources)) {
+      unbound.push(claim);
+    } else {
+      return { refusal: 'pod has unbound immediate PersistentVolumeClaims' };
+    }
+  }
+  const selectedNodes = unbound.flatMap(
+    ({ metadata }) => metadata.annotations?.[volumeAnnotations.selectedNode] ?? [],
+  );
+  return { volumes, unbound, selectedNodes };
+}
+
+function claimRefusal(
+  pod: Pod,
+  { name, ephemeral }: { name: string; ephemeral: boolean },
+  claim: PersistentVolumeClaim | undefined,
+): string | undefined {
+  if (claim === undefined) {
+    return ephemeral
+      ? `waiting for ephemeral volume controller to create the persistentvolumeclaim "${name}"`
+      : `persistentvolumeclaim "${name}" not found`;
+  }
+  if (claim.metadata.deletionTimestamp !== undefined) {
+    return `persistentvolumeclaim "${name}" is being deleted`;
+  }
+  if (claim.status?.phase === 'Lost') {
+    return `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec.volumeName ?? ''}"`;
+  }
+  const owned = claim.metadata.ownerReferences?.some(({ uid }) => uid === pod.metadata.uid) === true;
+  return ephemeral && !owned ? `PVC ${name} was not created for pod (pod is not owner)` : undefined;
+}
+
+/** Bound for good: the claim's own status says so, which comes last. */
+function boundVolume(claim: PersistentVolumeClaim, sources: ClaimSources): PersistentVolume | undefined {
+  return claim.status?.phase === 'Bound' ? sources.volume(claim.spec.volumeName ?? '') : undefined;
+}
+
+function isDelayed(claim: PersistentVolumeClaim, sources: ClaimSources): boolean {
+  const storageClass = sources.storageClass(claim.spec.storageClassName ?? '');
+  return storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
+}

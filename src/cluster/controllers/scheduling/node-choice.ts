@@ -1,0 +1,68 @@
+import type { Node } from '../../../kubernetes/node.ts';
+import type { FitQuestion, NodeSituation } from './node-fit.ts';
+import { nodeRefusals, tolerates } from './node-fit.ts';
+import { matchingPods } from './pod-affinity.ts';
+import { matchesNodeTerm } from './selector.ts';
+
+export type NodeChoice = { readonly node: Node } | { readonly node: undefined; readonly message: string };
+
+/**
+ * The node for a pod: of those that fit, the one that its preferences like best, then the emptiest, then by name.
+ * Where none fits, the scheduler's own sentence says why (kube-scheduler framework/types.go, FitError). Pure.
+ */
+export function chooseNode(question: FitQuestion): NodeChoice {
+  const refusals = question.nodes.map((situation) => nodeRefusals(question, situation));
+  const fitting = question.nodes.filter((_, index) => refusals[index]?.length === 0);
+  const best = fitting.toSorted(
+    (one, other) =>
+      preference(question, other) - preference(question, one) ||
+      one.podsOnNode.length - other.podsOnNode.length ||
+      nameOf(one).localeCompare(nameOf(other)),
+  )[0];
+  return best === undefined ? { node: undefined, message: unfit(refusals) } : { node: best.node };
+}
+
+/** The sentence for a reason that holds on all nodes alike. */
+export function unfitEverywhere(nodeCount: number, reason: string): string {
+  return `0/${nodeCount} nodes are available: ${reason}. ${noPreemption(nodeCount)}`;
+}
+
+function unfit(refusals: readonly string[][]): string {
+  if (refusals.length === 0) {
+    return 'no nodes available to schedule pods';
+  }
+  const counts = new Map<string, number>();
+  for (const reason of refusals.flat()) {
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  const reasons = [...counts].map(([reason, count]) => `${count} ${reason}`).toSorted();
+  return unfitEverywhere(refusals.length, reasons.join(', '));
+}
+
+function noPreemption(nodeCount: number): string {
+  return `preemption: 0/${nodeCount} nodes are available: ${nodeCount} Preemption is not helpful for scheduling.`;
+}
+
+function preference({ pod, nodes }: FitQuestion, { node }: NodeSituation): number {
+  const { nodeAffinity, podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
+  const place = { name: node.metadata.name ?? '', labels: node.metadata.labels ?? {} };
+  const liked = (nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [])
+    .filter((term) => matchesNodeTerm(term.preference, place))
+    .reduce((sum, { weight }) => sum + weight, 0);
+  const near = (podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).reduce(
+    (sum, { weight, podAffinityTerm }) => sum + weight * matchingPods(pod, podAffinityTerm, node, nodes),
+    0,
+  );
+  const crowded = (podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).reduce(
+    (sum, { weight, podAffinityTerm }) => sum + weight * matchingPods(pod, podAffinityTerm, node, nodes),
+    0,
+  );
+  const disliked = (node.spec?.taints ?? []).filter(
+    (taint) => taint.effect === 'PreferNoSchedule' && !tolerates(pod.spec.tolerations ?? [], taint),
+  ).length;
+  return liked + near - crowded - disliked * 10;
+}
+
+function nameOf({ node }: NodeSituation): string {
+  return node.metadata.name ?? '';
+}

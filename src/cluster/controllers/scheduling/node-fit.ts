@@ -1,0 +1,110 @@
+import type { Node, Taint } from '../../../kubernetes/node.ts';
+import type { Pod, Toleration } from '../../../kubernetes/pod.ts';
+import type { PersistentVolume } from '../../../kubernetes/volume.ts';
+import { podAffinityRefusal } from './pod-affinity.ts';
+import { addRequests, insufficient, podRequests } from './pod-requests.ts';
+import { matchesNodeTerms } from './selector.ts';
+
+export interface NodeSituation {
+  readonly node: Node;
+  /** Pods that hold a place on the node: assigned and not over. */
+  readonly podsOnNode: readonly Pod[];
+}
+
+export interface FitQuestion {
+  readonly pod: Pod;
+  /** Volumes that the pod's claims are bound to. */
+  readonly volumes: readonly PersistentVolume[];
+  /** Where claims of the pod have been promised to be already. */
+  readonly selectedNodes: readonly string[];
+  readonly nodes: readonly NodeSituation[];
+}
+
+/** Why a pod does not fit a node, in the words of the scheduler's plugins; empty when it fits. Pure. */
+export function nodeRefusals(question: FitQuestion, situation: NodeSituation): string[] {
+  const { pod } = question;
+  const { node, podsOnNode } = situation;
+  // the scheduler stops at the first plugin that refuses; resources alone are named together
+  const first =
+    cordonRefusal(pod, node) ??
+    taintRefusal(pod, node) ??
+    affinityRefusal(pod, node) ??
+    volumeRefusal(question, node) ??
+    portRefusal(pod, podsOnNode) ??
+    podAffinityRefusal(pod, node, question.nodes);
+  return first === undefined ? resourceRefusals(pod, situation) : [first];
+}
+
+/** True where one of the tolerations covers the taint (api/core/v1/toleration.go, ToleratesTaint). */
+export function tolerates(tolerations: readonly Toleration[], taint: Taint): boolean {
+  return tolerations.some(
+    ({ key = '', operator = 'Equal', value = '', effect }) =>
+      (effect === undefined || effect === taint.effect) &&
+      (key === taint.key || (key === '' && operator === 'Exists')) &&
+      (operator === 'Exists' || value === (taint.value ?? '')),
+  );
+}
+
+const cordonTaint: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
+function cordonRefusal(pod: Pod, node: Node): string | undefined {
+  return node.spec?.unschedulable === true && !tolerates(pod.spec.tolerations ?? [], cordonTaint)
+    ? 'node(s) were unschedulable'
+    : undefined;
+}
+
+function taintRefusal(pod: Pod, node: Node): string | undefined {
+  const taint = node.spec?.taints?.find(
+    (one) => one.effect !== 'PreferNoSchedule' && !tolerates(pod.spec.tolerations ?? [], one),
+  );
+  return taint === undefined
+    ? undefined
+    : `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`;
+}
+
+function affinityRefusal(pod: Pod, node: Node): string | undefined {
+  const labels = node.metadata.labels ?? {};
+  const selected = Object.entries(pod.spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value);
+  const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const affine =
+    required === undefined ||
+    matchesNodeTerms(required.nodeSelectorTerms, { name: node.metadata.name ?? '', labels });
+  return selected && affine ? undefined : "node(s) didn't match Pod's node affinity/selector";
+}
+
+function volumeRefusal({ volumes, selectedNodes }: FitQuestion, node: Node): string | undefined {
+  const name = node.metadata.name ?? '';
+  const labels = node.metadata.labels ?? {};
+  const misplaced = volumes.some((volume) => {
+    const required = volume.spec.nodeAffinity?.required;
+    return required !== undefined && !matchesNodeTerms(required.nodeSelectorTerms, { name, labels });
+  });
+  return misplaced || selectedNodes.some((selected) => selected !== name)
+    ? "node(s) didn't match PersistentVolume's node affinity"
+    : undefined;
+}
+
+function portRefusal(pod: Pod, podsOnNode: readonly Pod[]): string | undefined {
+  const taken = new Set(podsOnNode.flatMap(hostPorts));
+  return hostPorts(pod).some((port) => taken.has(port))
+    ? "node(s) didn't have free ports for the requested pod ports"
+    : undefined;
+}
+
+function hostPorts(pod: Pod): string[] {
+  return pod.spec.containers.flatMap(({ ports = [] }) =>
+    ports.flatMap(({ hostPort, protocol = 'TCP' }) =>
+      hostPort === undefined || hostPort === 0 ? [] : [`${protocol}/${hostPort}`],
+    ),
+  );
+}
+
+function resourceRefusals(pod: Pod, { node, podsOnNode }: NodeSituation): string[] {
+  const allocatable = node.status?.allocatable ?? {};
+  const places = allocatable['pods'];
+  const full = places !== undefined && podsOnNode.length + 1 > Number(places);
+  return [
+    ...(full ? ['Too many pods'] : []),
+    ...insufficient(podRequests(pod), addRequests(podsOnNode), allocatable),
+  ];
+}

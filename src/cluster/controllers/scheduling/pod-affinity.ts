@@ -1,0 +1,75 @@
+import type { Node } from '../../../kubernetes/node.ts';
+import type { Pod, PodAffinityTerm } from '../../../kubernetes/pod.ts';
+import type { NodeSituation } from './node-fit.ts';
+import { matchesLabelSelector } from './selector.ts';
+
+/** What required (anti-)affinity between pods says against a node (scheduler plugin InterPodAffinity). Pure. */
+export function podAffinityRefusal(
+  pod: Pod,
+  node: Node,
+  nodes: readonly NodeSituation[],
+): string | undefined {
+  const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
+  const wanted = podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+  const unwanted = podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+  if (!wanted.every((term) => isMet(pod, term, node, nodes))) {
+    return "node(s) didn't match pod affinity rules";
+  }
+  if (unwanted.some((term) => matchingPods(pod, term, node, nodes) > 0)) {
+    return "node(s) didn't match pod anti-affinity rules";
+  }
+  return isUnwantedByOthers(pod, node, nodes)
+    ? "node(s) didn't satisfy existing pods anti-affinity rules"
+    : undefined;
+}
+
+/** How many pods that a term selects live in the node's topology domain. */
+export function matchingPods(
+  pod: Pod,
+  term: PodAffinityTerm,
+  node: Node,
+  nodes: readonly NodeSituation[],
+): number {
+  return domainOf(node, term.topologyKey, nodes)
+    .flatMap(({ podsOnNode }) => podsOnNode)
+    .filter((other) => selects(term, pod, other)).length;
+}
+
+/** The first pod of a group that wants to be with itself may start anywhere that has the topology. */
+function isMet(pod: Pod, term: PodAffinityTerm, node: Node, nodes: readonly NodeSituation[]): boolean {
+  if (matchingPods(pod, term, node, nodes) > 0) {
+    return true;
+  }
+  const hasTopology = node.metadata.labels?.[term.topologyKey] !== undefined;
+  const nobodyYet = nodes.every(({ podsOnNode }) => !podsOnNode.some((other) => selects(term, pod, other)));
+  return hasTopology && nobodyYet && selects(term, pod, pod);
+}
+
+function isUnwantedByOthers(pod: Pod, node: Node, nodes: readonly NodeSituation[]): boolean {
+  return nodes.some((situation) =>
+    situation.podsOnNode.some((other) =>
+      (other.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).some(
+        (term) => selects(term, other, pod) && sameDomain(node, situation.node, term.topologyKey),
+      ),
+    ),
+  );
+}
+
+/** `owner` is the pod whose term it is: without namespaces the term looks in the owner's own. */
+function selects(term: PodAffinityTerm, owner: Pod, candidate: Pod): boolean {
+  const namespaces = term.namespaces ?? [owner.metadata.namespace ?? ''];
+  return (
+    term.labelSelector !== undefined &&
+    namespaces.includes(candidate.metadata.namespace ?? '') &&
+    matchesLabelSelector(term.labelSelector, candidate.metadata.labels ?? {})
+  );
+}
+
+function domainOf(node: Node, topologyKey: string, nodes: readonly NodeSituation[]): NodeSituation[] {
+  return nodes.filter((other) => sameDomain(node, other.node, topologyKey));
+}
+
+function sameDomain(one: Node, other: Node, topologyKey: string): boolean {
+  const domain = one.metadata.labels?.[topologyKey];
+  return domain !== undefined && domain === other.metadata.labels?.[topologyKey];
+}

@@ -1,0 +1,57 @@
+import type { Container, Pod } from '../../../kubernetes/pod.ts';
+import { parseMilli } from '../../../kubernetes/quantity.ts';
+
+/** Thousandths by resource name: cpu, memory, ephemeral-storage, extended ones. */
+export type Amounts = ReadonlyMap<string, bigint>;
+
+/**
+ * What a pod asks of its node: the sum of its containers, or its largest init container where that is more
+ * (component-helpers resource/helpers.go, PodRequests). Pure.
+ */
+export function podRequests(pod: Pod): Amounts {
+  const total = new Map<string, bigint>();
+  for (const container of pod.spec.containers) {
+    for (const [name, amount] of requestsOf(container)) {
+      total.set(name, (total.get(name) ?? 0n) + amount);
+    }
+  }
+  for (const container of pod.spec.initContainers ?? []) {
+    for (const [name, amount] of requestsOf(container)) {
+      const sum = total.get(name) ?? 0n;
+      total.set(name, amount > sum ? amount : sum);
+    }
+  }
+  return total;
+}
+
+/** Sum of what many pods ask for. */
+export function addRequests(pods: readonly Pod[]): Amounts {
+  const total = new Map<string, bigint>();
+  for (const pod of pods) {
+    for (const [name, amount] of podRequests(pod)) {
+      total.set(name, (total.get(name) ?? 0n) + amount);
+    }
+  }
+  return total;
+}
+
+/** Names of the resources that do not suffice, as the scheduler writes them: `Insufficient cpu`. */
+export function insufficient(
+  requests: Amounts,
+  taken: Amounts,
+  allocatable: Readonly<Record<string, string>>,
+): string[] {
+  return [...requests]
+    .filter(([name, amount]) => {
+      const capacity = parseMilli(allocatable[name] ?? '0') ?? 0n;
+      return amount > 0n && amount + (taken.get(name) ?? 0n) > capacity;
+    })
+    .map(([name]) => `Insufficient ${name}`);
+}
+
+function requestsOf(container: Container): [string, bigint][] {
+  return Object.entries(container.resources?.requests ?? {}).map(([name, quantity]) => [
+    name,
+    parseMilli(quantity) ?? 0n,
+  ]);
+}

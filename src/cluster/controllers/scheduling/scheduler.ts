@@ -1,0 +1,174 @@
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { Pod, PodCondition } from '../../../kubernetes/pod.ts';
+import { persistentVolumeClaims, pods as podResource } from '../../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
+import { volumeAnnotations } from '../../../kubernetes/volume.ts';
+import type { ControllerContext } from '../runtime/controller.ts';
+import { timestamp } from '../runtime/event-recorder.ts';
+import { patchSeen } from '../runtime/finalizers.ts';
+import { keyOf } from '../runtime/informer.ts';
+import { WorkQueue } from '../runtime/work-queue.ts';
+import { isTerminal, podClaims } from '../volumes/pod-claims.ts';
+import type { ClaimSources } from './claims-question.ts';
+import { lookAtClaims } from './claims-question.ts';
+import { chooseNode, unfitEverywhere } from './node-choice.ts';
+import type { NodeSituation } from './node-fit.ts';
+
+const schedulerName = 'default-scheduler';
+
+/**
+ * Gives each pod a node (kube-scheduler, thin): filters as its default plugins have them, claims that wait for
+ * their first consumer get the node first and the pod follows once they are bound. What does not fit has the
+ * condition Unschedulable and an event, and is looked at again when nodes, claims, volumes or other pods change.
+ */
+export function createScheduler(context: ControllerContext): WorkQueue {
+  const { api, informers } = context;
+  const recorder = context.recorder(schedulerName);
+  const queue = new WorkQueue('scheduler', reconcile, context);
+  /** Pods by uid that were bound a moment ago, which the copy does not show yet. */
+  const assumed = new Map<string, string>();
+  const sources: ClaimSources = {
+    claim: (key) => informers.claims.get(key),
+    volume: (name) => informers.volumes.get(name),
+    storageClass: (name) => informers.classes.get(name),
+  };
+
+  informers.pods.onChange(({ key, before, after }) => {
+    const uid = (after ?? before)?.metadata.uid ?? '';
+    if (after === undefined || isAssigned(after)) {
+      assumed.delete(uid);
+    }
+    if (after !== undefined && isWaiting(after)) {
+      if (before?.metadata.uid !== uid) {
+        queue.add(key);
+      }
+      return;
+    }
+    if (after === undefined || isTerminal(after)) {
+      addWaiting();
+    }
+  });
+  informers.nodes.onChange(addWaiting);
+  informers.volumes.onChange(addWaiting);
+  informers.classes.onChange(addWaiting);
+  informers.claims.onChange(({ key }) => {
+    for (const pod of informers.pods.list()) {
+      const { namespace = '' } = pod.metadata;
+      if (isWaiting(pod) && podClaims(pod).some(({ name }) => `${namespace}/${name}` === key)) {
+        queue.add(keyOf(pod));
+      }
+    }
+  });
+
+  function addWaiting(): void {
+    for (const pod of informers.pods.list()) {
+      if (isWaiting(pod)) {
+        queue.add(keyOf(pod));
+      }
+    }
+  }
+
+  async function reconcile(key: string): Promise<void> {
+    const pod = informers.pods.get(key);
+    if (pod === undefined || !isWaiting(pod) || assumed.has(pod.metadata.uid ?? '')) {
+      return;
+    }
+    const claims = lookAtClaims(pod, sources);
+    const nodes = nodeSituations();
+    if (claims.refusal !== undefined) {
+      await refuse(pod, unfitEverywhere(nodes.length, claims.refusal));
+      return;
+    }
+    const { volumes, unbound, selectedNodes } = claims;
+    const choice = chooseNode({ pod, volumes, selectedNodes, nodes });
+    if (choice.node === undefined) {
+      await refuse(pod, choice.message);
+      return;
+    }
+    const nodeName = choice.node.metadata.name ?? '';
+    if (unbound.length > 0) {
+      await selectNode(unbound, nodeName);
+      return;
+    }
+    await bind(pod, nodeName);
+  }
+
+  function nodeSituations(): NodeSituation[] {
+    const pods = informers.pods.list();
+    return informers.nodes.list().map((node) => ({
+      node,
+      podsOnNode: pods.filter(
+        (pod) =>
+          !isTerminal(pod) &&
+          (pod.spec.nodeName ?? assumed.get(pod.metadata.uid ?? '')) === node.metadata.name,
+      ),
+    }));
+  }
+
+  /** Says to the provisioner where; the claims' binding brings the pod back. */
+  async function selectNode(claims: readonly PersistentVolumeClaim[], nodeName: string): Promise<void> {
+    for (const claim of claims) {
+      if (claim.metadata.annotations?.[volumeAnnotations.selectedNode] === undefined) {
+        const annotations = { [volumeAnnotations.selectedNode]: nodeName };
+        await patchSeen(api, persistentVolumeClaims, claim, { metadata: { annotations } });
+      }
+    }
+  }
+
+  async function bind(pod: Pod, nodeName: string): Promise<void> {
+    const { namespace = '', name = '', uid = '' } = pod.metadata;
+    assumed.set(uid, nodeName);
+    try {
+      await api.bindPod(namespace, name, nodeName);
+    } catch (error) {
+      assumed.delete(uid);
+      if (isApiError(error, 404)) {
+        return;
+      }
+      throw error;
+    }
+    recorder.record(subject(pod), {
+      type: 'Normal',
+      reason: 'Scheduled',
+      message: `Successfully assigned ${namespace}/${name} to ${nodeName}`,
+    });
+  }
+
+  async function refuse(pod: Pod, message: string): Promise<void> {
+    const before = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+    if (before?.status === 'False' && before.message === message) {
+      return;
+    }
+    const condition: PodCondition = {
+      type: 'PodScheduled',
+      status: 'False',
+      reason: 'Unschedulable',
+      message,
+      lastProbeTime: null,
+      lastTransitionTime: timestamp(context.clock.now()),
+    };
+    const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'PodScheduled');
+    await patchSeen(api, podResource, pod, { status: { conditions: [...others, condition] } }, 'status');
+    recorder.record(subject(pod), { type: 'Warning', reason: 'FailedScheduling', message });
+  }
+
+  return queue;
+}
+
+function isAssigned(pod: Pod): boolean {
+  return pod.spec.nodeName !== undefined && pod.spec.nodeName !== '';
+}
+
+/** A pod of ours that has no node yet. */
+function isWaiting(pod: Pod): boolean {
+  return (
+    !isAssigned(pod) &&
+    !isTerminal(pod) &&
+    pod.metadata.deletionTimestamp === undefined &&
+    (pod.spec.schedulerName ?? schedulerName) === schedulerName
+  );
+}
+
+function subject(pod: Pod): { kind: string; apiVersion: string; object: Pod } {
+  return { kind: 'Pod', apiVersion: 'v1', object: pod };
+}

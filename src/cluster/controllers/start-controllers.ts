@@ -1,0 +1,69 @@
+import type { Clock } from '../../kubernetes/clock.ts';
+import type { ControlPlaneApi } from '../api/control-plane-api.ts';
+import type { VolumeProvisioner } from '../node/volume-provisioner.ts';
+import { createEventExpiry } from './collection/event-expiry.ts';
+import { createGarbageCollector } from './collection/garbage-collector.ts';
+import { createNamespaceLifecycle } from './collection/namespace-lifecycle.ts';
+import type { ControllerContext, CreateController } from './runtime/controller.ts';
+import { EventRecorder } from './runtime/event-recorder.ts';
+import { allInformers, createInformers } from './runtime/informers.ts';
+import { createScheduler } from './scheduling/scheduler.ts';
+import { createClaimBinder } from './volumes/claim-binder.ts';
+import { createClaimProtection, createVolumeProtection } from './volumes/claim-protection.ts';
+import { createEphemeralClaims } from './volumes/ephemeral-claims.ts';
+import { createVolumeReclaimer } from './volumes/volume-reclaimer.ts';
+
+export interface StartControllersOptions {
+  readonly api: ControlPlaneApi;
+  readonly provisioner: VolumeProvisioner;
+  readonly clock: Clock;
+  /** In [0, 1), spreads retries. */
+  readonly random: () => number;
+  /** Told of every failure; what failed is tried again, so nothing has to be done about it. */
+  readonly onError: (error: unknown) => void;
+}
+
+const controllers: readonly CreateController[] = [
+  createGarbageCollector,
+  createNamespaceLifecycle,
+  createEventExpiry,
+  createClaimProtection,
+  createVolumeProtection,
+  createEphemeralClaims,
+  createClaimBinder,
+  createVolumeReclaimer,
+  createScheduler,
+];
+
+/**
+ * Starts all controllers; resolves when each of them has seen the cluster as it is.
+ * `stop` lets the steps under way finish and writes the events that were recorded; what is undone then is done
+ * by the next start, since all state is in the API.
+ */
+export async function startControllers(options: StartControllersOptions): Promise<{ stop(): Promise<void> }> {
+  const recorders: EventRecorder[] = [];
+  const context: ControllerContext = {
+    ...options,
+    informers: createInformers(options.api, options),
+    recorder: (component) => {
+      const recorder = new EventRecorder({ ...options, component });
+      recorders.push(recorder);
+      return recorder;
+    },
+  };
+  const queues = controllers.map((create) => create(context));
+  const informers = allInformers(context.informers);
+  const watching = informers.map((informer) => informer.run());
+  // decisions wait for the whole picture: a claim must not look lost because its volume is read later
+  await Promise.all(informers.map(({ synced }) => synced));
+  const working = queues.map((queue) => queue.run());
+  return {
+    stop: async () => {
+      for (const part of [...queues, ...informers]) {
+        part.stop();
+      }
+      await Promise.all([...watching, ...working]);
+      await Promise.all(recorders.map((recorder) => recorder.settled()));
+    },
+  };
+}

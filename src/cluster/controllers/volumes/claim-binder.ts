@@ -1,0 +1,239 @@
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
+import { volumeAnnotations } from '../../../kubernetes/volume.ts';
+import type { ControllerContext } from '../runtime/controller.ts';
+import type { Happening } from '../runtime/event-recorder.ts';
+import { patchSeen } from '../runtime/finalizers.ts';
+import { keyOf } from '../runtime/informer.ts';
+import { WorkQueue } from '../runtime/work-queue.ts';
+import { decideBinding, localProvisioner } from './binding-decision.ts';
+import { localVolume, volumeNameOf } from './local-volume.ts';
+
+/**
+ * Binds claims to volumes and has volumes of class `local` made
+ * (kubernetes: pkg/controller/volume/persistentvolume/pv_controller.go). Each step is conditional on what was
+ * seen and the next look continues where a crash ended.
+ */
+export function createClaimBinder(context: ControllerContext): WorkQueue {
+  const { api, informers, provisioner } = context;
+  const binderRecorder = context.recorder('persistentvolume-controller');
+  const provisionerRecorder = context.recorder(localProvisioner);
+  const queue = new WorkQueue('claim-binder', reconcile, context);
+
+  informers.claims.onChange(({ key }) => {
+    queue.add(key);
+  });
+  informers.volumes.onChange(({ before, after }) => {
+    const reference = (after ?? before)?.spec.claimRef;
+    if (reference === undefined) {
+      addPending();
+    } else {
+      queue.add(`${reference.namespace}/${reference.name}`);
+    }
+  });
+  informers.classes.onChange(addPending);
+  informers.nodes.onChange(({ before, after }) => {
+    if (before === undefined || after === undefined) {
+      addPending();
+    }
+  });
+
+  function addPending(): void {
+    for (const claim of informers.claims.list()) {
+      if (claim.status?.phase !== 'Bound') {
+        queue.add(keyOf(claim));
+      }
+    }
+  }
+
+  async function reconcile(key: string): Promise<void> {
+    const claim = informers.claims.get(key);
+    if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) {
+      return;
+    }
+    if (claim.metadata.annotations?.[volumeAnnotations.bindCompleted] === undefined) {
+      await bindOrProvision(claim);
+    } else {
+      await checkBound(claim);
+    }
+  }
+
+  async function bindOrProvision(claim: PersistentVolumeClaim): Promise<void> {
+    if (claim.spec.storageClassName === undefined && (await adoptDefaultClass(claim))) {
+      return;
+    }
+    const decision = decideBinding({
+      claim,
+      volumes: informers.volumes.list(),
+      storageClass: informers.classes.get(claim.spec.storageClassName ?? ''),
+    });
+    switch (decision.kind) {
+      case 'bind':
+        await bind(claim, decision.volume);
+        break;
+      case 'provision':
+        await provision(claim, decision.storageClass, decision.nodeName);
+        break;
+      case 'wait':
+        await setPhase(claim, 'Pending');
+        tell(claim, decision.news);
+        break;
+      default:
+        decision satisfies never;
+    }
+  }
+
+  /** A claim without a class gets the default one as soon as there is one (stable since Kubernetes 1.28). */
+  async function adoptDefaultClass(claim: PersistentVolumeClaim): Promise<boolean> {
+    const standard = informers.classes
+      .list()
+      .find(({ metadata }) => metadata.annotations?.[volumeAnnotations.defaultClass] === 'true');
+    if (standard === undefined) {
+      return false;
+    }
+    await patchSeen(api, persistentVolumeClaims, claim, {
+      spec: { storageClassName: standard.metadata.name },
+    });
+    return true;
+  }
+
+  async function bind(claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
+    const { namespace = '', name = '', uid = '' } = claim.metadata;
+    if (volume.spec.claimRef?.uid !== uid) {
+      const annotations =
+        volume.spec.claimRef === undefined ? { [volumeAnnotations.boundByController]: 'yes' } : {};
+      const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid };
+      await patchSeen(api, persistentVolumes, volume, { metadata: { annotations }, spec: { claimRef } });
+      // the volume's change brings this claim back here
+      return;
+    }
+    const boundByController =
+      claim.spec.volumeName === undefined || claim.spec.volumeName === ''
+        ? { [volumeAnnotations.boundByController]: 'yes' }
+        : {};
+    const bound = await patchSeen(api, persistentVolumeClaims, claim, {
+      metadata: { annotations: { [volumeAnnotations.bindCompleted]: 'yes', ...boundByController } },
+      spec: { volumeName: volume.metadata.name },
+    });
+    if (bound !== undefined) {
+      await setBound(bound, volume);
+    }
+  }
+
+  async function provision(
+    claim: PersistentVolumeClaim,
+    storageClass: StorageClass,
+    nodeName: string | undefined,
+  ): Promise<void> {
+    const node = nodeName === undefined ? informers.nodes.list()[0] : informers.nodes.get(nodeName);
+    if (node === undefined) {
+      await setPhase(claim, 'Pending');
+      const message = `node ${nodeName ?? ''} for the volume does not exist`;
+      report(claim, { type: 'Warning', reason: 'ProvisioningFailed', message });
+      return;
+    }
+    if (claim.metadata.annotations?.[volumeAnnotations.storageProvisioner] !== localProvisioner) {
+      const annotations = { [volumeAnnotations.storageProvisioner]: localProvisioner };
+      await patchSeen(api, persistentVolumeClaims, claim, { metadata: { annotations } });
+      return;
+    }
+    const path = await makeDirectory(claim);
+    await createVolume(localVolume({ claim, storageClass, node, path }));
+    const message = `Successfully provisioned volume ${volumeNameOf(claim)}`;
+    report(claim, { type: 'Normal', reason: 'ProvisioningSucceeded', message });
+  }
+
+  async function makeDirectory(claim: PersistentVolumeClaim): Promise<string> {
+    try {
+      return await provisioner.provision(volumeNameOf(claim));
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error);
+      const message = `failed to provision volume with StorageClass "${claim.spec.storageClassName ?? ''}": ${cause}`;
+      report(claim, { type: 'Warning', reason: 'ProvisioningFailed', message });
+      throw error;
+    }
+  }
+
+  async function createVolume(volume: PersistentVolume): Promise<void> {
+    try {
+      await api.create(persistentVolumes, volume);
+    } catch (error) {
+      // the name is the claim's uid, so an existing one is ours of an earlier try
+      if (!isApiError(error, 409, 'AlreadyExists')) {
+        throw error;
+      }
+    }
+  }
+
+  async function checkBound(claim: PersistentVolumeClaim): Promise<void> {
+    const volume = await findVolume(claim.spec.volumeName ?? '');
+    if (volume === undefined) {
+      await lose(
+        claim,
+        'ClaimLost',
+        'Bound claim has lost its PersistentVolume. Data on the volume is lost!',
+      );
+      return;
+    }
+    if (volume.spec.claimRef?.uid !== claim.metadata.uid) {
+      await lose(
+        claim,
+        'ClaimMisbound',
+        'Two claims are bound to the same volume, this one is bound incorrectly',
+      );
+      return;
+    }
+    await setBound(claim, volume);
+  }
+
+  /** From the API server where the copy does not have it yet: a claim is lost on good grounds only. */
+  async function findVolume(name: string): Promise<PersistentVolume | undefined> {
+    const known = informers.volumes.get(name);
+    if (known !== undefined) {
+      return known;
+    }
+    try {
+      return await api.get<PersistentVolume>({ resource: persistentVolumes, name });
+    } catch (error) {
+      if (isApiError(error, 404)) {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  async function lose(claim: PersistentVolumeClaim, reason: string, message: string): Promise<void> {
+    if (claim.status?.phase !== 'Lost') {
+      await setPhase(claim, 'Lost');
+      tell(claim, { type: 'Warning', reason, message });
+    }
+  }
+
+  async function setBound(claim: PersistentVolumeClaim, volume: PersistentVolume): Promise<void> {
+    if (claim.status?.phase === 'Bound') {
+      return;
+    }
+    const { accessModes = [], capacity = {} } = volume.spec;
+    const status = { phase: 'Bound', accessModes, capacity };
+    await patchSeen(api, persistentVolumeClaims, claim, { status }, 'status');
+  }
+
+  async function setPhase(claim: PersistentVolumeClaim, phase: 'Pending' | 'Lost'): Promise<void> {
+    if (claim.status?.phase !== phase) {
+      await patchSeen(api, persistentVolumeClaims, claim, { status: { phase } }, 'status');
+    }
+  }
+
+  function tell(claim: PersistentVolumeClaim, news: Happening | undefined): void {
+    if (news !== undefined) {
+      binderRecorder.record({ kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim }, news);
+    }
+  }
+
+  function report(claim: PersistentVolumeClaim, news: Happening): void {
+    provisionerRecorder.record({ kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim }, news);
+  }
+
+  return queue;
+}

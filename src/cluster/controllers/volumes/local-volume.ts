@@ -1,0 +1,56 @@
+import type { Node } from '../../../kubernetes/node.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
+import { volumeAnnotations } from '../../../kubernetes/volume.ts';
+import { localProvisioner } from './binding-decision.ts';
+
+/** Holds the volume object until its directory is removed (kubernetes-csi/external-provisioner's name for it). */
+export const provisionerFinalizer = 'external-provisioner.volume.kubernetes.io/finalizer';
+
+/** Name of the volume, and so of the directory, of a claim. The same for each try. */
+export function volumeNameOf(claim: PersistentVolumeClaim): string {
+  return `pvc-${claim.metadata.uid ?? ''}`;
+}
+
+/** True for a volume that our provisioner made. */
+export function isLocalVolume(volume: PersistentVolume): boolean {
+  return volume.metadata.annotations?.[volumeAnnotations.provisionedBy] === localProvisioner;
+}
+
+export interface LocalVolumeOptions {
+  readonly claim: PersistentVolumeClaim;
+  readonly storageClass: StorageClass;
+  readonly node: Node;
+  /** Absolute path of the volume's directory on that node. */
+  readonly path: string;
+}
+
+/** The volume object of a provisioned directory, already bound to its claim. Pure. */
+export function localVolume({ claim, storageClass, node, path }: LocalVolumeOptions): PersistentVolume {
+  const { name = '', namespace = '', uid = '' } = claim.metadata;
+  const hostname = node.metadata.labels?.['kubernetes.io/hostname'] ?? node.metadata.name ?? '';
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: {
+      name: volumeNameOf(claim),
+      annotations: { [volumeAnnotations.provisionedBy]: localProvisioner },
+      finalizers: [provisionerFinalizer, 'kubernetes.io/pv-protection'],
+    },
+    spec: {
+      capacity: { storage: claim.spec.resources?.requests?.['storage'] ?? '0' },
+      accessModes: claim.spec.accessModes ?? ['ReadWriteOnce'],
+      claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid },
+      persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? 'Delete',
+      storageClassName: storageClass.metadata.name ?? '',
+      volumeMode: 'Filesystem',
+      hostPath: { path },
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [hostname] }] },
+          ],
+        },
+      },
+    },
+  };
+}

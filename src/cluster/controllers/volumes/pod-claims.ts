@@ -1,0 +1,27 @@
+import type { Pod, Volume } from '../../../kubernetes/pod.ts';
+
+/** A claim that a pod mounts; `ephemeral` ones are made for it and owned by it. */
+export interface PodClaim {
+  readonly name: string;
+  readonly ephemeral: boolean;
+}
+
+/** The claims of a pod, in the order of its volumes (k8s.io/component-helpers storage/ephemeral for the name). */
+export function podClaims(pod: Pod): PodClaim[] {
+  return (pod.spec.volumes ?? []).flatMap((volume) => claimOf(pod, volume));
+}
+
+function claimOf(pod: Pod, volume: Volume): PodClaim[] {
+  if (volume.persistentVolumeClaim !== undefined) {
+    return [{ name: volume.persistentVolumeClaim.claimName, ephemeral: false }];
+  }
+  if (volume.ephemeral !== undefined) {
+    return [{ name: `${pod.metadata.name ?? ''}-${volume.name}`, ephemeral: true }];
+  }
+  return [];
+}
+
+/** True for a pod whose containers are over for good. */
+export function isTerminal(pod: Pod): boolean {
+  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+}

@@ -1,0 +1,19 @@
+import type { KubernetesObject } from './object.ts';
+
+export interface Taint {
+  key: string;
+  value?: string;
+  effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+  timeAdded?: string;
+}
+
+/** The part of v1.Node that we write or read. */
+export interface Node extends KubernetesObject {
+  spec?: { unschedulable?: boolean; taints?: Taint[]; podCIDR?: string; providerID?: string };
+  status?: {
+    allocatable?: Record<string, string>;
+    capacity?: Record<string, string>;
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+    addresses?: { type: string; address: string }[];
+  };
+}

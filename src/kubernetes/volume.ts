@@ -1,0 +1,72 @@
+import type { KubernetesObject } from './object.ts';
+import type { LabelSelector, NodeSelectorTerm } from './pod.ts';
+
+export type AccessMode = 'ReadWriteOnce' | 'ReadOnlyMany' | 'ReadWriteMany' | 'ReadWriteOncePod';
+
+/** The part of v1.PersistentVolumeClaim that we write or read. */
+export interface PersistentVolumeClaim extends KubernetesObject {
+  spec: {
+    accessModes?: AccessMode[];
+    resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
+    selector?: LabelSelector;
+    /** Absent: the default class; empty: static volumes only. */
+    storageClassName?: string;
+    volumeMode?: 'Filesystem' | 'Block';
+    volumeName?: string;
+  };
+  status?: {
+    phase?: 'Pending' | 'Bound' | 'Lost';
+    accessModes?: AccessMode[];
+    capacity?: Record<string, string>;
+  };
+}
+
+/** What a volume is bound to; without a uid, whom it is reserved for. */
+export interface ClaimReference {
+  apiVersion?: string;
+  kind?: string;
+  namespace: string;
+  name: string;
+  uid?: string;
+  resourceVersion?: string;
+}
+
+/** The part of v1.PersistentVolume that we write or read. */
+export interface PersistentVolume extends KubernetesObject {
+  spec: {
+    capacity?: Record<string, string>;
+    accessModes?: AccessMode[];
+    claimRef?: ClaimReference;
+    persistentVolumeReclaimPolicy?: 'Delete' | 'Retain' | 'Recycle';
+    storageClassName?: string;
+    volumeMode?: 'Filesystem' | 'Block';
+    nodeAffinity?: { required?: { nodeSelectorTerms: NodeSelectorTerm[] } };
+    hostPath?: { path: string; type?: string };
+    local?: { path: string };
+  };
+  status?: {
+    phase?: 'Pending' | 'Available' | 'Bound' | 'Released' | 'Failed';
+    message?: string;
+    reason?: string;
+    lastPhaseTransitionTime?: string;
+  };
+}
+
+/** storage.k8s.io/v1 StorageClass. */
+export interface StorageClass extends KubernetesObject {
+  provisioner: string;
+  reclaimPolicy?: 'Delete' | 'Retain';
+  volumeBindingMode?: 'Immediate' | 'WaitForFirstConsumer';
+  allowVolumeExpansion?: boolean;
+  parameters?: Record<string, string>;
+}
+
+/** Annotations and finalizers of claims and volumes (kubernetes: pkg/controller/volume/persistentvolume/util). */
+export const volumeAnnotations = {
+  bindCompleted: 'pv.kubernetes.io/bind-completed',
+  boundByController: 'pv.kubernetes.io/bound-by-controller',
+  provisionedBy: 'pv.kubernetes.io/provisioned-by',
+  selectedNode: 'volume.kubernetes.io/selected-node',
+  storageProvisioner: 'volume.kubernetes.io/storage-provisioner',
+  defaultClass: 'storageclass.kubernetes.io/is-default-class',
+} as const;
