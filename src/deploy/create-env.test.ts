@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createEnv } from './create-env.ts';
@@ -240,4 +240,24 @@ test('--skip-drain leaves out drain alone', async (t) => {
   await createEnv({ ...options, recreate: true, skipDrain: true }, ports);
 
   assert.deepEqual(agent.verbs.slice(0, 3), ['run_script', 'stop', 'run_script']);
+});
+
+test('goes on from a state file that another tool wrote, and keeps what it does not know', async (t) => {
+  const { options, ports, cloud, state } = await testEnvironment(t);
+  const first = await createEnv(options, ports);
+  const { current_manifest_sha: sha, ...rest } = await state();
+  const other = {
+    ...rest,
+    current_manifest_sha: sha,
+    releases: null,
+    current_release_ids: null,
+    future: { kept: true },
+  };
+  await writeFile(options.statePath, JSON.stringify(other));
+
+  const second = await createEnv(options, ports);
+
+  assert.deepEqual([second.changed, second.diskCid], [true, first.diskCid]);
+  assert.deepEqual((await state())['future'], { kept: true });
+  assert.deepEqual(cloud.attachedDisks(), [first.diskCid]);
 });

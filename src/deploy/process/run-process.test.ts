@@ -67,3 +67,15 @@ test('an interrupt kills it after the grace', async () => {
 test('a program that is not there rejects', async () => {
   await assert.rejects(runProcess({ ...shell(''), file: '/nonexistent' }), { code: 'ENOENT' });
 });
+
+test('a program that could not be noted does not go on', async () => {
+  let noted = 0;
+  const onStart = (pid: number) => {
+    noted = pid;
+    throw new Error('no space left');
+  };
+
+  await assert.rejects(runProcess({ ...shell('sleep 60'), onStart }), /no space left/);
+
+  while (identifyProcess(noted) !== undefined) await new Promise(setImmediate);
+});

@@ -44,7 +44,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   const output = collect(child);
   try {
     await started(child);
-    if (child.pid !== undefined) request.onStart?.(child.pid);
+    announce(child, request);
     const ended = closed(child);
     await feed(child, request.input ?? '');
     const { code, signal } = await ended;
@@ -60,12 +60,24 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   }
 }
 
-/** Ends a process group at once; one that is gone already is fine. */
+/** Ends a process group at once; one that is gone already, or has become another user's, is left alone. */
 export function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error;
+  }
+}
+
+/** A program that could not be noted must not run: nobody would find it again. */
+function announce({ pid }: ChildProcess, { onStart }: ProcessRequest): void {
+  if (pid === undefined) return;
+  try {
+    onStart?.(pid);
+  } catch (error) {
+    killGroup(pid);
+    throw error;
   }
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { isProductError } from '../../errors/product-error.ts';
-import { formatState, parseState } from './deployment-state.ts';
+import { emptyState, formatState, parseState, type DeploymentState } from './deployment-state.ts';
 import {
   clearDeployed,
   currentDisk,
@@ -98,4 +99,20 @@ test('a deployment is recorded, cleared and forgotten key by key', () => {
   );
   assert.equal(currentDisk(again)?.cid, 'disk-47a03bef');
   assert.equal(currentDisk(forgetDisk('9d2b8f4e-1c1b-4a7e-6f6f-0b0c8a3e5d2a')(again)), undefined);
+});
+
+test('any state comes back as it was written', () => {
+  const text = fc.string({ maxLength: 8 });
+  const json = fc.dictionary(text, fc.oneof(text, fc.integer(), fc.constant(null), fc.array(text)), {
+    maxKeys: 3,
+  });
+  const disk = fc.record({ id: text, cid: text, size: fc.nat(), cloud_properties: json });
+  const state = fc.record({ current_vm_cid: text, disks: fc.array(disk, { maxLength: 3 }), unknown: json });
+
+  fc.assert(
+    fc.property(state, (part) => {
+      const whole = JSON.parse(JSON.stringify({ ...emptyState, ...part })) as DeploymentState;
+      assert.deepEqual(parseState(formatState(whole), 'state.json'), whole);
+    }),
+  );
 });
