@@ -1,4 +1,4 @@
-import { commands } from './commands/index.ts';
+import { commands } from './commands.ts';
 import { describeError } from './describe-error.ts';
 import { locateInstallation } from './installation.ts';
 import { processTerminal } from './terminal.ts';

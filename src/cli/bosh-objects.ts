@@ -1,0 +1,86 @@
+import type { KubernetesApi } from '../kubernetes/api.ts';
+import type { KubernetesObject } from '../kubernetes/object.ts';
+import type { Pod } from '../kubernetes/pod.ts';
+import { persistentVolumeClaims, pods } from '../kubernetes/resources.ts';
+
+/** The labels that the CPI puts on its objects, as an operator's tool may read them (object layout 1). */
+const kind = 'bosh.cloudfoundry.org/kind';
+const diskId = 'bosh.cloudfoundry.org/disk-id';
+const vmId = 'bosh.cloudfoundry.org/vm-id';
+const unclaimed = 'bosh.cloudfoundry.org/unclaimed';
+const metadata = 'bosh.cloudfoundry.org/metadata';
+
+export interface VmSummary {
+  readonly cid: string;
+  /** `group/index` of its metadata, or `-`. */
+  readonly instance: string;
+  readonly phase: string;
+  readonly address: string;
+  readonly disks: readonly string[];
+}
+
+export interface DiskSummary {
+  readonly cid: string;
+  readonly size: string;
+  readonly phase: string;
+  /** The VM it is attached to. */
+  readonly vm: string | undefined;
+  /** Made, and then neither attached nor described: whoever asked for it may never have heard of it. */
+  readonly unclaimed: boolean;
+}
+
+interface Claim extends KubernetesObject {
+  spec?: { resources?: { requests?: { storage?: string } } };
+  status?: { phase?: string };
+}
+
+/** The VMs and disks that the CPI keeps in a namespace, sorted by cid. */
+export async function listBoshObjects(
+  api: KubernetesApi,
+  namespace: string,
+): Promise<{ vms: VmSummary[]; disks: DiskSummary[] }> {
+  const [podList, claimList] = await Promise.all([
+    api.list<Pod>(pods, { namespace, labelSelector: kind }),
+    api.list<Claim>(persistentVolumeClaims, { namespace, labelSelector: `${kind}=disk` }),
+  ]);
+  const attachments = podList.items.filter((pod) => labelOf(pod, kind) === 'attachment');
+  const vmOf = new Map(attachments.map((pod) => [labelOf(pod, diskId), labelOf(pod, vmId)]));
+  return {
+    vms: podList.items
+      .filter((pod) => labelOf(pod, kind) === 'vm')
+      .map((pod) =>
+        summarizeVm(
+          pod,
+          [...vmOf].filter(([, vm]) => vm === pod.metadata.name).map(([disk]) => disk ?? ''),
+        ),
+      ),
+    disks: claimList.items.map((claim) => ({
+      cid: claim.metadata.name ?? '',
+      size: claim.spec?.resources?.requests?.storage ?? '-',
+      phase: claim.status?.phase ?? '-',
+      vm: vmOf.get(claim.metadata.name),
+      unclaimed: labelOf(claim, unclaimed) !== undefined,
+    })),
+  };
+}
+
+function summarizeVm(pod: Pod, disks: readonly string[]): VmSummary {
+  const deleted = pod.metadata.deletionTimestamp !== undefined;
+  return {
+    cid: pod.metadata.name ?? '',
+    instance: instanceName(pod.metadata.annotations?.[metadata]),
+    phase: deleted ? 'Terminating' : (pod.status?.phase ?? 'Pending'),
+    address: pod.status?.podIP ?? '-',
+    disks,
+  };
+}
+
+function instanceName(text: string | undefined): string {
+  if (text === undefined) return '-';
+  const value: unknown = JSON.parse(text);
+  const name = typeof value === 'object' && value !== null && 'name' in value ? value.name : undefined;
+  return typeof name === 'string' ? name : '-';
+}
+
+const labelOf = (object: KubernetesObject, name: string): string | undefined =>
+  object.metadata.labels?.[name];

@@ -1,0 +1,52 @@
+import { parseArgs } from 'node:util';
+import type { Command } from '../command.ts';
+import { listBoshObjects, type DiskSummary, type VmSummary } from '../bosh-objects.ts';
+import { kubeconfigPath, withKubernetes } from '../connect.ts';
+import { embeddedCluster } from '../embedded-cluster.ts';
+import { formatTable } from '../table.ts';
+
+/**
+ * What the CPI keeps in a cluster: VMs, disks, and disks that nobody claimed, which a killed caller may have left. Reads
+ * only. Exit code 3 when the embedded cluster does not run.
+ */
+export const status: Command = {
+  name: 'status',
+  usage: '[--kubeconfig FILE] [--namespace NAME]',
+  summary: 'List VMs and disks in the cluster, unclaimed disks among them',
+  async run(words, { installation, terminal }) {
+    const { values } = parseArgs({
+      args: [...words],
+      options: { kubeconfig: { type: 'string' }, namespace: { type: 'string' } },
+      strict: true,
+    });
+    const cluster = embeddedCluster(installation);
+    if (values.kubeconfig === undefined) {
+      terminal.out(`${await cluster.describe()}\n`);
+      if (!(await cluster.isRunning())) return 3;
+    }
+    const kubeconfig = values.kubeconfig ?? kubeconfigPath(installation.clusterDirectory);
+    const { vms, disks } = await withKubernetes(kubeconfig, (api, access) =>
+      listBoshObjects(api, values.namespace ?? access.namespace),
+    );
+    terminal.out(report(vms, disks));
+    return 0;
+  },
+};
+
+function report(vms: readonly VmSummary[], disks: readonly DiskSummary[]): string {
+  const vmTable = formatTable(
+    ['VM', 'Instance', 'Phase', 'Address', 'Disks'],
+    vms.map((vm) => [vm.cid, vm.instance, vm.phase, vm.address, vm.disks.join(', ') || '-']),
+  );
+  const diskTable = formatTable(
+    ['Disk', 'Size', 'Phase', 'Attached to'],
+    disks.map((disk) => [disk.cid, disk.size, disk.phase, disk.vm ?? (disk.unclaimed ? 'unclaimed' : '-')]),
+  );
+  const left = disks.filter((disk) => disk.unclaimed && disk.vm === undefined);
+  const notes = left.map(
+    ({ cid }) =>
+      `Disk '${cid}' was created and then neither attached nor described: its caller may have been killed. ` +
+      `If no state file names it, remove it with: kubectl delete pvc ${cid}\n`,
+  );
+  return `\n${vmTable}\n${diskTable}${notes.length > 0 ? `\n${notes.join('')}` : ''}`;
+}

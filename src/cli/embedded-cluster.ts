@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import { daemonStatus } from '../cluster/daemon/daemon-status.ts';
+import { removeClusterDirectory } from '../cluster/daemon/remove-cluster-directory.ts';
+import { startDaemon } from '../cluster/daemon/start-daemon.ts';
+import { stopDaemon } from '../cluster/daemon/stop-daemon.ts';
+import { kubeconfigPath } from './connect.ts';
+import type { Installation } from './installation.ts';
+
+/** The embedded cluster of one installation. Every verb is idempotent. */
+export interface EmbeddedCluster {
+  /** Resolves when the API answers. */
+  start(say: (line: string) => void): Promise<void>;
+  /** Resolves with whether it ran, when no process and no mount of it is left. */
+  stop(): Promise<boolean>;
+  /** Stops it and removes all its data, disks included. */
+  destroy(): Promise<void>;
+  isRunning(): Promise<boolean>;
+  /** One sentence. */
+  describe(): Promise<string>;
+}
+
+export function embeddedCluster({
+  clusterDirectory,
+  runtimeDirectory,
+  nodeBinary,
+  root,
+}: Installation): EmbeddedCluster {
+  const stop = async (): Promise<boolean> => (await stopDaemon(clusterDirectory)).stopped;
+  return {
+    async start(say) {
+      const main = join(root, 'src', 'cluster', 'main.ts');
+      const info = await startDaemon({ directory: clusterDirectory, runtimeDirectory, nodeBinary, main });
+      if (info.started) say(`Embedded cluster started; kubeconfig: ${info.kubeconfig}`);
+    },
+    stop,
+    async destroy() {
+      await stop();
+      await removeClusterDirectory(clusterDirectory);
+    },
+    async isRunning() {
+      return (await daemonStatus(clusterDirectory)).state === 'running';
+    },
+    async describe() {
+      const { state } = await daemonStatus(clusterDirectory);
+      return `Embedded cluster ${state}; kubeconfig: ${kubeconfigPath(clusterDirectory)}`;
+    },
+  };
+}
