@@ -61,9 +61,10 @@ export class Agent {
     return this.#bus.port;
   }
 
-  /** Stops listening and supervising. Jobs live on, for the next agent to take over. */
+  /** Stops listening and supervising and cancels what can be cancelled. Jobs live on, for the next agent to take over. */
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#services.tasks.cancelAll();
     await this.#bus.close();
     await this.#resumed;
     await this.#services.supervisor.unmonitor();
@@ -87,7 +88,10 @@ async function restore(services: AgentServices): Promise<boolean> {
     await restoreSpec(await services.specFile.read(), services);
     return true;
   } catch (error) {
-    services.supervisor.hold('spec', errorText(error));
+    services.supervisor.hold(
+      'spec',
+      `the applied spec could not be restored, apply it again: ${errorText(error)}`,
+    );
     services.log.error(`the applied spec could not be restored: ${errorText(error)}`);
     return false;
   }

@@ -39,10 +39,11 @@ class AgentProcess {
   }
 
   async end(signal: NodeJS.Signals): Promise<number | null> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode;
     const exit = once(this.child, 'exit');
     this.child.kill(signal);
-    const [code] = (await exit) as [number | null];
-    return code;
+    await exit;
+    return this.child.exitCode;
   }
 }
 
@@ -53,9 +54,11 @@ const jobWith = (vm: TestVm, text: string): ReturnType<typeof helloJob> => ({
 
 test('killed anywhere in an apply, the VM is the old spec or the new one, and the apply can be repeated', async (t) => {
   const vm = await TestVm.create();
-  t.after(() => vm.remove());
   let agent = await AgentProcess.start(vm);
-  t.after(() => agent.child.kill('SIGKILL'));
+  t.after(async () => {
+    await agent.end('SIGKILL');
+    await vm.remove();
+  });
   await agent.client.task('apply', await specWith(agent.client, jobWith(vm, '0')));
   for (let round = 1; round <= 6; round++) {
     const spec = await specWith(agent.client, jobWith(vm, String(round)));
@@ -81,9 +84,11 @@ test('killed anywhere in an apply, the VM is the old spec or the new one, and th
 
 test('the agent leaves on SIGTERM, its jobs live on and the next agent knows them', async (t) => {
   const vm = await TestVm.create();
-  t.after(() => vm.remove());
   let agent = await AgentProcess.start(vm);
-  t.after(() => agent.child.kill('SIGKILL'));
+  t.after(async () => {
+    await agent.end('SIGKILL');
+    await vm.remove();
+  });
   await agent.client.task('apply', await specWith(agent.client, jobWith(vm, '0')));
   await agent.client.value('start');
   await reaches(agent.client, 'running');

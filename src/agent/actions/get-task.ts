@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { errorText } from '../file/error-code.ts';
-import type { TaskQueue } from '../task/task-queue.ts';
+import type { TaskOutcome, TaskQueue } from '../task/task-queue.ts';
 import type { Action } from './action.ts';
 import { textArgument } from './arguments.ts';
 
@@ -11,20 +11,25 @@ const waitMilliseconds = 200;
 export function getTask(tasks: TaskQueue, clock: Clock): Action {
   return {
     mode: 'synchronous',
-    async run(list): Promise<unknown> {
+    async run(list) {
       const id = textArgument(list, 0, 'task id');
       const answered = new AbortController();
       await Promise.race([tasks.finished(id), clock.sleep(waitMilliseconds, answered.signal)]);
       answered.abort();
-      const outcome = tasks.outcome(id);
-      switch (outcome.state) {
-        case 'running':
-          return { agent_task_id: id, state: 'running' };
-        case 'done':
-          return outcome.value;
-        case 'failed':
-          throw new Error(`Task ${id} result: ${errorText(outcome.error)}`, { cause: outcome.error });
-      }
+      return answerOf(id, tasks.outcome(id));
     },
   };
+}
+
+function answerOf(id: string, outcome: TaskOutcome): unknown {
+  switch (outcome.state) {
+    case 'running':
+      return { agent_task_id: id, state: 'running' };
+    case 'done':
+      return outcome.value;
+    case 'failed':
+      throw new Error(`Task ${id} result: ${errorText(outcome.error)}`, { cause: outcome.error });
+    default:
+      return outcome satisfies never;
+  }
 }

@@ -1,17 +1,15 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { JobStart } from '../job-start.ts';
-import type { Log } from '../log.ts';
 import { runScripts } from '../script/run-scripts.ts';
-import type { ScriptPorts } from '../script/job-script.ts';
+import type { RunScriptsPorts } from '../script/run-scripts.ts';
 import { isObject } from '../settings/json.ts';
 import type { SpecFile } from '../spec/spec-file.ts';
 import type { Action } from './action.ts';
 import { textArgument } from './arguments.ts';
 
-export interface RunScriptOptions extends ScriptPorts {
+export interface RunScriptOptions extends RunScriptsPorts {
   readonly specFile: SpecFile;
   readonly jobStart: JobStart;
-  readonly log: Log;
 }
 
 // the names that a director and create-env ask for; anything else could name a file outside `bin`

@@ -2,6 +2,10 @@ import assert from 'node:assert/strict';
 import { readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readFileIfPresent } from '../file/durable-file.ts';
+import { procProcessTable } from '../process/proc-process-table.ts';
+import { isObject } from '../settings/json.ts';
+import { eventually } from '../testing/eventually.ts';
 import { upload } from '../testing/specs.ts';
 import { TestVm } from '../testing/test-vm.ts';
 
@@ -22,4 +26,29 @@ test('a failed compilation tells the exit and the last output, and leaves nothin
   await assert.rejects(client.task('compile_package', 'source', digest, '../up', '1', {}), /not a name/);
   await assert.rejects(readlink(join(vm.directories.packages, 'broken')), /ENOENT/);
   await assert.rejects(stat(join(vm.directories.compile, 'broken')), /ENOENT/);
+});
+
+test('a compilation can be cancelled, and its processes end with it', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  const client = await vm.start();
+  const pidFile = join(vm.directories.base, 'packaging.pid');
+  const digest = await upload(client, 'source', {
+    packaging: `sleep 1000 &\necho $! > ${pidFile}.new\nmv ${pidFile}.new ${pidFile}\nwait`,
+  });
+  const begun = await client.value('compile_package', 'source', digest, 'endless', '1', {});
+  assert.ok(isObject(begun));
+  const pid = Number(await eventually('the packaging script', () => readFileIfPresent(pidFile)));
+  assert.equal(await client.value('cancel_task', begun['agent_task_id']), 'canceled');
+  await assert.rejects(
+    eventually('the end', async () => {
+      const now = await client.value('get_task', begun['agent_task_id']);
+      return isObject(now) ? undefined : now;
+    }),
+    /Command was ended by SIGTERM/,
+  );
+  await eventually('its end', async () =>
+    (await procProcessTable.find(pid)) === undefined ? true : undefined,
+  );
+  await assert.rejects(client.value('cancel_task', 'none'), /could not be found/);
 });

@@ -8,7 +8,9 @@ import { describeExit } from '../process/program.ts';
 import type { ProgramExit, Programs } from '../process/program.ts';
 import { runProgram } from '../process/run-program.ts';
 import { scriptPath } from '../script/job-script.ts';
-import { outputTail } from './output-tail.ts';
+import { ownershipHint } from '../user/ownership-hint.ts';
+import type { Identities } from '../user/identities.ts';
+import { outputTail } from '../file/output-tail.ts';
 
 export interface PackagingRequest {
   readonly name: string;
@@ -23,6 +25,7 @@ export interface PackagingPorts {
   readonly programs: Programs;
   readonly clock: Clock;
   readonly directories: Directories;
+  readonly identities: Identities;
 }
 
 /**
@@ -40,7 +43,7 @@ export async function runPackaging(
   await mkdir(log, { recursive: true, mode: 0o750 });
   const paths = { stdout: join(log, 'packaging.stdout.log'), stderr: join(log, 'packaging.stderr.log') };
   const exit = await runInto(ports, request, paths, signal);
-  if (exit.code !== 0) throw await packagingFailed(request, exit, paths);
+  if (exit.code !== 0) throw await packagingFailed(request, exit, paths, ports.identities);
 }
 
 async function runInto(
@@ -75,6 +78,7 @@ async function packagingFailed(
   request: PackagingRequest,
   exit: ProgramExit,
   paths: { readonly stdout: string; readonly stderr: string },
+  identities: Identities,
 ): Promise<ProductError> {
   const stdout = await outputTail(paths.stdout);
   const stderr = await outputTail(paths.stderr);
@@ -83,7 +87,8 @@ async function packagingFailed(
     'AGENT_COMPILATION_FAILED',
     `Compiling package ${request.name}/${request.version}: Command ${describeExit(exit)};\n` +
       `${stdout.isTruncated ? 'Truncated stdout' : 'Stdout'}: ${stdout.text},\n` +
-      `${stderr.isTruncated ? 'Truncated stderr' : 'Stderr'}: ${stderr.text}`,
+      `${stderr.isTruncated ? 'Truncated stderr' : 'Stderr'}: ${stderr.text}` +
+      (ownershipHint(stderr.text, identities) ?? ''),
   );
 }
 

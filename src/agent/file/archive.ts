@@ -29,6 +29,7 @@ export async function extractArchive(archive: string, directory: string, folder?
     return false;
   };
   const unpack = unpackTar(directory, {
+    strict: true,
     filter: take,
     map: (header) => ({
       ...header,

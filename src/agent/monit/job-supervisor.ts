@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../clock.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
@@ -77,8 +78,11 @@ export class JobSupervisor {
     else this.#problems.set(what, problem);
   }
 
-  /** Starts every process and watches it; answers at once, `state` says how it goes. */
+  /** Starts every process and watches it; answers at once, `state` says how it goes. Throws while something holds. */
   async start(): Promise<void> {
+    for (const problem of this.#problems.values()) {
+      throw new ProductError('AGENT_JOB_FAILED', `jobs are not started: ${problem}`);
+    }
     await rm(this.#stoppedPath, { force: true });
     for (const process of this.#processes) process.watch();
   }

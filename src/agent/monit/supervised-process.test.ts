@@ -22,7 +22,7 @@ interface Bench {
   readonly pidFile: string;
   readonly folder: string;
   readonly lines: readonly string[];
-  supervise(start: string, stop?: string, timeoutSeconds?: number): SupervisedProcess;
+  readonly supervise: (start: string, stop?: string, timeoutSeconds?: number) => SupervisedProcess;
 }
 
 async function bench(t: TestContext): Promise<Bench> {

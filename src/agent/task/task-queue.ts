@@ -71,6 +71,11 @@ export class TaskQueue {
     task.cancel.abort();
   }
 
+  /** Asks every task that can be cancelled to end. */
+  cancelAll(): void {
+    for (const task of this.#tasks.values()) task.cancel?.abort();
+  }
+
   #find(id: string): Task {
     const task = this.#tasks.get(id);
     if (task !== undefined) return task;

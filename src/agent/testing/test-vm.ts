@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { glob, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
@@ -7,6 +7,7 @@ import { Agent } from '../agent.ts';
 import { systemClock } from '../clock.ts';
 import { directoriesOf } from '../directories.ts';
 import type { Directories } from '../directories.ts';
+import { processOfPidFile } from '../monit/pid-file.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
 import { systemPrograms } from '../process/system-programs.ts';
 import { loadIdentities } from '../user/identities.ts';
@@ -78,9 +79,14 @@ export class TestVm {
     this.#agent = undefined;
   }
 
-  /** Ends the agent and removes everything. */
+  /** Ends the agent and its jobs and removes everything. */
   async remove(): Promise<void> {
     await this.stop();
+    for await (const name of glob('*/*.pid', { cwd: this.directories.run })) {
+      const path = join(this.directories.run, name);
+      const live = await processOfPidFile(path, procProcessTable, undefined);
+      if (live !== undefined) await procProcessTable.signal(live, 'SIGKILL');
+    }
     await rm(this.directories.base, { recursive: true, force: true });
   }
 

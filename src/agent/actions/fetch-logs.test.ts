@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { extractArchive } from '../file/archive.ts';
+import { isObject } from '../settings/json.ts';
+import { sha1 } from '../testing/archives.ts';
+import { TestVm } from '../testing/test-vm.ts';
+
+test('fetches the log files that match, and nothing outside the log folder', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  const client = await vm.start();
+  await mkdir(join(vm.directories.log, 'web/deep'), { recursive: true });
+  for (const name of ['web/a.log', 'web/deep/b.log', 'web/c.txt'])
+    await writeFile(join(vm.directories.log, name), name);
+  const value = await client.task('fetch_logs', 'job', ['**/*.log']);
+  assert.ok(isObject(value));
+  const blob = await client.send('GET', `/blobs/00/${String(value['blobstore_id'])}`);
+  assert.equal(sha1(blob.body), value['sha1']);
+  const target = join(vm.directories.base, 'fetched');
+  await mkdir(target);
+  await writeFile(`${target}.tgz`, blob.body);
+  await extractArchive(`${target}.tgz`, target);
+  assert.deepEqual((await readdir(target, { recursive: true })).toSorted(), [
+    'web',
+    'web/a.log',
+    'web/deep',
+    'web/deep/b.log',
+  ]);
+  await assert.rejects(client.task('fetch_logs', 'job', ['../../bosh/*']), /no glob below the log folder/);
+  await assert.rejects(client.task('fetch_logs', 'system', []), /only job and agent can/);
+});

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { test } from 'node:test';
+import { BlobStore } from './blob-store.ts';
+
+test('a broken upload leaves nothing and keeps what was there; leftovers go at the next start', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const blobs = new BlobStore(folder);
+  await blobs.write('one', Readable.from(['first']));
+  const broken = Readable.from(
+    (function* () {
+      yield 'half';
+      throw new Error('connection lost');
+    })(),
+  );
+  await assert.rejects(blobs.write('one', broken), /connection lost/);
+  assert.deepEqual(await readdir(folder), ['one']);
+  assert.equal(await readFile(join(folder, 'one'), 'utf8'), 'first');
+  await writeFile(join(folder, '.partial-x'), 'left by a kill');
+  await blobs.prepare();
+  assert.deepEqual(await readdir(folder), ['one']);
+  assert.equal(await blobs.find('two'), undefined);
+  assert.equal(await blobs.find('../one'), undefined);
+  await blobs.remove('one');
+  await blobs.remove('one');
+  assert.equal(await blobs.find('one'), undefined);
+});

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { isSameVolume, mountAt, parseMountinfo, volumeOf } from './mount-table.ts';
+
+const table = parseMountinfo(`21 1 0:20 / / rw - overlay overlay rw
+30 21 0:33 / /warden-cpi-dev rw,relatime shared:1 master:4 - tmpfs hub rw
+31 30 8:1 /volumes/pv\\0401 /warden-cpi-dev/disks/disk-1 rw - ext4 /dev/sda1 rw
+32 21 8:1 /volumes/pv\\0401/store /var/vcap/store rw - ext4 /dev/sda1 rw
+33 21 0:40 / /tmp/x rw - tmpfs a rw
+34 21 0:41 / /tmp/x rw - tmpfs b rw
+`);
+
+test('knows a folder of a volume again at its bind mount', () => {
+  const volume = volumeOf(table, '/warden-cpi-dev/disks/disk-1/store');
+  assert.deepEqual(volume?.root, '/volumes/pv 1/store');
+  assert.equal(isSameVolume(volume, mountAt(table, '/var/vcap/store')), true);
+  assert.equal(
+    isSameVolume(volumeOf(table, '/warden-cpi-dev/disks/disk-1'), mountAt(table, '/var/vcap/store')),
+    false,
+  );
+  assert.equal(
+    isSameVolume(volumeOf(table, '/warden-cpi-dev/disks/disk-12'), mountAt(table, '/warden-cpi-dev')),
+    false,
+  );
+});
+
+test('the last of several mounts at one place is the one that shows', () => {
+  assert.equal(mountAt(table, '/tmp/x')?.device, '0:41');
+  assert.equal(volumeOf(table, '/tmp/x/y')?.device, '0:41');
+  assert.deepEqual(volumeOf(table, '/'), { device: '0:20', root: '/' });
+  assert.equal(isSameVolume(undefined, undefined), false);
+});
+
+test('property: any mount point comes back from its line in mountinfo', () => {
+  const octal = (text: string): string =>
+    text.replace(/[ \t\n\\]/g, (mark) => `\\${mark.charCodeAt(0).toString(8).padStart(3, '0')}`);
+  const path = fc.stringMatching(/^\/[ -~\t\n]{0,20}$/);
+  fc.assert(
+    fc.property(path, path, (root, mountPoint) => {
+      const [mount] = parseMountinfo(`1 2 8:1 ${octal(root)} ${octal(mountPoint)} rw - ext4 x rw\n`);
+      assert.deepEqual(mount, { device: '8:1', root, mountPoint });
+    }),
+  );
+});

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isProductError } from '../../errors/product-error.ts';
+import { busAddressOf } from '../mbus/bus-address.ts';
+import { resolveNetworks } from '../spec/resolve-networks.ts';
+import { settingsPathsOf } from './agent-config.ts';
+import { parseSettings } from './settings.ts';
+
+const parse = (value: object): ReturnType<typeof parseSettings> =>
+  parseSettings(
+    JSON.stringify({ agent_id: 'a', mbus: 'https://u:p%40ss@0.0.0.0:6868', ...value }),
+    'settings',
+  );
+const isInvalid = (error: unknown): boolean =>
+  isProductError(error, 'AGENT_SETTINGS_INVALID') && !error.message.includes('p%40ss');
+
+test('the bus listens on the address of the first manual network, else on that of the URL', () => {
+  const networks = {
+    dyn: { type: 'dynamic', ip: '10.0.0.1' },
+    first: { ip: '127.64.0.2' },
+    next: { ip: '127.64.0.3' },
+  };
+  assert.deepEqual(busAddressOf(parse({ networks })), {
+    host: '127.64.0.2',
+    port: 6868,
+    user: 'u',
+    password: 'p@ss',
+  });
+  assert.equal(busAddressOf(parse({})).host, '0.0.0.0');
+  assert.equal(busAddressOf(parse({ mbus: 'https://u:p@[::1]:1' })).host, '::1');
+});
+
+test('the URLs of the env win over mbus', () => {
+  const env = { bosh: { mbus: { urls: ['https://v:q@127.0.0.9:7'] } } };
+  assert.equal(busAddressOf(parse({ env })).host, '127.0.0.9');
+});
+
+test('other buses are refused without a word of their secrets', () => {
+  for (const mbus of [
+    'nats://u:p%40ss@x:1',
+    'http://u:p%40ss@x:1',
+    'https://x:1',
+    'p%40ss',
+    'https://u:p%40ss@:1',
+  ]) {
+    assert.throws(() => busAddressOf(parse({ mbus })), isInvalid, mbus);
+  }
+  assert.throws(() => parseSettings('{"mbus":"https://u:p%40ss@x:1"', 'settings'), isInvalid);
+  assert.throws(() => parseSettings('{"mbus":"https://u:p%40ss@x:1"}', 'settings'), isInvalid);
+  assert.throws(() => parseSettings('[]', 'settings'), isInvalid);
+});
+
+test('agent.json names File sources', () => {
+  const config = (sources: unknown): string =>
+    JSON.stringify({ Infrastructure: { Settings: { Sources: sources } } });
+  assert.deepEqual(settingsPathsOf(config([{ Type: 'File', SettingsPath: '/a' }]), 'agent.json'), ['/a']);
+  assert.throws(
+    () => settingsPathsOf(config([{ Type: 'HTTP', URI: 'x' }]), 'agent.json'),
+    /'HTTP' is not of type File/,
+  );
+  for (const text of ['', '{}', config([]), config([{ Type: 'File', SettingsPath: 'a' }])]) {
+    assert.throws(() => settingsPathsOf(text, 'agent.json'), isInvalid);
+  }
+});
+
+test('dynamic networks of a spec get their address', () => {
+  const { networks } = parse({
+    networks: { one: { type: 'dynamic' }, two: { type: 'manual', ip: '127.64.0.2' } },
+  });
+  const spec = { networks: { one: { type: 'dynamic', dns: [] }, two: { ip: '127.64.0.2' } } };
+  assert.deepEqual(resolveNetworks(spec, networks, '10.0.0.7'), {
+    networks: {
+      one: { type: 'dynamic', dns: [], ip: '10.0.0.7', netmask: '', gateway: '' },
+      two: { ip: '127.64.0.2' },
+    },
+  });
+});

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isProductError } from '../../errors/product-error.ts';
+import { ownerOf } from '../monit/launch.ts';
+import { identitiesOf } from './identities.ts';
+import { ownershipHint } from './ownership-hint.ts';
+import { vcapGroup } from './vcap-group.ts';
+
+const files = {
+  passwd: 'root:x:0:0:root:/root:/bin/sh\nvcap:x:1000:1000::/home/vcap:/bin/sh\n',
+  group: 'root:x:0:\nvcap:x:1000:\n',
+  userMap: '         0          0 4294967295\n',
+  groupMap: '         0          0 4294967295\n',
+  user: 0,
+  userGroup: 0,
+};
+const single = { ...files, userMap: '0 65534 1\n', groupMap: '0 65534 1\n' };
+const program = { arguments: ['/bin/x'] as const, timeoutSeconds: 1, group: undefined };
+
+test('root with every id mapped may be anyone', () => {
+  const identities = identitiesOf(files);
+  assert.equal(identities.single, false);
+  assert.equal(vcapGroup(identities), 1000);
+  assert.deepEqual(ownerOf({ ...program, user: 'vcap', group: '7' }, 'web', identities), {
+    userId: 1000,
+    groupId: 7,
+  });
+});
+
+test('with a single id only that one can be used, and the refusal says why', () => {
+  const identities = identitiesOf(single);
+  assert.equal(identities.single, true);
+  assert.equal(vcapGroup(identities), undefined);
+  assert.deepEqual(ownerOf({ ...program, user: 'root' }, 'web', identities), { userId: 0 });
+  assert.throws(
+    () => ownerOf({ ...program, user: 'vcap' }, 'web', identities),
+    (error) =>
+      isProductError(error, 'AGENT_OWNER_UNAVAILABLE') &&
+      /job 'web': the user 'vcap' of its monit file cannot be used: .*single user id/.test(error.message),
+  );
+});
+
+test('without root only the own id can be used; two ranges are two ranges', () => {
+  assert.equal(vcapGroup(identitiesOf({ ...files, user: 1000, userGroup: 1000 })), undefined);
+  const ranges = identitiesOf({ ...files, userMap: '0 1000 1\n1 100000 65535\n' });
+  assert.deepEqual(
+    [0, 1, 65_535, 65_536].map((id) => ranges.mayUseUser(id)),
+    [true, true, true, false],
+  );
+  assert.equal(ranges.single, false);
+});
+
+test('a refused chown is explained where there is a single id', () => {
+  const stderr = '+ chown -R vcap:vcap /x\nchown: changing ownership of /x: Invalid argument\n+ exit 1\n';
+  assert.match(
+    ownershipHint(stderr, identitiesOf(single)) ?? '',
+    /single user id.*\(chown: changing ownership of \/x/,
+  );
+  assert.equal(ownershipHint(stderr, identitiesOf(files)), undefined);
+  assert.equal(ownershipHint('make: Invalid argument', identitiesOf(single)), undefined);
+});
