@@ -1,33 +1,73 @@
+import { createHash, randomInt } from 'node:crypto';
+import { ProductError } from '../../errors/product-error.ts';
+import { createValueGenerator } from '../variables/generate-value.ts';
+import { loadStaticVariables } from '../variables/static-variables.ts';
+import type { VariableSource } from '../variables/variable.ts';
+import { VarsStore } from '../variables/vars-store.ts';
+import { Problems, rootField } from '../yaml/field.ts';
+import { toGoYaml } from '../yaml/go-yaml.ts';
+import { readYaml } from '../yaml/parse-yaml.ts';
+import type { YamlNode } from '../yaml/yaml-node.ts';
+import { interpolate } from './interpolate.ts';
 import type { Manifest } from './manifest.ts';
+import { applyOperations, readOpsFile } from './ops-file.ts';
+import { readManifest } from './read-manifest.ts';
 
 export interface LoadManifestOptions {
   readonly path: string;
   /** `-v name=value`, values already parsed as YAML. They win over every file. */
-  readonly variables?: Readonly<Record<string, unknown>>;
-  /** `--var-file name=path`: the whole file is the value, a string. */
-  readonly variableFiles?: Readonly<Record<string, string>>;
+  readonly variables?: Readonly<Record<string, unknown>> | undefined;
+  /** `--var-file name=path`: the whole file is the value, a text. */
+  readonly variableFiles?: Readonly<Record<string, string>> | undefined;
   /** `-l path`: YAML files of variables; a later file wins. */
-  readonly varsFiles?: readonly string[];
+  readonly varsFiles?: readonly string[] | undefined;
   /** `--vars-store path`: generated values are written there; existing ones never change. */
-  readonly varsStorePath?: string;
+  readonly varsStorePath?: string | undefined;
   /** `-o path`, applied in order before interpolation. */
-  readonly opsFiles?: readonly string[];
-  /** When generated certificates begin to be valid. */
-  readonly now?: () => Date;
+  readonly opsFiles?: readonly string[] | undefined;
+  /** When generated certificates begin to be valid; default the system's clock. */
+  readonly now?: (() => Date) | undefined;
 }
 
 export interface LoadedManifest {
   readonly manifest: Manifest;
-  /** The interpolated manifest as canonical YAML; holds secrets. */
+  /** The interpolated manifest, byte for byte as `bosh interpolate` prints it; holds secrets. */
   readonly text: string;
   /** Hex SHA-512 of `text`: `current_manifest_sha` of the state file. */
   readonly sha512: string;
 }
 
 /**
- * Reads, patches, interpolates and checks a create-env manifest. Everything that is wrong is one MANIFEST_INVALID with a
- * line per fault, each with file, key path, line and column. The vars store is the only thing written.
+ * Reads, patches, interpolates and checks a create-env manifest. What is wrong is MANIFEST_INVALID with a line per fault,
+ * each with file, line, column and key path (an ops file: its operation and path). The vars store is the only thing
+ * written, and it is written even when the manifest then turns out to be wrong, as in bosh: its values stay good.
  */
 export async function loadManifest(options: LoadManifestOptions): Promise<LoadedManifest> {
-  throw new Error(`loadManifest is not written yet (${options.path})`);
+  const problems = new Problems();
+  const node = await interpolate(await patched(options), await variableSource(options), problems);
+  const manifest = readManifest(rootField(node, problems), options.path);
+  problems.throwIfAny('MANIFEST_INVALID');
+  if (manifest === undefined)
+    throw new ProductError('MANIFEST_INVALID', `${options.path}: the manifest is empty`);
+  const text = toGoYaml(node);
+  return { manifest, text, sha512: createHash('sha512').update(text).digest('hex') };
+}
+
+async function patched({ path, opsFiles = [] }: LoadManifestOptions): Promise<YamlNode> {
+  const [document, ...operations] = await Promise.all([
+    readYaml(path, 'MANIFEST_INVALID'),
+    ...opsFiles.map((file) => readOpsFile(file)),
+  ]);
+  return applyOperations(document, operations.flat());
+}
+
+async function variableSource(options: LoadManifestOptions): Promise<VariableSource> {
+  const given = await loadStaticVariables(options);
+  const generate = createValueGenerator({
+    now: options.now ?? (() => new Date()),
+    randomBelow: (limit) => randomInt(limit),
+  });
+  const { varsStorePath: path } = options;
+  const store = path === undefined ? undefined : new VarsStore({ path, generate, given });
+  return { get: async (definition) => given.get(definition.name) ?? store?.get(definition) };
 }

@@ -1,9 +1,45 @@
-import type { Manifest } from './manifest.ts';
+import type { GroupNetwork, Manifest, Network } from './manifest.ts';
 
 /** A network as create_vm gets it (reference agent-bootstrap 1.6). */
 export type NetworkInterface = Readonly<Record<string, unknown>>;
 
-/** The networks of the manifest's instance group by name, as create_vm gets them. */
+/** The networks of the manifest's instance group by name, as create_vm gets them (bosh-cli: deployment/manifest/manifest.go). */
 export function networkInterfaces(manifest: Manifest): Readonly<Record<string, NetworkInterface>> {
-  throw new Error(`networkInterfaces is not written yet (${manifest.name})`);
+  const { networks } = manifest.instanceGroup;
+  const only = networks.length === 1;
+  const named = networks.map((groupNetwork) => {
+    const network = manifest.networks.find(({ name }) => name === groupNetwork.name);
+    if (network === undefined) throw new Error(`a checked manifest has no network '${groupNetwork.name}'`);
+    return [groupNetwork.name, networkInterface(network, groupNetwork, only)] as const;
+  });
+  return Object.fromEntries(named);
+}
+
+function networkInterface(
+  network: Network,
+  { staticIps, defaults }: GroupNetwork,
+  only: boolean,
+): NetworkInterface {
+  const [ip] = staticIps;
+  const chosen = only ? ['dns', 'gateway'] : defaults;
+  return {
+    type: network.type,
+    ...addressing(network),
+    cloud_properties: network.cloudProperties,
+    ...(ip === undefined ? {} : { ip }),
+    ...(chosen.length === 0 ? {} : { default: chosen }),
+  };
+}
+
+function addressing(network: Network): NetworkInterface {
+  switch (network.type) {
+    case 'manual': {
+      const { gateway, netmask, dns } = network;
+      return dns.length === 0 ? { gateway, netmask } : { gateway, netmask, dns };
+    }
+    case 'dynamic':
+      return network.dns.length === 0 ? {} : { dns: network.dns };
+    case 'vip':
+      return {};
+  }
 }

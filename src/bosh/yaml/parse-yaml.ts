@@ -1,17 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
-import type { Document, Node, Pair, Scalar, Tags, YAMLMap } from 'yaml';
+import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
+import { resolvePlain } from './go-scalar.ts';
 import { scalar } from './yaml-node.ts';
-import type { MapEntry, Place, ScalarNode, YamlNode } from './yaml-node.ts';
+import type { MapEntry, Place, ScalarNode, ScalarValue, YamlNode } from './yaml-node.ts';
 
 /** A few aliases of aliases would otherwise unfold to a tree that no memory holds. */
 const largestTree = 1_000_000;
-
-/** What YAML 1.1 has and upstream's parser (go yaml.v2) has not: base 60 numbers and dates stay text there. */
-const unknownToGo = ['timestamp', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`);
 
 /** Reads a YAML file; the errors of parseYaml, and FILE_NOT_FOUND. */
 export async function readYaml(path: string, code: ErrorCode): Promise<YamlNode> {
@@ -32,9 +30,7 @@ export function parseYaml(text: string, file: string, code: ErrorCode): YamlNode
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
-    version: '1.1',
-    merge: true,
-    customTags: (tags: Tags) => tags.filter(isKnownToGo),
+    schema: 'failsafe',
     prettyErrors: false,
     logLevel: 'silent',
   });
@@ -43,11 +39,6 @@ export function parseYaml(text: string, file: string, code: ErrorCode): YamlNode
     throw new ProductError(code, faults.join('\n'));
   }
   return new Conversion(document, file, lines, code).convert(document.contents);
-}
-
-function isKnownToGo(tag: Tags[number]): boolean {
-  if (typeof tag === 'string') return true;
-  return !unknownToGo.includes(tag.tag) && !('format' in tag && tag.format === 'TIME');
 }
 
 function at(file: string, lines: LineCounter, offset: number): string {
@@ -139,17 +130,12 @@ class Conversion {
 
   #scalar(node: Scalar): ScalarNode {
     const place = this.#place(node.range?.[0]);
-    const { value } = node;
-    const text = node.source ?? String(value ?? '');
-    if (value === null || value === undefined) return { kind: 'scalar', value: null, text, place };
-    if (typeof value === 'string' || typeof value === 'boolean')
-      return { kind: 'scalar', value, text, place };
-    if (typeof value === 'number') {
-      if (Number.isSafeInteger(value) || /[.eEn]/.test(text)) return { kind: 'scalar', value, text, place };
+    const text = typeof node.value === 'string' ? node.value : (node.source ?? '');
+    const value = scalarValue(node, text);
+    if (typeof value === 'number' && !Number.isSafeInteger(value) && /^[-+]?[0-9_]+$/.test(text)) {
       throw this.#fault(node.range?.[0], `the number ${text} is too large; put it in quotes`);
     }
-    if (value instanceof Uint8Array) return scalar(Buffer.from(value).toString('utf8'), place);
-    throw this.#fault(node.range?.[0], `a value of type ${node.tag ?? typeof value} is not supported`);
+    return { kind: 'scalar', value, text, place };
   }
 
   #place(offset: number | undefined): Place {
@@ -160,6 +146,16 @@ class Conversion {
   #fault(offset: number | undefined, message: string): ProductError {
     return new ProductError(this.#code, `${at(this.#file, this.#lines, offset ?? 0)}: ${message}`);
   }
+}
+
+/** Quoted and block scalars are text; an explicit tag decides before that. */
+function scalarValue(node: Scalar, text: string): ScalarValue {
+  const tag = node.tag?.replace('tag:yaml.org,2002:', '');
+  if (tag === 'binary') return Buffer.from(text, 'base64').toString('utf8');
+  const typed = tag === 'int' || tag === 'float' || tag === 'bool' || tag === 'null';
+  if (!typed && (tag !== undefined || node.type !== 'PLAIN')) return text;
+  const resolved = resolvePlain(text);
+  return resolved.tag === 'timestamp' ? text : resolved.value;
 }
 
 function isNode(node: unknown): node is Node {

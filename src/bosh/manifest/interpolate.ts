@@ -1,0 +1,210 @@
+import { describeKind, lookUp, scalar } from '../yaml/yaml-node.ts';
+import type { ListNode, MapNode, Place, ScalarNode, YamlNode } from '../yaml/yaml-node.ts';
+import { Problems, rootField } from '../yaml/field.ts';
+import { OperationError, find } from './apply-operation.ts';
+import { parsePath } from './patch-path.ts';
+import type { VariableDefinition, VariableSource } from '../variables/variable.ts';
+
+const reference = /\(\( ?!?([-/.\w\p{L}]+) ?\)\)/gu;
+const onlyReference = /^\(\( ?!?([-/.\w\p{L}]+) ?\)\)$/u;
+
+/**
+ * The manifest with every `((variable))` replaced (bosh-cli: director/template/template.go): a value that is nothing but
+ * a variable takes over its type, inside of text only texts and whole numbers fit; `((a.b))` is a part of variable `a`.
+ * Variables that are defined with a type are made first, in their order; found ones leave `variables`. What is missing or
+ * does not fit is noted in `problems`, and stays as it is.
+ */
+export async function interpolate(
+  root: YamlNode,
+  source: VariableSource,
+  problems: Problems,
+): Promise<YamlNode> {
+  const run = new Interpolation(readDefinitions(root, problems), source, problems);
+  await run.prepare();
+  return run.withoutFound(await run.interpolate(root));
+}
+
+interface PlacedDefinition extends VariableDefinition {
+  readonly place: Place;
+}
+
+function readDefinitions(root: YamlNode, problems: Problems): readonly PlacedDefinition[] {
+  const variables = rootField(root, problems).get('variables');
+  return variables.items().map((field) => {
+    const type = field.get('type').text();
+    const options = field.get('options').node;
+    return {
+      name: field.get('name').requiredText(),
+      ...(type === undefined || type === '' ? {} : { type }),
+      ...(options === undefined ? {} : { options }),
+      place: field.place,
+    };
+  });
+}
+
+class Interpolation {
+  readonly #definitions: readonly PlacedDefinition[];
+  readonly #source: VariableSource;
+  readonly #problems: Problems;
+  readonly #values = new Map<string, YamlNode | undefined>();
+  readonly #inProgress: string[] = [];
+
+  constructor(definitions: readonly PlacedDefinition[], source: VariableSource, problems: Problems) {
+    this.#definitions = definitions;
+    this.#source = source;
+    this.#problems = problems;
+  }
+
+  async prepare(): Promise<void> {
+    for (const { name, type, place } of this.#definitions) {
+      if (type !== undefined) await this.#value(name, place);
+    }
+  }
+
+  async interpolate(node: YamlNode): Promise<YamlNode> {
+    switch (node.kind) {
+      case 'scalar':
+        return typeof node.value === 'string' ? this.#text(node, node.value) : node;
+      case 'list': {
+        const items: YamlNode[] = [];
+        for (const item of node.items) items.push(await this.interpolate(item));
+        return { ...node, items };
+      }
+      case 'map':
+        return this.#map(node);
+    }
+  }
+
+  /** The definitions of found variables are no part of the manifest any more. */
+  withoutFound(root: YamlNode): YamlNode {
+    if (root.kind !== 'map') return root;
+    const list = lookUp(root, 'variables');
+    if (list?.kind !== 'list') return root;
+    const items = list.items.filter((item) => {
+      const name = lookUp(item, 'name');
+      return !(
+        name?.kind === 'scalar' &&
+        typeof name.value === 'string' &&
+        this.#values.get(name.value) !== undefined
+      );
+    });
+    const value: ListNode = { ...list, items };
+    return {
+      ...root,
+      entries: root.entries.map((one) => (one.key.value === 'variables' ? { ...one, value } : one)),
+    };
+  }
+
+  async #map(node: MapNode): Promise<YamlNode> {
+    const entries = [];
+    for (const { key, value } of node.entries) {
+      const interpolated = await this.interpolate(key);
+      if (interpolated.kind !== 'scalar') {
+        this.#problems.add(key.place, '', `a key cannot be ${describeKind(interpolated)}`);
+      }
+      entries.push({
+        key: interpolated.kind === 'scalar' ? interpolated : key,
+        value: await this.interpolate(value),
+      });
+    }
+    return { ...node, entries };
+  }
+
+  async #text(node: ScalarNode, text: string): Promise<YamlNode> {
+    const whole = onlyReference.exec(text)?.[1];
+    if (whole !== undefined) return (await this.#lookUp(whole, node.place)) ?? node;
+    let result = '';
+    let end = 0;
+    for (const match of text.matchAll(reference)) {
+      const value = await this.#lookUp(match[1] ?? '', node.place);
+      result += text.slice(end, match.index) + this.#asText(value, match[1] ?? '', node.place, match[0]);
+      end = match.index + match[0].length;
+    }
+    return end === 0 ? node : scalar(result + text.slice(end), node.place);
+  }
+
+  #asText(node: YamlNode | undefined, name: string, place: Place, otherwise: string): string {
+    if (node === undefined) return otherwise;
+    if (node.kind === 'scalar' && typeof node.value === 'string') return node.value;
+    if (node.kind === 'scalar' && Number.isInteger(node.value)) return String(node.value);
+    const message = `variable '${name}' is ${node.kind === 'scalar' ? 'no text' : describeKind(node)}; inside of text only texts and whole numbers can stand`;
+    this.#problems.add(place, '', message);
+    return otherwise;
+  }
+
+  async #lookUp(name: string, place: Place): Promise<YamlNode | undefined> {
+    const [variable = '', ...parts] = name.split('.');
+    const value = await this.#value(variable, place);
+    if (value === undefined) {
+      this.#problems.add(place, '', `variable '${variable}' is not given and not generated`);
+      return undefined;
+    }
+    if (parts.length === 0) return relocate(value, place);
+    try {
+      const found = findPart(value, parts);
+      if (found !== undefined) return relocate(found, place);
+      this.#problems.add(place, '', `variable '${variable}' has no '${parts.join('.')}'`);
+    } catch (error) {
+      if (!(error instanceof OperationError)) throw error;
+      this.#problems.add(place, '', `variable '${variable}': ${error.message}`);
+    }
+    return undefined;
+  }
+
+  async #value(name: string, place: Place): Promise<YamlNode | undefined> {
+    if (this.#values.has(name)) return this.#values.get(name);
+    if (this.#inProgress.includes(name)) {
+      const chain = [...this.#inProgress, name].join(' -> ');
+      this.#problems.add(place, '', `variable '${name}' depends on itself: ${chain}`);
+      return undefined;
+    }
+    this.#inProgress.push(name);
+    const value = await this.#fetch(name);
+    this.#inProgress.pop();
+    this.#values.set(name, value);
+    return value;
+  }
+
+  async #fetch(name: string): Promise<YamlNode | undefined> {
+    const definition = this.#definitions.find((one) => one.name === name);
+    if (definition === undefined) return this.#source.get({ name });
+    const { options, place: _, ...rest } = definition;
+    const before = this.#problems.count;
+    const interpolated = options === undefined ? undefined : await this.interpolate(options);
+    if (this.#problems.count > before) return undefined;
+    return this.#source.get({ ...rest, ...(interpolated === undefined ? {} : { options: interpolated }) });
+  }
+}
+
+/** A number is a list's index first and a map's key second, as upstream tries them. */
+function findPart(value: YamlNode, parts: readonly string[]): YamlNode | undefined {
+  const path = `/${parts.join('/')}`;
+  const tokens = parsePath(path);
+  try {
+    return find(value, path, tokens);
+  } catch (error) {
+    if (!(error instanceof OperationError) || !tokens.some(({ kind }) => kind === 'index')) throw error;
+    return find(
+      value,
+      path,
+      parts.map((key) => ({ kind: 'key', key, optional: false })),
+    );
+  }
+}
+
+/** What is wrong with a value is shown where it is used. */
+function relocate(node: YamlNode, place: Place): YamlNode {
+  switch (node.kind) {
+    case 'scalar':
+      return { ...node, place };
+    case 'list':
+      return { ...node, items: node.items.map((item) => relocate(item, place)), place };
+    case 'map': {
+      const entries = node.entries.map(({ key, value }) => ({
+        key: { ...key, place },
+        value: relocate(value, place),
+      }));
+      return { ...node, entries, place };
+    }
+  }
+}

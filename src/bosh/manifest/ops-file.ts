@@ -1,0 +1,88 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { Problems, rootField } from '../yaml/field.ts';
+import type { Field } from '../yaml/field.ts';
+import { readYaml } from '../yaml/parse-yaml.ts';
+import { describePlace } from '../yaml/yaml-node.ts';
+import type { Place, YamlNode } from '../yaml/yaml-node.ts';
+import { OperationError, applyOperation } from './apply-operation.ts';
+import type { Operation } from './apply-operation.ts';
+import { parsePath } from './patch-path.ts';
+import type { PathToken } from './patch-path.ts';
+
+/** An operation and where it is written. */
+export interface WrittenOperation {
+  readonly operation: Operation;
+  readonly place: Place;
+  /** What its author wants to be said when it does not fit. */
+  readonly message: string | undefined;
+}
+
+/** Reads an ops file; MANIFEST_INVALID with a line per fault. An empty file has no operations. */
+export async function readOpsFile(path: string): Promise<readonly WrittenOperation[]> {
+  const problems = new Problems();
+  const root = rootField(await readYaml(path, 'MANIFEST_INVALID'), problems);
+  const operations = root.items().flatMap((field) => readOperation(field) ?? []);
+  problems.throwIfAny('MANIFEST_INVALID');
+  return operations;
+}
+
+/** The document after all operations, in order. MANIFEST_INVALID names file, line and path of the first that does not fit. */
+export function applyOperations(document: YamlNode, operations: readonly WrittenOperation[]): YamlNode {
+  return operations.reduce((current, { operation, place, message }) => {
+    try {
+      return applyOperation(current, operation);
+    } catch (error) {
+      if (!(error instanceof OperationError)) throw error;
+      const why = message === undefined ? error.message : `${message}: ${error.message}`;
+      throw new ProductError(
+        'MANIFEST_INVALID',
+        `${describePlace(place)}: cannot ${operation.type} '${operation.path}': ${why}`,
+      );
+    }
+  }, document);
+}
+
+function readOperation(field: Field): WrittenOperation | undefined {
+  const type = field.get('type').requiredText();
+  const path = field.get('path').text();
+  const message = field.get('error').text();
+  const { place } = field;
+  if (path === undefined) {
+    field.problem("the operation has no 'path'");
+    return undefined;
+  }
+  const tokens = readPath(field.get('path'), path);
+  const value = field.get('value').node;
+  switch (type) {
+    case 'replace':
+      if (value === undefined) return fault(field, "a 'replace' needs a 'value'");
+      return { operation: { type, path, tokens, value }, place, message };
+    case 'remove':
+      if (value !== undefined) return fault(field, "a 'remove' takes no 'value'");
+      return { operation: { type, path, tokens }, place, message };
+    case 'test': {
+      const absent = field.get('absent').boolean() === true;
+      if (value === undefined && !absent) return fault(field, "a 'test' needs a 'value' or 'absent: true'");
+      return { operation: { type, path, tokens, value: absent ? undefined : value }, place, message };
+    }
+    case '':
+      return undefined;
+    default:
+      return fault(field.get('type'), `'${type}' is not an operation; expected replace, remove or test`);
+  }
+}
+
+function readPath(field: Field, path: string): readonly PathToken[] {
+  try {
+    return parsePath(path);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    field.problem(error.message);
+    return [];
+  }
+}
+
+function fault(field: Field, message: string): undefined {
+  field.problem(message);
+  return undefined;
+}

@@ -1,0 +1,45 @@
+import type { Field } from '../yaml/field.ts';
+import type { CloudProvider } from './manifest.ts';
+import { readReleaseName } from './read-instance-group.ts';
+
+/** Reads `cloud_provider` (bosh-cli: installation/manifest/{parser,validator}.go). `ssh_tunnel` is never opened, and not read. */
+export function readCloudProvider(field: Field, releases: readonly string[]): CloudProvider {
+  if (!field.given) field.problem('must be provided');
+  const ca = readCa(field.get('cert').get('ca'));
+  return {
+    templates: field.given ? readTemplates(field, releases) : [],
+    mbus: field.given ? readMbus(field.get('mbus')) : '',
+    ...(ca === undefined ? {} : { ca }),
+    properties: field.get('properties').properties(),
+  };
+}
+
+function readTemplates(field: Field, releases: readonly string[]): CloudProvider['templates'] {
+  const several = field.get('templates').items();
+  const seen = new Set<string>();
+  return (several.length > 0 ? several : [field.get('template')]).map((template) => {
+    const name = template.get('name').requiredText();
+    if (seen.has(name)) template.get('name').problem(`the template '${name}' is there twice`);
+    seen.add(name);
+    return { name, release: readReleaseName(template.get('release'), releases) };
+  });
+}
+
+/** Its text is a secret and is never shown. */
+function readMbus(field: Field): string {
+  const mbus = field.requiredText();
+  if (mbus === '') return mbus;
+  const url = URL.canParse(mbus) ? new URL(mbus) : undefined;
+  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    field.problem('must be a URL like https://user:password@10.0.0.6:6868');
+  }
+  return mbus;
+}
+
+function readCa(field: Field): string | undefined {
+  const ca = field.text();
+  if (ca === undefined || ca === '') return undefined;
+  if (!/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(ca))
+    field.problem('is not a certificate in PEM');
+  return ca;
+}

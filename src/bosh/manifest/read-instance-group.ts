@@ -1,0 +1,71 @@
+import type { Field } from '../yaml/field.ts';
+import type { DiskPool, InstanceGroup, JobReference, Network, ResourcePool } from './manifest.ts';
+import { readGroupNetworks } from './read-networks.ts';
+
+/** What an instance group may refer to. */
+export interface GroupSurroundings {
+  readonly networks: readonly Network[];
+  /** Of broken networks too, so that one fault is one line. */
+  readonly networkNames: readonly string[];
+  readonly resourcePools: readonly ResourcePool[];
+  readonly diskPools: readonly DiskPool[];
+  readonly releaseNames: readonly string[];
+}
+
+/** Reads the instance group (bosh-cli: deployment/manifest/validator.go). Problems are noted. */
+export function readInstanceGroup(field: Field, around: GroupSurroundings): InstanceGroup {
+  const instances = field.get('instances').integer();
+  if (instances !== undefined && instances !== 1) field.get('instances').problem('must be 1');
+  const lifecycle = field.get('lifecycle').text();
+  if (lifecycle !== undefined && lifecycle !== '' && lifecycle !== 'service') {
+    field.get('lifecycle').problem(`must be 'service', '${lifecycle}' is not supported`);
+  }
+  const resourcePool = field.get('resource_pool').requiredText();
+  if (resourcePool !== '' && !around.resourcePools.some(({ name }) => name === resourcePool)) {
+    field.get('resource_pool').problem(`there is no resource pool '${resourcePool}'`);
+  }
+  const diskPool = readDisk(field, around.diskPools);
+  return {
+    name: field.get('name').requiredText(),
+    jobs: readJobs(field, around.releaseNames),
+    networks: readGroupNetworks(field.get('networks'), around.networks, around.networkNames),
+    resourcePool,
+    ...(diskPool === undefined ? {} : { diskPool }),
+    properties: field.get('properties').properties(),
+  };
+}
+
+function readDisk(field: Field, pools: readonly DiskPool[]): DiskPool | undefined {
+  const name = field.get('persistent_disk_pool').text() ?? '';
+  const size = field.get('persistent_disk').integer() ?? 0;
+  if (size < 0) field.get('persistent_disk').problem('must be a number of MiB, not below 0');
+  if (name !== '') {
+    const pool = pools.find((one) => one.name === name);
+    if (pool === undefined) field.get('persistent_disk_pool').problem(`there is no disk pool '${name}'`);
+    return pool;
+  }
+  return size > 0 ? { name: '', diskSize: size, cloudProperties: {} } : undefined;
+}
+
+function readJobs(field: Field, releases: readonly string[]): readonly JobReference[] {
+  const [jobs, templates] = [field.get('jobs'), field.get('templates')];
+  if (jobs.given && templates.given)
+    templates.problem("is the old name of 'jobs'; only one of them is allowed");
+  const seen = new Set<string>();
+  return (jobs.given ? jobs : templates).items().map((item) => {
+    const name = item.get('name').requiredText();
+    if (seen.has(name)) item.get('name').problem(`the job '${name}' is there twice`);
+    seen.add(name);
+    const release = readReleaseName(item.get('release'), releases);
+    const properties = item.get('properties');
+    return properties.given ? { name, release, properties: properties.properties() } : { name, release };
+  });
+}
+
+/** The name of a release that the manifest lists; anything else is noted. */
+export function readReleaseName(field: Field, releases: readonly string[]): string {
+  const release = field.requiredText();
+  if (release !== '' && !releases.includes(release))
+    field.problem(`there is no release '${release}' in releases`);
+  return release;
+}

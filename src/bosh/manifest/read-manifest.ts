@@ -1,0 +1,140 @@
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { parseDigests } from '../digest/digest.ts';
+import { isProductError } from '../../errors/product-error.ts';
+import type { Field } from '../yaml/field.ts';
+import { readCloudProvider } from './read-cloud-provider.ts';
+import { readInstanceGroup } from './read-instance-group.ts';
+import { readNetworks } from './read-networks.ts';
+import type { ArchiveReference, DiskPool, Manifest, ReleaseReference, ResourcePool } from './manifest.ts';
+
+/**
+ * Checks an interpolated manifest by the rules of create-env (bosh-cli: deployment/manifest/validator.go,
+ * installation/manifest/validator.go, release/set/manifest/validator.go). Problems are noted in the field's list;
+ * undefined when there are such that no manifest can be made.
+ */
+export function readManifest(root: Field, path: string): Manifest | undefined {
+  const name = root.get('name').requiredText();
+  const releases = readReleases(root.get('releases'), path);
+  const networks = readNetworks(root.get('networks'));
+  const networkNames = names(root.get('networks'));
+  const resourcePools = root
+    .get('resource_pools')
+    .items()
+    .map((field) => readResourcePool(field, networkNames, path));
+  const diskPools = root.get('disk_pools').items().map(readDiskPool);
+  const groups = root.get('instance_groups').given ? root.get('instance_groups') : root.get('jobs');
+  if (root.get('instance_groups').given && root.get('jobs').given) {
+    groups.problem("'jobs' is the old name of 'instance_groups'; only one of them is allowed");
+  }
+  const [group, ...others] = groups.items();
+  for (const other of others) other.problem('only one instance group can be deployed');
+  if (group === undefined) root.get('instance_groups').problem('must be a list of one instance group');
+  const releaseNames = releases.map((release) => release.name);
+  const instanceGroup =
+    group && readInstanceGroup(group, { networks, networkNames, resourcePools, diskPools, releaseNames });
+  const resourcePool = resourcePools.find((pool) => pool.name === instanceGroup?.resourcePool);
+  const rest = {
+    properties: root.get('properties').properties(),
+    tags: readTags(root.get('tags')),
+    updateWatchTime: readWatchTime(root.get('update').get('update_watch_time')),
+    cloudProvider: readCloudProvider(root.get('cloud_provider'), releaseNames),
+  };
+  if (instanceGroup === undefined || resourcePool === undefined) return undefined;
+  return { name, releases, networks, resourcePools, diskPools, instanceGroup, resourcePool, ...rest };
+}
+
+function names(list: Field): readonly string[] {
+  return list.items().flatMap((item) => item.get('name').text() ?? []);
+}
+
+function readReleases(field: Field, manifestPath: string): readonly ReleaseReference[] {
+  const seen = new Set<string>();
+  const releases = field.items().map((item) => {
+    const name = item.get('name').requiredText();
+    if (seen.has(name)) item.get('name').problem(`there are two releases '${name}'`);
+    seen.add(name);
+    return { name, ...readArchive(item, manifestPath) };
+  });
+  if (releases.length === 0) field.problem('must be a list of at least one release');
+  return releases;
+}
+
+function readResourcePool(field: Field, networks: readonly string[], manifestPath: string): ResourcePool {
+  const network = field.get('network').requiredText();
+  if (network !== '' && !networks.includes(network))
+    field.get('network').problem(`there is no network '${network}'`);
+  return {
+    name: field.get('name').requiredText(),
+    network,
+    stemcell: readArchive(field.get('stemcell'), manifestPath),
+    cloudProperties: field.get('cloud_properties').properties(),
+    env: field.get('env').properties(),
+  };
+}
+
+function readDiskPool(field: Field): DiskPool {
+  const diskSize = field.get('disk_size').integer();
+  if (diskSize === undefined || diskSize <= 0)
+    field.get('disk_size').problem('must be a number of MiB above 0');
+  return {
+    name: field.get('name').requiredText(),
+    diskSize: diskSize ?? 0,
+    cloudProperties: field.get('cloud_properties').properties(),
+  };
+}
+
+/** `url` and `sha1` of a release or stemcell. */
+function readArchive(field: Field, manifestPath: string): ArchiveReference {
+  const url = field.get('url').requiredText();
+  const sha1 = field.get('sha1');
+  const digest = sha1.text();
+  if (digest !== undefined) checkDigest(sha1, digest);
+  const known = digest === undefined || digest === '' ? {} : { digest };
+  if (/^https?:\/\//.test(url)) {
+    if (digest === undefined || digest === '') sha1.problem('must be provided for an http URL');
+    return { url, location: { kind: 'http', url }, ...known };
+  }
+  if (url !== '' && !url.startsWith('file://')) {
+    field.get('url').problem(`'${withoutCredentials(url)}' has to begin with file://, http:// or https://`);
+  }
+  return {
+    url,
+    location: { kind: 'file', path: filePath(url.slice('file://'.length), manifestPath) },
+    ...known,
+  };
+}
+
+function filePath(path: string, manifestPath: string): string {
+  if (path === '~' || path.startsWith('~/')) return join(homedir(), path.slice(1));
+  return resolve(dirname(manifestPath), path);
+}
+
+function withoutCredentials(url: string): string {
+  return url.replace(/\/\/[^/@]*@/, '//');
+}
+
+function checkDigest(field: Field, digest: string): void {
+  if (digest === '') return;
+  try {
+    parseDigests(digest);
+  } catch (error) {
+    if (!isProductError(error)) throw error;
+    field.problem(error.message);
+  }
+}
+
+function readTags(field: Field): Readonly<Record<string, string>> {
+  return Object.fromEntries(field.entries().map(([name, value]) => [name, value.text() ?? '']));
+}
+
+/** `min-max` in milliseconds (bosh-cli: deployment/manifest/watch_time.go). */
+function readWatchTime(field: Field): { readonly start: number; readonly end: number } {
+  const text = field.text();
+  if (text === undefined) return { start: 0, end: 300_000 };
+  const match = /^\s*(\d+)\s*-\s*(\d+)\s*$/.exec(text);
+  const [start, end] = [Number(match?.[1]), Number(match?.[2])];
+  if (match === null) field.problem(`'${text}' is not a range of milliseconds like 1000-300000`);
+  else if (end < start) field.problem(`the end of '${text}' lies before its start`);
+  return { start, end };
+}

@@ -1,0 +1,101 @@
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { toGoYaml } from '../yaml/go-yaml.ts';
+import { parseYaml } from '../yaml/parse-yaml.ts';
+import { describeKind, fromValue, keyText, lookUp, scalar } from '../yaml/yaml-node.ts';
+import type { MapNode, YamlNode } from '../yaml/yaml-node.ts';
+import type { VariableDefinition, VariableSource } from './variable.ts';
+
+/** Makes a value for a definition that has a type; `find` looks up what other variables have, a CA for example. */
+export type GenerateValue = (
+  definition: VariableDefinition & { readonly type: string },
+  find: (name: string) => Promise<YamlNode | undefined>,
+) => Promise<unknown>;
+
+export interface VarsStoreOptions {
+  readonly path: string;
+  readonly generate: GenerateValue;
+  /** Where a generator finds values that are not in the store. */
+  readonly given: ReadonlyMap<string, YamlNode>;
+}
+
+/**
+ * The file of `--vars-store`, the one the bosh CLI reads and writes (bosh-cli: cmd/opts/vars_fs_store.go). A value that is
+ * there is never changed; a missing one that has a type is generated and written, atomically and with mode 0600, before
+ * it is used. VARS_STORE_INVALID names the file.
+ */
+export class VarsStore implements VariableSource {
+  readonly #options: VarsStoreOptions;
+  #values: MapNode | undefined;
+
+  constructor(options: VarsStoreOptions) {
+    this.#options = options;
+  }
+
+  async get(definition: VariableDefinition): Promise<YamlNode | undefined> {
+    const values = (this.#values ??= await this.#load());
+    const known = lookUp(values, definition.name);
+    if (known !== undefined || definition.type === undefined) return known;
+    const { type } = definition;
+    const generated = await this.#options.generate({ ...definition, type }, (name) => this.#find(name));
+    return this.#add(values, definition.name, generated);
+  }
+
+  async #find(name: string): Promise<YamlNode | undefined> {
+    return this.#options.given.get(name) ?? this.get({ name });
+  }
+
+  async #load(): Promise<MapNode> {
+    const { path } = this.#options;
+    const place = { file: path, line: 1, column: 1 };
+    const node = parseYaml(await readIfThere(path), path, 'VARS_STORE_INVALID');
+    if (node.kind === 'map') return node;
+    if (node.kind === 'scalar' && node.value === null) return { kind: 'map', entries: [], place };
+    throw new ProductError(
+      'VARS_STORE_INVALID',
+      `${path}:1:1: a vars store is a map, found ${describeKind(node)}`,
+    );
+  }
+
+  async #add(values: MapNode, name: string, value: unknown): Promise<YamlNode> {
+    const { place } = values;
+    const node = fromValue(value, place);
+    const others = values.entries.filter(({ key }) => keyText(key) !== name);
+    const changed: MapNode = { ...values, entries: [...others, { key: scalar(name, place), value: node }] };
+    await writeSecretFile(this.#options.path, toGoYaml(changed));
+    this.#values = changed;
+    return node;
+  }
+}
+
+async function readIfThere(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT') return '';
+    if (code !== 'EACCES' && code !== 'EISDIR' && code !== 'ENOTDIR') throw error;
+    throw new ProductError('VARS_STORE_INVALID', `Cannot read the vars store '${path}': ${String(code)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function writeSecretFile(path: string, text: string): Promise<void> {
+  const unfinished = `${path}.${process.pid}.tmp`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await using file = await open(unfinished, 'w', 0o600);
+    await file.writeFile(text);
+    await file.sync();
+    await rename(unfinished, path);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code !== 'EACCES' && code !== 'EROFS' && code !== 'ENOSPC' && code !== 'ENOTDIR') throw error;
+    throw new ProductError('VARS_STORE_INVALID', `Cannot write the vars store '${path}': ${String(code)}`, {
+      cause: error,
+    });
+  }
+}
