@@ -46,7 +46,10 @@ test("a first deploy brings VM, disk and jobs up in bosh's order", async (t) => 
     'get_state',
     'run_script',
   ]);
-  assert.deepEqual([result.changed, result.instance], [true, 'hello/0']);
+  assert.deepEqual(
+    [result.changed, result.instance, result.state, result.address],
+    [true, 'hello/0', 'running', '127.0.0.1'],
+  );
   const {
     current_manifest_sha: sha,
     releases,
@@ -164,7 +167,7 @@ test('nothing of a run stays behind that holds credentials, nor a lock', async (
   assert.equal((await stat(options.statePath)).mode & 0o777, 0o600);
 });
 
-test('the same again does nothing and calls nobody', async (t) => {
+test('the same again does nothing and asks the agent only how it is', async (t) => {
   const { options, ports, cloud, agent, state } = await testEnvironment(t);
   const first = await createEnv(options, ports);
   const before = await state();
@@ -176,7 +179,10 @@ test('the same again does nothing and calls nobody', async (t) => {
 
   assert.deepEqual([again.changed, again.vmCid, again.diskCid], [false, first.vmCid, first.diskCid]);
   assert.match(ports.output(), /\nNo deployment, stemcell or release changes\. Skipping deploy\.\n$/);
-  assert.deepEqual([cloud.requests(), agent.calls], [[], []]);
+  assert.deepEqual(
+    [cloud.requests(), agent.verbs, again.state, again.address],
+    [[], ['get_state'], 'running', '127.0.0.1'],
+  );
   assert.deepEqual(await state(), before);
 });
 

@@ -4,6 +4,7 @@ import { planDisk } from './disk/plan-disk.ts';
 import { wantedDisk } from './disk/wanted-disk.ts';
 import { within } from './error-chain.ts';
 import { clearRun } from './install/installation-directory.ts';
+import { readInstanceState, type InstanceState } from './instance/instance-state.ts';
 import { replaceInstance } from './instance/replace-instance.ts';
 import { isDeployed } from './is-deployed.ts';
 import type { CreateEnvOptions, EnvPorts } from './options.ts';
@@ -21,6 +22,10 @@ export interface CreateEnvResult {
   readonly manifest: Manifest;
   /** `group/0`. */
   readonly instance: string;
+  /** The agent's word, `running` after a deploy; `unresponsive agent` when nobody answers within a second. */
+  readonly state: string;
+  /** Undefined while the address of a dynamic network is not known. */
+  readonly address: string | undefined;
   readonly vmCid: string;
   readonly diskCid: string | undefined;
   readonly timings: readonly StepTiming[];
@@ -43,43 +48,69 @@ async function converge(session: Session, recreate: boolean): Promise<CreateEnvR
     const valid = await validateDeployment(stage, session);
     if (!recreate && isDeployed(state.state, targetOf(valid))) {
       ports.write('No deployment, stemcell or release changes. Skipping deploy.\n');
-      return summarize(session, valid.manifest, false);
+      return {
+        changed: false,
+        ...summarize(session, valid.manifest),
+        ...(await askAgent(session, valid.manifest)),
+      };
     }
     planDisk(state.state, wantedDisk(valid.manifest));
     const stemcellApiVersion = valid.stemcell.summary.apiVersion;
-    await withCpi(session, { valid, stemcellApiVersion }, (run, renderer) =>
+    const address = await withCpi(session, { valid, stemcellApiVersion }, (run, renderer) =>
       deploy(session, valid, run, renderer),
     );
-    return summarize(session, valid.manifest, true);
+    return { changed: true, ...summarize(session, valid.manifest), state: 'running', address };
   } finally {
     await clearRun(directory);
   }
 }
 
+const askBudget = 1000;
+
+function askAgent({ state, ports, options }: Session, manifest: Manifest): Promise<InstanceState> {
+  const { clock } = ports;
+  return readInstanceState({
+    manifest,
+    statePath: state.path,
+    clock,
+    signal: options.signal,
+    budget: askBudget,
+  });
+}
+
+/** Resolves with the instance's address. */
 async function deploy(
   session: Session,
   valid: ValidDeployment,
   run: Run,
   renderer: TemplateRenderer,
-): Promise<void> {
+): Promise<string | undefined> {
   const { stage, state, ports, options } = session;
   const { stemcell } = valid;
   const skipDrain = options.skipDrain === true;
   await checkCpi(run, stemcell.summary);
   const record = await uploadStemcell(run, stage, stemcell.summary, () => stemcell.imagePath());
-  await stage.performComplex('deploying', (group) =>
+  const address = await stage.performComplex('deploying', (group) =>
     within('Deploying', async () => {
       await state.change(clearDeployed);
-      await replaceInstance(run, group, { valid, renderer, record, directory: session.directory, skipDrain });
+      const reached = await replaceInstance(run, group, {
+        valid,
+        renderer,
+        record,
+        directory: session.directory,
+        skipDrain,
+      });
       const releases = targetOf(valid).releases.map(({ name, version }) => ({
         id: ports.uuid(),
         name,
         version,
       }));
       await state.change(recordDeployed(valid.sha512, releases));
+      return reached;
     }),
   );
   await deleteUnusedStemcells(run, stage);
+  return address;
 }
 
 function targetOf({ sha512, stemcell, releases }: ValidDeployment) {
@@ -90,9 +121,8 @@ function targetOf({ sha512, stemcell, releases }: ValidDeployment) {
   };
 }
 
-function summarize({ state, timings }: Session, manifest: Manifest, changed: boolean): CreateEnvResult {
+function summarize({ state, timings }: Session, manifest: Manifest) {
   return {
-    changed,
     manifest,
     instance: `${manifest.instanceGroup.name}/0`,
     vmCid: state.state.current_vm_cid,

@@ -23,8 +23,15 @@ export interface Replacement {
   readonly skipDrain: boolean;
 }
 
-/** There is no update in place: the old VM goes, a new one comes, the disk moves over, the jobs start. */
-export async function replaceInstance(run: Run, stage: Stage, replacement: Replacement): Promise<void> {
+/**
+ * There is no update in place: the old VM goes, a new one comes, the disk moves over, the jobs start. Resolves with the
+ * instance's address.
+ */
+export async function replaceInstance(
+  run: Run,
+  stage: Stage,
+  replacement: Replacement,
+): Promise<string | undefined> {
   const { valid, renderer, record, directory, skipDrain } = replacement;
   const { manifest } = valid;
   const instance = `${manifest.instanceGroup.name}/0`;
@@ -43,7 +50,7 @@ export async function replaceInstance(run: Run, stage: Stage, replacement: Repla
     manifest.instanceGroup.jobs.map(({ release }) => release),
   );
   const stemcell = `${record.name}/${record.version}`;
-  await deployJobs(run, stage, { manifest, releases, stemcell, renderer, directory });
+  return deployJobs(run, stage, { manifest, releases, stemcell, renderer, directory });
 }
 
 async function createInstanceVm(
