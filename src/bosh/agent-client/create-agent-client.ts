@@ -1,4 +1,9 @@
-import type { AgentClient } from './agent-client.ts';
+import { randomUUID } from 'node:crypto';
+import { isProductError } from '../../errors/product-error.ts';
+import type { AgentClient, AgentState, BlobReference } from './agent-client.ts';
+import { AgentBlobs } from './agent-blobs.ts';
+import { AgentTasks } from './agent-tasks.ts';
+import { MbusConnection } from './mbus-connection.ts';
 
 export interface AgentClock {
   /** Resolves after that many milliseconds, or at once when the signal is aborted. */
@@ -14,12 +19,105 @@ export interface AgentClientOptions {
   readonly directorId: string;
   readonly clock: AgentClock;
   /** Default crypto.randomUUID; names the blobs that putBlob makes. */
-  readonly uuid?: () => string;
-  /** Ends every wait. */
+  readonly uuid?: (() => string) | undefined;
+  /** Ends every wait with INTERRUPTED. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A ping says whether somebody is there now; start makes the agent wait for its supervisor. Milliseconds. */
+const pingPatience = 5000;
+const startPatience = 600_000;
+
 /** A client of one agent. INVALID_ARGUMENT when the URL is none; no connection is made yet. */
 export function createAgentClient(options: AgentClientOptions): AgentClient {
-  throw new Error(`createAgentClient is not written yet (${options.directorId})`);
+  const { clock, directorId, signal, uuid = randomUUID } = options;
+  const connection = new MbusConnection(options);
+  const tasks = new AgentTasks({ connection, directorId, clock, signal });
+  const blobs = new AgentBlobs(connection, clock);
+  const run = async (method: string, ...args: readonly unknown[]): Promise<void> => {
+    await tasks.run(method, args);
+  };
+  return {
+    ping: async () => {
+      const value = await tasks.call('ping', [], { patience: pingPatience });
+      if (value !== 'pong') throw tasks.unexpected('ping', "'pong'");
+    },
+    getState: async () => readState(await tasks.ask('get_state', []), tasks),
+    apply: (spec) => run('apply', spec),
+    start: async () => {
+      const value = await tasks.run('start', [], { patience: startPatience });
+      if (value !== 'started') throw tasks.unexpected('start', "'started'");
+    },
+    stop: () => run('stop'),
+    runScript: (name, env = {}) => tolerateUnknown(run('run_script', name, { env })),
+    drain: async () => {
+      const seconds = await tasks.run('drain', ['shutdown', {}]);
+      if (typeof seconds !== 'number') throw tasks.unexpected('drain', 'a number of seconds');
+      return seconds;
+    },
+    compilePackage: async (source, dependencies) =>
+      readCompiled(await compile(tasks, source, dependencies), tasks),
+    listDisks: async () => readTexts(await tasks.run('list_disk', []), tasks),
+    addPersistentDisk: (cid, hint) => tolerateUnknown(run('add_persistent_disk', cid, hint)),
+    removePersistentDisk: (cid) => tolerateUnknown(run('remove_persistent_disk', cid)),
+    mountDisk: (cid) => run('mount_disk', cid),
+    unmountDisk: (cid) => run('unmount_disk', cid),
+    migrateDisk: () => run('migrate_disk'),
+    putBlob: async (path) => {
+      const id = uuid();
+      await blobs.put(id, path);
+      return id;
+    },
+    getBlob: (id, path) => blobs.get(id, path),
+  };
+}
+
+/** Agents that are older than a method get along without it (bosh-agent: agentclient/http/agent_client.go). */
+async function tolerateUnknown(call: Promise<void>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!isProductError(error, 'AGENT_ERROR') || !error.message.includes('unknown message')) throw error;
+  }
+}
+
+async function compile(
+  tasks: AgentTasks,
+  { name, version, sha1, blobstoreId }: BlobReference,
+  dependencies: readonly BlobReference[],
+): Promise<unknown> {
+  const named = dependencies.map((one) => [
+    one.name,
+    { name: one.name, version: one.version, sha1: one.sha1, blobstore_id: one.blobstoreId },
+  ]);
+  return tasks.run('compile_package', [blobstoreId, sha1, name, version, Object.fromEntries(named)]);
+}
+
+function readCompiled(value: unknown, tasks: AgentTasks): { blobstoreId: string; sha1: string } {
+  const result = asRecord(asRecord(value)?.['result']);
+  const { blobstore_id: blobstoreId, sha1 } = result ?? {};
+  if (typeof blobstoreId === 'string' && typeof sha1 === 'string') return { blobstoreId, sha1 };
+  throw tasks.unexpected('compile_package', 'a result with blobstore_id and sha1');
+}
+
+function readState(value: unknown, tasks: AgentTasks): AgentState {
+  const state = asRecord(value);
+  const jobState = state?.['job_state'];
+  if (state === undefined || typeof jobState !== 'string')
+    throw tasks.unexpected('get_state', 'a state with job_state');
+  const addresses = Object.entries(asRecord(state['networks']) ?? {}).map(([name, network]) => {
+    const ip = asRecord(network)?.['ip'];
+    return [name, typeof ip === 'string' && ip !== '' ? ip : undefined] as const;
+  });
+  return { jobState, addresses: Object.fromEntries(addresses) };
+}
+
+function readTexts(value: unknown, tasks: AgentTasks): readonly string[] {
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
+  if (value === null || value === undefined) return [];
+  throw tasks.unexpected('list_disk', 'a list of disk cids');
+}
+
+function asRecord(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
 }

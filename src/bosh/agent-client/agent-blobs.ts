@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { ProductError, isProductError } from '../../errors/product-error.ts';
+import { fileNotFound } from '../archive/open-for-reading.ts';
+import type { AgentClock } from './create-agent-client.ts';
+import type { MbusConnection } from './mbus-connection.ts';
+
+const attempts = 3;
+const pause = 1000;
+const patience = 120_000;
+
+/** The blobstore that an agent serves beside its methods (bosh-cli: blobstore/, davcli: client/client.go). */
+export class AgentBlobs {
+  readonly #connection: MbusConnection;
+  readonly #clock: AgentClock;
+
+  constructor(connection: MbusConnection, clock: AgentClock) {
+    this.#connection = connection;
+    this.#clock = clock;
+  }
+
+  /** Uploads the file under that id; up to three tries. */
+  async put(id: string, path: string): Promise<void> {
+    const { size } = await stat(path).catch((error: unknown) => {
+      throw fileNotFound(path, error) ?? error;
+    });
+    await this.#retry(() => {
+      const body = { stream: createReadStream(path, { highWaterMark: 1 << 18 }), length: size };
+      return this.#connection.send({ method: 'PUT', path: blobPath(id), body, patience }, async (answer) => {
+        answer.resume();
+        if (answer.statusCode !== 201 && answer.statusCode !== 204)
+          throw this.#error('PUT', id, answer.statusCode);
+      });
+    });
+  }
+
+  /** Downloads the blob; the file appears whole or not at all. Up to three tries. */
+  async get(id: string, path: string): Promise<void> {
+    const unfinished = `${path}.${process.pid}.tmp`;
+    try {
+      await this.#retry(() =>
+        this.#connection.send({ method: 'GET', path: blobPath(id), patience }, async (answer) => {
+          if (answer.statusCode !== 200) throw this.#error('GET', id, answer.statusCode);
+          await pipeline(answer, createWriteStream(unfinished, { mode: 0o600, flush: true }));
+        }),
+      );
+      await rename(unfinished, path);
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+  }
+
+  async #retry(action: () => Promise<void>): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await action();
+      } catch (error) {
+        if (!isProductError(error, 'AGENT_UNREACHABLE') || attempt === attempts) throw error;
+        await this.#clock.sleep(pause);
+      }
+    }
+  }
+
+  #error(method: string, id: string, status: number | undefined): ProductError {
+    return new ProductError(
+      'AGENT_ERROR',
+      `The agent at ${this.#connection.address} answered ${method} of blob '${id}' with HTTP status ${status}`,
+    );
+  }
+}
+
+/** Agents look at the last element only; the one before is the davcli's, the first byte of the id's SHA-1. */
+function blobPath(id: string): string {
+  return `/blobs/${createHash('sha1').update(id).digest('hex').slice(0, 2)}/${encodeURIComponent(id)}`;
+}

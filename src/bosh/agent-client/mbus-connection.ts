@@ -1,0 +1,129 @@
+import { request as requestHttp } from 'node:http';
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ProductError } from '../../errors/product-error.ts';
+
+export interface MbusOptions {
+  /** `https://user:password@host:port`. */
+  readonly mbusUrl: string;
+  readonly ca?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface MbusRequest {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  /** Below the bus's URL, with a leading slash. */
+  readonly path: string;
+  readonly body?: { readonly stream: Readable; readonly length: number } | undefined;
+  /** Milliseconds without a byte after which the agent counts as unreachable. */
+  readonly patience: number;
+}
+
+/** Node's and OpenSSL's words for a certificate that is refused: no later try will go better. */
+const certificateFaults =
+  /^(ERR_TLS_CERT_|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERROR_IN_CERT_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|HOSTNAME_MISMATCH|EE_KEY_|CA_MD_|ERR_SSL_TLSV?1?3?_?ALERT_UNKNOWN_CA)/;
+
+/**
+ * HTTP requests to one agent, a connection for each. The certificate is always verified. Errors name the agent by
+ * address: AGENT_UNTRUSTED for certificate and credentials, AGENT_UNREACHABLE for every other failure of transport,
+ * INTERRUPTED once the signal is aborted.
+ */
+export class MbusConnection {
+  /** Without credentials. */
+  readonly address: string;
+  readonly #options: RequestOptions & { readonly ca?: string };
+  readonly #basePath: string;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor({ mbusUrl, ca, signal }: MbusOptions) {
+    const url = parse(mbusUrl);
+    const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    this.address = url.origin;
+    this.#basePath = url.pathname.replace(/\/$/, '');
+    this.#signal = signal;
+    this.#options = {
+      protocol: url.protocol,
+      hostname: url.hostname.replace(/^\[|\]$/g, ''),
+      port: url.port,
+      agent: false,
+      ...(url.username === '' ? {} : { auth: credentials }),
+      ...(ca === undefined ? {} : { ca }),
+    };
+  }
+
+  /** Sends the request and gives the answer to `read`, whatever its status but 401 and 5xx. */
+  async send<T>(request: MbusRequest, read: (answer: IncomingMessage) => Promise<T>): Promise<T> {
+    try {
+      const answer = await this.#exchange(request);
+      if (answer.statusCode === 401) throw this.#refused();
+      if ((answer.statusCode ?? 0) >= 500) throw new Error(`HTTP status ${answer.statusCode}`);
+      return await read(answer);
+    } catch (error) {
+      throw this.#describe(error);
+    }
+  }
+
+  async #exchange({ method, path, body, patience }: MbusRequest): Promise<IncomingMessage> {
+    const send = this.#options.protocol === 'https:' ? requestHttps : requestHttp;
+    const headers = body === undefined ? {} : { 'content-length': body.length };
+    const outgoing = send({
+      ...this.#options,
+      method,
+      path: `${this.#basePath}${path}`,
+      headers: { ...headers, ...(method === 'POST' ? { 'content-type': 'application/json' } : {}) },
+      timeout: patience,
+      ...(this.#signal === undefined ? {} : { signal: this.#signal }),
+    });
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${patience / 1000} s`)));
+    const answered = answerTo(outgoing);
+    if (body === undefined) outgoing.end();
+    // An agent may answer, a 401 for example, before it has read the body; then the answer counts.
+    else await Promise.race([pipeline(body.stream, outgoing).catch(() => answered), answered]);
+    return answered;
+  }
+
+  #refused(): ProductError {
+    return new ProductError(
+      'AGENT_UNTRUSTED',
+      `The agent at ${this.address} refuses the user and password of the mbus URL; they have to be those that the VM was created with`,
+    );
+  }
+
+  #describe(error: unknown): unknown {
+    if (error instanceof ProductError || !(error instanceof Error)) return error;
+    if ('path' in error || ('code' in error && error.code === 'ENOSPC')) return error;
+    if (this.#signal?.aborted === true) {
+      return new ProductError('INTERRUPTED', `Interrupted while talking to the agent at ${this.address}`);
+    }
+    const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+    if (certificateFaults.test(code)) {
+      return new ProductError(
+        'AGENT_UNTRUSTED',
+        `The certificate of the agent at ${this.address} is refused: ${error.message} (${code}); cloud_provider.cert.ca has to be the CA that signed it`,
+        { cause: error },
+      );
+    }
+    const why = error.message === '' ? code : error.message;
+    return new ProductError('AGENT_UNREACHABLE', `The agent at ${this.address} cannot be reached: ${why}`, {
+      cause: error,
+    });
+  }
+}
+
+async function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    outgoing.once('response', resolve);
+    outgoing.on('error', reject);
+  });
+}
+
+function parse(mbusUrl: string): URL {
+  const url = URL.canParse(mbusUrl) ? new URL(mbusUrl) : undefined;
+  if (url?.protocol === 'https:' || url?.protocol === 'http:') return url;
+  throw new ProductError(
+    'INVALID_ARGUMENT',
+    'The mbus URL has to be one like https://user:password@10.0.0.6:6868',
+  );
+}
