@@ -150,6 +150,55 @@ describeAsUsers(import.meta.filename, () => {
     });
   }
 
+  test('not even a pod that shares mounts with the node takes a right over the machine', async (t) => {
+    const cluster = await makeCluster(t, () => 'exec sleep 1000');
+    const shared = join(cluster.directory, 'kubelet', 'shared');
+    await mkdir(shared, { recursive: true });
+    await writeFile(join(cluster.directory, 'canary'), 'alive');
+    const attack = [
+      'exec > /hub/running 2>&1',
+      'mount -o remount,bind,rw /usr && echo BAD remount usr',
+      'touch /usr/bosh-kubernetes-was-here && echo BAD touch usr',
+      'umount /proc/sys && echo BAD umount proc sys',
+      'mount -o remount,bind,rw /proc/sys && echo BAD remount proc sys',
+      'mkdir /tmp/p; mount -t proc p /tmp/p && echo BAD new proc',
+      'unshare --pid --fork --mount mount -t proc p /tmp/p && echo BAD nested proc',
+      'cat /proc/sys/vm/swappiness > /proc/sys/vm/swappiness && echo BAD sysctl',
+      'mknod /tmp/disk b 254 0 && echo BAD mknod',
+      'head -c1 /tmp/disk && echo BAD open',
+      'mount -t devtmpfs d /tmp/p && ls /tmp/p && echo BAD devtmpfs',
+      'mount -t cgroup2 c /tmp/p && echo BAD cgroup2',
+      'mount -o remount,rw /sys && echo BAD sys',
+      'ls /proc/1/root/ && echo BAD root of the first process',
+      `cat /proc/*/root${cluster.directory}/canary && echo BAD canary`,
+      'nsenter --target 1 --mount true && echo BAD nsenter',
+      'cat /proc/*/mountinfo > /tmp/mounts; grep -q " /hub " /tmp/mounts && echo sees mounts',
+      'mkdir -p /hub/d && mount --bind /tmp /hub/d && umount /hub/d && echo mounts work',
+      'mv /hub/running /hub/result; exec sleep 1000',
+    ];
+    const pod = podOf('attach', '', {
+      ...{ hostPID: true, hostNetwork: true },
+      containers: [
+        {
+          name: 'main',
+          image: hostRootImage,
+          command: ['/bin/sh', '-c', attack.join('\n')],
+          securityContext: { privileged: true },
+          volumeMounts: [{ name: 'hub', mountPath: '/hub', mountPropagation: 'Bidirectional' }],
+        },
+      ],
+      volumes: [{ name: 'hub', hostPath: { path: shared, type: 'Directory' } }],
+    });
+    await writeFile(join(cluster.directory, 'pods.json'), JSON.stringify([pod]));
+    await startDaemon(cluster.options);
+    await until(async () => existsSync(join(shared, 'result')));
+    const result = await readFile(join(shared, 'result'), 'utf8');
+    assert.doesNotMatch(result, /BAD/, result);
+    assert.match(result, /sees mounts/);
+    assert.match(result, /mounts work/);
+    assert.equal(existsSync('/usr/bosh-kubernetes-was-here'), false);
+  });
+
   test('a pod that does not listen does not keep the cluster from stopping', async (t) => {
     const cluster = await makeCluster(
       t,

@@ -1,7 +1,8 @@
 #!/bin/sh
 # First process of the cluster's pid namespace. Its death, or that of its child, is the death of every process of
 # every pod, and with the last of them all mounts are gone.
-#   $1 the cluster's directory, then the command of the cluster.
+#   $1 the cluster's directory, then the cluster's command, which only makes the binds of the host's folders when it
+#   is called with --prepare-host.
 set -eu
 directory=$1
 shift
@@ -45,8 +46,28 @@ mv "$record.new" "$record"
 
 mount -t proc -o nosuid,nodev,noexec proc /proc
 
-"$@" </dev/null 9>&- &
+"$@" --prepare-host </dev/null 9>&-
+
+# From here on the cluster is root over itself alone: the ids stay the same, but what was mounted so far is locked,
+# and devices, kernel settings and the network of the machine belong to another user namespace.
+word=$directory/go
+rm -f "$word"
+mkfifo -m 0600 "$word"
+unshare --user --mount --propagation unchanged -- /bin/sh "${0%/*}/enter.sh" "$word" "$@" </dev/null 9>&- &
 child=$!
+own=$(readlink /proc/self/ns/user)
+while [ "$(readlink "/proc/$child/ns/user")" = "$own" ]; do
+  sleep 0.002
+done
+for map in uid_map gid_map; do
+  while read -r first _ count; do
+    echo "$first $first $count"
+  done <"/proc/self/$map" >"$word.map"
+  # The kernel takes a map in one write.
+  cat "$word.map" >"/proc/$child/$map"
+done
+echo go >"$word"
+rm -f "$word" "$word.map"
 trap 'kill -TERM "$child" 2>/dev/null || :' TERM INT HUP
 # wait(1) returns early for a trapped signal.
 while :; do

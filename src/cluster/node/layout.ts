@@ -9,6 +9,8 @@ export interface NodeLayout {
   readonly podLogs: string;
   /** Binds of the host's folders, read-only, made once per life. */
   readonly host: string;
+  /** Which folders those are, as JSON. */
+  readonly hostFolders: string;
   /** Skeleton of a container's root, copied at each start. */
   readonly image: string;
   readonly plans: string;
@@ -25,6 +27,7 @@ export function nodeLayout(directory: string): NodeLayout {
     volumeTrash: join(directory, 'volumes', '.trash'),
     podLogs: join(directory, 'logs', 'pods'),
     host: join(own, 'host'),
+    hostFolders: join(own, 'host.json'),
     image: join(own, 'image'),
     plans: join(own, 'plans'),
     root: join(own, 'root'),

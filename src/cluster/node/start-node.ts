@@ -3,7 +3,7 @@ import { mkdir, readFile, realpath, statfs } from 'node:fs/promises';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import type { Clock } from '../../kubernetes/clock.ts';
 import { EmbeddedNode } from './embedded-node.ts';
-import { buildHostRoot } from './image/host-root.ts';
+import { findPreparedHost, prepareHost } from './image/prepare-host.ts';
 import { nodeLayout, type NodeLayout } from './layout.ts';
 import { mount } from './mounts/mount-command.ts';
 import { readMountTable } from './mounts/mount-table.ts';
@@ -30,7 +30,6 @@ export interface NodeOptions {
 }
 
 const groupOfTerminals = 5;
-const vcap = 1000;
 
 /**
  * Starts the node: runs the pods of `api` that are bound to it until `stop`. To be called in mount and pid
@@ -45,10 +44,7 @@ export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
   await mkdir(layout.volumes, { recursive: true });
   await persistentVolumes.emptyTrash();
   const ids = parseIdMap(await readFile('/proc/self/uid_map', 'utf8'));
-  const folders = await buildHostRoot(layout, {
-    runtimeDirectory: options.runtimeDirectory,
-    mapsVcap: hasId(ids, vcap),
-  });
+  const folders = (await findPreparedHost(layout)) ?? (await prepareHost(layout, options.runtimeDirectory));
   const logChanges = new EventEmitter().setMaxListeners(0);
   const runtime = new ProcessRuntime(layout, {
     folders,

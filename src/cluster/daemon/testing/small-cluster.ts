@@ -5,14 +5,24 @@ import { systemClock } from '../../../kubernetes/clock.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { pods } from '../../../kubernetes/resources.ts';
 import { startTlsServer } from '../../../kubernetes/testing/tls-server.ts';
+import { prepareHost } from '../../node/image/prepare-host.ts';
+import { nodeLayout } from '../../node/layout.ts';
 import { startNode } from '../../node/start-node.ts';
 import { MemoryApi } from '../../node/testing/memory-api.ts';
 
 // A cluster of a node alone: runs the pods of pods.json, tells them at /pods.
 const { values } = parseArgs({
-  options: { directory: { type: 'string' }, 'runtime-directory': { type: 'string' } },
+  options: {
+    directory: { type: 'string' },
+    'runtime-directory': { type: 'string' },
+    'prepare-host': { type: 'boolean', default: false },
+  },
 });
 const { directory = '', 'runtime-directory': runtimeDirectory = '' } = values;
+if (values['prepare-host']) {
+  await prepareHost(nodeLayout(directory), runtimeDirectory);
+  process.exit(0);
+}
 
 const api = new MemoryApi();
 for (const pod of JSON.parse(readFileSync(join(directory, 'pods.json'), 'utf8')) as Pod[]) {

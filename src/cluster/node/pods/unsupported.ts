@@ -19,6 +19,12 @@ function containerProblem(pod: Pod, container: Container, ids: readonly IdRange[
   if (bidirectional !== undefined && securityContext.privileged !== true) {
     return `container ${name}: Bidirectional mounts need privileged: true`;
   }
+  if (bidirectional !== undefined && pod.spec.hostPID !== true) {
+    return (
+      `container ${name}: Bidirectional mounts need hostPID: true on the embedded node, ` +
+      'which cannot lock the kernel settings of a /proc of their own'
+    );
+  }
   const user = securityContext.runAsUser ?? pod.spec.securityContext?.runAsUser ?? 0;
   const group = securityContext.runAsGroup ?? pod.spec.securityContext?.runAsGroup ?? 0;
   if (!hasId(ids, user) || !hasId(ids, group)) {

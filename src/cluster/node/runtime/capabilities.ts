@@ -51,8 +51,8 @@ const allCapabilities: readonly string[] = [
 ];
 
 /**
- * Rights over the machine that no mount needs. A pod with Bidirectional mounts cannot have a user namespace of its
- * own, so that these would be real ones where the node runs as root.
+ * Rights that no mount needs. A pod with Bidirectional mounts shares the node's user namespace, so that these would
+ * be rights over the node: with sys_ptrace, for one, it could reach the node's root through /proc.
  */
 const machineCapabilities: readonly string[] = [
   'audit_control',
@@ -69,6 +69,7 @@ const machineCapabilities: readonly string[] = [
   'sys_boot',
   'sys_module',
   'sys_nice',
+  'sys_ptrace',
   'sys_rawio',
   'sys_resource',
   'sys_time',

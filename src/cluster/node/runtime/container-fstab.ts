@@ -19,7 +19,11 @@ const guarded = [
 ];
 
 function checkTarget(target: string): void {
-  const plain = posix.isAbsolute(target) && posix.normalize(target) === target && !/[\n\t\0]/.test(target);
+  const plain =
+    posix.isAbsolute(target) &&
+    !target.endsWith('/') &&
+    posix.normalize(target) === target &&
+    !/[\n\t\0]/.test(target);
   const taken = target === '/' || guarded.some((path) => target === path || target.startsWith(`${path}/`));
   if (!plain || taken) {
     throw new ProductError(
@@ -93,9 +97,13 @@ export function rootMounts(
       options: ['newinstance', 'ptmxmode=0666', 'mode=0620', 'nosuid', 'noexec', ...terminal],
     },
     { source: 'shm', target: `${root}/dev/shm`, type: 'tmpfs', options: ['nosuid', 'nodev', 'mode=1777'] },
-    options.nodePids
-      ? bind('/proc', '/proc', 'rprivate')
-      : { source: 'proc', target: `${root}/proc`, type: 'proc', options: procFlags },
-    ...folders.guardedProc.map((name) => bind(`${root}/proc/${name}`, `/proc/${name}`, 'ro', ...procFlags)),
+    ...(options.nodePids
+      ? [bind(`${host}/proc`, '/proc', 'rprivate')]
+      : [
+          { source: 'proc', target: `${root}/proc`, type: 'proc', options: procFlags },
+          ...folders.guardedProc.map((name) =>
+            bind(`${root}/proc/${name}`, `/proc/${name}`, 'ro', ...procFlags),
+          ),
+        ]),
   ];
 }

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { buildHostRoot } from '../image/host-root.ts';
+import { prepareHost } from '../image/prepare-host.ts';
 import { runCommand } from '../command.ts';
 import { nodeLayout, type NodeLayout } from '../layout.ts';
 import { mountsAtOrBelow, readMountTable } from '../mounts/mount-table.ts';
@@ -29,7 +29,7 @@ describeInNamespace(import.meta.filename, () => {
     const runtimeDirectory = join(directory, 'runtime');
     await mkdir(runtimeDirectory);
     await writeFile(join(runtimeDirectory, 'agent.cjs'), '// agent');
-    const folders = await buildHostRoot(layout, { runtimeDirectory, mapsVcap: namespaceMode === 'root' });
+    const folders = await prepareHost(layout, runtimeDirectory);
     const all = namespaceMode === 'root';
     runtime = new ProcessRuntime(layout, { folders, setsGroups: all, terminalGroup: all });
     userNamespace = await runtime.createUserNamespace();

@@ -1,0 +1,147 @@
+import { lstat, mkdir, readdir, readlink, realpath, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FstabEntry } from '../mounts/fstab.ts';
+import { flagsToKeep, mountOf, mountsAtOrBelow, readMountTable } from '../mounts/mount-table.ts';
+
+const systemFolders = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
+
+/** Folders of /etc that programs below /usr rely on; those with private keys beside them are not bound whole. */
+const configurationFolders = [
+  'etc/alternatives',
+  'etc/ca-certificates',
+  'etc/crypto-policies',
+  'etc/ld.so.conf.d',
+  'etc/pki/ca-trust',
+  'etc/pki/tls/certs',
+  'etc/ssl/certs',
+];
+
+async function kindOf(path: string): Promise<'directory' | 'file' | 'symlink' | 'absent'> {
+  try {
+    const status = await lstat(path);
+    return status.isSymbolicLink() ? 'symlink' : status.isDirectory() ? 'directory' : 'file';
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return 'absent';
+    }
+    throw error;
+  }
+}
+
+/**
+ * /bin and its like are symlinks on most machines: kept as they are in the image. Resolves with the paths, relative
+ * to /, that are to be bound.
+ */
+export async function linkSystemFolders(image: string): Promise<string[]> {
+  const bound = ['usr'];
+  for (const name of systemFolders) {
+    const kind = await kindOf(`/${name}`);
+    if (kind === 'symlink') {
+      await symlink(await readlink(`/${name}`), join(image, name));
+    } else if (kind === 'directory') {
+      bound.push(name);
+    }
+  }
+  for (const path of configurationFolders) {
+    if ((await kindOf(`/${path}`)) === 'directory') {
+      bound.push(path);
+    }
+  }
+  return bound;
+}
+
+/** Binds with every mount below made read-only too, which `mount -o rbind,ro` does not do. */
+export async function bindReadOnly(host: string, folders: readonly string[]): Promise<FstabEntry[]> {
+  const table = await readMountTable();
+  return folders.flatMap((path) => {
+    const below = mountsAtOrBelow(table, `/${path}`).filter((entry) => entry.target !== `/${path}`);
+    const flags = flagsToKeep(mountOf(table, `/${path}`));
+    const remounts = [...new Map(below.map((entry) => [entry.target, entry])).values()].map((entry) => ({
+      source: `${host}${entry.target}`,
+      target: `${host}${entry.target}`,
+      type: 'none',
+      options: ['bind', 'ro', ...flagsToKeep(entry)],
+    }));
+    return [
+      {
+        source: `/${path}`,
+        target: `${host}/${path}`,
+        type: 'none',
+        options: ['rbind', 'ro', ...flags, 'rprivate'],
+      },
+      ...remounts,
+    ];
+  });
+}
+
+/** Whatever is mounted below /sys (cgroups, debugfs, firmware) is covered: a root without the machine's rights
+ * could still write there, because the file's owner is that same root. */
+export async function bindSys(host: string): Promise<FstabEntry[]> {
+  const table = await readMountTable();
+  const below = mountsAtOrBelow(table, '/sys').filter((entry) => entry.target !== '/sys');
+  const outermost = below.filter(
+    (entry) => !below.some((other) => other !== entry && entry.target.startsWith(`${other.target}/`)),
+  );
+  const flags = [...new Set([...flagsToKeep(mountOf(table, '/sys')), 'nosuid', 'nodev', 'noexec'])];
+  return [
+    { source: '/sys', target: `${host}/sys`, type: 'none', options: ['rbind', 'ro', ...flags, 'rprivate'] },
+    ...[...new Set(outermost.map((entry) => entry.target))].map((target) => ({
+      source: 'hidden',
+      target: `${host}${target}`,
+      type: 'tmpfs',
+      options: ['ro', 'nosuid', 'nodev', 'noexec', 'size=4k', 'mode=0555'],
+    })),
+  ];
+}
+
+/** The files of the runtime directory, each reached through its real path, so that symlinks into a package work. */
+export async function bindRuntime(host: string, runtimeDirectory: string): Promise<FstabEntry[]> {
+  const target = join(host, 'opt/bosh-kubernetes');
+  await mkdir(target, { recursive: true });
+  const table = await readMountTable();
+  const own = flagsToKeep(mountOf(table, target));
+  const binds: FstabEntry[] = [
+    { source: target, target, type: 'none', options: ['bind', 'ro', ...own, 'private'] },
+  ];
+  for (const name of await readdir(runtimeDirectory)) {
+    const source = await realpath(join(runtimeDirectory, name));
+    await writeFile(join(target, name), '');
+    const flags = flagsToKeep(mountOf(table, source));
+    binds.push({
+      source,
+      target: join(target, name),
+      type: 'none',
+      options: ['bind', 'ro', ...flags, 'private'],
+    });
+  }
+  return binds;
+}
+
+/** Entries of /proc whose writing reaches the machine: every folder but those of processes, every writable file. */
+export async function guardedProcEntries(): Promise<string[]> {
+  const names = (await readdir('/proc')).filter((name) => !/^\d+$/.test(name));
+  const guarded: string[] = [];
+  for (const name of names) {
+    const status = await lstat(`/proc/${name}`);
+    if (status.isDirectory() || (status.isFile() && (status.mode & 0o222) !== 0)) {
+      guarded.push(name);
+    }
+  }
+  return guarded.toSorted();
+}
+
+/** The /proc of the node's own pid namespace as pods with hostPID get it. */
+export async function bindProc(host: string, guarded: readonly string[]): Promise<FstabEntry[]> {
+  const flags = [
+    ...new Set([...flagsToKeep(mountOf(await readMountTable(), '/proc')), 'nosuid', 'nodev', 'noexec']),
+  ];
+  return [
+    { source: '/proc', target: `${host}/proc`, type: 'none', options: ['rbind', 'rprivate'] },
+    ...guarded.map((name) => ({
+      source: `${host}/proc/${name}`,
+      target: `${host}/proc/${name}`,
+      type: 'none',
+      options: ['rbind', 'ro', ...flags],
+    })),
+  ];
+}

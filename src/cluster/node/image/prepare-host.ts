@@ -1,0 +1,63 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { NodeLayout } from '../layout.ts';
+import { formatFstab } from '../mounts/fstab.ts';
+import { mount } from '../mounts/mount-command.ts';
+import { mountsAtOrBelow, readMountTable } from '../mounts/mount-table.ts';
+import { safeRemove } from '../removal/safe-remove.ts';
+import type { RootFolders } from '../runtime/container-fstab.ts';
+import { hasId, parseIdMap } from '../runtime/user-namespace.ts';
+import {
+  bindProc,
+  bindReadOnly,
+  bindRuntime,
+  bindSys,
+  guardedProcEntries,
+  linkSystemFolders,
+} from './host-binds.ts';
+import { deviceNames, writeImage } from './write-image.ts';
+
+const vcap = 1000;
+
+/**
+ * Makes the image of container roots and the read-only binds of the host's folders, once per life of the node and
+ * only in its mount namespace. As root this comes before the cluster enters its user namespace, so that the kernel
+ * locks the binds there: not even a pod with all rights of the node can write to them.
+ */
+export async function prepareHost(layout: NodeLayout, runtimeDirectory: string): Promise<RootFolders> {
+  for (const directory of [layout.image, layout.host, layout.plans]) {
+    await safeRemove(directory);
+  }
+  await mkdir(layout.plans, { recursive: true, mode: 0o700 });
+  await mkdir(layout.root, { recursive: true });
+  await writeImage(layout.image, hasId(parseIdMap(await readFile('/proc/self/uid_map', 'utf8')), vcap));
+  const folders = await linkSystemFolders(layout.image);
+  const guardedProc = await guardedProcEntries();
+  for (const path of [...folders, 'sys', 'proc']) {
+    await mkdir(join(layout.host, path), { recursive: true });
+    await mkdir(join(layout.image, path), { recursive: true });
+  }
+  const fstab = [
+    ...(await bindReadOnly(layout.host, folders)),
+    ...(await bindSys(layout.host)),
+    ...(await bindProc(layout.host, guardedProc)),
+    ...(await bindRuntime(layout.host, runtimeDirectory)),
+  ];
+  const fstabFile = join(layout.plans, 'host.fstab');
+  await writeFile(fstabFile, formatFstab(fstab));
+  await mount('-a', '-T', fstabFile);
+  const prepared = {
+    hostFolders: [...folders, 'sys', 'opt/bosh-kubernetes'],
+    devices: deviceNames,
+    guardedProc,
+  };
+  await writeFile(layout.hostFolders, JSON.stringify(prepared));
+  return prepared;
+}
+
+/** What `prepareHost` made in this life of the node; `undefined`: nothing yet. */
+export async function findPreparedHost(layout: NodeLayout): Promise<RootFolders | undefined> {
+  return mountsAtOrBelow(await readMountTable(), layout.host).length === 0
+    ? undefined
+    : (JSON.parse(await readFile(layout.hostFolders, 'utf8')) as RootFolders);
+}

@@ -1,0 +1,80 @@
+import { chmod, chown, copyFile, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { imageSkeleton } from './image-skeleton.ts';
+
+const configurationFiles = [
+  'etc/host.conf',
+  'etc/ld.so.cache',
+  'etc/ld.so.conf',
+  'etc/localtime',
+  'etc/login.defs',
+  'etc/os-release',
+  'etc/protocols',
+  'etc/resolv.conf',
+  'etc/services',
+  'etc/ssl/openssl.cnf',
+];
+
+export const deviceNames = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
+
+const vcapId = 1000;
+
+const scripts = ['container-init.sh', 'container-exec.sh', 'container-terminal.sh'];
+
+async function writeSkeleton(image: string): Promise<void> {
+  for (const [path, mode] of imageSkeleton.directories) {
+    await mkdir(join(image, path), { recursive: true });
+    await chmod(join(image, path), mode);
+  }
+  for (const [path, content, mode] of imageSkeleton.files) {
+    await writeFile(join(image, path), content, { mode });
+    await chmod(join(image, path), mode);
+  }
+  for (const [path, target] of imageSkeleton.symlinks) {
+    await symlink(target, join(image, path));
+  }
+  for (const name of deviceNames) {
+    await writeFile(join(image, 'dev', name), '');
+  }
+}
+
+async function copyConfiguration(image: string): Promise<void> {
+  for (const path of configurationFiles) {
+    const source = `/${path}`;
+    if (await exists(source)) {
+      await mkdir(dirname(join(image, path)), { recursive: true });
+      await copyFile(source, join(image, path));
+      await chmod(join(image, path), 0o644);
+    }
+  }
+}
+
+/** False for a dangling symlink too. */
+async function exists(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return false;
+    }
+    throw error;
+  }
+}
+
+async function copyScripts(image: string): Promise<void> {
+  for (const script of scripts) {
+    const target = join(image, 'etc/bosh-kubernetes', script);
+    await copyFile(join(import.meta.dirname, '..', 'runtime', script), target);
+    await chmod(target, 0o644);
+  }
+}
+
+/** Writes what every container's root begins with. `mapsVcap`: whether uid 1000 exists here. */
+export async function writeImage(image: string, mapsVcap: boolean): Promise<void> {
+  await writeSkeleton(image);
+  await copyConfiguration(image);
+  await copyScripts(image);
+  if (mapsVcap) {
+    await chown(join(image, 'home/vcap'), vcapId, vcapId);
+  }
+}
