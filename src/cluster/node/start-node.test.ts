@@ -18,15 +18,16 @@ import {
 } from '../../kubernetes/resources.ts';
 import { runCommand } from './command.ts';
 import type { EmbeddedNode } from './embedded-node.ts';
+import { openLocalApi } from '../api/open-local-api.ts';
+import type { LocalApi } from '../api/local-api.ts';
 import { hostRootImage } from './image/host-root-image.ts';
 import { mountsAtOrBelow, readMountTable } from './mounts/mount-table.ts';
 import { safeRemove } from './removal/safe-remove.ts';
 import { startNode } from './start-node.ts';
 import { describeInNamespace } from './testing/in-namespace.ts';
-import { MemoryApi } from './testing/memory-api.ts';
 
 describeInNamespace(import.meta.filename, () => {
-  const api = new MemoryApi();
+  let api: LocalApi;
   const errors: unknown[] = [];
   let directory: string;
   let node: EmbeddedNode;
@@ -46,6 +47,7 @@ describeInNamespace(import.meta.filename, () => {
   before(async () => {
     directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-node-')));
     await mkdir(join(directory, 'runtime'));
+    api = await openLocalApi({ directory });
     node = await start();
   });
 
@@ -152,15 +154,46 @@ describeInNamespace(import.meta.filename, () => {
 
   async function createVolume(name: string): Promise<string> {
     const path = await node.provision(name);
-    const uid = randomUUID();
-    await api.create(persistentVolumeClaims, {
-      metadata: { namespace: 'bosh', name: `claim-${name}`, uid },
-      spec: { volumeName: name },
-      status: { phase: 'Bound' },
+    const accessModes = ['ReadWriteOnce'];
+    const claim = await api.create(persistentVolumeClaims, {
+      metadata: { namespace: 'bosh', name: `claim-${name}` },
+      spec: {
+        accessModes,
+        resources: { requests: { storage: '1Mi' } },
+        volumeName: name,
+        storageClassName: '',
+      },
     } as KubernetesObject);
+    await api.replace(
+      persistentVolumeClaims,
+      { ...claim, status: { phase: 'Bound' } } as KubernetesObject,
+      'status',
+    );
+    const { uid, resourceVersion } = claim.metadata;
     await api.create(persistentVolumes, {
       metadata: { name },
-      spec: { local: { path }, claimRef: { uid } },
+      spec: {
+        ...{
+          accessModes,
+          capacity: { storage: '1Mi' },
+          local: { path },
+          persistentVolumeReclaimPolicy: 'Retain',
+        },
+        nodeAffinity: {
+          required: {
+            nodeSelectorTerms: [
+              { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['embedded'] }] },
+            ],
+          },
+        },
+        claimRef: {
+          kind: 'PersistentVolumeClaim',
+          namespace: 'bosh',
+          name: `claim-${name}`,
+          uid,
+          resourceVersion,
+        },
+      },
     } as KubernetesObject);
     return path;
   }

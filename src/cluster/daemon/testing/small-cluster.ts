@@ -8,7 +8,7 @@ import { startTlsServer } from '../../../kubernetes/testing/tls-server.ts';
 import { prepareHost } from '../../node/image/prepare-host.ts';
 import { nodeLayout } from '../../node/layout.ts';
 import { startNode } from '../../node/start-node.ts';
-import { MemoryApi } from '../../node/testing/memory-api.ts';
+import { openLocalApi } from '../../api/open-local-api.ts';
 
 // A cluster of a node alone: runs the pods of pods.json, tells them at /pods.
 const { values } = parseArgs({
@@ -24,9 +24,12 @@ if (values['prepare-host']) {
   process.exit(0);
 }
 
-const api = new MemoryApi();
+const api = await openLocalApi({ directory });
+const known = await api.list<Pod>(pods);
 for (const pod of JSON.parse(readFileSync(join(directory, 'pods.json'), 'utf8')) as Pod[]) {
-  await api.create(pods, pod);
+  if (!known.items.some((each) => each.metadata.name === pod.metadata.name)) {
+    await api.create(pods, pod);
+  }
 }
 const node = await startNode({
   ...{ api, directory, runtimeDirectory, clock: systemClock, version: '1.36.0' },
@@ -66,5 +69,8 @@ writeFileSync(
   { mode: 0o600 },
 );
 process.on('SIGTERM', () => {
-  void node.stop(1_000).then(close);
+  void node
+    .stop(1_000)
+    .then(close)
+    .then(() => api.close());
 });
