@@ -1,18 +1,24 @@
 /**
- * A deployer that can be killed: `deploy-process.ts <options as JSON>`. With `killAt` it kills itself as soon as it has
- * written a text that contains it, which is right after the step before was recorded.
+ * A deployer that can be killed: `deploy-process.ts <options as JSON>`; with `command: 'delete'` it is delete-env. With
+ * `killAt` it kills itself as soon as it has written a text that contains it: right after the step before was recorded.
  */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../clock.ts';
 import { createEnv } from '../create-env.ts';
+import { deleteEnv } from '../delete-env.ts';
 import { formatErrorChain } from '../error-chain.ts';
 import type { CreateEnvOptions } from '../options.ts';
 
-const { killAt, ...options } = JSON.parse(process.argv[2] ?? '') as CreateEnvOptions & { killAt?: string };
+interface Wish {
+  readonly killAt?: string;
+  readonly command?: 'create' | 'delete';
+}
+
+const { killAt, command, ...options } = JSON.parse(process.argv[2] ?? '') as CreateEnvOptions & Wish;
 let written = '';
 
 try {
-  await createEnv(options, {
+  await (command === 'delete' ? deleteEnv : createEnv)(options, {
     write: (text) => {
       written += text;
       if (killAt !== undefined && written.includes(killAt)) process.kill(process.pid, 'SIGKILL');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -136,6 +136,27 @@ test('a VM that a killed run made to another manifest is replaced, not kept besi
 
   assertConverged(environment, result);
   assert.notEqual(result.vmCid, left);
+});
+
+test('killed while it deletes, the next delete-env leaves nothing', async (t) => {
+  const environment = await testEnvironment(t);
+  const { cloud, options, ports, directory } = environment;
+  for (const method of ['delete_vm', 'delete_disk', 'delete_stemcell']) {
+    for (const kind of moments) {
+      await t.test(`${kind} ${method}`, async () => {
+        await forgetDeployment(environment);
+        await createEnv(options, ports);
+        await cloud.fail({ method, kind });
+        await killedRun(environment, { command: 'delete' });
+
+        const result = await deleteEnv(options, ports);
+
+        assert.equal(result.deleted, true);
+        assert.deepEqual([cloud.vms(), cloud.disks()], [[], []]);
+        assert.deepEqual(await readdir(join(directory, 'cloud', 'stemcells')), []);
+      });
+    }
+  }
 });
 
 test('delete-env finds the VM of a run that was killed before it could record it', async (t) => {
