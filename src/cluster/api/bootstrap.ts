@@ -1,0 +1,37 @@
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { namespaces, storageClasses } from '../../kubernetes/resources.ts';
+import { defaultClassAnnotation } from './kinds/storage-classes.ts';
+
+/** The namespace that the kubeconfig's context names, where BOSH's objects live. */
+export const boshNamespace = 'bosh';
+
+/** The provisioner of the class `local`, served by the claim binder. */
+export const localProvisioner = 'bosh-kubernetes.io/local';
+
+const namespaceNames = ['default', 'kube-system', 'kube-public', 'kube-node-lease', boshNamespace];
+
+/** Makes the objects that a cluster has from the start, where they are missing. Idempotent. */
+export async function bootstrapCluster(api: KubernetesApi): Promise<void> {
+  for (const name of namespaceNames) await ensure(api, namespaces, { metadata: { name } });
+  await ensure(api, storageClasses, {
+    metadata: { name: 'local', annotations: { [defaultClassAnnotation]: 'true' } },
+    provisioner: localProvisioner,
+    reclaimPolicy: 'Delete',
+    volumeBindingMode: 'WaitForFirstConsumer',
+    allowVolumeExpansion: false,
+  });
+}
+
+async function ensure(
+  api: KubernetesApi,
+  resource: Resource,
+  object: KubernetesObject & Record<string, unknown>,
+): Promise<void> {
+  try {
+    await api.create(resource, object);
+  } catch (error) {
+    if (!isApiError(error, 409, 'AlreadyExists')) throw error;
+  }
+}

@@ -1,0 +1,142 @@
+import { ApiError } from '../../../kubernetes/api-error.ts';
+import type { Resource } from '../../../kubernetes/api.ts';
+import type { Status } from '../../../kubernetes/object.ts';
+import type { Cause } from './field-causes.ts';
+
+/** `pods`, or `storageclasses.storage.k8s.io`: a resource as error texts and store keys name it. */
+export function groupResource(resource: Pick<Resource, 'group' | 'plural'>): string {
+  return resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`;
+}
+
+/**
+ * An ApiError with a whole Status body. Texts, reasons and codes of all builders here are those of
+ * apimachinery pkg/api/errors/errors.go, which clients match on.
+ */
+export function statusError(
+  code: number,
+  reason: string,
+  message: string,
+  details?: Status['details'],
+): ApiError {
+  return new ApiError({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    reason,
+    ...(details === undefined ? {} : { details }),
+    code,
+  });
+}
+
+function detailsOf(resource: Resource, name: string): NonNullable<Status['details']> {
+  return { name, ...(resource.group === '' ? {} : { group: resource.group }), kind: resource.plural };
+}
+
+export function notFound(resource: Resource, name: string): ApiError {
+  return statusError(
+    404,
+    'NotFound',
+    `${groupResource(resource)} "${name}" not found`,
+    detailsOf(resource, name),
+  );
+}
+
+export function alreadyExists(resource: Resource, name: string): ApiError {
+  const message = `${groupResource(resource)} "${name}" already exists`;
+  return statusError(409, 'AlreadyExists', message, detailsOf(resource, name));
+}
+
+export function conflict(resource: Resource, name: string, why: string): ApiError {
+  const message = `Operation cannot be fulfilled on ${groupResource(resource)} "${name}": ${why}`;
+  return statusError(409, 'Conflict', message, detailsOf(resource, name));
+}
+
+/** The conflict of a write that carries an old resourceVersion. */
+export function staleVersion(resource: Resource, name: string): ApiError {
+  return conflict(
+    resource,
+    name,
+    'the object has been modified; please apply your changes to the latest version and try again',
+  );
+}
+
+export function forbidden(resource: Resource, name: string, why: string, causes?: Cause[]): ApiError {
+  return statusError(403, 'Forbidden', `${groupResource(resource)} "${name}" is forbidden: ${why}`, {
+    ...detailsOf(resource, name),
+    ...(causes === undefined ? {} : { causes }),
+  });
+}
+
+/** 422 with one cause per field, as validation reports it. `causes` must not be empty. */
+export function invalid(kind: string, group: string, name: string, causes: readonly Cause[]): ApiError {
+  const sentences = causes.map((cause) => `${cause.field}: ${cause.message}`);
+  const list = sentences.length === 1 ? sentences.join('') : `[${sentences.join(', ')}]`;
+  const qualified = group === '' ? kind : `${kind}.${group}`;
+  return statusError(422, 'Invalid', `${qualified} "${name}" is invalid: ${list}`, {
+    name,
+    ...(group === '' ? {} : { group }),
+    kind,
+    causes: [...causes],
+  });
+}
+
+export function badRequest(message: string): ApiError {
+  return statusError(400, 'BadRequest', message);
+}
+
+export function expired(message: string): ApiError {
+  return statusError(410, 'Expired', message);
+}
+
+export function methodNotAllowed(): ApiError {
+  return statusError(
+    405,
+    'MethodNotAllowed',
+    'the server does not allow this method on the requested resource',
+    {},
+  );
+}
+
+/** The answer for a path or resource that this server does not serve. */
+export function unknownPath(): ApiError {
+  return statusError(404, 'NotFound', 'the server could not find the requested resource', {});
+}
+
+export function unsupportedMediaType(accepted: readonly string[]): ApiError {
+  return statusError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );
+}
+
+export function notAcceptable(offered: readonly string[]): ApiError {
+  return statusError(
+    406,
+    'NotAcceptable',
+    `only the following media types are accepted: ${offered.join(', ')}`,
+  );
+}
+
+export function unauthorized(): ApiError {
+  return statusError(401, 'Unauthorized', 'Unauthorized');
+}
+
+export function tooLarge(message: string): ApiError {
+  return statusError(413, 'RequestEntityTooLarge', message);
+}
+
+export function unprocessable(message: string): ApiError {
+  return statusError(422, 'Invalid', message, {});
+}
+
+export function internalError(message: string): ApiError {
+  return statusError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
+}
+
+/** For what a real server would do and this one does not: said before anything changed. */
+export function notImplemented(what: string): ApiError {
+  return statusError(501, 'NotImplemented', `the embedded cluster does not implement ${what}`);
+}

@@ -1,0 +1,23 @@
+import { required, unsupportedValue } from '../errors/field-causes.ts';
+import type { Cause } from '../errors/field-causes.ts';
+
+const short: Readonly<Record<string, string>> = {
+  ReadWriteOnce: 'RWO',
+  ReadOnlyMany: 'ROX',
+  ReadWriteMany: 'RWX',
+  ReadWriteOncePod: 'RWOP',
+};
+
+/** Causes for the access modes of a claim or volume. */
+export function checkAccessModes(field: string, modes: unknown): Cause[] {
+  if (!Array.isArray(modes) || modes.length === 0)
+    return [required(field, 'at least 1 access mode is required')];
+  return modes
+    .filter((mode) => short[String(mode)] === undefined)
+    .map((mode) => unsupportedValue(field, mode, Object.keys(short).toSorted()));
+}
+
+/** `RWO,RWX`, as kubectl prints them. */
+export function shortAccessModes(modes: unknown): string {
+  return Array.isArray(modes) ? modes.map((mode) => short[String(mode)] ?? String(mode)).join(',') : '';
+}

@@ -1,0 +1,43 @@
+import type { StoredObject } from '../store/stored-object.ts';
+import { ageOf } from './duration.ts';
+import type { Column } from './kind.ts';
+
+/** A column of text. */
+export function column(
+  name: string,
+  cell: Column['cell'],
+  options: { wide?: boolean; type?: Column['type'] } = {},
+): Column {
+  return {
+    name,
+    type: options.type ?? 'string',
+    priority: options.wide === true ? 1 : 0,
+    description: '',
+    cell,
+  };
+}
+
+export const nameColumn: Column = {
+  ...column('Name', (object) => object.metadata.name),
+  format: 'name',
+  description: 'Name must be unique within a namespace.',
+};
+
+export const ageColumn: Column = column('Age', (object, now) =>
+  ageOf(object.metadata.creationTimestamp, now),
+);
+
+/** The value at a path of keys, or undefined where the object has none. */
+export function at(object: StoredObject, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) =>
+      typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined,
+    object,
+  );
+}
+
+/** The text at a path, or what to print where there is none. */
+export function textAt(object: StoredObject, path: readonly string[], absent = ''): string {
+  const value = at(object, ...path);
+  return typeof value === 'string' && value !== '' ? value : absent;
+}

@@ -1,0 +1,60 @@
+import type { Resource } from '../../../kubernetes/api.ts';
+import type { Cause } from '../errors/field-causes.ts';
+import type { JsonRecord } from '../schema/json.ts';
+import type { ObjectSchema } from '../schema/schema.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+
+/** An object on its way into the store: decoded, its own copy, free to be changed. */
+export type Draft = JsonRecord & { metadata: StoredObject['metadata'] };
+
+/** What admission may look at. */
+export interface AdmissionContext {
+  /** RFC 3339 with seconds, the server's clock. */
+  readonly now: string;
+  list(resource: Resource): readonly StoredObject[];
+}
+
+/** A column of `kubectl get`; priority 1 shows with `-o wide` only. */
+export interface Column {
+  readonly name: string;
+  readonly type: 'string' | 'integer';
+  readonly format?: 'name';
+  readonly priority: 0 | 1;
+  readonly description: string;
+  /** `now` in milliseconds since the epoch, for ages. */
+  readonly cell: (object: StoredObject, now: number) => string | number;
+}
+
+/** Everything that tells one kind of object from another (in Kubernetes: strategy, validation, printer). */
+export interface Kind {
+  readonly resource: Resource;
+  readonly name: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly schema: ObjectSchema;
+  /** `/status` is served, and the main resource does not write `status`. */
+  readonly hasStatus: boolean;
+  /** metadata.generation counts changes of spec. */
+  readonly countsGenerations: boolean;
+  readonly nameRule: 'subdomain' | 'label';
+  readonly columns: readonly Column[];
+  /** Fills what was left out; on every write, so it must not overrule what is there. */
+  readonly fillDefaults?: (draft: Draft) => void;
+  /** Strategy and admission of a create, before validation. Throws ApiError to refuse. */
+  readonly prepareCreate?: (draft: Draft, context: AdmissionContext) => void;
+  /** Takes over from the present object what an update cannot touch. */
+  readonly prepareUpdate?: (draft: Draft, current: StoredObject) => void;
+  readonly validate: (draft: Draft) => Cause[];
+  readonly validateUpdate?: (draft: Draft, current: StoredObject) => Cause[];
+  /** Field selectors beyond metadata.name and metadata.namespace. */
+  readonly selectableFields?: (object: StoredObject) => Record<string, string>;
+  /** Finalizers that the kind keeps outside of metadata (a Namespace's `spec.finalizers`). */
+  readonly ownFinalizers?: (object: StoredObject) => readonly string[];
+  /** Throws ApiError for an object that may never be deleted. */
+  readonly assertDeletable?: (object: StoredObject) => void;
+  /** What else changes in an object whose deletion begins. */
+  readonly prepareDelete?: (draft: Draft) => void;
+  /** Seconds between a delete and the end of the object; absent: none, gone at once. */
+  readonly gracePeriod?: (object: StoredObject, requested: number | undefined) => number;
+}

@@ -1,0 +1,49 @@
+import { namespaces } from '../../../kubernetes/resources.ts';
+import { forbidden } from '../errors/status-errors.ts';
+import { fields, kindSchema, listOf, text, time } from '../schema/schema.ts';
+import { ageColumn, at, column, nameColumn, textAt } from './columns.ts';
+import type { Kind } from './kind.ts';
+
+const condition = fields({ type: text, status: text, reason: text, message: text, lastTransitionTime: time });
+const immortal = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+
+/** Namespaces: content goes first (a controller), then `spec.finalizers` is emptied and the object goes. */
+export const namespaceKind: Kind = {
+  resource: namespaces,
+  name: 'Namespace',
+  singular: 'namespace',
+  shortNames: ['ns'],
+  categories: [],
+  schema: kindSchema({
+    spec: fields({ finalizers: listOf(text) }),
+    status: fields({ phase: text, conditions: listOf(condition, { key: 'type' }) }),
+  }),
+  hasStatus: true,
+  countsGenerations: false,
+  nameRule: 'label',
+  columns: [nameColumn, column('Status', (object) => textAt(object, ['status', 'phase'])), ageColumn],
+  fillDefaults: (draft) => {
+    draft.metadata.labels = { ...draft.metadata.labels, 'kubernetes.io/metadata.name': draft.metadata.name };
+  },
+  prepareCreate: (draft) => {
+    draft['spec'] = { finalizers: ['kubernetes'] };
+    draft['status'] = { phase: 'Active' };
+  },
+  prepareUpdate: (draft, current) => {
+    draft['spec'] = structuredClone(current['spec']);
+  },
+  validate: () => [],
+  selectableFields: (object) => ({ 'status.phase': textAt(object, ['status', 'phase']) }),
+  ownFinalizers: (object) => {
+    const finalizers = at(object, 'spec', 'finalizers');
+    return Array.isArray(finalizers) ? (finalizers as string[]) : [];
+  },
+  assertDeletable: ({ metadata }) => {
+    if (immortal.includes(metadata.name)) {
+      throw forbidden(namespaces, metadata.name, 'this namespace may not be deleted');
+    }
+  },
+  prepareDelete: (draft) => {
+    draft['status'] = { phase: 'Terminating' };
+  },
+};

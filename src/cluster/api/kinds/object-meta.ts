@@ -1,0 +1,65 @@
+import type { ObjectMeta } from '../../../kubernetes/object.ts';
+import { forbiddenField, invalidValue, required } from '../errors/field-causes.ts';
+import type { Cause } from '../errors/field-causes.ts';
+import { jsonEqual } from '../schema/json.ts';
+import type { Draft, Kind } from './kind.ts';
+import { checkAnnotations, checkLabels, checkName, checkQualifiedName } from './names.ts';
+
+/** Causes for the metadata of any kind (apimachinery pkg/api/validation/objectmeta.go). */
+export function checkMetadata(kind: Kind, { metadata }: Draft): Cause[] {
+  const at = 'metadata';
+  return [
+    ...(metadata.name === ''
+      ? [required(`${at}.name`, 'name or generateName is required')]
+      : checkName(`${at}.name`, metadata.name, kind.nameRule)),
+    ...checkLabels(`${at}.labels`, metadata.labels),
+    ...checkAnnotations(`${at}.annotations`, metadata.annotations),
+    ...(metadata.finalizers ?? []).flatMap((name) => checkFinalizer(`${at}.finalizers`, name)),
+    ...checkOwners(`${at}.ownerReferences`, metadata),
+  ];
+}
+
+/** Causes for changes of metadata that no update may make. */
+export function checkMetadataUpdate({ metadata }: Draft, current: ObjectMeta): Cause[] {
+  const added = (metadata.finalizers ?? []).filter((name) => !(current.finalizers ?? []).includes(name));
+  if (current.deletionTimestamp === undefined || added.length === 0) return [];
+  const list = added.map((name) => `"${name}"`).join(', ');
+  return [
+    forbiddenField(
+      'metadata.finalizers',
+      `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`,
+    ),
+  ];
+}
+
+function checkFinalizer(field: string, name: string): Cause[] {
+  const standard = ['kubernetes', 'orphan', 'foregroundDeletion'];
+  const causes = checkQualifiedName(field, name);
+  if (causes.length > 0 || name.includes('/') || standard.includes(name)) return causes;
+  return [invalidValue(field, name, 'name is neither a standard finalizer name nor is it fully qualified')];
+}
+
+function checkOwners(field: string, metadata: ObjectMeta): Cause[] {
+  const owners = metadata.ownerReferences ?? [];
+  const causes = owners.flatMap((owner, index) =>
+    (['apiVersion', 'kind', 'name', 'uid'] as const)
+      .filter((key) => owner[key] === undefined || owner[key] === '')
+      .map((key) => invalidValue(`${field}[${index}].${key}`, '', `${key} must not be empty`)),
+  );
+  const controllers = owners.filter((owner) => owner.controller === true);
+  if (controllers.length < 2) return causes;
+  const names = controllers.map((owner) => owner.name).join(' and ');
+  return [
+    ...causes,
+    invalidValue(
+      field,
+      owners,
+      `Only one reference can have Controller set to true. Found "true" in references for ${names}`,
+    ),
+  ];
+}
+
+/** One Forbidden/Invalid cause where a field that may not change has changed. */
+export function checkImmutable(field: string, next: unknown, current: unknown): Cause[] {
+  return jsonEqual(next, current) ? [] : [invalidValue(field, next ?? null, 'field is immutable')];
+}

@@ -1,0 +1,93 @@
+import type { Container, Pod, PodSpec, Toleration } from '../../../../kubernetes/pod.ts';
+import type { Draft } from '../kind.ts';
+import { parseQuantity } from '../quantity.ts';
+
+/** The draft of a pod, typed; the decoder has made sure of the types. `spec.containers` may be missing. */
+export function asPod(draft: Draft): Pod {
+  const pod = draft as unknown as Pod;
+  pod.spec ??= { containers: [] };
+  pod.spec.containers ??= [];
+  return pod;
+}
+
+/** Defaults of pkg/apis/core/v1/defaults.go. */
+export function fillPodDefaults(draft: Draft): void {
+  const { spec } = asPod(draft);
+  spec.restartPolicy ??= 'Always';
+  spec.dnsPolicy ??= 'ClusterFirst';
+  spec.terminationGracePeriodSeconds ??= 30;
+  if (spec.terminationGracePeriodSeconds < 0) spec.terminationGracePeriodSeconds = 1;
+  spec.schedulerName ??= 'default-scheduler';
+  spec.enableServiceLinks ??= true;
+  spec.securityContext ??= {};
+  for (const container of allContainers(spec)) fillContainerDefaults(container);
+  for (const volume of spec.volumes ?? []) {
+    if (Object.keys(volume).length === 1) volume.emptyDir = {};
+    if (volume.secret !== undefined) volume.secret.defaultMode ??= 0o644;
+    if (volume.configMap !== undefined) volume.configMap.defaultMode ??= 0o644;
+    if (volume.hostPath !== undefined) volume.hostPath.type ??= '';
+    const template = volume.ephemeral?.volumeClaimTemplate;
+    if (template?.spec !== undefined) template.spec['volumeMode'] ??= 'Filesystem';
+  }
+}
+
+export function allContainers(spec: PodSpec): Container[] {
+  return [...(spec.initContainers ?? []), ...spec.containers];
+}
+
+function fillContainerDefaults(container: Container): void {
+  container.imagePullPolicy ??= pullPolicy(container.image ?? '');
+  container.terminationMessagePath ??= '/dev/termination-log';
+  container.terminationMessagePolicy ??= 'File';
+  container.resources ??= {};
+  const { limits, requests } = container.resources;
+  if (limits !== undefined) container.resources.requests = { ...limits, ...requests };
+  for (const port of container.ports ?? []) port.protocol ??= 'TCP';
+}
+
+function pullPolicy(image: string): 'Always' | 'IfNotPresent' {
+  const tag = /^[^@]*?:([^/:@]+)$/.exec(image)?.[1];
+  return image.includes('@') || (tag !== undefined && tag !== 'latest') ? 'IfNotPresent' : 'Always';
+}
+
+const systemPriorities: Readonly<Record<string, number>> = {
+  'system-cluster-critical': 2_000_000_000,
+  'system-node-critical': 2_000_001_000,
+};
+
+/** The priority behind a class; undefined where there is no such class. */
+export function priorityOf(className: string): number | undefined {
+  return Object.hasOwn(systemPriorities, className) ? systemPriorities[className] : undefined;
+}
+
+/** Admission plugin DefaultTolerationSeconds. */
+export function addDefaultTolerations(spec: PodSpec): void {
+  for (const key of ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']) {
+    const covered = (spec.tolerations ?? []).some(
+      (toleration) =>
+        (toleration.key === key || toleration.key === undefined || toleration.key === '') &&
+        (toleration.effect === 'NoExecute' || toleration.effect === undefined),
+    );
+    const added: Toleration = { key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 };
+    if (!covered) spec.tolerations = [...(spec.tolerations ?? []), added];
+  }
+}
+
+/** Quality of service of a pod (pkg/apis/core/helper/qos). */
+export function qosClass(spec: PodSpec): 'Guaranteed' | 'Burstable' | 'BestEffort' {
+  const resources = allContainers(spec).map((container) => container.resources ?? {});
+  const amount = (list: Record<string, string> | undefined, name: string): bigint =>
+    parseQuantity(list?.[name] ?? '0') ?? 0n;
+  const named = ['cpu', 'memory'] as const;
+  if (
+    !resources.some(({ requests, limits }) =>
+      named.some((name) => amount(requests, name) > 0n || amount(limits, name) > 0n),
+    )
+  ) {
+    return 'BestEffort';
+  }
+  const guaranteed = resources.every(({ requests, limits }) =>
+    named.every((name) => amount(limits, name) > 0n && amount(limits, name) === amount(requests, name)),
+  );
+  return guaranteed ? 'Guaranteed' : 'Burstable';
+}

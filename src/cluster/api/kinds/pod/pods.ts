@@ -1,0 +1,84 @@
+import type { Pod } from '../../../../kubernetes/pod.ts';
+import { pods } from '../../../../kubernetes/resources.ts';
+import { forbidden } from '../../errors/status-errors.ts';
+import type { StoredObject } from '../../store/stored-object.ts';
+import { ageColumn, at, column, nameColumn, textAt } from '../columns.ts';
+import type { Draft, Kind } from '../kind.ts';
+import { addDefaultTolerations, asPod, fillPodDefaults, priorityOf, qosClass } from './pod-defaults.ts';
+import { podSchema } from './pod-schema.ts';
+import { summarizePod } from './pod-summary.ts';
+import { validatePod, validatePodUpdate } from './pod-validation.ts';
+
+/** Strategy and the admission plugins Priority and DefaultTolerationSeconds. */
+function admit(draft: Draft): void {
+  const pod = asPod(draft);
+  const { spec } = pod;
+  const priority = spec.priorityClassName === undefined ? 0 : priorityOf(spec.priorityClassName);
+  if (priority === undefined) {
+    throw forbidden(
+      pods,
+      draft.metadata.name,
+      `no PriorityClass with name ${spec.priorityClassName} was found`,
+    );
+  }
+  if (spec.priority !== undefined && spec.priority !== priority) {
+    throw forbidden(
+      pods,
+      draft.metadata.name,
+      `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`,
+    );
+  }
+  spec.priority = priority;
+  spec.preemptionPolicy ??= 'PreemptLowerPriority';
+  addDefaultTolerations(spec);
+  pod.status = { phase: 'Pending', qosClass: qosClass(spec) };
+}
+
+/** Pods that no node has, or that have ended, go at once (pkg/registry/core/pod/strategy.go CheckGracefulDelete). */
+function gracePeriod(object: StoredObject, requested: number | undefined): number {
+  const { spec, status } = object as unknown as Pod;
+  const ended = status?.phase === 'Failed' || status?.phase === 'Succeeded';
+  if ((spec.nodeName ?? '') === '' || ended) return 0;
+  return requested ?? spec.terminationGracePeriodSeconds ?? 30;
+}
+
+const shown = (key: 'ready' | 'status' | 'restarts') => (object: StoredObject, now: number) =>
+  summarizePod(object, now)[key];
+
+export const podKind: Kind = {
+  resource: pods,
+  name: 'Pod',
+  singular: 'pod',
+  shortNames: ['po'],
+  categories: ['all'],
+  schema: podSchema,
+  hasStatus: true,
+  countsGenerations: true,
+  nameRule: 'subdomain',
+  columns: [
+    nameColumn,
+    column('Ready', shown('ready')),
+    column('Status', shown('status')),
+    column('Restarts', shown('restarts')),
+    ageColumn,
+    column('IP', (object) => textAt(object, ['status', 'podIP'], '<none>'), { wide: true }),
+    column('Node', (object) => textAt(object, ['spec', 'nodeName'], '<none>'), { wide: true }),
+    column('Nominated Node', () => '<none>', { wide: true }),
+    column('Readiness Gates', () => '<none>', { wide: true }),
+  ],
+  fillDefaults: fillPodDefaults,
+  prepareCreate: admit,
+  validate: validatePod,
+  validateUpdate: validatePodUpdate,
+  selectableFields: (object) => ({
+    'spec.nodeName': textAt(object, ['spec', 'nodeName']),
+    'spec.restartPolicy': textAt(object, ['spec', 'restartPolicy']),
+    'spec.schedulerName': textAt(object, ['spec', 'schedulerName']),
+    'spec.serviceAccountName': textAt(object, ['spec', 'serviceAccountName']),
+    'spec.hostNetwork': String(at(object, 'spec', 'hostNetwork') === true),
+    'status.phase': textAt(object, ['status', 'phase']),
+    'status.podIP': textAt(object, ['status', 'podIP']),
+    'status.nominatedNodeName': '',
+  }),
+  gracePeriod,
+};

@@ -1,0 +1,123 @@
+import type { Container, Volume } from '../../../../kubernetes/pod.ts';
+import {
+  forbiddenField,
+  invalidValue,
+  missingReference,
+  required,
+  unsupportedValue,
+} from '../../errors/field-causes.ts';
+import type { Cause } from '../../errors/field-causes.ts';
+import { checkName } from '../names.ts';
+import { checkClaimSpec } from '../persistent-volume-claims.ts';
+import { checkQuantity } from '../resources.ts';
+
+/** Causes for one volume of a pod. */
+export function checkVolume(at: string, volume: Volume): Cause[] {
+  const sources = Object.keys(volume).filter((key) => key !== 'name');
+  const name = volume.name ?? '';
+  return [
+    ...(name === '' ? [required(`${at}.name`)] : checkName(`${at}.name`, name, 'label')),
+    ...sources
+      .slice(1)
+      .map((source) => forbiddenField(`${at}.${source}`, 'may not specify more than 1 volume type')),
+    ...checkSource(at, volume),
+  ];
+}
+
+function checkSource(at: string, volume: Volume): Cause[] {
+  const { emptyDir, secret, configMap, hostPath, persistentVolumeClaim: claim, ephemeral } = volume;
+  return [
+    ...(emptyDir === undefined ? [] : checkEmptyDir(`${at}.emptyDir`, emptyDir)),
+    ...(secret === undefined ? [] : needed(`${at}.secret.secretName`, secret.secretName)),
+    ...(secret === undefined ? [] : checkItems(`${at}.secret`, secret)),
+    ...(configMap === undefined ? [] : needed(`${at}.configMap.name`, configMap.name)),
+    ...(configMap === undefined ? [] : checkItems(`${at}.configMap`, configMap)),
+    ...(hostPath === undefined ? [] : checkHostPath(`${at}.hostPath`, hostPath)),
+    ...(claim === undefined ? [] : needed(`${at}.persistentVolumeClaim.claimName`, claim.claimName)),
+    ...(ephemeral === undefined
+      ? []
+      : checkClaimSpec(`${at}.ephemeral.volumeClaimTemplate.spec`, ephemeral.volumeClaimTemplate?.spec)),
+  ];
+}
+
+const needed = (field: string, value: string | undefined): Cause[] =>
+  (value ?? '') === '' ? [required(field)] : [];
+
+function checkEmptyDir(at: string, { medium, sizeLimit }: NonNullable<Volume['emptyDir']>): Cause[] {
+  return [
+    ...(['', 'Memory'].includes(medium ?? '')
+      ? []
+      : [unsupportedValue(`${at}.medium`, medium, ['', 'Memory'])]),
+    ...(sizeLimit === undefined ? [] : checkQuantity(`${at}.sizeLimit`, sizeLimit)),
+  ];
+}
+
+function checkItems(at: string, source: NonNullable<Volume['secret'] | Volume['configMap']>): Cause[] {
+  const modes = [
+    { field: `${at}.defaultMode`, mode: source.defaultMode },
+    ...(source.items ?? []).map((item, index) => ({ field: `${at}.items[${index}].mode`, mode: item.mode })),
+  ];
+  return [
+    ...modes
+      .filter(({ mode }) => mode !== undefined && (mode < 0 || mode > 0o777))
+      .map(({ field, mode }) =>
+        invalidValue(field, mode, 'must be a number between 0 and 0777 (octal), both inclusive'),
+      ),
+    ...(source.items ?? []).flatMap((item, index) => [
+      ...needed(`${at}.items[${index}].key`, item.key),
+      ...needed(`${at}.items[${index}].path`, item.path),
+      ...checkLocalPath(`${at}.items[${index}].path`, item.path ?? ''),
+    ]),
+  ];
+}
+
+const hostPathTypes = ['', 'Directory', 'DirectoryOrCreate', 'File'];
+
+function checkHostPath(at: string, { path, type }: NonNullable<Volume['hostPath']>): Cause[] {
+  return [
+    ...needed(`${at}.path`, path),
+    ...((path ?? '').split('/').includes('..')
+      ? [invalidValue(`${at}.path`, path, "must not contain '..'")]
+      : []),
+    ...(hostPathTypes.includes(type ?? '') ? [] : [unsupportedValue(`${at}.type`, type, hostPathTypes)]),
+  ];
+}
+
+const propagations = ['Bidirectional', 'HostToContainer', 'None'];
+
+/** Causes for the mounts of one container, against the volumes of its pod. */
+export function checkVolumeMounts(at: string, container: Container, volumes: readonly Volume[]): Cause[] {
+  const mounts = container.volumeMounts ?? [];
+  const paths = mounts.map((mount) => mount.mountPath);
+  return mounts.flatMap((mount, index) => {
+    const here = `${at}[${index}]`;
+    const propagation = mount.mountPropagation;
+    return [
+      ...needed(`${here}.name`, mount.name),
+      ...(mount.name === undefined || volumes.some(({ name }) => name === mount.name)
+        ? []
+        : [missingReference(`${here}.name`, mount.name)]),
+      ...needed(`${here}.mountPath`, mount.mountPath),
+      ...(paths.indexOf(mount.mountPath) < index
+        ? [invalidValue(`${here}.mountPath`, mount.mountPath, 'must be unique')]
+        : []),
+      ...checkLocalPath(`${here}.subPath`, mount.subPath ?? ''),
+      ...(propagation === undefined || propagations.includes(propagation)
+        ? []
+        : [unsupportedValue(`${here}.mountPropagation`, propagation, propagations)]),
+      ...(propagation === 'Bidirectional' && container.securityContext?.privileged !== true
+        ? [
+            forbiddenField(
+              `${here}.mountPropagation`,
+              'Bidirectional mount propagation is available only to privileged containers',
+            ),
+          ]
+        : []),
+    ];
+  });
+}
+
+function checkLocalPath(field: string, path: string): Cause[] {
+  if (path.startsWith('/')) return [invalidValue(field, path, 'must be a relative path')];
+  return path.split('/').includes('..') ? [invalidValue(field, path, "must not contain '..'")] : [];
+}

@@ -1,0 +1,54 @@
+import { invalidValue, required } from '../errors/field-causes.ts';
+import type { Cause } from '../errors/field-causes.ts';
+import { isRecord } from '../schema/json.ts';
+import { parseQuantity } from './quantity.ts';
+
+const quantityText =
+  "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+
+/** Causes for a quantity that is missing, malformed or not above zero. */
+export function checkQuantity(field: string, value: unknown): Cause[] {
+  if (typeof value !== 'string') return [required(field)];
+  const parsed = parseQuantity(value);
+  if (parsed === undefined) return [invalidValue(field, value, quantityText)];
+  return parsed > 0n ? [] : [invalidValue(field, value, 'must be greater than zero')];
+}
+
+/** Resources that the embedded node knows; others (GPUs, huge pages) no scheduler here could place. */
+const known = ['cpu', 'memory', 'ephemeral-storage'];
+
+/** Causes for `resources` of a container: known names, quantities, no request above its limit. */
+export function checkContainerResources(field: string, resources: unknown): Cause[] {
+  if (!isRecord(resources)) return [];
+  const requests = isRecord(resources['requests']) ? resources['requests'] : {};
+  const limits = isRecord(resources['limits']) ? resources['limits'] : {};
+  return [
+    ...Object.entries(limits).flatMap(([name, value]) => checkResource(`${field}.limits`, name, value)),
+    ...Object.entries(requests).flatMap(([name, value]) => checkResource(`${field}.requests`, name, value)),
+    ...Object.entries(requests)
+      .filter(([name, value]) => exceeds(value, limits[name]))
+      .map(([name, value]) =>
+        invalidValue(
+          `${field}.requests`,
+          value,
+          `must be less than or equal to ${name} limit of ${String(limits[name])}`,
+        ),
+      ),
+  ];
+}
+
+function checkResource(field: string, name: string, value: unknown): Cause[] {
+  const path = `${field}[${name}]`;
+  if (!known.includes(name)) {
+    return [invalidValue(path, name, `the embedded cluster has only ${known.join(', ')}`)];
+  }
+  const parsed = parseQuantity(String(value));
+  if (parsed === undefined) return [invalidValue(path, value, quantityText)];
+  return parsed >= 0n ? [] : [invalidValue(path, value, 'must be greater than or equal to 0')];
+}
+
+function exceeds(request: unknown, limit: unknown): boolean {
+  const asked = parseQuantity(String(request));
+  const allowed = limit === undefined ? undefined : parseQuantity(String(limit));
+  return asked !== undefined && allowed !== undefined && asked > allowed;
+}

@@ -1,0 +1,128 @@
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type {
+  DeleteOptions,
+  ListQuery,
+  ObjectReference,
+  PatchType,
+  Resource,
+  WatchEvent,
+  WatchQuery,
+} from '../../kubernetes/api.ts';
+import type { KubernetesObject, ObjectList } from '../../kubernetes/object.ts';
+import type { ControlPlaneApi } from './control-plane-api.ts';
+import { unknownPath } from './errors/status-errors.ts';
+import { bindPod, finalizeNamespace } from './registry/control-plane-verbs.ts';
+import { createObject } from './registry/create.ts';
+import { deleteObject } from './registry/delete.ts';
+import { EventQueue } from './registry/event-queue.ts';
+import { listObjects } from './registry/list.ts';
+import { patchObject } from './registry/patch.ts';
+import { getObject, kindOf } from './registry/registry.ts';
+import type { Location, Registry } from './registry/registry.ts';
+import { updateObject } from './registry/update.ts';
+import { watchObjects } from './registry/watch.ts';
+import type { StoredObject } from './store/stored-object.ts';
+
+/**
+ * The API server without its network: the same rules, stored objects and errors, in process, for the controllers,
+ * the node and tests. What goes in and what comes out are copies; a write is in the journal when it resolves.
+ */
+export class LocalApi implements ControlPlaneApi {
+  /** For the HTTPS server, which serves the same registry. */
+  readonly registry: Registry;
+
+  constructor(registry: Registry) {
+    this.registry = registry;
+  }
+
+  async get<T extends KubernetesObject>(reference: ObjectReference): Promise<T> {
+    return copy(getObject(this.registry, this.#kind(reference.resource), locate(reference)));
+  }
+
+  async list<T extends KubernetesObject>(resource: Resource, query: ListQuery = {}): Promise<ObjectList<T>> {
+    const list = listObjects(this.registry, this.#kind(resource), query);
+    return { ...list, items: list.items.map((item) => copy<T>(item)) };
+  }
+
+  async create<T extends KubernetesObject>(resource: Resource, object: T): Promise<T> {
+    const namespace = resource.namespaced ? object.metadata.namespace : undefined;
+    return copy(createObject(this.registry, this.#kind(resource), object, { namespace }));
+  }
+
+  async replace<T extends KubernetesObject>(
+    resource: Resource,
+    object: T,
+    subresource?: 'status',
+  ): Promise<T> {
+    const location = { namespace: object.metadata.namespace, name: object.metadata.name ?? '' };
+    return copy(
+      updateObject(this.registry, this.#kind(resource, subresource), location, object, { subresource }),
+    );
+  }
+
+  async patch<T extends KubernetesObject>(
+    reference: ObjectReference,
+    patch: unknown,
+    options: { readonly type?: PatchType; readonly subresource?: 'status' } = {},
+  ): Promise<T> {
+    const { type = 'application/merge-patch+json', subresource } = options;
+    const kind = this.#kind(reference.resource, subresource);
+    return copy(patchObject(this.registry, kind, locate(reference), patch, { type, subresource }));
+  }
+
+  async delete(reference: ObjectReference, options: DeleteOptions = {}): Promise<void> {
+    deleteObject(this.registry, this.#kind(reference.resource), locate(reference), options);
+  }
+
+  async *watch<T extends KubernetesObject>(
+    resource: Resource,
+    query: WatchQuery = {},
+  ): AsyncIterable<WatchEvent<T>> {
+    const { signal, ...selection } = query;
+    const queue = new EventQueue<WatchEvent<StoredObject>>();
+    const stop = watchObjects(this.registry, this.#kind(resource), selection, (event) => queue.push(event));
+    const end = (): void => queue.end();
+    signal?.addEventListener('abort', end, { once: true });
+    if (signal?.aborted === true) end();
+    try {
+      for await (const event of queue) {
+        yield structuredClone(event) as unknown as WatchEvent<T>;
+        if (event.type === 'ERROR') return;
+      }
+    } finally {
+      stop();
+      signal?.removeEventListener('abort', end);
+    }
+  }
+
+  async bindPod(namespace: string, name: string, nodeName: string): Promise<void> {
+    bindPod(this.registry, { namespace, name }, nodeName);
+  }
+
+  async finalizeNamespace(name: string): Promise<void> {
+    try {
+      finalizeNamespace(this.registry, name, []);
+    } catch (error) {
+      if (!isApiError(error, 404)) throw error;
+    }
+  }
+
+  /** Brings the journal to the disk and closes it. The object must not be used afterwards. */
+  close(): Promise<void> {
+    return this.registry.store.close();
+  }
+
+  #kind(resource: Resource, subresource?: 'status'): ReturnType<typeof kindOf> {
+    const kind = kindOf(this.registry, resource);
+    if (subresource === 'status' && !kind.hasStatus) throw unknownPath();
+    return kind;
+  }
+}
+
+function locate({ namespace, name, resource }: ObjectReference): Location {
+  return { namespace: resource.namespaced ? namespace : undefined, name };
+}
+
+function copy<T extends KubernetesObject>(object: StoredObject): T {
+  return structuredClone(object) as unknown as T;
+}

@@ -1,0 +1,131 @@
+import { badRequest, tooLarge, unprocessable } from '../errors/status-errors.ts';
+import { isRecord, jsonEqual } from '../schema/json.ts';
+import type { JsonRecord } from '../schema/json.ts';
+
+interface Operation {
+  readonly op: string;
+  readonly path: string;
+  readonly from?: string;
+  readonly value?: unknown;
+}
+
+const maximumOperations = 10_000;
+
+/**
+ * RFC 6902. Changes neither argument.
+ * Throws ApiError 400 for what is no JSON patch, 413 for more than 10000 operations, 422 for one that does not
+ * apply, a failed `test` included (apiserver pkg/endpoints/handlers/patch.go).
+ */
+export function applyJsonPatch(target: unknown, patch: unknown): unknown {
+  const operations = parseOperations(patch);
+  return operations.reduce(applyOperation, structuredClone(target));
+}
+
+function parseOperations(patch: unknown): Operation[] {
+  if (!Array.isArray(patch))
+    throw badRequest('json: cannot unmarshal the body into a JSON patch: a list is needed');
+  if (patch.length > maximumOperations) {
+    throw tooLarge(
+      `The allowed maximum operations in a JSON patch is ${maximumOperations}, got ${patch.length}`,
+    );
+  }
+  return patch.map((operation: unknown) => {
+    if (
+      !isRecord(operation) ||
+      typeof operation['op'] !== 'string' ||
+      typeof operation['path'] !== 'string'
+    ) {
+      throw badRequest('each operation of a JSON patch needs a string op and a string path');
+    }
+    return operation as unknown as Operation;
+  });
+}
+
+function applyOperation(document: unknown, operation: Operation): unknown {
+  const path = parsePointer(operation.path);
+  switch (operation.op) {
+    case 'add':
+      return add(document, path, structuredClone(operation.value));
+    case 'remove':
+      return remove(document, path);
+    case 'replace':
+      read(document, path);
+      return path.length === 0
+        ? structuredClone(operation.value)
+        : add(remove(document, path), path, structuredClone(operation.value));
+    case 'move': {
+      const from = parsePointer(operation.from ?? '');
+      const value = read(document, from);
+      return add(remove(document, from), path, value);
+    }
+    case 'copy':
+      return add(document, path, structuredClone(read(document, parsePointer(operation.from ?? ''))));
+    case 'test':
+      if (!jsonEqual(readOrNull(document, path), operation.value ?? null)) {
+        throw unprocessable(`testing value ${operation.path} failed`);
+      }
+      return document;
+    default:
+      throw unprocessable(`unexpected kind of JSON patch operation: ${JSON.stringify(operation.op)}`);
+  }
+}
+
+function parsePointer(pointer: string): string[] {
+  if (pointer === '') return [];
+  if (!pointer.startsWith('/'))
+    throw unprocessable(`JSON pointer ${JSON.stringify(pointer)} must start with /`);
+  return pointer
+    .slice(1)
+    .split('/')
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function read(document: unknown, path: readonly string[]): unknown {
+  return path.reduce((value: unknown, token) => {
+    if (Array.isArray(value) && isIndex(token, value.length - 1)) return value[Number(token)] as unknown;
+    if (isRecord(value) && Object.hasOwn(value, token)) return value[token];
+    throw missing(path);
+  }, document);
+}
+
+function readOrNull(document: unknown, path: readonly string[]): unknown {
+  const parent = path.length === 0 ? document : read(document, path.slice(0, -1));
+  const last = path.at(-1);
+  if (last !== undefined && isRecord(parent) && !Object.hasOwn(parent, last)) return null;
+  return read(document, path);
+}
+
+function add(document: unknown, path: readonly string[], value: unknown): unknown {
+  const last = path.at(-1);
+  if (last === undefined) return value;
+  const parent = read(document, path.slice(0, -1));
+  if (Array.isArray(parent) && (last === '-' || isIndex(last, parent.length))) {
+    parent.splice(last === '-' ? parent.length : Number(last), 0, value);
+  } else if (isRecord(parent)) setMember(parent, last, value);
+  else throw missing(path);
+  return document;
+}
+
+function remove(document: unknown, path: readonly string[]): unknown {
+  const last = path.at(-1);
+  if (last === undefined) throw unprocessable('the whole document cannot be removed');
+  const parent = read(document, path.slice(0, -1));
+  read(document, path);
+  if (Array.isArray(parent)) parent.splice(Number(last), 1);
+  else if (isRecord(parent)) delete parent[last];
+  return document;
+}
+
+function setMember(record: JsonRecord, key: string, value: unknown): void {
+  Object.defineProperty(record, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function isIndex(token: string, maximum: number): boolean {
+  return /^(0|[1-9]\d*)$/.test(token) && Number(token) <= maximum;
+}
+
+function missing(path: readonly string[]): Error {
+  return unprocessable(
+    `the server rejected our request due to an error in our request: unable to find /${path.join('/')}`,
+  );
+}

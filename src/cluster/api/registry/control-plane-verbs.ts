@@ -1,0 +1,75 @@
+import type { Pod } from '../../../kubernetes/pod.ts';
+import { namespaces, pods } from '../../../kubernetes/resources.ts';
+import { conflict, groupResource, invalid } from '../errors/status-errors.ts';
+import { required } from '../errors/field-causes.ts';
+import type { Draft } from '../kinds/kind.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+import { deletionIsComplete, getObject, kindOf, timestamp } from './registry.ts';
+import type { Location, Registry } from './registry.ts';
+
+/**
+ * POST pods/binding: gives a pod its node and sets the condition PodScheduled.
+ * Throws ApiError 404, 409 (it has a node, or is being deleted; pkg/registry/core/pod/storage), 422 (no node named).
+ */
+export function bindPod(registry: Registry, location: Location, nodeName: string): StoredObject {
+  const current = getObject(registry, kindOf(registry, pods), location);
+  const pod = structuredClone(current) as unknown as Pod & Draft;
+  if (nodeName === '') throw invalid('Binding', '', location.name, [required('target.name')]);
+  if (pod.metadata.deletionTimestamp !== undefined) {
+    throw conflict(
+      pods,
+      location.name,
+      `pod ${location.name} is being deleted, cannot be assigned to a host`,
+    );
+  }
+  if ((pod.spec.nodeName ?? '') !== '') {
+    throw conflict(
+      pods,
+      location.name,
+      `pod ${location.name} is already assigned to node "${pod.spec.nodeName}"`,
+    );
+  }
+  pod.spec.nodeName = nodeName;
+  const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'PodScheduled');
+  const scheduled = {
+    type: 'PodScheduled',
+    status: 'True',
+    lastTransitionTime: timestamp(registry.clock.now()),
+  } as const;
+  pod.status = { ...pod.status, conditions: [...others, scheduled] };
+  return registry.store.put(groupResource(pods), pod);
+}
+
+/**
+ * PUT namespaces/finalize with no finalizers left: removes a Terminating namespace.
+ * Throws ApiError 404, 409 where it is not being deleted or objects are left in it.
+ */
+export function finalizeNamespace(
+  registry: Registry,
+  name: string,
+  finalizers: readonly string[],
+): StoredObject {
+  const kind = kindOf(registry, namespaces);
+  const current = getObject(registry, kind, { namespace: undefined, name });
+  if (current.metadata.deletionTimestamp === undefined) {
+    throw conflict(namespaces, name, 'the namespace is not being deleted');
+  }
+  const left = finalizers.length === 0 ? contentOf(registry, name) : [];
+  if (left.length > 0) {
+    throw conflict(namespaces, name, `the namespace still holds ${left.slice(0, 5).join(', ')}`);
+  }
+  const draft: Draft = { ...structuredClone(current) };
+  draft['spec'] = finalizers.length === 0 ? {} : { finalizers: [...finalizers] };
+  const resource = groupResource(namespaces);
+  return deletionIsComplete(kind, draft)
+    ? registry.store.remove(resource, draft)
+    : registry.store.put(resource, draft);
+}
+
+function contentOf(registry: Registry, namespace: string): string[] {
+  return [...registry.kinds.entries()]
+    .filter(([, kind]) => kind.resource.namespaced)
+    .flatMap(([resource]) =>
+      registry.store.list(resource, namespace).map((object) => `${resource}/${object.metadata.name}`),
+    );
+}

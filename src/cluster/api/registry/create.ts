@@ -1,0 +1,123 @@
+import { namespaces } from '../../../kubernetes/resources.ts';
+import {
+  alreadyExists,
+  badRequest,
+  forbidden,
+  groupResource,
+  invalid,
+  notFound,
+} from '../errors/status-errors.ts';
+import type { Draft, Kind } from '../kinds/kind.ts';
+import { checkMetadata } from '../kinds/object-meta.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+import { decodeDraft } from './decode-draft.ts';
+import { admissionContext, compactMetadata, timestamp } from './registry.ts';
+import type { Registry } from './registry.ts';
+
+export interface CreateOptions {
+  /** The namespace of the URL; undefined for cluster-scoped kinds. */
+  readonly namespace: string | undefined;
+  /** The whole path without the write; the answer has no uid that lasts. */
+  readonly dryRun?: boolean;
+}
+
+/**
+ * POST. Answers the object as stored.
+ * Throws ApiError 400 (body), 403 (namespace is going), 404 (no such namespace), 409 (exists), 422 (invalid).
+ */
+export function createObject(
+  registry: Registry,
+  kind: Kind,
+  body: unknown,
+  options: CreateOptions,
+): StoredObject {
+  const draft = decodeDraft(kind, body);
+  settleNamespace(kind, draft, options.namespace);
+  if (draft.metadata.resourceVersion !== '') {
+    throw badRequest('resourceVersion should not be set on objects to be created');
+  }
+  if (kind.resource.namespaced) assertNamespaceActive(registry, kind, draft);
+  draft.metadata = freshMetadata(registry, kind, draft);
+  kind.fillDefaults?.(draft);
+  kind.prepareCreate?.(draft, admissionContext(registry));
+  const causes = [...checkMetadata(kind, draft), ...kind.validate(draft)];
+  if (causes.length > 0) throw invalid(kind.name, kind.resource.group, draft.metadata.name, causes);
+  const resource = groupResource(kind.resource);
+  const { namespace, name } = draft.metadata;
+  if (registry.store.get(resource, namespace, name) !== undefined) throw alreadyExists(kind.resource, name);
+  return options.dryRun === true ? draft : registry.store.put(resource, draft);
+}
+
+function settleNamespace(kind: Kind, draft: Draft, namespace: string | undefined): void {
+  if (!kind.resource.namespaced) {
+    if ((draft.metadata.namespace ?? '') !== '') {
+      throw badRequest(`namespace may not be set: ${kind.name} is not namespaced`);
+    }
+    delete draft.metadata.namespace;
+    return;
+  }
+  if (namespace === undefined || namespace === '') {
+    throw badRequest('an empty namespace may not be set during creation');
+  }
+  if ((draft.metadata.namespace ?? namespace) !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  draft.metadata.namespace = namespace;
+}
+
+function assertNamespaceActive(registry: Registry, kind: Kind, draft: Draft): void {
+  const name = draft.metadata.namespace ?? '';
+  const namespace = registry.store.get('namespaces', undefined, name);
+  if (namespace === undefined) throw notFound(namespaces, name);
+  if (namespace.metadata.deletionTimestamp === undefined) return;
+  throw forbidden(
+    kind.resource,
+    draft.metadata.name,
+    `unable to create new content in namespace ${name} because it is being terminated`,
+    [
+      {
+        reason: 'NamespaceTerminating',
+        message: `namespace ${name} is being terminated`,
+        field: 'metadata.namespace',
+      },
+    ],
+  );
+}
+
+function freshMetadata(registry: Registry, kind: Kind, { metadata }: Draft): Draft['metadata'] {
+  const {
+    deletionTimestamp: _time,
+    deletionGracePeriodSeconds: _grace,
+    generation: _generation,
+    ...given
+  } = metadata;
+  return compactMetadata({
+    ...given,
+    name: given.name === '' ? generatedName(registry, kind, given) : given.name,
+    uid: registry.random.uuid(),
+    creationTimestamp: timestamp(registry.clock.now()),
+    ...(kind.countsGenerations ? { generation: 1 } : {}),
+  });
+}
+
+const tailAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
+const longestBase = 58;
+const attempts = 8;
+
+/** generateName plus five characters (apiserver pkg/storage/names/generate.go), another try where it is taken. */
+function generatedName(
+  registry: Registry,
+  kind: Kind,
+  metadata: { generateName?: string; namespace?: string },
+): string {
+  const base = (metadata.generateName ?? '').slice(0, longestBase);
+  if (base === '') return '';
+  const resource = groupResource(kind.resource);
+  let name = '';
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const tail = Array.from({ length: 5 }, () => tailAlphabet[registry.random.below(tailAlphabet.length)]);
+    name = `${base}${tail.join('')}`;
+    if (registry.store.get(resource, metadata.namespace, name) === undefined) break;
+  }
+  return name;
+}

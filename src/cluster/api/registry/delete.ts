@@ -1,0 +1,120 @@
+import type { DeleteOptions } from '../../../kubernetes/api.ts';
+import { badRequest, conflict, groupResource } from '../errors/status-errors.ts';
+import type { Draft, Kind } from '../kinds/kind.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+import { compactMetadata, getObject, pendingFinalizers, timestamp } from './registry.ts';
+import type { Location, Registry } from './registry.ts';
+
+export interface Deletion {
+  /** The last state, or the state with deletionTimestamp. */
+  readonly object: StoredObject;
+  /** False: something (a grace period, a finalizer) keeps the object for now. */
+  readonly gone: boolean;
+}
+
+export interface DeleteObjectOptions extends DeleteOptions {
+  readonly dryRun?: boolean | undefined;
+}
+
+/**
+ * DELETE (apiserver pkg/registry/rest/delete.go). Repeating it may only shorten the grace period.
+ * Throws ApiError 404, 409 (preconditions), 403 (an object that may not be deleted).
+ */
+export function deleteObject(
+  registry: Registry,
+  kind: Kind,
+  location: Location,
+  options: DeleteObjectOptions = {},
+): Deletion {
+  const current = getObject(registry, kind, location);
+  assertPreconditions(kind, current, options);
+  kind.assertDeletable?.(current);
+  const draft: Draft = { ...structuredClone(current) };
+  applyPropagation(draft, options.propagationPolicy);
+  const seconds = settleGrace(kind, draft, options.gracePeriodSeconds);
+  const resource = groupResource(kind.resource);
+  if (seconds === 0 && pendingFinalizers(kind, draft).length === 0) {
+    return { object: options.dryRun === true ? draft : registry.store.remove(resource, draft), gone: true };
+  }
+  markDeleted(registry, kind, draft, seconds);
+  if (sameDeletion(draft, current)) return { object: current, gone: false };
+  if (kind.countsGenerations) draft.metadata.generation = (current.metadata.generation ?? 0) + 1;
+  return { object: options.dryRun === true ? draft : registry.store.put(resource, draft), gone: false };
+}
+
+function assertPreconditions(kind: Kind, { metadata }: StoredObject, { preconditions }: DeleteOptions): void {
+  const { uid, resourceVersion } = preconditions ?? {};
+  if (uid !== undefined && uid !== metadata.uid) {
+    throw conflict(
+      kind.resource,
+      metadata.name,
+      `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    throw conflict(
+      kind.resource,
+      metadata.name,
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`,
+    );
+  }
+}
+
+/** Background takes the collector's finalizers away, the other two put theirs on; none leaves them as they are. */
+function applyPropagation({ metadata }: Draft, policy: DeleteOptions['propagationPolicy']): void {
+  if (policy === undefined) return;
+  const others = (metadata.finalizers ?? []).filter(
+    (name) => name !== 'foregroundDeletion' && name !== 'orphan',
+  );
+  const finalizers = [...others, ...propagationFinalizers(policy)];
+  if (finalizers.length === 0) delete metadata.finalizers;
+  else metadata.finalizers = finalizers;
+}
+
+function propagationFinalizers(policy: string): string[] {
+  switch (policy) {
+    case 'Background':
+      return [];
+    case 'Foreground':
+      return ['foregroundDeletion'];
+    case 'Orphan':
+      return ['orphan'];
+    default:
+      throw badRequest(
+        `invalid propagationPolicy ${JSON.stringify(policy)}: supported are Background, Foreground and Orphan`,
+      );
+  }
+}
+
+/** Seconds that this deletion leaves; what an earlier one left can only get shorter. */
+function settleGrace(kind: Kind, draft: Draft, requested: number | undefined): number {
+  if (kind.gracePeriod === undefined) return 0;
+  const wanted = requested !== undefined && requested < 0 ? 1 : requested;
+  const earlier = draft.metadata.deletionGracePeriodSeconds;
+  if (draft.metadata.deletionTimestamp === undefined || earlier === undefined)
+    return kind.gracePeriod(draft, wanted);
+  return wanted === undefined ? earlier : Math.min(earlier, kind.gracePeriod(draft, wanted));
+}
+
+function markDeleted(registry: Registry, kind: Kind, draft: Draft, seconds: number): void {
+  const { deletionTimestamp, deletionGracePeriodSeconds } = draft.metadata;
+  if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === seconds) return;
+  const started =
+    deletionTimestamp === undefined
+      ? registry.clock.now()
+      : Date.parse(deletionTimestamp) - 1000 * (deletionGracePeriodSeconds ?? 0);
+  draft.metadata = compactMetadata({
+    ...draft.metadata,
+    deletionTimestamp: timestamp(started + 1000 * seconds),
+    deletionGracePeriodSeconds: seconds,
+  });
+  kind.prepareDelete?.(draft);
+}
+
+function sameDeletion({ metadata }: Draft, current: StoredObject): boolean {
+  return (
+    metadata.deletionTimestamp === current.metadata.deletionTimestamp &&
+    metadata.deletionGracePeriodSeconds === current.metadata.deletionGracePeriodSeconds &&
+    String(metadata.finalizers ?? []) === String(current.metadata.finalizers ?? [])
+  );
+}

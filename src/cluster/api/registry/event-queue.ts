@@ -1,0 +1,32 @@
+/** Events between a writer that must not wait and a reader that takes its time. One reader. */
+export class EventQueue<T> implements AsyncIterable<T> {
+  readonly #events: T[] = [];
+  #ended = false;
+  #wake: (() => void) | undefined;
+
+  push(event: T): void {
+    this.#events.push(event);
+    this.#wake?.();
+  }
+
+  /** The iteration ends at once; what was not read is dropped. */
+  end(): void {
+    this.#ended = true;
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<T> {
+    while (!this.#ended) {
+      const event = this.#events.shift();
+      if (event !== undefined) yield event;
+      else await this.#somethingHappens();
+    }
+  }
+
+  async #somethingHappens(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    this.#wake = undefined;
+  }
+}

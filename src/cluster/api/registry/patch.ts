@@ -1,0 +1,56 @@
+import { badRequest, unsupportedMediaType } from '../errors/status-errors.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { applyJsonPatch } from '../patch/json-patch.ts';
+import { applyMergePatch } from '../patch/merge-patch.ts';
+import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
+import { isRecord } from '../schema/json.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+import { getObject } from './registry.ts';
+import type { Location, Registry } from './registry.ts';
+import { updateObject } from './update.ts';
+import type { UpdateOptions } from './update.ts';
+
+export const patchTypes = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+] as const;
+
+export interface PatchOptions extends UpdateOptions {
+  readonly type: string;
+}
+
+/**
+ * PATCH. A resourceVersion inside the patch makes it conditional.
+ * Throws ApiError 400, 404, 409, 413, 415 (unknown type, server-side apply included), 422.
+ */
+export function patchObject(
+  registry: Registry,
+  kind: Kind,
+  location: Location,
+  patch: unknown,
+  options: PatchOptions,
+): StoredObject {
+  const apply = patcher(kind, options.type);
+  const current = getObject(registry, kind, location);
+  const patched = apply(current, patch);
+  return updateObject(registry, kind, location, patched, options);
+}
+
+function patcher(kind: Kind, type: string): (current: StoredObject, patch: unknown) => unknown {
+  switch (type) {
+    case 'application/json-patch+json':
+      return applyJsonPatch;
+    case 'application/merge-patch+json':
+      return (current, patch) => applyMergePatch(current, asObject(patch));
+    case 'application/strategic-merge-patch+json':
+      return (current, patch) => applyStrategicMergePatch(kind.schema, current, asObject(patch));
+    default:
+      throw unsupportedMediaType(patchTypes);
+  }
+}
+
+function asObject(patch: unknown): unknown {
+  if (!isRecord(patch)) throw badRequest('a merge patch must be a JSON object');
+  return patch;
+}

@@ -1,0 +1,35 @@
+import type { Kind } from '../kinds/kind.ts';
+import { assertSelectable, matchesFields, parseFieldSelector } from '../selectors/field-selector.ts';
+import { matchesLabels, parseLabelSelector } from '../selectors/label-selector.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+
+export interface SelectionQuery {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+/**
+ * One test for namespace and both selectors.
+ * Throws ApiError 400 for a selector that cannot be parsed or names a field that this kind does not offer.
+ */
+export function selection(kind: Kind, query: SelectionQuery): (object: StoredObject) => boolean {
+  const labels = parseLabelSelector(query.labelSelector ?? '');
+  const fields = parseFieldSelector(query.fieldSelector ?? '');
+  assertSelectable(fields, selectableFields(kind, emptyObject));
+  const { namespace } = query;
+  return (object) =>
+    (namespace === undefined || object.metadata.namespace === namespace) &&
+    matchesLabels(labels, object.metadata.labels) &&
+    (fields.length === 0 || matchesFields(fields, selectableFields(kind, object)));
+}
+
+const emptyObject: StoredObject = { metadata: { name: '', uid: '', resourceVersion: '' } };
+
+function selectableFields(kind: Kind, object: StoredObject): Record<string, string> {
+  return {
+    'metadata.name': object.metadata.name,
+    ...(kind.resource.namespaced ? { 'metadata.namespace': object.metadata.namespace ?? '' } : {}),
+    ...kind.selectableFields?.(object),
+  };
+}

@@ -1,0 +1,116 @@
+import { conflict, badRequest, groupResource, invalid, staleVersion } from '../errors/status-errors.ts';
+import type { Draft, Kind } from '../kinds/kind.ts';
+import { checkMetadata, checkMetadataUpdate } from '../kinds/object-meta.ts';
+import { jsonEqual } from '../schema/json.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+import { decodeDraft } from './decode-draft.ts';
+import { compactMetadata, deletionIsComplete, getObject } from './registry.ts';
+import type { Location, Registry } from './registry.ts';
+
+export interface UpdateOptions {
+  readonly subresource?: 'status' | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+/**
+ * PUT. Answers the object as stored; unchanged content writes nothing and keeps the resourceVersion. The last
+ * finalizer taken from an object that is being deleted removes it.
+ * Throws ApiError 400 (body, other name), 404, 409 (another resourceVersion or uid), 422 (invalid, immutable).
+ */
+export function updateObject(
+  registry: Registry,
+  kind: Kind,
+  location: Location,
+  body: unknown,
+  options: UpdateOptions = {},
+): StoredObject {
+  const draft = decodeDraft(kind, body);
+  assertSameLocation(draft, location);
+  const current = getObject(registry, kind, location);
+  assertCurrent(kind, draft, current);
+  keepWhatUpdatesCannotTouch(kind, draft, current, options.subresource);
+  kind.fillDefaults?.(draft);
+  if (options.subresource === undefined) kind.prepareUpdate?.(draft, current);
+  const causes = [
+    ...checkMetadata(kind, draft),
+    ...checkMetadataUpdate(draft, current.metadata),
+    ...kind.validate(draft),
+    ...(kind.validateUpdate?.(draft, current) ?? []),
+  ];
+  if (causes.length > 0) throw invalid(kind.name, kind.resource.group, draft.metadata.name, causes);
+  return storeUpdate(registry, kind, { draft, current, dryRun: options.dryRun === true });
+}
+
+/** Writes a checked draft over the present object, or removes it where that completes a deletion. */
+export function storeUpdate(
+  registry: Registry,
+  kind: Kind,
+  { draft, current, dryRun }: { draft: Draft; current: StoredObject; dryRun: boolean },
+): StoredObject {
+  if (jsonEqual(draft, current)) return current;
+  if (kind.countsGenerations && !jsonEqual(draft['spec'], current['spec'])) {
+    draft.metadata.generation = (current.metadata.generation ?? 0) + 1;
+  }
+  if (dryRun) return draft;
+  const resource = groupResource(kind.resource);
+  if (deletionIsComplete(kind, draft)) return registry.store.remove(resource, draft);
+  return registry.store.put(resource, draft);
+}
+
+function assertSameLocation({ metadata }: Draft, { namespace, name }: Location): void {
+  if (metadata.name === '') metadata.name = name;
+  if (metadata.name !== name) {
+    throw badRequest(
+      `the name of the object (${metadata.name}) does not match the name on the URL (${name})`,
+    );
+  }
+  if (metadata.namespace !== undefined && metadata.namespace !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+}
+
+function assertCurrent(kind: Kind, { metadata }: Draft, current: StoredObject): void {
+  const { name, uid, resourceVersion } = current.metadata;
+  if (metadata.uid !== '' && metadata.uid !== uid) {
+    throw conflict(
+      kind.resource,
+      name,
+      `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${uid}`,
+    );
+  }
+  if (metadata.resourceVersion !== '' && metadata.resourceVersion !== resourceVersion) {
+    throw staleVersion(kind.resource, name);
+  }
+}
+
+function keepWhatUpdatesCannotTouch(
+  kind: Kind,
+  draft: Draft,
+  current: StoredObject,
+  subresource: 'status' | undefined,
+): void {
+  const { metadata } = current;
+  draft.metadata = compactMetadata({
+    ...draft.metadata,
+    namespace: metadata.namespace,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    generateName: metadata.generateName,
+    generation: metadata.generation,
+    creationTimestamp: metadata.creationTimestamp,
+    deletionTimestamp: metadata.deletionTimestamp,
+    deletionGracePeriodSeconds: metadata.deletionGracePeriodSeconds,
+    ...(subresource === 'status' ? { ownerReferences: metadata.ownerReferences } : {}),
+  });
+  if (subresource === 'status') {
+    for (const key of Object.keys(draft)) {
+      if (!['metadata', 'status'].includes(key)) delete draft[key];
+    }
+    for (const [key, value] of Object.entries(current)) {
+      if (!['metadata', 'status'].includes(key)) draft[key] = structuredClone(value);
+    }
+  } else if (kind.hasStatus) {
+    delete draft['status'];
+    if (current['status'] !== undefined) draft['status'] = structuredClone(current['status']);
+  }
+}

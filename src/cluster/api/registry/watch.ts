@@ -1,0 +1,104 @@
+import type { WatchEvent } from '../../../kubernetes/api.ts';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import { expired, groupResource } from '../errors/status-errors.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { StoredObject, StoreEvent } from '../store/stored-object.ts';
+import { apiVersionOf } from './decode-draft.ts';
+import type { Registry } from './registry.ts';
+import { assertReached, parseResourceVersion } from './resource-version.ts';
+import { selection } from './selection.ts';
+import type { SelectionQuery } from './selection.ts';
+
+export interface WatchObjectsQuery extends SelectionQuery {
+  readonly resourceVersion?: string | undefined;
+  /** Present state first, then a bookmark with the annotation that says so (KEP-3157). */
+  readonly sendInitialEvents?: boolean | undefined;
+}
+
+export type WatchListener = (event: WatchEvent<StoredObject>) => void;
+
+/**
+ * Tells `listener` of every change, at once for what is past already, later within the writes themselves.
+ * A version that is too old is an ERROR event with a Status 410, after which nothing comes. Answers how to stop.
+ * Throws ApiError 400 for selectors that cannot be parsed.
+ */
+export function watchObjects(
+  registry: Registry,
+  kind: Kind,
+  query: WatchObjectsQuery,
+  listener: WatchListener,
+): () => void {
+  const selected = selection(kind, query);
+  const past = pastEvents(registry, kind, query);
+  if (past.error !== undefined) {
+    listener(past.error);
+    return () => {};
+  }
+  const resource = groupResource(kind.resource);
+  const tell = (event: StoreEvent): void => {
+    const seen = event.resource === resource ? seenThrough(event, selected) : undefined;
+    if (seen !== undefined) listener(seen);
+  };
+  const stop = registry.store.subscribe(tell);
+  for (const object of past.state) if (selected(object)) listener({ type: 'ADDED', object });
+  if (query.sendInitialEvents === true) listener(initialEventsEnd(registry, kind));
+  for (const event of past.events) tell(event);
+  return stop;
+}
+
+/** A BOOKMARK at the present version: a watch that goes on from it misses nothing. */
+export function bookmark(registry: Registry, kind: Kind): WatchEvent<StoredObject> {
+  return {
+    type: 'BOOKMARK',
+    object: {
+      kind: kind.name,
+      apiVersion: apiVersionOf(kind),
+      metadata: { resourceVersion: String(registry.store.revision) },
+    },
+  };
+}
+
+function initialEventsEnd(registry: Registry, kind: Kind): WatchEvent<StoredObject> {
+  const event = bookmark(registry, kind);
+  if (event.type !== 'BOOKMARK') return event;
+  const metadata = { ...event.object.metadata, annotations: { 'k8s.io/initial-events-end': 'true' } };
+  return { type: 'BOOKMARK', object: { ...event.object, metadata } };
+}
+
+interface Past {
+  readonly state: readonly StoredObject[];
+  readonly events: readonly StoreEvent[];
+  readonly error?: WatchEvent<StoredObject>;
+}
+
+function pastEvents(registry: Registry, kind: Kind, query: WatchObjectsQuery): Past {
+  const { store } = registry;
+  const revision = parseResourceVersion(query.resourceVersion);
+  const fromState = revision === undefined || revision === 0 || query.sendInitialEvents === true;
+  try {
+    assertReached(store, revision ?? 0);
+    const events = fromState ? [] : store.since(revision);
+    if (events === undefined) throw expired(`too old resource version: ${revision} (${store.revision})`);
+    const state =
+      fromState && query.sendInitialEvents !== false ? store.list(groupResource(kind.resource)) : [];
+    return { state, events };
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+    return { state: [], events: [], error: { type: 'ERROR', object: error.status } };
+  }
+}
+
+/** An event as a watcher with that selection sees it: entering is ADDED, leaving is DELETED. */
+function seenThrough(
+  event: StoreEvent,
+  selected: (object: StoredObject) => boolean,
+): WatchEvent<StoredObject> | undefined {
+  const { object, previous } = event;
+  const was = previous !== undefined && selected(previous);
+  if (event.type === 'DELETED') return was ? { type: 'DELETED', object } : undefined;
+  const is = selected(object);
+  if (is) return { type: was ? 'MODIFIED' : 'ADDED', object };
+  if (!was) return undefined;
+  const { resourceVersion } = object.metadata;
+  return { type: 'DELETED', object: { ...previous, metadata: { ...previous.metadata, resourceVersion } } };
+}

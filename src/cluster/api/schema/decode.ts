@@ -1,0 +1,106 @@
+import { badRequest } from '../errors/status-errors.ts';
+import { isRecord } from './json.ts';
+import type { JsonRecord } from './json.ts';
+import type { ObjectSchema, Schema } from './schema.ts';
+
+interface Problems {
+  readonly unknown: string[];
+  readonly mistyped: string[];
+}
+
+/**
+ * A fresh copy of `value` with the described fields only. Nulls, empty lists and empty maps go, as they do in a
+ * real server (`omitempty`).
+ *
+ * Throws ApiError 400: a field of the wrong type as encoding/json reports it, a field that is not described as
+ * the real server's strict decoding reports it. Strict always, whatever `fieldValidation` says: here a field that
+ * nobody implements must not be accepted and ignored.
+ */
+export function decodeObject(
+  schema: ObjectSchema,
+  value: unknown,
+  kind: string,
+  apiVersion: string,
+): JsonRecord {
+  const problems: Problems = { unknown: [], mistyped: [] };
+  const decoded = decode(schema, value, '', problems);
+  const prefix = `${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${kind}`;
+  const [mistyped] = problems.mistyped;
+  if (mistyped !== undefined) throw badRequest(`${prefix}: json: ${mistyped}`);
+  if (problems.unknown.length > 0) {
+    const list = problems.unknown.map((path) => `unknown field "${path}"`).join(', ');
+    throw badRequest(
+      `${prefix}: strict decoding error: ${list} (the embedded cluster accepts only fields that it implements)`,
+    );
+  }
+  return isRecord(decoded) ? decoded : {};
+}
+
+function decode(schema: Schema, value: unknown, path: string, problems: Problems): unknown {
+  switch (schema.type) {
+    case 'string':
+    case 'base64':
+      return expectType(value, typeof value === 'string', path, 'string', problems);
+    case 'integer':
+      return expectType(value, Number.isSafeInteger(value), path, 'int64', problems);
+    case 'boolean':
+      return expectType(value, typeof value === 'boolean', path, 'bool', problems);
+    case 'time':
+      return expectType(value, isTime(value), path, 'Time', problems);
+    case 'quantity':
+      return typeof value === 'number'
+        ? String(value)
+        : expectType(value, typeof value === 'string', path, 'resource.Quantity', problems);
+    case 'anything':
+      return structuredClone(value);
+    case 'map':
+      return decodeMap(schema.values, value, path, problems);
+    case 'list':
+      return decodeList(schema.items, value, path, problems);
+    case 'object':
+      return decodeFields(schema, value, path, problems);
+  }
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+function expectType(value: unknown, ok: boolean, path: string, type: string, problems: Problems): unknown {
+  if (ok) return value;
+  const found = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
+  const name = found === 'boolean' ? 'bool' : found;
+  problems.mistyped.push(`cannot unmarshal ${name} into Go struct field ${path} of type ${type}`);
+  return undefined;
+}
+
+function decodeMap(values: Schema, value: unknown, path: string, problems: Problems): unknown {
+  if (!isRecord(value)) return expectType(value, false, path, 'map', problems);
+  const entries = Object.entries(value)
+    .filter(([, item]) => item !== null && item !== undefined)
+    .map(([key, item]) => [key, decode(values, item, `${path}.${key}`, problems)] as const);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+function decodeList(items: Schema, value: unknown, path: string, problems: Problems): unknown {
+  if (!Array.isArray(value)) return expectType(value, false, path, 'slice', problems);
+  if (value.length === 0) return undefined;
+  return value.map((item, index) => decode(items, item, `${path}[${index}]`, problems));
+}
+
+function decodeFields(schema: ObjectSchema, value: unknown, path: string, problems: Problems): unknown {
+  if (!isRecord(value)) return expectType(value, false, path === '' ? 'body' : path, 'struct', problems);
+  const decoded: JsonRecord = {};
+  for (const [key, item] of Object.entries(value)) {
+    const at = path === '' ? key : `${path}.${key}`;
+    const field = Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined;
+    if (field === undefined) {
+      problems.unknown.push(at);
+      continue;
+    }
+    if (item === null || item === undefined) continue;
+    const member = decode(field, item, at, problems);
+    if (member !== undefined) decoded[key] = member;
+  }
+  return decoded;
+}

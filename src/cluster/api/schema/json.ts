@@ -1,0 +1,29 @@
+/** A decoded JSON object. */
+export type JsonRecord = Record<string, unknown>;
+
+/** True for `{...}`, false for lists, null and scalars. */
+export function isRecord(value: unknown): value is JsonRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Equality of JSON values; the order of keys does not count, that of list items does. */
+export function jsonEqual(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (Array.isArray(left)) {
+    return (
+      Array.isArray(right) &&
+      left.length === right.length &&
+      left.every((item, index) => jsonEqual(item, right[index]))
+    );
+  }
+  if (!isRecord(left) || !isRecord(right)) return false;
+  const keys = definedKeys(left);
+  return (
+    keys.length === definedKeys(right).length &&
+    keys.every((key) => Object.hasOwn(right, key) && jsonEqual(left[key], right[key]))
+  );
+}
+
+function definedKeys(record: JsonRecord): string[] {
+  return Object.keys(record).filter((key) => record[key] !== undefined);
+}

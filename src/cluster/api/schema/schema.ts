@@ -1,0 +1,84 @@
+/**
+ * The fields that a kind has here. One description serves four readers: the strict decoder, strategic merge
+ * (`mergeKey`), OpenAPI (kubectl explain, apply) and the tests. What is not described is refused.
+ */
+export type Schema =
+  | { readonly type: 'string' }
+  | { readonly type: 'integer' }
+  | { readonly type: 'boolean' }
+  | { readonly type: 'time' }
+  | { readonly type: 'quantity' }
+  | { readonly type: 'base64' }
+  | { readonly type: 'anything' }
+  | { readonly type: 'map'; readonly values: Schema }
+  | ListSchema
+  | ObjectSchema;
+
+export interface ListSchema {
+  readonly type: 'list';
+  readonly items: Schema;
+  /** How strategic merge joins two lists: by this key of the items, or as a set of scalars; absent: replace. */
+  readonly merge?: { readonly key: string } | 'set';
+}
+
+export interface ObjectSchema {
+  readonly type: 'object';
+  readonly fields: Readonly<Record<string, Schema>>;
+  /** Strategic merge `retainKeys`: of a union (volume sources) only one member stays. */
+  readonly union?: boolean;
+}
+
+export const text: Schema = { type: 'string' };
+export const integer: Schema = { type: 'integer' };
+export const flag: Schema = { type: 'boolean' };
+export const time: Schema = { type: 'time' };
+export const quantity: Schema = { type: 'quantity' };
+export const base64: Schema = { type: 'base64' };
+export const anything: Schema = { type: 'anything' };
+
+export const mapOf = (values: Schema): Schema => ({ type: 'map', values });
+export const fields = (described: Record<string, Schema>): ObjectSchema => ({
+  type: 'object',
+  fields: described,
+});
+export const union = (described: Record<string, Schema>): ObjectSchema => ({
+  ...fields(described),
+  union: true,
+});
+export const listOf = (items: Schema, merge?: ListSchema['merge']): ListSchema => ({
+  type: 'list',
+  items,
+  ...(merge === undefined ? {} : { merge }),
+});
+
+const ownerReference = fields({
+  apiVersion: text,
+  kind: text,
+  name: text,
+  uid: text,
+  controller: flag,
+  blockOwnerDeletion: flag,
+});
+
+/** apimachinery ObjectMeta. `managedFields` may come along and is dropped: there is no server-side apply here. */
+export const objectMeta = fields({
+  name: text,
+  generateName: text,
+  namespace: text,
+  uid: text,
+  resourceVersion: text,
+  generation: integer,
+  creationTimestamp: time,
+  deletionTimestamp: time,
+  deletionGracePeriodSeconds: integer,
+  selfLink: text,
+  labels: mapOf(text),
+  annotations: mapOf(text),
+  finalizers: listOf(text, 'set'),
+  ownerReferences: listOf(ownerReference, { key: 'uid' }),
+  managedFields: anything,
+});
+
+/** The top level of a kind: apiVersion, kind, metadata and what is given. */
+export const kindSchema = (described: Record<string, Schema>): ObjectSchema =>
+  fields({ apiVersion: text, kind: text, metadata: objectMeta, ...described });

@@ -1,0 +1,44 @@
+import { badRequest } from '../errors/status-errors.ts';
+
+/** `field=value` or `field!=value`. */
+export interface FieldRequirement {
+  readonly field: string;
+  readonly equal: boolean;
+  readonly value: string;
+}
+
+/**
+ * Parses `metadata.name=a,status.phase!=Running` (apimachinery pkg/fields/selector.go; `\,` `\=` `\\` are escapes).
+ * Throws ApiError 400 where it cannot be parsed.
+ */
+export function parseFieldSelector(selector: string): readonly FieldRequirement[] {
+  return selector
+    .split(/(?<!\\),/)
+    .filter((part) => part !== '')
+    .map((part) => {
+      const [, field, operator, value] =
+        /^((?:\\.|[^\\=!])+?)(!=|==|=)((?:\\[\\,=]|[^\\,=])*)$/.exec(part) ?? [];
+      if (field === undefined || value === undefined) {
+        throw badRequest(`invalid selector: '${selector}'; can't understand '${part}'`);
+      }
+      return { field, equal: operator !== '!=', value: value.replaceAll(/\\(.)/g, '$1') };
+    });
+}
+
+/** Whether the selectable fields of an object meet every requirement. */
+export function matchesFields(
+  requirements: readonly FieldRequirement[],
+  fields: Readonly<Record<string, string>>,
+): boolean {
+  return requirements.every(({ field, equal, value }) => ((fields[field] ?? '') === value) === equal);
+}
+
+/** Throws the server's ApiError 400 for a field that the kind does not offer for selection. */
+export function assertSelectable(
+  requirements: readonly FieldRequirement[],
+  known: Readonly<Record<string, string>>,
+): void {
+  for (const { field } of requirements) {
+    if (!Object.hasOwn(known, field)) throw badRequest(`field label not supported: ${field}`);
+  }
+}

@@ -1,0 +1,83 @@
+import { badRequest } from '../errors/status-errors.ts';
+
+/** One comma-separated requirement of a label selector. */
+export interface LabelRequirement {
+  readonly key: string;
+  readonly operator: 'in' | 'notin' | 'exists' | 'absent' | 'gt' | 'lt';
+  readonly values: readonly string[];
+}
+
+const keyPattern = '[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9])?';
+const setBased = new RegExp(`^(${keyPattern})\\s+(in|notin)\\s*\\(([^()]*)\\)$`);
+const equality = new RegExp(`^(${keyPattern})\\s*(==|=|!=|>|<)\\s*([A-Za-z0-9._-]*)$`);
+const existence = new RegExp(`^(!?)\\s*(${keyPattern})$`);
+
+/**
+ * Parses `a=b,c!=d,e in (f,g),!h` (apimachinery pkg/labels/selector.go). Empty text selects everything.
+ * Throws ApiError 400 where it cannot be parsed.
+ */
+export function parseLabelSelector(selector: string): readonly LabelRequirement[] {
+  return splitOutsideParentheses(selector)
+    .map((part) => part.trim())
+    .filter((part, _, all) => part !== '' || all.length > 1)
+    .map((part) => parseRequirement(part, selector));
+}
+
+/** Whether these labels meet every requirement. */
+export function matchesLabels(
+  requirements: readonly LabelRequirement[],
+  labels: Readonly<Record<string, string>> | undefined,
+): boolean {
+  return requirements.every((requirement) => {
+    const value =
+      labels !== undefined && Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
+    return meets(requirement, value);
+  });
+}
+
+function meets({ operator, values }: LabelRequirement, value: string | undefined): boolean {
+  switch (operator) {
+    case 'in':
+      return value !== undefined && values.includes(value);
+    case 'notin':
+      return value === undefined || !values.includes(value);
+    case 'exists':
+      return value !== undefined;
+    case 'absent':
+      return value === undefined;
+    case 'gt':
+      return value !== undefined && /^-?\d+$/.test(value) && Number(value) > Number(values[0]);
+    case 'lt':
+      return value !== undefined && /^-?\d+$/.test(value) && Number(value) < Number(values[0]);
+  }
+}
+
+function parseRequirement(part: string, whole: string): LabelRequirement {
+  const [, setKey, setOperator, list] = setBased.exec(part) ?? [];
+  if (setKey !== undefined && list !== undefined) {
+    const values = list.split(',').map((value) => value.trim());
+    return { key: setKey, operator: setOperator === 'in' ? 'in' : 'notin', values };
+  }
+  const [, key, sign, value] = equality.exec(part) ?? [];
+  if (key !== undefined && value !== undefined) return compared(key, sign, value, whole);
+  const [, negation, lone] = existence.exec(part) ?? [];
+  if (lone !== undefined) return { key: lone, operator: negation === '!' ? 'absent' : 'exists', values: [] };
+  throw unparsable(whole, part);
+}
+
+function compared(key: string, sign: string | undefined, value: string, whole: string): LabelRequirement {
+  if (sign === '=' || sign === '==') return { key, operator: 'in', values: [value] };
+  if (sign === '!=') return { key, operator: 'notin', values: [value] };
+  if (!/^-?\d+$/.test(value)) throw unparsable(whole, value);
+  return { key, operator: sign === '>' ? 'gt' : 'lt', values: [value] };
+}
+
+function unparsable(whole: string, part: string): Error {
+  return badRequest(
+    `unable to parse requirement: ${JSON.stringify(part)} of the label selector ${JSON.stringify(whole)}`,
+  );
+}
+
+function splitOutsideParentheses(selector: string): string[] {
+  return selector.split(/,(?![^(]*\))/);
+}

@@ -1,0 +1,145 @@
+import { EventHistory } from './event-history.ts';
+import { Journal } from './journal.ts';
+import { objectKey } from './stored-object.ts';
+import type { StoredObject, StoreEvent } from './stored-object.ts';
+
+type JournalRecord =
+  | { readonly revision: number }
+  | { readonly resource: string; readonly put: StoredObject }
+  | { readonly resource: string; readonly removed: StoredObject };
+
+export interface ObjectStoreOptions {
+  readonly file: string;
+  /** How many events a watch can look back, at least. */
+  readonly historySize?: number;
+}
+
+/**
+ * All objects in memory, every change in the journal first. One counter numbers all changes and goes on after a
+ * restart. Every method is synchronous, so a read and the write that depends on it cannot be torn apart.
+ * Objects given out are the stored ones: copy before changing.
+ */
+export class ObjectStore {
+  readonly #journal: Journal;
+  readonly #resources = new Map<string, Map<string, StoredObject>>();
+  readonly #history: EventHistory;
+  readonly #listeners = new Set<(event: StoreEvent) => void>();
+  #revision: number;
+
+  private constructor(journal: Journal, records: readonly unknown[], historySize: number) {
+    const header = records[0] as { revision: number } | undefined;
+    this.#journal = journal;
+    this.#revision = header?.revision ?? 0;
+    this.#history = new EventHistory(this.#revision, historySize);
+    for (const record of records.slice(1)) this.#replay(record as JournalRecord);
+    if (header === undefined) journal.append({ revision: 0 });
+  }
+
+  /** Throws ProductError CLUSTER_JOURNAL_CORRUPT for a damaged journal. */
+  static open({ file, historySize = 2000 }: ObjectStoreOptions): ObjectStore {
+    const { journal, records } = Journal.open(file);
+    return new ObjectStore(journal, records, historySize);
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get(resource: string, namespace: string | undefined, name: string): StoredObject | undefined {
+    return this.#resources.get(resource)?.get(objectKey(namespace, name));
+  }
+
+  /** Sorted by namespace and name. */
+  list(resource: string, namespace?: string): StoredObject[] {
+    const entries = [...(this.#resources.get(resource)?.entries() ?? [])];
+    const chosen =
+      namespace === undefined ? entries : entries.filter(([key]) => key.startsWith(`${namespace}/`));
+    return chosen.toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, object]) => object);
+  }
+
+  /** Adds or replaces; answers the object with its new resourceVersion. Throws where the journal cannot be written. */
+  put(resource: string, object: StoredObject): StoredObject {
+    const stored = this.#numbered(object);
+    this.#journal.append({ resource, put: stored });
+    this.#apply(resource, stored, false);
+    this.#compactWhenLarge();
+    return stored;
+  }
+
+  /** Removes; answers the last state, with the deletion's own resourceVersion. */
+  remove(resource: string, object: StoredObject): StoredObject {
+    const last = this.#numbered(object);
+    this.#journal.append({ resource, removed: last });
+    this.#apply(resource, last, true);
+    this.#compactWhenLarge();
+    return last;
+  }
+
+  /** Events after `revision`; undefined: too long ago. */
+  since(revision: number): readonly StoreEvent[] | undefined {
+    return this.#history.since(revision);
+  }
+
+  /** Calls `listener` with each change, in order, before the write returns. Answers how to stop. */
+  subscribe(listener: (event: StoreEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): Promise<void> {
+    return this.#journal.close();
+  }
+
+  #numbered(object: StoredObject): StoredObject {
+    const resourceVersion = String(this.#revision + 1);
+    return { ...object, metadata: { ...object.metadata, resourceVersion } };
+  }
+
+  #replay(record: JournalRecord): void {
+    if ('revision' in record) this.#revision = record.revision;
+    else if ('put' in record) this.#apply(record.resource, record.put, false);
+    else this.#apply(record.resource, record.removed, true);
+  }
+
+  #apply(resource: string, object: StoredObject, removed: boolean): void {
+    const objects = this.#resources.get(resource) ?? new Map<string, StoredObject>();
+    this.#resources.set(resource, objects);
+    const key = objectKey(object.metadata.namespace, object.metadata.name);
+    const previous = objects.get(key);
+    if (removed) objects.delete(key);
+    else objects.set(key, object);
+    this.#revision = Math.max(this.#revision, Number(object.metadata.resourceVersion));
+    const type = removed ? 'DELETED' : previous === undefined ? 'ADDED' : 'MODIFIED';
+    const event = {
+      type,
+      revision: Number(object.metadata.resourceVersion),
+      resource,
+      object,
+      previous,
+    } as const;
+    this.#history.add(event);
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  /** In one go and blocking: a cluster of this kind holds a few megabytes, a few dozen milliseconds. */
+  #compactWhenLarge(): void {
+    if (!this.#journal.wantsCompaction) return;
+    try {
+      this.#journal.compact(this.#snapshot());
+    } catch (error) {
+      // the write itself is done and journalled; a disk without room for a second copy must not fail it
+      if (!isSystemError(error)) throw error;
+    }
+  }
+
+  *#snapshot(): Generator<JournalRecord> {
+    yield { revision: this.#revision };
+    for (const [resource, objects] of this.#resources) {
+      for (const put of objects.values()) yield { resource, put };
+    }
+  }
+}
+
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error;
+}
