@@ -95,13 +95,18 @@ export class EventRecorder {
 
   /** Undefined where a namespace that is going, or gone, takes no new events. */
   async #create(subject: Subject, happening: Happening): Promise<WrittenEvent | undefined> {
-    try {
-      return await this.#options.api.create<WrittenEvent>(events, this.#event(subject, happening));
-    } catch (error) {
-      if (isApiError(error, 403) || isApiError(error, 404)) {
-        return undefined;
+    for (;;) {
+      try {
+        return await this.#options.api.create<WrittenEvent>(events, this.#event(subject, happening));
+      } catch (error) {
+        if (isApiError(error, 403) || isApiError(error, 404)) {
+          return undefined;
+        }
+        // another component wrote about the same object in the same moment: the next number is free
+        if (!isApiError(error, 409, 'AlreadyExists')) {
+          throw error;
+        }
       }
-      throw error;
     }
   }
 

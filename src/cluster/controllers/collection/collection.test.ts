@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { KubernetesObject, OwnerReference } from '../../../kubernetes/object.ts';
+import { configMaps, events, namespaces, pods, secrets, services } from '../../../kubernetes/resources.ts';
+import type { ClusterFixture } from '../testing/cluster-fixture.ts';
+import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
+
+const owner = (
+  object: KubernetesObject,
+  kind: string,
+  more: Partial<OwnerReference> = {},
+): OwnerReference => ({
+  apiVersion: 'v1',
+  kind,
+  name: object.metadata.name ?? '',
+  uid: object.metadata.uid ?? '',
+  ...more,
+});
+const named = (name: string, ownerReferences: OwnerReference[] = []): KubernetesObject => ({
+  metadata: { name, namespace: 'bosh', ownerReferences },
+});
+const gone = (cluster: ClusterFixture, resource: typeof pods, name: string): Promise<true> =>
+  cluster.until(
+    `${resource.plural} ${name} to go`,
+    async () => (await cluster.find(at(resource, name))) === undefined,
+  );
+
+suite('collection', () => {
+  test('whatever lost its owner goes, over all kinds and generations', async (t) => {
+    const cluster = await startCluster(t);
+    const secret = await cluster.api.create(secrets, named('vm-1'));
+    const pod = makePod('vm-1');
+    pod.metadata.ownerReferences = [owner(secret, 'Secret')];
+    const stored = await cluster.api.create(pods, pod);
+    await cluster.api.create(services, named('vm-1', [owner(secret, 'Secret')]));
+    await cluster.api.create(configMaps, named('of-pod', [owner(stored, 'Pod')]));
+    await cluster.api.create(configMaps, named('free'));
+    await settled();
+    assert.notEqual(await cluster.find(at(configMaps, 'of-pod')), undefined);
+
+    await cluster.api.delete(at(secrets, 'vm-1'));
+    await gone(cluster, services, 'vm-1');
+    await cluster.until('the deletion of the pod', async () => {
+      const found = await cluster.find(at(pods, 'vm-1'));
+      return found === undefined || found.metadata.deletionTimestamp !== undefined;
+    });
+    await cluster.api.delete(at(pods, 'vm-1'), { gracePeriodSeconds: 0 }).catch(() => undefined);
+    await gone(cluster, configMaps, 'of-pod');
+
+    assert.notEqual(await cluster.find(at(configMaps, 'free')), undefined);
+  });
+
+  test('an owner of the same name with another uid is no owner', async (t) => {
+    const cluster = await startCluster(t);
+    const secret = await cluster.api.create(secrets, named('vm-1'));
+    await cluster.api.create(configMaps, named('stale', [owner(secret, 'Secret', { uid: 'another' })]));
+
+    await gone(cluster, configMaps, 'stale');
+  });
+
+  test('one owner of two is enough, and the reference to the other is taken away', async (t) => {
+    const cluster = await startCluster(t);
+    const secret = await cluster.api.create(secrets, named('vm-1'));
+    const references = [owner(secret, 'Secret'), owner(secret, 'Secret', { name: 'gone', uid: 'gone' })];
+    await cluster.api.create(configMaps, named('shared', references));
+
+    await cluster.until('the dangling reference to go', async () => {
+      const found = await cluster.find(at(configMaps, 'shared'));
+      return found?.metadata.ownerReferences?.length === 1;
+    });
+  });
+
+  test('an owner of an unknown kind keeps its dependents', async (t) => {
+    const cluster = await startCluster(t);
+    const reference = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'x', uid: 'x' };
+    await cluster.api.create(configMaps, named('foreign', [reference]));
+    await settled();
+
+    assert.notEqual(await cluster.find(at(configMaps, 'foreign')), undefined);
+  });
+
+  test('Foreground: the owner goes after what blocks it', async (t) => {
+    const cluster = await startCluster(t);
+    const secret = await cluster.api.create(secrets, named('vm-1'));
+    const blocked = named('blocked', [owner(secret, 'Secret', { blockOwnerDeletion: true })]);
+    blocked.metadata.finalizers = ['test.example/hold'];
+    await cluster.api.create(configMaps, blocked);
+    await settled();
+
+    await cluster.api.delete(at(secrets, 'vm-1'), { propagationPolicy: 'Foreground' });
+    await cluster.until('the dependent to be deleted', async () => {
+      const found = await cluster.find(at(configMaps, 'blocked'));
+      return found?.metadata.deletionTimestamp !== undefined;
+    });
+    assert.notEqual(await cluster.find(at(secrets, 'vm-1')), undefined);
+
+    await cluster.api.patch(at(configMaps, 'blocked'), { metadata: { finalizers: null } });
+    await gone(cluster, secrets, 'vm-1');
+  });
+
+  test('Orphan: dependents stay without their owner', async (t) => {
+    const cluster = await startCluster(t);
+    const secret = await cluster.api.create(secrets, named('vm-1'));
+    await cluster.api.create(configMaps, named('child', [owner(secret, 'Secret')]));
+    await settled();
+
+    await cluster.api.delete(at(secrets, 'vm-1'), { propagationPolicy: 'Orphan' });
+    await gone(cluster, secrets, 'vm-1');
+    await settled();
+
+    assert.deepEqual((await cluster.find(at(configMaps, 'child')))?.metadata.ownerReferences, []);
+  });
+
+  test('a namespace goes when everything in it is gone', async (t) => {
+    const cluster = await startCluster(t);
+    const held = named('held');
+    held.metadata.finalizers = ['test.example/hold'];
+    await cluster.api.create(secrets, named('vm-1'));
+    await cluster.api.create(configMaps, held);
+    await settled();
+
+    await cluster.api.delete(at(namespaces, 'bosh'));
+    await gone(cluster, secrets, 'vm-1');
+    await settled();
+    assert.notEqual(await cluster.find(at(namespaces, 'bosh')), undefined);
+
+    await cluster.api.patch(at(configMaps, 'held'), { metadata: { finalizers: null } });
+    await gone(cluster, namespaces, 'bosh');
+  });
+
+  test('an event lives for an hour after it last happened', async (t) => {
+    const cluster = await startCluster(t);
+    const lastTimestamp = new Date(cluster.clock.now()).toISOString();
+    const event = { ...named('news'), lastTimestamp, involvedObject: { name: 'x' } } as KubernetesObject;
+    await cluster.api.create(events, event);
+    await settled();
+
+    cluster.clock.advance(3_599_000);
+    await settled();
+    assert.notEqual(await cluster.find(at(events, 'news')), undefined);
+
+    cluster.clock.advance(1000);
+    await gone(cluster, events, 'news');
+  });
+});

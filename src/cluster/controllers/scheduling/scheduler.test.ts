@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import { nodes, pods } from '../../../kubernetes/resources.ts';
+import type { ClusterFixture } from '../testing/cluster-fixture.ts';
+import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
+
+const scheduled = (cluster: ClusterFixture, name: string): Promise<string> =>
+  cluster.until(
+    `pod ${name} to be scheduled`,
+    async () => (await cluster.find<Pod>(at(pods, name)))?.spec.nodeName,
+  );
+
+const unschedulable = (cluster: ClusterFixture, name: string): Promise<string> =>
+  cluster.until(`pod ${name} to be refused`, async () => {
+    const found = await cluster.find<Pod>(at(pods, name));
+    const condition = found?.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+    return condition?.reason === 'Unschedulable' ? condition.message : undefined;
+  });
+
+const asking = (name: string, requests: Record<string, string>): Pod =>
+  makePod(name, { containers: [{ name: 'c', image: 'i', resources: { requests } }] });
+
+suite('scheduler', () => {
+  test('a pod that fits gets a node and an event', async (t) => {
+    const cluster = await startCluster(t);
+    await cluster.api.create(pods, makePod('vm-1'));
+
+    assert.equal(await scheduled(cluster, 'vm-1'), 'embedded');
+    await cluster.until('the event', async () => (await cluster.reasons('vm-1')).includes('Scheduled'));
+  });
+
+  test('a pod that does not fit says why, and gets the place that becomes free', async (t) => {
+    const cluster = await startCluster(t);
+    await cluster.api.create(pods, asking('vm-1', { cpu: '3' }));
+    await cluster.api.create(pods, asking('vm-2', { cpu: '3' }));
+    await scheduled(cluster, 'vm-1');
+
+    assert.match(
+      await unschedulable(cluster, 'vm-2'),
+      /^0\/1 nodes are available: 1 Insufficient cpu\. preemption/u,
+    );
+    await cluster.until('the event', async () =>
+      (await cluster.reasons('vm-2')).includes('FailedScheduling'),
+    );
+
+    await cluster.api.delete(at(pods, 'vm-1'), { gracePeriodSeconds: 0 });
+    assert.equal(await scheduled(cluster, 'vm-2'), 'embedded');
+  });
+
+  test('a missing claim keeps a pod from its node', async (t) => {
+    const cluster = await startCluster(t);
+    await cluster.api.create(
+      pods,
+      makePod('vm-1', { volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'none' } }] }),
+    );
+
+    assert.match(await unschedulable(cluster, 'vm-1'), /persistentvolumeclaim "none" not found/u);
+  });
+
+  test('a node that is opened again takes the pods that waited', async (t) => {
+    const cluster = await startCluster(t);
+    await cluster.api.patch(at(nodes, 'embedded'), { spec: { unschedulable: true } });
+    await settled();
+    await cluster.api.create(pods, makePod('vm-1'));
+    assert.match(await unschedulable(cluster, 'vm-1'), /1 node\(s\) were unschedulable/u);
+
+    await cluster.api.patch(at(nodes, 'embedded'), { spec: { unschedulable: null } });
+
+    assert.equal(await scheduled(cluster, 'vm-1'), 'embedded');
+  });
+
+  test("another scheduler's pods are left alone", async (t) => {
+    const cluster = await startCluster(t);
+    await cluster.api.create(pods, makePod('vm-1', { schedulerName: 'mine' }));
+    await settled();
+
+    assert.equal((await cluster.find<Pod>(at(pods, 'vm-1')))?.spec.nodeName, undefined);
+  });
+});

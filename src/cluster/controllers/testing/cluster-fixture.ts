@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { ObjectReference, Resource } from '../../../kubernetes/api.ts';
+import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import type { EventRecord } from '../../../kubernetes/pod-words.ts';
+import * as resources from '../../../kubernetes/resources.ts';
+import { ManualClock } from '../../../kubernetes/testing/manual-clock.ts';
+import type { ControlPlaneApi } from '../../api/control-plane-api.ts';
+import type { VolumeProvisioner } from '../../node/volume-provisioner.ts';
+import { localProvisioner } from '../volumes/binding-decision.ts';
+import { startControllers } from '../start-controllers.ts';
+import { MemoryApi } from './memory-api.ts';
+
+/** Remembers which volumes exist; `busy` ones refuse to go, as the node's do. */
+export class FakeProvisioner implements VolumeProvisioner {
+  readonly volumes = new Set<string>();
+  readonly busy = new Set<string>();
+  broken = false;
+
+  async provision(volumeName: string): Promise<string> {
+    await turn();
+    if (this.broken) {
+      throw new Error('no space left on device');
+    }
+    this.volumes.add(volumeName);
+    return `/cluster/volumes/${volumeName}`;
+  }
+
+  async remove(volumeName: string): Promise<void> {
+    await turn();
+    if (this.busy.has(volumeName)) {
+      throw new Error(`volume ${volumeName} is kept: process 7 has it mounted`);
+    }
+    this.volumes.delete(volumeName);
+  }
+}
+
+export interface ClusterFixture {
+  readonly api: ControlPlaneApi;
+  readonly clock: ManualClock;
+  readonly provisioner: FakeProvisioner;
+  readonly errors: unknown[];
+  /** Ends this life of the controllers and begins the next. */
+  restart(): Promise<void>;
+  find<T extends KubernetesObject>(reference: ObjectReference): Promise<T | undefined>;
+  /** Waits until `condition` gives a value; moves the clock, so that back-offs pass. */
+  until<T>(what: string, condition: () => Promise<T | undefined | false>): Promise<T>;
+  reasons(name: string): Promise<string[]>;
+}
+
+/** A namespace, a node, the class `local` and running controllers. */
+export async function startCluster(t: TestContext): Promise<ClusterFixture> {
+  const clock = new ManualClock();
+  const api = new MemoryApi(clock);
+  const provisioner = new FakeProvisioner();
+  const errors: unknown[] = [];
+  const start = (): ReturnType<typeof startControllers> =>
+    startControllers({ api, provisioner, clock, random: () => 0, onError: (error) => errors.push(error) });
+  await api.create(resources.namespaces, { metadata: { name: 'bosh', finalizers: ['kubernetes'] } });
+  await api.create(resources.nodes, {
+    metadata: { name: 'embedded', labels: { 'kubernetes.io/hostname': 'embedded' } },
+    status: { allocatable: { cpu: '4', memory: '8Gi', pods: '110' } },
+  } as KubernetesObject);
+  await api.create(resources.storageClasses, {
+    metadata: { name: 'local', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
+    provisioner: localProvisioner,
+    volumeBindingMode: 'WaitForFirstConsumer',
+    reclaimPolicy: 'Delete',
+  } as KubernetesObject);
+  let running = await start();
+  t.after(() => running.stop());
+  const find = async <T extends KubernetesObject>(reference: ObjectReference): Promise<T | undefined> => {
+    try {
+      return await api.get<T>(reference);
+    } catch (error) {
+      if (isApiError(error, 404)) {
+        return undefined;
+      }
+      throw error;
+    }
+  };
+  return {
+    api,
+    clock,
+    provisioner,
+    errors,
+    find,
+    restart: async () => {
+      await running.stop();
+      running = await start();
+    },
+    until: async (what, condition) => {
+      for (let tries = 0; tries < 500; tries += 1) {
+        const value = await condition();
+        if (value !== undefined && value !== false) {
+          return value;
+        }
+        await turn();
+        if (tries % 20 === 19) {
+          clock.advance(1000);
+        }
+      }
+      return assert.fail(`waited in vain for ${what}; ${errors.map(describe).join('; ')}`);
+    },
+    reasons: async (name) => {
+      const { items } = await api.list<EventRecord>(resources.events);
+      return items
+        .filter(({ involvedObject }) => involvedObject?.name === name)
+        .map(({ reason }) => reason ?? '');
+    },
+  };
+}
+
+/** Turns that are enough for controllers to do what they would do, to show that they do not. */
+export async function settled(): Promise<void> {
+  for (let turns = 0; turns < 50; turns += 1) {
+    await turn();
+  }
+}
+
+export const at = (resource: Resource, name: string): ObjectReference =>
+  resource.namespaced ? { resource, namespace: 'bosh', name } : { resource, name };
+
+export function makePod(name: string, spec: Partial<Pod['spec']> = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'bosh' },
+    spec: { containers: [{ name: 'bosh', image: 'embedded.bosh-kubernetes/host-root:1' }], ...spec },
+  };
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? `${error.message}: ${String(error.cause)}` : String(error);
+}
