@@ -3,7 +3,7 @@ import { copyFile, glob, lstat, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { BlobStore } from '../blob/blob-store.ts';
-import { fileDigests } from '../blob/digest.ts';
+import { sha1OfFile } from '../blob/digest.ts';
 import type { Directories } from '../directories.ts';
 import { createArchive } from '../file/archive.ts';
 import type { Action } from './action.ts';
@@ -23,8 +23,7 @@ export function fetchLogs(options: { readonly blobs: BlobStore; readonly directo
       try {
         await copyMatching(folder, copies, filtersOf(list[1]));
         const blob = await options.blobs.create((path) => createArchive(copies, path));
-        const sha1 = (await fileDigests(blob.path, ['sha1'])).get('sha1');
-        return { blobstore_id: blob.id, sha1 };
+        return { blobstore_id: blob.id, sha1: await sha1OfFile(blob.path) };
       } finally {
         await rm(copies, { recursive: true, force: true });
       }

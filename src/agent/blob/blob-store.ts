@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { errorCode } from '../file/error-code.ts';
 import { syncDirectory } from '../file/durable-file.ts';
-import { parseDigests, verifyFile } from './digest.ts';
+import { verifyDigests } from './digest.ts';
 
 const partialPrefix = '.partial-';
 
@@ -69,7 +69,7 @@ export class BlobStore {
         `${what}: there is no blob '${id}' on this VM: upload it first`,
       );
     }
-    await verifyFile(blob.path, parseDigests(digest), `${what} (blob '${id}')`);
+    await verifyDigests(blob.path, digest, `${what} (blob '${id}')`);
     return blob.path;
   }
 

@@ -5,7 +5,7 @@ import type { Bundle } from '../apply/bundle.ts';
 import { installPackage } from '../apply/install-spec.ts';
 import { bundlesOf, packageBundle } from '../apply/spec-bundles.ts';
 import type { BlobStore } from '../blob/blob-store.ts';
-import { fileDigests } from '../blob/digest.ts';
+import { sha1OfFile } from '../blob/digest.ts';
 import { createArchive, extractArchive } from '../file/archive.ts';
 import type { ApplySpec, PackageSpec } from '../spec/apply-spec.ts';
 import { runPackaging } from './run-packaging.ts';
@@ -75,9 +75,7 @@ async function storeResult(
   directory: string,
 ): Promise<{ readonly blobId: string; readonly sha1: string }> {
   const blob = await blobs.create((path) => createArchive(directory, path));
-  const sha1 = (await fileDigests(blob.path, ['sha1'])).get('sha1');
-  if (sha1 === undefined) throw new Error('no sha1 was computed');
-  return { blobId: blob.id, sha1 };
+  return { blobId: blob.id, sha1: await sha1OfFile(blob.path) };
 }
 
 async function makeEmpty(path: string): Promise<void> {

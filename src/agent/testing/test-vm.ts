@@ -22,12 +22,12 @@ export class TestVm {
   readonly mounts = new FakeMountTable();
   readonly lines: string[] = [];
   readonly password = 'secret-of-the-bus';
-  readonly #ca: string;
+  readonly ca: string;
   #agent: Agent | undefined;
 
   private constructor(base: string, ca: string) {
     this.directories = directoriesOf(base);
-    this.#ca = ca;
+    this.ca = ca;
   }
 
   static async create(): Promise<TestVm> {
@@ -52,6 +52,11 @@ export class TestVm {
 
   get settingsPath(): string {
     return join(this.directories.bosh, 'warden-cpi-agent-env.json');
+  }
+
+  /** The URL that create-env would call, once the agent listens. */
+  get mbusUrl(): string {
+    return `https://mbus:${this.password}@${host}:${this.#agent?.port}`;
   }
 
   /** Starts the agent, as often as the test ended it. */
@@ -92,11 +97,11 @@ export class TestVm {
 
   client(port: number): AgentClient {
     const authorization = `Basic ${Buffer.from(`mbus:${this.password}`).toString('base64')}`;
-    return new AgentClient({ host, port, ca: this.#ca, authorization });
+    return new AgentClient({ host, port, ca: this.ca, authorization });
   }
 
   #settings(pair: KeyPair): unknown {
-    const cert = { ca: this.#ca, certificate: pair.certificate, private_key: pair.key };
+    const cert = { ca: this.ca, certificate: pair.certificate, private_key: pair.key };
     return {
       agent_id: 'agent-1',
       vm: { name: 'vm-agent-1' },
