@@ -30,14 +30,14 @@ async function buildAll(): Promise<void> {
   ]);
 }
 
-/** The release directory with the CPI's artefacts as its blobs, packed. */
+/** The release directory with the CPI's artefacts among its sources, packed. */
 async function packCpiRelease(): Promise<void> {
   const staging = join(dist, 'release');
   await rm(staging, { recursive: true, force: true });
   await cp(join(root, 'release'), staging, { recursive: true });
-  const blobs = join(staging, 'blobs', 'bosh_kubernetes_cpi');
-  await mkdir(blobs, { recursive: true });
-  for (const name of await readdir(join(dist, 'cpi'))) await cp(join(dist, 'cpi', name), join(blobs, name));
+  const sources = join(staging, 'src', 'bosh_kubernetes_cpi');
+  await mkdir(sources, { recursive: true });
+  for (const name of await readdir(join(dist, 'cpi'))) await cp(join(dist, 'cpi', name), join(sources, name));
   await packWithContentVersion(staging, join(dist, 'bosh-kubernetes-release.tgz'));
 }
 
