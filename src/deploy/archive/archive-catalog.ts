@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { writeDurably } from '../durable-file.ts';
+import { readJsonCache } from '../json-cache.ts';
 
 export interface ReleaseSummary {
   readonly kind: 'release';
@@ -57,18 +57,9 @@ export class ArchiveCatalog {
 }
 
 async function readSummaries(path: string): Promise<Record<string, ArchiveSummary>> {
-  try {
-    const value = JSON.parse(await readFile(path, 'utf8')) as {
-      version?: number;
-      archives?: Record<string, ArchiveSummary>;
-    };
-    return value.version === version ? (value.archives ?? {}) : {};
-  } catch (error) {
-    if (
-      error instanceof SyntaxError ||
-      (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-    )
-      return {};
-    throw error;
-  }
+  const value = ((await readJsonCache(path)) ?? {}) as {
+    readonly version?: number;
+    readonly archives?: Record<string, ArchiveSummary>;
+  };
+  return value.version === version ? (value.archives ?? {}) : {};
 }

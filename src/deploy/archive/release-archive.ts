@@ -5,7 +5,7 @@ import type { Release } from '../../bosh/release/release.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { within } from '../error-chain.ts';
 import type { ArchiveCatalog, ReleaseSummary } from './archive-catalog.ts';
-import { verifyArchive } from './local-archive.ts';
+import type { DigestCache } from './digest-cache.ts';
 
 /** A release of the manifest: what is in it is known, unpacked it is when somebody needs it. */
 export interface ReleaseArchive {
@@ -18,6 +18,7 @@ export interface ReleaseArchiveOptions {
   readonly reference: ReleaseReference;
   readonly path: string;
   readonly catalog: ArchiveCatalog;
+  readonly digests: DigestCache;
   /** Unpacked releases go below. */
   readonly directory: string;
 }
@@ -26,14 +27,14 @@ export interface ReleaseArchiveOptions {
 export async function readReleaseArchive(options: ReleaseArchiveOptions): Promise<ReleaseArchive> {
   const { reference, catalog } = options;
   return within(`Extracting release '${options.path}'`, async () => {
-    const archive = await verifyArchive(options.path, reference.digest);
+    const digest = await options.digests.verify(options.path, reference.digest);
     let opened: Promise<Release> | undefined;
     const open = (): Promise<Release> =>
       (opened ??= openRelease({
-        archivePath: archive.path,
+        archivePath: options.path,
         directory: join(options.directory, 'releases', reference.name),
       }));
-    const known = catalog.find(archive.digest, 'release');
+    const known = catalog.find(digest, 'release');
     const summary = known ?? summarize(await open());
     if (summary.name !== reference.name) {
       throw new ProductError(
@@ -41,7 +42,7 @@ export async function readReleaseArchive(options: ReleaseArchiveOptions): Promis
         `Release name '${reference.name}' does not match the name in release tarball '${summary.name}'`,
       );
     }
-    if (known === undefined) await catalog.add(archive.digest, summary);
+    if (known === undefined) await catalog.add(digest, summary);
     return { summary, open };
   });
 }

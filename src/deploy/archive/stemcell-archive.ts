@@ -3,7 +3,7 @@ import { openStemcell } from '../../bosh/stemcell/open-stemcell.ts';
 import type { Stemcell } from '../../bosh/stemcell/stemcell.ts';
 import { within } from '../error-chain.ts';
 import type { ArchiveCatalog, StemcellSummary } from './archive-catalog.ts';
-import { verifyArchive } from './local-archive.ts';
+import type { DigestCache } from './digest-cache.ts';
 
 /** The manifest's stemcell: its manifest is known, unpacked it is when it has to be uploaded. */
 export interface StemcellArchive {
@@ -16,6 +16,7 @@ export interface StemcellArchiveOptions {
   readonly path: string;
   readonly digest: string | undefined;
   readonly catalog: ArchiveCatalog;
+  readonly digests: DigestCache;
   readonly directory: string;
 }
 
@@ -23,16 +24,16 @@ export interface StemcellArchiveOptions {
 export async function readStemcellArchive(options: StemcellArchiveOptions): Promise<StemcellArchive> {
   const { catalog } = options;
   return within(`Extracting stemcell from '${options.path}'`, async () => {
-    const archive = await verifyArchive(options.path, options.digest);
+    const digest = await options.digests.verify(options.path, options.digest);
     let opened: Promise<Stemcell> | undefined;
     const open = (): Promise<Stemcell> =>
       (opened ??= openStemcell({
-        archivePath: archive.path,
+        archivePath: options.path,
         directory: join(options.directory, 'stemcell'),
       }));
-    const known = catalog.find(archive.digest, 'stemcell');
+    const known = catalog.find(digest, 'stemcell');
     const summary = known ?? summarize(await open());
-    if (known === undefined) await catalog.add(archive.digest, summary);
+    if (known === undefined) await catalog.add(digest, summary);
     return { summary, imagePath: async () => (await open()).imagePath };
   });
 }

@@ -15,6 +15,8 @@ export interface InstallationDirectory {
   readonly index: string;
   /** What is in archives that were opened before. */
   readonly catalog: string;
+  /** Digests of archives as they were when last read. */
+  readonly digests: string;
   /** Packages that VMs of this deployment compiled. */
   readonly compiledPackages: string;
 }
@@ -28,6 +30,7 @@ export function installationDirectory(workspace: string, installationId: string)
     temporary: join(root, 'tmp'),
     index: join(root, 'installed_packages.json'),
     catalog: join(root, 'archives.json'),
+    digests: join(root, 'digests.json'),
     compiledPackages: join(root, 'compiled'),
   };
 }

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { writeDurably } from '../durable-file.ts';
+import { readJsonCache } from '../json-cache.ts';
 
 /** What the content of an installed package follows from. */
 export interface PackageKey {
@@ -46,18 +46,8 @@ export class InstalledPackages {
 }
 
 async function readKeys(path: string): Promise<PackageKey[]> {
-  try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return Array.isArray(value) ? value.filter(isKey) : [];
-  } catch (error) {
-    // Only a cache: without it everything is compiled once more.
-    if (
-      error instanceof SyntaxError ||
-      (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-    )
-      return [];
-    throw error;
-  }
+  const value = await readJsonCache(path);
+  return Array.isArray(value) ? value.filter(isKey) : [];
 }
 
 function isKey(value: unknown): value is PackageKey {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { verifyFile } from '../../bosh/digest/verify-file.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { makePrivateDirectory, writeDurably } from '../durable-file.ts';
+import { readJsonCache } from '../json-cache.ts';
 
 /** What the content of a package compiled on a VM follows from. */
 export interface CompiledPackageKey {
@@ -72,15 +73,6 @@ function hash({ name, fingerprint, dependencyKey, stemcell }: CompiledPackageKey
 }
 
 async function readDigest(path: string): Promise<string | undefined> {
-  try {
-    const { digest } = JSON.parse(await readFile(path, 'utf8')) as { digest?: unknown };
-    return typeof digest === 'string' ? digest : undefined;
-  } catch (error) {
-    if (
-      error instanceof SyntaxError ||
-      (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-    )
-      return undefined;
-    throw error;
-  }
+  const { digest } = ((await readJsonCache(path)) ?? {}) as { readonly digest?: unknown };
+  return typeof digest === 'string' ? digest : undefined;
 }

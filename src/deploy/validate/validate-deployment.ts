@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { loadManifest, type LoadedManifest } from '../../bosh/manifest/load-manifest.ts';
 import type { ReleaseReference } from '../../bosh/manifest/manifest.ts';
 import { ArchiveCatalog } from '../archive/archive-catalog.ts';
+import { DigestCache } from '../archive/digest-cache.ts';
 import { locateArchive, type ArchiveContext } from '../archive/local-archive.ts';
 import { readReleaseArchive, type ReleaseArchive } from '../archive/release-archive.ts';
 import { readStemcellArchive, type StemcellArchive } from '../archive/stemcell-archive.ts';
@@ -73,15 +74,17 @@ function load({ options, ports }: Validation): Promise<LoadedManifest> {
 
 interface Archives extends ArchiveContext {
   readonly catalog: ArchiveCatalog;
+  readonly digests: DigestCache;
   readonly directory: string;
 }
 
-async function openArchives(stage: Stage, { options, directory }: Validation): Promise<Archives> {
+async function openArchives(stage: Stage, { options, ports, directory }: Validation): Promise<Archives> {
   return {
     stage,
     downloadDirectory: join(options.workspace, 'downloads'),
     signal: options.signal,
     catalog: await ArchiveCatalog.open(directory.catalog),
+    digests: await DigestCache.open(directory.digests, () => ports.clock.now()),
     directory: directory.temporary,
   };
 }

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { isProductError } from '../../errors/product-error.ts';
+import { scratchDirectory } from '../testing/scratch.ts';
+import { DigestCache } from './digest-cache.ts';
+
+const digest = (algorithm: string, text: string) => createHash(algorithm).update(text).digest('hex');
+
+async function setUp(t: TestContext) {
+  const directory = await scratchDirectory(t);
+  const file = join(directory, 'archive.tgz');
+  await writeFile(file, 'content');
+  const later = () => new Date(Date.now() + 60_000);
+  return { file, open: (now = later) => DigestCache.open(join(directory, 'digests.json'), now) };
+}
+
+test('a file that changed is read again, even with the same size and its old time', async (t) => {
+  const { file, open } = await setUp(t);
+  const time = new Date(1_000_000);
+  await utimes(file, time, time);
+  assert.equal(await (await open()).verify(file, undefined), `sha256:${digest('sha256', 'content')}`);
+
+  await writeFile(file, 'CONTENT');
+  await utimes(file, time, time);
+
+  assert.equal(await (await open()).verify(file, undefined), `sha256:${digest('sha256', 'CONTENT')}`);
+});
+
+test('an expected digest is held against the file, at the first time and at the second', async (t) => {
+  const { file, open } = await setUp(t);
+  const cache = await open();
+
+  for (const expected of [digest('sha1', 'content'), `sha256:${digest('sha256', 'content')}`]) {
+    await cache.verify(file, expected);
+    await (await open()).verify(file, expected);
+  }
+  for (let time = 0; time < 2; time += 1) {
+    await assert.rejects(cache.verify(file, digest('sha1', 'other')), (error) =>
+      isProductError(error, 'DIGEST_MISMATCH'),
+    );
+  }
+});
+
+test('a file written just now is not trusted to stay', async (t) => {
+  const { file, open } = await setUp(t);
+  await (await open(() => new Date())).verify(file, undefined);
+
+  await writeFile(file, 'CONTENT');
+
+  assert.equal(await (await open()).verify(file, undefined), `sha256:${digest('sha256', 'CONTENT')}`);
+});
+
+test('a missing file is named', async (t) => {
+  const { file, open } = await setUp(t);
+
+  await assert.rejects(
+    (await open()).verify(`${file}.missing`, undefined),
+    (error) => isProductError(error, 'FILE_NOT_FOUND') && error.message.includes('.missing'),
+  );
+});

@@ -1,0 +1,64 @@
+import { stat } from 'node:fs/promises';
+import { digestOfFile, verifyFile } from '../../bosh/digest/verify-file.ts';
+import { writeDurably } from '../durable-file.ts';
+import { readJsonCache } from '../json-cache.ts';
+
+interface Known {
+  /** Which state of the file the digests are of. */
+  readonly stamp: string;
+  readonly digest: string;
+  /** Other digests that the file was found to have. */
+  readonly verified: readonly string[];
+}
+
+/** A file changed this recently, in milliseconds, might change again without another stamp. */
+const settled = 2000;
+
+/**
+ * Digests of files by inode, size and times, as git's index has them: an archive of a hundred megabytes need not be read
+ * to see that it is still the same. The change time cannot be set by hand.
+ */
+export class DigestCache {
+  readonly #path: string;
+  readonly #now: () => Date;
+  #files: Readonly<Record<string, Known>>;
+
+  private constructor(path: string, now: () => Date, files: Readonly<Record<string, Known>>) {
+    this.#path = path;
+    this.#now = now;
+    this.#files = files;
+  }
+
+  static async open(path: string, now: () => Date): Promise<DigestCache> {
+    return new DigestCache(path, now, ((await readJsonCache(path)) ?? {}) as Record<string, Known>);
+  }
+
+  /** `sha256:<hex>` of the file, after holding it against `expected`, a digest text; errors are verifyFile's. */
+  async verify(file: string, expected: string | undefined): Promise<string> {
+    const begun = this.#now().getTime();
+    const stamp = await stampOf(file);
+    const found = this.#files[file];
+    const known = found !== undefined && found.stamp === stamp?.text ? found : undefined;
+    const digest = known?.digest ?? (await digestOfFile(file));
+    const alsoKnown = [digest, ...(known?.verified ?? [])];
+    const isNew = expected !== undefined && !alsoKnown.includes(expected);
+    if (isNew) await verifyFile(file, expected);
+    if (stamp !== undefined && begun - stamp.changed > settled && (known === undefined || isNew)) {
+      const verified = isNew ? [...alsoKnown.slice(1), expected] : alsoKnown.slice(1);
+      this.#files = { ...this.#files, [file]: { stamp: stamp.text, digest, verified } };
+      await writeDurably(this.#path, `${JSON.stringify(this.#files)}\n`);
+    }
+    return digest;
+  }
+}
+
+/** Undefined when the file is not there: digesting it says so with its name. */
+async function stampOf(file: string): Promise<{ text: string; changed: number } | undefined> {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = await stat(file, { bigint: true });
+    return { text: [dev, ino, size, mtimeNs, ctimeNs].join('/'), changed: Number(ctimeMs) };
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
