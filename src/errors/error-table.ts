@@ -61,6 +61,8 @@ export const errorTable = {
     okToRetry: true,
     meaning: 'the VM could not be created now; a later try may succeed',
   },
+  DISK_ATTACHED_ELSEWHERE: cloudError('the disk is attached to another VM; nothing was changed'),
+  DISK_NOT_ATTACHABLE: cloudError('the disk could not be attached; the attempt was taken back'),
   DISK_BUSY: cloudError('the disk is still in use, so it was not detached or deleted'),
   DEADLINE: cloudError('something awaited did not come in time'),
   // Kubernetes
@@ -118,6 +120,7 @@ export const errorTable = {
   RELEASE_INVALID: cloudError('a release archive or release directory is wrong'),
   STEMCELL_INVALID: cloudError('a stemcell archive is wrong'),
   TEMPLATE_INVALID: cloudError('a job template cannot be rendered'),
+  RUBY_FAILED: cloudError('the ruby that renders job templates cannot be run'),
   AGENT_UNREACHABLE: cloudError('nobody answers at the address of the agent'),
   AGENT_UNTRUSTED: cloudError(
     'the agent and this program do not accept each other: certificate, user or password',

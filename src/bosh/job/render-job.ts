@@ -1,7 +1,11 @@
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ProductError, isProductError } from '../../errors/product-error.ts';
+import { fileNotFound } from '../archive/open-for-reading.ts';
 import type { ReleaseJob } from '../release/release.ts';
-import type { TemplateRenderer } from '../template/template-renderer.ts';
-
-type Properties = Readonly<Record<string, unknown>>;
+import type { TemplateContext, TemplateRenderer, TemplateToRender } from '../template/template-renderer.ts';
+import { jobContext } from './job-context.ts';
+import type { JobContextOptions, Properties } from './job-context.ts';
 
 /** One release job with the properties that the manifest gives it. */
 export interface JobToRender {
@@ -10,28 +14,95 @@ export interface JobToRender {
   readonly jobProperties?: Properties | undefined;
 }
 
-export interface RenderJobsOptions {
+export interface RenderJobsOptions extends Omit<JobContextOptions, 'job' | 'jobProperties'> {
   readonly jobs: readonly JobToRender[];
-  readonly deployment: string;
-  readonly globalProperties: Properties;
-  /** Instance group's, or `cloud_provider.properties` for the CPI. */
-  readonly groupProperties: Properties;
-  /** The instance's IP; absent when it has none. */
-  readonly address?: string | undefined;
-  /** Shown to templates as spec.id; random in bosh, so that it is a parameter here. */
-  readonly id: string;
-  /** Gets `<job>/...` of each job; what it holds is replaced. */
+  /** Gets `<job>/...` of each job; what such a folder holds is replaced. */
   readonly directory: string;
   readonly renderer: TemplateRenderer;
 }
 
 export interface RenderedJob {
   readonly name: string;
-  /** `<directory>/<name>`; files of bin/ are 0755, the rest 0644, the folder 0700. */
+  /** `<directory>/<name>`, readable by its owner alone: templates hold secrets. Files of bin/ are executable. */
   readonly directory: string;
 }
 
-/** Renders all templates and monit files of the jobs in one batch. TEMPLATE_INVALID when any fails; nothing is written then. */
+interface SourceFile {
+  /** In the job's archive. */
+  readonly file: string;
+  readonly context: TemplateContext;
+  readonly destination: string;
+  readonly executable: boolean;
+}
+
+type Source = TemplateToRender & Pick<SourceFile, 'destination' | 'executable'>;
+
+/**
+ * Renders all templates and monit files of the jobs in one batch (bosh-cli: templatescompiler/job_renderer.go).
+ * TEMPLATE_INVALID with a line for each that fails; nothing is written then.
+ */
 export async function renderJobs(options: RenderJobsOptions): Promise<readonly RenderedJob[]> {
-  throw new Error(`renderJobs is not written yet (${options.directory})`);
+  const { jobs, directory, renderer } = options;
+  const sources = (await Promise.all(jobs.map((job) => readSources(job, options)))).flat();
+  const texts = await renderer.render(
+    sources.map(({ name, template, context }) => ({ name, template, context })),
+  );
+  const rendered = jobs.map(({ job }) => ({ name: job.name, directory: join(directory, job.name) }));
+  for (const one of rendered) {
+    await rm(one.directory, { recursive: true, force: true });
+    await mkdir(one.directory, { recursive: true, mode: 0o700 });
+    await chmod(one.directory, 0o700);
+  }
+  await Promise.all(sources.map((source, index) => writeRendered(source, texts[index] ?? '')));
+  return rendered;
+}
+
+async function readSources(
+  { job, jobProperties }: JobToRender,
+  options: RenderJobsOptions,
+): Promise<readonly Source[]> {
+  const context = jobContext({ ...options, job, jobProperties });
+  const target = join(options.directory, job.name);
+  const templates = job.spec.templates.map(({ source, destination }) =>
+    readSource(job, {
+      file: `templates/${source}`,
+      context,
+      destination: join(target, destination),
+      executable: destination.startsWith('bin/'),
+    }),
+  );
+  const monitFile = { file: 'monit', context, destination: join(target, 'monit'), executable: false };
+  const monit = readSource(job, monitFile).catch((error: unknown) => {
+    if (isProductError(error, 'FILE_NOT_FOUND')) return undefined;
+    throw error;
+  });
+  const all = await Promise.all([...templates, monit]);
+  return all.filter((one) => one !== undefined);
+}
+
+async function readSource(
+  job: ReleaseJob,
+  { file, context, destination, executable }: SourceFile,
+): Promise<Source> {
+  const path = join(job.directory, file);
+  const name = `${job.name}/${file}`;
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw fileNotFound(path, error) ?? error;
+  });
+  return { name, template: decode(name, bytes), context, destination, executable };
+}
+
+function decode(name: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    throw new ProductError('TEMPLATE_INVALID', `Cannot render '${name}': it is not text in UTF-8`, {
+      cause: error,
+    });
+  }
+}
+
+async function writeRendered({ destination, executable }: Source, text: string): Promise<void> {
+  await mkdir(dirname(destination), { recursive: true, mode: 0o700 });
+  await writeFile(destination, text, { mode: executable ? 0o700 : 0o600 });
 }

@@ -1,0 +1,265 @@
+# Renders job templates for src/bosh/template: a request per line on stdin, an answer per line on stdout, both JSON.
+# Runs the same under a native ruby (2.6 or newer) and under ruby.wasm.
+# Templates see what the bosh CLI shows them (bosh-cli: templatescompiler/erbrenderer/erb_renderer.rb).
+
+require "json"
+require "erb"
+require "yaml"
+# Loading it takes longer than everything else here, and few templates want it.
+autoload :Gem, "rubygems" unless defined?(Gem)
+
+# Properties and `spec` with dots: unknown names are nil, assignment works.
+class PropertyStruct
+  def initialize(hash)
+    @table = hash.each_with_object({}) { |(name, value), table| table[name.to_s] = PropertyStruct.wrap(value) }
+  end
+
+  def self.wrap(value)
+    case value
+    when Hash then new(value)
+    when Array then value.map { |item| wrap(item) }
+    else value
+    end
+  end
+
+  def self.unwrap(value)
+    case value
+    when PropertyStruct then value.to_hash_with { |name| name }
+    when Array then value.map { |item| unwrap(item) }
+    else value
+    end
+  end
+
+  def [](name)
+    @table[name.to_s]
+  end
+
+  def []=(name, value)
+    @table[name.to_s] = PropertyStruct.wrap(value)
+  end
+
+  def dig(name, *rest)
+    value = self[name]
+    rest.empty? || value.nil? ? value : value.dig(*rest)
+  end
+
+  def each_pair
+    return to_h.each_pair unless block_given?
+    @table.each_pair { |name, value| yield(name.to_sym, value) }
+    self
+  end
+
+  def to_h
+    @table.transform_keys(&:to_sym)
+  end
+
+  def to_hash_with
+    @table.each_with_object({}) { |(name, value), hash| hash[yield(name)] = PropertyStruct.unwrap(value) }
+  end
+
+  def to_json(*args)
+    PropertyStruct.unwrap(self).to_json(*args)
+  end
+
+  def methods(regular = true)
+    regular ? super : @table.keys.map(&:to_sym)
+  end
+
+  def ==(other)
+    other.is_a?(PropertyStruct) && to_h == other.to_h
+  end
+
+  def method_missing(name, *args)
+    text = name.to_s
+    return self[text.chomp("=")] = args.first if text.end_with?("=")
+    @table[text]
+  end
+
+  def respond_to_missing?(name, _private = false)
+    @table.key?(name.to_s) || name.to_s.end_with?("=")
+  end
+end
+
+class UnknownProperty < StandardError
+  def initialize(names)
+    super("Can't find property '#{names.join("', or '")}'")
+  end
+end
+
+# What `if_p` gives when a property is missing: the other branch runs.
+class ActiveElse
+  def initialize(context)
+    @context = context
+  end
+
+  def else
+    yield
+  end
+
+  def else_if_p(*names, &block)
+    @context.if_p(*names, &block)
+  end
+
+  def else_if_link(name, &block)
+    @context.if_link(name, &block)
+  end
+end
+
+class InactiveElse
+  def else
+  end
+
+  def else_if_p(*_names)
+    self
+  end
+
+  def else_if_link(_name)
+    self
+  end
+end
+
+# `if_link` is false in the bosh CLI; templates that a director renders go on with `.else`, and here they may.
+class << false
+  def else
+    yield
+  end
+end
+
+# `self` of a template. A class of its own for each template, so that a `def` in one is not seen by the next.
+module TemplateContext
+  attr_reader :name, :index, :properties, :raw_properties, :spec
+
+  def initialize(context)
+    @name = context["job"]["name"] if context["job"].is_a?(Hash)
+    @index = context["index"]
+    @raw_properties = declared_properties(context)
+    @properties = PropertyStruct.wrap(@raw_properties)
+    @spec = PropertyStruct.wrap(context)
+  end
+
+  def p(*args)
+    names = Array(args[0])
+    names.each do |name|
+      value = look_up(@raw_properties, name)
+      return value unless value.nil?
+    end
+    return args[1] if args.length == 2
+    raise UnknownProperty.new(names)
+  end
+
+  def if_p(*names)
+    values = names.map do |name|
+      value = look_up(@raw_properties, name)
+      return ActiveElse.new(self) if value.nil?
+      value
+    end
+    yield(*values)
+    InactiveElse.new
+  end
+
+  def if_link(_name)
+    false
+  end
+
+  def link(name)
+    raise "links do not exist in create-env, so there is no link '#{name}'"
+  end
+
+  def template_binding
+    binding
+  end
+
+  private
+
+  # The job's own properties, or the global ones with the group's merged in; of them only what the job's spec declares.
+  def declared_properties(context)
+    given = context["job_properties"]
+    given = merge(context["global_properties"] || {}, context["cluster_properties"] || {}) if given.nil?
+    (context["default_properties"] || {}).each_with_object({}) do |(name, default), declared|
+      value = look_up(given, name)
+      store(declared, name.split("."), value.nil? ? default : value)
+    end
+  end
+
+  def store(target, keys, value)
+    keys[0..-2].each { |key| target = (target[key] ||= {}) }
+    target[keys.last] = value unless value.nil? && target.key?(keys.last)
+  end
+
+  def merge(base, other)
+    base.merge(other) { |_, old, new| old.is_a?(Hash) && new.is_a?(Hash) ? merge(old, new) : new }
+  end
+
+  def look_up(properties, name)
+    name.split(".").reduce(properties) { |value, key| value.is_a?(Hash) ? value[key] : nil }
+  end
+end
+
+# Templates dump bare texts and numbers too.
+class << JSON
+  alias_method :dump_collection, :dump
+
+  def dump(*args)
+    bare = args[0].is_a?(String) || args[0].is_a?(Numeric)
+    bare ? args[0].inspect : dump_collection(*args)
+  end
+end
+
+module Renderer
+  # Their messages quote the text that they were given, which may be a secret.
+  QUOTING = [JSON::JSONError, Psych::Exception].freeze
+
+  def self.answer(request)
+    results = JSON.parse(request)["templates"].map { |template| render(template) }
+    JSON.generate({ "results" => results })
+  end
+
+  def self.render(template)
+    erb = ERB.new(template["template"], trim_mode: "-")
+    erb.filename = template["name"]
+    type = Class.new { include TemplateContext }
+    type.set_temporary_name("the template") if type.respond_to?(:set_temporary_name)
+    context = type.new(template["context"])
+    { "text" => erb.result(context.template_binding) }
+  rescue SystemExit, Interrupt, NoMemoryError
+    { "error" => { "message" => "the template ends the program" } }
+  rescue Exception => error
+    { "error" => { "message" => message(error), "line" => line(error, template["name"]) } }
+  end
+
+  def self.message(error)
+    case error
+    when UnknownProperty then error.message
+    when NoMethodError then "undefined method '#{error.name}' for #{receiver(error)}"
+    when SyntaxError then "syntax error: #{syntax_faults(error)}"
+    when *QUOTING then "#{error.class}"
+    else "#{error.class}: #{error.message}"
+    end
+  end
+
+  # Newer rubies draw the source with an arrow before each fault, older ones say it in the first line.
+  def self.syntax_faults(error)
+    drawn = error.message.scan(/\^~*[ \t]*([^\s^~].*)$/).flatten
+    drawn.empty? ? error.message.lines.first.to_s.sub(/\A.*?:\d+: /, "").strip : drawn.uniq.first(3).join("; ")
+  end
+
+  def self.receiver(error)
+    receiver = error.receiver
+    receiver.nil? ? "nil" : "an instance of #{receiver.is_a?(TemplateContext) ? "the template" : receiver.class}"
+  rescue ArgumentError
+    "an object"
+  end
+
+  def self.line(error, name)
+    places = [*error.backtrace, *error.message.lines].map(&:to_s)
+    place = places.find { |text| text.include?("#{name}:") }
+    place && place.split("#{name}:").last.to_i
+  end
+end
+
+answers = $stdout
+# What templates print belongs to nobody.
+$stdout = $stderr
+answers.sync = true
+answers.puts('{"ready":true}')
+$stdin.each_line { |line| answers.puts(Renderer.answer(line)) }

@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { WASI } from 'node:wasi';
+import { RubyVM } from '@ruby/wasm-wasi';
+
+/**
+ * `ruby` in a process of Node: runs the script that is its argument, with stdin and stdout of this process.
+ * Started by ruby-process.ts, with V8's baseline compiler alone: the optimizing one would take longer than all templates.
+ */
+// The type library has WebAssembly's types without the object itself.
+const compiler = Reflect.get(globalThis, 'WebAssembly') as {
+  compile(bytes: Uint8Array): Promise<WebAssembly.Module>;
+};
+const [script] = process.argv.slice(2);
+if (script === undefined) throw new Error('expected the path of a ruby script');
+const runtime = fileURLToPath(import.meta.resolve('@ruby/3.4-wasm-wasi/dist/ruby+stdlib.wasm'));
+const [source, module] = await Promise.all([
+  readFile(script, 'utf8'),
+  readFile(runtime).then((bytes) => compiler.compile(bytes)),
+]);
+const wasi = new WASI({ version: 'preview1', returnOnExit: true });
+const { vm } = await RubyVM.instantiateModule({
+  module,
+  wasip1: wasi,
+  args: [
+    'ruby.wasm',
+    '-EUTF-8:UTF-8',
+    '--disable=gems,did_you_mean,error_highlight,syntax_suggest,rubyopt',
+    '-e_=0',
+  ],
+});
+vm.eval(source);
