@@ -1,0 +1,67 @@
+import { ProductError } from '../errors/product-error.ts';
+import type { Verb } from './cloud.ts';
+import { infoMethod, methods, stemcellFormats, unsupportedMethods } from './methods.ts';
+import type { CpiRequest, CpiResponse } from './protocol.ts';
+import { checkApiVersion, failure, newestApiVersion, parseRequest, success } from './protocol.ts';
+import type { Session, SessionOptions } from './session.ts';
+
+export interface AnswerPorts {
+  /** Text of the config file; undefined when none was given. */
+  readonly readConfig: () => string | undefined;
+  readonly openSession: (options: Omit<SessionOptions, 'environment'>) => Promise<Session>;
+}
+
+/**
+ * The response to one request; never rejects. `info` and unknown methods read no configuration and load nothing, so
+ * they work whatever is broken.
+ */
+export async function answer(text: string, ports: AnswerPorts): Promise<CpiResponse> {
+  try {
+    const request = parseRequest(text);
+    if (request.method === infoMethod) {
+      return success({ api_version: newestApiVersion, stemcell_formats: stemcellFormats }, '');
+    }
+    const load = verbOf(request.method);
+    checkApiVersion(request.apiVersion);
+    return await callVerb(await load(), request, ports);
+  } catch (error) {
+    return failure(error, '', (message) => message);
+  }
+}
+
+function verbOf(method: string): () => Promise<Verb> {
+  if (unsupportedMethods.includes(method)) {
+    throw new ProductError('NOT_SUPPORTED', `${method} is not part of the CPI contract any more`);
+  }
+  const load = methods.get(method);
+  if (load === undefined)
+    throw new ProductError('NOT_IMPLEMENTED', `this CPI has no method "${method.slice(0, 100)}"`);
+  return load;
+}
+
+/** From here on the request's env and the configuration are known, so that messages can be cleared of them. */
+async function callVerb(verb: Verb, request: CpiRequest, ports: AnswerPorts): Promise<CpiResponse> {
+  const { redactor } = await import('./redact.ts');
+  let file: unknown;
+  let session: Session | undefined;
+  try {
+    file = parseFile(ports.readConfig());
+    session = await ports.openSession({ file, context: request.context });
+    return success(await verb(session.cloud, request.arguments), '');
+  } catch (error) {
+    return failure(error, '', redactor(file, request.context, request.arguments[5]));
+  } finally {
+    session?.close();
+  }
+}
+
+function parseFile(text: string | undefined): unknown {
+  if (text === undefined) return {};
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    // the parser quotes the text, which holds credentials
+    throw new ProductError('INVALID_CONFIG', 'the config file of the CPI is not JSON');
+  }
+}

@@ -1,0 +1,33 @@
+import type { KubernetesApi } from '../kubernetes/api.ts';
+import type { Clock } from '../kubernetes/clock.ts';
+import type { CpiConfig } from './config.ts';
+
+export interface ExecCommand {
+  readonly pod: string;
+  readonly container: string;
+  /** An argument vector, shown in audit logs: no secrets. */
+  readonly command: readonly string[];
+  readonly deadlineMs: number;
+}
+
+export interface ExecOutcome {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** What a verb works with. Everything outside the process comes through here. */
+export interface Cloud {
+  readonly api: KubernetesApi;
+  /** Runs a command in a container of the namespace; rejects as `execInPod` does. */
+  readonly exec: (command: ExecCommand) => Promise<ExecOutcome>;
+  readonly config: CpiConfig;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly newUuid: () => string;
+  /** `context.director_uuid` of the call, for the label. */
+  readonly directorUuid: string | undefined;
+}
+
+/** One CPI method: positional arguments in, the response's `result` out. Every verb may be run again after any end. */
+export type Verb = (cloud: Cloud, args: readonly unknown[]) => Promise<unknown>;

@@ -1,0 +1,58 @@
+import { readSync, writeSync } from 'node:fs';
+
+/** Everything up to the end of a file descriptor. Synchronous: nothing else is to be done meanwhile. */
+export function readAll(descriptor: number): string {
+  const chunks: Buffer[] = [];
+  for (;;) {
+    const chunk = Buffer.allocUnsafe(65_536);
+    const length = readSome(descriptor, chunk);
+    if (length === 0) return Buffer.concat(chunks).toString('utf8');
+    if (length !== undefined) chunks.push(chunk.subarray(0, length));
+  }
+}
+
+/**
+ * Writes all of a text, however small the pipe: a plain write followed by the process's end is cut at 64 KiB.
+ * A reader that has gone away is nobody's error.
+ */
+export function writeAll(descriptor: number, text: string): void {
+  let rest = Buffer.from(text, 'utf8');
+  while (rest.length > 0) {
+    const written = writeSome(descriptor, rest);
+    if (written === 'closed') return;
+    rest = rest.subarray(written);
+  }
+}
+
+/** Undefined: nothing there yet, which only a descriptor that somebody made non-blocking says. */
+function readSome(descriptor: number, chunk: Buffer): number | undefined {
+  try {
+    return readSync(descriptor, chunk);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'EOF') return 0;
+    if (code !== 'EAGAIN') throw error;
+    pause();
+    return undefined;
+  }
+}
+
+function writeSome(descriptor: number, rest: Buffer): number | 'closed' {
+  try {
+    return writeSync(descriptor, rest);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'EPIPE') return 'closed';
+    if (code !== 'EAGAIN') throw error;
+    pause();
+    return 0;
+  }
+}
+
+function pause(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}

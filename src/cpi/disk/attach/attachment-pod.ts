@@ -1,0 +1,114 @@
+import type { Pod, Toleration, Volume } from '../../../kubernetes/pod.ts';
+import { annotation, baseLabels, label } from '../../labels.ts';
+import { attachmentName } from '../../names.ts';
+import { hubVolume, stayTolerations } from '../../vm/vm-pod.ts';
+import { bindScript } from './bind-script.ts';
+import { holdScript } from './hold-script.ts';
+
+export interface AttachmentPlan {
+  readonly diskCid: string;
+  /** The VM's pod as it is now: scheduled, and what the attachment copies from it. */
+  readonly vm: Pod;
+  readonly nodeName: string;
+  readonly kubeletRootDirectory: string;
+  readonly directorUuid: string | undefined;
+}
+
+export const holderContainer = 'hold';
+const yearInSeconds = 31_536_000;
+
+/** An attachment stays on a cordoned node or one under pressure, where its VM stays too. */
+const nodeConditions: readonly Toleration[] = [
+  'unschedulable',
+  'disk-pressure',
+  'memory-pressure',
+  'pid-pressure',
+].map((condition) => ({ key: `node.kubernetes.io/${condition}`, operator: 'Exists', effect: 'NoSchedule' }));
+
+/**
+ * The pod that attaches one disk to one VM (design 4.3): pinned by affinity, not by nodeName, so that the scheduler
+ * binds a claim that waits for its first consumer. Its grace is a year, because the grace's end is SIGKILL and a
+ * volume pulled from under the VM; the holder leaves by itself once released. It has no owner.
+ */
+export function attachmentPod(plan: AttachmentPlan): Pod {
+  const { diskCid, vm } = plan;
+  const image = vm.spec.containers[0]?.image ?? '';
+  const uid = vm.metadata.uid ?? '';
+  const mounts = {
+    scratch: { name: 'scratch', mountPath: '/scratch' },
+    volume: { name: 'volume', mountPath: '/volume' },
+  };
+  const container = (name: string, script: string): Pod['spec']['containers'][number] => ({
+    name,
+    image,
+    command: ['/bin/sh', '-c', script, name, diskCid, uid],
+    resources: { requests: { cpu: '10m', memory: '32Mi' } },
+    securityContext: { privileged: true, runAsUser: 0 },
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    volumeMounts: [
+      mounts.volume,
+      mounts.scratch,
+      { name: 'disks', mountPath: '/hub', mountPropagation: 'Bidirectional' },
+      { name: 'vm-hub', mountPath: '/vm-hub', mountPropagation: 'HostToContainer', readOnly: true },
+    ],
+  });
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: attachmentName(diskCid),
+      namespace: vm.metadata.namespace ?? '',
+      labels: {
+        ...baseLabels('attachment', plan.directorUuid),
+        [label.diskId]: diskCid,
+        [label.vmId]: vm.metadata.name ?? '',
+      },
+      annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false', [annotation.vmUid]: uid },
+    },
+    spec: {
+      restartPolicy: 'Always',
+      hostNetwork: true,
+      hostPID: true,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: yearInSeconds,
+      ...(vm.spec.priorityClassName !== undefined && { priorityClassName: vm.spec.priorityClassName }),
+      ...(vm.spec.imagePullSecrets !== undefined && { imagePullSecrets: vm.spec.imagePullSecrets }),
+      tolerations: tolerationsOf(vm),
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [
+              { matchFields: [{ key: 'metadata.name', operator: 'In', values: [plan.nodeName] }] },
+            ],
+          },
+        },
+      },
+      initContainers: [container('bind', bindScript)],
+      containers: [container(holderContainer, holdScript)],
+      volumes: volumesOf(plan, uid),
+    },
+  };
+}
+
+function volumesOf({ diskCid, kubeletRootDirectory }: AttachmentPlan, vmUid: string): Volume[] {
+  const hub = `${kubeletRootDirectory}/pods/${vmUid}/volumes/kubernetes.io~empty-dir/${hubVolume}`;
+  return [
+    { name: 'volume', persistentVolumeClaim: { claimName: diskCid } },
+    // a directory that only the VM's init container makes, inside the tmpfs: without it the pod does not start
+    { name: 'disks', hostPath: { path: `${hub}/disks`, type: 'Directory' } },
+    { name: 'vm-hub', hostPath: { path: hub, type: 'Directory' } },
+    { name: 'scratch', emptyDir: {} },
+  ];
+}
+
+/** All that the VM tolerates, except what would keep a volume on a node that an operator declared lost. */
+function tolerationsOf(vm: Pod): Toleration[] {
+  const own = (vm.spec.tolerations ?? []).filter(
+    ({ key }) => key !== undefined && key !== 'node.kubernetes.io/out-of-service',
+  );
+  const all = [...own, ...stayTolerations, ...nodeConditions];
+  return [
+    ...new Map(all.map((toleration) => [`${toleration.key} ${toleration.effect}`, toleration])).values(),
+  ];
+}

@@ -1,0 +1,50 @@
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import { pods } from '../../../kubernetes/resources.ts';
+import type { Cloud } from '../../cloud.ts';
+import { isOurs, label } from '../../labels.ts';
+import { attachmentName } from '../../names.ts';
+import { requestDeletion, waitUntilGone } from '../../remove-object.ts';
+import { podReference } from '../../vm/find-vm.ts';
+
+/** The attachment of a disk, to whatever VM. */
+export async function findAttachment(cloud: Cloud, diskCid: string): Promise<Pod | undefined> {
+  try {
+    const pod = await cloud.api.get<Pod>(podReference(cloud, attachmentName(diskCid)));
+    return isOurs(pod, 'attachment') ? pod : undefined;
+  } catch (error) {
+    if (isApiError(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+/** The attachments of a VM, those that are on their way out too. */
+export async function listAttachments(cloud: Cloud, vmCid: string): Promise<Pod[]> {
+  const { items } = await cloud.api.list<Pod>(pods, {
+    namespace: cloud.namespace,
+    labelSelector: `${label.kind}=attachment,${label.vmId}=${vmCid}`,
+  });
+  return items;
+}
+
+export const vmCidOf = (attachment: Pod): string => attachment.metadata.labels?.[label.vmId] ?? '';
+export const diskCidOf = (attachment: Pod): string => attachment.metadata.labels?.[label.diskId] ?? '';
+
+/**
+ * Asks for the end of an attachment without waiting. Its holder lets go of the disk as soon as nobody uses it, so
+ * this never pulls a disk away; asked for first, it cannot be taken back either.
+ */
+export async function requestEnd(cloud: Cloud, attachment: Pod): Promise<void> {
+  const { name = '', uid = '' } = attachment.metadata;
+  await requestDeletion(cloud, podReference(cloud, name), uid);
+}
+
+export async function waitUntilEnded(cloud: Cloud, attachment: Pod, deadlineSeconds: number): Promise<void> {
+  const { name = '', uid = '' } = attachment.metadata;
+  await waitUntilGone(cloud, {
+    reference: podReference(cloud, name),
+    uid,
+    deadlineSeconds,
+    what: `the attachment of disk '${diskCidOf(attachment)}' to VM '${vmCidOf(attachment)}'`,
+  });
+}

@@ -1,0 +1,42 @@
+import { volumeFunctions } from './volume-functions.ts';
+
+/**
+ * The main container of an attachment: holds the mount until it is to be released, then lets go as soon as nobody
+ * uses the volume, and idles until it is deleted. It is to be released when
+ * - TERM comes: then it also leaves, once released;
+ * - the VM's preStop hook has left its marker in the hub;
+ * - no process of the VM's pod, its pause included, has been on the node for 30 s. Processes are told by the pod's
+ *   uid in their cgroup, so this holds only where our own uid shows in our own cgroup; elsewhere (the embedded node
+ *   has no cgroups) a container that waits for its restart would pass for a VM that is gone.
+ */
+export const holdScript = `${volumeFunctions}
+ending=
+trap 'ending=1' TERM INT
+pause() { sleep "$1" & wait "$!"; }
+forms() { echo "$1|$(echo "$1" | tr - _)"; }
+known=
+grep -qE "pod($(forms "$(own_uid)"))" /proc/self/cgroup && known=1
+vm_forms=$(forms "$vm")
+looks=0
+missed=0
+vm_is_gone() {
+  [ -n "$known" ] || return 1
+  looks=$((looks + 1))
+  if [ $((looks % 10)) -eq 1 ]; then
+    if grep -qsE "pod($vm_forms)" /proc/[0-9]*/cgroup; then missed=0; else missed=$((missed + 1)); fi
+  fi
+  [ "$missed" -ge 4 ]
+}
+while :; do
+  if [ -n "$ending" ] || [ -e /vm-hub/.going ] || vm_is_gone; then
+    if release > /scratch/users 2>&1; then
+      [ -z "$ending" ] || exit 0
+      pause 1
+    else
+      pause 0.3
+    fi
+  else
+    pause 1
+  fi
+done
+`;

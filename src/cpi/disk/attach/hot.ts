@@ -1,0 +1,144 @@
+import { isProductError, ProductError } from '../../../errors/product-error.ts';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import { podLastWords } from '../../../kubernetes/pod-words.ts';
+import { pods } from '../../../kubernetes/resources.ts';
+import { waitFor } from '../../../kubernetes/wait.ts';
+import type { Cloud } from '../../cloud.ts';
+import { annotation } from '../../labels.ts';
+import { findVm, podReference, vmNotFound } from '../../vm/find-vm.ts';
+import { waitForNode } from '../../wait-for-node.ts';
+import { startProblem } from '../../vm/start-problem.ts';
+import { hubPath } from '../../vm/vm-pod.ts';
+import { attachmentPod, holderContainer } from './attachment-pod.ts';
+import { findAttachment, requestEnd, vmCidOf, waitUntilEnded } from './attachments.ts';
+
+/** How often a name may be taken by another between our look and our create. */
+const tries = 5;
+
+/**
+ * Strategy `hot` (design 4.3): makes the attachment pod and waits until its holder runs, which means that the volume
+ * is mounted in the VM. Resolves with the hint. What it made is taken back when it fails.
+ */
+export async function attachHot(cloud: Cloud, vm: Pod, diskCid: string): Promise<string> {
+  const scheduled = await waitForNode(cloud, vm, () => vmNotFound(cloud, vm.metadata.name ?? ''));
+  const attachment = await ensureAttachment(cloud, scheduled, diskCid);
+  try {
+    await waitUntilHeld(cloud, attachment, diskCid);
+  } catch (error) {
+    throw await takenBack(cloud, attachment, error);
+  }
+  return `${hubPath}/disks/${diskCid}/store`;
+}
+
+export type AttachmentState = 'none' | 'ours' | 'ending' | 'of another pod';
+
+/** How an attachment that is there stands to the VM that the disk is wanted on. Pure. */
+export function attachmentState(existing: Pod | undefined, vm: Pod): AttachmentState {
+  if (existing === undefined) return 'none';
+  if (existing.metadata.deletionTimestamp !== undefined) return 'ending';
+  return existing.metadata.annotations?.[annotation.vmUid] === vm.metadata.uid ? 'ours' : 'of another pod';
+}
+
+async function ensureAttachment(cloud: Cloud, vm: Pod, diskCid: string): Promise<Pod> {
+  for (let left = tries; left > 0; left -= 1) {
+    const existing = await findAttachment(cloud, diskCid);
+    const state = attachmentState(existing, vm);
+    if (existing !== undefined && state === 'ours') return existing;
+    if (existing !== undefined) await clear(cloud, existing, state);
+    const created = await create(cloud, vm, diskCid);
+    if (created !== undefined) return created;
+  }
+  throw new ProductError(
+    'DISK_NOT_ATTACHABLE',
+    `disk '${diskCid}' cannot be attached: its attachment is made by others again and again`,
+  );
+}
+
+/** An attachment to a VM that is no more is ended; one to a living VM is not ours to end. */
+async function clear(cloud: Cloud, existing: Pod, state: AttachmentState): Promise<void> {
+  if (state !== 'ending') {
+    const holder = await findVm(cloud, vmCidOf(existing));
+    if (holder !== undefined && holder.metadata.uid === existing.metadata.annotations?.[annotation.vmUid]) {
+      throw new ProductError(
+        'DISK_ATTACHED_ELSEWHERE',
+        `the disk of ${existing.metadata.name ?? ''} is attached to VM '${vmCidOf(existing)}'; detach it there first`,
+      );
+    }
+    await requestEnd(cloud, existing);
+  }
+  await waitUntilEnded(cloud, existing, cloud.config.deadlines.detachDisk);
+}
+
+async function create(cloud: Cloud, vm: Pod, diskCid: string): Promise<Pod | undefined> {
+  const pod = attachmentPod({
+    diskCid,
+    vm,
+    nodeName: vm.spec.nodeName ?? '',
+    kubeletRootDirectory: cloud.config.kubernetes.kubeletRootDirectory,
+    directorUuid: cloud.directorUuid,
+  });
+  try {
+    return await cloud.api.create<Pod>(pods, pod);
+  } catch (error) {
+    if (isApiError(error, 409, 'AlreadyExists')) return undefined;
+    throw error;
+  }
+}
+
+async function waitUntilHeld(cloud: Cloud, attachment: Pod, diskCid: string): Promise<void> {
+  const { name = '', uid } = attachment.metadata;
+  const gone = (): ProductError => notAttachable(diskCid, 'its attachment was deleted meanwhile');
+  await waitForNode(cloud, attachment, gone);
+  await waitFor<Pod, true>({
+    api: cloud.api,
+    clock: cloud.clock,
+    reference: podReference(cloud, name),
+    condition: (pod) => {
+      if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined)
+        throw gone();
+      const problem = attachmentProblem(pod);
+      if (problem !== undefined) throw notAttachable(diskCid, problem);
+      return isHeld(pod) ? true : undefined;
+    },
+    awaited: `disk '${diskCid}' to be mounted`,
+    deadlineMs: cloud.config.deadlines.attachDisk * 1000,
+    lastWords: (last) => podLastWords(cloud.api, { namespace: cloud.namespace, name }, last),
+  });
+}
+
+function notAttachable(diskCid: string, why: string): ProductError {
+  return new ProductError('DISK_NOT_ATTACHABLE', `disk '${diskCid}' cannot be attached: ${why}`);
+}
+
+function isHeld(pod: Pod): boolean {
+  return (
+    pod.status?.containerStatuses?.find(({ name }) => name === holderContainer)?.state?.running !== undefined
+  );
+}
+
+/** The bind step says why it cannot mount, once; the kubelet would repeat it for ever. */
+function attachmentProblem(pod: Pod): string | undefined {
+  const bind = pod.status?.initContainerStatuses?.[0];
+  const failed = [bind?.state?.terminated, bind?.lastState?.terminated].find(
+    (ended) => ended !== undefined && ended.exitCode !== 0,
+  );
+  if (failed !== undefined && !isHeld(pod)) {
+    return failed.message?.trim() ?? `mounting it failed with exit code ${failed.exitCode}`;
+  }
+  return startProblem(pod);
+}
+
+/** The error to report, after the attachment is gone; where it does not go, the error says that too. */
+async function takenBack(cloud: Cloud, attachment: Pod, error: unknown): Promise<unknown> {
+  try {
+    await requestEnd(cloud, attachment);
+    await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
+    return error;
+  } catch (second) {
+    if (!isProductError(error) || !(second instanceof Error)) return error;
+    return new ProductError(error.code, `${error.message}; taking it back failed: ${second.message}`, {
+      cause: error,
+    });
+  }
+}

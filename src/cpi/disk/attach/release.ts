@@ -1,0 +1,77 @@
+import { isProductError, ProductError } from '../../../errors/product-error.ts';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import type { Cloud, ExecOutcome } from '../../cloud.ts';
+import { annotation } from '../../labels.ts';
+import { holderContainer } from './attachment-pod.ts';
+import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
+import { releaseExit, releaseScript } from './release-script.ts';
+
+const pauseMs = 500;
+const graceSeconds = 40;
+
+/**
+ * Has the holder of an attachment take the disk out of the VM, while it runs and nobody uses the disk.
+ * Resolves when the disk is out or the attachment is gone. Rejects with DISK_BUSY, the disk still attached.
+ */
+export async function releaseDisk(cloud: Cloud, attachment: Pod): Promise<void> {
+  const diskCid = diskCidOf(attachment);
+  const seconds = cloud.config.deadlines.release;
+  const end = cloud.clock.now() + seconds * 1000;
+  for (;;) {
+    const outcome = await askHolder(cloud, attachment, seconds);
+    if (outcome === 'gone') return;
+    if (!(outcome instanceof Error)) {
+      if (outcome.exitCode === releaseExit.released) return;
+      if (outcome.exitCode === releaseExit.busy) throw busy(attachment, outcome.stdout, seconds);
+    }
+    if (cloud.clock.now() >= end) {
+      const words =
+        outcome instanceof Error
+          ? outcome.message
+          : `exit code ${outcome.exitCode}: ${outcome.stderr.trim()}`;
+      throw new ProductError(
+        'DISK_BUSY',
+        `disk '${diskCid}' is still attached to VM '${vmCidOf(attachment)}': its attachment could not be asked to release it (${words})`,
+      );
+    }
+    await cloud.clock.sleep(pauseMs);
+  }
+}
+
+/** The error where the container cannot be reached now; it may be starting again. */
+async function askHolder(
+  cloud: Cloud,
+  attachment: Pod,
+  seconds: number,
+): Promise<ExecOutcome | Error | 'gone'> {
+  const { name = '', uid, annotations = {} } = attachment.metadata;
+  try {
+    return await cloud.exec({
+      pod: name,
+      container: holderContainer,
+      command: [
+        ...['/bin/sh', '-c', releaseScript, 'release'],
+        ...[diskCidOf(attachment), annotations[annotation.vmUid] ?? '', String(seconds)],
+      ],
+      // one look through the node's processes may take its time
+      deadlineMs: (seconds + graceSeconds) * 1000,
+    });
+  } catch (error) {
+    if (!isApiError(error) && !isProductError(error)) throw error;
+    const now = await findAttachment(cloud, diskCidOf(attachment));
+    return now === undefined || now.metadata.uid !== uid ? 'gone' : error;
+  }
+}
+
+function busy(attachment: Pod, users: string, seconds: number): ProductError {
+  const who = users
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '.')
+    .join('; ');
+  return new ProductError(
+    'DISK_BUSY',
+    `disk '${diskCidOf(attachment)}' is still attached to VM '${vmCidOf(attachment)}': it was in use for ${seconds} s (${who}); stop what uses it and detach it again`,
+  );
+}

@@ -1,0 +1,81 @@
+/**
+ * Shell functions of an attachment's scripts. $1 is the disk's cid, $2 the uid of the VM's pod; the volume is at
+ * /volume, the hub's folder `disks` at /hub, the whole hub at /vm-hub, and /scratch is the attachment's own.
+ *
+ * A volume is known by device and root (mountinfo fields 3 and 4). It is in use while some mount namespace of the node
+ * (hostPID) has it, or a folder of it, mounted anywhere but at
+ * - the hub entry, after any prefix, in whoever sees the hub,
+ * - the volume plugin's own paths: the attachment's volumes and globalmount,
+ * - a place where the node's own init sees it too: the source of a static local volume.
+ * No answer from the search is an answer too: the volume counts as used unless the search ran to its end.
+ */
+export const volumeFunctions = `set -u
+cid=$1
+vm=$2
+entry=/hub/$cid
+fail() { echo "$*" >&2; exit 1; }
+for tool in awk stat flock mount umount grep; do
+  command -v "$tool" > /dev/null || fail "the stemcell has no $tool, which attaching a disk needs"
+done
+mounted_at() {
+  awk -v point="$1" '$5 == point { found = $3 " " $4 } END { print found }' /proc/self/mountinfo
+}
+is_bound() {
+  at_entry=$(mounted_at "$entry")
+  [ -n "$at_entry" ] && [ "$at_entry" = "$(mounted_at /volume)" ]
+}
+own_uid() {
+  awk '$5 == "/scratch" && match($4, /\\/pods\\/[^\\/]+\\/volumes\\//) {
+    print substr($4, RSTART + 6, RLENGTH - 15)
+  }' /proc/self/mountinfo
+}
+users() {
+  volume=$(mounted_at /volume)
+  stat -Lc '%i %n' /proc/[0-9]*/ns/mnt 2>/dev/null | awk \\
+    -v device="\${volume%% *}" -v root="\${volume#* }" -v cid="$cid" \\
+    -v own="$(stat -Lc %i /proc/self/ns/mnt)" -v uid="$(own_uid)" '
+    function ends(text, tail) { return substr(text, length(text) - length(tail) + 1) == tail }
+    function inside(path) { return path == root || root == "/" || index(path, root "/") == 1 }
+    function ours(point) {
+      return ends(point, "/warden-cpi-dev/disks/" cid) || ends(point, "/hub/disks/" cid) || point == "/hub/" cid ||
+        index(point, "/pods/" uid "/volumes/") || (index(point, "/plugins/") && ends(point, "/globalmount"))
+    }
+    BEGIN {
+      while ((getline line < "/proc/1/mountinfo") > 0) {
+        split(line, field, " ")
+        if (field[3] == device && inside(field[4])) node[field[5]] = 1
+      }
+    }
+    $1 != own && !($1 in seen) {
+      split($2, part, "/")
+      file = "/proc/" part[3] "/mountinfo"
+      lines = 0
+      while ((getline line < file) > 0) {
+        lines++
+        split(line, field, " ")
+        if (field[3] != device || !inside(field[4]) || ours(field[5]) || field[5] in node) continue
+        print "process " part[3] " has it mounted at " field[5]
+      }
+      close(file)
+      if (lines) seen[$1] = 1
+    }
+    END { print "." }'
+}
+# 0: the volume is not in the hub any more; 16: it is in use, stdout says by whom
+release() (
+  exec 9>/scratch/lock
+  flock -w 30 9 || { echo "another release is under way"; exit 16; }
+  is_bound || exit 0
+  using=$(users)
+  [ "$using" = . ] || { echo "$using" | head -n 5; exit 16; }
+  umount "$entry" 2>&1 || exit 16
+  using=$(users)
+  if [ "$using" != . ]; then
+    mount --bind /volume "$entry"
+    echo "$using" | head -n 5
+    exit 16
+  fi
+  rmdir "$entry" 2>/dev/null
+  exit 0
+)
+`;

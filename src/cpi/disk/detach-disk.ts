@@ -1,0 +1,33 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { Cloud } from '../cloud.ts';
+import type { Place } from '../input.ts';
+import { at, stringAt } from '../input.ts';
+import { findVm, vmNotFound } from '../vm/find-vm.ts';
+import { findAttachment, requestEnd, vmCidOf, waitUntilEnded } from './attach/attachments.ts';
+import { releaseDisk } from './attach/release.ts';
+import { waitUntilVolumeDetached } from './attach/volume-attachments.ts';
+import { isDiskCid } from '../names.ts';
+
+/**
+ * detach_disk(vm_cid, disk_cid): returns when another VM, on another node too, can have the disk.
+ * The holder is asked to release the disk before its pod is deleted, because a deletion cannot be taken back.
+ * DISK_NOT_ATTACHED where the disk is not on that VM (VM_NOT_FOUND where there is no such VM either), DISK_BUSY while
+ * something uses it: it is then still attached.
+ */
+export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promise<null> {
+  const place: Place = { code: 'INVALID_ARGUMENT', path: 'detach_disk' };
+  const vmCid = stringAt(args[0], at(place, 'vm_cid'));
+  const diskCid = stringAt(args[1], at(place, 'disk_cid'));
+  const attachment = isDiskCid(diskCid) ? await findAttachment(cloud, diskCid) : undefined;
+  if (attachment === undefined || vmCidOf(attachment) !== vmCid) {
+    if ((await findVm(cloud, vmCid)) === undefined) throw vmNotFound(cloud, vmCid);
+    throw new ProductError('DISK_NOT_ATTACHED', `disk '${diskCid}' is not attached to VM '${vmCid}'`);
+  }
+  if (attachment.metadata.deletionTimestamp === undefined) {
+    await releaseDisk(cloud, attachment);
+    await requestEnd(cloud, attachment);
+  }
+  await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
+  await waitUntilVolumeDetached(cloud, diskCid, attachment.spec.affinity);
+  return null;
+}

@@ -1,0 +1,29 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { Cloud } from '../cloud.ts';
+import type { Place } from '../input.ts';
+import { at, recordAt, stringAt } from '../input.ts';
+import { label } from '../labels.ts';
+import { metadataPatch } from '../metadata.ts';
+import { isDiskCid } from '../names.ts';
+import { claimReference } from './claim.ts';
+
+/** set_disk_metadata(disk_cid, metadata): one patch, which also claims the disk. DISK_NOT_FOUND without it. */
+export async function setDiskMetadata(cloud: Cloud, args: readonly unknown[]): Promise<null> {
+  const place: Place = { code: 'INVALID_ARGUMENT', path: 'set_disk_metadata' };
+  const cid = stringAt(args[0], at(place, 'disk_cid'));
+  const metadata = recordAt(args[1], at(place, 'metadata'));
+  const patch = metadataPatch(metadata, { [label.unclaimed]: null });
+  try {
+    if (!isDiskCid(cid)) throw diskNotFound(cloud, cid);
+    await cloud.api.patch(claimReference(cloud, cid), patch);
+    return null;
+  } catch (error) {
+    if (isApiError(error, 404)) throw diskNotFound(cloud, cid);
+    throw error;
+  }
+}
+
+export function diskNotFound(cloud: Cloud, cid: string): ProductError {
+  return new ProductError('DISK_NOT_FOUND', `there is no disk '${cid}' in namespace ${cloud.namespace}`);
+}

@@ -1,0 +1,48 @@
+import { labelValue } from './names.ts';
+
+const domain = 'bosh.cloudfoundry.org/';
+
+/** Labels and annotations on our objects. Labels select; the whole truth is in annotations. */
+export const label = {
+  /** The version of our object layout, so that a later CPI knows what it meets. */
+  layout: `${domain}layout`,
+  /** `vm`, `disk` or `attachment`. */
+  kind: `${domain}kind`,
+  agentId: `${domain}agent-id`,
+  vmId: `${domain}vm-id`,
+  diskId: `${domain}disk-id`,
+  /** The director's uuid. */
+  directorId: `${domain}director-id`,
+  group: `${domain}group`,
+  ipAddress: `${domain}ip-address`,
+  /** On a disk that nothing has claimed by an attachment or metadata: its creator may have been killed. */
+  unclaimed: `${domain}unclaimed`,
+} as const;
+
+export const annotation = {
+  /** Read by the node's CNI: the embedded node, or our static-ip wrapper. */
+  ipAddress: `${domain}ip-address`,
+  /** JSON of what set_vm_metadata or set_disk_metadata was given last. */
+  metadata: `${domain}metadata`,
+  vmUid: `${domain}vm-uid`,
+  /** Says whether a pod is what a repeated create_vm would make. */
+  specDigest: `${domain}spec-digest`,
+  /** The name that a dynamic disk was asked for with. */
+  diskName: `${domain}disk-name`,
+} as const;
+
+export type Kind = 'vm' | 'disk' | 'attachment';
+
+export function baseLabels(kind: Kind, directorUuid: string | undefined): Record<string, string> {
+  return {
+    [label.layout]: '1',
+    [label.kind]: kind,
+    ...(directorUuid !== undefined && { [label.directorId]: labelValue(directorUuid) }),
+  };
+}
+
+/** True for an object of ours of that kind. Verbs touch nothing else, whatever cid they are given. */
+export function isOurs(object: { metadata: { labels?: Record<string, string> } }, kind: Kind): boolean {
+  const labels = object.metadata.labels ?? {};
+  return labels[label.kind] === kind && labels[label.layout] !== undefined;
+}

@@ -1,0 +1,27 @@
+import type { Verb } from './cloud.ts';
+
+/** `info` is answered by main.ts itself; `unsupported` methods are known but refused as the contract asks. */
+export const infoMethod = 'info';
+
+/** Removed from the director; the contract asks for NotSupported (docs-bosh: content/cpi-api-v1.md). */
+export const unsupportedMethods: readonly string[] = ['configure_networks'];
+
+/** The formats that create_stemcell takes (1.11 of the CPI reference: what docker-cpi calls its light stemcells). */
+export const stemcellFormats: readonly string[] = ['docker-light'];
+
+/** Method name to verb. Nothing is loaded before the method is known: half of all CPI processes are `info`. */
+export const methods: ReadonlyMap<string, () => Promise<Verb>> = new Map<string, () => Promise<Verb>>([
+  ['create_stemcell', async () => (await import('./stemcell/create-stemcell.ts')).createStemcell],
+  ['delete_stemcell', async () => (await import('./stemcell/delete-stemcell.ts')).deleteStemcell],
+  ['create_vm', async () => (await import('./vm/create-vm.ts')).createVm],
+  ['delete_vm', async () => (await import('./vm/delete-vm.ts')).deleteVm],
+  ['has_vm', async () => (await import('./vm/has-vm.ts')).hasVm],
+  ['set_vm_metadata', async () => (await import('./vm/set-vm-metadata.ts')).setVmMetadata],
+  ['create_disk', async () => (await import('./disk/create-disk.ts')).createDisk],
+  ['delete_disk', async () => (await import('./disk/delete-disk.ts')).deleteDisk],
+  ['has_disk', async () => (await import('./disk/has-disk.ts')).hasDisk],
+  ['attach_disk', async () => (await import('./disk/attach-disk.ts')).attachDisk],
+  ['detach_disk', async () => (await import('./disk/detach-disk.ts')).detachDisk],
+  ['set_disk_metadata', async () => (await import('./disk/set-disk-metadata.ts')).setDiskMetadata],
+  ['get_disks', async () => (await import('./disk/get-disks.ts')).getDisks],
+]);

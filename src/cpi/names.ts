@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { isDnsLabel, isLabelValue } from '../kubernetes/names.ts';
+
+const hashLength = 20;
+/** Texts that look like our own hashed form are hashed too, so that no text can pass for another's hash. */
+const hashed = new RegExp(`-x[0-9a-f]{${hashLength}}$`, 'u');
+
+/**
+ * The cid of the VM with that agent id: `vm-<agent id>` where this is a DNS label, else a readable part and a hash.
+ * The same id gives the same cid, different ids give different ones.
+ */
+export function vmCid(agentId: string): string {
+  const plain = `vm-${agentId}`;
+  return isDnsLabel(plain) && !hashed.test(plain) ? plain : `vm-${withHash(agentId, 60, /[^a-z0-9]+/gu)}`;
+}
+
+/** True for a text that can be a VM's cid; anything else names no VM, without asking Kubernetes. */
+export function isVmCid(text: unknown): text is string {
+  return typeof text === 'string' && text.startsWith('vm-') && isDnsLabel(text);
+}
+
+/** True for a text that can be a disk's cid. Room is left for the name of its attachment. */
+export function isDiskCid(text: unknown): text is string {
+  return typeof text === 'string' && text.startsWith('disk-') && text.length <= 56 && isDnsLabel(text);
+}
+
+export const attachmentName = (diskCid: string): string => `attach-${diskCid}`;
+
+/** A label value for any text: the text itself where it may be one, else a readable part and a hash of the whole. */
+export function labelValue(text: string): string {
+  return isLabelValue(text) && !hashed.test(text) ? text : withHash(text, 63, /[^A-Za-z0-9_.]+/gu);
+}
+
+function withHash(text: string, length: number, foreign: RegExp): string {
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, hashLength);
+  const lower = foreign.source.includes('A-Z') ? text : text.toLowerCase();
+  const readable = lower
+    .replace(foreign, '-')
+    .slice(0, length - hashLength - 2)
+    .replace(/^[^A-Za-z0-9]+/u, '');
+  return `${readable === '' ? 'x' : readable}-x${hash}`;
+}

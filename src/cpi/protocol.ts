@@ -1,0 +1,115 @@
+import { errorTable } from '../errors/error-table.ts';
+import { isProductError, ProductError } from '../errors/product-error.ts';
+
+/** The newest CPI API version answered; 3 adds the third argument of create_stemcell and nothing else. */
+export const newestApiVersion = 3;
+
+export interface CpiRequest {
+  readonly method: string;
+  readonly arguments: readonly unknown[];
+  /** Absent on the director's `info`, 1 on the CLI's. */
+  readonly apiVersion: number | undefined;
+  readonly context: Readonly<Record<string, unknown>>;
+}
+
+export interface CpiError {
+  readonly type: string;
+  readonly message: string;
+  readonly ok_to_retry: boolean;
+}
+
+/** What goes to stdout. All three keys are mandatory (bosh: src/bosh-director/lib/clouds/external_cpi.rb). */
+export interface CpiResponse {
+  readonly result: unknown;
+  readonly error: CpiError | null;
+  readonly log: string;
+}
+
+/**
+ * Parses what a BOSH caller wrote to stdin.
+ * Throws INVALID_REQUEST without quoting the text: it may hold credentials.
+ */
+export function parseRequest(text: string): CpiRequest {
+  const request = parseObject(text);
+  const { method, arguments: given = [], api_version: version, context } = request;
+  if (typeof method !== 'string' || method === '') throw invalid('"method" is not a string');
+  if (!Array.isArray(given)) throw invalid('"arguments" is not an array');
+  if (version !== undefined && version !== null && !Number.isInteger(version)) {
+    throw invalid('"api_version" is not an integer');
+  }
+  if (context !== undefined && context !== null && !isRecord(context))
+    throw invalid('"context" is not an object');
+  return {
+    method,
+    arguments: given,
+    apiVersion: typeof version === 'number' ? version : undefined,
+    context: isRecord(context) ? context : {},
+  };
+}
+
+/**
+ * Refuses versions that cannot be answered truthfully: version 1 delivers disks through a registry, which is gone.
+ * Throws NOT_SUPPORTED. `info` is not checked: it is how a caller learns the version.
+ */
+export function checkApiVersion(version: number | undefined): void {
+  if (version === undefined || (version >= 2 && version <= newestApiVersion)) return;
+  throw new ProductError(
+    'NOT_SUPPORTED',
+    `CPI API version ${version} is not supported; this CPI speaks 2 and ${newestApiVersion}`,
+  );
+}
+
+export function success(result: unknown, log: string): CpiResponse {
+  return { result: result ?? null, error: null, log };
+}
+
+/**
+ * The response for anything thrown. `redact` is applied to the message, which may carry text of the API server.
+ * An error that is no ProductError keeps its message only when it came from Kubernetes; anything else is a fault of
+ * ours and could quote input.
+ */
+export function failure(error: unknown, log: string, redact: (text: string) => string): CpiResponse {
+  return { result: null, error: describe(error, redact), log: redact(log) };
+}
+
+function describe(error: unknown, redact: (text: string) => string): CpiError {
+  if (isProductError(error)) {
+    const { boshType, okToRetry } = errorTable[error.code];
+    return { type: boshType, message: redact(error.message), ok_to_retry: okToRetry };
+  }
+  if (error instanceof Error && error.name === 'ApiError') {
+    const { boshType, okToRetry } = errorTable.KUBERNETES_API;
+    return {
+      type: boshType,
+      message: redact(`the Kubernetes API answered: ${error.message}`),
+      ok_to_retry: okToRetry,
+    };
+  }
+  return { type: 'Bosh::Clouds::CpiError', message: redact(faultOf(error)), ok_to_retry: false };
+}
+
+function faultOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'a fault in the CPI; please report it';
+  const where = error.stack?.split('\n').find((line) => line.trimStart().startsWith('at '));
+  return `a fault in the CPI, please report it: ${error.name}: ${error.message}${where === undefined ? '' : ` (${where.trim()})`}`;
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw invalid('stdin does not hold one JSON object');
+  }
+  if (!isRecord(value)) throw invalid('stdin holds JSON that is not an object');
+  return value;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(cause: string): ProductError {
+  return new ProductError('INVALID_REQUEST', `the CPI request cannot be read: ${cause}`);
+}

@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto';
+import type { Access } from '../kubernetes/access.ts';
+import { systemClock } from '../kubernetes/clock.ts';
+import { loadAccess } from '../kubernetes/load-access.ts';
+import { openTransport } from '../kubernetes/open-transport.ts';
+import { RestApi } from '../kubernetes/rest-api.ts';
+import type { Cloud } from './cloud.ts';
+import type { CpiConfig } from './config.ts';
+import { parseConfig } from './config.ts';
+
+export interface SessionOptions {
+  /** The parsed config file. */
+  readonly file: unknown;
+  readonly context: Readonly<Record<string, unknown>>;
+  /** Of the process; read where the service account of a pod is used. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** A verb's surroundings for one call; `close` lets the process end. */
+export interface Session {
+  readonly cloud: Cloud;
+  readonly close: () => void;
+}
+
+/** Parses the configuration and prepares the connection; nothing is sent before a verb asks. */
+export async function openSession({ file, context, environment }: SessionOptions): Promise<Session> {
+  const config = parseConfig(file, context);
+  const access = await accessOf(config, environment);
+  const transport = await openTransport(access);
+  const directorUuid = context['director_uuid'];
+  return {
+    cloud: {
+      api: new RestApi({ transport }),
+      exec: async (command) => {
+        const { execInPod } = await import('../kubernetes/pod-exec.ts');
+        return execInPod(access, { namespace: access.namespace, ...command });
+      },
+      config,
+      namespace: access.namespace,
+      clock: systemClock,
+      newUuid: randomUUID,
+      directorUuid: typeof directorUuid === 'string' ? directorUuid : undefined,
+    },
+    close: () => {
+      transport.close();
+    },
+  };
+}
+
+async function accessOf(config: CpiConfig, environment: SessionOptions['environment']): Promise<Access> {
+  const { kubeconfig, context, namespace } = config.kubernetes;
+  if (kubeconfig !== undefined) return loadAccess(kubeconfig, { context, namespace });
+  const { inClusterAccess } = await import('../kubernetes/in-cluster-access.ts');
+  const access = inClusterAccess({ environment });
+  return namespace === undefined ? access : { ...access, namespace };
+}

@@ -1,0 +1,50 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { CpiConfig } from '../config.ts';
+import type { Json } from '../input.ts';
+
+export interface AgentSettingsInput {
+  readonly agentId: string;
+  readonly vmCid: string;
+  readonly networks: Readonly<Record<string, Json>>;
+  readonly env: Json;
+  readonly agent: CpiConfig['agent'];
+}
+
+/** Where create-env's agent and the CLI meet (bosh-deployment: bosh.yml). */
+const localBlobstore = {
+  provider: 'local',
+  options: { blobstore_path: '/var/vcap/micro_bosh/data/cache' },
+};
+
+/**
+ * The settings document of the agent (bosh-agent: settings/settings.go), JSON text. Secret.
+ * Networks are preconfigured: Kubernetes has set them up. No disks: hints come by add_persistent_disk.
+ */
+export function agentSettings({ agentId, vmCid, networks, env, agent }: AgentSettingsInput): string {
+  const mbus = agent.mbus ?? firstMbusUrl(env);
+  if (mbus === undefined) {
+    throw new ProductError(
+      'INVALID_CONFIG',
+      'config.agent.mbus is not set and env.bosh.mbus.urls is empty: the agent would not know whom to speak to',
+    );
+  }
+  const preconfigured = Object.entries(networks).map(([name, network]) => [
+    name,
+    { ...network, preconfigured: true },
+  ]);
+  return JSON.stringify({
+    agent_id: agentId,
+    vm: { name: vmCid },
+    mbus,
+    ntp: agent.ntp,
+    blobstore: agent.blobstore ?? localBlobstore,
+    networks: Object.fromEntries(preconfigured),
+    disks: { system: '', ephemeral: '', persistent: {}, raw_ephemeral: [] },
+    env,
+  });
+}
+
+function firstMbusUrl(env: Json): string | undefined {
+  const urls: unknown = (env['bosh'] as { mbus?: { urls?: unknown } } | null | undefined)?.mbus?.urls;
+  return Array.isArray(urls) && typeof urls[0] === 'string' ? urls[0] : undefined;
+}

@@ -1,0 +1,65 @@
+/**
+ * PID 1 of a VM: puts the disk that the agent had mounted back, then runs the agent as its child and starts it again
+ * when it dies. The shell reaps what the jobs leave behind.
+ *
+ * - A marker of the former container would let the attachments go at once, and pid files of a former pid namespace
+ *   pass for live jobs: both are removed first.
+ * - managed_disk_settings.json is the bare cid of the disk on /var/vcap/store, persistent_disk_hints.json has the cids
+ *   of all attached disks as keys (bosh-agent: platform/linux_platform.go, settings/service.go). No job may start on
+ *   an empty store: where the disk does not come, the container ends and is started again.
+ * - On TERM every process is asked to end, then PID 1 goes, and with it the rest.
+ */
+export const entryScript = `set -u
+hub=/warden-cpi-dev
+bosh=/var/vcap/bosh
+agent=
+stopping=
+say() { echo "entry: $*"; }
+stop() {
+  trap '' TERM INT
+  stopping=1
+  [ -z "$agent" ] || kill -TERM "$agent" 2>/dev/null
+  kill -TERM -1 2>/dev/null
+  left=100
+  while set -- /proc/[0-9]*; [ "$#" -gt 1 ] && [ "$left" -gt 0 ]; do
+    left=$((left - 1))
+    sleep 0.2 &
+    wait "$!"
+  done
+  exit 0
+}
+trap stop TERM INT
+rm -f "$hub/.going"
+find /var/vcap/data/sys/run -xdev -name '*.pid' -type f -delete 2>/dev/null
+bind_disk() {
+  record=$bosh/managed_disk_settings.json
+  [ -s "$record" ] || return 0
+  cid=$(cat "$record")
+  case $cid in
+    *[!a-z0-9-]*) say "managed_disk_settings.json does not hold a disk cid"; return 1 ;;
+  esac
+  if ! grep -qsF "\\"$cid\\"" "$bosh/persistent_disk_hints.json"; then
+    say "disk $cid is not attached any more"
+    rm -f "$record"
+    return 0
+  fi
+  left=600
+  until [ -d "$hub/disks/$cid/store" ]; do
+    [ "$left" -gt 0 ] || { say "disk $cid did not come to $hub/disks within 120 s"; return 1; }
+    left=$((left - 1))
+    sleep 0.2 &
+    wait "$!"
+  done
+  mkdir -p /var/vcap/store
+  mountpoint -q /var/vcap/store || mount --bind "$hub/disks/$cid/store" /var/vcap/store
+}
+bind_disk || exit 1
+while :; do
+  "$bosh/bin/bosh-agent" -P ubuntu -C "$bosh/agent.json" &
+  agent=$!
+  wait "$agent"
+  say "the agent ended with $?"
+  sleep 1 &
+  wait "$!"
+done
+`;

@@ -1,0 +1,36 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { ObjectReference } from '../../kubernetes/api.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import { pods, secrets } from '../../kubernetes/resources.ts';
+import type { Cloud } from '../cloud.ts';
+import { isOurs } from '../labels.ts';
+import { isVmCid } from '../names.ts';
+
+export const podReference = (cloud: Cloud, name: string): ObjectReference => ({
+  resource: pods,
+  namespace: cloud.namespace,
+  name,
+});
+
+export const secretReference = (cloud: Cloud, name: string): ObjectReference => ({
+  resource: secrets,
+  namespace: cloud.namespace,
+  name,
+});
+
+/** The pod of a VM; undefined for a cid that names no VM of ours. An API that fails is an error, not an absence. */
+export async function findVm(cloud: Cloud, cid: unknown): Promise<Pod | undefined> {
+  if (!isVmCid(cid)) return undefined;
+  try {
+    const pod = await cloud.api.get<Pod>(podReference(cloud, cid));
+    return isOurs(pod, 'vm') ? pod : undefined;
+  } catch (error) {
+    if (isApiError(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+export function vmNotFound(cloud: Cloud, cid: string): ProductError {
+  return new ProductError('VM_NOT_FOUND', `there is no VM '${cid}' in namespace ${cloud.namespace}`);
+}

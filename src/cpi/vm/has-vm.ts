@@ -1,0 +1,7 @@
+import type { Cloud } from '../cloud.ts';
+import { findVm } from './find-vm.ts';
+
+/** has_vm(vm_cid): true while the pod exists, whatever its state; false for anything that is no cid of ours. */
+export async function hasVm(cloud: Cloud, args: readonly unknown[]): Promise<boolean> {
+  return (await findVm(cloud, args[0])) !== undefined;
+}

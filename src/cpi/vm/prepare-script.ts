@@ -1,0 +1,18 @@
+/** Directories of /var/vcap that outlive a restart of the container, each a folder of the state volume. */
+export const stateDirectories = ['bosh', 'monit', 'jobs', 'packages', 'instance'] as const;
+
+/**
+ * The init container of a VM: fills the state volume from the image where that has not been done to its end, and
+ * makes `disks` in the hub, without which no attachment can start. Its arguments are the state directories.
+ */
+export const prepareScript = `set -eu
+umask 022
+for name in "$@"; do
+  [ -e "/state/.$name.filled" ] && continue
+  rm -rf "/state/$name"
+  mkdir -p "/state/$name"
+  if [ -d "/var/vcap/$name" ]; then cp -a "/var/vcap/$name/." "/state/$name/"; fi
+  : > "/state/.$name.filled"
+done
+mkdir -p /warden-cpi-dev/disks
+`;

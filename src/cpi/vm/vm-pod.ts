@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto';
+import type { Pod, PodSpec, Toleration, Volume, VolumeMount } from '../../kubernetes/pod.ts';
+import { annotation, baseLabels, label } from '../labels.ts';
+import { labelValue } from '../names.ts';
+import { entryScript } from './entry-script.ts';
+import { preStopScript } from './pre-stop-script.ts';
+import { prepareScript, stateDirectories } from './prepare-script.ts';
+import type { VmProperties } from './vm-properties.ts';
+
+export interface VmPlan {
+  readonly cid: string;
+  readonly agentId: string;
+  readonly namespace: string;
+  readonly image: string;
+  readonly properties: VmProperties;
+  /** The address of a manual network. */
+  readonly address: string | undefined;
+  /** env.bosh.group: VMs of one group avoid each other's node. */
+  readonly group: string | undefined;
+  readonly directorUuid: string | undefined;
+}
+
+/** Where the agent looks for its settings on a stock stemcell (agent.json, File source). */
+export const settingsPath = '/var/vcap/bosh/warden-cpi-agent-env.json';
+export const settingsKey = 'settings.json';
+export const vmContainer = 'bosh';
+export const hubVolume = 'hub';
+export const hubPath = '/warden-cpi-dev';
+
+/** A VM stays where it is when its node is out of reach: BOSH resurrects it, Kubernetes does not. */
+export const stayTolerations: readonly Toleration[] = ['not-ready', 'unreachable'].map((reason) => ({
+  key: `node.kubernetes.io/${reason}`,
+  operator: 'Exists',
+  effect: 'NoExecute',
+}));
+
+export function vmLabels(
+  plan: Pick<VmPlan, 'cid' | 'agentId' | 'group' | 'directorUuid'>,
+): Record<string, string> {
+  return {
+    ...baseLabels('vm', plan.directorUuid),
+    [label.agentId]: labelValue(plan.agentId),
+    [label.vmId]: plan.cid,
+    ...(plan.group !== undefined && { [label.group]: labelValue(plan.group) }),
+  };
+}
+
+/** The VM's pod, owned by the Secret with that uid. Holds nothing secret. */
+export function vmPod(plan: VmPlan, secretUid: string): Pod {
+  const spec = podSpec(plan);
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: plan.cid,
+      namespace: plan.namespace,
+      labels: {
+        ...vmLabels(plan),
+        ...(plan.address !== undefined && { [label.ipAddress]: labelValue(plan.address) }),
+      },
+      annotations: {
+        'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
+        [annotation.specDigest]: createHash('sha256')
+          .update(JSON.stringify([spec, plan.address]))
+          .digest('hex'),
+        ...(plan.address !== undefined && { [annotation.ipAddress]: plan.address }),
+      },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name: plan.cid, uid: secretUid }],
+    },
+    spec,
+  };
+}
+
+function podSpec(plan: VmPlan): PodSpec {
+  const { properties, group } = plan;
+  return {
+    hostname: hostnameOf(plan),
+    restartPolicy: 'Always',
+    terminationGracePeriodSeconds: 30,
+    automountServiceAccountToken: properties.serviceAccount !== undefined,
+    ...(properties.serviceAccount !== undefined && { serviceAccountName: properties.serviceAccount }),
+    enableServiceLinks: false,
+    ...(properties.priorityClass !== undefined && { priorityClassName: properties.priorityClass }),
+    ...(properties.imagePullSecrets.length > 0 && {
+      imagePullSecrets: properties.imagePullSecrets.map((name) => ({ name })),
+    }),
+    nodeSelector: { 'kubernetes.io/os': 'linux' },
+    tolerations: [...stayTolerations],
+    ...(group !== undefined && { affinity: { podAntiAffinity: apartFrom(group) } }),
+    initContainers: [
+      {
+        name: 'prepare',
+        image: plan.image,
+        command: ['/bin/sh', '-c', prepareScript, 'prepare', ...stateDirectories],
+        resources: { requests: { cpu: '10m', memory: '32Mi' } },
+        securityContext: { runAsUser: 0 },
+        volumeMounts: [
+          { name: 'state', mountPath: '/state' },
+          { name: hubVolume, mountPath: hubPath },
+        ],
+      },
+    ],
+    containers: [
+      {
+        name: vmContainer,
+        image: plan.image,
+        command: ['/bin/sh', '-c', entryScript],
+        resources: resourcesOf(properties),
+        securityContext: { privileged: true, runAsUser: 0 },
+        lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', preStopScript] } } },
+        volumeMounts: vmMounts(),
+      },
+    ],
+    volumes: volumesOf(plan),
+  };
+}
+
+/** BATs check that the hostname is the agent id; an id that is no DNS label cannot be one. */
+function hostnameOf({ cid, agentId }: VmPlan): string {
+  return cid === `vm-${agentId}` ? agentId : cid;
+}
+
+function vmMounts(): VolumeMount[] {
+  return [
+    ...stateDirectories.map((name) => ({ name: 'state', mountPath: `/var/vcap/${name}`, subPath: name })),
+    { name: 'settings', mountPath: settingsPath, subPath: settingsKey, readOnly: true },
+    { name: 'data', mountPath: '/var/vcap/data' },
+    { name: hubVolume, mountPath: hubPath, mountPropagation: 'HostToContainer' },
+  ];
+}
+
+function volumesOf({ cid, properties }: VmPlan): Volume[] {
+  const { sizeMiB, storageClass } = properties.ephemeralDisk;
+  const data: Volume =
+    storageClass === undefined
+      ? { name: 'data', emptyDir: {} }
+      : {
+          name: 'data',
+          ephemeral: {
+            volumeClaimTemplate: {
+              metadata: { labels: { [label.vmId]: cid } },
+              spec: {
+                accessModes: ['ReadWriteOnce'],
+                storageClassName: storageClass,
+                resources: { requests: { storage: `${sizeMiB}Mi` } },
+              },
+            },
+          },
+        };
+  return [
+    { name: 'settings', secret: { secretName: cid, defaultMode: 0o600 } },
+    { name: 'state', emptyDir: {} },
+    data,
+    { name: hubVolume, emptyDir: { medium: 'Memory' } },
+  ];
+}
+
+/** No limit on the node's disk: it would evict the VM for a full log directory. */
+function resourcesOf({ resources, ephemeralDisk }: VmProperties): {
+  requests: Record<string, string>;
+  limits?: Record<string, string>;
+} {
+  const limited = Object.keys(resources.limits).length > 0;
+  return {
+    requests: {
+      ...resources.requests,
+      ...(ephemeralDisk.storageClass === undefined && { 'ephemeral-storage': `${ephemeralDisk.sizeMiB}Mi` }),
+    },
+    ...(limited && { limits: { ...resources.limits } }),
+  };
+}
+
+function apartFrom(group: string): NonNullable<NonNullable<PodSpec['affinity']>['podAntiAffinity']> {
+  return {
+    preferredDuringSchedulingIgnoredDuringExecution: [
+      {
+        weight: 100,
+        podAffinityTerm: {
+          topologyKey: 'kubernetes.io/hostname',
+          labelSelector: { matchLabels: { [label.group]: labelValue(group) } },
+        },
+      },
+    ],
+  };
+}

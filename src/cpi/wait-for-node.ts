@@ -1,0 +1,28 @@
+import type { ProductError } from '../errors/product-error.ts';
+import type { Pod } from '../kubernetes/pod.ts';
+import { podLastWords } from '../kubernetes/pod-words.ts';
+import { waitFor } from '../kubernetes/wait.ts';
+import type { Cloud } from './cloud.ts';
+import { podReference } from './vm/find-vm.ts';
+
+/**
+ * Waits until a pod has a node. Rejects with DEADLINE, which carries the scheduler's words, and with what `gone` gives
+ * where the pod went away.
+ */
+export async function waitForNode(cloud: Cloud, pod: Pod, gone: () => ProductError): Promise<Pod> {
+  const { name = '', uid } = pod.metadata;
+  if (pod.spec.nodeName !== undefined) return pod;
+  return waitFor<Pod, Pod>({
+    api: cloud.api,
+    clock: cloud.clock,
+    reference: podReference(cloud, name),
+    condition: (now) => {
+      if (now === undefined || now.metadata.uid !== uid || now.metadata.deletionTimestamp !== undefined)
+        throw gone();
+      return now.spec.nodeName === undefined ? undefined : now;
+    },
+    awaited: `a node to take pod ${name}`,
+    deadlineMs: cloud.config.deadlines.schedule * 1000,
+    lastWords: (last) => podLastWords(cloud.api, { namespace: cloud.namespace, name }, last),
+  });
+}
