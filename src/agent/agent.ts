@@ -4,12 +4,14 @@ import { restoreSpec } from './apply/apply-spec.ts';
 import type { Directories } from './directories.ts';
 import { errorText } from './file/error-code.ts';
 import { busAddressOf } from './mbus/bus-address.ts';
+import type { BusAddress } from './mbus/bus-address.ts';
 import { serveBus } from './mbus/server.ts';
 import type { BusServer } from './mbus/server.ts';
 import { prepareDirectories } from './prepare-directories.ts';
 import { agentServices } from './services.ts';
 import type { AgentPorts, AgentServices } from './services.ts';
 import { loadSettings } from './settings/load-settings.ts';
+import type { Settings } from './settings/settings.ts';
 
 export interface AgentOptions {
   readonly directories: Directories;
@@ -39,19 +41,15 @@ export class Agent {
     const { directories, ports } = options;
     await prepareDirectories(directories);
     const settings = await loadSettings(options.configPath, directories);
-    const address = busAddressOf(settings);
-    if (settings.certificate === undefined) {
-      throw new ProductError(
-        'AGENT_SETTINGS_INVALID',
-        'the settings have no env.bosh.mbus.cert with certificate and private_key',
-      );
-    }
+    const { address, certificate } = usableSettings(settings);
+    if (settings.unused.length > 0)
+      ports.log.info(`settings without effect here: ${settings.unused.join(', ')}`);
     const services = agentServices(settings, directories, ports);
     await services.blobs.prepare();
     await services.supervisor.prepare();
     const isRestored = await restore(services);
     const actions = actionTable(services);
-    const bus = await serveBus({ ...services, actions, address, certificate: settings.certificate });
+    const bus = await serveBus({ ...services, actions, address, certificate });
     ports.log.info(`agent ${settings.agentId} listens on ${address.host}:${bus.port}`);
     return new Agent(services, bus, isRestored);
   }
@@ -80,6 +78,22 @@ export class Agent {
       log.error(`jobs could not be resumed: ${errorText(error)}`);
     }
   }
+}
+
+function usableSettings(settings: Settings): {
+  readonly address: BusAddress;
+  readonly certificate: NonNullable<Settings['certificate']>;
+} {
+  const { blobstoreProvider, certificate } = settings;
+  if (certificate === undefined) throw invalid('have no env.bosh.mbus.cert with certificate and private_key');
+  if (blobstoreProvider !== undefined && blobstoreProvider !== 'local') {
+    throw invalid(`name the blobstore provider '${blobstoreProvider}', and this agent knows only 'local'`);
+  }
+  return { address: busAddressOf(settings), certificate };
+}
+
+function invalid(cause: string): ProductError {
+  return new ProductError('AGENT_SETTINGS_INVALID', `the settings ${cause}`);
 }
 
 // an agent whose jobs are gone still has to answer, so that the VM can be applied to or deleted

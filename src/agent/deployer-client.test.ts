@@ -6,6 +6,7 @@ import { createAgentClient } from '../bosh/agent-client/create-agent-client.ts';
 import { systemClock } from './clock.ts';
 import { extractArchive } from './file/archive.ts';
 import { makeArchive, sha256 } from './testing/archives.ts';
+import { eventually } from './testing/eventually.ts';
 import { helloJob } from './testing/hello-job.ts';
 import { emptySpec } from './testing/specs.ts';
 import { TestVm } from './testing/test-vm.ts';
@@ -48,11 +49,10 @@ test("the deployer's own client compiles, applies, starts and takes down", async
   });
   await client.runScript('pre-start');
   await client.start();
-  let state = await client.getState();
-  while (state.jobState === 'starting') {
-    await systemClock.sleep(20);
-    state = await client.getState();
-  }
+  const state = await eventually('a state that is not starting', async () => {
+    const now = await client.getState();
+    return now.jobState === 'starting' ? undefined : now;
+  });
   assert.deepEqual(state, { jobState: 'running', addresses: { default: '127.0.0.1' } });
   await client.runScript('pre-stop');
   assert.equal(await client.drain(), 0);

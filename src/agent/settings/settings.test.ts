@@ -75,3 +75,15 @@ test('dynamic networks of a spec get their address', () => {
     },
   });
 });
+
+test('says which settings have no effect here, and which blobstore is meant', () => {
+  const env = {
+    bosh: { password: '*', parallel: 3, blobstores: [{ provider: 'dav' }] },
+    persistent_disk_fs: 'xfs',
+  };
+  const settings = parse({ blobstore: { provider: 'local' }, env });
+  assert.deepEqual(settings.unused, ['env.bosh.password', 'env.persistent_disk_fs']);
+  assert.equal(settings.blobstoreProvider, 'dav');
+  assert.equal(settings.parallel, 3);
+  assert.equal(parse({ blobstore: { provider: 'local' } }).blobstoreProvider, 'local');
+});

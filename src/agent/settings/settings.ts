@@ -24,7 +24,26 @@ export interface Settings {
   readonly persistentDiskPartitioner: string;
   /** How many archives are unpacked at a time. */
   readonly parallel: number;
+  /** `env.bosh.blobstores` wins over `blobstore`; undefined where neither is given. */
+  readonly blobstoreProvider: string | undefined;
+  /** Names of settings that ask for something this agent does not do. */
+  readonly unused: readonly string[];
 }
+
+// what upstream's agent does with these is a matter of the image or of a real machine
+const unusedBosh = [
+  'authorized_keys',
+  'ipv6',
+  'job_dir',
+  'keep_root_password',
+  'ntp',
+  'password',
+  'remove_dev_tools',
+  'remove_static_libraries',
+  'run_dir',
+  'swap_size',
+];
+const unusedEnv = ['persistent_disk_fs', 'persistent_disk_mount_options', 'persistent_disk_partitioner'];
 
 /** Reads settings from JSON text; `source` names it in AGENT_SETTINGS_INVALID. */
 export function parseSettings(text: string, source: string): Settings {
@@ -44,6 +63,11 @@ export function parseSettings(text: string, source: string): Settings {
     persistentDiskMountOptions: textsAt(env, 'persistent_disk_mount_options'),
     persistentDiskPartitioner: textAt(env, 'persistent_disk_partitioner') ?? '',
     parallel: typeof bosh['parallel'] === 'number' && bosh['parallel'] > 0 ? bosh['parallel'] : 5,
+    blobstoreProvider: blobstoreProviderOf(root, bosh),
+    unused: [
+      ...unusedBosh.filter((key) => key in bosh).map((key) => `env.bosh.${key}`),
+      ...unusedEnv.filter((key) => key in env).map((key) => `env.${key}`),
+    ],
   };
 }
 
@@ -88,6 +112,11 @@ function networksOf(networks: JsonObject): ReadonlyMap<string, Network> {
     ];
   });
   return new Map(entries);
+}
+
+function blobstoreProviderOf(root: JsonObject, bosh: JsonObject): string | undefined {
+  const listed = Array.isArray(bosh['blobstores']) ? (bosh['blobstores'][0] as unknown) : undefined;
+  return textAt(isObject(listed) ? listed : objectAt(root, 'blobstore'), 'provider');
 }
 
 function firstUrl(busEnv: JsonObject): string | undefined {

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { entryScript } from '../cpi/vm/entry-script.ts';
+import { createTestAuthority } from '../kubernetes/testing/certificates.ts';
+import { directoriesOf } from './directories.ts';
+import { errorText } from './file/error-code.ts';
+import { AgentClient } from './testing/agent-client.ts';
+import { eventually } from './testing/eventually.ts';
+import { helloJob } from './testing/hello-job.ts';
+import { jobState, reaches, specWith } from './testing/specs.ts';
+
+const run = promisify(execFile);
+const namespaces = [
+  '--user',
+  '--map-root-user',
+  '--mount',
+  '--pid',
+  '--fork',
+  '--kill-child',
+  '--propagation',
+  'private',
+];
+const host = '127.0.0.1';
+
+/** A VM pod: namespaces of its own, the CPI's entry script as pid 1, the bundled agent. */
+class Container {
+  readonly #work: string;
+  readonly #ca: string;
+  #child: ChildProcess | undefined;
+
+  private constructor(work: string, ca: string) {
+    this.#work = work;
+    this.#ca = ca;
+  }
+
+  static async create(): Promise<Container> {
+    const work = await mkdtemp(join(tmpdir(), 'agent-'));
+    for (const name of ['root', 'volume/store', 'state/bosh/bin'])
+      await mkdir(join(work, name), { recursive: true });
+    await build({
+      entryPoints: [join(import.meta.dirname, 'main.ts')],
+      outfile: join(work, 'agent.cjs'),
+      bundle: true,
+      platform: 'node',
+      format: 'cjs',
+      logLevel: 'error',
+    });
+    const authority = await createTestAuthority();
+    const pair = await authority.server({ ip: host });
+    const settings = {
+      agent_id: 'agent-1',
+      vm: { name: 'vm-agent-1' },
+      mbus: 'https://mbus:secret@0.0.0.0:0',
+      networks: { default: { type: 'manual', ip: host } },
+      env: { bosh: { mbus: { cert: { certificate: pair.certificate, private_key: pair.key } } } },
+    };
+    const source = { Type: 'File', SettingsPath: '/var/vcap/bosh/warden-cpi-agent-env.json' };
+    const config = { Infrastructure: { Settings: { Sources: [source] } } };
+    const bosh = join(work, 'state/bosh');
+    await writeFile(join(bosh, 'agent.json'), JSON.stringify(config));
+    await writeFile(join(bosh, 'warden-cpi-agent-env.json'), JSON.stringify(settings));
+    await writeFile(join(bosh, 'bin/bosh-agent'), '#!/bin/sh\nexec /opt/node /opt/agent.cjs "$@"\n');
+    await chmod(join(bosh, 'bin/bosh-agent'), 0o755);
+    await writeFile(join(work, 'entry'), entryScript);
+    return new Container(work, authority.ca);
+  }
+
+  /** A file of the persistent disk. */
+  diskFile(name: string): string {
+    return join(this.#work, 'volume/store', name);
+  }
+
+  async start(): Promise<AgentClient> {
+    const script = join(import.meta.dirname, 'testing/container.sh');
+    const list = [...namespaces, '/bin/sh', script, this.#work, process.execPath];
+    const child = spawn('unshare', list, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (text: Buffer) => (output += text.toString()));
+    const port = await eventually('the port of the agent', async () => {
+      assert.equal(child.exitCode, null, output);
+      return /listens on 127\.0\.0\.1:([0-9]+)/.exec(output)?.[1];
+    });
+    const authorization = `Basic ${Buffer.from('mbus:secret').toString('base64')}`;
+    return new AgentClient({ host, port: Number(port), ca: this.#ca, authorization });
+  }
+
+  /** Ends every process of the container without a word. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
+  }
+
+  async remove(): Promise<void> {
+    await this.kill();
+    await rm(this.#work, { recursive: true, force: true });
+  }
+}
+
+test('a killed container comes back with its disk and its jobs, unless they were stopped', async (t) => {
+  try {
+    await run('unshare', [...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
+  } catch (error) {
+    t.skip(`needs user, mount and pid namespaces: ${errorText(error)}`);
+    return;
+  }
+  const container = await Container.create();
+  t.after(() => container.remove());
+  let client = await container.start();
+  await client.task('add_persistent_disk', 'disk-1', { path: '/warden-cpi-dev/disks/disk-1/store' });
+  await client.task('mount_disk', 'disk-1');
+  const files = helloJob(directoriesOf('/var/vcap'));
+  const ctl = String(files['./hello/bin/ctl' as keyof typeof files]);
+  const writing = ctl.replace('  start)', '  start)\n    echo life >> /var/vcap/store/lives || exit 9');
+  await client.task('stop');
+  await client.task('apply', await specWith(client, { ...files, './hello/bin/ctl': writing }));
+  await client.value('start');
+  await reaches(client, 'running');
+
+  for (const lives of ['life\nlife\n', 'life\nlife\nlife\n']) {
+    await container.kill();
+    client = await container.start();
+    await reaches(client, 'running');
+    assert.deepEqual(await client.value('list_disk'), ['disk-1']);
+    assert.equal(await readFile(container.diskFile('lives'), 'utf8'), lives);
+  }
+
+  await client.task('stop');
+  await container.kill();
+  client = await container.start();
+  assert.equal(await jobState(client), 'stopped');
+  assert.deepEqual(await client.task('unmount_disk', 'disk-1'), {
+    message: 'Unmounted partition of disk disk-1',
+  });
+  assert.deepEqual(await client.value('list_disk'), []);
+});

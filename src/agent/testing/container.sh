@@ -1,0 +1,29 @@
+# A container as the embedded node makes it, as far as the agent can tell: a fresh root, pid 1 is the entry script of
+# the VM pod, /var/vcap outlives it. Arguments: work folder (state, volume, root, entry, agent.cjs), node's path.
+set -eu
+work=$1
+node=$2
+root=$work/root
+mount -t tmpfs none "$root"
+mkdir -p "$root/usr" "$root/dev" "$root/proc" "$root/tmp" "$root/etc" "$root/opt" "$root/var/vcap" "$root/warden-cpi-dev"
+for name in bin sbin lib lib64; do
+  if [ -L "/$name" ]; then
+    cp -P "/$name" "$root/$name"
+  elif [ -d "/$name" ]; then
+    mkdir "$root/$name"
+    mount --rbind "/$name" "$root/$name"
+  fi
+done
+mount --rbind /usr "$root/usr"
+mount --rbind /dev "$root/dev"
+mount -t proc proc "$root/proc"
+mount --bind "$work/state" "$root/var/vcap"
+mount -t tmpfs hub "$root/warden-cpi-dev"
+mkdir -p "$root/warden-cpi-dev/disks/disk-1"
+mount --bind "$work/volume" "$root/warden-cpi-dev/disks/disk-1"
+echo 'root:x:0:0:root:/root:/bin/sh' > "$root/etc/passwd"
+printf 'root:x:0:\nvcap:x:1000:\n' > "$root/etc/group"
+: > "$root/opt/node"
+mount --bind "$node" "$root/opt/node"
+cp "$work/agent.cjs" "$root/opt/agent.cjs"
+exec chroot "$root" /bin/sh -c "$(cat "$work/entry")"
