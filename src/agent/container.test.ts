@@ -122,7 +122,7 @@ test('a killed container comes back with its disk and its jobs, unless they were
   await client.task('add_persistent_disk', 'disk-1', { path: '/warden-cpi-dev/disks/disk-1/store' });
   await client.task('mount_disk', 'disk-1');
   const files = helloJob(directoriesOf('/var/vcap'));
-  const ctl = String(files['./hello/bin/ctl' as keyof typeof files]);
+  const ctl = files['./hello/bin/ctl'] ?? '';
   const writing = ctl.replace('  start)', '  start)\n    echo life >> /var/vcap/store/lives || exit 9');
   await client.task('stop');
   await client.task('apply', await specWith(client, { ...files, './hello/bin/ctl': writing }));

@@ -1,11 +1,10 @@
 import type { Directories } from '../directories.ts';
-import type { ArchiveEntry } from './archives.ts';
 
 /**
  * The rendered templates of a job whose daemon forks twice: its start program ends at once, and the daemon's pid is
  * known from the pidfile only.
  */
-export function helloJob(directories: Directories, name = 'hello'): Record<string, ArchiveEntry> {
+export function helloJob(directories: Directories, name = 'hello'): Record<string, string> {
   const { base } = directories;
   const run = `${base}/sys/run/${name}`;
   const log = `${base}/sys/log/${name}`;
