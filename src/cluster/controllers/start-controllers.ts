@@ -36,7 +36,8 @@ const controllers: readonly CreateController[] = [
 ];
 
 /**
- * Starts all controllers; resolves when each of them has seen the cluster as it is.
+ * Starts all controllers; resolves when each of them has seen the cluster as it is, rejects where the API does not
+ * serve what they need.
  * `stop` lets the steps under way finish and writes the events that were recorded; what is undone then is done
  * by the next start, since all state is in the API.
  */
@@ -55,15 +56,20 @@ export async function startControllers(options: StartControllersOptions): Promis
   const informers = allInformers(context.informers);
   const watching = informers.map((informer) => informer.run());
   // decisions wait for the whole picture: a claim must not look lost because its volume is read later
-  await Promise.all(informers.map(({ synced }) => synced));
-  const working = queues.map((queue) => queue.run());
-  return {
-    stop: async () => {
-      for (const part of [...queues, ...informers]) {
-        part.stop();
-      }
-      await Promise.all([...watching, ...working]);
-      await Promise.all(recorders.map((recorder) => recorder.settled()));
-    },
+  const working: Promise<void>[] = [];
+  const stop = async (): Promise<void> => {
+    for (const part of [...queues, ...informers]) {
+      part.stop();
+    }
+    await Promise.all([...watching, ...working]);
+    await Promise.all(recorders.map((recorder) => recorder.settled()));
   };
+  try {
+    await Promise.all(informers.map(({ synced }) => synced));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  working.push(...queues.map((queue) => queue.run()));
+  return { stop };
 }

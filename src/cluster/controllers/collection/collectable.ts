@@ -21,8 +21,6 @@ export function collectableKinds(informers: Informers): CollectableKind[] {
     core('Pod', informers.pods),
     core('Secret', informers.secrets),
     core('ConfigMap', informers.configMaps),
-    core('Service', informers.services),
-    core('ServiceAccount', informers.serviceAccounts),
     core('PersistentVolumeClaim', informers.claims),
     core('PersistentVolume', informers.volumes),
     core('Node', informers.nodes),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { KubernetesObject, OwnerReference } from '../../../kubernetes/object.ts';
-import { configMaps, events, namespaces, pods, secrets, services } from '../../../kubernetes/resources.ts';
+import { configMaps, events, namespaces, pods, secrets } from '../../../kubernetes/resources.ts';
 import type { ClusterFixture } from '../testing/cluster-fixture.ts';
 import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
 
@@ -32,14 +32,14 @@ suite('collection', () => {
     const pod = makePod('vm-1');
     pod.metadata.ownerReferences = [owner(secret, 'Secret')];
     const stored = await cluster.api.create(pods, pod);
-    await cluster.api.create(services, named('vm-1', [owner(secret, 'Secret')]));
+    await cluster.api.create(configMaps, named('vm-1', [owner(secret, 'Secret')]));
     await cluster.api.create(configMaps, named('of-pod', [owner(stored, 'Pod')]));
     await cluster.api.create(configMaps, named('free'));
     await settled();
     assert.notEqual(await cluster.find(at(configMaps, 'of-pod')), undefined);
 
     await cluster.api.delete(at(secrets, 'vm-1'));
-    await gone(cluster, services, 'vm-1');
+    await gone(cluster, configMaps, 'vm-1');
     await cluster.until('the deletion of the pod', async () => {
       const found = await cluster.find(at(pods, 'vm-1'));
       return found === undefined || found.metadata.deletionTimestamp !== undefined;
@@ -108,7 +108,8 @@ suite('collection', () => {
     await gone(cluster, secrets, 'vm-1');
     await settled();
 
-    assert.deepEqual((await cluster.find(at(configMaps, 'child')))?.metadata.ownerReferences, []);
+    assert.notEqual(await cluster.find(at(configMaps, 'child')), undefined);
+    assert.deepEqual((await cluster.find(at(configMaps, 'child')))?.metadata.ownerReferences ?? [], []);
   });
 
   test('a namespace goes when everything in it is gone', async (t) => {
@@ -131,7 +132,11 @@ suite('collection', () => {
   test('an event lives for an hour after it last happened', async (t) => {
     const cluster = await startCluster(t);
     const lastTimestamp = new Date(cluster.clock.now()).toISOString();
-    const event = { ...named('news'), lastTimestamp, involvedObject: { name: 'x' } } as KubernetesObject;
+    const event = {
+      ...named('news'),
+      lastTimestamp,
+      involvedObject: { kind: 'Pod', namespace: 'bosh', name: 'x' },
+    } as KubernetesObject;
     await cluster.api.create(events, event);
     await settled();
 

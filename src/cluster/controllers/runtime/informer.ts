@@ -1,4 +1,4 @@
-import { ApiError } from '../../../kubernetes/api-error.ts';
+import { ApiError, isApiError } from '../../../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import type { ControllerRuntime } from './work-queue.ts';
@@ -60,7 +60,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     return [...this.#objects.values()];
   }
 
-  /** Resolves when the first list has been told. */
+  /** Resolves when the first list has been told; rejects where the server does not serve the resource. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -73,6 +73,9 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
         await this.#listAndWatch();
         failures = 0;
       } catch (error) {
+        if (isApiError(error, 404)) {
+          this.#synced.reject(error);
+        }
         failures += 1;
         this.#runtime.onError(new Error(`watch of ${this.resource.plural}`, { cause: error }));
       }

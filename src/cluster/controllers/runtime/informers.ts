@@ -8,15 +8,13 @@ import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../.
 import { Informer } from './informer.ts';
 import type { ControllerRuntime } from './work-queue.ts';
 
-/** One copy of each resource for all controllers. */
+/** One copy of each resource that the cluster serves (cluster/api kinds/all-kinds.ts), for all controllers. */
 export interface Informers {
   readonly namespaces: Informer;
   readonly nodes: Informer<Node>;
   readonly pods: Informer<Pod>;
   readonly secrets: Informer;
   readonly configMaps: Informer;
-  readonly services: Informer;
-  readonly serviceAccounts: Informer;
   readonly events: Informer<EventRecord>;
   readonly volumes: Informer<PersistentVolume>;
   readonly claims: Informer<PersistentVolumeClaim>;
@@ -32,8 +30,6 @@ export function createInformers(api: KubernetesApi, runtime: ControllerRuntime):
     pods: of(resources.pods),
     secrets: of(resources.secrets),
     configMaps: of(resources.configMaps),
-    services: of(resources.services),
-    serviceAccounts: of(resources.serviceAccounts),
     events: of(resources.events),
     volumes: of(resources.persistentVolumes),
     claims: of(resources.persistentVolumeClaims),

@@ -69,12 +69,4 @@ suite('scheduler', () => {
 
     assert.equal(await scheduled(cluster, 'vm-1'), 'embedded');
   });
-
-  test("another scheduler's pods are left alone", async (t) => {
-    const cluster = await startCluster(t);
-    await cluster.api.create(pods, makePod('vm-1', { schedulerName: 'mine' }));
-    await settled();
-
-    assert.equal((await cluster.find<Pod>(at(pods, 'vm-1')))?.spec.nodeName, undefined);
-  });
 });

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { isApiError } from '../../../kubernetes/api-error.ts';
@@ -10,9 +13,8 @@ import * as resources from '../../../kubernetes/resources.ts';
 import { ManualClock } from '../../../kubernetes/testing/manual-clock.ts';
 import type { ControlPlaneApi } from '../../api/control-plane-api.ts';
 import type { VolumeProvisioner } from '../../node/volume-provisioner.ts';
-import { localProvisioner } from '../volumes/binding-decision.ts';
+import { openLocalApi } from '../../api/open-local-api.ts';
 import { startControllers } from '../start-controllers.ts';
-import { MemoryApi } from './memory-api.ts';
 
 /** Remembers which volumes exist; `busy` ones refuse to go, as the node's do. */
 export class FakeProvisioner implements VolumeProvisioner {
@@ -54,24 +56,26 @@ export interface ClusterFixture {
 /** A namespace, a node, the class `local` and running controllers. */
 export async function startCluster(t: TestContext): Promise<ClusterFixture> {
   const clock = new ManualClock();
-  const api = new MemoryApi(clock);
+  const directory = await mkdtemp(join(tmpdir(), 'controllers-'));
+  const api = await openLocalApi({ directory, clock });
   const provisioner = new FakeProvisioner();
   const errors: unknown[] = [];
   const start = (): ReturnType<typeof startControllers> =>
     startControllers({ api, provisioner, clock, random: () => 0, onError: (error) => errors.push(error) });
-  await api.create(resources.namespaces, { metadata: { name: 'bosh', finalizers: ['kubernetes'] } });
   await api.create(resources.nodes, {
     metadata: { name: 'embedded', labels: { 'kubernetes.io/hostname': 'embedded' } },
-    status: { allocatable: { cpu: '4', memory: '8Gi', pods: '110' } },
-  } as KubernetesObject);
-  await api.create(resources.storageClasses, {
-    metadata: { name: 'local', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
-    provisioner: localProvisioner,
-    volumeBindingMode: 'WaitForFirstConsumer',
-    reclaimPolicy: 'Delete',
-  } as KubernetesObject);
+  });
+  await api.patch(
+    { resource: resources.nodes, name: 'embedded' },
+    { status: { allocatable: { cpu: '4', memory: '8Gi', pods: '110' } } },
+    { subresource: 'status' },
+  );
   let running = await start();
-  t.after(() => running.stop());
+  t.after(async () => {
+    await running.stop();
+    await api.close();
+    await rm(directory, { recursive: true });
+  });
   const find = async <T extends KubernetesObject>(reference: ObjectReference): Promise<T | undefined> => {
     try {
       return await api.get<T>(reference);

@@ -7,7 +7,8 @@ import {
   pods,
   storageClasses,
 } from '../../../kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
+import { localProvisioner } from './binding-decision.ts';
 import type { ClusterFixture } from '../testing/cluster-fixture.ts';
 import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
 
@@ -27,6 +28,19 @@ function claim(name: string, spec: Partial<PersistentVolumeClaim['spec']> = {}):
 
 const using = (name: string, claimName: string): Pod =>
   makePod(name, { volumes: [{ name: 'disk', persistentVolumeClaim: { claimName } }] });
+
+async function createImmediateClass(
+  cluster: ClusterFixture,
+  reclaimPolicy: 'Delete' | 'Retain',
+): Promise<void> {
+  const storageClass: StorageClass = {
+    metadata: { name: 'immediate' },
+    provisioner: localProvisioner,
+    volumeBindingMode: 'Immediate',
+    reclaimPolicy,
+  };
+  await cluster.api.create(storageClasses, storageClass);
+}
 
 function bound(cluster: ClusterFixture, name: string): Promise<PersistentVolumeClaim> {
   return cluster.until(`claim ${name} to be bound`, async () => {
@@ -128,11 +142,8 @@ suite('volumes', () => {
 
   test('Retain keeps volume and directory', async (t) => {
     const cluster = await startCluster(t);
-    await cluster.api.patch(at(storageClasses, 'local'), {
-      reclaimPolicy: 'Retain',
-      volumeBindingMode: 'Immediate',
-    });
-    await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
+    await createImmediateClass(cluster, 'Retain');
+    await cluster.api.create(persistentVolumeClaims, claim('disk-1', { storageClassName: 'immediate' }));
     const name = (await bound(cluster, 'disk-1')).spec.volumeName ?? '';
     await cluster.api.delete(at(persistentVolumeClaims, 'disk-1'));
     await cluster.until('Released', async () => {
@@ -147,8 +158,8 @@ suite('volumes', () => {
 
   test('a bound volume that somebody deletes stays until its claim is gone', async (t) => {
     const cluster = await startCluster(t);
-    await cluster.api.patch(at(storageClasses, 'local'), { volumeBindingMode: 'Immediate' });
-    await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
+    await createImmediateClass(cluster, 'Delete');
+    await cluster.api.create(persistentVolumeClaims, claim('disk-1', { storageClassName: 'immediate' }));
     const name = (await bound(cluster, 'disk-1')).spec.volumeName ?? '';
 
     await cluster.api.delete(at(persistentVolumes, name));
@@ -191,9 +202,9 @@ suite('volumes', () => {
 
   test('a provisioner that fails is reported on the claim and tried again', async (t) => {
     const cluster = await startCluster(t);
-    await cluster.api.patch(at(storageClasses, 'local'), { volumeBindingMode: 'Immediate' });
+    await createImmediateClass(cluster, 'Delete');
     cluster.provisioner.broken = true;
-    await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
+    await cluster.api.create(persistentVolumeClaims, claim('disk-1', { storageClassName: 'immediate' }));
     await cluster.api.create(persistentVolumeClaims, claim('disk-2', { storageClassName: 'nowhere' }));
     await cluster.until('the event', async () =>
       (await cluster.reasons('disk-1')).includes('ProvisioningFailed'),
@@ -209,8 +220,8 @@ suite('volumes', () => {
 
   test('a claim whose volume is lost says so', async (t) => {
     const cluster = await startCluster(t);
-    await cluster.api.patch(at(storageClasses, 'local'), { volumeBindingMode: 'Immediate' });
-    await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
+    await createImmediateClass(cluster, 'Delete');
+    await cluster.api.create(persistentVolumeClaims, claim('disk-1', { storageClassName: 'immediate' }));
     const name = (await bound(cluster, 'disk-1')).spec.volumeName ?? '';
     await cluster.api.delete(at(persistentVolumes, name));
     await cluster.api.patch(at(persistentVolumes, name), { metadata: { finalizers: null } });
