@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -79,6 +79,8 @@ test('a start program that becomes the process itself is not ended by its timeou
   await runs(process);
   const live = await process.find();
   assert.equal(live?.name, 'sleep');
+  // monit's own file mode mask
+  assert.equal((await stat(pidFile)).mode & 0o777, 0o600);
   await systemClock.sleep(1200);
   assert.equal((await process.find())?.pid, live?.pid);
   await process.stop();

@@ -8,6 +8,7 @@ import type { LiveProcess, ProcessIdentity, ProcessTable } from '../process/proc
 import type { MonitProcess, MonitProgram } from './monit-process.ts';
 import { processOfPidFile } from './pid-file.ts';
 import type { ProcessState } from './process-state.ts';
+import { isGone } from '../process/is-gone.ts';
 import { restartDelay } from './restart-delay.ts';
 
 export interface SupervisionPorts {
@@ -91,10 +92,10 @@ export class SupervisedProcess {
     this.#ports.log.info(`process '${name}': stopping pid ${live.pid}`);
     if (stop === undefined) await this.#ports.table.signal(live, 'SIGTERM');
     else this.#ports.launch(this.definition, stop, 'Stopped');
-    if (await this.#isGone(live, (stop?.timeoutSeconds ?? defaultStopSeconds) * 1000)) return;
+    if (await isGone(this.#ports, live, (stop?.timeoutSeconds ?? defaultStopSeconds) * 1000)) return;
     this.#ports.log.error(`process '${name}': pid ${live.pid} did not end in time, killing it`);
     await this.#ports.table.signal(live, 'SIGKILL');
-    if (await this.#isGone(live, killWaitMilliseconds)) return;
+    if (await isGone(this.#ports, live, killWaitMilliseconds)) return;
     this.#state = 'failing';
     throw new ProductError('AGENT_JOB_FAILED', `process '${name}' (pid ${live.pid}) lives on after SIGKILL`);
   }
@@ -189,15 +190,5 @@ export class SupervisedProcess {
       await this.#ports.clock.sleep(stopPollMilliseconds);
     }
     return undefined;
-  }
-
-  async #isGone(identity: ProcessIdentity, milliseconds: number): Promise<boolean> {
-    const deadline = this.#ports.clock.now() + milliseconds;
-    for (;;) {
-      const live = await this.#ports.table.find(identity.pid);
-      if (live?.startTicks !== identity.startTicks) return true;
-      if (this.#ports.clock.now() >= deadline) return false;
-      await this.#ports.clock.sleep(stopPollMilliseconds);
-    }
   }
 }

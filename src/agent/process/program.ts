@@ -1,4 +1,4 @@
-/** What to run. `file` and `arguments` go to the kernel as they are; no shell reads them. */
+/** What to run. `file` and `arguments` are passed on as they are; no shell splits or expands them. */
 export interface ProgramRequest {
   readonly file: string;
   readonly arguments: readonly string[];

@@ -5,18 +5,18 @@ import type { ProgramExit, ProgramRequest, Programs, StartedProgram } from './pr
 
 /** Programs as processes of this machine. */
 export const systemPrograms: Programs = {
-  start(request: ProgramRequest): StartedProgram {
-    const previous = request.umask === undefined ? undefined : process.umask(request.umask);
-    try {
-      return watch(spawnProgram(request));
-    } finally {
-      if (previous !== undefined) process.umask(previous);
-    }
-  },
+  start: (request) => watch(spawnProgram(request)),
 };
 
+// the mask is the whole process's: set around spawn, it would fall on files that other work makes meanwhile
+const underMask = 'umask "$1"; shift; exec "$@"';
+
 function spawnProgram(request: ProgramRequest): ChildProcess {
-  return spawn(request.file, [...request.arguments], {
+  const [file, list] =
+    request.umask === undefined
+      ? [request.file, [...request.arguments]]
+      : ['/bin/sh', ['-c', underMask, 'sh', request.umask.toString(8), request.file, ...request.arguments]];
+  return spawn(file, list, {
     env: { ...request.environment },
     stdio: ['ignore', request.stdout ?? 'ignore', request.stderr ?? 'ignore'],
     detached: true,
