@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -154,7 +154,9 @@ describeAsUsers(import.meta.filename, () => {
     const cluster = await makeCluster(t, () => 'exec sleep 1000');
     const shared = join(cluster.directory, 'kubelet', 'shared');
     await mkdir(shared, { recursive: true });
-    await writeFile(join(cluster.directory, 'canary'), 'alive');
+    const outside = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-outside-'));
+    t.after(() => rm(outside, { recursive: true }));
+    await writeFile(join(outside, 'canary'), 'alive');
     const attack = [
       'exec > /hub/running 2>&1',
       'mount -o remount,bind,rw /usr && echo BAD remount usr',
@@ -170,7 +172,10 @@ describeAsUsers(import.meta.filename, () => {
       'mount -t cgroup2 c /tmp/p && echo BAD cgroup2',
       'mount -o remount,rw /sys && echo BAD sys',
       'ls /proc/1/root/ && echo BAD root of the first process',
-      `cat /proc/*/root${cluster.directory}/canary && echo BAD canary`,
+      `cat /proc/*/root${outside}/canary && echo BAD canary`,
+      'ls /proc/*/root/etc/hostname.d /proc/*/root/boot /proc/*/root/root/.ssh && echo BAD files',
+      'ls -l /proc/*/root/dev/ | grep "^b" && echo BAD block devices',
+      'nsenter --target 2 --mount true; for pid in /proc/[0-9]*; do nsenter --target ${pid#/proc/} --mount ls /boot; done | grep . && echo BAD boot',
       'nsenter --target 1 --mount true && echo BAD nsenter',
       'cat /proc/*/mountinfo > /tmp/mounts; grep -q " /hub " /tmp/mounts && echo sees mounts',
       'mkdir -p /hub/d && mount --bind /tmp /hub/d && umount /hub/d && echo mounts work',

@@ -48,6 +48,22 @@ mount -t proc -o nosuid,nodev,noexec proc /proc
 
 "$@" --prepare-host </dev/null 9>&-
 
+# Leave the machine's root: nothing of it can be reached any more, through whatever process, but what the cluster
+# runs from, read-only, and its own directory.
+view=$directory/node/view
+mount -t tmpfs -o mode=0755 view "$view"
+# Else the bind of the cluster's directory would hold the view that holds the bind.
+mount --make-unbindable "$view"
+cp -a "$directory/node/image/." "$view/"
+mount -a -T "$directory/node/view.fstab"
+mkdir "$view/.machine"
+cd "$view"
+pivot_root . .machine
+cd /
+umount -l /.machine
+rmdir /.machine
+mount --make-private /
+
 # From here on the cluster is root over itself alone: the ids stay the same, but what was mounted so far is locked,
 # and devices, kernel settings and the network of the machine belong to another user namespace.
 word=$directory/go

@@ -13,6 +13,9 @@ export interface NodeLayout {
   readonly hostFolders: string;
   /** Skeleton of a container's root, copied at each start. */
   readonly image: string;
+  /** Empty directory on which the node's own root is built (daemon/init.sh), and the mounts of that root. */
+  readonly view: string;
+  readonly viewMounts: string;
   readonly plans: string;
   /** Empty directory on which each container, in its own namespace, builds its root. */
   readonly root: string;
@@ -29,6 +32,8 @@ export function nodeLayout(directory: string): NodeLayout {
     host: join(own, 'host'),
     hostFolders: join(own, 'host.json'),
     image: join(own, 'image'),
+    view: join(own, 'view'),
+    viewMounts: join(own, 'view.fstab'),
     plans: join(own, 'plans'),
     root: join(own, 'root'),
   };

@@ -15,6 +15,7 @@ import {
   guardedProcEntries,
   linkSystemFolders,
 } from './host-binds.ts';
+import { viewMounts } from './view-mounts.ts';
 import { deviceNames, writeImage } from './write-image.ts';
 
 const vcap = 1000;
@@ -52,6 +53,8 @@ export async function prepareHost(layout: NodeLayout, runtimeDirectory: string):
     guardedProc,
   };
   await writeFile(layout.hostFolders, JSON.stringify(prepared));
+  await mkdir(layout.view, { recursive: true });
+  await writeFile(layout.viewMounts, formatFstab(await viewMounts(layout, prepared)));
   return prepared;
 }
 

@@ -51,8 +51,8 @@ const allCapabilities: readonly string[] = [
 ];
 
 /**
- * Rights that no mount needs. A pod with Bidirectional mounts shares the node's user namespace, so that these would
- * be rights over the node: with sys_ptrace, for one, it could reach the node's root through /proc.
+ * Rights that neither mounts nor a look at the node's processes need. A pod with Bidirectional mounts shares the
+ * node's user namespace; sys_ptrace stays, because without it such a pod would not see who else has a disk mounted.
  */
 const machineCapabilities: readonly string[] = [
   'audit_control',
@@ -69,7 +69,6 @@ const machineCapabilities: readonly string[] = [
   'sys_boot',
   'sys_module',
   'sys_nice',
-  'sys_ptrace',
   'sys_rawio',
   'sys_resource',
   'sys_time',

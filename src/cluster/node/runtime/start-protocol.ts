@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 import { createInterface } from 'node:readline';
-import { Readable, Writable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import type { ContainerExit } from './container-runtime.ts';
 
 export interface StartProtocol {
@@ -17,18 +17,11 @@ export interface StartedCommand {
   readonly exited: Promise<ContainerExit>;
 }
 
-const killed: ContainerExit = {
-  exitCode: 128 + constants.signals.SIGKILL,
-  signal: constants.signals.SIGKILL,
-};
-
-/** Both scripts say on fd 4 how the command ended; without a word they were killed. */
-function exitFrom(code: number | undefined): ContainerExit {
-  return code === undefined ? killed : { exitCode: code, signal: undefined };
-}
-
-const parseExit = (line: string): number | undefined =>
-  line.startsWith('exit ') ? Number(line.slice('exit '.length)) : undefined;
+/** 128 + n after signal n. */
+const bySignal = (signal: NodeJS.Signals): ContainerExit => ({
+  exitCode: 128 + constants.signals[signal],
+  signal: constants.signals[signal],
+});
 
 function statusOf(child: ChildProcess): Readable {
   const status = child.stdio[4];
@@ -38,25 +31,38 @@ function statusOf(child: ChildProcess): Readable {
   return status;
 }
 
-const closed = (child: ChildProcess): Promise<void> =>
-  new Promise((resolve) => {
-    child.on('close', () => resolve());
-    child.on('error', () => resolve());
+/**
+ * How a container's first process ended, once its parent, unshare(1), and all its pipes are gone. unshare ends by
+ * the same signal as its child, except that it cannot do so for SIGKILL (2.38): then it complains and ends with 1.
+ */
+function ended(child: ChildProcess, complaints: readonly string[]): Promise<ContainerExit> {
+  return new Promise((resolve) => {
+    child.on('error', () => resolve({ exitCode: 128, signal: undefined }));
+    child.on('close', (code, signal) => {
+      const complained = complaints.some((text) => text.includes('unshare:'));
+      if (signal !== null || (code === 1 && complained)) {
+        resolve(bySignal(signal ?? 'SIGKILL'));
+      } else {
+        resolve({ exitCode: code ?? 128, signal: undefined });
+      }
+    });
   });
+}
 
-/** How the command of an exec ends (container-exec.sh). Never rejects. */
+/** How the command of an exec ends: container-exec.sh says so, or was killed. Never rejects. */
 export async function execExit(child: ChildProcess): Promise<ContainerExit> {
-  const ended = new Promise<number>((resolve) => {
+  const exit = new Promise<number>((resolve) => {
     child.on('exit', (code) => resolve(code ?? 128));
     child.on('error', () => resolve(128));
   });
   let said: number | undefined;
   for await (const line of createInterface({ input: statusOf(child) })) {
-    said = parseExit(line) ?? said;
+    said = line.startsWith('exit ') ? Number(line.slice('exit '.length)) : said;
   }
-  const code = await ended;
+  const code = await exit;
   // 126 and 127 before the command ran: the container's root or a program of the runtime is missing.
-  return exitFrom(said ?? (code === 126 || code === 127 ? code : undefined));
+  const known = said ?? (code === 126 || code === 127 ? code : undefined);
+  return known === undefined ? bySignal('SIGKILL') : { exitCode: known, signal: undefined };
 }
 
 /**
@@ -64,8 +70,8 @@ export async function execExit(child: ChildProcess): Promise<ContainerExit> {
  * what they printed instead.
  */
 export async function awaitStart(child: ChildProcess, protocol: StartProtocol): Promise<StartedCommand> {
-  const gone = closed(child);
   const complaints: string[] = [];
+  const gone = ended(child, complaints);
   child.stderr?.on('data', (chunk: Buffer) => complaints.push(chunk.toString()));
   child.on('error', (error) => complaints.push(error.message));
   const lines = createInterface({ input: statusOf(child) })[Symbol.asyncIterator]();
@@ -77,7 +83,7 @@ export async function awaitStart(child: ChildProcess, protocol: StartProtocol): 
   try {
     const pid = await followStages(child.stdin, lines, protocol.check);
     if (pid !== undefined) {
-      return { pid, exited: followCommand(lines, gone) };
+      return { pid, exited: gone };
     }
   } catch (error) {
     child.kill('SIGKILL');
@@ -109,15 +115,6 @@ async function followStages(
     }
   }
   return undefined;
-}
-
-async function followCommand(lines: AsyncIterator<string>, gone: Promise<void>): Promise<ContainerExit> {
-  let said: number | undefined;
-  for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
-    said = parseExit(line.value) ?? said;
-  }
-  await gone;
-  return exitFrom(said);
 }
 
 const oneLine = (text: string): string =>
