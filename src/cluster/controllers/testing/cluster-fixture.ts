@@ -14,6 +14,7 @@ import { ManualClock } from '../../../kubernetes/testing/manual-clock.ts';
 import type { ControlPlaneApi } from '../../api/control-plane-api.ts';
 import type { VolumeProvisioner } from '../../node/volume-provisioner.ts';
 import { openLocalApi } from '../../api/open-local-api.ts';
+import type { Mortality } from './mortal.ts';
 import { startControllers } from '../start-controllers.ts';
 
 /** Remembers which volumes exist; `busy` ones refuse to go, as the node's do. */
@@ -45,8 +46,8 @@ export interface ClusterFixture {
   readonly clock: ManualClock;
   readonly provisioner: FakeProvisioner;
   readonly errors: unknown[];
-  /** Ends this life of the controllers and begins the next. */
-  restart(): Promise<void>;
+  /** Ends this life of the controllers and begins the next; `between` them both are still. */
+  restart(between?: () => void): Promise<void>;
   find<T extends KubernetesObject>(reference: ObjectReference): Promise<T | undefined>;
   /** Waits until `condition` gives a value; moves the clock, so that back-offs pass. */
   until<T>(what: string, condition: () => Promise<T | undefined | false>): Promise<T>;
@@ -54,14 +55,20 @@ export interface ClusterFixture {
 }
 
 /** A namespace, a node, the class `local` and running controllers. */
-export async function startCluster(t: TestContext): Promise<ClusterFixture> {
+export async function startCluster(t: TestContext, mortality?: Mortality): Promise<ClusterFixture> {
   const clock = new ManualClock();
   const directory = await mkdtemp(join(tmpdir(), 'controllers-'));
   const api = await openLocalApi({ directory, clock });
   const provisioner = new FakeProvisioner();
   const errors: unknown[] = [];
   const start = (): ReturnType<typeof startControllers> =>
-    startControllers({ api, provisioner, clock, random: () => 0, onError: (error) => errors.push(error) });
+    startControllers({
+      api: mortality?.of(api) ?? api,
+      provisioner: mortality?.of(provisioner) ?? provisioner,
+      clock,
+      random: () => 0,
+      onError: (error) => errors.push(error),
+    });
   await api.create(resources.nodes, {
     metadata: { name: 'embedded', labels: { 'kubernetes.io/hostname': 'embedded' } },
   });
@@ -92,8 +99,9 @@ export async function startCluster(t: TestContext): Promise<ClusterFixture> {
     provisioner,
     errors,
     find,
-    restart: async () => {
+    restart: async (between) => {
       await running.stop();
+      between?.();
       running = await start();
     },
     until: async (what, condition) => {
