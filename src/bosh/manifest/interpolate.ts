@@ -1,6 +1,7 @@
 import { describeKind, lookUp, scalar } from '../yaml/yaml-node.ts';
 import type { ListNode, MapNode, Place, ScalarNode, YamlNode } from '../yaml/yaml-node.ts';
-import { Problems, rootField } from '../yaml/field.ts';
+import { rootField } from '../yaml/field.ts';
+import type { Problems } from '../yaml/field.ts';
 import { OperationError, find } from './apply-operation.ts';
 import { parsePath } from './patch-path.ts';
 import type { VariableDefinition, VariableSource } from '../variables/variable.ts';

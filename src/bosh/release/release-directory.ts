@@ -1,6 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { isProductError } from '../../errors/product-error.ts';
 import { byBytes } from '../archive/pack-archive.ts';
+import { verifyFile } from '../digest/verify-file.ts';
 import { Problems, rootField } from '../yaml/field.ts';
 import type { Field } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
@@ -42,6 +44,7 @@ export async function readReleaseDirectory(directory: string): Promise<ReleaseDi
   const jobs: SourceJob[] = [];
   for (const path of await folders(join(directory, 'jobs'))) jobs.push(await readJob(path, known, problems));
   const license = await licenseFiles(directory);
+  await checkBlobs(directory, problems);
   problems.throwIfAny('RELEASE_INVALID');
   return { name, jobs, packages, license };
 }
@@ -104,6 +107,20 @@ async function readJob(path: string, packages: readonly string[], problems: Prob
     files.push({ name: `templates/${source}`, path: template });
   }
   return { name: spec.name, packages: spec.packages, files };
+}
+
+/** Every blob of config/blobs.yml has to be there and whole; others, built on the spot, are taken as they are. */
+async function checkBlobs(directory: string, problems: Problems): Promise<void> {
+  const index = join(directory, 'config', 'blobs.yml');
+  if (!(await isFile(index))) return;
+  for (const [name, blob] of (await readRoot(index, problems)).entries()) {
+    try {
+      await verifyFile(join(directory, 'blobs', name), blob.get('sha').requiredText());
+    } catch (error) {
+      if (!isProductError(error)) throw error;
+      blob.problem(`${error.message} ('bosh sync-blobs' downloads it)`);
+    }
+  }
 }
 
 async function licenseFiles(directory: string): Promise<readonly ReleaseFile[]> {

@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
@@ -63,7 +63,7 @@ export class VarsStore implements VariableSource {
     const node = fromValue(value, place);
     const others = values.entries.filter(({ key }) => keyText(key) !== name);
     const changed: MapNode = { ...values, entries: [...others, { key: scalar(name, place), value: node }] };
-    await writeSecretFile(this.#options.path, toGoYaml(changed));
+    await writeSecretFile(await linkTarget(this.#options.path), toGoYaml(changed));
     this.#values = changed;
     return node;
   }
@@ -76,9 +76,19 @@ async function readIfThere(path: string): Promise<string> {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT') return '';
     if (code !== 'EACCES' && code !== 'EISDIR' && code !== 'ENOTDIR') throw error;
-    throw new ProductError('VARS_STORE_INVALID', `Cannot read the vars store '${path}': ${String(code)}`, {
+    throw new ProductError('VARS_STORE_INVALID', `Cannot read the vars store '${path}': ${code}`, {
       cause: error,
     });
+  }
+}
+
+/** A store behind a symbolic link is written where it lies; the link stays. */
+async function linkTarget(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return path;
+    throw error;
   }
 }
 
@@ -94,7 +104,7 @@ async function writeSecretFile(path: string, text: string): Promise<void> {
     await rm(unfinished, { force: true });
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code !== 'EACCES' && code !== 'EROFS' && code !== 'ENOSPC' && code !== 'ENOTDIR') throw error;
-    throw new ProductError('VARS_STORE_INVALID', `Cannot write the vars store '${path}': ${String(code)}`, {
+    throw new ProductError('VARS_STORE_INVALID', `Cannot write the vars store '${path}': ${code}`, {
       cause: error,
     });
   }

@@ -1,3 +1,4 @@
+import { codePoints } from './go-scalar-style.ts';
 import type { ScalarNode } from './yaml-node.ts';
 
 /**
@@ -5,7 +6,7 @@ import type { ScalarNode } from './yaml-node.ts';
  * natural order, where digits count as numbers and letters come after everything else.
  */
 export function compareGoKeys({ value: a }: ScalarNode, { value: b }: ScalarNode): number {
-  if (typeof a === 'string' && typeof b === 'string') return compareText([...a], [...b]);
+  if (typeof a === 'string' && typeof b === 'string') return compareText(codePoints(a), codePoints(b));
   const [x, y] = [rank(a), rank(b)];
   if (x.kind !== y.kind && (x.number === undefined || y.number === undefined)) return x.kind - y.kind;
   if (x.number === undefined || y.number === undefined) return 0;

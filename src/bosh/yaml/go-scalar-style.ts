@@ -11,7 +11,7 @@ export interface ScalarUse {
 
 /** How go yaml.v2 quotes a text (encode.go: stringv; emitterc.go: analyze_scalar, select_scalar_style). */
 export function scalarStyle(text: string, { key, ambiguous }: ScalarUse): ScalarStyle {
-  const chars = [...text];
+  const chars = codePoints(text);
   if (text.includes('\n')) return key || !literalAllowed(chars) ? 'double' : 'literal';
   if (ambiguous || (key && chars.some(isBreak))) return 'double';
   if (plainAllowed(chars)) return 'plain';
@@ -78,4 +78,9 @@ function isBlank(char: string | undefined): boolean {
 
 function isBlankOrEnd(char: string | undefined): boolean {
   return isBlank(char) || isBreak(char) || char === '\0';
+}
+
+/** The emitter works on code points; what a reader sees as one character does not matter to it. */
+export function codePoints(text: string): readonly string[] {
+  return Array.from(text);
 }

@@ -1,7 +1,6 @@
 import { compareGoKeys } from './go-key-order.ts';
-import { resolvePlain } from './go-scalar.ts';
-import { isBreak, isPrintable, scalarStyle, simpleKeyLimit } from './go-scalar-style.ts';
-import type { ScalarStyle } from './go-scalar-style.ts';
+import { codePoints, isBreak } from './go-scalar-style.ts';
+import { escapeChar, isSimpleKey, scalarText, styleOf } from './go-scalar-text.ts';
 import type { MapNode, ListNode, ScalarNode, YamlNode } from './yaml-node.ts';
 
 const lineWidth = 80;
@@ -98,7 +97,7 @@ class GoYamlWriter {
     if (!this.#afterSpace) this.#put(' ');
     this.#put(quote);
     this.#inIndentation = false;
-    const chars = [...text];
+    const chars = codePoints(text);
     let spaces = false;
     let breaks = false;
     for (const [index, char] of chars.entries()) {
@@ -128,7 +127,7 @@ class GoYamlWriter {
 
   #double(text: string, { indent, fold }: { indent: number; fold: boolean }): void {
     this.#indicator('"', true);
-    const chars = [...text];
+    const chars = codePoints(text);
     let spaces = false;
     // The emitter asks for a byte order mark at the start of the text instead of at the character; kept for equal bytes.
     const escapeAll = chars[0] === '\ufeff';
@@ -146,7 +145,7 @@ class GoYamlWriter {
 
   #literal(text: string, indent: number): void {
     this.#indicator('|', true);
-    const chars = [...text];
+    const chars = codePoints(text);
     if (chars[0] === ' ' || isBreak(chars[0])) this.#put(String(indentation));
     if (!isBreak(chars.at(-1))) this.#put('-');
     else if (chars.length === 1 || isBreak(chars.at(-2))) this.#put('+');
@@ -182,7 +181,7 @@ class GoYamlWriter {
 
   #put(text: string): void {
     this.#text.push(text);
-    this.#column += [...text].length;
+    this.#column += codePoints(text).length;
   }
 
   #break(char = '\n'): void {
@@ -191,71 +190,4 @@ class GoYamlWriter {
     this.#inIndentation = true;
     this.#afterSpace = true;
   }
-}
-
-function isSimpleKey(key: ScalarNode): boolean {
-  const text = scalarText(key);
-  return ![...text].some(isBreak) && Buffer.byteLength(text) <= simpleKeyLimit;
-}
-
-function styleOf(node: ScalarNode, text: string, key: boolean): ScalarStyle {
-  if (typeof node.value !== 'string') return 'plain';
-  const { tag } = resolvePlain(text);
-  return scalarStyle(text, { key, ambiguous: tag !== 'text' || isBase60(text) });
-}
-
-function isBase60(text: string): boolean {
-  return /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/.test(text);
-}
-
-function scalarText({ value, text }: ScalarNode): string {
-  if (value === null) return 'null';
-  if (typeof value !== 'number') return String(value);
-  const isFloat = /[.eEnN]/.test(text) && !/^[-+]?0[xX]/.test(text);
-  return isFloat || !Number.isInteger(value) ? floatText(value) : String(value);
-}
-
-/** Go's strconv.FormatFloat(value, 'g', -1, 64), infinities as YAML has them. */
-function floatText(value: number): string {
-  if (Number.isNaN(value)) return '.nan';
-  if (!Number.isFinite(value)) return value > 0 ? '.inf' : '-.inf';
-  const [mantissa = '', exponent = '0'] = value.toExponential().split('e');
-  const power = Number(exponent);
-  if (power >= -4 && power < 6) return Object.is(value, -0) ? '-0' : decimal(value);
-  return `${mantissa}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
-}
-
-function decimal(value: number): string {
-  const text = String(value);
-  if (!text.includes('e')) return text;
-  return value.toFixed(20).replace(/0+$/, '');
-}
-
-const escapes: ReadonlyMap<number, string> = new Map([
-  [0x00, '0'],
-  [0x07, 'a'],
-  [0x08, 'b'],
-  [0x09, 't'],
-  [0x0a, 'n'],
-  [0x0b, 'v'],
-  [0x0c, 'f'],
-  [0x0d, 'r'],
-  [0x1b, 'e'],
-  [0x22, '"'],
-  [0x5c, '\\'],
-  [0x85, 'N'],
-  [0xa0, '_'],
-  [0x2028, 'L'],
-  [0x2029, 'P'],
-]);
-
-function escapeChar(char: string, always: boolean): string {
-  const code = char.codePointAt(0) ?? 0;
-  const mustEscape = always || !isPrintable(code) || isBreak(char) || char === '"' || char === '\\';
-  if (!mustEscape) return char;
-  const short = escapes.get(code);
-  if (short !== undefined) return `\\${short}`;
-  const hex = code.toString(16).toUpperCase();
-  if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
-  return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
 }
