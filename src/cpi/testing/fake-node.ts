@@ -1,0 +1,193 @@
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { Resource } from '../../kubernetes/api.ts';
+import type { ControlPlaneApi } from '../../cluster/api/control-plane-api.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { Pod, PodStatus } from '../../kubernetes/pod.ts';
+import { events, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import type { ExecCommand, ExecOutcome } from '../cloud.ts';
+import { annotation, label } from '../labels.ts';
+
+export const nodeName = 'embedded';
+export const brokenImage = 'registry.example/broken:1';
+
+/** Scheduler, kubelet and the controllers that verbs wait for, in one: reacts to objects, runs nothing. */
+export class FakeNode {
+  /** Disks that something in the VM uses: their attachments do not end. */
+  readonly busyDisks = new Set<string>();
+  /** Disks whose bind step fails, with its message. */
+  readonly brokenDisks = new Map<string, string>();
+  /** No pod is given a node, with this message. */
+  unschedulable: string | undefined;
+  /** The annotation is not read: every pod gets this address. */
+  ownAddress: string | undefined;
+  /** The sandbox of a VM cannot be made, with this message. */
+  sandboxTrouble: string | undefined;
+  readonly #api: ControlPlaneApi;
+  readonly #namespace: string;
+  readonly #stop = new AbortController();
+  readonly #loops: Promise<void>[];
+  #addresses = 0;
+
+  constructor(api: ControlPlaneApi, namespace: string) {
+    this.#api = api;
+    this.#namespace = namespace;
+    this.#loops = [
+      this.#follow<Pod>(pods, (pod) => this.#syncPod(pod)),
+      this.#follow(persistentVolumeClaims, (claim) => this.#syncClaim(claim)),
+    ];
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#loops);
+  }
+
+  /** `exec` of a Cloud, for the release command of attachments. */
+  readonly exec = async ({ pod, command }: ExecCommand): Promise<ExecOutcome> => {
+    await this.#api.get({ resource: pods, namespace: this.#namespace, name: pod });
+    const diskCid = command[4] ?? '';
+    const isBusy = this.busyDisks.has(diskCid);
+    return {
+      exitCode: isBusy ? 16 : 0,
+      stdout: isBusy ? 'process 7 has it mounted at /var/vcap/store\n.\n' : '',
+      stderr: '',
+    };
+  };
+
+  /** Lets go of a disk; what waited for that goes on. */
+  async release(diskCid: string): Promise<void> {
+    this.busyDisks.delete(diskCid);
+    await this.#lookAgain();
+  }
+
+  async #lookAgain(): Promise<void> {
+    const { items } = await this.#api.list<Pod>(pods, { namespace: this.#namespace });
+    for (const pod of items) await this.#guarded(pod, (each) => this.#syncPod(each));
+  }
+
+  async #follow<T extends KubernetesObject>(
+    resource: Resource,
+    sync: (object: T) => Promise<void>,
+  ): Promise<void> {
+    const query = { namespace: this.#namespace, signal: this.#stop.signal };
+    for await (const event of this.#api.watch<T>(resource, query)) {
+      if (event.type === 'ADDED' || event.type === 'MODIFIED') await this.#guarded(event.object, sync);
+    }
+  }
+
+  /** An object that changed or went meanwhile comes again, or is no more. */
+  async #guarded<T>(object: T, sync: (object: T) => Promise<void>): Promise<void> {
+    try {
+      await sync(object);
+    } catch (error) {
+      if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
+    }
+  }
+
+  async #syncPod(pod: Pod): Promise<void> {
+    const { name = '', deletionTimestamp } = pod.metadata;
+    const reference = { resource: pods, namespace: this.#namespace, name };
+    if (deletionTimestamp !== undefined) {
+      if (await this.#isHeld(pod)) return;
+      await this.#api.delete(reference, { gracePeriodSeconds: 0 });
+      await this.#lookAgain();
+    } else if (pod.spec.nodeName === undefined) {
+      if (this.unschedulable === undefined) await this.#api.bindPod(this.#namespace, name, nodeName);
+      else await this.#setStatus(pod, unscheduledStatus(this.unschedulable));
+    } else await this.#setStatus(pod, this.#statusOf(pod));
+    if (this.sandboxTrouble !== undefined)
+      await this.#event(pod, 'FailedCreatePodSandBox', this.sandboxTrouble);
+  }
+
+  async #setStatus(pod: Pod, status: PodStatus): Promise<void> {
+    const { name = '' } = pod.metadata;
+    const isSaid =
+      pod.status?.containerStatuses !== undefined ||
+      pod.status?.initContainerStatuses !== undefined ||
+      (status.conditions !== undefined &&
+        pod.status?.conditions?.[0]?.reason === status.conditions[0]?.reason);
+    if (isSaid) return;
+    await this.#api.patch(
+      { resource: pods, namespace: this.#namespace, name },
+      { status },
+      { subresource: 'status' },
+    );
+  }
+
+  /** A VM's hub is busy while an attachment has a disk in it; an attachment holds on while its disk is used. */
+  async #isHeld(pod: Pod): Promise<boolean> {
+    const { labels = {}, name } = pod.metadata;
+    if (labels[label.kind] === 'attachment') {
+      const { items } = await this.#api.list<Pod>(pods, { namespace: this.#namespace });
+      const vm = items.find(({ metadata }) => metadata.name === labels[label.vmId]);
+      const isVmAlive = vm !== undefined && vm.metadata.deletionTimestamp === undefined;
+      return isVmAlive && this.busyDisks.has(labels[label.diskId] ?? '');
+    }
+    const { items } = await this.#api.list<Pod>(pods, { namespace: this.#namespace });
+    return items.some(
+      ({ metadata }) =>
+        metadata.labels?.[label.kind] === 'attachment' && metadata.labels[label.vmId] === name,
+    );
+  }
+
+  #statusOf(pod: Pod): PodStatus {
+    const { labels = {}, annotations = {} } = pod.metadata;
+    const image = pod.spec.containers[0]?.image ?? '';
+    const container = {
+      name: pod.spec.containers[0]?.name ?? '',
+      image,
+      imageID: '',
+      restartCount: 0,
+      ready: false,
+    };
+    if (this.sandboxTrouble !== undefined) {
+      const state = { waiting: { reason: 'ContainerCreating' } };
+      return { phase: 'Pending', containerStatuses: [{ ...container, state }] };
+    }
+    if (image === brokenImage) {
+      const state = { waiting: { reason: 'ImagePullBackOff', message: `no such image ${image}` } };
+      return { phase: 'Pending', containerStatuses: [{ ...container, state }] };
+    }
+    const broken = this.brokenDisks.get(labels[label.diskId] ?? '');
+    if (broken !== undefined) {
+      const state = { terminated: { exitCode: 1, message: `${broken}\n` } };
+      return { phase: 'Pending', initContainerStatuses: [{ ...container, name: 'bind', state }] };
+    }
+    this.#addresses += 1;
+    const free = `127.64.1.${this.#addresses}`;
+    const address = pod.spec.hostNetwork === true ? '127.0.0.1' : (annotations[annotation.ipAddress] ?? free);
+    const podIP = this.ownAddress ?? address;
+    const state = { running: { startedAt: '2026-01-01T00:00:00Z' } };
+    return {
+      phase: 'Running',
+      podIP,
+      podIPs: [{ ip: podIP }],
+      containerStatuses: [{ ...container, ready: true, started: true, state }],
+    };
+  }
+
+  async #syncClaim(claim: KubernetesObject): Promise<void> {
+    const { name = '', deletionTimestamp, finalizers = [] } = claim.metadata;
+    if (deletionTimestamp === undefined || finalizers.length === 0) return;
+    const reference = { resource: persistentVolumeClaims, namespace: this.#namespace, name };
+    await this.#api.patch(reference, { metadata: { finalizers: [] } });
+  }
+
+  async #event(pod: Pod, reason: string, message: string): Promise<void> {
+    const { name = '', uid = '' } = pod.metadata;
+    await this.#api.create(events, {
+      metadata: { name: `${name}.${reason.toLowerCase()}`, namespace: this.#namespace },
+      involvedObject: { kind: 'Pod', apiVersion: 'v1', namespace: this.#namespace, name, uid },
+      reason,
+      message,
+      type: 'Warning',
+    } as KubernetesObject);
+  }
+}
+
+function unscheduledStatus(message: string): PodStatus {
+  return {
+    phase: 'Pending',
+    conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }],
+  };
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { LocalApi } from '../../cluster/api/local-api.ts';
+import { openLocalApi } from '../../cluster/api/open-local-api.ts';
+import { systemClock } from '../../kubernetes/clock.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
+import type { Cloud } from '../cloud.ts';
+import { parseConfig } from '../config.ts';
+import { FakeNode } from './fake-node.ts';
+
+export const namespace = 'bosh';
+export const image = 'embedded.bosh-kubernetes/host-root:1';
+export const mbusPassword = 'mbus-pass-word';
+
+export interface TestCloud {
+  readonly cloud: Cloud;
+  readonly api: LocalApi;
+  readonly node: FakeNode;
+}
+
+/** The embedded API server in process, with a node that only says it runs pods. Short deadlines. */
+export async function testCloud(t: TestContext, config: Record<string, unknown> = {}): Promise<TestCloud> {
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-cpi-'));
+  const api = await openLocalApi({ directory });
+  const node = new FakeNode(api, namespace);
+  t.after(async () => {
+    await node.stop();
+    await api.close();
+    await rm(directory, { recursive: true });
+  });
+  const deadlines = { schedule: 2, sandbox: 1, create_vm: 20, delete_vm: 20, release: 1, detach_disk: 10 };
+  const agent = { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` };
+  const cloud: Cloud = {
+    api,
+    exec: node.exec,
+    config: parseConfig({ agent, deadlines, ...config }, {}),
+    namespace,
+    clock: systemClock,
+    newUuid: randomUUID,
+    directorUuid: 'director-1',
+  };
+  return { cloud, api, node };
+}
+
+export const agentId = '2b3c4d5e-0000-4000-8000-000000000001';
+export const vmCidOfTest = `vm-${agentId}`;
+
+/** Arguments of a create_vm that succeeds; each can be replaced. */
+export function createVmArguments(
+  changes: { agentId?: string; image?: string; properties?: unknown; networks?: unknown; env?: unknown } = {},
+): unknown[] {
+  return [
+    changes.agentId ?? agentId,
+    changes.image ?? image,
+    changes.properties ?? {},
+    changes.networks ?? {
+      default: { type: 'manual', ip: '127.64.0.10', netmask: '255.255.255.0', cloud_properties: {} },
+    },
+    [],
+    changes.env ?? {},
+  ];
+}
+
+/** Names of all objects that a verb could have left. */
+export async function namesLeft(api: LocalApi): Promise<string[]> {
+  const lists = await Promise.all(
+    [pods, secrets, persistentVolumeClaims].map(async (resource) => {
+      const { items } = await api.list<KubernetesObject>(resource, { namespace });
+      return items.map(({ metadata }) => `${resource.plural} ${metadata.name ?? ''}`);
+    }),
+  );
+  return lists.flat();
+}

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isProductError } from '../../errors/product-error.ts';
+import type { ErrorCode } from '../../errors/error-table.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import { pods, secrets } from '../../kubernetes/resources.ts';
+import { label } from '../labels.ts';
+import { brokenImage } from '../testing/fake-node.ts';
+import {
+  agentId,
+  createVmArguments,
+  mbusPassword,
+  namesLeft,
+  namespace,
+  testCloud,
+  vmCidOfTest,
+} from '../testing/test-cloud.ts';
+import { createVm } from './create-vm.ts';
+
+const rejection = (code: ErrorCode, message: RegExp) => (error: unknown) => {
+  assert.ok(isProductError(error, code), String(error));
+  assert.match(error.message, message);
+  return true;
+};
+
+test('makes a Secret and the pod that it owns, with the address that was asked for', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  const [cid, networks] = await createVm(cloud, createVmArguments({ env: { bosh: { group: 'a-group' } } }));
+
+  assert.equal(cid, vmCidOfTest);
+  assert.equal(networks['default']?.['ip'], '127.64.0.10');
+  const secret = await api.get<KubernetesObject>({ resource: secrets, namespace, name: cid });
+  const pod = await api.get<Pod>({ resource: pods, namespace, name: cid });
+  assert.equal(pod.metadata.ownerReferences?.[0]?.uid, secret.metadata.uid);
+  assert.equal(pod.status?.podIP, '127.64.0.10');
+  assert.equal(pod.spec.hostname, agentId);
+  assert.equal(pod.metadata.labels?.[label.group], 'a-group');
+  assert.equal(pod.spec.nodeName, 'embedded');
+});
+
+test('the settings reach the agent in the Secret, and nothing of them stands in the pod', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  const env = { bosh: { mbus: { cert: { private_key: 'very-private-key' } } } };
+  const [name] = await createVm(cloud, createVmArguments({ env }));
+
+  const secret = await api.get<KubernetesObject & { data: Record<string, string> }>({
+    resource: secrets,
+    namespace,
+    name,
+  });
+  const settings: unknown = JSON.parse(Buffer.from(secret.data['settings.json'] ?? '', 'base64').toString());
+  assert.deepEqual(settings, {
+    agent_id: agentId,
+    vm: { name },
+    mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868`,
+    ntp: [],
+    blobstore: { provider: 'local', options: { blobstore_path: '/var/vcap/micro_bosh/data/cache' } },
+    networks: {
+      default: {
+        type: 'manual',
+        ip: '127.64.0.10',
+        netmask: '255.255.255.0',
+        cloud_properties: {},
+        preconfigured: true,
+      },
+    },
+    disks: { system: '', ephemeral: '', persistent: {}, raw_ephemeral: [] },
+    env,
+  });
+  const pod = JSON.stringify(await api.get<Pod>({ resource: pods, namespace, name }));
+  assert.doesNotMatch(pod, /very-private-key|mbus-pass-word/u);
+});
+
+test('the same call again gives the same VM', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  const first = await createVm(cloud, createVmArguments());
+  const { metadata } = await api.get<Pod>({ resource: pods, namespace, name: first[0] });
+  const second = await createVm(cloud, createVmArguments());
+
+  assert.deepEqual(second, first);
+  assert.equal(
+    (await api.get<Pod>({ resource: pods, namespace, name: first[0] })).metadata.uid,
+    metadata.uid,
+  );
+});
+
+test('a changed request for the same agent replaces the VM', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  const [name] = await createVm(cloud, createVmArguments());
+  const { metadata } = await api.get<Pod>({ resource: pods, namespace, name });
+  await createVm(cloud, createVmArguments({ env: { bosh: { group: 'other' } } }));
+
+  assert.notEqual((await api.get<Pod>({ resource: pods, namespace, name })).metadata.uid, metadata.uid);
+  assert.deepEqual(await namesLeft(api), [`pods ${name}`, `secrets ${name}`]);
+});
+
+test('an image that cannot be pulled: not to be retried, nothing left', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  await assert.rejects(
+    createVm(cloud, createVmArguments({ image: brokenImage })),
+    rejection('VM_CREATION_FAILED', /ImagePullBackOff.*no such image/u),
+  );
+  assert.deepEqual(await namesLeft(api), []);
+});
+
+test("no node for it: to be retried, with the scheduler's words, nothing left", async (t) => {
+  const { cloud, api, node } = await testCloud(t);
+  node.unschedulable = '0/1 nodes are available: 1 Insufficient cpu.';
+  await assert.rejects(
+    createVm(cloud, createVmArguments()),
+    rejection('VM_CREATION_FAILED_RETRY', /waited 2 s .*Insufficient cpu/u),
+  );
+  assert.deepEqual(await namesLeft(api), []);
+});
+
+test('a sandbox that cannot be made: to be retried, with the event, nothing left', async (t) => {
+  const { cloud, api, node } = await testCloud(t);
+  node.sandboxTrouble = 'address 127.64.0.10 is in use';
+  await assert.rejects(
+    createVm(cloud, createVmArguments()),
+    rejection('VM_CREATION_FAILED_RETRY', /FailedCreatePodSandBox: address 127\.64\.0\.10 is in use/u),
+  );
+  assert.deepEqual(await namesLeft(api), []);
+});
+
+test('another address than the one asked for: an error that names the remedy, nothing left', async (t) => {
+  const { cloud, api, node } = await testCloud(t);
+  node.ownAddress = '10.0.0.7';
+  await assert.rejects(
+    createVm(cloud, createVmArguments()),
+    rejection('VM_CREATION_FAILED', /10\.0\.0\.7 instead of 127\.64\.0\.10.*static-ip/u),
+  );
+  assert.deepEqual(await namesLeft(api), []);
+});
+
+test('an address that another VM has: an error before anything is made', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  await createVm(cloud, createVmArguments());
+  await assert.rejects(
+    createVm(cloud, createVmArguments({ agentId: 'another' })),
+    rejection('VM_CREATION_FAILED', /has the address 127\.64\.0\.10/u),
+  );
+  assert.deepEqual(await namesLeft(api), [`pods ${vmCidOfTest}`, `secrets ${vmCidOfTest}`]);
+});
+
+test('a dynamic network gets whatever address there is', async (t) => {
+  const { cloud } = await testCloud(t);
+  const [, networks] = await createVm(
+    cloud,
+    createVmArguments({ networks: { default: { type: 'dynamic' } } }),
+  );
+  assert.match(String(networks['default']?.['ip']), /^127\.64\.1\./u);
+});
+
+const refused: readonly [string, Parameters<typeof createVmArguments>[0], ErrorCode, RegExp][] = [
+  [
+    'an unknown cloud property',
+    { properties: { instance_type: 'x' } },
+    'INVALID_ARGUMENT',
+    /"instance_type"/u,
+  ],
+  [
+    'placement, which comes later',
+    { properties: { node_selector: {} } },
+    'INVALID_ARGUMENT',
+    /"node_selector"/u,
+  ],
+  [
+    'a quantity that is none',
+    { properties: { resources: { requests: { cpu: 'lots' } } } },
+    'INVALID_ARGUMENT',
+    /requests\.cpu/u,
+  ],
+  ['no network', { networks: {} }, 'INVALID_ARGUMENT', /names no network/u],
+  [
+    'two networks',
+    { networks: { a: { type: 'dynamic' }, b: { type: 'dynamic' } } },
+    'NOT_SUPPORTED',
+    /a, b/u,
+  ],
+  ['a vip', { networks: { a: { type: 'vip', ip: '1.2.3.4' } } }, 'NOT_SUPPORTED', /vip/u],
+  ['an unknown network type', { networks: { a: { type: 'odd' } } }, 'INVALID_ARGUMENT', /a\.type/u],
+  ['an address that is none', { networks: { a: { ip: '127.64.0' } } }, 'INVALID_ARGUMENT', /a\.ip/u],
+  [
+    'an unknown network property',
+    { networks: { a: { ip: '127.64.0.9', cloud_properties: { name: 'x' } } } },
+    'INVALID_ARGUMENT',
+    /"name"/u,
+  ],
+  ['an image that is none', { image: 'no image' }, 'INVALID_ARGUMENT', /stemcell_cid/u],
+  ['an agent id that is none', { agentId: '' }, 'INVALID_ARGUMENT', /agent_id/u],
+];
+
+for (const [name, changes, code, message] of refused) {
+  test(`refused before anything is made: ${name}`, async (t) => {
+    const { cloud, api } = await testCloud(t);
+    await assert.rejects(createVm(cloud, createVmArguments(changes)), rejection(code, message));
+    assert.deepEqual(await namesLeft(api), []);
+  });
+}
