@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { PodConsole } from '../../node/pod-console.ts';
+import { badRequest, methodNotAllowed, unknownPath } from '../errors/status-errors.ts';
+import type { Registry } from '../registry/registry.ts';
+import { authenticate } from './authenticate.ts';
+import { serveLog } from './pod-log.ts';
+import { serveBinding, serveEviction, serveFinalize } from './pod-subresources.ts';
+import { parseResourceRoute } from './resource-route.ts';
+import { serveResource } from './resource-verbs.ts';
+import { publicPaths, serveInfo } from './server-info.ts';
+
+export interface Served {
+  readonly registry: Registry;
+  readonly console: PodConsole;
+}
+
+/** One request, from its URL to its answer. Throws ApiError. */
+export async function dispatch(
+  served: Served,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { pathname, searchParams: query } = parseUrl(request);
+  if (!publicPaths.has(pathname)) authenticate(request);
+  if (serveInfo(served.registry, pathname, request, response)) {
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
+    return;
+  }
+  const route = parseResourceRoute(served.registry, pathname);
+  const call = { ...served, route, query, request, response };
+  switch (subresourceOf(route.kind.name, route.subresource)) {
+    case 'object':
+      return serveResource(call);
+    case 'status':
+      if (!route.kind.hasStatus) throw unknownPath();
+      return serveResource(call);
+    case 'log':
+      return serveLog(call, response);
+    case 'binding':
+      return serveBinding(call);
+    case 'eviction':
+      return serveEviction(call);
+    case 'finalize':
+      return serveFinalize(call);
+    case 'exec':
+      throw badRequest('Upgrade request required: exec is served over WebSocket');
+  }
+}
+
+type Subresource = 'object' | 'status' | 'log' | 'binding' | 'eviction' | 'finalize' | 'exec';
+
+const subresources: Readonly<Record<string, Subresource>> = {
+  'Pod/log': 'log',
+  'Pod/exec': 'exec',
+  'Pod/binding': 'binding',
+  'Pod/eviction': 'eviction',
+  'Namespace/finalize': 'finalize',
+};
+
+function subresourceOf(kind: string, name: string | undefined): Subresource {
+  if (name === undefined) return 'object';
+  if (name === 'status') return 'status';
+  const found = subresources[`${kind}/${name}`];
+  if (found === undefined) throw unknownPath();
+  return found;
+}
+
+/** The URL of a request. Throws ApiError 400 for one that cannot be parsed. */
+export function parseUrl(request: IncomingMessage): URL {
+  const url = URL.parse(request.url ?? '/', 'https://localhost');
+  if (url === null) throw badRequest('the URL of the request cannot be parsed');
+  return url;
+}

@@ -1,0 +1,36 @@
+import { notAcceptable } from '../errors/status-errors.ts';
+
+/** How the client wants objects: as they are, as rows for kubectl, or only their metadata. */
+export type Representation = 'object' | 'table' | 'metadata';
+
+const offered = ['application/json', 'application/json;as=Table;g=meta.k8s.io;v=v1'];
+
+/** The first acceptable form of an Accept header; absent: JSON. Throws ApiError 406 where none is. */
+export function negotiate(accept: string | undefined): Representation {
+  for (const entry of mediaTypes(accept ?? '*/*')) {
+    if (!['application/json', 'application/*', '*/*'].includes(entry.type)) continue;
+    const as = entry.parameters.get('as');
+    const meta = entry.parameters.get('g') === 'meta.k8s.io' && entry.parameters.get('v') === 'v1';
+    if (as === undefined) return 'object';
+    if (as === 'Table' && meta) return 'table';
+    if ((as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') && meta) return 'metadata';
+  }
+  throw notAcceptable(offered);
+}
+
+export interface MediaType {
+  readonly type: string;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** The entries of an Accept or Content-Type header, in order. */
+export function mediaTypes(header: string): MediaType[] {
+  return header.split(',').map((entry) => {
+    const [type = '', ...parameters] = entry.split(';').map((part) => part.trim());
+    const pairs = parameters.map((parameter): [string, string] => {
+      const [key = '', value = ''] = parameter.split('=');
+      return [key.trim(), value.trim()];
+    });
+    return { type: type.toLowerCase(), parameters: new Map(pairs) };
+  });
+}

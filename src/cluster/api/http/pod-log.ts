@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { LogRequest, PodConsole } from '../../node/pod-console.ts';
+import { invalidValue } from '../errors/field-causes.ts';
+import { badRequest, invalid, methodNotAllowed } from '../errors/status-errors.ts';
+import type { Registry } from '../registry/registry.ts';
+import { podTarget } from './pod-target.ts';
+import { booleanParameter, integerParameter } from './query.ts';
+import type { ResourceRoute } from './resource-route.ts';
+
+export interface PodRequest {
+  readonly registry: Registry;
+  readonly console: PodConsole;
+  readonly route: ResourceRoute;
+  readonly query: URLSearchParams;
+  readonly request: IncomingMessage;
+}
+
+const headerDelay = 50;
+
+/** GET pods/log: plain text, streamed; with `follow` until the container or the client ends it. Throws ApiError. */
+export async function serveLog(call: PodRequest, response: ServerResponse): Promise<void> {
+  if (call.request.method !== 'GET') throw methodNotAllowed();
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  const chunks = call.console.logs(logRequest(call, gone.signal))[Symbol.asyncIterator]();
+  const first = chunks.next();
+  // an error comes at once and must still be a Status; a follow of a silent container must not wait for a first line
+  await Promise.race([first, new Promise((resolve) => setTimeout(resolve, headerDelay))]);
+  response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-cache, private' });
+  response.flushHeaders();
+  for (let next = await first; next.done !== true; next = await chunks.next()) {
+    if (response.destroyed) break;
+    if (!response.write(next.value)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  }
+  response.end();
+}
+
+function logRequest({ registry, route, query }: PodRequest, signal: AbortSignal): LogRequest {
+  const refused = ['insecureSkipTLSVerifyBackend', 'stream'].find(
+    (name) => !['', 'All'].includes(query.get(name) ?? ''),
+  );
+  if (refused !== undefined)
+    throw badRequest(`the embedded cluster does not implement the log option ${refused}`);
+  return {
+    ...podTarget(registry, route, query.get('container')),
+    follow: booleanParameter(query, 'follow') === true,
+    previous: booleanParameter(query, 'previous') === true,
+    timestamps: booleanParameter(query, 'timestamps') === true,
+    tailLines: atLeast(query, 'tailLines', 0),
+    limitBytes: atLeast(query, 'limitBytes', 1),
+    sinceTime: sinceTime(registry, query),
+    signal,
+  };
+}
+
+function sinceTime(registry: Registry, query: URLSearchParams): Date | undefined {
+  const seconds = atLeast(query, 'sinceSeconds', 1);
+  const time = query.get('sinceTime');
+  if (seconds !== undefined && time !== null) {
+    throw badRequest('at most one of `sinceTime` or `sinceSeconds` may be specified');
+  }
+  if (seconds !== undefined) return new Date(registry.clock.now() - seconds * 1000);
+  if (time === null || time === '') return undefined;
+  const parsed = new Date(time);
+  if (Number.isNaN(parsed.getTime()))
+    throw badRequest(`sinceTime: ${JSON.stringify(time)} is no RFC 3339 time`);
+  return parsed;
+}
+
+function atLeast(query: URLSearchParams, name: string, minimum: number): number | undefined {
+  const value = integerParameter(query, name);
+  if (value !== undefined && value < minimum) {
+    const detail = `must be greater than or equal to ${minimum}`;
+    throw invalid('PodLogOptions', '', '', [invalidValue(name, value, detail)]);
+  }
+  return value;
+}

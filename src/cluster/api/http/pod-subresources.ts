@@ -1,0 +1,68 @@
+import type { ServerResponse } from 'node:http';
+import { badRequest, methodNotAllowed } from '../errors/status-errors.ts';
+import { bindPod, finalizeNamespace } from '../registry/control-plane-verbs.ts';
+import { deleteObject } from '../registry/delete.ts';
+import { decodeObject } from '../schema/decode.ts';
+import { fields, integer, kindSchema, listOf, text } from '../schema/schema.ts';
+import { objectReference } from '../kinds/events.ts';
+import { decodeDraft } from '../registry/decode-draft.ts';
+import { at } from '../kinds/columns.ts';
+import { answerJson, readBody } from './answer.ts';
+import type { ResourceRequest } from './resource-verbs.ts';
+
+const binding = kindSchema({ target: objectReference });
+const eviction = kindSchema({
+  deleteOptions: fields({
+    apiVersion: text,
+    kind: text,
+    gracePeriodSeconds: integer,
+    propagationPolicy: text,
+    preconditions: fields({ uid: text, resourceVersion: text }),
+    dryRun: listOf(text),
+  }),
+});
+
+const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+
+/** POST pods/binding. Throws ApiError. */
+export async function serveBinding({ registry, route, request, response }: ResourceRequest): Promise<void> {
+  if (request.method !== 'POST') throw methodNotAllowed();
+  const body = decodeObject(binding, await readBody(request), 'Binding', 'v1');
+  const target = at(body as never, 'target', 'name');
+  const location = { namespace: route.namespace, name: route.name ?? '' };
+  bindPod(registry, location, typeof target === 'string' ? target : '');
+  answerJson(response, 201, success);
+}
+
+/** POST pods/eviction: a graceful delete, as there are no disruption budgets here. Throws ApiError. */
+export async function serveEviction({ registry, route, request, response }: ResourceRequest): Promise<void> {
+  if (request.method !== 'POST') throw methodNotAllowed();
+  const body = decodeObject(eviction, await readBody(request), 'Eviction', 'policy/v1');
+  const options = (body['deleteOptions'] ?? {}) as { gracePeriodSeconds?: number; dryRun?: string[] };
+  const { dryRun, ...deletion } = options;
+  deleteObject(
+    registry,
+    route.kind,
+    { namespace: route.namespace, name: route.name ?? '' },
+    {
+      ...deletion,
+      dryRun: (dryRun ?? []).includes('All'),
+    },
+  );
+  answerJson(response, 201, success);
+}
+
+/** PUT namespaces/finalize. Throws ApiError. */
+export async function serveFinalize(call: ResourceRequest): Promise<void> {
+  const { registry, route, request } = call;
+  if (request.method !== 'PUT') throw methodNotAllowed();
+  const draft = decodeDraft(route.kind, await readBody(request));
+  const finalizers = route.kind.ownFinalizers?.(draft) ?? [];
+  if (draft.metadata.name !== route.name)
+    throw badRequest('the name of the object does not match the name on the URL');
+  answerNamespace(call.response, finalizeNamespace(registry, draft.metadata.name, finalizers));
+}
+
+function answerNamespace(response: ServerResponse, namespace: unknown): void {
+  answerJson(response, 200, namespace);
+}

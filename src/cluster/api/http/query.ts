@@ -1,0 +1,39 @@
+import { badRequest, invalid } from '../errors/status-errors.ts';
+import { unsupportedValue } from '../errors/field-causes.ts';
+
+/** The number of a query parameter; undefined where it is absent. Throws ApiError 400. */
+export function integerParameter(query: URLSearchParams, name: string): number | undefined {
+  const value = query.get(name);
+  if (value === null || value === '') return undefined;
+  if (!/^-?\d{1,15}$/.test(value)) throw badRequest(`${name}: ${JSON.stringify(value)} is no integer`);
+  return Number(value);
+}
+
+/** Absent: undefined. `?follow` and `?follow=` count as true, as in Go clients. Throws ApiError 400. */
+export function booleanParameter(query: URLSearchParams, name: string): boolean | undefined {
+  const value = query.get(name);
+  if (value === null) return undefined;
+  if (['', '1', 't', 'T', 'true', 'TRUE', 'True'].includes(value)) return true;
+  if (['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(value)) return false;
+  throw badRequest(`${name}: ${JSON.stringify(value)} is neither true nor false`);
+}
+
+/** Whether `dryRun=All` is asked for. Throws ApiError 422 for any other value, 400 for an unknown fieldValidation. */
+export function writeParameters(query: URLSearchParams): { dryRun: boolean } {
+  const dryRun = query.getAll('dryRun');
+  const validation = query.get('fieldValidation') ?? 'Strict';
+  if (!['', 'Ignore', 'Warn', 'Strict'].includes(validation)) {
+    throw badRequest(
+      `fieldValidation: Unsupported value: ${JSON.stringify(validation)}: supported values: "Ignore", "Strict", "Warn"`,
+    );
+  }
+  return { dryRun: isDryRun(dryRun) };
+}
+
+/** `[]` no, `["All"]` yes; throws ApiError 422 for anything else. */
+export function isDryRun(values: readonly string[]): boolean {
+  const bad = values.find((value) => value !== 'All');
+  if (bad !== undefined)
+    throw invalid('Options', 'meta.k8s.io', '', [unsupportedValue('dryRun', bad, ['All'])]);
+  return values.length > 0;
+}

@@ -1,0 +1,63 @@
+import type { WatchEvent } from '../../../kubernetes/api.ts';
+import type { ObjectList } from '../../../kubernetes/object.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+import type { Representation } from './media-type.ts';
+import { metadataOf, tableOf } from './table.ts';
+
+/** How one client wants what it asks for. */
+export interface View {
+  readonly kind: Kind;
+  readonly representation: Representation;
+  readonly includeObject: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** One object in the client's representation. */
+export function representObject(view: View, object: StoredObject): unknown {
+  switch (view.representation) {
+    case 'object':
+      return object;
+    case 'metadata':
+      return metadataOf(object);
+    case 'table':
+      return tableOf(
+        view.kind,
+        [object],
+        { resourceVersion: object.metadata.resourceVersion },
+        options(view),
+      );
+  }
+}
+
+/** A list in the client's representation. */
+export function representList(view: View, list: ObjectList<StoredObject>): unknown {
+  switch (view.representation) {
+    case 'object':
+      return list;
+    case 'metadata':
+      return {
+        ...list,
+        kind: 'PartialObjectMetadataList',
+        apiVersion: 'meta.k8s.io/v1',
+        items: list.items.map(metadataOf),
+      };
+    case 'table':
+      return tableOf(view.kind, list.items, list.metadata, options(view));
+  }
+}
+
+/** A watch event in the client's representation. */
+export function representEvent(view: View, event: WatchEvent<StoredObject>): unknown {
+  if (event.type === 'ERROR' || view.representation === 'object') return event;
+  if (event.type !== 'BOOKMARK') return { type: event.type, object: representObject(view, event.object) };
+  if (view.representation === 'metadata') return { type: event.type, object: metadataOf(event.object) };
+  const resourceVersion = event.object.metadata.resourceVersion ?? '';
+  return { type: event.type, object: tableOf(view.kind, [], { resourceVersion }, options(view)) };
+}
+
+const options = (view: View): { now: number; includeObject: string } => ({
+  now: view.now(),
+  includeObject: view.includeObject,
+});

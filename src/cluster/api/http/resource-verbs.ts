@@ -1,0 +1,155 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { methodNotAllowed, unsupportedMediaType } from '../errors/status-errors.ts';
+import { createObject } from '../registry/create.ts';
+import { deleteObject } from '../registry/delete.ts';
+import type { Deletion } from '../registry/delete.ts';
+import { listObjects } from '../registry/list.ts';
+import { patchObject } from '../registry/patch.ts';
+import { getObject } from '../registry/registry.ts';
+import type { Location, Registry } from '../registry/registry.ts';
+import { updateObject } from '../registry/update.ts';
+import { answerJson, readBody } from './answer.ts';
+import { parseDeleteOptions } from './delete-options.ts';
+import { mediaTypes, negotiate } from './media-type.ts';
+import { booleanParameter, integerParameter, writeParameters } from './query.ts';
+import { representList, representObject } from './represent.ts';
+import type { View } from './represent.ts';
+import type { ResourceRoute } from './resource-route.ts';
+import { streamWatch } from './watch-stream.ts';
+
+/** One request for objects of a kind. */
+export interface ResourceRequest {
+  readonly registry: Registry;
+  readonly route: ResourceRoute;
+  readonly query: URLSearchParams;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** Serves the verbs of a collection, of an object and of its /status. Throws ApiError. */
+export async function serveResource(call: ResourceRequest): Promise<void> {
+  if (call.route.name === undefined) await serveCollection(call);
+  else await serveObject(call, { namespace: call.route.namespace, name: call.route.name });
+}
+
+async function serveCollection(call: ResourceRequest): Promise<void> {
+  const { registry, route, query, request, response } = call;
+  switch (request.method) {
+    case 'GET':
+      return serveList(call);
+    case 'POST': {
+      const body = await readJson(request);
+      const options = { namespace: route.namespace, ...writeParameters(query) };
+      const created = createObject(registry, route.kind, body, options);
+      return answerJson(response, 201, representObject(viewOf(call), created));
+    }
+    case 'DELETE': {
+      const options = parseDeleteOptions(await readBody(request), query);
+      const list = listObjects(registry, route.kind, selectionOf(call));
+      const deleted = list.items.map(({ metadata }) =>
+        deleteObject(registry, route.kind, { namespace: metadata.namespace, name: metadata.name }, options),
+      );
+      return answerJson(response, 200, { ...list, items: deleted.map(({ object }) => object) });
+    }
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+function serveList(call: ResourceRequest): void {
+  const { registry, route, query, response } = call;
+  const view = viewOf(call);
+  const selection = { ...selectionOf(call), resourceVersion: query.get('resourceVersion') ?? undefined };
+  if (booleanParameter(query, 'watch') === true) {
+    const watch = {
+      ...selection,
+      sendInitialEvents: booleanParameter(query, 'sendInitialEvents'),
+      allowBookmarks: booleanParameter(query, 'allowWatchBookmarks') === true,
+      timeoutSeconds: integerParameter(query, 'timeoutSeconds'),
+    };
+    return streamWatch(registry, view, watch, response);
+  }
+  const page = {
+    ...selection,
+    limit: integerParameter(query, 'limit'),
+    continue: query.get('continue') ?? undefined,
+    resourceVersionMatch: query.get('resourceVersionMatch') ?? undefined,
+  };
+  return answerJson(response, 200, representList(view, listObjects(registry, route.kind, page)));
+}
+
+async function serveObject(call: ResourceRequest, location: Location): Promise<void> {
+  const { registry, route, query, request, response } = call;
+  const subresource = route.subresource === 'status' ? ('status' as const) : undefined;
+  const view = viewOf(call);
+  const send = (object: Parameters<typeof representObject>[1]): void =>
+    answerJson(response, 200, representObject(view, object));
+  switch (request.method) {
+    case 'GET':
+      return send(getObject(registry, route.kind, location));
+    case 'PUT': {
+      const options = { subresource, ...writeParameters(query) };
+      return send(updateObject(registry, route.kind, location, await readJson(request), options));
+    }
+    case 'PATCH': {
+      const type = mediaTypes(request.headers['content-type'] ?? '')[0]?.type ?? '';
+      const options = { subresource, type, ...writeParameters(query) };
+      return send(patchObject(registry, route.kind, location, await readBody(request), options));
+    }
+    case 'DELETE': {
+      if (subresource !== undefined) throw methodNotAllowed();
+      const options = parseDeleteOptions(await readBody(request), query);
+      return answerDeletion(call, deleteObject(registry, route.kind, location, options));
+    }
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+/** Pods come back as they were; of other kinds that are gone a Status Success says so (DeleteReturnsDeletedObject). */
+function answerDeletion(call: ResourceRequest, { object, gone }: Deletion): void {
+  const { kind } = call.route;
+  if (!gone || kind.gracePeriod !== undefined) {
+    return answerJson(call.response, 200, representObject(viewOf(call), object));
+  }
+  const { group, plural } = kind.resource;
+  return answerJson(call.response, 200, {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: {
+      name: object.metadata.name,
+      ...(group === '' ? {} : { group }),
+      kind: plural,
+      uid: object.metadata.uid,
+    },
+  });
+}
+
+function viewOf({ registry, route, query, request }: ResourceRequest): View {
+  return {
+    kind: route.kind,
+    representation: negotiate(request.headers.accept),
+    includeObject: query.get('includeObject') ?? '',
+    now: () => registry.clock.now(),
+  };
+}
+
+function selectionOf({ route, query }: ResourceRequest): {
+  namespace: string | undefined;
+  labelSelector: string;
+  fieldSelector: string;
+} {
+  return {
+    namespace: route.namespace,
+    labelSelector: query.get('labelSelector') ?? '',
+    fieldSelector: query.get('fieldSelector') ?? '',
+  };
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const type = mediaTypes(request.headers['content-type'] ?? 'application/json')[0]?.type;
+  if (type !== 'application/json') throw unsupportedMediaType(['application/json']);
+  return readBody(request);
+}

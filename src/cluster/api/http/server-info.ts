@@ -1,0 +1,104 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { unknownPath } from '../errors/status-errors.ts';
+import type { Registry } from '../registry/registry.ts';
+import { answerJson, answerText } from './answer.ts';
+import { aggregated, aggregatedDiscovery, groupList, groupOf, resourceList } from './discovery.ts';
+import { mediaTypes } from './media-type.ts';
+import { openApiDocument, openApiIndex } from './open-api.ts';
+
+/** The version of Kubernetes whose API this server follows. */
+export const kubernetesVersion = '1.36.0';
+
+/** Paths that anyone may ask, as with a real server's system:public-info-viewer. */
+export const publicPaths: ReadonlySet<string> = new Set([
+  '/healthz',
+  '/livez',
+  '/readyz',
+  '/version',
+  '/version/',
+]);
+
+/** Serves health, version, discovery and OpenAPI; false where the path is none of these. Throws ApiError 404. */
+export function serveInfo(
+  registry: Registry,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean {
+  const parts = path.split('/').filter((part) => part !== '');
+  const [root, group, version, ...more] = parts;
+  if (publicPaths.has(path)) answerPublic(path, response);
+  else if (root === 'openapi') answerOpenApi(registry, parts.slice(1), response);
+  else if (root === 'api' && (group === undefined || version === undefined))
+    answerCore(registry, group, request, response);
+  else if (root === 'apis' && more.length === 0)
+    answerGroups(registry, { group, version }, request, response);
+  else return false;
+  return true;
+}
+
+function answerPublic(path: string, response: ServerResponse): void {
+  if (!path.startsWith('/version')) return answerText(response, 200, 'ok');
+  const [major, minor] = kubernetesVersion.split('.');
+  return answerJson(response, 200, {
+    major,
+    minor,
+    gitVersion: `v${kubernetesVersion}+bosh-kubernetes`,
+    gitCommit: '',
+    gitTreeState: 'clean',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: 'none',
+    compiler: 'node',
+    platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+  });
+}
+
+function answerOpenApi(registry: Registry, [version, ...rest]: string[], response: ServerResponse): void {
+  if (version !== 'v3') throw unknownPath();
+  const path = rest.join('/');
+  const document =
+    path === '' ? openApiIndex(registry.kinds.values()) : openApiDocument(registry.kinds.values(), path);
+  answerDocument(response, document);
+}
+
+function answerCore(
+  { kinds }: Registry,
+  version: string | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  if (version !== undefined) return answerDocument(response, resourceList(kinds.values(), '', version));
+  if (wantsAggregated(request))
+    return answerJson(response, 200, aggregated([...kinds.values()], true), aggregatedDiscovery);
+  return answerJson(response, 200, {
+    kind: 'APIVersions',
+    apiVersion: 'v1',
+    versions: ['v1'],
+    serverAddressByClientCIDRs: [],
+  });
+}
+
+function answerGroups(
+  { kinds }: Registry,
+  { group, version }: { group: string | undefined; version: string | undefined },
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const all = [...kinds.values()];
+  if (group !== undefined && version !== undefined)
+    return answerDocument(response, resourceList(all, group, version));
+  if (group !== undefined) return answerDocument(response, groupOf(all, group));
+  if (wantsAggregated(request)) return answerJson(response, 200, aggregated(all, false), aggregatedDiscovery);
+  return answerJson(response, 200, groupList(all));
+}
+
+function answerDocument(response: ServerResponse, document: unknown): void {
+  if (document === undefined) throw unknownPath();
+  answerJson(response, 200, document);
+}
+
+function wantsAggregated({ headers }: IncomingMessage): boolean {
+  return mediaTypes(headers.accept ?? '').some(
+    ({ parameters }) => parameters.get('as') === 'APIGroupDiscoveryList' && parameters.get('v') === 'v2',
+  );
+}

@@ -1,0 +1,59 @@
+import type { KubernetesObject, ObjectList } from '../../../kubernetes/object.ts';
+import { badRequest } from '../errors/status-errors.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { JsonRecord } from '../schema/json.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+import { apiVersionOf } from '../registry/decode-draft.ts';
+
+export interface TableOptions {
+  /** Milliseconds since the epoch, for ages. */
+  readonly now: number;
+  /** The query parameter: what of the object each row carries. */
+  readonly includeObject: string;
+}
+
+/** A metav1.Table of these objects: what `kubectl get` prints. */
+export function tableOf(
+  kind: Kind,
+  objects: readonly StoredObject[],
+  metadata: ObjectList<KubernetesObject>['metadata'] | { resourceVersion: string },
+  { now, includeObject }: TableOptions,
+): JsonRecord {
+  return {
+    kind: 'Table',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata,
+    columnDefinitions: kind.columns.map(({ name, type, format, priority, description }) => ({
+      name,
+      type,
+      format: format ?? '',
+      description,
+      priority,
+    })),
+    rows: objects.map((object) => ({
+      cells: kind.columns.map((column) => column.cell(object, now)),
+      ...rowObject(kind, object, includeObject),
+    })),
+  };
+}
+
+function rowObject(kind: Kind, object: StoredObject, includeObject: string): JsonRecord {
+  switch (includeObject) {
+    case 'None':
+      return {};
+    case '':
+    case 'Metadata':
+      return { object: metadataOf(object) };
+    case 'Object':
+      return { object: { ...object, kind: kind.name, apiVersion: apiVersionOf(kind) } };
+    default:
+      throw badRequest(
+        `unrecognized value for includeObject: ${JSON.stringify(includeObject)}; supported are None, Metadata and Object`,
+      );
+  }
+}
+
+/** A metav1.PartialObjectMetadata. */
+export function metadataOf({ metadata }: KubernetesObject): JsonRecord {
+  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata };
+}

@@ -1,0 +1,84 @@
+import type { webcrypto } from 'node:crypto';
+import { generateKeys, keyAlgorithm, loadX509, privateKeyPem } from './x509.ts';
+import type { X509 } from './x509.ts';
+
+/** What the cluster's TLS needs, all in PEM. */
+export interface Credentials {
+  readonly authority: string;
+  readonly serverCertificate: string;
+  readonly serverKey: string;
+  readonly adminCertificate: string;
+  readonly adminKey: string;
+}
+
+const day = 86_400_000;
+const lifetimeDays = 365;
+
+/**
+ * A new authority with one server certificate (localhost, 127.0.0.1, ::1) and one administrator's client certificate
+ * (CN kubernetes-admin, O system:masters), for a year. The authority's own key is used once and forgotten: nothing
+ * else can ever be signed by it.
+ */
+export async function issueCertificates(now: number): Promise<Credentials> {
+  const x509 = await loadX509();
+  const keys = await generateKeys();
+  const validity = { notBefore: new Date(now - day), notAfter: new Date(now + lifetimeDays * day) };
+  const authority = await x509.X509CertificateGenerator.createSelfSigned({
+    name: 'CN=bosh-kubernetes-embedded-cluster',
+    keys,
+    ...validity,
+    signingAlgorithm: keyAlgorithm,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+    ],
+  });
+  const issuer = { x509, authority, signingKey: keys.privateKey, validity };
+  const server = await issue(issuer, 'CN=bosh-kubernetes-api-server', [
+    new x509.SubjectAlternativeNameExtension([
+      { type: 'dns', value: 'localhost' },
+      { type: 'ip', value: '127.0.0.1' },
+      { type: 'ip', value: '::1' },
+    ]),
+    new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+  ]);
+  const admin = await issue(issuer, 'O=system:masters, CN=kubernetes-admin', [
+    new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth]),
+  ]);
+  return {
+    authority: authority.toString('pem'),
+    serverCertificate: server.certificate,
+    serverKey: server.key,
+    adminCertificate: admin.certificate,
+    adminKey: admin.key,
+  };
+}
+
+interface Issuer {
+  readonly x509: X509;
+  readonly authority: InstanceType<X509['X509Certificate']>;
+  readonly signingKey: webcrypto.CryptoKey;
+  readonly validity: { readonly notBefore: Date; readonly notAfter: Date };
+}
+
+async function issue(
+  { x509, authority, signingKey, validity }: Issuer,
+  subject: string,
+  extensions: InstanceType<X509['Extension']>[],
+): Promise<{ certificate: string; key: string }> {
+  const own = await generateKeys();
+  const certificate = await x509.X509CertificateGenerator.create({
+    subject,
+    issuer: authority.subject,
+    publicKey: own.publicKey,
+    signingKey,
+    ...validity,
+    signingAlgorithm: keyAlgorithm,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      ...extensions,
+    ],
+  });
+  return { certificate: certificate.toString('pem'), key: await privateKeyPem(x509, own.privateKey) };
+}

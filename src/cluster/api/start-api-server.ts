@@ -1,0 +1,149 @@
+import { createServer } from 'node:https';
+import type { Server } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { STATUS_CODES } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { ProductError } from '../../errors/product-error.ts';
+import { ApiError } from '../../kubernetes/api-error.ts';
+import type { PodConsole } from '../node/pod-console.ts';
+import { internalError, unknownPath } from './errors/status-errors.ts';
+import { answerError } from './http/answer.ts';
+import { authenticate } from './http/authenticate.ts';
+import { dispatch, parseUrl } from './http/dispatch.ts';
+import type { Served } from './http/dispatch.ts';
+import { serveExec } from './http/pod-exec.ts';
+import { parseResourceRoute } from './http/resource-route.ts';
+import type { LocalApi } from './local-api.ts';
+import { loadCredentials } from './pki/credentials.ts';
+import { writeKubeconfig } from './pki/kubeconfig-file.ts';
+import { keepPort, keptPort } from './pki/kept-port.ts';
+
+export interface ApiServerOptions {
+  readonly api: LocalApi;
+  readonly console: PodConsole;
+  /** The cluster's directory: `pki/` and `kubeconfig` are made in it. */
+  readonly directory: string;
+  /** On 127.0.0.1. Absent: the port of the last time, at the first time a free one. 0: a free one. */
+  readonly port?: number;
+  /** Told of what is this server's own fault (answered with 500). */
+  readonly onError: (error: unknown) => void;
+}
+
+export interface ApiServer {
+  /** `https://127.0.0.1:<port>` */
+  readonly url: string;
+  /** The path of the administrator's kubeconfig. */
+  readonly kubeconfig: string;
+  /** Stops listening and ends every connection, watches included. The LocalApi stays open. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the API over TLS 1.2+ on 127.0.0.1 and resolves when it answers and its kubeconfig is written.
+ * Rejects with ProductError CLUSTER_PORT_TAKEN where another process has the port.
+ */
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const { api, console: pods, directory } = options;
+  const credentials = await loadCredentials(directory, api.registry.clock.now());
+  const server = createServer({
+    cert: credentials.serverCertificate,
+    key: credentials.serverKey,
+    ca: credentials.authority,
+    requestCert: true,
+    // who has no certificate gets a 401 and not a broken connection; authenticate() looks at the result
+    rejectUnauthorized: false,
+    minVersion: 'TLSv1.2',
+  });
+  const served: Served = { registry: api.registry, console: pods };
+  // a watch or a follow may be silent for long
+  server.requestTimeout = 0;
+  server.on('request', (request, response) => void serve(served, request, response, options.onError));
+  const upgraded = new Set<Duplex>();
+  server.on('upgrade', (request, socket, head) => {
+    upgraded.add(socket);
+    socket.on('close', () => upgraded.delete(socket));
+    void upgrade(served, { request, socket, head }, options.onError);
+  });
+  const port = await listen(server, options.port ?? keptPort(directory));
+  keepPort(directory, port);
+  const url = `https://127.0.0.1:${port}`;
+  const kubeconfig = writeKubeconfig(directory, url, credentials);
+  return { url, kubeconfig, close: () => closeServer(server, upgraded) };
+}
+
+async function serve(
+  served: Served,
+  request: IncomingMessage,
+  response: ServerResponse,
+  onError: (error: unknown) => void,
+): Promise<void> {
+  try {
+    await dispatch(served, request, response);
+  } catch (error) {
+    if (!(error instanceof ApiError) && !response.destroyed) onError(error);
+    if (response.headersSent || response.destroyed) response.destroy();
+    else answerError(response, asApiError(error));
+  }
+}
+
+interface Upgrade {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+}
+
+async function upgrade(
+  served: Served,
+  { request, socket, head }: Upgrade,
+  onError: (error: unknown) => void,
+): Promise<void> {
+  socket.on('error', () => socket.destroy());
+  try {
+    authenticate(request);
+    const { pathname, searchParams: query } = parseUrl(request);
+    const route = parseResourceRoute(served.registry, pathname);
+    if (route.kind.name !== 'Pod' || route.subresource !== 'exec') throw unknownPath();
+    await serveExec({ ...served, route, query, request }, socket, head);
+  } catch (error) {
+    if (!(error instanceof ApiError) && !socket.destroyed) onError(error);
+    refuseUpgrade(socket, asApiError(error));
+  }
+}
+
+function refuseUpgrade(socket: Duplex, { status }: ApiError): void {
+  if (socket.destroyed) return;
+  const body = JSON.stringify(status);
+  socket.end(
+    `HTTP/1.1 ${status.code} ${STATUS_CODES[status.code] ?? 'Error'}\r\ncontent-type: application/json\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return internalError(error instanceof Error ? error.message : 'unknown error');
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const taken = new ProductError(
+        'CLUSTER_PORT_TAKEN',
+        `port ${port} of 127.0.0.1, which this cluster's kubeconfigs name, is in use by another process; stop that process and start again`,
+        { cause: error },
+      );
+      reject(error.code === 'EADDRINUSE' ? taken : error);
+    });
+    server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+function closeServer(server: Server, upgraded: ReadonlySet<Duplex>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.close((error) => (error === undefined ? resolve() : reject(error)));
+    server.closeAllConnections();
+    // these are no HTTP connections any more
+    for (const socket of upgraded) socket.destroy();
+  });
+}
