@@ -4,8 +4,10 @@ import { text } from 'node:stream/consumers';
 import type { ClientOptions, WebSocket as Socket } from 'ws';
 import type { Access } from './access.ts';
 import { authorization, serverAddress } from './access.ts';
+import type { ApiError } from './api-error.ts';
+import { openTransport } from './open-transport.ts';
 import { responseError } from './response-status.ts';
-import { unreachable } from './transport-failure.ts';
+import { transportFailure, unreachable } from './transport-failure.ts';
 
 export interface ExecSocket {
   /** Rejects with ApiError where the server answers without an upgrade. */
@@ -25,7 +27,9 @@ export async function openExecSocket(access: Access, path: string): Promise<Exec
   const socket = new WebSocket(url, ['v5.channel.k8s.io'], socketOptions(access));
   socket.binaryType = 'nodebuffer';
   const messages = new Readable({ objectMode: true, read: () => undefined });
-  const opened = whenOpened(socket, access);
+  const opened = whenOpened(socket, access).catch(async (error: unknown) => {
+    throw (await askAgain(access, path, error)) ?? error;
+  });
   // both sides of a failure see it; whoever does not listen must not crash the process
   opened.catch(() => undefined);
   messages.on('error', () => undefined);
@@ -62,6 +66,23 @@ function whenOpened(socket: Socket, access: Access): Promise<void> {
     );
   });
   return promise;
+}
+
+/**
+ * Bun's WebSocket does not show the answer to a refused upgrade; a plain GET of the same path does, and runs nothing,
+ * because the API server wants an upgrade for it (apimachinery pkg/util/proxy/upgradeaware.go, UpgradeRequired).
+ */
+async function askAgain(access: Access, path: string, error: unknown): Promise<ApiError | undefined> {
+  if (transportFailure(error) !== 'other') {
+    return undefined;
+  }
+  const transport = await openTransport(access);
+  try {
+    const { status, body } = await transport.request({ method: 'GET', path });
+    return status === 400 || status < 300 ? undefined : responseError(status, body);
+  } finally {
+    transport.close();
+  }
 }
 
 function socketOptions(access: Access): ClientOptions {

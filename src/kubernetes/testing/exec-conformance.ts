@@ -53,12 +53,7 @@ export const execConformance: readonly ExecCase[] = [
   {
     name: 'rejects when there is no such pod',
     run: async (access) => {
-      // Bun's WebSocket does not show the answer to a refused upgrade
-      await assert.rejects(
-        exec(access, ['echo'], { pod: 'gone' }),
-        (error) =>
-          isApiError(error, 404) || ('Bun' in globalThis && isProductError(error, 'KUBERNETES_UNREACHABLE')),
-      );
+      await assert.rejects(exec(access, ['echo'], { pod: 'gone' }), (error) => isApiError(error, 404));
     },
   },
   {

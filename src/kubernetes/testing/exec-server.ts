@@ -8,11 +8,19 @@ import { startTlsServer } from './tls-server.ts';
 const status = (body: object): string =>
   JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, ...body });
 
+const goneStatus = status({
+  status: 'Failure',
+  reason: 'NotFound',
+  code: 404,
+  message: 'pods "gone" not found',
+});
+
 /** Speaks the server's side of v5.channel.k8s.io; the first word of the command says how to behave. */
 export async function startExecServer(): Promise<{ access: Access; close: () => Promise<void> }> {
-  const { access, server, close } = await startTlsServer((_request, response) =>
-    response.writeHead(400).end(),
-  );
+  const { access, server, close } = await startTlsServer((request, response) => {
+    const gone = request.url?.includes('/gone/') === true;
+    response.writeHead(gone ? 404 : 400).end(gone ? goneStatus : 'Upgrade request required');
+  });
   const sockets = new WebSocketServer({
     noServer: true,
     handleProtocols: (offered) => (offered.has('v5.channel.k8s.io') ? 'v5.channel.k8s.io' : false),
@@ -39,7 +47,7 @@ export async function startExecServer(): Promise<{ access: Access; close: () => 
 }
 
 function refuse(socket: Duplex): void {
-  const body = status({ status: 'Failure', reason: 'NotFound', code: 404, message: 'pods "gone" not found' });
+  const body = goneStatus;
   socket.end(
     `HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
   );
