@@ -55,7 +55,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
   });
-  const served: Served = { registry: api.registry, console: pods };
+  const served: Served = { registry: api.registry, console: pods, token: credentials.token };
   // a watch or a follow may be silent for long
   server.requestTimeout = 0;
   server.on('request', (request, response) => void serve(served, request, response, options.onError));
@@ -100,7 +100,7 @@ async function upgrade(
 ): Promise<void> {
   socket.on('error', () => socket.destroy());
   try {
-    authenticate(request);
+    authenticate(request, served.token);
     const { pathname, searchParams: query } = parseUrl(request);
     const route = parseResourceRoute(served.registry, pathname);
     if (route.kind.name !== 'Pod' || route.subresource !== 'exec') throw unknownPath();

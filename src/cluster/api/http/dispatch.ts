@@ -12,6 +12,8 @@ import { publicPaths, serveInfo } from './server-info.ts';
 export interface Served {
   readonly registry: Registry;
   readonly console: PodConsole;
+  /** The administrator's bearer token. */
+  readonly token: string;
 }
 
 /** One request, from its URL to its answer. Throws ApiError. */
@@ -21,7 +23,7 @@ export async function dispatch(
   response: ServerResponse,
 ): Promise<void> {
   const { pathname, searchParams: query } = parseUrl(request);
-  if (!publicPaths.has(pathname)) authenticate(request);
+  if (!publicPaths.has(pathname)) authenticate(request, served.token);
   if (serveInfo(served.registry, pathname, request, response)) {
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
     return;

@@ -1,5 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { WebSocket } from 'ws';
+import type { ApiError } from '../../../kubernetes/api-error.ts';
+import type { Status } from '../../../kubernetes/object.ts';
 import type { ExecSession } from '../../node/pod-console.ts';
 import { channels, exitStatus, frame, parseResize } from './exec-protocol.ts';
 
@@ -18,13 +20,24 @@ export async function joinExec(socket: WebSocket, session: ExecSession): Promise
   // a command may end before it has read its input
   session.stdin?.on('error', () => undefined);
   socket.on('message', (data: Buffer) => receive(session, data));
+  socket.resume();
   const [{ exitCode }] = await Promise.all([
     session.exited,
     forward(socket, session.stdout, channels.stdout),
     forward(socket, session.stderr, channels.stderr),
   ]);
-  if (clientGone) return;
-  await send(socket, frame(channels.error, Buffer.from(JSON.stringify(exitStatus(exitCode)))));
+  if (!clientGone) await end(socket, exitStatus(exitCode));
+}
+
+/** Ends an accepted connection with the reason why the command cannot run. */
+export async function reportFailure(socket: WebSocket, { status }: ApiError): Promise<void> {
+  socket.on('error', () => socket.terminate());
+  socket.resume();
+  await end(socket, status);
+}
+
+async function end(socket: WebSocket, status: Partial<Status>): Promise<void> {
+  await send(socket, frame(channels.error, Buffer.from(JSON.stringify(status))));
   socket.close(1000);
 }
 

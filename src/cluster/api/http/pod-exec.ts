@@ -1,8 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
+import { ApiError } from '../../../kubernetes/api-error.ts';
 import { badRequest } from '../errors/status-errors.ts';
-import { joinExec } from './exec-session.ts';
+import { joinExec, reportFailure } from './exec-session.ts';
 import { chooseProtocol, execProtocols } from './exec-protocol.ts';
 import type { PodRequest } from './pod-log.ts';
 import { podTarget } from './pod-target.ts';
@@ -10,8 +12,9 @@ import { booleanParameter } from './query.ts';
 import type { ExecRequest } from '../../node/pod-console.ts';
 
 /**
- * pods/exec over WebSocket, v5 or v4. The command is started before the upgrade, so that what cannot run is an
- * HTTP answer with a Status. Throws ApiError until then; what ends later ends the connection.
+ * pods/exec over WebSocket, v5 or v4. Throws ApiError for a target or protocol that cannot be; a command that the
+ * container cannot run is a Status on the error channel, as from a real server (kubectl would take a refused upgrade
+ * for a server without WebSocket).
  */
 export async function serveExec(call: PodRequest, socket: Duplex, head: Buffer): Promise<void> {
   const { request, console: pods } = call;
@@ -28,20 +31,33 @@ export async function serveExec(call: PodRequest, socket: Duplex, head: Buffer):
       `the server does not speak ${offered.join(', ')}; it speaks ${execProtocols.join(', ')}`,
     );
   }
-  const session = await pods.exec(command);
+  const webSocket = await accept(call.request, protocol, socket, head);
+  try {
+    await joinExec(webSocket, await pods.exec(command));
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    await reportFailure(webSocket, error);
+  }
+}
+
+/** Completes the handshake; the client's messages wait until somebody listens. */
+function accept(
+  request: IncomingMessage,
+  protocol: string,
+  socket: Duplex,
+  head: Buffer,
+): Promise<WebSocket> {
   const server = new WebSocketServer({ noServer: true, handleProtocols: () => protocol });
-  const webSocket = await new Promise<WebSocket>((resolve, reject) => {
-    const refused = (): void => reject(new Error('the client left before exec began'));
+  return new Promise((resolve, reject) => {
+    // where the handshake is malformed, ws answers with 400 itself and never calls back
+    const refused = (): void => reject(badRequest('the WebSocket handshake was not completed'));
     socket.once('close', refused);
     server.handleUpgrade(request, socket, head, (accepted) => {
       socket.off('close', refused);
+      accepted.pause();
       resolve(accepted);
     });
-  }).catch((error: unknown) => {
-    session.kill();
-    throw error;
   });
-  await joinExec(webSocket, session);
 }
 
 function execRequest({ registry, route, query }: PodRequest): ExecRequest {

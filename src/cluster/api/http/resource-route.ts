@@ -1,4 +1,4 @@
-import { unknownPath } from '../errors/status-errors.ts';
+import { groupResource, unknownPath } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Registry } from '../registry/registry.ts';
 
@@ -13,21 +13,36 @@ export interface ResourceRoute {
 
 /** Throws ApiError 404 for what this server does not serve. */
 export function parseResourceRoute(registry: Registry, path: string): ResourceRoute {
+  const { group, version, segments } = splitGroup(path);
+  const { namespace, rest } = splitNamespace(segments);
+  const [plural = '', name, subresource, ...more] = rest;
+  const kind = registry.kinds.get(groupResource({ group, plural }));
+  if (kind === undefined || kind.resource.version !== version || more.length > 0) throw unknownPath();
+  const scopeFits = kind.resource.namespaced
+    ? namespace !== undefined || name === undefined
+    : namespace === undefined;
+  if (!scopeFits) throw unknownPath();
+  return { kind, namespace, name, subresource };
+}
+
+function splitGroup(path: string): { group: string; version: string; segments: string[] } {
   const [root, ...rest] = path
     .split('/')
     .filter((segment) => segment !== '')
     .map(decodeSegment);
-  const [group, version, ...tail] = root === 'api' ? ['', ...rest] : rest;
-  if ((root !== 'api' && root !== 'apis') || group === undefined || version === undefined)
+  const [group, version, ...segments] = root === 'api' ? ['', ...rest] : rest;
+  if (!['api', 'apis'].includes(root ?? '') || group === undefined || version === undefined)
     throw unknownPath();
-  const namespaced =
-    tail[0] === 'namespaces' && tail.length > 2 && tail[2] !== 'status' && tail[2] !== 'finalize';
-  const [plural = '', name, subresource, ...more] = namespaced ? tail.slice(2) : tail;
-  const kind = registry.kinds.get(group === '' ? plural : `${plural}.${group}`);
-  const served = kind !== undefined && kind.resource.version === version && kind.resource.group === group;
-  if (!served || more.length > 0) throw unknownPath();
-  if (namespaced !== (kind.resource.namespaced && (namespaced || name !== undefined))) throw unknownPath();
-  return { kind, namespace: namespaced ? tail[1] : undefined, name, subresource };
+  return { group, version, segments };
+}
+
+/** `namespaces/<name>` alone, with /status or /finalize, is the namespace itself. */
+function splitNamespace(segments: string[]): { namespace: string | undefined; rest: string[] } {
+  const [first, namespace, plural = 'status'] = segments;
+  if (first !== 'namespaces' || ['status', 'finalize'].includes(plural)) {
+    return { namespace: undefined, rest: segments };
+  }
+  return { namespace, rest: segments.slice(2) };
 }
 
 function decodeSegment(segment: string): string {

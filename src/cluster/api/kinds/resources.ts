@@ -48,7 +48,8 @@ function checkResource(field: string, name: string, value: unknown): Cause[] {
 }
 
 function exceeds(request: unknown, limit: unknown): boolean {
-  const asked = parseQuantity(String(request));
-  const allowed = limit === undefined ? undefined : parseQuantity(String(limit));
+  if (typeof request !== 'string' || typeof limit !== 'string') return false;
+  const asked = parseQuantity(request);
+  const allowed = parseQuantity(limit);
   return asked !== undefined && allowed !== undefined && asked > allowed;
 }

@@ -24,7 +24,14 @@ export async function loadCredentials(directory: string, now: number): Promise<C
   return issued;
 }
 
-const members = ['authority', 'serverCertificate', 'serverKey', 'adminCertificate', 'adminKey'] as const;
+const members = [
+  'authority',
+  'serverCertificate',
+  'serverKey',
+  'adminCertificate',
+  'adminKey',
+  'token',
+] as const;
 
 function read(file: string): Credentials | undefined {
   try {

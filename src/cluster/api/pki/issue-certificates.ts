@@ -1,14 +1,17 @@
+import { randomBytes } from 'node:crypto';
 import type { webcrypto } from 'node:crypto';
 import { generateKeys, keyAlgorithm, loadX509, privateKeyPem } from './x509.ts';
 import type { X509 } from './x509.ts';
 
-/** What the cluster's TLS needs, all in PEM. */
+/** What the cluster's server and its administrator need; keys and certificates in PEM. */
 export interface Credentials {
   readonly authority: string;
   readonly serverCertificate: string;
   readonly serverKey: string;
   readonly adminCertificate: string;
   readonly adminKey: string;
+  /** For clients that cannot present a certificate. */
+  readonly token: string;
 }
 
 const day = 86_400_000;
@@ -51,6 +54,7 @@ export async function issueCertificates(now: number): Promise<Credentials> {
     serverKey: server.key,
     adminCertificate: admin.certificate,
     adminKey: admin.key,
+    token: randomBytes(32).toString('base64url'),
   };
 }
 

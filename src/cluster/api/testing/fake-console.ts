@@ -31,8 +31,14 @@ export class FakeConsole implements PodConsole {
     const queue: string[] = this.#lines.slice(request.tailLines === undefined ? 0 : -request.tailLines);
     let ended = !request.follow;
     let wake = (): void => {};
-    const add = (line: string): void => void (queue.push(line), wake());
-    const end = (): void => void ((ended = true), wake());
+    const add = (line: string): void => {
+      queue.push(line);
+      wake();
+    };
+    const end = (): void => {
+      ended = true;
+      wake();
+    };
     this.#log.on('line', add).on('ended', end);
     request.signal.addEventListener('abort', end);
     try {
