@@ -73,3 +73,29 @@ test('what the cloud no longer has is skipped', async (t) => {
     assert.ok(text.includes(`Skipped [${reason}]`), text);
   }
 });
+
+test('what a failed create_vm may have left is deleted too', async (t) => {
+  const { options, ports, cloud } = await testEnvironment(t);
+  await cloud.fail({ method: 'create_vm', kind: 'error' });
+  await assert.rejects(createEnv(options, ports));
+  await cloud.forgetRequests();
+
+  await deleteEnv(options, ports);
+
+  assert.deepEqual(cloud.calls(), ['create_vm', 'delete_vm', 'delete_stemcell']);
+  assert.deepEqual(cloud.vms(), []);
+});
+
+test('a VM that an interrupted run may have left and that cannot be found again is named', async (t) => {
+  const { options, ports, cloud } = await testEnvironment(t);
+  await cloud.fail({ method: 'create_vm', kind: 'exit' });
+  await assert.rejects(createEnv(options, ports));
+  const [vm] = cloud.vms();
+  await cloud.fail({ method: 'create_vm', kind: 'error' });
+
+  const result = await deleteEnv(options, ports);
+
+  assert.equal(`vm-${result.unansweredVm}`, vm);
+  assert.match(ports.warnings.join(), /may be left over/);
+  assert.equal(result.deleted, true);
+});

@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { isProductError } from '../errors/product-error.ts';
 import { deleteUnusedDisks } from './disk/deploy-disk.ts';
-import { within } from './error-chain.ts';
+import { isCpiAnswer } from './cpi/cpi-response.ts';
+import { errorChain, within } from './error-chain.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import type { Run } from './run.ts';
 import { withSession, type Session } from './session.ts';
@@ -19,6 +20,8 @@ import { withCpi } from './with-cpi.ts';
 export interface DeleteEnvResult {
   /** False when there was no state file: nothing was deployed, nothing was done. */
   readonly deleted: boolean;
+  /** The agent id of a VM that an interrupted run asked for, and that the CPI could not find again: it may exist. */
+  readonly unansweredVm: string | undefined;
   /** Disks that an interrupted run asked for and never heard of: the cloud may hold them, unclaimed. */
   readonly unansweredDisks: readonly PendingDisk[];
   readonly timings: readonly StepTiming[];
@@ -30,7 +33,7 @@ export interface DeleteEnvResult {
  */
 export async function deleteEnv(options: EnvOptions, ports: EnvPorts): Promise<DeleteEnvResult> {
   const result = await withSession(options, ports, removeAll, { existing: true });
-  return result ?? { deleted: false, unansweredDisks: [], timings: [] };
+  return result ?? { deleted: false, unansweredVm: undefined, unansweredDisks: [], timings: [] };
 }
 
 async function removeAll(session: Session): Promise<DeleteEnvResult> {
@@ -43,13 +46,13 @@ async function removeAll(session: Session): Promise<DeleteEnvResult> {
     );
     await deleteUnusedDisks(run, stage);
     await deleteUnusedStemcells(run, stage);
-    const unansweredDisks = pending.pending.disks;
+    const { vm, disks: unansweredDisks } = pending.pending;
     await stage.perform('Uninstalling local artifacts for CPI and deployment', async () => {
       await rm(directory.root, { recursive: true, force: true });
       await pending.remove();
       await state.remove();
     });
-    return { deleted: true, unansweredDisks, timings };
+    return { deleted: true, unansweredVm: vm?.agent_id, unansweredDisks, timings };
   });
 }
 
@@ -80,16 +83,17 @@ async function deleteDisk({ cloud, state }: Run, disk: DiskRecord, step: Step): 
   await state.change(forgetDisk(disk.id));
 }
 
+/** What cannot be found again must not keep the rest from being deleted. */
 async function deleteVmOfInterruptedRun({ manifest }: ValidInstallation, run: Run): Promise<void> {
   const { stemcells, disks } = run.state.state;
   const stemcell = stemcells.at(-1);
-  if (run.pending.pending.vm === undefined || stemcell === undefined) return;
-  await deletePendingVm(
-    run,
-    vmSpecification(
-      manifest,
-      stemcell,
-      disks.map(({ cid }) => cid),
-    ),
-  );
+  const left = run.pending.pending.vm;
+  if (left === undefined || stemcell === undefined) return;
+  const diskCids = disks.map(({ cid }) => cid);
+  try {
+    await deletePendingVm(run, vmSpecification(manifest, stemcell, diskCids));
+  } catch (error) {
+    if (!isCpiAnswer(error) || run.pending.pending.vm === undefined) throw error;
+    run.warn(`A VM of agent '${left.agent_id}' may be left over: ${errorChain(error).join(': ')}`);
+  }
 }

@@ -13,9 +13,10 @@ import { testEnvironment, type TestEnvironment } from './testing/test-environmen
 const program = join(dirname(fileURLToPath(import.meta.url)), 'testing/deploy-process.ts');
 
 /** Runs a deployer that is expected to be killed on its way. */
-async function killedRun({ options }: TestEnvironment, extra: object = {}): Promise<void> {
+async function killedRun({ options, ports }: TestEnvironment, extra: object = {}): Promise<void> {
   const child = spawn(process.execPath, [program, JSON.stringify({ ...options, ...extra })], {
     stdio: ['ignore', 'inherit', 'pipe'],
+    env: ports.environment,
   });
   let said = '';
   child.stderr.on('data', (chunk) => (said += String(chunk)));

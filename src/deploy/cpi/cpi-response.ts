@@ -1,4 +1,4 @@
-import { ProductError } from '../../errors/product-error.ts';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
 
 export interface CpiErrorObject {
@@ -35,6 +35,11 @@ export function cpiCallError(method: string, error: CpiErrorObject): ProductErro
   const code = meansNotImplemented(error) ? 'NOT_IMPLEMENTED' : (codeOfType[type] ?? 'CPI_ERROR');
   const shown = JSON.stringify({ type, message, ok_to_retry: okToRetry });
   return new ProductError(code, `CPI '${method}' method responded with error: CmdError${shown}`);
+}
+
+/** True for a CPI's own error: it has left nothing behind then. A CPI that did not answer may have. */
+export function isCpiAnswer(error: unknown): boolean {
+  return isProductError(error) && error.code !== 'CPI_FAILED' && error.code !== 'INTERRUPTED';
 }
 
 function meansNotImplemented({ type, message }: CpiErrorObject): boolean {

@@ -1,5 +1,6 @@
 import { isProductError } from '../../errors/product-error.ts';
 import { rfc3339 } from '../clock.ts';
+import { isCpiAnswer } from '../cpi/cpi-response.ts';
 import { within } from '../error-chain.ts';
 import { newAgentBudget, waitForAgent } from '../instance/wait-for-agent.ts';
 import type { Run } from '../run.ts';
@@ -41,18 +42,13 @@ async function createDisk(
   const cid = await within(`Creating disk with size ${size}, instanceID ${vmCid}`, () =>
     run.cloud.createDisk(size, cloudProperties, vmCid),
   ).catch(async (error: unknown) => {
-    if (isAnswer(error)) await run.pending.removeDisk(id);
+    if (isCpiAnswer(error)) await run.pending.removeDisk(id);
     throw error;
   });
   const record = { id, cid, size, cloud_properties: cloudProperties };
   await run.state.change(recordDisk(record));
   await run.pending.removeDisk(id);
   return record;
-}
-
-/** A CPI that answers with an error has left no disk behind; one that did not answer may have. */
-function isAnswer(error: unknown): boolean {
-  return isProductError(error) && error.code !== 'CPI_FAILED' && error.code !== 'INTERRUPTED';
 }
 
 async function attachDisk(run: Run, cid: string, { vmCid, metadata }: DiskTarget): Promise<void> {

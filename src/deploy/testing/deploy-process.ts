@@ -3,6 +3,7 @@
  * `killAt` it kills itself as soon as it has written a text that contains it: right after the step before was recorded.
  */
 import { randomUUID } from 'node:crypto';
+import { flushCompileCache } from 'node:module';
 import { systemClock } from '../clock.ts';
 import { createEnv } from '../create-env.ts';
 import { deleteEnv } from '../delete-env.ts';
@@ -16,6 +17,8 @@ interface Wish {
 
 const { killAt, command, ...options } = JSON.parse(process.argv[2] ?? '') as CreateEnvOptions & Wish;
 let written = '';
+// A process that is killed leaves no compile cache otherwise.
+flushCompileCache();
 
 try {
   await (command === 'delete' ? deleteEnv : createEnv)(options, {

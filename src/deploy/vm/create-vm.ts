@@ -11,7 +11,8 @@ export interface VmSpecification extends Omit<CreateVmArguments, 'agentId'> {
 
 /**
  * Creates the VM and records it. The agent id is on disk before the CPI is called: should this run be killed before the
- * answer is recorded, the next one asks for the same VM again instead of for a second one.
+ * answer is recorded, the next one asks for the same VM again instead of for a second one. After an error too: a CPI that
+ * lost the cluster on its way may not have cleaned up.
  */
 export async function createVm(run: Run, specification: VmSpecification): Promise<string> {
   const { stemcellId, ...vm } = specification;
