@@ -49,7 +49,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
       mounts.volume,
       mounts.scratch,
       { name: 'disks', mountPath: '/hub', mountPropagation: 'Bidirectional' },
-      { name: 'vm-hub', mountPath: '/vm-hub', mountPropagation: 'HostToContainer', readOnly: true },
+      { name: 'vm-hub', mountPath: '/vm/hub', mountPropagation: 'HostToContainer', readOnly: true },
     ],
   });
   return {

@@ -28,7 +28,7 @@ vm_is_gone() {
   [ "$missed" -ge 4 ]
 }
 while :; do
-  if [ -n "$ending" ] || [ -e /vm-hub/.going ] || vm_is_gone; then
+  if [ -n "$ending" ] || [ -e /vm/hub/.going ] || vm_is_gone; then
     if release > /scratch/users 2>&1; then
       [ -z "$ending" ] || exit 0
       pause 1

@@ -1,6 +1,6 @@
 /**
  * Shell functions of an attachment's scripts. $1 is the disk's cid, $2 the uid of the VM's pod; the volume is at
- * /volume, the hub's folder `disks` at /hub, the whole hub at /vm-hub, and /scratch is the attachment's own.
+ * /volume, the hub's folder `disks` at /hub, the whole hub at /vm/hub, and /scratch is the attachment's own.
  *
  * A volume is known by device and root (mountinfo fields 3 and 4). It is in use while some mount namespace of the node
  * (hostPID) has it, or a folder of it, mounted anywhere but at

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { isApiError } from '../kubernetes/api-error.ts';
+import { isProductError } from '../errors/product-error.ts';
+import type { Pod } from '../kubernetes/pod.ts';
+import { pods } from '../kubernetes/resources.ts';
+import { attachDisk } from './disk/attach-disk.ts';
+import { createDisk } from './disk/create-disk.ts';
+import { deleteDisk } from './disk/delete-disk.ts';
+import { detachDisk } from './disk/detach-disk.ts';
+import { getDisks } from './disk/get-disks.ts';
+import { EmbeddedWorld } from './testing/embedded-world.ts';
+import { createVmArguments, namespace } from './testing/test-cloud.ts';
+import { createVm } from './vm/create-vm.ts';
+import { deleteVm } from './vm/delete-vm.ts';
+
+/** The verbs on the embedded node: real processes, real mounts, real propagation. */
+describeInNamespace(import.meta.filename, () => {
+  let world: EmbeddedWorld;
+  let count = 0;
+
+  before(async () => {
+    world = await EmbeddedWorld.start();
+  });
+  after(async () => {
+    await world.stop();
+    assert.deepEqual(world.errors, []);
+  });
+
+  const newVm = async (): Promise<string> => {
+    count += 1;
+    const networks = { default: { type: 'manual', ip: `127.64.7.${count}` } };
+    const [cid] = await createVm(world.cloud, createVmArguments({ agentId: `agent-${count}`, networks }));
+    return cid;
+  };
+
+  const newDisk = async (vm: string): Promise<{ disk: string; hint: string }> => {
+    const disk = await createDisk(world.cloud, [16, {}, vm]);
+    return { disk, hint: await attachDisk(world.cloud, [vm, disk]) };
+  };
+
+  const podOf = (name: string): Promise<Pod> => world.cloud.api.get({ resource: pods, namespace, name });
+
+  test('a VM has its settings, its state and its agent', async () => {
+    const vm = await newVm();
+    const settings: unknown = JSON.parse(
+      await world.inVm(vm, 'cat /var/vcap/bosh/warden-cpi-agent-env.json'),
+    );
+    assert.equal((settings as { agent_id: string }).agent_id, 'agent-1');
+    assert.equal(
+      (await world.inVm(vm, 'stat -Lc %a /var/vcap/bosh/warden-cpi-agent-env.json')).trim(),
+      '600',
+    );
+    assert.match(await world.inVm(vm, 'cat /var/vcap/bosh/etc/operating_system'), /host-root/u);
+    assert.match(await world.inVm(vm, 'tr "\\0" " " < /proc/1/cmdline'), /entry/u);
+    await deleteVm(world.cloud, [vm]);
+  });
+
+  test('a killed agent comes back; PID 1 reaps what it left', async () => {
+    const vm = await newVm();
+    const agent = 'sleep 1000000';
+    const first = await until(() => pidsOf(vm, agent));
+    await world.inVm(vm, `(sleep 0.1 &); kill -9 ${first}`);
+    const second = await until(async () => (await pidsOf(vm, agent)).replace(first, ''));
+    assert.notEqual(second, first);
+    await until(async () =>
+      (await world.inVm(vm, 'grep -s "^State:.Z" /proc/[0-9]*/status; true')) === '' ? 'none' : '',
+    );
+    await deleteVm(world.cloud, [vm]);
+  });
+
+  test('a disk in the running VM: in use it is not detached, released it moves to another VM with its content', async () => {
+    const [vm, other] = [await newVm(), await newVm()];
+    const { disk, hint } = await newDisk(vm);
+    await world.inVm(
+      vm,
+      `mkdir -p /var/vcap/store && mount --bind ${hint} /var/vcap/store && echo alive > /var/vcap/store/canary`,
+    );
+
+    await assert.rejects(detachDisk(world.cloud, [vm, disk]), busy(/\/var\/vcap\/store/u));
+    assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
+    await world.inVm(
+      vm,
+      `umount /var/vcap/store && (cd ${hint} && exec sleep 1000) > /dev/null 2>&1 & sleep 0.3`,
+    );
+    await assert.rejects(detachDisk(world.cloud, [vm, disk]), busy(/busy/u));
+    await world.inVm(vm, `kill ${await pidsOf(vm, 'sleep 1000')}`);
+
+    await detachDisk(world.cloud, [vm, disk]);
+    await world.inVm(vm, `! test -e ${hint}`);
+    assert.equal(await attachDisk(world.cloud, [other, disk]), hint);
+    assert.equal(await world.inVm(other, `cat ${hint}/canary`), 'alive\n');
+    await Promise.all([deleteVm(world.cloud, [vm]), deleteVm(world.cloud, [other])]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
+  test('two disks at once; one is detached while the other is used', async () => {
+    const vm = await newVm();
+    const [one, two] = [await newDisk(vm), await newDisk(vm)];
+    await world.inVm(vm, `mkdir -p /var/vcap/store && mount --bind ${one.hint} /var/vcap/store`);
+    await detachDisk(world.cloud, [vm, two.disk]);
+    assert.deepEqual(await getDisks(world.cloud, [vm]), [one.disk]);
+    await deleteVm(world.cloud, [vm]);
+  });
+
+  test('after its container was restarted the VM has the disk on the store again, before the agent starts', async () => {
+    const vm = await newVm();
+    const { disk, hint } = await newDisk(vm);
+    await noteMounted(vm, disk, hint);
+    await world.inVm(
+      vm,
+      'echo kept > /var/vcap/store/canary; mkdir -p /var/vcap/data/sys/run/j; echo 1 > /var/vcap/data/sys/run/j/j.pid',
+    );
+    await killContainer(vm);
+    assert.equal(await world.inVm(vm, 'cat /var/vcap/store/canary'), 'kept\n');
+    await world.inVm(vm, '! test -e /var/vcap/data/sys/run/j/j.pid');
+    await deleteVm(world.cloud, [vm]);
+  });
+
+  test('delete_vm while a job writes: the VM goes, the disk stays whole', async () => {
+    const vm = await newVm();
+    const { disk, hint } = await newDisk(vm);
+    await world.inVm(
+      vm,
+      `echo alive > ${hint}/canary; (while :; do date >> ${hint}/log; done) > /dev/null 2>&1 &`,
+    );
+    await deleteVm(world.cloud, [vm]);
+    await assert.rejects(podOf(vm), (error) => isApiError(error, 404));
+
+    const next = await newVm();
+    await attachDisk(world.cloud, [next, disk]);
+    assert.equal(await world.inVm(next, `cat ${hint}/canary; test -s ${hint}/log`), 'alive\n');
+    await deleteVm(world.cloud, [next]);
+  });
+
+  test('a VM pod deleted by hand: its attachment lets go by itself, the disk is whole and free', async () => {
+    const vm = await newVm();
+    const { disk, hint } = await newDisk(vm);
+    await noteMounted(vm, disk, hint);
+    await world.inVm(
+      vm,
+      'echo alive > /var/vcap/store/canary; (while :; do date >> /var/vcap/store/log; done) > /dev/null 2>&1 &',
+    );
+    await world.cloud.api.delete({ resource: pods, namespace, name: vm });
+    await until(async () => ((await exists(vm)) ? '' : 'gone'), 40_000);
+
+    const next = await newVm();
+    await attachDisk(world.cloud, [next, disk]);
+    assert.equal(await world.inVm(next, `cat ${hint}/canary`), 'alive\n');
+    await Promise.all([deleteVm(world.cloud, [vm]), deleteVm(world.cloud, [next])]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
+  test('after a restart of the node the same VM runs with the same disk on its store', async () => {
+    const vm = await newVm();
+    const { disk, hint } = await newDisk(vm);
+    await noteMounted(vm, disk, hint);
+    await world.inVm(vm, 'echo kept > /var/vcap/store/canary');
+    const { metadata } = await podOf(vm);
+    await world.restart();
+
+    await until(async () => world.inVm(vm, 'cat /var/vcap/store/canary').catch(() => ''), 60_000);
+    assert.equal((await podOf(vm)).metadata.uid, metadata.uid);
+    assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
+    await world.inVm(vm, 'umount /var/vcap/store');
+    await detachDisk(world.cloud, [vm, disk]);
+    await deleteVm(world.cloud, [vm]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
+  /** What the agent leaves when it has mounted a disk (bosh-agent: platform/linux_platform.go). */
+  async function noteMounted(vm: string, disk: string, hint: string): Promise<void> {
+    await world.inVm(
+      vm,
+      `mkdir -p /var/vcap/store && mount --bind ${hint} /var/vcap/store && printf ${disk} > /var/vcap/bosh/managed_disk_settings.json &&
+       echo '{"${disk}":{"ID":"${disk}"}}' > /var/vcap/bosh/persistent_disk_hints.json`,
+    );
+  }
+
+  /** Processes of a VM with exactly that command line. */
+  async function pidsOf(vm: string, command: string): Promise<string> {
+    const script = `for process in /proc/[0-9]*; do
+      [ "$(tr '\\0' ' ' < $process/cmdline 2> /dev/null)" = '${command} ' ] && echo "\${process#/proc/}"
+    done; true`;
+    return (await world.inVm(vm, script)).trim().replaceAll('\n', ' ');
+  }
+
+  async function killContainer(vm: string): Promise<void> {
+    const restarts = async (): Promise<number> =>
+      (await podOf(vm)).status?.containerStatuses?.[0]?.restartCount ?? 0;
+    const former = await restarts();
+    // the command ends with the container
+    await world.exec(vm, 'bosh', ['/bin/sh', '-c', 'kill -TERM 1']);
+    await until(async () => {
+      const { status } = await podOf(vm);
+      const container = status?.containerStatuses?.[0];
+      return (container?.restartCount ?? 0) > former && container?.state?.running !== undefined
+        ? 'running'
+        : '';
+    });
+    await until(async () => world.inVm(vm, 'mountpoint -q /var/vcap/store && echo yes').catch(() => ''));
+  }
+
+  async function exists(name: string): Promise<boolean> {
+    return podOf(name).then(
+      () => true,
+      (error: unknown) => {
+        if (isApiError(error, 404)) return false;
+        throw error;
+      },
+    );
+  }
+});
+
+const busy = (message: RegExp) => (error: unknown) => {
+  assert.ok(isProductError(error, 'DISK_BUSY'), String(error));
+  assert.match(error.message, message);
+  return true;
+};
+
+/** Polls until `attempt` gives a text that is not empty. */
+async function until(attempt: () => Promise<string>, deadlineMs = 20_000): Promise<string> {
+  const end = Date.now() + deadlineMs;
+  for (;;) {
+    const text = await attempt();
+    if (text !== '') return text;
+    assert.ok(Date.now() < end, `not within ${deadlineMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

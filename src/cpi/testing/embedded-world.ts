@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import type { LocalApi } from '../../cluster/api/local-api.ts';
+import { openLocalApi } from '../../cluster/api/open-local-api.ts';
+import { startControllers } from '../../cluster/controllers/start-controllers.ts';
+import { runCommand } from '../../cluster/node/command.ts';
+import type { EmbeddedNode } from '../../cluster/node/embedded-node.ts';
+import { mountsAtOrBelow, readMountTable } from '../../cluster/node/mounts/mount-table.ts';
+import { safeRemove } from '../../cluster/node/removal/safe-remove.ts';
+import { startNode } from '../../cluster/node/start-node.ts';
+import { systemClock } from '../../kubernetes/clock.ts';
+import type { Cloud, ExecOutcome } from '../cloud.ts';
+import { parseConfig } from '../config.ts';
+import { namespace } from './test-cloud.ts';
+
+/** Stands in for Node, so that the image's agent is a process that only lives. */
+const agentProgram = '#!/bin/sh\nexec sleep 1000000\n';
+
+/** The whole embedded cluster in this process: API, controllers and a node that really mounts and runs. */
+export class EmbeddedWorld {
+  readonly directory: string;
+  readonly errors: unknown[] = [];
+  #api: LocalApi;
+  #node: EmbeddedNode;
+  #controllers: { stop(): Promise<void> };
+
+  private constructor(directory: string, parts: Parts) {
+    this.directory = directory;
+    this.#api = parts.api;
+    this.#node = parts.node;
+    this.#controllers = parts.controllers;
+  }
+
+  static async start(): Promise<EmbeddedWorld> {
+    const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-cpi-')));
+    await mkdir(join(directory, 'runtime'));
+    await writeFile(join(directory, 'runtime', 'node'), agentProgram);
+    await chmod(join(directory, 'runtime', 'node'), 0o755);
+    const errors: unknown[] = [];
+    const world = new EmbeddedWorld(directory, await startParts(directory, errors));
+    return world;
+  }
+
+  get cloud(): Cloud {
+    const kubernetes = { kubelet_root_dir: join(this.directory, 'kubelet') };
+    const deadlines = {
+      release: 1,
+      create_vm: 60,
+      attach_disk: 60,
+      detach_disk: 60,
+      delete_vm: 60,
+      delete_disk: 60,
+    };
+    return {
+      api: this.#api,
+      exec: ({ pod, container, command }) => this.exec(pod, container, command),
+      config: parseConfig({ kubernetes, agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' }, deadlines }, {}),
+      namespace,
+      clock: systemClock,
+      newUuid: randomUUID,
+      directorUuid: 'director-1',
+    };
+  }
+
+  async exec(pod: string, container: string, command: readonly string[]): Promise<ExecOutcome> {
+    const session = await this.#node.exec({ namespace, pod, container, command, stdin: false, tty: false });
+    const [stdout, stderr] = await Promise.all([buffer(session.stdout), buffer(session.stderr)]);
+    return { ...(await session.exited), stdout: stdout.toString(), stderr: stderr.toString() };
+  }
+
+  /** A shell command in a VM; its output, or an error when it fails. */
+  async inVm(cid: string, script: string): Promise<string> {
+    const { exitCode, stdout, stderr } = await this.exec(cid, 'bosh', ['/bin/sh', '-c', script]);
+    assert.equal(exitCode, 0, `${script}: ${stdout}${stderr}`);
+    return stdout;
+  }
+
+  /** As after a reboot: every process and mount of the node is gone, the objects and the disks are there. */
+  async restart(): Promise<void> {
+    await this.#end();
+    const parts = await startParts(this.directory, this.errors);
+    this.#api = parts.api;
+    this.#node = parts.node;
+    this.#controllers = parts.controllers;
+  }
+
+  async stop(): Promise<void> {
+    await this.#end();
+    await safeRemove(this.directory);
+  }
+
+  async #end(): Promise<void> {
+    await this.#controllers.stop();
+    await this.#node.stop(0);
+    await this.#api.close();
+    for (;;) {
+      const [entry] = mountsAtOrBelow(await readMountTable(), this.directory);
+      if (entry === undefined) return;
+      const { exitCode, stderr } = await runCommand('umount', ['--lazy', entry.target]);
+      assert.equal(exitCode, 0, stderr);
+    }
+  }
+}
+
+interface Parts {
+  readonly api: LocalApi;
+  readonly node: EmbeddedNode;
+  readonly controllers: { stop(): Promise<void> };
+}
+
+async function startParts(directory: string, errors: unknown[]): Promise<Parts> {
+  const onError = (error: unknown): void => void errors.push(error);
+  const api = await openLocalApi({ directory });
+  const runtimeDirectory = join(directory, 'runtime');
+  const node = await startNode({
+    api,
+    directory,
+    runtimeDirectory,
+    clock: systemClock,
+    version: '1.36.0',
+    onError,
+  });
+  const random = Math.random;
+  const controllers = await startControllers({ api, provisioner: node, clock: systemClock, random, onError });
+  return { api, node, controllers };
+}
