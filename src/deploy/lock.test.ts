@@ -51,7 +51,7 @@ test('a lock whose run was killed is taken over, with the program it left runnin
       pid: process.pid,
       started: 'earlier',
       since: 'x',
-      child: { ...identity, doing: "CPI call 'create_vm'" },
+      child: { ...identity, doing: "CPI call 'create_vm'", disposable: false },
     }),
   );
 

@@ -3,14 +3,12 @@ import { link, readFile, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 import type { Clock } from './clock.ts';
+import type { Errand } from './process/child-watch.ts';
 import { closeGate, openGate } from './process/gate.ts';
 import { identifyProcess, isAlive, type ProcessIdentity } from './process/process-identity.ts';
 
 /** A program that a run has started and waits for. */
-export interface RunningChild extends ProcessIdentity {
-  /** What it does, as an operator reads it: `CPI call 'create_vm'`. */
-  readonly doing: string;
-}
+export interface RunningChild extends ProcessIdentity, Errand {}
 
 interface LockRecord extends ProcessIdentity {
   readonly since: string;
@@ -22,7 +20,7 @@ export interface DeploymentLock {
   /** What the run before this one had started and what is still running, when it was killed meanwhile. */
   readonly orphan: RunningChild | undefined;
   /** Notes the running child, so that the next run can find it should this one be killed. */
-  recordChild(pid: number, doing: string): void;
+  recordChild(pid: number, errand: Errand): void;
   childEnded(): void;
   release(): Promise<void>;
 }
@@ -55,9 +53,9 @@ function heldLock(path: string, record: LockRecord, orphan: RunningChild | undef
   };
   return {
     orphan,
-    recordChild: (pid, doing) => {
+    recordChild: (pid, errand) => {
       const child = identifyProcess(pid);
-      if (child !== undefined) write({ ...record, child: { ...child, doing } });
+      if (child !== undefined) write({ ...record, child: { ...child, ...errand } });
     },
     childEnded: () => write(record),
     release: () => rm(path, { force: true }),

@@ -61,7 +61,7 @@ export async function withSession<T>(
       onTiming: (timing) => timings.push(timing),
     });
     const children: ChildWatch = {
-      started: (pid, doing) => lock.recordChild(pid, doing),
+      started: (pid, errand) => lock.recordChild(pid, errand),
       ended: () => lock.childEnded(),
     };
     const absolute = { ...options, manifestPath, statePath };

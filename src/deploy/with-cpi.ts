@@ -38,14 +38,17 @@ export async function withCpi<T>(
         deadline: options.cpiDeadline ?? defaultCpiDeadline,
         grace: options.interruptGrace ?? defaultInterruptGrace,
         signal,
-        onStart: (pid, method) => children.started(pid, `CPI call '${method}'`),
+        onStart: (pid, method) => children.started(pid, { doing: `CPI call '${method}'`, disposable: false }),
         onEnd: () => children.ended(),
       }),
     });
     const agent = createAgentClient({ mbusUrl: mbus, ca, directorId, clock, uuid, signal });
     return await action({ cloud, agent, state, pending, clock, uuid, signal, warn }, renderer);
   } finally {
-    await renderer.close();
-    await stage.perform('Cleaning up rendered CPI jobs', () => clearRun(directory), { always: true });
+    try {
+      await renderer.close();
+    } finally {
+      await stage.perform('Cleaning up rendered CPI jobs', () => clearRun(directory), { always: true });
+    }
   }
 }
