@@ -3,28 +3,36 @@ import type { ErrorCode } from '../../errors/error-table.ts';
 import { describeKind, describePlace, keyText, lookUp, toValue } from './yaml-node.ts';
 import type { JsonValue, Place, YamlNode } from './yaml-node.ts';
 
+interface Problem {
+  readonly place: Place;
+  readonly text: string;
+}
+
 /** Collects what is wrong with a file, so that the operator sees all of it at once. */
 export class Problems {
-  readonly #lines: string[] = [];
+  readonly #found: Problem[] = [];
 
   /** `path` is the key path; empty for the whole file. */
   add(place: Place, path: string, message: string): void {
-    const line = `${describePlace(place)}: ${path === '' ? '' : `${path}: `}${message}`;
-    if (!this.#lines.includes(line)) this.#lines.push(line);
-  }
-
-  /** Takes over the lines of a ProductError thrown by a nested check. */
-  addError(error: ProductError): void {
-    this.#lines.push(error.message);
+    const text = `${describePlace(place)}: ${path === '' ? '' : `${path}: `}${message}`;
+    if (!this.#found.some((problem) => problem.text === text)) this.#found.push({ place, text });
   }
 
   get count(): number {
-    return this.#lines.length;
+    return this.#found.length;
   }
 
+  /** A line per problem, in the order of the file. */
   throwIfAny(code: ErrorCode): void {
-    if (this.#lines.length > 0) throw new ProductError(code, this.#lines.join('\n'));
+    if (this.#found.length === 0) return;
+    const sorted = this.#found.toSorted((a, b) => comparePlaces(a.place, b.place));
+    throw new ProductError(code, sorted.map(({ text }) => text).join('\n'));
   }
+}
+
+function comparePlaces(a: Place, b: Place): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return a.line - b.line || a.column - b.column;
 }
 
 /**

@@ -177,8 +177,8 @@ test('fields note every problem and go on', () => {
     () => problems.throwIfAny('MANIFEST_INVALID'),
     (error: Error) => {
       assert.deepEqual(error.message.split('\n'), [
-        'f.yml:1:7: name: expected text, found a list',
         'f.yml:1:1: missing: must be provided',
+        'f.yml:1:7: name: expected text, found a list',
         'f.yml:2:7: size: expected a whole number, found text',
         'f.yml:3:7: list: expected a list, found a map',
         "f.yml:5:3: map: the key '1' has to be text; put it in quotes",
