@@ -1,12 +1,14 @@
-import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import { persistentVolumeClaims, storageClasses } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Place } from '../input.ts';
-import { at, optionalStringAt, positiveIntegerAt, recordAt } from '../input.ts';
+import { at, optionalStringAt, positiveIntegerAt, recordAt, wrong } from '../input.ts';
 import { diskClaim, parseDiskProperties } from './claim.ts';
 
 /**
  * create_disk(size MiB, cloud_properties, vm_cid or null): makes a claim of exactly that size and returns its cid.
  * Returns before the claim is bound: a class that waits for its first consumer binds at the first attach.
+ * A class that the cluster does not have is refused: the claim would never be bound.
  * The VM is a hint where to put the disk, which such a class follows by itself.
  */
 export async function createDisk(cloud: Cloud, args: readonly unknown[]): Promise<string> {
@@ -17,6 +19,7 @@ export async function createDisk(cloud: Cloud, args: readonly unknown[]): Promis
     at(place, 'cloud_properties'),
   );
   optionalStringAt(args[2], at(place, 'vm_cid'));
+  await checkStorageClass(cloud, properties.storageClass, at(place, 'cloud_properties.storage_class'));
   const cid = `disk-${cloud.newUuid()}`;
   const { namespace, directorUuid } = cloud;
   await cloud.api.create(
@@ -24,4 +27,20 @@ export async function createDisk(cloud: Cloud, args: readonly unknown[]): Promis
     diskClaim({ cid, namespace, sizeMiB, properties, directorUuid }),
   );
   return cid;
+}
+
+async function checkStorageClass(cloud: Cloud, name: string | undefined, place: Place): Promise<void> {
+  if (name === undefined || name === '') return;
+  try {
+    await cloud.api.get({ resource: storageClasses, name });
+  } catch (error) {
+    if (isApiError(error, 404)) {
+      throw wrong(
+        place,
+        `names a class that the cluster does not have: "${name}" (static volumes have the class "")`,
+      );
+    }
+    // a role that may not read classes can still make claims
+    if (!isApiError(error, 403)) throw error;
+  }
 }

@@ -63,6 +63,7 @@ test('create_disk refuses what it does not know before anything is made', async 
     [['64', {}, null], /size/u],
     [[64, { type: 'gp3' }, null], /"type"/u],
     [[64, { storage_class: 7 }, null], /storage_class/u],
+    [[64, { storage_class: 'none' }, null], /does not have: "none"/u],
     [[64, [], null], /cloud_properties/u],
   ];
   for (const [args, message] of cases) {

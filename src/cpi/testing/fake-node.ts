@@ -32,7 +32,7 @@ export class FakeNode {
     this.#api = api;
     this.#namespace = namespace;
     this.#loops = [
-      this.#follow<Pod>(pods, (pod) => this.#syncPod(pod)),
+      this.#follow(pods, (pod) => this.#syncPod(pod as Pod)),
       this.#follow(persistentVolumeClaims, (claim) => this.#syncClaim(claim)),
     ];
   }
@@ -65,12 +65,9 @@ export class FakeNode {
     for (const pod of items) await this.#guarded(pod, (each) => this.#syncPod(each));
   }
 
-  async #follow<T extends KubernetesObject>(
-    resource: Resource,
-    sync: (object: T) => Promise<void>,
-  ): Promise<void> {
+  async #follow(resource: Resource, sync: (object: KubernetesObject) => Promise<void>): Promise<void> {
     const query = { namespace: this.#namespace, signal: this.#stop.signal };
-    for await (const event of this.#api.watch<T>(resource, query)) {
+    for await (const event of this.#api.watch(resource, query)) {
       if (event.type === 'ADDED' || event.type === 'MODIFIED') await this.#guarded(event.object, sync);
     }
   }

@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { startTlsServer } from '../../src/kubernetes/testing/tls-server.ts';
+
+export interface BenchServer {
+  /** A CPI configuration that speaks to the server with a client certificate. */
+  readonly config: object;
+  readonly close: () => Promise<void>;
+}
+
+/** Answers a StorageClass and takes claims, over TLS with client certificates, at once: the client is what is measured. */
+export async function startBenchServer(): Promise<BenchServer> {
+  const { access, close } = await startTlsServer((request, response) => void respond(request, response));
+  const base64 = (pem: string | undefined): string => Buffer.from(pem ?? '').toString('base64');
+  const kubeconfig = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'bench',
+    contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench', namespace: 'bosh' } }],
+    clusters: [
+      { name: 'bench', cluster: { server: access.server, 'certificate-authority-data': base64(access.ca) } },
+    ],
+    users: [
+      {
+        name: 'bench',
+        user: {
+          'client-certificate-data': base64(access.certificate),
+          'client-key-data': base64(access.key),
+        },
+      },
+    ],
+  };
+  return { config: { kubernetes: { kubeconfig, namespace: 'bosh' } }, close };
+}
+
+const metadata = { name: 'bench', namespace: 'bosh', uid: '0b1c', resourceVersion: '1' };
+const storageClass = {
+  apiVersion: 'storage.k8s.io/v1',
+  kind: 'StorageClass',
+  metadata,
+  provisioner: 'bench',
+};
+const claim = {
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata,
+  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '64Mi' } } },
+  status: { phase: 'Pending' },
+};
+
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  // read to its end and not looked at: client-go sends it as protobuf
+  await buffer(request);
+  const isWrite = request.method === 'POST';
+  response.writeHead(isWrite ? 201 : 200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(isWrite ? claim : storageClass));
+}

@@ -1,0 +1,21 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+
+const sources = new URL('./client-go/', import.meta.url).pathname;
+
+/** Builds the Go program, or says undefined where there is no Go. A build that fails is an error. */
+export async function buildGoProgram(outFile: string): Promise<string | undefined> {
+  const child = spawn('go', ['build', '-trimpath', '-ldflags', '-s -w', '-o', outFile, '.'], {
+    cwd: sources,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const code = await new Promise<number | null | 'missing'>((resolve, reject) => {
+    child.on('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'ENOENT' ? resolve('missing') : reject(error),
+    );
+    child.on('close', resolve);
+  });
+  if (code === 'missing') return undefined;
+  if (code !== 0) throw new Error(`go build ended with ${code}: ${await text(child.stderr)}`);
+  return outFile;
+}

@@ -1,0 +1,67 @@
+import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildCpi } from '../../scripts/build-cpi.ts';
+import { formatTable } from '../../src/cli/table.ts';
+import { buildGoProgram } from './client-go.ts';
+import { startBenchServer } from './bench-server.ts';
+import { measure, type Contestant, type Times } from './measure.ts';
+
+const runs = Number(process.argv[2] ?? 60);
+
+/** What each program is given on stdin: `info`, and a call that does one GET and one POST. */
+const calls: Readonly<Record<string, object>> = {
+  info: { method: 'info', arguments: [], context: {} },
+  'GET + POST': {
+    method: 'create_disk',
+    arguments: [64, { storage_class: 'bench' }, null],
+    context: {},
+    api_version: 2,
+  },
+};
+
+const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-bench-'));
+const server = await startBenchServer();
+try {
+  const config = join(directory, 'cpi.json');
+  await writeFile(config, JSON.stringify(server.config), { mode: 0o600 });
+  const contestants = await prepare(directory, config);
+  for (const [name, call] of Object.entries(calls)) {
+    const times = await measure(contestants, JSON.stringify(call), runs);
+    process.stdout.write(`${name}, stdin to exit, ${runs} interleaved runs\n${table(times)}\n\n`);
+  }
+} finally {
+  await server.close();
+  await rm(directory, { recursive: true });
+}
+
+async function prepare(scratch: string, config: string): Promise<Contestant[]> {
+  const { bundle, executable } = await buildCpi({ outDirectory: join(scratch, 'cpi') });
+  const go = await buildGoProgram(join(scratch, 'client-go'));
+  if (go === undefined)
+    process.stdout.write('client-go: skipped, needs go (1.26 or newer) and the Go module proxy\n');
+  await access(process.execPath);
+  return [
+    ...(go === undefined ? [] : [{ name: 'Go with client-go', command: [go, config] }]),
+    ...(executable === undefined ? [] : [{ name: 'Bun executable', command: [executable, config] }]),
+    { name: 'Node bundle', command: [process.execPath, bundle, config] },
+  ];
+}
+
+/** Ratios are against the first line: client-go where it was built. */
+function table(times: readonly Times[]): string {
+  const [first] = times;
+  const figure = (value: number): string => value.toFixed(1);
+  const ratio = (value: number, base: number | undefined): string =>
+    base === undefined ? '-' : (value / base).toFixed(2);
+  return formatTable(
+    ['', 'min ms', 'median ms', 'min ratio', 'median ratio'],
+    times.map(({ name, min, median }) => [
+      name,
+      figure(min),
+      figure(median),
+      ratio(min, first?.min),
+      ratio(median, first?.median),
+    ]),
+  );
+}
