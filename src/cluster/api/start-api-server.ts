@@ -28,6 +28,8 @@ export interface ApiServerOptions {
   readonly port?: number;
   /** Told of what is this server's own fault (answered with 500). */
   readonly onError: (error: unknown) => void;
+  /** Told of each request before it is served, for an access log. Headers hold secrets. */
+  readonly onRequest?: (request: IncomingMessage) => void;
 }
 
 export interface ApiServer {
@@ -59,6 +61,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   // a watch or a follow may be silent for long
   server.requestTimeout = 0;
   server.on('request', (request, response) => void serve(served, request, response, options.onError));
+  const { onRequest } = options;
+  if (onRequest !== undefined) server.on('request', onRequest).on('upgrade', onRequest);
   const upgraded = new Set<Duplex>();
   server.on('upgrade', (request, socket, head) => {
     upgraded.add(socket);

@@ -1,0 +1,19 @@
+import { describe } from 'node:test';
+import type { Subject } from './subject.ts';
+import { deleteContract } from './delete-contract.ts';
+import { readContract } from './read-contract.ts';
+import { watchContract } from './watch-contract.ts';
+import { writeContract } from './write-contract.ts';
+
+/**
+ * What every KubernetesApi must do: reference/kubernetes.md 5.2. Each part gets a subject of its own.
+ * Runs against the registry in process, against the HTTPS server through RestApi, and may run against any cluster.
+ */
+export function describeKubernetesApi(name: string, makeSubject: () => Promise<Subject>): void {
+  describe(name, () => {
+    describe('writes', () => writeContract(makeSubject));
+    describe('reads', () => readContract(makeSubject));
+    describe('deletes', () => deleteContract(makeSubject));
+    describe('watches', () => watchContract(makeSubject));
+  });
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openLocalApi } from '../../src/cluster/api/open-local-api.ts';
+import { startApiServer } from '../../src/cluster/api/start-api-server.ts';
+import { FakeConsole } from '../../src/cluster/api/testing/fake-console.ts';
+import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import { openTransport } from '../../src/kubernetes/open-transport.ts';
+import { RestApi } from '../../src/kubernetes/rest-api.ts';
+import { describeKubernetesApi } from './kubernetes-api-contract.ts';
+
+describeKubernetesApi('RestApi over the HTTPS server', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-contract-'));
+  const local = await openLocalApi({ directory });
+  const errors: unknown[] = [];
+  const server = await startApiServer({
+    api: local,
+    console: new FakeConsole(),
+    directory,
+    onError: (error) => errors.push(error),
+  });
+  const transport = await openTransport(await loadAccess(readFileSync(server.kubeconfig, 'utf8')));
+  return {
+    api: new RestApi({ transport }),
+    namespace: 'bosh',
+    end: async () => {
+      transport.close();
+      await server.close();
+      await local.close();
+      rmSync(directory, { recursive: true });
+      assert.deepEqual(errors, []);
+    },
+  };
+});

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { WatchEvent, WatchQuery } from '../../src/kubernetes/api.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import { configMaps } from '../../src/kubernetes/resources.ts';
+import { configMap } from './contract-objects.ts';
+import type { Subject } from './subject.ts';
+
+/** Watches. Each test waits for the events it caused, never for time to pass. */
+export function watchContract(makeSubject: () => Promise<Subject>): void {
+  let subject: Subject;
+  before(async () => {
+    subject = await makeSubject();
+  });
+  after(() => subject.end());
+
+  /** The first `count` events as `TYPE name`; fails by the test's own time limit when they do not come. */
+  async function firstEvents(count: number, query: WatchQuery): Promise<string[]> {
+    const ending = new AbortController();
+    const { api, namespace } = subject;
+    const seen: WatchEvent<KubernetesObject>[] = [];
+    for await (const event of api.watch(configMaps, { namespace, ...query, signal: ending.signal })) {
+      if (event.type === 'BOOKMARK') continue;
+      seen.push(event);
+      if (seen.length === count) ending.abort();
+    }
+    return seen.map(
+      (event) => `${event.type} ${event.type === 'ERROR' ? event.object.code : event.object.metadata.name}`,
+    );
+  }
+
+  const reference = (name: string): { resource: typeof configMaps; namespace: string; name: string } => ({
+    resource: configMaps,
+    namespace: subject.namespace,
+    name,
+  });
+  const limit = { timeout: 20_000 };
+
+  test('without a version the present state comes first, then what happens', limit, async () => {
+    const { api, namespace } = subject;
+    await api.create(configMaps, configMap(namespace, 'one', { labels: { test: 'present' } }));
+    const ending = new AbortController();
+    const seen: string[] = [];
+    const query = { namespace, labelSelector: 'test=present', signal: ending.signal };
+    for await (const event of api.watch(configMaps, query)) {
+      if (event.type === 'BOOKMARK') continue;
+      seen.push(event.type);
+      if (event.type === 'ADDED') await api.delete(reference('one'));
+      if (event.type === 'DELETED') ending.abort();
+    }
+    assert.deepEqual(seen, ['ADDED', 'DELETED']);
+  });
+
+  test('a watch goes on from a version and misses nothing', limit, async () => {
+    const { api, namespace } = subject;
+    const { metadata } = await api.list(configMaps, { namespace });
+    await api.create(configMaps, configMap(namespace, 'two'));
+    await api.patch(reference('two'), { data: { a: '1' } });
+    await api.delete(reference('two'));
+    const seen = await firstEvents(3, { resourceVersion: metadata.resourceVersion });
+    assert.deepEqual(seen, ['ADDED two', 'MODIFIED two', 'DELETED two']);
+  });
+
+  test('entering a selection is ADDED, leaving it is DELETED', limit, async () => {
+    const { api, namespace } = subject;
+    const { metadata } = await api.list(configMaps, { namespace });
+    await api.create(configMaps, configMap(namespace, 'three'));
+    await api.patch(reference('three'), { metadata: { labels: { chosen: 'yes' } } });
+    await api.patch(reference('three'), { data: { a: '1' } });
+    await api.patch(reference('three'), { metadata: { labels: { chosen: 'no' } } });
+    const query = { resourceVersion: metadata.resourceVersion, labelSelector: 'chosen=yes' };
+    assert.deepEqual(await firstEvents(3, query), ['ADDED three', 'MODIFIED three', 'DELETED three']);
+  });
+
+  test('a field selector watches one object', limit, async () => {
+    const { api, namespace } = subject;
+    const { metadata } = await api.list(configMaps, { namespace });
+    await api.create(configMaps, configMap(namespace, 'four'));
+    await api.create(configMaps, configMap(namespace, 'five'));
+    const query = { resourceVersion: metadata.resourceVersion, fieldSelector: 'metadata.name=five' };
+    assert.deepEqual(await firstEvents(1, query), ['ADDED five']);
+  });
+
+  test('the last state of a deleted object carries the version of the deletion', limit, async () => {
+    const { api, namespace } = subject;
+    const made = await api.create(configMaps, configMap(namespace, 'six'));
+    await api.delete(reference('six'));
+    const ending = new AbortController();
+    const from = { namespace, resourceVersion: made.metadata.resourceVersion, signal: ending.signal };
+    for await (const event of api.watch(configMaps, from)) {
+      if (event.type !== 'DELETED') continue;
+      assert.equal(event.object.metadata.uid, made.metadata.uid);
+      assert(Number(event.object.metadata.resourceVersion) > Number(made.metadata.resourceVersion));
+      ending.abort();
+    }
+  });
+
+  test('a signal that is aborted already ends the watch at once', limit, async () => {
+    const query = { namespace: subject.namespace, signal: AbortSignal.abort() };
+    for await (const event of subject.api.watch(configMaps, query)) assert.fail(`unexpected ${event.type}`);
+  });
+}
