@@ -64,25 +64,39 @@ describeInNamespace(import.meta.filename, () => {
   const getPod = (name: string): Promise<Pod> => api.get<Pod>({ resource: pods, namespace, name });
 
   async function describePod(name: string): Promise<string> {
-    const { items } = await api.list<KubernetesObject & { message: string; involvedObject: { name: string } }>(events);
-    const messages = items.filter((event) => event.involvedObject.name === name).map((event) => event.message);
+    const { items } = await api.list<
+      KubernetesObject & { message: string; involvedObject: { name: string } }
+    >(events);
+    const messages = items
+      .filter((event) => event.involvedObject.name === name)
+      .map((event) => event.message);
     return JSON.stringify([messages, (await getPod(name)).status], undefined, 1);
   }
 
   const untilReady = (name: string): Promise<boolean> =>
     until(
       async () =>
-        (await getPod(name)).status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') === true,
+        (await getPod(name)).status?.conditions?.some(
+          (each) => each.type === 'Ready' && each.status === 'True',
+        ) === true,
       () => describePod(name),
     );
 
   const untilGone = (name: string): Promise<boolean> =>
     until(
-      () => getPod(name).then(() => false, () => true),
+      () =>
+        getPod(name).then(
+          () => false,
+          () => true,
+        ),
       () => describePod(name),
     );
 
-  async function exec(pod: string, container: string, ...command: string[]): Promise<{ exitCode: number; stdout: string }> {
+  async function exec(
+    pod: string,
+    container: string,
+    ...command: string[]
+  ): Promise<{ exitCode: number; stdout: string }> {
     const session = await node.exec({ namespace, pod, container, command, stdin: false, tty: false });
     session.stderr.resume();
     const chunks: Buffer[] = [];
@@ -130,14 +144,30 @@ describeInNamespace(import.meta.filename, () => {
   }
 
   const release = (cid: string, vm: Pod): Promise<{ exitCode: number; stdout: string }> =>
-    exec(`attach-${cid}`, holderContainer, '/bin/sh', '-c', releaseScript, 'release', cid, vm.metadata.uid ?? '', '1');
+    exec(
+      `attach-${cid}`,
+      holderContainer,
+      '/bin/sh',
+      '-c',
+      releaseScript,
+      'release',
+      cid,
+      vm.metadata.uid ?? '',
+      '1',
+    );
 
   test('a disk is attached to a running VM, counts as busy while it is used, and is released when it is not', async () => {
     const vm = await createVm('vm-one', '127.64.3.1');
     await attach('disk-one', await getPod('vm-one'));
     await attach('disk-two', await getPod('vm-one'));
     const store = '/warden-cpi-dev/disks/disk-one/store';
-    const mounted = await exec('vm-one', 'bosh', '/bin/sh', '-c', `mount --bind ${store} /var/vcap/store && echo alive > /var/vcap/store/canary`);
+    const mounted = await exec(
+      'vm-one',
+      'bosh',
+      '/bin/sh',
+      '-c',
+      `mount --bind ${store} /var/vcap/store && echo alive > /var/vcap/store/canary`,
+    );
     assert.equal(mounted.exitCode, 0);
 
     const busy = await release('disk-one', vm);
@@ -153,7 +183,11 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(await readFile(join(volume, 'store', 'canary'), 'utf8'), 'alive\n');
     await api.delete({ resource: persistentVolumeClaims, namespace, name: 'disk-one' });
     await until(
-      async () => readFile(join(volume, 'store', 'canary')).then(() => false, () => true),
+      async () =>
+        readFile(join(volume, 'store', 'canary')).then(
+          () => false,
+          () => true,
+        ),
       async () => 'the volume of a deleted claim',
     );
   });
@@ -166,7 +200,10 @@ describeInNamespace(import.meta.filename, () => {
     const volume = await volumeOf('disk-two');
     await api.delete({ resource: pods, namespace, name: 'attach-disk-two' });
     await untilGone('attach-disk-two');
-    assert.ok((await readFile(join(volume, 'store', '.'), 'utf8').catch((error: { code: string }) => error.code)) === 'EISDIR');
+    assert.ok(
+      (await readFile(join(volume, 'store', '.'), 'utf8').catch((error: { code: string }) => error.code)) ===
+        'EISDIR',
+    );
   });
 
   async function volumeOf(claim: string): Promise<string> {

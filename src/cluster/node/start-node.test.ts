@@ -459,8 +459,8 @@ describeInNamespace(import.meta.filename, () => {
     });
     let output = '';
     session.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    await until(async () => (output.includes('/dev/pts/') ? true : undefined));
     session.resize(100, 40);
+    await until(async () => (output.includes('/dev/pts/') ? true : undefined));
     assert.equal((await session.exited).exitCode, 6);
     assert.match(output, /40 100/);
     await remove('terminal');

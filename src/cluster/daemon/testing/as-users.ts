@@ -7,7 +7,14 @@ const nobody = '65534';
 
 function runAs(prefix: readonly string[], file: string): Promise<{ code: number | null; output: string }> {
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
-  const [program = '', ...args] = [...prefix, process.execPath, '--test', '--test-reporter=spec', '--test-timeout=60000', file];
+  const [program = '', ...args] = [
+    ...prefix,
+    process.execPath,
+    '--test',
+    '--test-reporter=spec',
+    '--test-timeout=60000',
+    file,
+  ];
   const child = spawn(program, args, {
     cwd: '/',
     env: { ...environment, [marker]: '1', TMPDIR: '/tmp', HOME: '/nonexistent' },

@@ -74,11 +74,15 @@ export class ContainerConsole implements PodConsole {
       throw badRequest('you must specify at least 1 command for the container');
     }
     const environment = new Map(environmentOf(runner.container, runner.hostname));
-    if (tty) {
-      return openTerminal(running, { command, environment: environment.set('TERM', 'xterm') });
+    try {
+      if (tty) {
+        return await openTerminal(running, { command, environment: environment.set('TERM', 'xterm') });
+      }
+      const process = await running.exec({ command, environment }, { stdin });
+      return { ...process, resize: () => undefined };
+    } catch (error) {
+      throw badRequest(`the command cannot be run in container ${container}: ${(error as Error).message}`);
     }
-    const process = await running.exec({ command, environment }, { stdin });
-    return { ...process, resize: () => undefined };
   }
 
   #runner(request: {

@@ -7,7 +7,10 @@ import type { RunningContainer } from '../runtime/container-runtime.ts';
 /** script(1) takes a line for a shell; this one is constant, the command comes by the environment. */
 const line = 'exec /bin/sh /etc/bosh-kubernetes/container-terminal.sh';
 
-const setSize = 'stty -F "$(cat "$1")" rows "$2" cols "$3"';
+/** A client tells the size at once, perhaps before the terminal is there. */
+const setSize = `left=250
+until [ -s "$1" ] || [ "$left" -eq 0 ]; do left=$((left - 1)); sleep 0.02; done
+stty -F "$(cat "$1")" rows "$2" cols "$3"`;
 
 /** Runs a command on a terminal of the container's own, which script(1) makes there. */
 export async function openTerminal(

@@ -235,12 +235,14 @@ export class PodWorker {
     return runner;
   }
 
-  /** Containers have ended: take down what they used, then let the object go. */
+  /** Containers have ended: take down what they used, then let the object go. A node that stops leaves it. */
   async #finish(over: boolean): Promise<void> {
     if (this.#ending.reason === 'deleted' && !over) {
       await this.#status.publish();
     }
-    await this.#tearDown(() => this.#services.volumes.tearDown(this.uid));
+    if (!(await this.#tearDown(() => this.#services.volumes.tearDown(this.uid)))) {
+      return;
+    }
     const { name, namespace } = this.#pod.metadata;
     await safeRemove(join(this.#services.layout.podLogs, `${namespace}_${name}_${this.uid}`));
     if (this.#ending.reason === 'deleted') {
@@ -252,22 +254,24 @@ export class PodWorker {
     await this.#tearDown(() => this.#services.volumes.unmountAll(this.uid), this.#ending.signal);
   }
 
-  /** Again and again with a back-off, as kubelet does: whoever holds a mount has to let go of it first. */
-  async #tearDown(attempt: () => Promise<void>, signal?: AbortSignal): Promise<void> {
+  /**
+   * Again and again with a back-off, as kubelet does: whoever holds a mount has to let go of it first. False when the
+   * signal or the end of the node came before.
+   */
+  async #tearDown(attempt: () => Promise<void>, signal?: AbortSignal): Promise<boolean> {
     const backOff = new BackOff(retryLimits);
-    while (signal?.aborted !== true && this.#ending.reason !== 'node-stopped') {
+    const stop = AbortSignal.any([this.#services.stopping, ...(signal === undefined ? [] : [signal])]);
+    while (!stop.aborted) {
       try {
         await attempt();
-        return;
+        return true;
       } catch (error) {
         this.#event('Warning', 'FailedUnmount', `UnmountVolume.TearDown failed: ${(error as Error).message}`);
         const delay = backOff.afterFailure(this.#services.clock.now());
-        await this.#services.clock.sleep(
-          Math.max(delay, retryLimits.first),
-          AbortSignal.any([this.#services.stopping, ...(signal === undefined ? [] : [signal])]),
-        );
+        await this.#services.clock.sleep(Math.max(delay, retryLimits.first), stop);
       }
     }
+    return false;
   }
 
   async #deleteObject(): Promise<void> {

@@ -24,6 +24,12 @@ export interface StartedProcess extends StartedCommand {
   readonly scratch: string;
 }
 
+/** The mount namespace of that process, unless it is the node's own, whose processes are never killed together. */
+function foreignNamespace(pid: number): string | undefined {
+  const namespace = mountNamespaceOf(pid);
+  return namespace === mountNamespaceOf(process.pid) ? undefined : namespace;
+}
+
 /** A container whose command runs. */
 export class NamespaceContainer implements RunningContainer {
   readonly id: string;
@@ -34,12 +40,12 @@ export class NamespaceContainer implements RunningContainer {
   readonly #mountNamespace: string | undefined;
   #ended = false;
 
-  constructor(plan: ContainerPlan, process: StartedProcess) {
+  constructor(plan: ContainerPlan, started: StartedProcess) {
     this.id = plan.id;
-    this.pid = process.pid;
+    this.pid = started.pid;
     this.#plan = plan;
-    this.#process = process;
-    this.#mountNamespace = mountNamespaceOf(process.pid);
+    this.#process = started;
+    this.#mountNamespace = foreignNamespace(started.pid);
     this.exited = this.#end();
   }
 

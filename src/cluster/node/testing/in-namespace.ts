@@ -29,7 +29,14 @@ const modes: readonly Mode[] = isRoot
 function spawnTests(file: string, mode: Mode): Promise<{ code: number | null; output: string }> {
   const [program = '', ...args] = mode.prefix;
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
-  const command = [process.execPath, '--test', '--test-reporter=spec', '--test-timeout=60000', '--test-concurrency=1', file];
+  const command = [
+    process.execPath,
+    '--test',
+    '--test-reporter=spec',
+    '--test-timeout=60000',
+    '--test-concurrency=1',
+    file,
+  ];
   const child = spawn(program, [...args, '/bin/sh', '-c', '"$@"; exit $?', 'sh', ...command], {
     env: { ...environment, [marker]: mode.name, TMPDIR: '/tmp' },
     stdio: ['ignore', 'pipe', 'pipe'],
