@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { scratchDirectory } from '../testing/scratch.ts';
+import { expandAlternatives, globFiles } from './glob.ts';
+
+const files = ['a.go', 'b.txt', '.dot', 'x/a.go', 'x/y/a.go', 'x/y/b.txt', 'x/[z]', 'x-1/c.go', 'x/é.go', 'x/*'];
+
+test('patterns name what they name to the bosh CLI', async (t) => {
+  const root = await scratchDirectory(t);
+  for (const file of files) {
+    await mkdir(dirname(join(root, file)), { recursive: true });
+    await writeFile(join(root, file), '');
+  }
+  await symlink('x', join(root, 'link'));
+  await symlink('a.go', join(root, 'x', 'self'));
+  const cases: Readonly<Record<string, readonly string[]>> = {
+    '*': ['.dot', 'a.go', 'b.txt', 'link'],
+    '*.go': ['a.go'],
+    '**/*.go': ['a.go', 'x-1/c.go', 'x/a.go', 'x/y/a.go', 'x/é.go'],
+    '**/*': ['.dot', 'a.go', 'b.txt', 'link', 'x-1/c.go', 'x/*', 'x/[z]', 'x/a.go', 'x/self', 'x/y/a.go', 'x/y/b.txt', 'x/é.go'],
+    'x/**': ['x/*', 'x/[z]', 'x/a.go', 'x/self', 'x/y/a.go', 'x/y/b.txt', 'x/é.go'],
+    'x/**/b.*': ['x/y/b.txt'],
+    'x/?.go': ['x/a.go', 'x/é.go'],
+    'x{,-1}/*.go': ['x-1/c.go', 'x/a.go', 'x/é.go'],
+    '{a.go,x/y/{a,b}.*}': ['a.go', 'x/y/a.go', 'x/y/b.txt'],
+    '[ab].*': ['a.go', 'b.txt'],
+    '[^a].*': ['b.txt'],
+    '[a-a].go': ['a.go'],
+    'x/\\[z\\]': ['x/[z]'],
+    'x/\\*': ['x/*'],
+    './a.go': ['a.go'],
+    'link/a.go': [],
+    x: [],
+    none: [],
+    '../*': [],
+  };
+  for (const [pattern, expected] of Object.entries(cases)) {
+    assert.deepEqual(await globFiles(root, pattern), expected, pattern);
+  }
+  assert.deepEqual(await globFiles(join(root, 'nowhere'), '**'), []);
+});
+
+test('alternatives unfold, also nested', () => {
+  assert.deepEqual(expandAlternatives('a{b,c{d,e}}f'), ['abf', 'acdf', 'acef']);
+  assert.deepEqual(expandAlternatives('{a,b}{1,2}'), ['a1', 'a2', 'b1', 'b2']);
+  assert.deepEqual(expandAlternatives('open{a'), ['open{a']);
+  assert.deepEqual(expandAlternatives('\\{a,b}'), ['\\{a,b}']);
+});
+
+test('a literal name matches itself', async (t) => {
+  const root = await scratchDirectory(t);
+  const name = fc.stringMatching(/^[a-z0-9 .+()$^|[\]{}*?,!-]{1,12}$/).filter((text) => !/^\.+$/.test(text));
+  await fc.assert(
+    fc.asyncProperty(name, async (file) => {
+      await writeFile(join(root, file), '');
+      const pattern = file.replaceAll(/[*?[\]{}\\,]/g, String.raw`\$&`);
+      assert.deepEqual(await globFiles(root, pattern), [file]);
+    }),
+    { numRuns: 50 },
+  );
+});
