@@ -58,6 +58,9 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(errors, []);
   });
 
+  /** First processes ignore signals for which they have no handler. */
+  const idle = 'trap "exit 0" TERM; sleep 1000 & wait';
+
   const container = (script: string, changes: Partial<Container> = {}): Container => ({
     name: 'main',
     image: hostRootImage,
@@ -275,7 +278,7 @@ describeInNamespace(import.meta.filename, () => {
           }),
         ],
         containers: [
-          container('cat /var/vcap/bosh/prepared /var/vcap/bosh/settings.json; hostname; exec sleep 1000', {
+          container('cat /var/vcap/bosh/prepared /var/vcap/bosh/settings.json; hostname; ' + idle, {
             volumeMounts: mounts,
           }),
         ],
@@ -304,9 +307,9 @@ describeInNamespace(import.meta.filename, () => {
 
   test('an address that another pod has is waited for', async () => {
     const annotations = { 'bosh.cloudfoundry.org/ip-address': '127.64.0.11' };
-    await podOf('first', { containers: [container('exec sleep 1000')] }, annotations);
+    await podOf('first', { containers: [container(idle)] }, annotations);
     await untilRunning('first');
-    await podOf('second', { containers: [container('exec sleep 1000')] }, annotations);
+    await podOf('second', { containers: [container(idle)] }, annotations);
     await until(async () =>
       (await eventsOf('second')).some((event) =>
         /FailedCreatePodSandBox.*127\.64\.0\.11 is in use/.test(event),
@@ -442,7 +445,7 @@ describeInNamespace(import.meta.filename, () => {
   });
 
   test('exec with a terminal has one, with the size that was asked for', async () => {
-    await podOf('terminal', { containers: [container('exec sleep 1000')] });
+    await podOf('terminal', { containers: [container(idle)] });
     await untilRunning('terminal');
     const command = [
       '/bin/sh',
@@ -482,7 +485,7 @@ describeInNamespace(import.meta.filename, () => {
     await podOf('lasting', {
       containers: [
         container(
-          'echo x >> /state/runs; echo y >> /memory/runs; cat /state/runs /memory/runs; exec sleep 1000',
+          'echo x >> /state/runs; echo y >> /memory/runs; cat /state/runs /memory/runs; ' + idle,
           {
             volumeMounts: [
               { name: 'state', mountPath: '/state' },
