@@ -92,8 +92,8 @@ class RubyRenderer implements TemplateRenderer {
   async #startFirst(): Promise<RubyProcess> {
     let failure: unknown;
     for (const command of this.#commands) {
-      const ruby = new RubyProcess(command);
       try {
+        const ruby = new RubyProcess(command);
         await ruby.ready();
         this.#engine = command.engine;
         return ruby;

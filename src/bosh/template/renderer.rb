@@ -125,7 +125,7 @@ class << false
   end
 end
 
-# `self` of a template. A class of its own for each template, so that a `def` in one is not seen by the next.
+# `self` of a template.
 module TemplateContext
   attr_reader :name, :index, :properties, :raw_properties, :spec
 
@@ -163,10 +163,6 @@ module TemplateContext
 
   def link(name)
     raise "links do not exist in create-env, so there is no link '#{name}'"
-  end
-
-  def template_binding
-    binding
   end
 
   private
@@ -220,7 +216,7 @@ module Renderer
     type = Class.new { include TemplateContext }
     type.set_temporary_name("the template") if type.respond_to?(:set_temporary_name)
     context = type.new(template["context"])
-    { "text" => erb.result(context.template_binding) }
+    { "text" => erb.result(context.instance_eval { binding }) }
   rescue SystemExit, Interrupt, NoMemoryError
     { "error" => { "message" => "the template ends the program" } }
   rescue Exception => error

@@ -37,9 +37,14 @@ export class RubyProcess {
   readonly #exited: Promise<unknown>;
   #errorText = '';
 
+  /** RUBY_FAILED when there is nothing to start. */
   constructor(command: RubyCommand) {
     this.#command = command;
-    this.#child = spawn(command.executable, command.arguments, { stdio: ['pipe', 'pipe', 'pipe'] });
+    try {
+      this.#child = spawn(command.executable, command.arguments, { stdio: ['pipe', 'pipe', 'pipe'] });
+    } catch (error) {
+      throw this.#failure(error);
+    }
     this.#exited = once(this.#child, 'close').catch(() => undefined);
     this.#child.stdin.on('error', () => this.#child.kill());
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {

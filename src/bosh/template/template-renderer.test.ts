@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { chmod, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { scratchDirectory } from '../testing/scratch.ts';
+import { createTemplateRenderer, findRuby } from './create-template-renderer.ts';
+import type { TemplateContext, TemplateRenderer, TemplateToRender } from './template-renderer.ts';
+
+const context: TemplateContext = {
+  index: 0,
+  id: 'id-1',
+  az: 'unknown',
+  bootstrap: true,
+  job: { name: 'web' },
+  deployment: 'dep',
+  address: '10.0.0.5',
+  networks: { default: { ip: '', netmask: '', gateway: '' } },
+  global_properties: { web: { port: 1, tls: { on: false } }, hidden: 'x' },
+  cluster_properties: { web: { name: 'group', tls: { key: 'k' } } },
+  job_properties: null,
+  default_properties: {
+    'web.port': 80,
+    'web.name': 'default',
+    'web.tls': null,
+    'web.none': null,
+    'web.list': ['a', { b: 1 }],
+    'web.off': false,
+  },
+};
+
+const template = (text: string, over: Partial<TemplateContext> = {}): TemplateToRender => ({
+  name: 'web/templates/x.erb',
+  template: text,
+  context: { ...context, ...over },
+});
+
+/** The same for every engine. */
+function suite(renderer: TemplateRenderer): void {
+  const render = async (text: string, over: Partial<TemplateContext> = {}): Promise<string | undefined> =>
+    (await renderer.render([template(text, over)]))[0];
+  const fails = async (text: string, message: string): Promise<void> => {
+    await assert.rejects(renderer.render([template(text)]), (error: Error & { code?: string }) => {
+      assert.equal(error.code, 'TEMPLATE_INVALID');
+      assert.equal(error.message, `Cannot render 'web/templates/x.erb'${message}`);
+      return true;
+    });
+  };
+
+  test('properties: the group over the global ones, then the default, and only declared ones', async () => {
+    assert.equal(
+      await render("<%= p('web.port') %> <%= p('web.name') %> <%= p('web.tls').to_json %>"),
+      '1 group {"on":false,"key":"k"}',
+    );
+    assert.equal(await render("<%= p('hidden', 'not declared') %>"), 'not declared');
+    assert.equal(await render("<%= p('web.off') %>"), 'false');
+  });
+
+  test("a job's own properties replace all others", async () => {
+    const own = { job_properties: { web: { port: 7 } } };
+    assert.equal(
+      await render("<%= p('web.port') %> <%= p('web.name') %> <%= p('web.tls', nil).inspect %>", own),
+      '7 default nil',
+    );
+    assert.equal(await render("<%= p('web.port') %>", { job_properties: {} }), '80');
+  });
+
+  test('several names, fallbacks and missing ones', async () => {
+    assert.equal(
+      await render("<%= p(['web.none', 'web.port']) %> <%= p('web.none', 5) %> <%= p(['a', 'b'], 'c') %>"),
+      '1 5 c',
+    );
+    await fails("\n<%= p('web.none') %>", " (line 2): Can't find property 'web.none'");
+    await fails("<%= p(['a.b', 'c']) %>", " (line 1): Can't find property 'a.b', or 'c'");
+  });
+
+  test('if_p and its other branches', async () => {
+    const text = (names: string): string =>
+      `<% if_p(${names}) do |*v| %>yes <%= v.join(',') %><% end.else_if_p('web.port') do |v| %>port <%= v %><% end.else do %>no<% end %>`;
+    assert.equal(await render(text("'web.name', 'web.port'")), 'yes group,1');
+    assert.equal(await render(text("'web.name', 'web.none'")), 'port 1');
+    assert.equal(await render("<% if_p('web.none') do %>yes<% end.else do %>no<% end %>"), 'no');
+  });
+
+  test('spec and properties are read with dots', async () => {
+    const text =
+      '<%= [spec.deployment, spec.address, spec.job.name, spec.index, spec.id, spec.az, spec.bootstrap, name, index].join(" ") %>';
+    assert.equal(await render(text), 'dep 10.0.0.5 web 0 id-1 unknown true web 0');
+    assert.equal(
+      await render('<%= spec.networks.default.ip.inspect %> <%= spec.nothing.inspect %>'),
+      '"" nil',
+    );
+    assert.equal(
+      await render(
+        '<%= properties.web.tls.key %> <%= properties.web.list[1].b %> <%= properties.none.inspect %>',
+      ),
+      'k 1 nil',
+    );
+    assert.equal(
+      await render('<%= raw_properties["web"]["port"] %> <%= properties.web.to_h.key?(:port) %>'),
+      '1 true',
+    );
+  });
+
+  test('there are no links', async () => {
+    assert.equal(
+      await render(
+        "<% if_link('db') do |l| %>yes<% end.else do %>no<% end %><%= 'falsy' unless if_link('db') %>",
+      ),
+      'nofalsy',
+    );
+    await fails(
+      "<%= link('db') %>",
+      " (line 1): RuntimeError: links do not exist in create-env, so there is no link 'db'",
+    );
+  });
+
+  test('JSON, YAML and trimmed lines work as everywhere in BOSH', async () => {
+    assert.equal(
+      await render('<%= JSON.dump("a") %> <%= JSON.dump(1) %> <%= JSON.dump("b" => [1]) %>'),
+      '"a" 1 {"b":[1]}',
+    );
+    assert.equal(await render('<%= { "a" => 1 }.to_yaml %>'), '---\na: 1\n');
+    assert.equal(await render('<%- [1, 2].each do |n| -%>\n<%= n %>\n<%- end -%>\nend\n'), '1\n2\nend\n');
+    assert.equal(await render('<%= p("web.list").to_json %> ü <%= "\\u00e9".length %>'), '["a",{"b":1}] ü 1');
+    assert.equal(await render('<%= Gem::Version.new("1.10") > Gem::Version.new("1.9") %>'), 'true');
+  });
+
+  test('faults name the line and never quote data', async () => {
+    await fails('\n\n<%= nil.foo %>', " (line 3): undefined method 'foo' for nil");
+    await fails("a\n<%= 'secret'.foo %>", " (line 2): undefined method 'foo' for an instance of String");
+    await fails("<%= JSON.parse('{secret') %>", ' (line 1): JSON::ParserError');
+    await fails("<%= YAML.load('{secret') %>", ' (line 1): Psych::SyntaxError');
+    await fails('x\n<% raise "boom" %>', ' (line 2): RuntimeError: boom');
+    await fails('<% exit 0 %>', ': the template ends the program');
+    await assert.rejects(renderer.render([template('\n<% if %>')]), {
+      code: 'TEMPLATE_INVALID',
+      message: /\(line \d\): syntax error/,
+    });
+  });
+
+  test('all faults of a batch are told, in its order', async () => {
+    const batch = [
+      template('fine'),
+      { ...template('<%= p("a") %>'), name: 'one' },
+      { ...template('<%= p("b") %>'), name: 'two' },
+    ];
+    await assert.rejects(renderer.render(batch), {
+      message:
+        "Cannot render 'one' (line 1): Can't find property 'a'\nCannot render 'two' (line 1): Can't find property 'b'",
+    });
+  });
+
+  test('a batch keeps its order; templates do not see what others defined or printed', async () => {
+    const batch = [
+      template('<% def helper; "h"; end %><%= helper %><% puts "noise" %>'),
+      template('<%= helper rescue "none" %>'),
+      template(''),
+    ];
+    assert.deepEqual(await renderer.render(batch), ['h', 'none', '']);
+    assert.deepEqual(await renderer.render([]), []);
+  });
+}
+
+describe('ruby.wasm', () => {
+  const renderer = createTemplateRenderer();
+  after(() => renderer.close());
+  suite(renderer);
+});
+
+const ruby = await findRuby(process.env['PATH']);
+describe('native ruby', { skip: ruby === undefined ? 'needs ruby on PATH' : false }, () => {
+  const renderer = createTemplateRenderer({ rubyPath: ruby });
+  after(() => renderer.close());
+  suite(renderer);
+  test('it is the one that was asked for', async () => {
+    await renderer.start();
+    assert.equal(renderer.engine, 'ruby');
+  });
+});
+
+test('a ruby that does not work is replaced by ruby.wasm', async (t) => {
+  const path = join(await scratchDirectory(t), 'ruby');
+  await writeFile(path, '#!/bin/sh\necho no ruby here >&2\nexit 1\n');
+  await chmod(path, 0o755);
+  for (const rubyPath of [path, join(path, 'missing')]) {
+    const renderer = createTemplateRenderer({ rubyPath });
+    t.after(() => renderer.close());
+    assert.deepEqual(await renderer.render([template('<%= 1 + 1 %>')]), ['2']);
+    assert.equal(renderer.engine, 'ruby.wasm');
+  }
+});
+
+test('a template without end is ended', async (t) => {
+  const renderer = createTemplateRenderer({ patience: 1500 });
+  t.after(() => renderer.close());
+  await renderer.start();
+  await assert.rejects(renderer.render([template('<% loop {} %>')]), {
+    code: 'RUBY_FAILED',
+    message: /after 1\.5 s/,
+  });
+  assert.deepEqual(await renderer.render([template('again')]), ['again']);
+});
+
+test('the event loop is free while ruby starts and renders', async (t) => {
+  const renderer = createTemplateRenderer();
+  t.after(() => renderer.close());
+  let turns = 0;
+  const timer = setInterval(() => (turns += 1), 5);
+  await renderer.render([template('<%= (1..300_000).sum %>')]);
+  clearInterval(timer);
+  assert.ok(turns > 5, `${turns} turns`);
+});
+
+test('closing twice, or before anything was started, is fine', async () => {
+  const renderer = createTemplateRenderer();
+  await renderer.close();
+  await renderer.start();
+  await renderer.close();
+  await renderer.close();
+});
+
+test('ruby is found on a PATH', async (t) => {
+  const directory = await scratchDirectory(t);
+  assert.equal(await findRuby(undefined), undefined);
+  assert.equal(await findRuby(directory), undefined);
+  await writeFile(join(directory, 'ruby'), '');
+  assert.equal(await findRuby(directory), undefined, 'it has to be executable');
+  await chmod(join(directory, 'ruby'), 0o755);
+  assert.equal(await findRuby(['', '/nowhere', directory].join(delimiter)), join(directory, 'ruby'));
+});
