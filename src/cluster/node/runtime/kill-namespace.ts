@@ -7,13 +7,16 @@ function processesIn(namespace: string): number[] {
     .map(Number);
 }
 
-/** `undefined`: the process is gone, or a zombie without namespaces. */
+/**
+ * `undefined`: the process is gone, a zombie without namespaces, or outside of the cluster's user namespace, as its
+ * first process is (daemon/init.sh): no container runs there.
+ */
 export function mountNamespaceOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/ns/mnt`);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ESRCH') {
+    if (code === 'ENOENT' || code === 'ESRCH' || code === 'EACCES') {
       return undefined;
     }
     throw error;
