@@ -51,7 +51,9 @@ async function buildExecutable(outFile: string): Promise<string | undefined> {
     await run(
       bun,
       [
-        ...['build', entry, '--compile', '--minify', '--bytecode', `--outfile=${unfinished}`],
+        // split: a call loads the bytecode of its own verb alone
+        ...['build', entry, '--compile', '--minify', '--bytecode', '--format=esm', '--splitting'],
+        `--outfile=${unfinished}`,
         ...['--target=bun-linux-x64', `--compile-executable-path=${bun}`],
         ...['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'],
       ],

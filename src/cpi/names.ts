@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { isDnsLabel, isLabelValue } from '../kubernetes/names.ts';
 
 const hashLength = 20;
@@ -32,7 +31,13 @@ export function labelValue(text: string): string {
 }
 
 function withHash(text: string, length: number, foreign: RegExp): string {
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, hashLength);
+  // loaded for the few names that need it: node:crypto costs a call more than a millisecond
+  const hash = process
+    .getBuiltinModule('node:crypto')
+    .createHash('sha256')
+    .update(text)
+    .digest('hex')
+    .slice(0, hashLength);
   const lower = foreign.source.includes('A-Z') ? text : text.toLowerCase();
   const readable = lower
     .replace(foreign, '-')

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Access } from '../kubernetes/access.ts';
 import { systemClock } from '../kubernetes/clock.ts';
 import { loadAccess } from '../kubernetes/load-access.ts';
@@ -38,7 +37,8 @@ export async function openSession({ file, context, environment }: SessionOptions
       config,
       namespace: access.namespace,
       clock: systemClock,
-      newUuid: randomUUID,
+      // the global one: loading node:crypto costs a call more than a millisecond
+      newUuid: () => crypto.randomUUID(),
       directorUuid: typeof directorUuid === 'string' ? directorUuid : undefined,
     },
     close: () => {
