@@ -238,9 +238,14 @@ test('answers of another shape are errors', async (t) => {
   const client = agent.client();
   await assert.rejects(client.ping(), { code: 'AGENT_ERROR', message: /not a JSON object/ });
   agent.handle = () => 'other';
-  const calls = [client.ping, client.start, client.drain, client.listDisks, client.getState];
-  for (const call of calls)
-    await assert.rejects(call(), { code: 'AGENT_ERROR', message: /the answer is not/ });
+  const calls = [
+    () => client.ping(),
+    () => client.start(),
+    () => client.drain(),
+    () => client.listDisks(),
+    () => client.getState(),
+  ];
+  for (const call of calls) await assert.rejects(call, { code: 'AGENT_ERROR', message: /the answer is not/ });
   await assert.rejects(client.compilePackage({ name: 'p', version: '', sha1: '', blobstoreId: '' }, []), {
     code: 'AGENT_ERROR',
   });

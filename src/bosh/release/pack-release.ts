@@ -54,7 +54,7 @@ export async function packRelease(options: PackReleaseOptions): Promise<PackedRe
     const parts = await packParts(source, staging);
     const name = options.name ?? source.name;
     const manifest = stringify(releaseManifest({ ...options, name }, parts), { version: '1.1', lineWidth: 0 });
-    await packArchive(await archiveEntries(source, parts, manifest), options.outFile);
+    await packArchive(await archiveEntries(source, parts, manifest), options.outFile, { compression: 'stored' });
     const digest = await digestOfFile(options.outFile);
     return { name, version: options.version, jobs: parts.jobs.map(summary), packages: parts.packages.map(summary), digest };
   } finally {
@@ -103,7 +103,7 @@ async function packPart({ name, files, references, path, followLinks, compress }
   const dependencies = followLinks ? [] : references;
   const print = await fingerprint(files, { followLinks, dependencies });
   const entries = await Promise.all(files.map((file) => fileEntry(file, followLinks)));
-  await packArchive(withFolders(entries), path, { gzip: compress });
+  await packArchive(withFolders(entries), path, { compression: compress ? 'gzip' : 'none' });
   return { name, fingerprint: print, digest: await digestOfFile(path), references, path };
 }
 
