@@ -26,14 +26,19 @@ async function prepare(directory: string, runtimeDirectory: string): Promise<voi
 }
 
 async function run(directory: string, runtimeDirectory: string): Promise<void> {
-  const [{ openLocalApi }, { startApiServer }, { kubernetesVersion: version }, { startControllers }, { startNode }] =
-    await Promise.all([
-      import('./api/open-local-api.ts'),
-      import('./api/start-api-server.ts'),
-      import('./api/http/server-info.ts'),
-      import('./controllers/start-controllers.ts'),
-      import('./node/start-node.ts'),
-    ]);
+  const [
+    { openLocalApi },
+    { startApiServer },
+    { kubernetesVersion: version },
+    { startControllers },
+    { startNode },
+  ] = await Promise.all([
+    import('./api/open-local-api.ts'),
+    import('./api/start-api-server.ts'),
+    import('./api/http/server-info.ts'),
+    import('./controllers/start-controllers.ts'),
+    import('./node/start-node.ts'),
+  ]);
   const clock = systemClock;
   const onError = (error: unknown): void => console.error(new Date(clock.now()).toISOString(), error);
   const api = await openLocalApi({ directory, clock });

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
+import { loadAccess } from '../../kubernetes/load-access.ts';
+import { openApi } from '../../kubernetes/open-api.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
+import { pods } from '../../kubernetes/resources.ts';
 import { hostRootImage } from '../node/image/host-root-image.ts';
 import { parseMountInfo } from '../node/mounts/mountinfo.ts';
 import { checkRequirements } from './check-requirements.ts';
@@ -25,10 +30,11 @@ interface Cluster {
 }
 
 const podOf = (name: string, script: string, changes: Partial<Pod['spec']> = {}): Pod => ({
-  metadata: { namespace: 'bosh', name, uid: randomUUID() },
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace: 'bosh', name },
   spec: {
-    nodeName: 'embedded',
-    restartPolicy: 'Always',
+    terminationGracePeriodSeconds: 2,
     containers: [
       {
         name: 'main',
@@ -42,23 +48,28 @@ const podOf = (name: string, script: string, changes: Partial<Pod['spec']> = {})
   },
 });
 
-async function makeCluster(t: TestContext, script: (word: string) => string): Promise<Cluster> {
+async function makeCluster(t: TestContext): Promise<Cluster> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-daemon-')));
-  const word = `word-${randomUUID()}`;
   const runtimeDirectory = join(directory, 'runtime');
   await mkdir(runtimeDirectory);
-  await writeFile(join(directory, 'pods.json'), JSON.stringify([podOf('vm', script(word))]));
   t.after(async () => {
     await stopDaemon(directory, { grace: 2_000 });
     await removeClusterDirectory(directory);
     assert.equal(existsSync(directory), false);
   });
-  const main = join(import.meta.dirname, 'testing', 'small-cluster.ts');
-  return { options: { directory, runtimeDirectory, nodeBinary: process.execPath, main }, directory, word };
+  const main = join(import.meta.dirname, '..', 'main.ts');
+  const options = { directory, runtimeDirectory, nodeBinary: process.execPath, main };
+  return { options, directory, word: `word-${randomUUID()}` };
+}
+
+async function createPod(cluster: Cluster, pod: Pod): Promise<void> {
+  const api = await openApi(await loadAccess(await readFile(join(cluster.directory, 'kubeconfig'), 'utf8')));
+  await api.create(pods, pod);
+  api.close();
 }
 
 const writing = (word: string): string =>
-  `echo start >> /state/starts; sh -c 'while :; do echo line >> /state/lines; sleep 0.02; done' ${word} & wait`;
+  `trap exit TERM; echo start >> /state/starts; sh -c 'while :; do echo line >> /state/lines; sleep 0.02; done' ${word} & wait`;
 
 async function processesWith(word: string): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
@@ -104,13 +115,14 @@ async function relatives(record: ProcessRecord): Promise<{ parent: number; child
 
 describeAsUsers(import.meta.filename, () => {
   test('starts once, however often it is asked, and stops without leaving anything but its data', async (t) => {
-    const cluster = await makeCluster(t, writing);
+    const cluster = await makeCluster(t);
     const outside = join(cluster.directory, 'canary');
     await writeFile(outside, 'alive');
     const infos = await Promise.all([startDaemon(cluster.options), startDaemon(cluster.options)]);
     assert.equal(infos[0].process.pid, infos[1].process.pid);
     assert.equal((await startDaemon(cluster.options)).started, false);
     assert.equal((await daemonStatus(cluster.directory)).state, 'running');
+    await createPod(cluster, podOf('vm', writing(cluster.word)));
     await until(async () => (await starts(cluster)) === 1);
     const table = parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
     assert.deepEqual(
@@ -135,8 +147,9 @@ describeAsUsers(import.meta.filename, () => {
   ];
   for (const [name, find] of victims) {
     test(`kill -9 of ${name} ends every process of every pod; the next start runs them again`, async (t) => {
-      const cluster = await makeCluster(t, writing);
+      const cluster = await makeCluster(t);
       const info = await startDaemon(cluster.options);
+      await createPod(cluster, podOf('vm', writing(cluster.word)));
       await until(async () => (await processesWith(cluster.word)).length > 0);
       process.kill(await find(info), 'SIGKILL');
       const next = await startDaemon(cluster.options);
@@ -151,7 +164,7 @@ describeAsUsers(import.meta.filename, () => {
   }
 
   test('not even a pod that shares mounts with the node takes a right over the machine', async (t) => {
-    const cluster = await makeCluster(t, () => 'exec sleep 1000');
+    const cluster = await makeCluster(t);
     const shared = join(cluster.directory, 'kubelet', 'shared');
     await mkdir(shared, { recursive: true });
     const outside = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-outside-'));
@@ -194,8 +207,8 @@ describeAsUsers(import.meta.filename, () => {
       ],
       volumes: [{ name: 'hub', hostPath: { path: shared, type: 'Directory' } }],
     });
-    await writeFile(join(cluster.directory, 'pods.json'), JSON.stringify([pod]));
     await startDaemon(cluster.options);
+    await createPod(cluster, pod);
     await until(async () => existsSync(join(shared, 'result')));
     const result = await readFile(join(shared, 'result'), 'utf8');
     assert.doesNotMatch(result, /BAD/, result);
@@ -205,23 +218,24 @@ describeAsUsers(import.meta.filename, () => {
   });
 
   test('a pod that does not listen does not keep the cluster from stopping', async (t) => {
-    const cluster = await makeCluster(
-      t,
-      (word) =>
-        `trap "" TERM; echo s >> /state/starts; sh -c 'trap "" TERM; while :; do sleep 0.05; done' ${word}`,
-    );
+    const cluster = await makeCluster(t);
+    const deaf = `sh -c 'trap "" TERM; while :; do sleep 0.05; done' ${cluster.word}`;
     await startDaemon(cluster.options);
+    await createPod(cluster, podOf('deaf', `trap "" TERM; echo s >> /state/starts; ${deaf}`));
     await until(async () => (await starts(cluster)) === 1);
     await stopDaemon(cluster.directory, { grace: 5_000 });
     assert.deepEqual(await processesWith(cluster.word), []);
   });
 
   test('a cluster that dies says what it said', async (t) => {
-    const cluster = await makeCluster(t, writing);
-    await writeFile(join(cluster.directory, 'pods.json'), 'not JSON');
+    const cluster = await makeCluster(t);
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    t.after(() => other.close());
+    await writeFile(join(cluster.directory, 'port'), String((other.address() as AddressInfo).port));
     await assert.rejects(startDaemon(cluster.options), (error) => {
       assert.ok(isProductError(error, 'CLUSTER_START'));
-      assert.match(error.message, /not valid JSON|Unexpected token/);
+      assert.match(error.message, /port \d+ of 127\.0\.0\.1.* in use/);
       return true;
     });
     assert.equal((await daemonStatus(cluster.directory)).state, 'stopped');

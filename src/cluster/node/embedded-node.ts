@@ -60,13 +60,14 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
   }
 
   /**
-   * Stops all containers, with TERM and after `grace` milliseconds with KILL. Their pods stay in the API and run
+   * Stops all containers, with TERM and, after `grace` milliseconds or their pod's own grace, with KILL. Their pods stay in the API and run
    * again at the next start.
    */
   async stop(grace: number): Promise<void> {
     this.#stopping.abort();
     for (const worker of this.#workers.values()) {
-      worker.end('node-stopped', grace);
+      const { terminationGracePeriodSeconds = 30 } = worker.pod.spec;
+      worker.end('node-stopped', Math.min(grace, terminationGracePeriodSeconds * 1000));
     }
     await Promise.all([...this.#workers.values()].map((worker) => worker.done));
     await this.#watching;

@@ -484,15 +484,12 @@ describeInNamespace(import.meta.filename, () => {
   test('after a restart of the node the same pod runs again: uid, address, disk volumes', async () => {
     await podOf('lasting', {
       containers: [
-        container(
-          'echo x >> /state/runs; echo y >> /memory/runs; cat /state/runs /memory/runs; ' + idle,
-          {
-            volumeMounts: [
-              { name: 'state', mountPath: '/state' },
-              { name: 'memory', mountPath: '/memory' },
-            ],
-          },
-        ),
+        container('echo x >> /state/runs; echo y >> /memory/runs; cat /state/runs /memory/runs; ' + idle, {
+          volumeMounts: [
+            { name: 'state', mountPath: '/state' },
+            { name: 'memory', mountPath: '/memory' },
+          ],
+        }),
       ],
       volumes: [
         { name: 'state', emptyDir: {} },
