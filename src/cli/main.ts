@@ -15,8 +15,9 @@ if (command === undefined) {
   process.exitCode = asked ? 0 : 2;
 } else {
   const interrupted = new AbortController();
+  // One Ctrl-C may arrive twice, from the terminal and from the launcher: neither may end the process at once.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(signal, () => interrupted.abort(new Error(`interrupted by ${signal}`)));
+    process.on(signal, () => interrupted.abort(new Error(`interrupted by ${signal}`)));
   }
   try {
     process.exitCode = await command.run(words, {

@@ -49,13 +49,11 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
     envPorts(context),
   );
   const { manifest } = result;
-  const { state, address } = await readInstanceState({
-    manifest,
-    statePath,
-    clock: systemClock,
-    signal,
-    budget: runningBudget,
-  });
+  // After a restart of the cluster the VM comes back by itself, a moment later than its API.
+  const { state, address } =
+    result.state === 'running'
+      ? result
+      : await readInstanceState({ manifest, statePath, clock: systemClock, signal, budget: runningBudget });
 
   terminal.out(
     `\n${formatTable(['Instance', 'State', 'Address', 'Disk'], [[result.instance, state, address ?? '-', result.diskCid ?? '-']])}\n`,
