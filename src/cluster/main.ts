@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { isProductError } from '../errors/product-error.ts';
 import { systemClock } from '../kubernetes/clock.ts';
 import { nodeLayout } from './node/layout.ts';
 
@@ -17,7 +18,13 @@ const { directory, 'runtime-directory': runtimeDirectory } = values;
 if (directory === undefined || runtimeDirectory === undefined) {
   throw new Error('usage: main.ts --directory <directory> --runtime-directory <directory> [--prepare-host]');
 }
-await (values['prepare-host'] ? prepare(directory, runtimeDirectory) : run(directory, runtimeDirectory));
+try {
+  await (values['prepare-host'] ? prepare(directory, runtimeDirectory) : run(directory, runtimeDirectory));
+} catch (error) {
+  // The end of the log is what whoever started the cluster shows: a message of ours needs no stack.
+  console.error(isProductError(error) ? error.message : error);
+  process.exit(1);
+}
 
 /** What has to be mounted before the cluster enters its user namespace (daemon/init.sh). */
 async function prepare(directory: string, runtimeDirectory: string): Promise<void> {
