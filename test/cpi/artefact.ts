@@ -1,0 +1,72 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import assert from 'node:assert/strict';
+import type { CpiResponse } from '../../src/cpi/protocol.ts';
+
+export interface Artefact {
+  readonly name: string;
+  readonly command: readonly string[];
+}
+
+export interface CallOptions {
+  /** Of the config file; absent: none is given. */
+  readonly config?: string;
+  /** Default: what a director leaves to a CPI. */
+  readonly environment?: NodeJS.ProcessEnv;
+  readonly directory?: string;
+  /** Sees the process as soon as it runs. */
+  readonly onStart?: (child: ChildProcess) => void;
+}
+
+export interface Outcome {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number | null;
+}
+
+/** One process, stdin to exit. */
+export async function runCpi(artefact: Artefact, input: string, options: CallOptions = {}): Promise<Outcome> {
+  const [program = '', ...words] = [
+    ...artefact.command,
+    ...(options.config === undefined ? [] : [options.config]),
+  ];
+  const child = spawn(program, words, {
+    env: options.environment ?? {
+      PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
+      TMPDIR: '/tmp',
+      HOME: '/nonexistent',
+    },
+    cwd: options.directory ?? '/',
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const closed = new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', resolve);
+  });
+  options.onStart?.(child);
+  child.stdin.end(input);
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
+  return { stdout, stderr, code };
+}
+
+/** A request as text; runs it and holds the outcome to the envelope that every response has. */
+export async function call(
+  artefact: Artefact,
+  request: string | object,
+  options: CallOptions = {},
+): Promise<CpiResponse> {
+  const input = typeof request === 'string' ? request : JSON.stringify(request);
+  const outcome = await runCpi(artefact, input, options);
+  assert.equal(outcome.code, 0, outcome.stderr);
+  assert.equal(outcome.stderr, '');
+  const response = JSON.parse(outcome.stdout) as CpiResponse;
+  assert.deepEqual(Object.keys(response).toSorted(), ['error', 'log', 'result']);
+  assert.equal(typeof response.log, 'string');
+  if (response.error !== null) {
+    assert.equal(response.result, null);
+    assert.equal(typeof response.error.type, 'string');
+    assert.equal(typeof response.error.message, 'string');
+    assert.equal(typeof response.error.ok_to_retry, 'boolean');
+  }
+  return response;
+}

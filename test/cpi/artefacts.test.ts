@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { brokenImage } from '../../src/cpi/testing/fake-node.ts';
+import {
+  createVmArguments,
+  image,
+  mbusPassword,
+  namesLeft,
+  namespace,
+  vmCidOfTest as vmCid,
+} from '../../src/cpi/testing/test-cloud.ts';
+import type { CpiResponse } from '../../src/cpi/protocol.ts';
+import { namespaces, persistentVolumeClaims, secrets } from '../../src/kubernetes/resources.ts';
+import type { Artefact, CallOptions } from './artefact.ts';
+import { call, runCpi } from './artefact.ts';
+import { CpiWorld } from './cpi-world.ts';
+
+let world: CpiWorld;
+
+before(async () => {
+  world = await CpiWorld.start();
+});
+after(() => world.stop());
+
+const info = { api_version: 3, stemcell_formats: ['docker-light'] };
+
+/** Every artefact passes the same suite: what a caller of the process can see. */
+for (const name of ['executable', 'bundle'] as const) {
+  describe(`the CPI's ${name}`, { skip: isMissing(name) }, () => {
+    const artefact = (): Artefact => {
+      const found = world.artefacts.get(name);
+      assert.ok(found !== undefined);
+      return found;
+    };
+    const ask = (request: string | object, options?: CallOptions): Promise<CpiResponse> =>
+      call(artefact(), request, options);
+    const verb = async (method: string, args: unknown[], context: object = {}): Promise<unknown> => {
+      const response = await ask(requestOf(method, args, context), { config: world.config });
+      assert.equal(response.error, null, JSON.stringify(response.error));
+      return response.result;
+    };
+    const refusal = async (
+      method: string,
+      args: unknown[],
+      context: object = {},
+    ): Promise<[string, string]> => {
+      const { error } = await ask(requestOf(method, args, context), { config: world.config });
+      assert.ok(error !== null);
+      return [error.type, error.message];
+    };
+
+    test('answers a request whatever its layout', async () => {
+      for (const request of [
+        '{"method":"info","arguments":[]}',
+        '{"method":"info","arguments":[],"context":{}}\n',
+        '\n {"context":null,"arguments":[],"extra":{"a":1},"api_version":1,"method":"info"} \n',
+        '{"method":"info"}',
+      ]) {
+        assert.deepEqual(await ask(request), { result: info, error: null, log: '' });
+      }
+    });
+
+    test('answers info without or with broken configuration', async () => {
+      const broken = join(world.directory, 'broken.json');
+      await writeFile(broken, '{"kubernetes": [');
+      for (const config of ['/nonexistent/cpi.json', broken]) {
+        assert.deepEqual((await ask({ method: 'info', arguments: [] }, { config })).result, info);
+      }
+    });
+
+    test('answers input that is no request with an error that quotes nothing of it', async () => {
+      for (const request of [
+        '',
+        'top-secret-value',
+        '{"password": "top-secret-value"',
+        '["top-secret-value"]',
+        '{"arguments":["top-secret-value"]}',
+        '{"method":"has_vm","arguments":"top-secret-value"}',
+        '{"method":"has_vm","arguments":[],"context":"top-secret-value"}',
+        '{"method":"has_vm","arguments":[],"api_version":"top-secret-value"}',
+      ]) {
+        const { error } = await ask(request);
+        assert.equal(error?.type, 'Bosh::Clouds::CloudError');
+        assert.doesNotMatch(JSON.stringify(error), /top-secret-value|at .*\.[jt]s/u);
+      }
+    });
+
+    test('knows which methods it does not have, without configuration', async () => {
+      for (const [method, type] of [
+        ['ping', 'NotImplemented'],
+        ['current_vm_id', 'NotImplemented'],
+        ['reboot_vm', 'NotImplemented'],
+        ['snapshot_disk', 'NotImplemented'],
+        ['resize_disk', 'NotImplemented'],
+        ['__proto__', 'NotImplemented'],
+        ['constructor', 'NotImplemented'],
+        ['configure_networks', 'NotSupported'],
+      ]) {
+        assert.equal((await ask({ method, arguments: [] })).error?.type, `Bosh::Clouds::${type ?? ''}`);
+      }
+    });
+
+    test('speaks versions 2 and 3 and refuses others by name', async () => {
+      for (const api_version of [2, 3]) {
+        const request = { method: 'delete_stemcell', arguments: ['some/image:1'], context: {}, api_version };
+        assert.equal((await ask(request, { config: world.config })).error, null);
+      }
+      for (const api_version of [1, 4]) {
+        const { error } = await ask({
+          method: 'delete_stemcell',
+          arguments: ['x'],
+          context: {},
+          api_version,
+        });
+        assert.equal(error?.type, 'Bosh::Clouds::NotSupported');
+        assert.match(error.message, new RegExp(`version ${api_version} `, 'u'));
+      }
+    });
+
+    test('works in an empty environment', async () => {
+      for (const environment of [{}, { PATH: '/usr/bin:/bin' }]) {
+        const response = await ask(requestOf('has_vm', ['vm-none']), { config: world.config, environment });
+        assert.deepEqual(response, { result: false, error: null, log: '' });
+      }
+    });
+
+    test('reads no file of the working directory', async () => {
+      const directory = join(world.directory, `hostile-${name}`);
+      await mkdir(directory);
+      const trace = join(directory, 'trace');
+      await writeFile(
+        join(directory, 'preload.js'),
+        `require('fs').writeFileSync(${JSON.stringify(trace)}, '')`,
+      );
+      await writeFile(join(directory, 'bunfig.toml'), 'preload = ["./preload.js"]\n');
+      await writeFile(
+        join(directory, '.env'),
+        'NODE_OPTIONS=--require=./preload.js\nHTTPS_PROXY=http://127.0.0.1:1\n',
+      );
+      await chmod(directory, 0o777);
+      const response = await ask(requestOf('has_vm', ['vm-none']), { config: world.config, directory });
+      assert.equal(response.result, false);
+      assert.equal(existsSync(trace), false);
+    });
+
+    test('stemcells: a reference, pinned where the digest is known, the same each time', async () => {
+      const digest = `sha256:${'a'.repeat(64)}`;
+      const path = '/tmp/stemcell/image';
+      assert.equal(await verb('create_stemcell', [path, { image_reference: image, version: '1' }]), image);
+      for (const env of [[], [{ tags: { a: 'b' } }]]) {
+        const args = [path, { image_reference: 'ghcr.io/some/image:1.2', digest }, ...env];
+        assert.equal(await verb('create_stemcell', args), `ghcr.io/some/image@${digest}`);
+      }
+      assert.match(
+        (await refusal('create_stemcell', [path, { version: '1' }])).join(' '),
+        /NotSupported.*image_reference/u,
+      );
+      const other = `some/image@sha256:${'b'.repeat(64)}`;
+      assert.match(
+        (await refusal('create_stemcell', [path, { image_reference: other, digest }]))[1],
+        /digest/u,
+      );
+      assert.match(
+        (await refusal('create_stemcell', [path, { image_reference: 'no image' }]))[1],
+        /image_reference/u,
+      );
+      assert.equal(await verb('delete_stemcell', ['never/seen:1']), null);
+    });
+
+    test("create-env's line of calls, and back", async () => {
+      const args = createVmArguments({ env: { bosh: { group: 'g' } } });
+      assert.deepEqual(await verb('create_vm', args), [vmCid, args[3]]);
+      assert.equal(await verb('has_vm', [vmCid]), true);
+      assert.equal(await verb('set_vm_metadata', [vmCid, { name: 'hello/0', director: 'bosh-init' }]), null);
+      const disk = await verb('create_disk', [64, { storage_class: 'local' }, vmCid]);
+      assert.equal(await verb('attach_disk', [vmCid, disk]), `/warden-cpi-dev/disks/${String(disk)}/store`);
+      assert.equal(await verb('set_disk_metadata', [disk, { director: 'bosh-init' }]), null);
+      assert.deepEqual(await verb('get_disks', [vmCid]), [disk]);
+      assert.equal(await verb('has_disk', [disk]), true);
+      world.node.busyDisks.add(String(disk));
+      assert.match((await refusal('detach_disk', [vmCid, disk]))[1], /was in use for 1 s/u);
+      world.node.busyDisks.clear();
+      assert.equal(await verb('detach_disk', [vmCid, disk]), null);
+      assert.equal((await refusal('detach_disk', [vmCid, disk]))[0], 'Bosh::Clouds::DiskNotAttached');
+      assert.equal(await verb('attach_disk', [vmCid, disk]), `/warden-cpi-dev/disks/${String(disk)}/store`);
+      assert.equal(await verb('delete_vm', [vmCid]), null);
+      assert.equal(await verb('delete_vm', [vmCid]), null);
+      assert.equal(await verb('has_vm', [vmCid]), false);
+      assert.equal(await verb('delete_disk', [disk]), null);
+      assert.equal(await verb('delete_disk', [disk]), null);
+      assert.equal(await verb('has_disk', [disk]), false);
+      assert.deepEqual(await namesLeft(world.api), []);
+    });
+
+    test('missing things have the types that callers know', async () => {
+      for (const [method, args, type] of [
+        ['set_vm_metadata', ['vm-none', {}], 'VMNotFound'],
+        ['get_disks', ['vm-none'], 'VMNotFound'],
+        ['attach_disk', ['vm-none', 'disk-none'], 'VMNotFound'],
+        ['detach_disk', ['vm-none', 'disk-none'], 'VMNotFound'],
+        ['set_disk_metadata', ['disk-none', {}], 'DiskNotFound'],
+      ] as const) {
+        assert.equal((await refusal(method, [...args]))[0], `Bosh::Clouds::${type}`, method);
+      }
+    });
+
+    test('two calls of delete_vm at the same time both succeed', async () => {
+      await verb('create_vm', createVmArguments());
+      assert.deepEqual(await Promise.all([verb('delete_vm', [vmCid]), verb('delete_vm', [vmCid])]), [
+        null,
+        null,
+      ]);
+    });
+
+    test('a call killed in the middle is carried on by the next', async () => {
+      world.node.unschedulable = 'no room yet';
+      const request = JSON.stringify(requestOf('create_vm', createVmArguments()));
+      const outcome = await runCpi(artefact(), request, {
+        config: world.config,
+        onStart: (child) => void untilSecret().then(() => child.kill('SIGTERM')),
+      });
+      assert.equal(outcome.stdout, '');
+      world.node.unschedulable = undefined;
+      await verb('create_vm', createVmArguments());
+      assert.deepEqual(await namesLeft(world.api), [`pods ${vmCid}`, `secrets ${vmCid}`]);
+      await verb('delete_vm', [vmCid]);
+    });
+
+    test('no secret comes out, whatever fails', async () => {
+      const env = {
+        bosh: { mbus: { cert: { private_key: 'very-private-key' } }, password: 'crypt-password' },
+      };
+      const wrongToken = { name: 'u', user: { token: 'wrong-token-value' } };
+      const kubeconfig = { ...Object(world.settings.kubernetes['kubeconfig']), users: [wrongToken] };
+      const contexts: object[] = [
+        {},
+        { kubernetes: { kubeconfig: 'token: wrong-token-value\n\t{' } },
+        { kubernetes: { kubeconfig } },
+        { kubernetes: { kubeconfig: { ...Object(kubeconfig), 'current-context': 'wrong-token-value' } } },
+        { agent: { mbus: { url: 'wrong-token-value' } } },
+        { agent: { mbus: 'wrong-token-value', surprise: 'wrong-token-value' } },
+      ];
+      for (const context of contexts) {
+        const request = requestOf('create_vm', createVmArguments({ image: brokenImage, env }), context);
+        const { stdout, stderr } = await runCpi(artefact(), JSON.stringify(request), {
+          config: world.config,
+        });
+        assert.notEqual((JSON.parse(stdout) as CpiResponse).error, null);
+        assert.doesNotMatch(
+          stdout + stderr,
+          /very-private-key|crypt-password|wrong-token-value|PRIVATE KEY/u,
+        );
+        assert.equal((stdout + stderr).includes(mbusPassword), false);
+      }
+      const garbage = join(world.directory, 'garbage.json');
+      await writeFile(garbage, 'wrong-token-value');
+      const { error } = await ask(requestOf('has_vm', ['vm-x']), { config: garbage });
+      assert.match(error?.message ?? '', /not JSON/u);
+      assert.doesNotMatch(error?.message ?? '', /wrong-token/u);
+      assert.deepEqual(await namesLeft(world.api), []);
+    });
+
+    test("cpi-config properties in the context win; keys that are not ours are the caller's", async () => {
+      const elsewhere = `other-${name}`;
+      await world.api.create(namespaces, { metadata: { name: elsewhere } });
+      const context = { kubernetes: { namespace: elsewhere }, director_uuid: 'd', vm: {}, datacenters: [] };
+      const disk = String(await verb('create_disk', [1, {}, null], context));
+      const claim = await world.api.get({
+        resource: persistentVolumeClaims,
+        namespace: elsewhere,
+        name: disk,
+      });
+      assert.equal(claim.metadata.namespace, elsewhere);
+      assert.equal(await verb('has_disk', [disk]), false);
+      assert.match(
+        (await refusal('has_disk', ['disk-x'], { kubernetes: { disk_namespace: 'x' } }))[1],
+        /"disk_namespace"/u,
+      );
+      assert.match(
+        (await refusal('has_disk', ['disk-x'], { kubernetes: { attach: 'recreate' } }))[1],
+        /"attach"/u,
+      );
+    });
+
+    test('an API that cannot be reached or refuses is an error, not an absence', async () => {
+      const user = { name: 'u', user: { token: 'nobody-knows-it' } };
+      const base = Object(world.settings.kubernetes['kubeconfig']) as { contexts: { context: object }[] };
+      const contexts = [{ name: 'c', context: { ...base.contexts[0]?.context, user: 'u' } }];
+      const refused = { ...base, users: [user], contexts, 'current-context': 'c' };
+      assert.match(
+        (await refusal('has_vm', ['vm-x'], { kubernetes: { kubeconfig: refused } }))[1],
+        /Unauthorized/u,
+      );
+      const nowhere = {
+        'current-context': 'c',
+        contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+        clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }],
+        users: [user],
+      };
+      const [, message] = await refusal('has_vm', ['vm-x'], { kubernetes: { kubeconfig: nowhere } });
+      assert.match(message, /127\.0\.0\.1:1 could not be reached/u);
+    });
+
+    test('a response larger than a pipe comes out whole', async () => {
+      const dns = Array.from({ length: 20_000 }, (_, index) => `10.0.${index % 256}.1`);
+      const networks = { default: { type: 'manual', ip: '127.64.0.99', dns } };
+      const result = await verb('create_vm', createVmArguments({ networks }));
+      assert.deepEqual(result, [vmCid, networks]);
+      await verb('delete_vm', [vmCid]);
+    });
+  });
+}
+
+function requestOf(method: string, args: unknown[], context: object = {}): object {
+  return { method, arguments: args, context: { director_uuid: 'd-1', ...context }, api_version: 2 };
+}
+
+function isMissing(name: 'executable' | 'bundle'): string | false {
+  return (
+    name === 'executable' &&
+    !(process.platform === 'linux' && process.arch === 'x64') &&
+    'needs Linux on x86-64'
+  );
+}
+
+async function untilSecret(): Promise<void> {
+  const signal = AbortSignal.timeout(10_000);
+  for await (const event of world.api.watch(secrets, { namespace, signal })) {
+    if (event.type === 'ADDED') return;
+  }
+}

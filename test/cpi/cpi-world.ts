@@ -1,0 +1,111 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { buildCpi } from '../../scripts/build-cpi.ts';
+import type { LocalApi } from '../../src/cluster/api/local-api.ts';
+import { openLocalApi } from '../../src/cluster/api/open-local-api.ts';
+import type { ApiServer } from '../../src/cluster/api/start-api-server.ts';
+import { startApiServer } from '../../src/cluster/api/start-api-server.ts';
+import type { ExecRequest, ExecSession, PodConsole } from '../../src/cluster/node/pod-console.ts';
+import { FakeNode } from '../../src/cpi/testing/fake-node.ts';
+import { mbusPassword, namespace } from '../../src/cpi/testing/test-cloud.ts';
+import { ApiError } from '../../src/kubernetes/api-error.ts';
+import { parseKubeconfigYaml } from '../../src/kubernetes/kubeconfig-yaml.ts';
+import type { Artefact } from './artefact.ts';
+
+/** Both artefacts, freshly built, and the embedded API over TLS with a node that only says it runs pods. */
+export class CpiWorld {
+  readonly directory: string;
+  readonly api: LocalApi;
+  readonly node: FakeNode;
+  readonly artefacts: ReadonlyMap<'executable' | 'bundle', Artefact>;
+  /** The path of a config file for that API, with short deadlines. */
+  readonly config: string;
+  readonly settings: { kubernetes: Record<string, unknown>; agent: object; deadlines: object };
+  readonly #server: ApiServer;
+
+  private constructor(parts: Omit<CpiWorld, 'stop'> & { server: ApiServer }) {
+    this.directory = parts.directory;
+    this.api = parts.api;
+    this.node = parts.node;
+    this.artefacts = parts.artefacts;
+    this.config = parts.config;
+    this.settings = parts.settings;
+    this.#server = parts.server;
+  }
+
+  static async start(): Promise<CpiWorld> {
+    const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-cpi-'));
+    const { bundle, executable } = await buildCpi({ outDirectory: join(directory, 'cpi') });
+    const artefacts = new Map<'executable' | 'bundle', Artefact>([
+      ['bundle', { name: 'bundle', command: [process.execPath, bundle] }],
+    ]);
+    if (executable !== undefined) artefacts.set('executable', { name: 'executable', command: [executable] });
+    const api = await openLocalApi({ directory });
+    const node = new FakeNode(api, namespace);
+    const onError = (error: unknown): void => {
+      throw error;
+    };
+    const server = await startApiServer({ api, console: consoleOf(node), directory, port: 0, onError });
+    const settings = {
+      kubernetes: { kubeconfig: parseYaml(await readFile(server.kubeconfig, 'utf8')), namespace },
+      agent: { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` },
+      deadlines: { schedule: 2, sandbox: 1, create_vm: 20, delete_vm: 20, release: 1, detach_disk: 10 },
+    };
+    const config = join(directory, 'cpi.json');
+    await writeFile(config, JSON.stringify(settings), { mode: 0o600 });
+    return new CpiWorld({ directory, api, node, artefacts, config, settings, server });
+  }
+
+  async stop(): Promise<void> {
+    await this.#server.close();
+    await this.node.stop();
+    await this.api.close();
+    await rm(this.directory, { recursive: true });
+  }
+}
+
+function parseYaml(text: string): unknown {
+  // as the job's template does it
+  const { currentContext, ...lists } = parseKubeconfigYaml(text);
+  const list = (field: string, entries: readonly { name: string; fields: object }[]): object[] =>
+    entries.map(({ name, fields }) => ({ name, [field]: fields }));
+  return {
+    'current-context': currentContext,
+    clusters: list('cluster', lists.clusters),
+    users: list('user', lists.users),
+    contexts: list('context', lists.contexts),
+  };
+}
+
+/** The node behind the server's exec route. */
+function consoleOf(node: FakeNode): PodConsole {
+  return {
+    logs: () => {
+      throw new ApiError({
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Failure',
+        code: 400,
+        message: 'there are no logs here',
+      });
+    },
+    exec: async ({ pod, container, command }: ExecRequest): Promise<ExecSession> => {
+      const { exitCode, stdout } = await node.exec({ pod, container, command, deadlineMs: 0 });
+      const output = new PassThrough();
+      const errors = new PassThrough();
+      output.end(stdout);
+      errors.end();
+      return {
+        stdin: undefined,
+        stdout: output,
+        stderr: errors,
+        exited: Promise.resolve({ exitCode }),
+        resize: () => undefined,
+        kill: () => undefined,
+      };
+    },
+  };
+}
