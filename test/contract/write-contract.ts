@@ -56,7 +56,7 @@ export function writeContract(makeSubject: () => Promise<Subject>): void {
   test('an invalid object is 422 with a cause for each field', async () => {
     const { api, namespace } = subject;
     const pod = { metadata: { namespace, name: 'Bad' }, spec: { containers: [{ name: 'main' }] } };
-    await assert.rejects(api.create(pods, pod as KubernetesObject), (error) => {
+    await assert.rejects(api.create(pods, pod), (error) => {
       assert(isApiError(error, 422, 'Invalid'));
       assert.match(
         error.message,
@@ -140,7 +140,7 @@ export function writeContract(makeSubject: () => Promise<Subject>): void {
     const first = await api.create<ConfigMap>(configMaps, configMap(namespace, 'versions'));
     const second = await api.replace<ConfigMap>(configMaps, { ...first, data: { a: '1' } });
     assert(Number(second.metadata.resourceVersion) > Number(first.metadata.resourceVersion));
-    await assert.rejects(api.replace(configMaps, { ...first, data: { a: '2' } } as ConfigMap), (error) => {
+    await assert.rejects(api.replace(configMaps, { ...first, data: { a: '2' } }), (error) => {
       assert(isApiError(error, 409, 'Conflict'));
       assert.match(
         error.message,
@@ -174,7 +174,7 @@ export function writeContract(makeSubject: () => Promise<Subject>): void {
     const { api, namespace } = subject;
     const pod = await api.create<Pod>(pods, unschedulablePod(namespace, 'frozen'));
     await assert.rejects(
-      api.replace(pods, { ...pod, spec: { ...pod.spec, restartPolicy: 'Never' } } as Pod),
+      api.replace(pods, { ...pod, spec: { ...pod.spec, restartPolicy: 'Never' } }),
       (error) => {
         assert(isApiError(error, 422, 'Invalid'));
         assert.match(error.message, /spec: Forbidden: pod updates may not change fields other than/);
@@ -193,7 +193,7 @@ export function writeContract(makeSubject: () => Promise<Subject>): void {
       spec: { ...main.spec, hostname: 'x' },
       status: { ...main.status, message: 'seen' },
     };
-    const status = await api.replace<Pod>(pods, changed as Pod, 'status');
+    const status = await api.replace<Pod>(pods, changed, 'status');
     assert.equal(status.status?.message, 'seen');
     assert.equal(status.spec.hostname, undefined);
   });

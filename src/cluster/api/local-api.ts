@@ -36,17 +36,17 @@ export class LocalApi implements ControlPlaneApi {
   }
 
   async get<T extends KubernetesObject>(reference: ObjectReference): Promise<T> {
-    return copy(getObject(this.registry, this.#kind(reference.resource), locate(reference)));
+    return copy(getObject(this.registry, this.#kind(reference.resource), locate(reference))) as T;
   }
 
   async list<T extends KubernetesObject>(resource: Resource, query: ListQuery = {}): Promise<ObjectList<T>> {
     const list = listObjects(this.registry, this.#kind(resource), query);
-    return { ...list, items: list.items.map((item) => copy<T>(item)) };
+    return { ...list, items: list.items.map((item) => copy(item) as T) };
   }
 
   async create<T extends KubernetesObject>(resource: Resource, object: T): Promise<T> {
     const namespace = resource.namespaced ? object.metadata.namespace : undefined;
-    return copy(createObject(this.registry, this.#kind(resource), object, { namespace }));
+    return copy(createObject(this.registry, this.#kind(resource), object, { namespace })) as T;
   }
 
   async replace<T extends KubernetesObject>(
@@ -67,7 +67,7 @@ export class LocalApi implements ControlPlaneApi {
   ): Promise<T> {
     const { type = 'application/merge-patch+json', subresource } = options;
     const kind = this.#kind(reference.resource, subresource);
-    return copy(patchObject(this.registry, kind, locate(reference), patch, { type, subresource }));
+    return copy(patchObject(this.registry, kind, locate(reference), patch, { type, subresource })) as T;
   }
 
   async delete(reference: ObjectReference, options: DeleteOptions = {}): Promise<void> {
@@ -123,6 +123,6 @@ function locate({ namespace, name, resource }: ObjectReference): Location {
   return { namespace: resource.namespaced ? namespace : undefined, name };
 }
 
-function copy<T extends KubernetesObject>(object: StoredObject): T {
-  return structuredClone(object) as unknown as T;
+function copy(object: StoredObject): unknown {
+  return structuredClone(object);
 }

@@ -60,6 +60,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const served: Served = { registry: api.registry, console: pods, token: credentials.token };
   // a watch or a follow may be silent for long
   server.requestTimeout = 0;
+  // as Go's: clients that keep connections must not find them closed under a request
+  server.keepAliveTimeout = 180_000;
   server.on('request', (request, response) => void serve(served, request, response, options.onError));
   const { onRequest } = options;
   if (onRequest !== undefined) server.on('request', onRequest).on('upgrade', onRequest);

@@ -84,7 +84,12 @@ function send(url: string, credentials: Credentials, path: string, call: Call): 
         ca: credentials.authority,
         ...client,
         agent: false,
-        headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...call.headers },
+        headers: {
+          ...(body === undefined
+            ? {}
+            : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+          ...call.headers,
+        },
       },
       resolve,
     );

@@ -1,4 +1,4 @@
-import type { Container, Pod, PodSpec, Toleration } from '../../../../kubernetes/pod.ts';
+import type { Container, Pod, PodSpec, Toleration, Volume } from '../../../../kubernetes/pod.ts';
 import type { Draft } from '../kind.ts';
 import { parseQuantity } from '../quantity.ts';
 
@@ -21,14 +21,16 @@ export function fillPodDefaults(draft: Draft): void {
   spec.enableServiceLinks ??= true;
   spec.securityContext ??= {};
   for (const container of allContainers(spec)) fillContainerDefaults(container);
-  for (const volume of spec.volumes ?? []) {
-    if (Object.keys(volume).length === 1) volume.emptyDir = {};
-    if (volume.secret !== undefined) volume.secret.defaultMode ??= 0o644;
-    if (volume.configMap !== undefined) volume.configMap.defaultMode ??= 0o644;
-    if (volume.hostPath !== undefined) volume.hostPath.type ??= '';
-    const template = volume.ephemeral?.volumeClaimTemplate;
-    if (template?.spec !== undefined) template.spec['volumeMode'] ??= 'Filesystem';
-  }
+  for (const volume of spec.volumes ?? []) fillVolumeDefaults(volume);
+}
+
+function fillVolumeDefaults(volume: Volume): void {
+  if (Object.keys(volume).length === 1) volume.emptyDir = {};
+  if (volume.secret !== undefined) volume.secret.defaultMode ??= 0o644;
+  if (volume.configMap !== undefined) volume.configMap.defaultMode ??= 0o644;
+  if (volume.hostPath !== undefined) volume.hostPath.type ??= '';
+  const template = volume.ephemeral?.volumeClaimTemplate;
+  if (template?.spec !== undefined) template.spec['volumeMode'] ??= 'Filesystem';
 }
 
 export function allContainers(spec: PodSpec): Container[] {
