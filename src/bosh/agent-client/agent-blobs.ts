@@ -38,7 +38,7 @@ export class AgentBlobs {
 
   /** Downloads the blob; the file appears whole or not at all. Up to three tries. */
   async get(id: string, path: string): Promise<void> {
-    const unfinished = `${path}.${process.pid}.tmp`;
+    const unfinished = `${path}.tmp`;
     try {
       await this.#retry(() =>
         this.#connection.send({ method: 'GET', path: blobPath(id), patience }, async (answer) => {

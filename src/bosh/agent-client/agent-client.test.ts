@@ -64,6 +64,7 @@ class FakeAgent {
   async #serve(request: IncomingMessage, answer: ServerResponse): Promise<void> {
     const expected = `Basic ${Buffer.from('mbus:p@ss').toString('base64')}`;
     if (request.headers.authorization !== expected) {
+      await buffer(request);
       answer.writeHead(401).end();
     } else if (request.url === '/agent') await this.#method(request, answer);
     else await this.#blob(request, answer);
@@ -84,6 +85,7 @@ class FakeAgent {
   async #blob(request: IncomingMessage, answer: ServerResponse): Promise<void> {
     const path = request.url ?? '';
     if (this.blobStatus !== undefined) {
+      await buffer(request);
       answer.writeHead(this.blobStatus).end();
     } else if (request.method === 'PUT') {
       this.blobs.set(path, await buffer(request));

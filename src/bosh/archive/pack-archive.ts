@@ -37,11 +37,13 @@ export async function packArchive(
   outFile: string,
   { mode = 0o644, compression = 'gzip' }: PackOptions = {},
 ): Promise<void> {
-  const unfinished = `${outFile}.${process.pid}.tmp`;
+  // The same name each time: what a killed run left is replaced by the next.
+  const unfinished = `${outFile}.tmp`;
   try {
     const { readable, controller } = createTarPacker();
     const source = Readable.fromWeb(readable);
-    const sink = createWriteStream(unfinished, { mode, flush: true });
+    await rm(unfinished, { force: true });
+    const sink = createWriteStream(unfinished, { flags: 'wx', mode, flush: true });
     const written =
       compression === 'none'
         ? pipeline(source, sink)

@@ -1,4 +1,4 @@
-import { lstat, mkdtemp, readlink, realpath, rm } from 'node:fs/promises';
+import { lstat, mkdir, readlink, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { byBytes, packArchive } from '../archive/pack-archive.ts';
@@ -49,7 +49,10 @@ interface Part extends PackedReleasePart {
  */
 export async function packRelease(options: PackReleaseOptions): Promise<PackedRelease> {
   const source = await readReleaseDirectory(options.directory);
-  const staging = await mkdtemp(join(dirname(options.outFile), `.${basename(options.outFile)}-`));
+  // Beside the archive and under the same name each time: what a killed run left is replaced by the next.
+  const staging = join(dirname(options.outFile), `.${basename(options.outFile)}.staging`);
+  await rm(staging, { recursive: true, force: true });
+  await mkdir(staging);
   try {
     const parts = await packParts(source, staging);
     const name = options.name ?? source.name;

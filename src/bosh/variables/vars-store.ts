@@ -93,10 +93,12 @@ async function linkTarget(path: string): Promise<string> {
 }
 
 async function writeSecretFile(path: string, text: string): Promise<void> {
-  const unfinished = `${path}.${process.pid}.tmp`;
+  // The same name each time: what a killed run left is replaced by the next.
+  const unfinished = `${path}.tmp`;
   try {
     await mkdir(dirname(path), { recursive: true });
-    await using file = await open(unfinished, 'w', 0o600);
+    await rm(unfinished, { force: true });
+    await using file = await open(unfinished, 'wx', 0o600);
     await file.writeFile(text);
     await file.sync();
     await rename(unfinished, path);

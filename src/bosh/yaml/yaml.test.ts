@@ -101,7 +101,7 @@ test('what is written reads back the same', () => {
       assert.deepEqual(toValue(parse(text)), plain);
       assert.equal(toGoYaml(parse(text)), text);
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });
 
