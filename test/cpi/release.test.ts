@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { parse } from 'yaml';
+import { createTemplateRenderer } from '../../src/bosh/template/create-template-renderer.ts';
+import { parseConfig } from '../../src/cpi/config.ts';
+
+const job = new URL('../../release/jobs/kubernetes_cpi/', import.meta.url);
+const renderer = createTemplateRenderer();
+let directory: string;
+
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-release-'));
+});
+after(async () => {
+  await renderer.close();
+  await rm(directory, { recursive: true });
+});
+
+const kubeconfig = { 'current-context': 'c', clusters: [], users: [], contexts: [] };
+
+test('a kubeconfig in YAML is JSON in the rendered configuration', async () => {
+  const text = 'current-context: c\nclusters: []\nusers: []\ncontexts: []\n';
+  for (const given of [text, JSON.stringify(kubeconfig), kubeconfig]) {
+    const config = await renderConfig({ kubernetes: { kubeconfig: given }, agent: { mbus: 'https://a' } });
+    assert.deepEqual(config, {
+      kubernetes: { kubeconfig, kubelet_root_dir: '/var/lib/kubelet', image_pull_secrets: [] },
+      agent: { mbus: 'https://a', ntp: [] },
+      defaults: {},
+      deadlines: {},
+    });
+  }
+});
+
+test('what is rendered is what the CPI reads, with every property set or none', async () => {
+  const properties = {
+    kubernetes: {
+      kubeconfig,
+      context: 'c',
+      namespace: 'bosh',
+      kubelet_root_dir: '/data/kubelet',
+      image_pull_secrets: ['pull'],
+    },
+    agent: { mbus: 'nats://x', blobstore: { provider: 'dav', options: { password: 'quoted "secret"' } } },
+    ntp: ['0.pool'],
+    defaults: { resources: { requests: { cpu: '1' } }, ephemeral_disk: { size: 10, storage_class: 's' } },
+    deadlines: { create_vm: 7 },
+  };
+  const full = parseConfig(await renderConfig(properties), {});
+  assert.equal(full.kubernetes.namespace, 'bosh');
+  assert.deepEqual(full.agent.blobstore, properties.agent.blobstore);
+  assert.deepEqual(full.defaults.ephemeralDisk, { sizeMiB: 10, storageClass: 's' });
+  assert.equal(full.deadlines.createVm, 7);
+  assert.equal(parseConfig(await renderConfig({}), {}).kubernetes.kubeconfig, undefined);
+});
+
+test('bin/cpi runs the executable on Linux x86-64, else the bundle with the Node that is named', async () => {
+  const packages = join(directory, 'packages');
+  const executable = join(packages, 'bosh_kubernetes_cpi', 'bin', 'cpi');
+  const node = join(directory, "node's place", 'node');
+  await writeProgram(node, 'echo "node $*"');
+  await writeProgram(executable, 'echo "executable $*"; echo "${BUN_OPTIONS-}${NODE_OPTIONS-}"');
+  const script = join(directory, 'cpi');
+  await writeProgram(script, await render('cpi.erb', { kubernetes: { node_path: node } }));
+  const run = (): string => {
+    const { stdout, stderr } = spawnSync(script, {
+      encoding: 'utf8',
+      env: {
+        PATH: '/nonexistent',
+        BOSH_PACKAGES_DIR: packages,
+        BOSH_JOBS_DIR: '/the/jobs',
+        NODE_OPTIONS: '--require=x',
+        BUN_OPTIONS: '--preload=x',
+      },
+    });
+    assert.equal(stderr, '');
+    return stdout;
+  };
+  if (process.arch === 'x64') assert.equal(run(), 'executable /the/jobs/kubernetes_cpi/config/cpi.json\n\n');
+  await rm(executable);
+  assert.equal(
+    run(),
+    `node ${packages}/bosh_kubernetes_cpi/lib/cpi.cjs /the/jobs/kubernetes_cpi/config/cpi.json\n`,
+  );
+});
+
+test('the packaging script installs what the build makes, with the executable or without', async () => {
+  const script = await readFile(new URL('../../packages/bosh_kubernetes_cpi/packaging', job), 'utf8');
+  for (const files of [['cpi', 'cpi.cjs'], ['cpi.cjs']]) {
+    const place = await mkdtemp(join(directory, 'package-'));
+    const source = join(place, 'source');
+    for (const file of files) await writeProgram(join(source, 'bosh_kubernetes_cpi', file), file);
+    await writeFile(join(source, 'packaging'), script);
+    const { status, stderr } = spawnSync('bash', ['-x', 'packaging'], {
+      cwd: source,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], BOSH_INSTALL_TARGET: join(place, 'target') },
+    });
+    assert.equal(status, 0, stderr);
+    assert.match(await readFile(join(place, 'target', 'lib', 'cpi.cjs'), 'utf8'), /cpi\.cjs/u);
+    if (files.includes('cpi'))
+      assert.match(await readFile(join(place, 'target', 'bin', 'cpi'), 'utf8'), /cpi/u);
+  }
+});
+
+async function writeProgram(path: string, body: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, body.startsWith('#!') ? body : `#!/bin/sh\n${body}\n`);
+  await chmod(path, 0o755);
+}
+
+async function renderConfig(properties: object): Promise<unknown> {
+  return JSON.parse(await render('cpi.json.erb', properties));
+}
+
+async function render(file: string, properties: object): Promise<string> {
+  const spec = parse(await readFile(new URL('spec', job), 'utf8')) as {
+    templates: Record<string, string>;
+    properties: Record<string, { default?: unknown }>;
+  };
+  assert.ok(file in spec.templates);
+  const defaults = Object.entries(spec.properties).map(([name, { default: value }]) => [name, value ?? null]);
+  const [text] = await renderer.render([
+    {
+      name: `kubernetes_cpi/templates/${file}`,
+      template: await readFile(new URL(`templates/${file}`, job), 'utf8'),
+      context: {
+        index: 0,
+        id: '0',
+        az: 'unknown',
+        bootstrap: true,
+        job: { name: 'kubernetes_cpi' },
+        deployment: 'd',
+        networks: {},
+        global_properties: properties as Record<string, unknown>,
+        cluster_properties: {},
+        job_properties: null,
+        default_properties: Object.fromEntries(defaults) as Record<string, unknown>,
+      },
+    },
+  ]);
+  return text ?? '';
+}
