@@ -56,6 +56,11 @@ class RubyRenderer implements TemplateRenderer {
     await this.#process;
   }
 
+  preload(): void {
+    // The failure stays in #process, where render() meets it.
+    this.start().catch(() => undefined);
+  }
+
   async render(batch: readonly TemplateToRender[]): Promise<readonly string[]> {
     if (batch.length === 0) return [];
     this.#process ??= this.#startFirst();

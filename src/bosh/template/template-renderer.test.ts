@@ -211,6 +211,13 @@ test('the event loop is free while ruby starts and renders', async (t) => {
   assert.ok(turns > 5, `${turns} turns`);
 });
 
+test('a preloaded engine renders', async (t) => {
+  const renderer = createTemplateRenderer();
+  t.after(() => renderer.close());
+  renderer.preload();
+  assert.deepEqual(await renderer.render([template('<%= 1 %>')]), ['1']);
+});
+
 test('closing twice, or before anything was started, is fine', async () => {
   const renderer = createTemplateRenderer();
   await renderer.close();

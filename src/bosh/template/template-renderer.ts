@@ -30,8 +30,10 @@ export interface TemplateToRender {
 export interface TemplateRenderer {
   /** Which Ruby it is, for a log line. */
   readonly engine: 'ruby' | 'ruby.wasm';
-  /** Loads the engine while other work is done; without it the first render does. */
+  /** Loads the engine; without it the first render does. */
   start(): Promise<void>;
+  /** Begins to load the engine and goes on with other work. A failure shows in the first render. */
+  preload(): void;
   /**
    * Results in the order of the batch. TEMPLATE_INVALID names each template that failed, its job and line; nothing is
    * returned then.
