@@ -1,0 +1,25 @@
+// npm run check: types, lint, format. The tools install into tools/ on first use; `npm start` does not need them.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { ensureInstalled, root } from './ensure-installed.mjs';
+
+ensureInstalled();
+const tools = join(root, 'tools');
+const bin = join(tools, 'node_modules', '.bin');
+if (!existsSync(join(bin, 'oxlint'))) {
+  run('npm', ['install', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'], tools);
+}
+if (process.argv.includes('--format')) {
+  run(join(bin, 'oxfmt'), []);
+} else {
+  run(join(root, 'node_modules', '.bin', 'tsc'), []);
+  run(join(bin, 'oxlint'), ['--type-aware']);
+  run(join(bin, 'oxfmt'), ['--check']);
+}
+
+function run(program, words, directory = root) {
+  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
+  const done = spawnSync(program, words, { cwd: directory, stdio: 'inherit', env });
+  if (done.status !== 0) process.exit(done.status ?? 1);
+}
