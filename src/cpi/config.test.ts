@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { isProductError } from '../errors/product-error.ts';
+import { deepMerge, parseConfig } from './config.ts';
+import type { Json } from './input.ts';
+
+const invalid = (message: RegExp) => (error: unknown) => {
+  assert.ok(isProductError(error, 'INVALID_CONFIG'), String(error));
+  assert.match(error.message, message);
+  return true;
+};
+
+test('the context wins key by key; a kubeconfig replaces the former as a whole', () => {
+  const file = {
+    kubernetes: {
+      kubeconfig: { 'current-context': 'a', users: [] },
+      namespace: 'one',
+      kubelet_root_dir: '/k/',
+    },
+    agent: { mbus: 'nats://file' },
+  };
+  const context = {
+    kubernetes: { kubeconfig: { contexts: [] }, namespace: 'two' },
+    director_uuid: 'x',
+    other: 1,
+  };
+  const config = parseConfig(file, context);
+  assert.deepEqual(config.kubernetes.kubeconfig, { contexts: [] });
+  assert.equal(config.kubernetes.namespace, 'two');
+  assert.equal(config.kubernetes.kubeletRootDirectory, '/k');
+  assert.equal(config.agent.mbus, 'nats://file');
+});
+
+test('what is not known is refused by name, what has the wrong shape by its path', () => {
+  const cases: [unknown, RegExp][] = [
+    [{ surprise: 1 }, /"surprise"/u],
+    [{ kubernetes: { disk_namespace: 'x' } }, /"disk_namespace"/u],
+    [{ kubernetes: { namespace: 7 } }, /config\.kubernetes\.namespace/u],
+    [{ kubernetes: { kubelet_root_dir: 'relative' } }, /kubelet_root_dir/u],
+    [{ kubernetes: { kubelet_root_dir: '/a/../b' } }, /kubelet_root_dir/u],
+    [{ kubernetes: [] }, /config\.kubernetes /u],
+    [{ agent: { ntp: 'pool' } }, /config\.agent\.ntp/u],
+    [{ defaults: { resources: { requests: { cpu: '1 core' } } } }, /requests\.cpu/u],
+    [{ defaults: { ephemeral_disk: { size: -1 } } }, /ephemeral_disk\.size/u],
+    [{ deadlines: { create_vm: '10' } }, /deadlines\.create_vm/u],
+    [{ deadlines: { soon: 10 } }, /"soon"/u],
+    [[], /config /u],
+  ];
+  for (const [file, message] of cases) assert.throws(() => parseConfig(file, {}), invalid(message));
+});
+
+test('a merge has every key of both, the second wins, and prototypes stay as they are', () => {
+  const json = fc.dictionary(fc.string(), fc.oneof(fc.integer(), fc.dictionary(fc.string(), fc.integer())));
+  fc.assert(
+    fc.property(json, json, (one, other) => {
+      const merged = deepMerge(one, other);
+      for (const key of Object.keys({ ...one, ...other })) assert.ok(Object.hasOwn(merged, key));
+      for (const [key, value] of Object.entries(other)) {
+        if (typeof value === 'number') assert.equal(merged[key], value);
+      }
+    }),
+  );
+  const hostile = JSON.parse('{"kubernetes": {"__proto__": {"polluted": true}}}') as Json;
+  deepMerge({ kubernetes: {} }, hostile);
+  assert.equal('polluted' in {}, false);
+});

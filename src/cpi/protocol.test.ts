@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { errorTable } from '../errors/error-table.ts';
+import type { ErrorCode } from '../errors/error-table.ts';
+import { isProductError, ProductError } from '../errors/product-error.ts';
+import { ApiError } from '../kubernetes/api-error.ts';
+import { failure, parseRequest } from './protocol.ts';
+import { redactor } from './redact.ts';
+
+const plain = (text: string): string => text;
+
+test('any text is a request or INVALID_REQUEST', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+      try {
+        assert.equal(typeof parseRequest(text).method, 'string');
+      } catch (error) {
+        assert.ok(isProductError(error, 'INVALID_REQUEST'));
+      }
+    }),
+  );
+});
+
+test('every code of the table gives its BOSH type and whether to try again', () => {
+  for (const code of Object.keys(errorTable) as ErrorCode[]) {
+    const { error } = failure(new ProductError(code, 'why'), '', plain);
+    const { boshType, okToRetry } = errorTable[code];
+    assert.deepEqual(error, { type: boshType, message: 'why', ok_to_retry: okToRetry });
+  }
+});
+
+test('errors of Kubernetes and of ours are told apart', () => {
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code: 403 } as const;
+  const forbidden = failure(new ApiError({ ...status, message: 'pods is forbidden' }), '', plain).error;
+  assert.equal(forbidden?.message, 'the Kubernetes API answered: pods is forbidden');
+  assert.equal(failure(new TypeError('x is undefined'), '', plain).error?.type, 'Bosh::Clouds::CpiError');
+});
+
+test('secrets of all sources, and passwords in their URLs, are cut out of messages; names are not', () => {
+  const redact = redactor(
+    { agent: { mbus: 'https://mbus:pass-word-1@0.0.0.0:6868' } },
+    { bosh: { password: 'pass-word-2', group: 'director-deployment-group', tags: { team: 'team-name' } } },
+    { users: [{ name: 'user-name', user: { token: 'the-token' } }] },
+  );
+  assert.equal(
+    redact('pass-word-1 pass-word-2 the-token in director-deployment-group of team-name by user-name'),
+    '<redacted> <redacted> <redacted> in director-deployment-group of team-name by user-name',
+  );
+});
