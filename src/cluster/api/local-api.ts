@@ -55,9 +55,8 @@ export class LocalApi implements ControlPlaneApi {
     subresource?: 'status',
   ): Promise<T> {
     const location = { namespace: object.metadata.namespace, name: object.metadata.name ?? '' };
-    return copy(
-      updateObject(this.registry, this.#kind(resource, subresource), location, object, { subresource }),
-    );
+    const kind = this.#kind(resource, subresource);
+    return copy(updateObject(this.registry, kind, location, object, { subresource })) as T;
   }
 
   async patch<T extends KubernetesObject>(

@@ -21,7 +21,15 @@ export function fillPodDefaults(draft: Draft): void {
   spec.enableServiceLinks ??= true;
   spec.securityContext ??= {};
   for (const container of allContainers(spec)) fillContainerDefaults(container);
+  if (spec.hostNetwork === true) fillHostPorts(spec);
   for (const volume of spec.volumes ?? []) fillVolumeDefaults(volume);
+}
+
+/** On the host's network a container's port is the host's. */
+function fillHostPorts(spec: PodSpec): void {
+  for (const container of allContainers(spec)) {
+    for (const port of container.ports ?? []) port.hostPort ??= port.containerPort;
+  }
 }
 
 function fillVolumeDefaults(volume: Volume): void {

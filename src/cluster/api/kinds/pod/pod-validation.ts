@@ -1,21 +1,14 @@
-import type { Container, Pod, PodSpec, Toleration, Volume } from '../../../../kubernetes/pod.ts';
-import {
-  duplicate,
-  forbiddenField,
-  invalidValue,
-  notDoneHere,
-  required,
-  unsupportedValue,
-} from '../../errors/field-causes.ts';
+import type { Pod, PodSpec, Toleration } from '../../../../kubernetes/pod.ts';
+import { duplicate, forbiddenField, notDoneHere, required } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { jsonEqual } from '../../schema/json.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 import type { Draft } from '../kind.ts';
 import { checkName } from '../names.ts';
-import { checkContainerResources } from '../resources.ts';
 import { checkAffinity, checkToleration } from './placement-validation.ts';
+import { checkContainer, oneOf } from './container-validation.ts';
 import { allContainers, asPod } from './pod-defaults.ts';
-import { checkVolume, checkVolumeMounts } from './volume-validation.ts';
+import { checkVolume } from './volume-validation.ts';
 
 /** Causes for a pod that a real server refuses, or that asks for what the embedded node does not do. */
 export function validatePod(draft: Draft): Cause[] {
@@ -31,9 +24,9 @@ export function validatePod(draft: Draft): Cause[] {
     ),
     ...(spec.containers.length === 0 ? [required(`${at}.containers`)] : []),
     ...(spec.initContainers ?? []).flatMap((item, i) =>
-      checkContainer(`${at}.initContainers[${i}]`, item, volumes),
+      checkContainer(`${at}.initContainers[${i}]`, item, spec),
     ),
-    ...spec.containers.flatMap((item, i) => checkContainer(`${at}.containers[${i}]`, item, volumes)),
+    ...spec.containers.flatMap((item, i) => checkContainer(`${at}.containers[${i}]`, item, spec)),
     ...repeated(
       allContainers(spec),
       (item) => item.name,
@@ -73,73 +66,6 @@ function checkPodFields(at: string, spec: PodSpec): Cause[] {
       ? [notDoneHere(`${at}.automountServiceAccountToken`, 'service account tokens')]
       : []),
   ];
-}
-
-function oneOf(field: string, value: string | undefined, supported: readonly string[]): Cause[] {
-  return value === undefined || supported.includes(value) ? [] : [unsupportedValue(field, value, supported)];
-}
-
-function checkContainer(at: string, container: Container, volumes: readonly Volume[]): Cause[] {
-  const image = container.image ?? '';
-  return [
-    ...((container.name ?? '') === ''
-      ? [required(`${at}.name`)]
-      : checkName(`${at}.name`, container.name, 'label')),
-    ...(image === '' ? [required(`${at}.image`)] : []),
-    ...(image === image.trim()
-      ? []
-      : [invalidValue(`${at}.image`, image, 'must not have leading or trailing whitespace')]),
-    ...oneOf(`${at}.imagePullPolicy`, container.imagePullPolicy, ['Always', 'IfNotPresent', 'Never']),
-    ...oneOf(`${at}.terminationMessagePolicy`, container.terminationMessagePolicy, [
-      'File',
-      'FallbackToLogsOnError',
-    ]),
-    ...checkEnvironment(`${at}.env`, container),
-    ...checkPorts(`${at}.ports`, container),
-    ...checkContainerResources(`${at}.resources`, container.resources),
-    ...checkVolumeMounts(`${at}.volumeMounts`, container, volumes),
-    ...(container.lifecycle?.preStop !== undefined &&
-    (container.lifecycle.preStop.exec?.command ?? []).length === 0
-      ? [required(`${at}.lifecycle.preStop.exec.command`)]
-      : []),
-    ...(container.securityContext?.privileged === true &&
-    container.securityContext.allowPrivilegeEscalation === false
-      ? [
-          invalidValue(
-            `${at}.securityContext`,
-            container.securityContext,
-            'cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
-          ),
-        ]
-      : []),
-  ];
-}
-
-function checkEnvironment(at: string, { env }: Container): Cause[] {
-  return (env ?? []).flatMap(({ name }, index) => {
-    if ((name ?? '') === '') return [required(`${at}[${index}].name`)];
-    const bad = /[=\0]/.test(name);
-    return bad
-      ? [invalidValue(`${at}[${index}].name`, name, "a valid environment variable name must not contain '='")]
-      : [];
-  });
-}
-
-function checkPorts(at: string, { ports }: Container): Cause[] {
-  return (ports ?? []).flatMap((port, index) => [
-    ...(port.containerPort === undefined ? [required(`${at}[${index}].containerPort`)] : []),
-    ...(port.containerPort === undefined || (port.containerPort >= 1 && port.containerPort <= 65_535)
-      ? []
-      : [
-          invalidValue(
-            `${at}[${index}].containerPort`,
-            port.containerPort,
-            'must be between 1 and 65535, inclusive',
-          ),
-        ]),
-    ...(port.hostPort === undefined ? [] : [notDoneHere(`${at}[${index}].hostPort`, 'host ports')]),
-    ...oneOf(`${at}[${index}].protocol`, port.protocol, ['SCTP', 'TCP', 'UDP']),
-  ]);
 }
 
 const immutableText =

@@ -1,0 +1,86 @@
+import type { Container, PodSpec } from '../../../../kubernetes/pod.ts';
+import { invalidValue, notDoneHere, required, unsupportedValue } from '../../errors/field-causes.ts';
+import type { Cause } from '../../errors/field-causes.ts';
+import { checkName } from '../names.ts';
+import { checkContainerResources } from '../resources.ts';
+import { checkVolumeMounts } from './volume-validation.ts';
+
+/** A cause where the value is given and not one of these. */
+export function oneOf(field: string, value: string | undefined, supported: readonly string[]): Cause[] {
+  return value === undefined || supported.includes(value) ? [] : [unsupportedValue(field, value, supported)];
+}
+
+/** Causes for one container of a pod. */
+export function checkContainer(at: string, container: Container, spec: PodSpec): Cause[] {
+  const image = container.image ?? '';
+  return [
+    ...((container.name ?? '') === ''
+      ? [required(`${at}.name`)]
+      : checkName(`${at}.name`, container.name, 'label')),
+    ...(image === '' ? [required(`${at}.image`)] : []),
+    ...(image === image.trim()
+      ? []
+      : [invalidValue(`${at}.image`, image, 'must not have leading or trailing whitespace')]),
+    ...oneOf(`${at}.imagePullPolicy`, container.imagePullPolicy, ['Always', 'IfNotPresent', 'Never']),
+    ...oneOf(`${at}.terminationMessagePolicy`, container.terminationMessagePolicy, [
+      'File',
+      'FallbackToLogsOnError',
+    ]),
+    ...checkEnvironment(`${at}.env`, container),
+    ...checkPorts(`${at}.ports`, container, spec.hostNetwork === true),
+    ...checkContainerResources(`${at}.resources`, container.resources),
+    ...checkVolumeMounts(`${at}.volumeMounts`, container, spec.volumes ?? []),
+    ...(container.lifecycle?.preStop !== undefined &&
+    (container.lifecycle.preStop.exec?.command ?? []).length === 0
+      ? [required(`${at}.lifecycle.preStop.exec.command`)]
+      : []),
+    ...(container.securityContext?.privileged === true &&
+    container.securityContext.allowPrivilegeEscalation === false
+      ? [
+          invalidValue(
+            `${at}.securityContext`,
+            container.securityContext,
+            'cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
+          ),
+        ]
+      : []),
+  ];
+}
+
+function checkEnvironment(at: string, { env }: Container): Cause[] {
+  return (env ?? []).flatMap(({ name }, index) => {
+    if ((name ?? '') === '') return [required(`${at}[${index}].name`)];
+    const bad = /[=\0]/.test(name);
+    return bad
+      ? [invalidValue(`${at}[${index}].name`, name, "a valid environment variable name must not contain '='")]
+      : [];
+  });
+}
+
+function checkPorts(at: string, { ports }: Container, hostNetwork: boolean): Cause[] {
+  return (ports ?? []).flatMap((port, index) => [
+    ...(port.containerPort === undefined ? [required(`${at}[${index}].containerPort`)] : []),
+    ...(port.containerPort === undefined || (port.containerPort >= 1 && port.containerPort <= 65_535)
+      ? []
+      : [
+          invalidValue(
+            `${at}[${index}].containerPort`,
+            port.containerPort,
+            'must be between 1 and 65535, inclusive',
+          ),
+        ]),
+    ...(port.hostPort === undefined || hostNetwork
+      ? []
+      : [notDoneHere(`${at}[${index}].hostPort`, 'host ports')]),
+    ...(port.hostPort === undefined || !hostNetwork || port.hostPort === port.containerPort
+      ? []
+      : [
+          invalidValue(
+            `${at}[${index}].hostPort`,
+            port.hostPort,
+            'must match `containerPort` when `hostNetwork` is true',
+          ),
+        ]),
+    ...oneOf(`${at}[${index}].protocol`, port.protocol, ['SCTP', 'TCP', 'UDP']),
+  ]);
+}
