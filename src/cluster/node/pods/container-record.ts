@@ -30,6 +30,18 @@ function lost(status: ContainerStatus, now: string): ContainerState {
   };
 }
 
+function statusOf(name: string, init: boolean, previous: PodStatus | undefined): ContainerStatus | undefined {
+  const statuses = init ? previous?.initContainerStatuses : previous?.containerStatuses;
+  return statuses?.find((each) => each.name === name);
+}
+
+/** How it ended in an earlier life, as far as that is known. */
+function earlierEnd(status: ContainerStatus, now: string): ContainerState {
+  const terminated = status.state?.terminated ?? status.lastState?.terminated;
+  const wasRunning = status.state?.running !== undefined;
+  return wasRunning || terminated === undefined ? lost(status, now) : { terminated };
+}
+
 /**
  * The record with which a container starts in this life of the node. One that ran in an earlier life counts as
  * restarted; how it ended is kept where it is known.
@@ -40,19 +52,14 @@ export function openRecord(
   previous: PodStatus | undefined,
   now: string,
 ): ContainerRecord {
-  const statuses = init ? previous?.initContainerStatuses : previous?.containerStatuses;
-  const status = statuses?.find((each) => each.name === container.name);
-  const record = { name: container.name, image: container.image, init, containerId: undefined };
-  const state = waiting(
-    init || (previous?.initContainerStatuses?.length ?? 0) > 0 ? 'PodInitializing' : 'ContainerCreating',
-  );
-  if (status?.containerID === undefined) {
-    return { ...record, restartCount: 0, state, lastState: undefined };
-  }
-  const ended = status.state?.terminated ?? status.lastState?.terminated;
-  const lastState =
-    status.state?.running !== undefined || ended === undefined ? lost(status, now) : { terminated: ended };
-  return { ...record, restartCount: status.restartCount + 1, state, lastState };
+  const status = statusOf(container.name, init, previous);
+  const ran = status?.containerID !== undefined;
+  return {
+    ...{ name: container.name, image: container.image, init, containerId: undefined },
+    restartCount: ran ? status.restartCount + 1 : 0,
+    state: waiting(init ? 'PodInitializing' : 'ContainerCreating'),
+    lastState: ran ? earlierEnd(status, now) : undefined,
+  };
 }
 
 export function toContainerStatus(record: ContainerRecord): ContainerStatus {

@@ -1,45 +1,61 @@
 import type { Container, Pod } from '../../../kubernetes/pod.ts';
 import { hasId, type IdRange } from '../runtime/user-namespace.ts';
 
-function containerProblem(pod: Pod, container: Container, ids: readonly IdRange[]): string | undefined {
-  const { name, securityContext = {}, resources = {} } = container;
-  if (Object.keys(resources.limits ?? {}).length > 0) {
-    return `container ${name} has resource limits, which the embedded node cannot enforce: leave them out`;
+type Check = (container: Container, pod: Pod, ids: readonly IdRange[]) => string | undefined;
+
+const limits: Check = ({ resources = {} }) =>
+  Object.keys(resources.limits ?? {}).length === 0
+    ? undefined
+    : 'has resource limits, which the embedded node cannot enforce: leave them out';
+
+const terminal: Check = ({ stdin, tty }) =>
+  stdin === true || tty === true
+    ? 'asks for stdin or a terminal, which the embedded node gives to exec only'
+    : undefined;
+
+const hostPort: Check = ({ ports = [] }, pod) =>
+  pod.spec.hostNetwork !== true && ports.some((port) => port.hostPort !== undefined)
+    ? 'asks for a hostPort, which the embedded node does not forward'
+    : undefined;
+
+const command: Check = (container) =>
+  (container.command ?? container.args ?? []).length === 0
+    ? 'has no command, and the host-root image brings none'
+    : undefined;
+
+const sharedMounts: Check = ({ volumeMounts = [], securityContext = {} }, pod) => {
+  if (!volumeMounts.some((mount) => mount.mountPropagation === 'Bidirectional')) {
+    return undefined;
   }
-  if (container.stdin === true || container.tty === true) {
-    return `container ${name} asks for stdin or a terminal, which the embedded node gives to exec only`;
+  if (securityContext.privileged !== true) {
+    return 'has Bidirectional mounts, which need privileged: true';
   }
-  if (container.ports?.some((port) => port.hostPort !== undefined && pod.spec.hostNetwork !== true)) {
-    return `container ${name} asks for a hostPort, which the embedded node does not forward`;
-  }
-  if ((container.command ?? container.args ?? []).length === 0) {
-    return `container ${name} has no command, and the host-root image brings none`;
-  }
-  const bidirectional = container.volumeMounts?.find((mount) => mount.mountPropagation === 'Bidirectional');
-  if (bidirectional !== undefined && securityContext.privileged !== true) {
-    return `container ${name}: Bidirectional mounts need privileged: true`;
-  }
-  if (bidirectional !== undefined && pod.spec.hostPID !== true) {
-    return (
-      `container ${name}: Bidirectional mounts need hostPID: true on the embedded node, ` +
-      'which cannot lock the kernel settings of a /proc of their own'
-    );
-  }
-  const user = securityContext.runAsUser ?? pod.spec.securityContext?.runAsUser ?? 0;
-  const group = securityContext.runAsGroup ?? pod.spec.securityContext?.runAsGroup ?? 0;
-  if (!hasId(ids, user) || !hasId(ids, group)) {
-    return (
-      `container ${name} wants to run as ${user}:${group}, an id that this machine does not give to the cluster: ` +
-      'give its user subordinate ids (/etc/subuid, /etc/subgid and newuidmap), or run it as root'
-    );
-  }
-  return undefined;
-}
+  return pod.spec.hostPID === true
+    ? undefined
+    : 'has Bidirectional mounts, which need hostPID: true on the embedded node: it cannot lock a /proc of their own';
+};
+
+const user: Check = ({ securityContext = {} }, pod, ids) => {
+  const shared = pod.spec.securityContext ?? {};
+  const uid = securityContext.runAsUser ?? shared.runAsUser ?? 0;
+  const gid = securityContext.runAsGroup ?? shared.runAsGroup ?? 0;
+  return hasId(ids, uid) && hasId(ids, gid)
+    ? undefined
+    : `wants to run as ${uid}:${gid}, an id that this machine does not give to the cluster: give its user ` +
+        'subordinate ids (/etc/subuid, /etc/subgid and newuidmap), or run it as root';
+};
+
+const checks: readonly Check[] = [limits, terminal, hostPort, command, sharedMounts, user];
 
 /** Why the node cannot run that pod as it is written, in a sentence; `undefined` when it can. */
 export function findUnsupported(pod: Pod, ids: readonly IdRange[]): string | undefined {
-  const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
-  return containers
-    .map((container) => containerProblem(pod, container, ids))
-    .find((problem) => problem !== undefined);
+  for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+    for (const check of checks) {
+      const problem = check(container, pod, ids);
+      if (problem !== undefined) {
+        return `container ${container.name} ${problem}`;
+      }
+    }
+  }
+  return undefined;
 }

@@ -44,14 +44,19 @@ export async function findClaimPath(
   if (volume.spec.claimRef?.uid !== uid) {
     throw new VolumeError(`PV ${volumeName} is bound to another claim than ${claim.namespace}/${claim.name}`);
   }
-  const path = volume.spec.local?.path ?? volume.spec.hostPath?.path;
+  const path = await ownDirectory(volume, volumesDirectory);
+  return { volumeName, path };
+}
+
+async function ownDirectory({ metadata, spec }: PersistentVolume, volumesDirectory: string): Promise<string> {
+  const path = spec.local?.path ?? spec.hostPath?.path;
   if (path === undefined || dirname(path) !== volumesDirectory || basename(path).startsWith('.')) {
-    throw new VolumeError(`PV ${volumeName} is not one of the embedded node's own volumes`);
+    throw new VolumeError(`PV ${metadata.name} is not one of the embedded node's own volumes`);
   }
   if ((await realpath(path)) !== path) {
-    throw new VolumeError(`${path} of PV ${volumeName} is not a plain directory`);
+    throw new VolumeError(`${path} of PV ${metadata.name} is not a plain directory`);
   }
-  return { volumeName, path };
+  return path;
 }
 
 async function getClaim(api: KubernetesApi, namespace: string, name: string): Promise<Claim> {
