@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { parse as parseYaml } from 'yaml';
+import { parseVariable } from '../bosh/variables/parse-variable.ts';
 import { ProductError } from '../errors/product-error.ts';
 
 /** The flags of `bosh create-env` and `delete-env` that matter here, parsed. */
@@ -45,7 +45,7 @@ export function parseEnvArguments(words: readonly string[]): EnvArguments {
     ...(values.state === undefined ? {} : { statePath: values.state }),
     ...(values['vars-store'] === undefined ? {} : { varsStorePath: values['vars-store'] }),
     variables: Object.fromEntries(
-      pairs('-v', values.var ?? []).map(([name, text]) => [name, yamlValue(name, text)]),
+      pairs('-v', values.var ?? []).map(([name, text]) => [name, parseVariable(name, text)]),
     ),
     variableFiles: Object.fromEntries(pairs('--var-file', values['var-file'] ?? [])),
     varsFiles: values['vars-file'] ?? [],
@@ -71,14 +71,4 @@ function pairs(flag: string, texts: readonly string[]): [string, string][] {
     if (split > 0) return [text.slice(0, split), text.slice(split + 1)];
     throw new ProductError('INVALID_ARGUMENT', `${flag} wants NAME=VALUE`);
   });
-}
-
-/** The value itself may be a secret, so the parser's words, which quote it, stay out of the message. */
-function yamlValue(name: string, text: string): unknown {
-  try {
-    return parseYaml(text);
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    throw new ProductError('INVALID_ARGUMENT', `The value of -v ${name}=... is not YAML`);
-  }
 }
