@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -287,15 +289,15 @@ describeInNamespace(import.meta.filename, () => {
           { name: 'settings', secret: { secretName: 'settings', defaultMode: 0o600 } },
         ],
       },
-      { 'bosh.cloudfoundry.org/ip-address': '127.64.0.10' },
+      { 'bosh.cloudfoundry.org/ip-address': '127.64.201.10' },
     );
     const pod = await untilRunning('vm-1');
-    assert.equal(pod.status?.podIP, '127.64.0.10');
+    assert.equal(pod.status?.podIP, '127.64.201.10');
     assert.equal(pod.status.phase, 'Running');
     assert.equal(pod.status.initContainerStatuses?.[0]?.state?.terminated?.reason, 'Completed');
     await until(async () => ((await logsOf('vm-1')).includes('agent-1') ? true : undefined));
     assert.match(await logsOf('vm-1'), /^prepared\n\{"secret":1\}agent-1\n$/);
-    assert.match((await execIn('vm-1', 'cat', '/etc/hosts')).stdout, /127\.64\.0\.10\tagent-1/);
+    assert.match((await execIn('vm-1', 'cat', '/etc/hosts')).stdout, /127\.64\.201\.10\tagent-1/);
     await remove('vm-1');
     await untilGone('vm-1');
     assert.equal(existsSync(join(directory, 'kubelet/pods', pod.metadata.uid ?? '')), false);
@@ -306,13 +308,13 @@ describeInNamespace(import.meta.filename, () => {
   });
 
   test('an address that another pod has is waited for', async () => {
-    const annotations = { 'bosh.cloudfoundry.org/ip-address': '127.64.0.11' };
+    const annotations = { 'bosh.cloudfoundry.org/ip-address': '127.64.201.11' };
     await podOf('first', { containers: [container(idle)] }, annotations);
     await untilRunning('first');
     await podOf('second', { containers: [container(idle)] }, annotations);
     await until(async () =>
       (await eventsOf('second')).some((event) =>
-        /FailedCreatePodSandBox.*127\.64\.0\.11 is in use/.test(event),
+        /FailedCreatePodSandBox.*127\.64\.201\.11 is in use/.test(event),
       )
         ? true
         : undefined,
@@ -321,6 +323,27 @@ describeInNamespace(import.meta.filename, () => {
     await untilRunning('second');
     await remove('second');
     await untilGone('second');
+  });
+
+  test('an address on which somebody else on the machine listens is waited for', async () => {
+    const other = createServer().listen(0, '127.64.201.12');
+    await once(other, 'listening');
+    await podOf(
+      'crowded',
+      { containers: [container(idle)] },
+      { 'bosh.cloudfoundry.org/ip-address': '127.64.201.12' },
+    );
+    await until(async () =>
+      (await eventsOf('crowded')).some((event) =>
+        /FailedCreatePodSandBox.*another process of this machine/.test(event),
+      )
+        ? true
+        : undefined,
+    );
+    other.close();
+    await untilRunning('crowded');
+    await remove('crowded');
+    await untilGone('crowded');
   });
 
   test('an image that is not the host root is an image pull error', async () => {

@@ -6,6 +6,7 @@ import { hostRootImage } from '../image/host-root-image.ts';
 import { BackOff, restartLimits } from './back-off.ts';
 import { openRecord, type ContainerRecord } from './container-record.ts';
 import { expandVariables } from './expand-variables.ts';
+import { listeningAddresses } from './listening-addresses.ts';
 import { isPodAddress, PodAddresses } from './pod-addresses.ts';
 import { PodEnding } from './pod-ending.ts';
 import { podPhase, podStatus } from './pod-status.ts';
@@ -107,6 +108,16 @@ test('addresses are given once and come back', () => {
   for (const address of ['127.0.0.1', '127.128.0.1', '10.0.0.1', 'x', '127.63.255.255']) {
     assert.equal(isPodAddress(address), false, address);
   }
+});
+
+test('addresses on which something listens are read from the kernel', () => {
+  const text = [
+    '  sl  local_address rem_address   st tx_queue',
+    '   0: 0A00407F:1AD4 00000000:0000 0A 00000000:00000000',
+    '   1: 0B00407F:1AD4 0100007F:9C40 01 00000000:00000000',
+    '',
+  ].join('\n');
+  assert.deepEqual([...listeningAddresses(text)], ['127.64.0.10']);
 });
 
 test('variables in commands are expanded as Kubernetes does', () => {

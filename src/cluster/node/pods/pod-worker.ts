@@ -1,4 +1,5 @@
 import { closeSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Container, Pod } from '../../../kubernetes/pod.ts';
@@ -10,6 +11,7 @@ import { sharesMounts, type PodSurroundings } from './container-plan.ts';
 import { openRecord, type ContainerRecord } from './container-record.ts';
 import { ContainerRunner } from './container-runner.ts';
 import { timestamp, type Happening } from './events.ts';
+import { listeningAddresses } from './listening-addresses.ts';
 import { addressAnnotation, isPodAddress, nodeAddress } from './pod-addresses.ts';
 import { PodEnding, type EndReason } from './pod-ending.ts';
 import type { PodServices } from './pod-services.ts';
@@ -144,7 +146,7 @@ export class PodWorker {
   /** Address, volumes and user namespace; tried again until they are there. `undefined`: the pod ends before. */
   async #prepare(): Promise<PodSurroundings | undefined> {
     const volumes = await this.#insist('FailedMount', () => this.#services.volumes.setUp(this.#pod));
-    const address = await this.#insist('FailedCreatePodSandBox', async () => this.#takeAddress());
+    const address = await this.#insist('FailedCreatePodSandBox', () => this.#takeAddress());
     if (volumes === undefined || address === undefined) {
       return undefined;
     }
@@ -159,7 +161,7 @@ export class PodWorker {
       : { hostname: this.#hostname(), address, volumes, userNamespace };
   }
 
-  #takeAddress(): string {
+  async #takeAddress(): Promise<string> {
     if (this.#pod.spec.hostNetwork === true) {
       return nodeAddress;
     }
@@ -173,6 +175,11 @@ export class PodWorker {
     }
     if (addresses.claim(wanted, this.uid).holder !== this.uid) {
       throw new Error(`address ${wanted} is in use by another pod`);
+    }
+    if (listeningAddresses(await readFile('/proc/net/tcp', 'utf8')).has(wanted)) {
+      throw new Error(
+        `address ${wanted} is in use by another process of this machine, perhaps of another cluster`,
+      );
     }
     return wanted;
   }
