@@ -41,7 +41,7 @@ function verbOf(method: string): () => Promise<Verb> {
 
 /** From here on the request's env and the configuration are known, so that messages can be cleared of them. */
 async function callVerb(verb: Verb, request: CpiRequest, ports: AnswerPorts): Promise<CpiResponse> {
-  const { redactor } = await import('./redact.ts');
+  const { redactor, secretsOf } = await import('./redact.ts');
   let file: unknown;
   let session: Session | undefined;
   try {
@@ -49,7 +49,7 @@ async function callVerb(verb: Verb, request: CpiRequest, ports: AnswerPorts): Pr
     session = await ports.openSession({ file, context: request.context });
     return success(await verb(session.cloud, request.arguments), '');
   } catch (error) {
-    return failure(error, '', redactor(file, request.context, request.arguments[5]));
+    return failure(error, '', redactor(secretsOf(file), secretsOf(request.context), request.arguments[5]));
   } finally {
     session?.close();
   }

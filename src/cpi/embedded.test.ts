@@ -5,6 +5,7 @@ import { isApiError } from '../kubernetes/api-error.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
+import { releaseDisk } from './disk/attach/release.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -92,6 +93,18 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(await attachDisk(world.cloud, [other, disk]), hint);
     assert.equal(await world.inVm(other, `cat ${hint}/canary`), 'alive\n');
     await Promise.all([deleteVm(world.cloud, [vm]), deleteVm(world.cloud, [other])]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
+  test('a disk that was released and not detached is there again after attach_disk', async () => {
+    const vm = await newVm();
+    const { disk, hint } = await newDisk(vm);
+    const attachment = await podOf(`attach-${disk}`);
+    await releaseDisk(world.cloud, attachment);
+    await world.inVm(vm, `! test -e ${hint}`);
+    assert.equal(await attachDisk(world.cloud, [vm, disk]), hint);
+    await world.inVm(vm, `test -d ${hint}`);
+    await deleteVm(world.cloud, [vm]);
     await deleteDisk(world.cloud, [disk]);
   });
 

@@ -6,7 +6,7 @@ import type { ErrorCode } from '../errors/error-table.ts';
 import { isProductError, ProductError } from '../errors/product-error.ts';
 import { ApiError } from '../kubernetes/api-error.ts';
 import { failure, parseRequest } from './protocol.ts';
-import { redactor } from './redact.ts';
+import { redactor, secretsOf } from './redact.ts';
 
 const plain = (text: string): string => text;
 
@@ -38,13 +38,23 @@ test('errors of Kubernetes and of ours are told apart', () => {
 });
 
 test('secrets of all sources, and passwords in their URLs, are cut out of messages; names are not', () => {
-  const redact = redactor(
-    { agent: { mbus: 'https://mbus:pass-word-1@0.0.0.0:6868' } },
-    { bosh: { password: 'pass-word-2', group: 'director-deployment-group', tags: { team: 'team-name' } } },
-    { users: [{ name: 'user-name', user: { token: 'the-token' } }] },
-  );
-  assert.equal(
-    redact('pass-word-1 pass-word-2 the-token in director-deployment-group of team-name by user-name'),
-    '<redacted> <redacted> <redacted> in director-deployment-group of team-name by user-name',
-  );
+  const config = (kubeconfig: unknown): object => ({
+    agent: { mbus: 'https://mbus:pass-word-1@0.0.0.0:6868' },
+    kubernetes: { namespace: 'the-namespace', kubeconfig },
+  });
+  const env = {
+    bosh: { password: 'pass-word-2', group: 'director-deployment-group', tags: { team: 'team-name' } },
+  };
+  for (const kubeconfig of [
+    { kind: 'Config', users: [{ name: 'user-name', user: { token: 'the-token' } }] },
+    'kind: Config\nusers:\n- name: user-name\n  user:\n    token: "the-token"\n',
+  ]) {
+    const redact = redactor(secretsOf(config(kubeconfig)), env);
+    assert.equal(
+      redact(
+        'pass-word-1 pass-word-2 the-token; CreateContainerConfigError of user-name, team-name in the-namespace',
+      ),
+      '<redacted> <redacted> <redacted>; CreateContainerConfigError of user-name, team-name in the-namespace',
+    );
+  }
 });

@@ -1,15 +1,8 @@
 const shortestSecret = 6;
 /** Parts of create_vm's env that name things and are no secrets. */
-const plainKeys = new Set([
-  'group',
-  'groups',
-  'tags',
-  'name',
-  'cluster',
-  'namespace',
-  'server',
-  'current-context',
-]);
+const plainKeys = new Set(['group', 'groups', 'tags']);
+const secretLines =
+  /^\s*(?:- )?(?:token|password|client-key-data|client-certificate-data):\s*["']?([^\s"']+)/gmu;
 
 /**
  * A function that replaces every string found in `sources` (and the password of each URL among them).
@@ -23,6 +16,20 @@ export function redactor(...sources: unknown[]): (text: string) => string {
     );
     return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '<redacted>'), text);
   };
+}
+
+/** The secret parts of a configuration or of a request's context, whatever their shape: it may not have been parsed. */
+export function secretsOf(config: unknown): unknown[] {
+  const { agent, kubernetes } = objectOf(config);
+  const { kubeconfig } = objectOf(kubernetes);
+  if (typeof kubeconfig === 'string')
+    return [agent, kubeconfig, [...kubeconfig.matchAll(secretLines)].map(([, value]) => value)];
+  const { users } = objectOf(kubeconfig);
+  return [agent, Array.isArray(users) ? users.map((entry) => objectOf(entry)['user']) : users];
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function stringsIn(value: unknown): string[] {

@@ -223,7 +223,7 @@ for (const name of ['executable', 'bundle'] as const) {
         onStart: (child) => void untilSecret().then(() => child.kill('SIGTERM')),
       });
       assert.equal(outcome.stdout, '');
-      world.node.unschedulable = undefined;
+      await world.node.makeRoom();
       await verb('create_vm', createVmArguments());
       assert.deepEqual(await namesLeft(world.api), [`pods ${vmCid}`, `secrets ${vmCid}`]);
       await verb('delete_vm', [vmCid]);

@@ -5,6 +5,7 @@ import { isProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import { annotation, label } from '../labels.ts';
+import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import {
   createVmArguments,
   namesLeft,
@@ -123,6 +124,19 @@ test('detach_disk of a disk in use: an error that says by whom, and it is still 
   await detachDisk(cloud, [vmCid, disk]);
 });
 
+test('attach_disk after a detach that was killed between release and deletion puts the disk back', async (t) => {
+  const { cloud, api, node } = await testCloud(t);
+  await createVm(cloud, createVmArguments());
+  const disk = await createDisk(cloud, [64, {}, vmCid]);
+  await attachDisk(cloud, [vmCid, disk]);
+  const dying = { ...cloud, api: crashingApi(api, 1, 'before') };
+  await assert.rejects(detachDisk(dying, [vmCid, disk]), (error) => error instanceof Crash);
+  assert.deepEqual([...node.releasedDisks], [disk]);
+
+  await attachDisk(cloud, [vmCid, disk]);
+  assert.deepEqual([...node.releasedDisks], []);
+});
+
 test('delete_disk: attached is an error and loses nothing; missing and garbage are success', async (t) => {
   const { cloud, api } = await testCloud(t);
   await createVm(cloud, createVmArguments());
@@ -185,7 +199,7 @@ test('an attachment that cannot mount is taken back, with its own words, and the
     attachDisk(cloud, [vmCid, disk]),
     rejection('DEADLINE', /volume node affinity conflict/u),
   );
-  node.unschedulable = undefined;
+  await node.makeRoom();
   assert.equal(await attachDisk(cloud, [vmCid, disk]), `/warden-cpi-dev/disks/${disk}/store`);
 });
 

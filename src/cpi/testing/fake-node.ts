@@ -14,6 +14,8 @@ export const brokenImage = 'registry.example/broken:1';
 export class FakeNode {
   /** Disks that something in the VM uses: their attachments do not end. */
   readonly busyDisks = new Set<string>();
+  /** Disks that a holder was asked to release and not to bind again. */
+  readonly releasedDisks = new Set<string>();
   /** Disks whose bind step fails, with its message. */
   readonly brokenDisks = new Map<string, string>();
   /** No pod is given a node, with this message. */
@@ -42,11 +44,16 @@ export class FakeNode {
     await Promise.all(this.#loops);
   }
 
-  /** `exec` of a Cloud, for the release command of attachments. */
+  /** `exec` of a Cloud, for the commands of attachments. */
   readonly exec = async ({ pod, command }: ExecCommand): Promise<ExecOutcome> => {
     await this.#api.get({ resource: pods, namespace: this.#namespace, name: pod });
     const diskCid = command[4] ?? '';
+    if (command[3] === 'bind') {
+      this.releasedDisks.delete(diskCid);
+      return { exitCode: 0, stdout: '', stderr: '' };
+    }
     const isBusy = this.busyDisks.has(diskCid);
+    if (!isBusy) this.releasedDisks.add(diskCid);
     return {
       exitCode: isBusy ? 16 : 0,
       stdout: isBusy ? 'process 7 has it mounted at /var/vcap/store\n.\n' : '',
@@ -57,6 +64,12 @@ export class FakeNode {
   /** Lets go of a disk; what waited for that goes on. */
   async release(diskCid: string): Promise<void> {
     this.busyDisks.delete(diskCid);
+    await this.#lookAgain();
+  }
+
+  /** There is a node for pods again. */
+  async makeRoom(): Promise<void> {
+    this.unschedulable = undefined;
     await this.#lookAgain();
   }
 

@@ -10,6 +10,7 @@ import { findVm, podReference, vmNotFound } from '../../vm/find-vm.ts';
 import { waitForNode } from '../../wait-for-node.ts';
 import { startProblem } from '../../vm/start-problem.ts';
 import { hubPath } from '../../vm/vm-pod.ts';
+import { bindAgain } from './release.ts';
 import { attachmentPod, holderContainer } from './attachment-pod.ts';
 import { findAttachment, requestEnd, vmCidOf, waitUntilEnded } from './attachments.ts';
 
@@ -22,9 +23,10 @@ const tries = 5;
  */
 export async function attachHot(cloud: Cloud, vm: Pod, diskCid: string): Promise<string> {
   const scheduled = await waitForNode(cloud, vm, () => vmNotFound(cloud, vm.metadata.name ?? ''));
-  const attachment = await ensureAttachment(cloud, scheduled, diskCid);
+  const { attachment, isNew } = await ensureAttachment(cloud, scheduled, diskCid);
   try {
     await waitUntilHeld(cloud, attachment, diskCid);
+    if (!isNew) await bindAgain(cloud, attachment);
   } catch (error) {
     throw await takenBack(cloud, attachment, error);
   }
@@ -40,14 +42,19 @@ export function attachmentState(existing: Pod | undefined, vm: Pod): AttachmentS
   return existing.metadata.annotations?.[annotation.vmUid] === vm.metadata.uid ? 'ours' : 'of another pod';
 }
 
-async function ensureAttachment(cloud: Cloud, vm: Pod, diskCid: string): Promise<Pod> {
+interface FoundAttachment {
+  readonly attachment: Pod;
+  readonly isNew: boolean;
+}
+
+async function ensureAttachment(cloud: Cloud, vm: Pod, diskCid: string): Promise<FoundAttachment> {
   for (let left = tries; left > 0; left -= 1) {
     const existing = await findAttachment(cloud, diskCid);
     const state = attachmentState(existing, vm);
-    if (existing !== undefined && state === 'ours') return existing;
+    if (existing !== undefined && state === 'ours') return { attachment: existing, isNew: false };
     if (existing !== undefined) await clear(cloud, existing, state);
     const created = await create(cloud, vm, diskCid);
-    if (created !== undefined) return created;
+    if (created !== undefined) return { attachment: created, isNew: true };
   }
   throw new ProductError(
     'DISK_NOT_ATTACHABLE',

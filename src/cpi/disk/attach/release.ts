@@ -5,6 +5,7 @@ import type { Cloud, ExecOutcome } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { holderContainer } from './attachment-pod.ts';
 import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
+import { bindScript } from './bind-script.ts';
 import { releaseExit, releaseScript } from './release-script.ts';
 
 const pauseMs = 500;
@@ -37,6 +38,23 @@ export async function releaseDisk(cloud: Cloud, attachment: Pod): Promise<void> 
     }
     await cloud.clock.sleep(pauseMs);
   }
+}
+
+/**
+ * Has the holder of an attachment that was found running see to it that the disk is in the VM: a detach that was killed
+ * between release and deletion leaves one that holds nothing. Idempotent.
+ */
+export async function bindAgain(cloud: Cloud, attachment: Pod): Promise<void> {
+  const { name = '', annotations = {} } = attachment.metadata;
+  const diskCid = diskCidOf(attachment);
+  const { exitCode, stderr } = await cloud.exec({
+    pod: name,
+    container: holderContainer,
+    command: ['/bin/sh', '-c', bindScript, 'bind', diskCid, annotations[annotation.vmUid] ?? ''],
+    deadlineMs: graceSeconds * 1000,
+  });
+  if (exitCode === 0) return;
+  throw new ProductError('DISK_NOT_ATTACHABLE', `disk '${diskCid}' cannot be attached: ${stderr.trim()}`);
 }
 
 /** The error where the container cannot be reached now; it may be starting again. */
