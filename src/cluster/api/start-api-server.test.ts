@@ -182,3 +182,9 @@ test('bodies, types, methods and paths that cannot be: 400, 415, 405, 404, 406, 
   const patch = { method: 'PATCH', body: {}, headers: { 'content-type': 'application/apply-patch+yaml' } };
   assert.equal((await server.call(`${collection}/a`, patch)).code, 415);
 });
+
+test('a URL may be as long as with a real server: it carries the scripts of exec', async (t) => {
+  const server = await startTestServer(t);
+  const selector = Array.from({ length: 4000 }, (_, n) => `label-${n}!=value`).join(',');
+  assert.equal((await server.call(`${collection}?labelSelector=${encodeURIComponent(selector)}`)).code, 200);
+});

@@ -56,6 +56,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     // who has no certificate gets a 401 and not a broken connection; authenticate() looks at the result
     rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
+    // as Go's: the command of an exec is in the URL
+    maxHeaderSize: 1024 * 1024,
   });
   const served: Served = { registry: api.registry, console: pods, token: credentials.token };
   // a watch or a follow may be silent for long

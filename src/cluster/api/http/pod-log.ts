@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { once } from 'node:events';
 import type { LogRequest, PodConsole } from '../../node/pod-console.ts';
 import { invalidValue } from '../errors/field-causes.ts';
 import { badRequest, invalid, methodNotAllowed } from '../errors/status-errors.ts';
@@ -7,6 +6,7 @@ import type { Registry } from '../registry/registry.ts';
 import { podTarget } from './pod-target.ts';
 import { booleanParameter, integerParameter } from './query.ts';
 import type { ResourceRoute } from './resource-route.ts';
+import { sendChunk } from './send-chunk.ts';
 
 export interface PodRequest {
   readonly registry: Registry;
@@ -30,8 +30,7 @@ export async function serveLog(call: PodRequest, response: ServerResponse): Prom
   response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-cache, private' });
   response.flushHeaders();
   for (let next = await first; next.done !== true; next = await chunks.next()) {
-    if (response.destroyed) break;
-    if (!response.write(next.value)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    await sendChunk(response, next.value);
   }
   response.end();
 }

@@ -4,12 +4,13 @@ import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import type { Representation } from './media-type.ts';
 import { metadataOf, tableOf } from './table.ts';
+import type { IncludeObject, TableOptions } from './table.ts';
 
 /** How one client wants what it asks for. */
 export interface View {
   readonly kind: Kind;
   readonly representation: Representation;
-  readonly includeObject: string;
+  readonly includeObject: IncludeObject;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -57,7 +58,7 @@ export function representEvent(view: View, event: WatchEvent<StoredObject>): unk
   return { type: event.type, object: tableOf(view.kind, [], { resourceVersion }, options(view)) };
 }
 
-const options = (view: View): { now: number; includeObject: string } => ({
+const options = (view: View): TableOptions => ({
   now: view.now(),
   includeObject: view.includeObject,
 });

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { methodNotAllowed, unsupportedMediaType } from '../errors/status-errors.ts';
+import { badRequest, methodNotAllowed, unsupportedMediaType } from '../errors/status-errors.ts';
 import { createObject } from '../registry/create.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { Deletion } from '../registry/delete.ts';
@@ -15,6 +15,7 @@ import { booleanParameter, integerParameter, writeParameters } from './query.ts'
 import { representList, representObject } from './represent.ts';
 import type { View } from './represent.ts';
 import type { ResourceRoute } from './resource-route.ts';
+import type { IncludeObject } from './table.ts';
 import { streamWatch } from './watch-stream.ts';
 
 /** One request for objects of a kind. */
@@ -56,7 +57,7 @@ async function serveCollection(call: ResourceRequest): Promise<void> {
   }
 }
 
-function serveList(call: ResourceRequest): void {
+async function serveList(call: ResourceRequest): Promise<void> {
   const { registry, route, query, response } = call;
   const view = viewOf(call);
   const selection = { ...selectionOf(call), resourceVersion: query.get('resourceVersion') ?? undefined };
@@ -131,9 +132,19 @@ function viewOf({ registry, route, query, request }: ResourceRequest): View {
   return {
     kind: route.kind,
     representation: negotiate(request.headers.accept),
-    includeObject: query.get('includeObject') ?? '',
+    includeObject: includeObject(query),
     now: () => registry.clock.now(),
   };
+}
+
+/** What of the object a row of a table carries. Throws ApiError 400. */
+function includeObject(query: URLSearchParams): IncludeObject {
+  const value = query.get('includeObject') ?? '';
+  if (value === '') return 'Metadata';
+  if (value === 'None' || value === 'Metadata' || value === 'Object') return value;
+  throw badRequest(
+    `unrecognized value for includeObject: ${JSON.stringify(value)}; supported are None, Metadata and Object`,
+  );
 }
 
 function selectionOf({ route, query }: ResourceRequest): {

@@ -1,11 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { WatchEvent } from '../../../kubernetes/api.ts';
+import { EventQueue } from '../registry/event-queue.ts';
 import type { Registry } from '../registry/registry.ts';
 import { bookmark, watchObjects } from '../registry/watch.ts';
 import type { WatchObjectsQuery } from '../registry/watch.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { representEvent } from './represent.ts';
 import type { View } from './represent.ts';
+import { sendChunk } from './send-chunk.ts';
 
 export interface WatchStreamQuery extends WatchObjectsQuery {
   readonly allowBookmarks: boolean;
@@ -14,52 +16,50 @@ export interface WatchStreamQuery extends WatchObjectsQuery {
 
 const bookmarkInterval = 60_000;
 const shortestDefault = 1800;
-/** A client that does not read is cut off before it takes the server's memory. */
-const maximumBacklog = 16 * 1024 * 1024;
+const longest = 86_400;
+/** A client that does not read is cut off before it takes the server's memory; it can come back with its version. */
+const maximumBacklog = 20_000;
 
 /**
  * Streams events as lines of JSON until the client goes, `timeoutSeconds` end (30 to 60 minutes by default) or an
  * ERROR event was sent. Throws ApiError before the first byte for a query that cannot be met.
  */
-export function streamWatch(
+export async function streamWatch(
   registry: Registry,
   view: View,
   query: WatchStreamQuery,
   response: ServerResponse,
-): void {
-  const pending: WatchEvent<StoredObject>[] = [];
-  let started = false;
-  const send = (event: WatchEvent<StoredObject>): void => {
-    if (!started) {
-      pending.push(event);
-      return;
-    }
-    if (response.writableEnded || response.destroyed) return;
-    response.write(`${JSON.stringify(representEvent(view, event))}\n`);
-    if (event.type === 'ERROR') response.end();
-    if (response.writableLength > maximumBacklog) response.destroy();
-  };
-  const stop = watchObjects(registry, view.kind, query, send);
-  response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
-  response.flushHeaders();
-  started = true;
-  pending.forEach(send);
-
+): Promise<void> {
+  const queue = new EventQueue<WatchEvent<StoredObject>>();
+  // writers must not wait for this client, nor fail with it: they only queue
+  const stop = watchObjects(registry, view.kind, query, (event) => {
+    queue.push(event);
+    if (queue.length > maximumBacklog) response.destroy();
+  });
   const mark = (): void => {
-    if (query.allowBookmarks) send(bookmark(registry, view.kind));
+    if (query.allowBookmarks) queue.push(bookmark(registry, view.kind));
   };
-  const bookmarks = setInterval(mark, bookmarkInterval);
   const seconds = query.timeoutSeconds ?? shortestDefault + registry.random.below(shortestDefault);
-  const end = setTimeout(
+  const bookmarks = setInterval(mark, bookmarkInterval);
+  const timeout = setTimeout(
     () => {
       mark();
-      response.end();
+      queue.finish();
     },
-    Math.min(seconds, 86_400) * 1000,
+    Math.min(seconds, longest) * 1000,
   );
-  response.on('close', () => {
+  response.on('close', () => queue.end());
+  try {
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
+    response.flushHeaders();
+    for await (const event of queue) {
+      await sendChunk(response, `${JSON.stringify(representEvent(view, event))}\n`);
+      if (event.type === 'ERROR') break;
+    }
+    response.end();
+  } finally {
     stop();
     clearInterval(bookmarks);
-    clearTimeout(end);
-  });
+    clearTimeout(timeout);
+  }
 }

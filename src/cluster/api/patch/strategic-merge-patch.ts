@@ -51,7 +51,8 @@ function mergeList(schema: ListSchema, target: unknown, patch: readonly unknown[
 
 function mergeItem(schema: ListSchema, key: string, items: unknown[], patch: unknown): unknown[] {
   if (!isRecord(patch) || patch[key] === undefined) {
-    throw badRequest(`map: ${JSON.stringify(patch)} does not contain declared merge key: ${key}`);
+    // the item itself may hold a secret
+    throw badRequest(`an item of a list in the patch does not contain declared merge key: ${key}`);
   }
   const index = items.findIndex((item) => isRecord(item) && jsonEqual(item[key], patch[key]));
   if (patch['$patch'] === 'delete') return items.filter((_, at) => at !== index);

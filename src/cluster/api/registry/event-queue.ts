@@ -2,7 +2,13 @@
 export class EventQueue<T> implements AsyncIterable<T> {
   readonly #events: T[] = [];
   #ended = false;
+  #finishing = false;
   #wake: (() => void) | undefined;
+
+  /** Events that wait to be read. */
+  get length(): number {
+    return this.#events.length;
+  }
 
   push(event: T): void {
     this.#events.push(event);
@@ -15,10 +21,17 @@ export class EventQueue<T> implements AsyncIterable<T> {
     this.#wake?.();
   }
 
+  /** The iteration ends when what was pushed so far is read. */
+  finish(): void {
+    this.#finishing = true;
+    this.#wake?.();
+  }
+
   async *[Symbol.asyncIterator](): AsyncIterator<T> {
     while (!this.#ended) {
       const event = this.#events.shift();
       if (event !== undefined) yield event;
+      else if (this.#finishing) return;
       else await this.#somethingHappens();
     }
   }
