@@ -13,6 +13,7 @@ export interface StopOptions {
 
 const pollInterval = 20;
 const killDeadline = 10_000;
+const leftoverDeadline = 5000;
 
 /**
  * Ends the cluster of that directory: TERM, which stops its pods, and KILL for all of it when the grace is over.
@@ -38,7 +39,7 @@ export async function stopDaemon(
       );
     }
   }
-  await refuseLeftovers(await realpath(directory));
+  await untilUnmounted(await realpath(directory), clock);
   return { stopped: true };
 }
 
@@ -71,18 +72,32 @@ async function untilDead(record: ProcessRecord, deadline: number, clock: Clock):
   return true;
 }
 
-/** Looks at every process it may look at. Those of the cluster are the caller's own, or the caller is root. */
-async function refuseLeftovers(directory: string): Promise<void> {
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    const table = parseMountInfo(await readMountInfo(pid));
-    const [mount] = mountsAtOrBelow(table, directory).filter((entry) => entry.target !== directory);
-    if (mount !== undefined) {
+/** The unshare(1) that started the first process is in its mount namespace, outside of its pid namespace, and outlives it by a moment. */
+async function untilUnmounted(directory: string, clock: Clock): Promise<void> {
+  const end = clock.now() + leftoverDeadline;
+  for (;;) {
+    const left = await findLeftover(directory);
+    if (left === undefined) return;
+    if (clock.now() >= end) {
       throw new ProductError(
         'CLUSTER_STOP',
-        `process ${pid} still has ${mount.target} mounted; end it, and nothing is lost`,
+        `process ${left.pid} still has ${left.target} mounted; end it, and nothing is lost`,
       );
     }
+    await clock.sleep(pollInterval);
   }
+}
+
+/** Looks at every process it may look at. Those of the cluster are the caller's own, or the caller is root. */
+async function findLeftover(
+  directory: string,
+): Promise<{ readonly pid: string; readonly target: string } | undefined> {
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const table = parseMountInfo(await readMountInfo(pid));
+    const mount = mountsAtOrBelow(table, directory).find((entry) => entry.target !== directory);
+    if (mount !== undefined) return { pid, target: mount.target };
+  }
+  return undefined;
 }
 
 async function readMountInfo(pid: string): Promise<string> {

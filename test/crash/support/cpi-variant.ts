@@ -1,0 +1,27 @@
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packRelease } from '../../../src/bosh/release/pack-release.ts';
+
+export const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
+
+/**
+ * Packs the CPI's release with `script` as `bin/cpi` and the real one beside it as `bin/cpi-real`. Of the two artefacts it
+ * holds the bundle alone: packing and installing a hundred megabytes is not what these tests are about.
+ */
+export async function packCpiVariant(script: string, scratch: string, outFile: string): Promise<void> {
+  const directory = join(scratch, 'cpi-release');
+  await cp(join(root, 'release'), directory, { recursive: true });
+  const sources = join(directory, 'src', 'bosh_kubernetes_cpi');
+  await mkdir(sources, { recursive: true });
+  await cp(join(root, 'dist', 'cpi', 'cpi.cjs'), join(sources, 'cpi.cjs'));
+  const job = join(directory, 'jobs', 'kubernetes_cpi');
+  await cp(join(job, 'templates', 'cpi.erb'), join(job, 'templates', 'cpi-real.erb'));
+  await writeFile(join(job, 'templates', 'cpi.erb'), script);
+  const spec = await readFile(join(job, 'spec'), 'utf8');
+  await writeFile(
+    join(job, 'spec'),
+    spec.replace('cpi.erb: bin/cpi\n', (line) => `${line}  cpi-real.erb: bin/cpi-real\n`),
+  );
+  await packRelease({ directory, version: '0.0.0', outFile });
+}

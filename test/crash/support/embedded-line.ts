@@ -1,0 +1,219 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parseState, type DeploymentState } from '../../../src/deploy/state/deployment-state.ts';
+import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
+import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
+import { loadAccess } from '../../../src/kubernetes/load-access.ts';
+import { openTransport } from '../../../src/kubernetes/open-transport.ts';
+import { persistentVolumeClaims, pods, secrets } from '../../../src/kubernetes/resources.ts';
+import { RestApi } from '../../../src/kubernetes/rest-api.ts';
+import { packCpiVariant, root } from './cpi-variant.ts';
+
+const run = promisify(execFile);
+
+export const namespace = 'bosh';
+const kind = 'bosh.cloudfoundry.org/kind';
+
+export interface Outcome {
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Sees all of stdout so far whenever more of it comes. */
+  readonly onOutput?: (stdout: string, child: ChildProcess) => void;
+}
+
+export interface LineOptions {
+  /** Of 127.64.0.0/10; no two lines that run at the same time have the same. */
+  readonly address: string;
+  /** Stands in as `bin/cpi`; it finds the real one beside itself. */
+  readonly cpi?: string;
+}
+
+/** What the CPI keeps in the cluster, by name; what is about to go is not counted. */
+export interface CloudObjects {
+  readonly vms: readonly string[];
+  readonly attachments: readonly string[];
+  readonly disks: readonly string[];
+  readonly secrets: readonly string[];
+}
+
+/**
+ * An embedded cluster, the example's manifest and the operator's command line in a folder of its own: what an operator
+ * has, apart from the address. `dist/` must have been built.
+ */
+export class EmbeddedLine {
+  readonly directory: string;
+  readonly address: string;
+  readonly home: string;
+  readonly manifestPath: string;
+  #close: (() => Promise<void>) | undefined;
+
+  private constructor(directory: string, address: string) {
+    this.directory = directory;
+    this.address = address;
+    this.home = join(directory, 'home');
+    this.manifestPath = join(directory, 'manifest.yml');
+  }
+
+  /** Writes the manifest; nothing runs yet. */
+  static async prepare({ address, cpi }: LineOptions): Promise<EmbeddedLine> {
+    const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-crash-')));
+    const line = new EmbeddedLine(directory, address);
+    await mkdir(line.controlDirectory);
+    const example = await readFile(join(root, 'examples', 'hello', 'manifest.yml'), 'utf8');
+    const own = example
+      .replaceAll('file://../../dist/', `file://${root}/dist/`)
+      .replaceAll('127.64.0.10', address)
+      .replaceAll('127.64.0.', address.replace(/\d+$/, ''));
+    await writeFile(line.manifestPath, own);
+    if (cpi !== undefined) await line.replaceCpi(cpi);
+    return line;
+  }
+
+  get url(): string {
+    return `http://${this.address}:8080/`;
+  }
+
+  get clusterDirectory(): string {
+    return join(this.home, 'cluster');
+  }
+
+  get kubeconfig(): string {
+    return join(this.clusterDirectory, 'kubeconfig');
+  }
+
+  get statePath(): string {
+    return join(this.directory, 'manifest-state.json');
+  }
+
+  get varsStorePath(): string {
+    return join(this.directory, 'manifest-creds.yml');
+  }
+
+  /** Where test and stand-in CPI meet; the CPI is told as CPI_CONTROL. */
+  get controlDirectory(): string {
+    return join(this.directory, 'control');
+  }
+
+  async replaceCpi(script: string): Promise<void> {
+    const archive = join(this.directory, 'cpi-release.tgz');
+    await rm(join(this.directory, 'cpi-release'), { recursive: true, force: true });
+    await packCpiVariant(script, this.directory, archive);
+    await this.edit((text) =>
+      text
+        .replace(/file:.*bosh-kubernetes-release.tgz/, `file://${archive}`)
+        .replace(/\n {6}node_path: .*/, '')
+        .replace(/\n {4}kubernetes:/, (key) => `${key}\n      node_path: ${process.execPath}`),
+    );
+  }
+
+  async edit(change: (text: string) => string): Promise<void> {
+    await writeFile(this.manifestPath, change(await readFile(this.manifestPath, 'utf8')));
+  }
+
+  /** `bosh-kubernetes WORDS`; never rejects for how it ended. */
+  command(words: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
+    const child = spawn(process.execPath, [join(root, 'src', 'cli', 'main.ts'), ...words], {
+      cwd: this.directory,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: this.directory,
+        BOSH_KUBERNETES_HOME: this.home,
+        CPI_CONTROL: this.controlDirectory,
+        ...options.environment,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+      options.onOutput?.(stdout, child);
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    return new Promise((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (exitCode, signal) => resolve({ exitCode, signal, stdout, stderr }));
+    });
+  }
+
+  up(options?: CommandOptions): Promise<Outcome> {
+    return this.command(['up', this.manifestPath], options);
+  }
+
+  createEnv(options?: CommandOptions, ...flags: readonly string[]): Promise<Outcome> {
+    return this.command(['create-env', ...this.#envWords(), ...flags], options);
+  }
+
+  deleteEnv(options?: CommandOptions): Promise<Outcome> {
+    return this.command(['delete-env', ...this.#envWords()], options);
+  }
+
+  #envWords(): string[] {
+    const folder = `kubelet_root_dir=${join(this.clusterDirectory, 'kubelet')}`;
+    const variables = ['-v', folder, '--var-file', `kubeconfig=${this.kubeconfig}`];
+    return [this.manifestPath, '--vars-store', this.varsStorePath, ...variables];
+  }
+
+  async kubectl(...words: readonly string[]): Promise<string> {
+    const { stdout } = await run('kubectl', ['--kubeconfig', this.kubeconfig, ...words]);
+    return stdout;
+  }
+
+  /** Connected as the kubeconfig says; a cluster that was started again has the same. */
+  async api(): Promise<KubernetesApi> {
+    await this.#close?.();
+    const transport = await openTransport(await loadAccess(await readFile(this.kubeconfig, 'utf8')));
+    this.#close = () => transport.close();
+    return new RestApi({ transport });
+  }
+
+  async objects(): Promise<CloudObjects> {
+    const api = await this.api();
+    const [podList, claims, secretList] = await Promise.all([
+      api.list(pods, { namespace, labelSelector: kind }),
+      api.list(persistentVolumeClaims, { namespace, labelSelector: kind }),
+      api.list(secrets, { namespace, labelSelector: kind }),
+    ]);
+    const named = (items: readonly KubernetesObject[], of: string): string[] =>
+      items
+        .filter(({ metadata }) => metadata.labels?.[kind] === of && metadata.deletionTimestamp === undefined)
+        .map(({ metadata }) => metadata.name ?? '')
+        .toSorted();
+    return {
+      vms: named(podList.items, 'vm'),
+      attachments: named(podList.items, 'attachment'),
+      disks: named(claims.items, 'disk'),
+      secrets: named(secretList.items, 'vm'),
+    };
+  }
+
+  async state(): Promise<DeploymentState> {
+    return parseState(await readFile(this.statePath, 'utf8'), this.statePath);
+  }
+
+  /** What the example's job serves: it is on the persistent disk since the disk's first deploy. */
+  async answer(): Promise<string> {
+    const response = await fetch(this.url);
+    if (response.status !== 200) throw new Error(`${this.url} answered ${response.status}`);
+    return response.text();
+  }
+
+  /** Everything that ran and was kept. */
+  async remove(): Promise<void> {
+    await this.#close?.();
+    const { exitCode, stdout, stderr } = await this.command(['destroy', this.manifestPath, '--force']);
+    if (exitCode !== 0) throw new Error(`destroy failed: ${stdout}${stderr}`);
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}

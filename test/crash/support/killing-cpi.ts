@@ -1,0 +1,62 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/**
+ * What happens at the chosen call: the deployer dies before the CPI does anything; it dies while the CPI works, which comes
+ * to its end without it; it dies at the moment when the CPI has answered.
+ */
+export const moments = ['before', 'during', 'after'] as const;
+export type Moment = (typeof moments)[number];
+
+/** A `bin/cpi` that ends its caller at the call that `rule` in the control folder names, and notes every call. */
+export const killingCpi = `#!/bin/sh
+real=\${0%/*}/cpi-real
+request=$(cat)
+printf '%s\\n' "$request" | sed -n 's/^{"method":"\\([a-z_]*\\)".*/\\1/p' >> "$CPI_CONTROL/calls"
+number=0 moment=
+[ ! -f "$CPI_CONTROL/rule" ] || read -r number moment < "$CPI_CONTROL/rule"
+[ "$(wc -l < "$CPI_CONTROL/calls")" -eq "$number" ] || moment=
+case $moment in
+  before)
+    kill -9 "$PPID"
+    ;;
+  during)
+    kill -9 "$PPID"
+    printf '%s' "$request" | "$real" > "$CPI_CONTROL/unheard"
+    ;;
+  after)
+    printf '%s' "$request" | "$real"
+    kill -9 "$PPID"
+    ;;
+  *)
+    printf '%s' "$request" | "$real"
+    ;;
+esac
+`;
+
+/** The stand-in's rule and what it noted. */
+export class CpiControl {
+  readonly #rule: string;
+  readonly #calls: string;
+
+  constructor(directory: string) {
+    this.#rule = join(directory, 'rule');
+    this.#calls = join(directory, 'calls');
+  }
+
+  /** Kills at that call, counted from 1 from now on. */
+  async killAt(call: number, moment: Moment): Promise<void> {
+    await rm(this.#calls, { force: true });
+    await writeFile(this.#rule, `${call} ${moment}\n`);
+  }
+
+  async killNever(): Promise<void> {
+    await rm(this.#calls, { force: true });
+    await rm(this.#rule, { force: true });
+  }
+
+  /** The methods called since, in order. */
+  async calls(): Promise<string[]> {
+    return (await readFile(this.#calls, 'utf8')).trimEnd().split('\n');
+  }
+}
