@@ -49,7 +49,7 @@ const podOf = (name: string, script: string, changes: Partial<Pod['spec']> = {})
 });
 
 async function makeCluster(t: TestContext): Promise<Cluster> {
-  const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-daemon-')));
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes daemon ')));
   const runtimeDirectory = join(directory, 'runtime');
   await mkdir(runtimeDirectory);
   t.after(async () => {

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rmdir } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { helperEnvironment } from '../node/command.ts';
 
 /** How the cluster gets its namespaces. */
 export interface NamespaceMode {
@@ -65,15 +66,13 @@ export interface Trial {
   readonly complaint: string;
 }
 
-const programPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-
 async function tryMode(mode: NamespaceMode): Promise<Trial> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-probe-'));
   try {
     const probe = ['/bin/sh', join(import.meta.dirname, 'probe.sh'), directory];
     const result = spawnSync('unshare', [...unshareArguments(mode), ...probe], {
       encoding: 'utf8',
-      env: { PATH: programPath, LC_ALL: 'C' },
+      env: helperEnvironment,
       timeout: 10_000,
     });
     const said = result.error === undefined ? result.stderr.trim() : result.error.message;

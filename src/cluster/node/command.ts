@@ -7,7 +7,10 @@ export interface CommandResult {
 }
 
 /** The environment of the node's own helper programs: nothing of a pod's, and messages in one language. */
-export const helperEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' } as const;
+export const helperEnvironment = {
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  LC_ALL: 'C',
+} as const;
 
 /**
  * Runs a program of the host with exact arguments and collects what it prints.

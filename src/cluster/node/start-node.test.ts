@@ -47,7 +47,7 @@ describeInNamespace(import.meta.filename, () => {
     });
 
   before(async () => {
-    directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-node-')));
+    directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes node ')));
     await mkdir(join(directory, 'runtime'));
     api = await openLocalApi({ directory });
     node = await start();

@@ -117,13 +117,16 @@ export async function bindRuntime(host: string, runtimeDirectory: string): Promi
   return binds;
 }
 
-/** Entries of /proc whose writing reaches the machine: every folder but those of processes, every writable file. */
+/**
+ * Entries of /proc that are the machine's: every folder but those of processes, and every file, because the mode of
+ * one is the same in every /proc of the machine, and root of a pod, who owns it by its id, could change it.
+ */
 export async function guardedProcEntries(): Promise<string[]> {
   const names = (await readdir('/proc')).filter((name) => !/^\d+$/.test(name));
   const guarded: string[] = [];
   for (const name of names) {
     const status = await lstat(`/proc/${name}`);
-    if (status.isDirectory() || (status.isFile() && (status.mode & 0o222) !== 0)) {
+    if (status.isDirectory() || status.isFile()) {
       guarded.push(name);
     }
   }

@@ -38,11 +38,12 @@ export async function viewMounts(layout: NodeLayout, folders: RootFolders): Prom
   });
   return [
     ...folders.hostFolders.map((path) => bind(`${layout.host}/${path}`, `/${path}`)),
+    // Read-only is the node, not the device: else root of a pod, who owns it by its id, could change its mode.
     ...folders.devices.map((name) => ({
       source: `/dev/${name}`,
       target: `${layout.view}/dev/${name}`,
       type: 'none',
-      options: ['bind'],
+      options: ['bind', 'ro', ...flagsToKeep(mountOf(table, `/dev/${name}`))],
     })),
     {
       source: 'proc',
