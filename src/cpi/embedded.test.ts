@@ -108,6 +108,22 @@ describeInNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, [disk]);
   });
 
+  test('a volume that is a file system of its own, seen by the node too: in use is told from not in use', async () => {
+    const vm = await newVm();
+    const { disk, hint } = await newDisk(vm);
+    await detachDisk(world.cloud, [vm, disk]);
+    const unmount = await world.mountOnVolume(disk);
+
+    assert.equal(await attachDisk(world.cloud, [vm, disk]), hint);
+    await world.inVm(vm, `mkdir -p ${hint}/part /mnt/part && mount --bind ${hint}/part /mnt/part`);
+    await assert.rejects(detachDisk(world.cloud, [vm, disk]), busy(/\/mnt\/part/u));
+    await world.inVm(vm, 'umount /mnt/part');
+    await detachDisk(world.cloud, [vm, disk]);
+    await unmount();
+    await deleteVm(world.cloud, [vm]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
   test('two disks at once; one is detached while the other is used', async () => {
     const vm = await newVm();
     const [one, two] = [await newDisk(vm), await newDisk(vm)];

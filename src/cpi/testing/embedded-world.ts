@@ -13,6 +13,8 @@ import { mountsAtOrBelow, readMountTable } from '../../cluster/node/mounts/mount
 import { safeRemove } from '../../cluster/node/removal/safe-remove.ts';
 import { startNode } from '../../cluster/node/start-node.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
+import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../disk/claim.ts';
 import type { Cloud, ExecOutcome } from '../cloud.ts';
 import { parseConfig } from '../config.ts';
 import { namespace } from './test-cloud.ts';
@@ -77,6 +79,22 @@ export class EmbeddedWorld {
     const { exitCode, stdout, stderr } = await this.exec(cid, 'bosh', ['/bin/sh', '-c', script]);
     assert.equal(exitCode, 0, `${script}: ${stdout}${stderr}`);
     return stdout;
+  }
+
+  /** Mounts a file system on the directory of a disk's volume, as a static local volume is one; resolves with its end. */
+  async mountOnVolume(diskCid: string): Promise<() => Promise<void>> {
+    const claim = await this.#api.get<PersistentVolumeClaim>({
+      resource: persistentVolumeClaims,
+      namespace,
+      name: diskCid,
+    });
+    const path = join(this.directory, 'volumes', claim.spec.volumeName ?? '');
+    const mounted = await runCommand('mount', ['-t', 'tmpfs', 'tmpfs', path]);
+    assert.equal(mounted.exitCode, 0, mounted.stderr);
+    return async () => {
+      const { exitCode, stderr } = await runCommand('umount', [path]);
+      assert.equal(exitCode, 0, stderr);
+    };
   }
 
   /** As after a reboot: every process and mount of the node is gone, the objects and the disks are there. */
