@@ -7,7 +7,7 @@ const nobody = '65534';
 
 function runAs(prefix: readonly string[], file: string): Promise<{ code: number | null; output: string }> {
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
-  const [program = '', ...args] = [
+  const [program, ...args] = [
     ...prefix,
     process.execPath,
     '--test',

@@ -1,18 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Container, Pod } from '../../../kubernetes/pod.ts';
 import { hostRootImage } from '../image/host-root-image.ts';
 import { podDirectory } from '../layout.ts';
 import { ContainerLog, removeOldLogs } from '../logs/container-log.ts';
-import { readLog } from '../logs/read-log.ts';
 import type { ContainerExit, RunningContainer } from '../runtime/container-runtime.ts';
 import { BackOff, imageLimits, restartLimits, retryLimits } from './back-off.ts';
 import { containerPlan, environmentOf, type PodSurroundings } from './container-plan.ts';
 import type { ContainerRecord } from './container-record.ts';
 import { timestamp, type Happening } from './events.ts';
-import type { PodEnding } from './pod-ending.ts';
+import { aborted, type PodEnding } from './pod-ending.ts';
 import type { PodServices } from './pod-services.ts';
+import { makeMessageFile, messageFromLog, readMessageFile } from './termination-message.ts';
 
 /** What a container runner needs of its pod. */
 export interface RunnerPod {
@@ -22,8 +21,6 @@ export interface RunnerPod {
   /** To be called after each change of the record. */
   readonly publish: () => void;
 }
-
-const longestMessage = 4096;
 
 /** Runs one container of a pod: pulls, starts, restarts, stops. */
 export class ContainerRunner {
@@ -103,7 +100,7 @@ export class ContainerRunner {
     const id = randomBytes(16).toString('hex');
     this.#event('Normal', 'Pulled', `Container image "${this.container.image}" already present on machine`);
     try {
-      const terminationMessage = await this.#makeMessageFile(id);
+      const terminationMessage = await makeMessageFile(this.#messageFile(id));
       const plan = containerPlan(this.#pod.pod(), this.container, this.#pod.surroundings, {
         id,
         terminationMessage,
@@ -141,7 +138,7 @@ export class ContainerRunner {
   async #untilEnded(running: RunningContainer): Promise<ContainerExit> {
     const { ending } = this.#pod;
     const ended = new AbortController();
-    const stopping = abortion(AbortSignal.any([ending.signal, ended.signal])).then(() =>
+    const stopping = aborted(AbortSignal.any([ending.signal, ended.signal])).then(() =>
       ended.signal.aborted ? undefined : this.#stop(running, ended.signal),
     );
     const exit = await running.exited;
@@ -228,36 +225,15 @@ export class ContainerRunner {
     }
   }
 
-  async #makeMessageFile(id: string): Promise<string> {
-    const path = this.#messageFile(id);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, '', { mode: 0o666 });
-    return path;
-  }
-
   #messageFile(id: string): string {
     const { uid = '' } = this.#pod.pod().metadata;
     return join(podDirectory(this.#services.layout, uid), 'containers', this.record.name, id);
   }
 
   async #terminationMessage(id: string, exitCode: number): Promise<string> {
-    const file = await open(this.#messageFile(id));
-    try {
-      const { bytesRead, buffer } = await file.read(Buffer.alloc(longestMessage), 0, longestMessage, 0);
-      const message = buffer.subarray(0, bytesRead).toString();
-      const fromLog = this.container.terminationMessagePolicy === 'FallbackToLogsOnError';
-      return message === '' && fromLog && exitCode !== 0 ? await this.#logTail() : message;
-    } finally {
-      await file.close();
-    }
-  }
-
-  async #logTail(): Promise<string> {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of readLog(this.logPath(), { timestamps: false, tailLines: 80 })) {
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks).subarray(-2048).toString();
+    const message = await readMessageFile(this.#messageFile(id));
+    const fromLog = this.container.terminationMessagePolicy === 'FallbackToLogsOnError';
+    return message === '' && fromLog && exitCode !== 0 ? messageFromLog(this.logPath()) : message;
   }
 
   /** The log of this run, or of the one before. */
@@ -288,14 +264,4 @@ export class ContainerRunner {
     const fieldPath = `spec.${part}{${this.record.name}}`;
     this.#services.events.record(this.#pod.pod(), { type, reason, message, fieldPath });
   }
-}
-
-function abortion(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve();
-    } else {
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    }
-  });
 }

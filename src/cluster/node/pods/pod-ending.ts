@@ -50,3 +50,14 @@ export class PodEnding {
     }
   }
 }
+
+/** Resolves when the signal aborts, at once when it has. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+    } else {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    }
+  });
+}

@@ -1,5 +1,4 @@
 import { closeSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Container, Pod } from '../../../kubernetes/pod.ts';
@@ -11,9 +10,8 @@ import { sharesMounts, type PodSurroundings } from './container-plan.ts';
 import { openRecord, type ContainerRecord } from './container-record.ts';
 import { ContainerRunner } from './container-runner.ts';
 import { timestamp, type Happening } from './events.ts';
-import { listeningAddresses } from './listening-addresses.ts';
-import { addressAnnotation, isPodAddress, nodeAddress } from './pod-addresses.ts';
-import { PodEnding, type EndReason } from './pod-ending.ts';
+import { takeAddress } from './take-address.ts';
+import { aborted, PodEnding, type EndReason } from './pod-ending.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus } from './pod-status.ts';
 import { StatusWriter } from './status-writer.ts';
@@ -146,7 +144,9 @@ export class PodWorker {
   /** Address, volumes and user namespace; tried again until they are there. `undefined`: the pod ends before. */
   async #prepare(): Promise<PodSurroundings | undefined> {
     const volumes = await this.#insist('FailedMount', () => this.#services.volumes.setUp(this.#pod));
-    const address = await this.#insist('FailedCreatePodSandBox', () => this.#takeAddress());
+    const address = await this.#insist('FailedCreatePodSandBox', () =>
+      takeAddress(this.#pod, this.#services.addresses),
+    );
     if (volumes === undefined || address === undefined) {
       return undefined;
     }
@@ -159,29 +159,6 @@ export class PodWorker {
     return this.#ending.signal.aborted
       ? (userNamespace !== undefined && closeSync(userNamespace), undefined)
       : { hostname: this.#hostname(), address, volumes, userNamespace };
-  }
-
-  async #takeAddress(): Promise<string> {
-    if (this.#pod.spec.hostNetwork === true) {
-      return nodeAddress;
-    }
-    const { addresses } = this.#services;
-    const wanted = this.#pod.metadata.annotations?.[addressAnnotation] ?? this.#pod.status?.podIP;
-    if (wanted === undefined) {
-      return addresses.allocate(this.uid);
-    }
-    if (!isPodAddress(wanted)) {
-      throw new Error(`address ${wanted} is not in 127.64.0.0/10, where the embedded node's pods live`);
-    }
-    if (addresses.claim(wanted, this.uid).holder !== this.uid) {
-      throw new Error(`address ${wanted} is in use by another pod`);
-    }
-    if (listeningAddresses(await readFile('/proc/net/tcp', 'utf8')).has(wanted)) {
-      throw new Error(
-        `address ${wanted} is in use by another process of this machine, perhaps of another cluster`,
-      );
-    }
-    return wanted;
   }
 
   #hostname(): string {
@@ -311,14 +288,4 @@ export class PodWorker {
   #event(type: Happening['type'], reason: string, message: string): void {
     this.#services.events.record(this.#pod, { type, reason, message });
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve();
-    } else {
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    }
-  });
 }

@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import { listeningAddresses } from './listening-addresses.ts';
+import { addressAnnotation, isPodAddress, nodeAddress, type PodAddresses } from './pod-addresses.ts';
+
+/**
+ * The address of a pod: the one that it asks for, the one that it had, or a free one. Idempotent. Rejects while
+ * another pod, or anybody on the machine, has it.
+ */
+export async function takeAddress(pod: Pod, addresses: PodAddresses): Promise<string> {
+  if (pod.spec.hostNetwork === true) {
+    return nodeAddress;
+  }
+  const { uid = '', annotations } = pod.metadata;
+  const wanted = annotations?.[addressAnnotation] ?? pod.status?.podIP;
+  if (wanted === undefined) {
+    return addresses.allocate(uid);
+  }
+  if (!isPodAddress(wanted)) {
+    throw new Error(`address ${wanted} is not in 127.64.0.0/10, where the embedded node's pods live`);
+  }
+  if (addresses.claim(wanted, uid).holder !== uid) {
+    throw new Error(`address ${wanted} is in use by another pod`);
+  }
+  if (listeningAddresses(await readFile('/proc/net/tcp', 'utf8')).has(wanted)) {
+    throw new Error(
+      `address ${wanted} is in use by another process of this machine, perhaps of another cluster`,
+    );
+  }
+  return wanted;
+}
