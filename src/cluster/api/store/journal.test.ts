@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -76,11 +76,53 @@ test('compaction replaces the content and goes on appending', async (t) => {
   const file = join(temporaryDirectory(t), 'objects');
   const { journal } = Journal.open(file);
   for (let n = 0; n < 100; n += 1) journal.append({ n });
-  journal.compact([{ only: 'this' }]);
-  journal.append({ and: 'that' });
+  const compacted = journal.compact([{ only: 'this' }]);
+  journal.append({ and: 'meanwhile' });
+  await compacted;
+  journal.append({ and: 'after' });
   await journal.close();
-  assert.deepEqual(readLines(readFileSync(file), file).records, [{ only: 'this' }, { and: 'that' }]);
+  assert.deepEqual(readLines(readFileSync(file), file).records, [
+    { only: 'this' },
+    { and: 'meanwhile' },
+    { and: 'after' },
+  ]);
   assert.equal(statSync(file).mode & 0o777, 0o600);
+});
+
+test('appends during compactions lose nothing and keep their order', async (t) => {
+  const file = join(temporaryDirectory(t), 'objects');
+  const { journal } = Journal.open(file);
+  const written: { n: number }[] = [];
+  const append = (n: number): void => {
+    journal.append({ n });
+    written.push({ n });
+  };
+  for (let round = 0; round < 20; round += 1) {
+    let running = true;
+    const compacted = journal.compact(written).then(() => {
+      running = false;
+    });
+    for (let n = 0; running; n += 1) {
+      append(round * 1000 + n);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await compacted;
+  }
+  const last = journal.compact(written);
+  append(-1);
+  await Promise.all([last, journal.close()]);
+  assert.deepEqual(readLines(readFileSync(file), file).records, written);
+});
+
+test('a compaction that the file system refuses changes nothing', async (t) => {
+  const file = join(temporaryDirectory(t), 'objects');
+  const { journal } = Journal.open(file);
+  journal.append({ n: 1 });
+  mkdirSync(join(`${file}.new`, 'in-the-way'), { recursive: true });
+  await journal.compact([{ n: 2 }]);
+  journal.append({ n: 3 });
+  await journal.close();
+  assert.deepEqual(readLines(readFileSync(file), file).records, [{ n: 1 }, { n: 3 }]);
 });
 
 test(

@@ -6,11 +6,12 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   writeSync,
 } from 'node:fs';
+import { open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { encodeLine, readLines } from './journal-lines.ts';
-import { replaceFile } from './replace-file.ts';
 
 /**
  * An append-only file of checksummed JSON lines (0600: it holds Secrets).
@@ -26,6 +27,7 @@ export class Journal {
   #sizeAfterCompaction: number;
   #syncTimer: NodeJS.Timeout | undefined;
   #broken: Error | undefined;
+  #compaction: { readonly tail: Buffer[]; readonly done: Promise<void> } | undefined;
 
   private constructor(file: string, descriptor: number, size: number) {
     this.#file = file;
@@ -46,14 +48,11 @@ export class Journal {
     return { journal: new Journal(file, descriptor, length), records };
   }
 
-  /** Bytes in the file, to decide when to compact. */
-  get size(): number {
-    return this.#size;
-  }
-
   /** True when the file has grown to several times what a snapshot would take. */
   get wantsCompaction(): boolean {
-    return this.#size > Math.max(compactionFloor, 4 * this.#sizeAfterCompaction);
+    return (
+      this.#compaction === undefined && this.#size > Math.max(compactionFloor, 4 * this.#sizeAfterCompaction)
+    );
   }
 
   /** Writes one record. Throws (ENOSPC, EIO) with nothing of the record left in the file. */
@@ -67,33 +66,64 @@ export class Journal {
       throw error;
     }
     this.#size += line.length;
-    this.#syncTimer ??= setTimeout(() => this.#sync(), syncDelay);
-    this.#syncTimer.unref();
+    this.#compaction?.tail.push(line);
+    this.#syncSoon();
   }
 
   /**
-   * Replaces the file by these records, atomically: a crash leaves the old file or the new one.
-   * Throws what the file system says (ENOSPC); the journal then goes on with the old file and asks again later.
+   * Replaces what is in the file by these records, which must be of now; what is appended meanwhile comes after them.
+   * Works in the background; a crash leaves the old file or the new one. Resolves when done, also where the disk has
+   * no room for a second copy: the journal then goes on with the old file and asks again when it has grown.
    */
-  compact(records: Iterable<unknown>): void {
-    this.#sizeAfterCompaction = this.#size;
+  compact(records: Iterable<unknown>): Promise<void> {
     const content = Buffer.concat(Array.from(records, encodeLine));
-    replaceFile(this.#file, content);
-    const replaced = this.#descriptor;
-    this.#descriptor = openSync(this.#file, 'a', 0o600);
-    closeSync(replaced);
-    this.#size = content.length;
-    this.#sizeAfterCompaction = content.length;
+    const tail: Buffer[] = [];
+    const done = this.#rewrite(content, tail).finally(() => {
+      this.#compaction = undefined;
+    });
+    this.#compaction = { tail, done };
+    return done;
   }
 
   /** Brings everything to the disk and closes the file. */
   async close(): Promise<void> {
-    clearTimeout(this.#syncTimer);
     this.#broken ??= new Error(`the journal ${this.#file} is closed`);
+    await this.#compaction?.done;
+    clearTimeout(this.#syncTimer);
     await new Promise<void>((resolve, reject) => {
       fdatasync(this.#descriptor, (error) => (error === null ? resolve() : reject(error)));
     });
     closeSync(this.#descriptor);
+  }
+
+  async #rewrite(content: Buffer, tail: Buffer[]): Promise<void> {
+    const temporary = `${this.#file}.new`;
+    try {
+      await using file = await open(temporary, 'w', 0o600);
+      await file.writeFile(content);
+      await file.appendFile(Buffer.concat(tail.splice(0)));
+      await file.sync();
+      // from here on in one go, so that no append can fall between the two files
+      writeWhole(file.fd, Buffer.concat(tail));
+      this.#switchTo(temporary, fstatSync(file.fd).size);
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      this.#sizeAfterCompaction = this.#size;
+      await unlink(temporary).catch((left: unknown) => {
+        // the next compaction writes over what is left of this one
+        if (!isSystemError(left)) throw left;
+      });
+    }
+  }
+
+  #switchTo(temporary: string, size: number): void {
+    const replaced = this.#descriptor;
+    renameSync(temporary, this.#file);
+    this.#descriptor = openSync(this.#file, 'a');
+    closeSync(replaced);
+    this.#size = size;
+    this.#sizeAfterCompaction = size;
+    this.#syncSoon();
   }
 
   /** A half-written line in the middle would make every later one unreadable. */
@@ -105,12 +135,17 @@ export class Journal {
     }
   }
 
+  #syncSoon(): void {
+    this.#syncTimer ??= setTimeout(() => this.#sync(), syncDelay);
+    this.#syncTimer.unref();
+  }
+
   #sync(): void {
     this.#syncTimer = undefined;
     const descriptor = this.#descriptor;
     fdatasync(descriptor, (error) => {
-      // a compaction or close in between synced the content itself and closed this descriptor
-      if (error === null || descriptor !== this.#descriptor || error.code === 'EBADF') return;
+      // of a file that a compaction has replaced meanwhile nothing is needed any more
+      if (error === null || descriptor !== this.#descriptor || this.#broken !== undefined) return;
       this.#broken = new Error(`the journal ${this.#file} cannot be brought to the disk`, { cause: error });
     });
   }
@@ -122,4 +157,8 @@ const compactionFloor = 4 * 1024 * 1024;
 function writeWhole(descriptor: number, bytes: Uint8Array): void {
   let written = 0;
   while (written < bytes.length) written += writeSync(descriptor, bytes, written);
+}
+
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error;
 }

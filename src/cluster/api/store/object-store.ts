@@ -121,15 +121,8 @@ export class ObjectStore {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** In one go and blocking: a cluster of this kind holds a few megabytes, a few dozen milliseconds. */
   #compactWhenLarge(): void {
-    if (!this.#journal.wantsCompaction) return;
-    try {
-      this.#journal.compact(this.#snapshot());
-    } catch (error) {
-      // the write itself is done and journalled; a disk without room for a second copy must not fail it
-      if (!isSystemError(error)) throw error;
-    }
+    if (this.#journal.wantsCompaction) void this.#journal.compact(this.#snapshot());
   }
 
   *#snapshot(): Generator<JournalRecord> {
@@ -138,8 +131,4 @@ export class ObjectStore {
       for (const put of objects.values()) yield { resource, put };
     }
   }
-}
-
-function isSystemError(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error;
 }
