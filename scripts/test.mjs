@@ -1,21 +1,33 @@
-// npm test: installs what is missing, then runs every fast suite on the pinned Node. Arguments replace the default patterns.
+// npm test: installs and builds what is missing, then runs the fast suite on the pinned Node.
+// Arguments name other suites: folders, or files. `*.crash.test.ts` belongs to npm run test:crash.
 import { spawnSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { ensureBuilt } from './ensure-built.mjs';
 import { ensureInstalled, pinnedNode, root } from './ensure-installed.mjs';
 
 ensureInstalled();
 if (!ensureBuilt()) process.exit(1);
-const patterns = process.argv.slice(2);
-const run = spawnSync(
-  pinnedNode,
-  [
-    '--test',
-    '--test-concurrency=2',
-    '--test-timeout=300000',
-    ...(patterns.length > 0
-      ? patterns
-      : ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/contract/**/*.test.ts']),
-  ],
-  { cwd: root, stdio: 'inherit' },
-);
+
+const asked = process.argv.slice(2);
+const files =
+  asked.length > 0
+    ? asked.flatMap((path) => testsBelow(path))
+    : ['src', 'bench', 'test/contract'].flatMap((path) => testsBelow(path)).filter((path) => !path.endsWith('.crash.test.ts'));
+if (files.length === 0) {
+  console.error(`there is no test below ${asked.join(', ')}`);
+  process.exit(1);
+}
+const run = spawnSync(pinnedNode, ['--test', '--test-concurrency=2', '--test-timeout=600000', ...files], {
+  cwd: root,
+  stdio: 'inherit',
+});
 process.exitCode = run.status ?? 1;
+
+function testsBelow(path) {
+  const absolute = join(root, path);
+  if (statSync(absolute).isFile()) return path.endsWith('.test.ts') ? [path] : [];
+  return readdirSync(absolute)
+    .sort()
+    .flatMap((name) => testsBelow(join(path, name)));
+}
