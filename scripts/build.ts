@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { cp, link, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { cp, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -62,13 +62,16 @@ async function filesBelow(directory: string): Promise<string[]> {
     .toSorted();
 }
 
-/** What the VMs of the embedded cluster find in /opt/bosh-kubernetes: Node and the agent in one file. */
+/**
+ * What the VMs of the embedded cluster find in /opt/bosh-kubernetes: Node and the agent in one file. A running cluster has
+ * this folder bound into its VMs, so it stays the same folder and its files are replaced whole.
+ */
 async function buildRuntime(directory: string): Promise<void> {
-  await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
+  const agent = join(directory, 'agent.cjs');
   await build({
     entryPoints: [join(root, 'src', 'agent', 'main.ts')],
-    outfile: join(directory, 'agent.cjs'),
+    outfile: `${agent}.partial`,
     bundle: true,
     platform: 'node',
     target: 'node24',
@@ -76,12 +79,22 @@ async function buildRuntime(directory: string): Promise<void> {
     minify: true,
     logLevel: 'warning',
   });
+  await rename(`${agent}.partial`, agent);
+  await placeNode(join(directory, 'node'));
+}
+
+async function placeNode(path: string): Promise<void> {
+  const partial = `${path}.partial`;
+  await rm(partial, { force: true });
   try {
-    await link(process.execPath, join(directory, 'node'));
+    await link(process.execPath, partial);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    await cp(process.execPath, join(directory, 'node'));
+    await cp(process.execPath, partial);
   }
+  // Renaming one link of a file onto another does nothing, and leaves the first.
+  await rename(partial, path);
+  await rm(partial, { force: true });
 }
 
 await buildAll();

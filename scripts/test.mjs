@@ -13,7 +13,9 @@ const asked = process.argv.slice(2);
 const files =
   asked.length > 0
     ? asked.flatMap((path) => testsBelow(path))
-    : ['src', 'bench', 'test/contract'].flatMap((path) => testsBelow(path)).filter((path) => !path.endsWith('.crash.test.ts'));
+    : ['src', 'bench', 'test/contract']
+        .flatMap((path) => testsBelow(path))
+        .filter((path) => !path.endsWith('.crash.test.ts'));
 if (files.length === 0) {
   console.error(`there is no test below ${asked.join(', ')}`);
   process.exit(1);
