@@ -58,19 +58,19 @@ test('what is rendered is what the CPI reads, with every property set or none', 
   assert.equal(parseConfig(await renderConfig({}), {}).kubernetes.kubeconfig, undefined);
 });
 
-test('bin/cpi runs the executable where the package has it, else the bundle with the Node that is named', async () => {
+test('bin/cpi runs the executable where the package has it, else the bundle; a Node that is named wins', async () => {
   const packages = join(directory, 'packages');
   const executable = join(packages, 'bosh_kubernetes_cpi', 'bin', 'cpi');
   const node = join(directory, "node's place", 'node');
   await writeProgram(node, 'echo "node $*"');
   await writeProgram(executable, 'echo "executable $*"; echo "${BUN_OPTIONS-}${NODE_OPTIONS-}"');
   const script = join(directory, 'cpi');
-  await writeProgram(script, await render('cpi.erb', { kubernetes: { node_path: node } }));
-  const run = (): string => {
+  const run = async (properties: object): Promise<string> => {
+    await writeProgram(script, await render('cpi.erb', properties));
     const { stdout, stderr } = spawnSync(script, {
       encoding: 'utf8',
       env: {
-        PATH: '/nonexistent',
+        PATH: join(directory, 'path'),
         BOSH_PACKAGES_DIR: packages,
         BOSH_JOBS_DIR: '/the/jobs',
         NODE_OPTIONS: '--require=x',
@@ -80,12 +80,13 @@ test('bin/cpi runs the executable where the package has it, else the bundle with
     assert.equal(stderr, '');
     return stdout;
   };
-  assert.equal(run(), 'executable /the/jobs/kubernetes_cpi/config/cpi.json\n\n');
+  const config = '/the/jobs/kubernetes_cpi/config/cpi.json';
+  const bundle = `${packages}/bosh_kubernetes_cpi/lib/cpi.cjs`;
+  assert.equal(await run({}), `executable ${config}\n\n`);
+  assert.equal(await run({ node_path: node }), `node ${bundle} ${config}\n`);
   await rm(executable);
-  assert.equal(
-    run(),
-    `node ${packages}/bosh_kubernetes_cpi/lib/cpi.cjs /the/jobs/kubernetes_cpi/config/cpi.json\n`,
-  );
+  await writeProgram(join(directory, 'path', 'node'), 'echo "node of the PATH $*"');
+  assert.equal(await run({}), `node of the PATH ${bundle} ${config}\n`);
 });
 
 const packagings: readonly [string, string | undefined, boolean][] = [
