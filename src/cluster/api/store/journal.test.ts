@@ -98,11 +98,9 @@ test('appends during compactions lose nothing and keep their order', async (t) =
     written.push({ n });
   };
   for (let round = 0; round < 20; round += 1) {
-    let running = true;
-    const compacted = journal.compact(written).then(() => {
-      running = false;
-    });
-    for (let n = 0; running; n += 1) {
+    const finished = new AbortController();
+    const compacted = journal.compact(written).then(() => finished.abort());
+    for (let n = 0; !finished.signal.aborted; n += 1) {
       append(round * 1000 + n);
       await new Promise((resolve) => setImmediate(resolve));
     }
