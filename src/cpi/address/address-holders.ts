@@ -2,7 +2,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
-import { listAttachments, requestEnd } from '../disk/attach/attachments.ts';
+import { letGoWhereTerminating } from '../disk/attach/let-go.ts';
 import { label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { waitUntilGone } from '../remove-object.ts';
@@ -30,7 +30,7 @@ export async function waitUntilAddressIsFree(cloud: Cloud, address: string, vmCi
 
 async function waitForHolder(cloud: Cloud, holder: Pod, address: string): Promise<void> {
   const { name = '', uid = '' } = holder.metadata;
-  for (const attachment of await listAttachments(cloud, name)) await requestEnd(cloud, attachment);
+  await letGoWhereTerminating(cloud, holder);
   await waitUntilGone(cloud, {
     reference: podReference(cloud, name),
     uid,

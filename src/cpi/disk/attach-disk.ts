@@ -5,6 +5,7 @@ import type { Place } from '../input.ts';
 import { at, stringAt } from '../input.ts';
 import { label } from '../labels.ts';
 import { findVm, vmNotFound } from '../vm/find-vm.ts';
+import { letGoWhereTerminating } from './attach/let-go.ts';
 import { attachHot } from './attach/hot.ts';
 import { claimReference, findClaim } from './claim.ts';
 import { diskNotFound } from './set-disk-metadata.ts';
@@ -35,6 +36,7 @@ async function liveVm(cloud: Cloud, cid: string): Promise<Pod> {
   const vm = await findVm(cloud, cid);
   if (vm === undefined) throw vmNotFound(cloud, cid);
   if (vm.metadata.deletionTimestamp !== undefined) {
+    await letGoWhereTerminating(cloud, vm);
     throw new ProductError('VM_NOT_FOUND', `VM '${cid}' is being deleted`);
   }
   return vm;

@@ -15,6 +15,10 @@ import {
 } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
+import type { Cloud } from '../cloud.ts';
+import { waitUntilGone } from '../remove-object.ts';
+import { hasVm } from '../vm/has-vm.ts';
+import { setVmMetadata } from '../vm/set-vm-metadata.ts';
 import { attachDisk } from './attach-disk.ts';
 import type { PersistentVolumeClaim } from './claim.ts';
 import { createDisk } from './create-disk.ts';
@@ -170,6 +174,42 @@ test('a disk of one VM is not attached to another; after delete_vm it is', async
   await assert.rejects(detachDisk(cloud, [otherCid, disk]), rejection('DISK_NOT_ATTACHED'));
   await deleteVm(cloud, [vmCid]);
   assert.equal(await attachDisk(cloud, [otherCid, disk]), `/warden-cpi-dev/disks/${disk}/store`);
+});
+
+test('a verb that meets a VM on its way out lets go of its disks', async (t) => {
+  for (const meet of [
+    (cloud: Cloud) => hasVm(cloud, [vmCid]),
+    (cloud: Cloud) => getDisks(cloud, [vmCid]),
+    (cloud: Cloud) => setVmMetadata(cloud, [vmCid, {}]),
+    (cloud: Cloud, disk: string) =>
+      assert.rejects(attachDisk(cloud, [vmCid, disk]), rejection('VM_NOT_FOUND')),
+  ]) {
+    const { cloud, api } = await testCloud(t);
+    await createVm(cloud, createVmArguments());
+    const disk = await createDisk(cloud, [64, {}, vmCid]);
+    await attachDisk(cloud, [vmCid, disk]);
+    const reference = { resource: pods, namespace, name: vmCid };
+    const { uid = '' } = (await api.get<Pod>(reference)).metadata;
+    await api.delete(reference);
+    await meet(cloud, disk);
+    await waitUntilGone(cloud, { reference, uid, deadlineSeconds: 10, what: 'the VM' });
+    assert.equal(
+      (await namesLeft(api)).some((name) => name.includes('attach-')),
+      false,
+    );
+  }
+});
+
+test('an address is taken over when its former VM is gone, which is waited for', async (t) => {
+  const { cloud, api, node } = await testCloud(t);
+  await createVm(cloud, createVmArguments());
+  const disk = await createDisk(cloud, [64, {}, vmCid]);
+  await attachDisk(cloud, [vmCid, disk]);
+  await api.delete({ resource: pods, namespace, name: vmCid });
+  const [next] = await createVm(cloud, createVmArguments({ agentId: 'next' }));
+  assert.equal(next, 'vm-next');
+  assert.equal((await namesLeft(api)).includes(`pods ${vmCid}`), false);
+  assert.deepEqual([...node.busyDisks], []);
 });
 
 test('what is missing has its own error', async (t) => {

@@ -1,12 +1,15 @@
 import type { Cloud } from '../cloud.ts';
 import { stringAt } from '../input.ts';
 import { findVm, vmNotFound } from '../vm/find-vm.ts';
+import { letGoWhereTerminating } from './attach/let-go.ts';
 import { diskCidOf, listAttachments } from './attach/attachments.ts';
 
 /** get_disks(vm_cid): the cids of the attached disks. VM_NOT_FOUND without the VM. */
 export async function getDisks(cloud: Cloud, args: readonly unknown[]): Promise<string[]> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'get_disks.vm_cid' });
-  if ((await findVm(cloud, cid)) === undefined) throw vmNotFound(cloud, cid);
+  const vm = await findVm(cloud, cid);
+  if (vm === undefined) throw vmNotFound(cloud, cid);
+  await letGoWhereTerminating(cloud, vm);
   const attachments = await listAttachments(cloud, cid);
   return attachments.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(diskCidOf);
 }

@@ -1,5 +1,7 @@
 import { isApiError } from '../../kubernetes/api-error.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
 import type { Cloud } from '../cloud.ts';
+import { letGoWhereTerminating } from '../disk/attach/let-go.ts';
 import type { Place } from '../input.ts';
 import { at, recordAt, stringAt } from '../input.ts';
 import { metadataPatch } from '../metadata.ts';
@@ -13,7 +15,7 @@ export async function setVmMetadata(cloud: Cloud, args: readonly unknown[]): Pro
   const patch = metadataPatch(recordAt(args[1], at(place, 'metadata')));
   if (!isVmCid(cid)) throw vmNotFound(cloud, cid);
   try {
-    await cloud.api.patch(podReference(cloud, cid), patch);
+    await letGoWhereTerminating(cloud, await cloud.api.patch<Pod>(podReference(cloud, cid), patch));
     return null;
   } catch (error) {
     if (isApiError(error, 404)) throw vmNotFound(cloud, cid);
