@@ -1,4 +1,4 @@
-import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildCpi } from '../../scripts/build-cpi.ts';
@@ -40,7 +40,6 @@ async function prepare(scratch: string, config: string): Promise<Contestant[]> {
   const go = await buildGoProgram(join(scratch, 'client-go'));
   if (go === undefined)
     process.stdout.write('client-go: skipped, needs go (1.26 or newer) and the Go module proxy\n');
-  await access(process.execPath);
   return [
     ...(go === undefined ? [] : [{ name: 'Go with client-go', command: [go, config] }]),
     ...(executable === undefined ? [] : [{ name: 'Bun executable', command: [executable, config] }]),

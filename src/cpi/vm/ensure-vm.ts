@@ -6,9 +6,9 @@ import { pods, secrets } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { listAttachments } from '../disk/attach/attachments.ts';
 import { annotation, isOurs } from '../labels.ts';
-import type { VmRequest } from './create-vm.ts';
 import { podReference, secretReference } from './find-vm.ts';
 import { removeVm } from './remove-vm.ts';
+import type { VmRequest } from './vm-request.ts';
 import { settingsKey, vmLabels, vmPod } from './vm-pod.ts';
 
 interface Secret extends KubernetesObject {

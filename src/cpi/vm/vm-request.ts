@@ -1,0 +1,42 @@
+import { parseNetworks } from '../address/networks.ts';
+import type { Cloud } from '../cloud.ts';
+import type { Json, Place } from '../input.ts';
+import { at, optionalStringAt, recordAt, stringAt, stringsAt } from '../input.ts';
+import { vmCid } from '../names.ts';
+import { imageParts } from '../stemcell/create-stemcell.ts';
+import { agentSettings } from './agent-settings.ts';
+import type { VmPlan } from './vm-pod.ts';
+import { parseVmProperties } from './vm-properties.ts';
+
+export interface VmRequest {
+  readonly plan: VmPlan;
+  /** The agent's settings. Secret. */
+  readonly settings: string;
+  readonly networks: Readonly<Record<string, Json>>;
+}
+
+/** The arguments of create_vm. Checks everything that can be checked without Kubernetes. */
+export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): VmRequest {
+  const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_vm' };
+  const { config, namespace, directorUuid } = cloud;
+  const agentId = stringAt(args[0], at(place, 'agent_id'));
+  const image = stringAt(args[1], at(place, 'stemcell_cid'));
+  imageParts(image, at(place, 'stemcell_cid'));
+  const properties = parseVmProperties(args[2], at(place, 'cloud_properties'), config);
+  const networks = parseNetworks(args[3], at(place, 'networks'));
+  stringsAt(args[4], at(place, 'disk_cids'));
+  const env = recordAt(args[5], at(place, 'env'));
+  const group = groupOf(env, at(place, 'env'));
+  const cid = vmCid(agentId);
+  const { agent } = config;
+  return {
+    plan: { cid, agentId, namespace, image, properties, address: networks.address, group, directorUuid },
+    settings: agentSettings({ agentId, vmCid: cid, networks: networks.given, env, agent }),
+    networks: networks.given,
+  };
+}
+
+function groupOf(env: Json, place: Place): string | undefined {
+  const bosh = recordAt(env['bosh'], at(place, 'bosh'));
+  return optionalStringAt(bosh['group'], at(place, 'bosh.group'));
+}
