@@ -174,7 +174,7 @@ export class EmbeddedLine {
   async api(): Promise<KubernetesApi> {
     await this.#close?.();
     const transport = await openTransport(await loadAccess(await readFile(this.kubeconfig, 'utf8')));
-    this.#close = () => transport.close();
+    this.#close = async () => transport.close();
     return new RestApi({ transport });
   }
 

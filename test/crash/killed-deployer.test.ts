@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  assertConverged,
+  assertKilled,
+  assertNothingLeft,
+  assertSucceeded,
+  killCases,
+} from './support/converged.ts';
+import { EmbeddedLine } from './support/embedded-line.ts';
+import { CpiControl, killingCpi } from './support/killing-cpi.ts';
+
+const creation = [
+  'info',
+  'create_stemcell',
+  'create_vm',
+  'set_vm_metadata',
+  'create_disk',
+  'attach_disk',
+  'set_disk_metadata',
+];
+const deletion = ['info', 'has_vm', 'delete_vm', 'delete_disk', 'delete_stemcell'];
+
+let line: EmbeddedLine;
+let control: CpiControl;
+
+before(async () => {
+  line = await EmbeddedLine.prepare({ address: '127.64.78.10', cpi: killingCpi });
+  control = new CpiControl(line.controlDirectory);
+  assertSucceeded(await line.command(['cluster', 'start']));
+});
+after(() => line.remove());
+
+test('a deployer that nobody kills makes these calls, and delete-env leaves nothing', async () => {
+  await control.killNever();
+  assertSucceeded(await line.createEnv());
+  assert.deepEqual(await control.calls(), creation);
+  await assertConverged(line);
+
+  await control.killNever();
+  assertSucceeded(await line.deleteEnv());
+  assert.deepEqual(await control.calls(), deletion);
+  await assertNothingLeft(line);
+});
+
+// Each deployment that survives a kill is deleted by a delete-env that is killed too.
+const deletions = killCases(deletion);
+for (const [index, { call, method, moment }] of killCases(creation).entries()) {
+  const lost = method === 'create_disk' && moment !== 'before' ? 1 : 0;
+
+  test(`killed ${moment} ${method} of a first deploy, the next run has one VM and one disk`, async () => {
+    await control.killAt(call, moment);
+    assertKilled(await line.createEnv());
+    assert.equal((await control.calls()).at(-1), method);
+
+    await control.killNever();
+    assertSucceeded(await line.createEnv());
+    await assertConverged(line, { unclaimed: lost });
+  });
+
+  const end = deletions[index];
+  const how = end === undefined ? 'not killed' : `killed ${end.moment} ${end.method}`;
+  test(`${how}, delete-env leaves nothing in the end (after ${moment} ${method})`, async () => {
+    const current = (await line.state()).disks[0]?.cid;
+    if (end !== undefined) {
+      await control.killAt(end.call, end.moment);
+      assertKilled(await line.deleteEnv());
+      assert.equal((await control.calls()).at(-1), end.method);
+    }
+    await control.killNever();
+    const deleted = await line.deleteEnv();
+    assertSucceeded(deleted);
+    // A disk whose answer was lost is nobody's to delete but the operator's, who is told.
+    if (method === 'create_disk') assert.match(deleted.stderr, /may exist unclaimed/);
+    const { disks } = await line.objects();
+    assert.equal(disks.length, lost);
+    for (const cid of disks) {
+      assert.notEqual(cid, current);
+      await line.kubectl('delete', 'pvc', cid);
+    }
+    await assertNothingLeft(line);
+  });
+}

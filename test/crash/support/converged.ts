@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import type { EmbeddedLine, Outcome } from './embedded-line.ts';
+import { moments, type Moment } from './killing-cpi.ts';
+
+/** A kill of the deployer at one CPI call of a command. */
+export interface KillCase {
+  /** Which call of the command, from 1. */
+  readonly call: number;
+  readonly method: string;
+  readonly moment: Moment;
+}
+
+const readOnly = new Set(['info', 'has_vm']);
+const lasting = new Set(['create_vm', 'delete_vm', 'create_disk', 'attach_disk', 'delete_disk']);
+
+/**
+ * The moments of every call: one that only reads leaves the same behind at each, and only one that lasts is worth meeting
+ * while it still runs.
+ */
+export function killCases(methods: readonly string[]): KillCase[] {
+  return methods.flatMap((method, index) =>
+    moments
+      .filter((moment) => moment === 'before' || !readOnly.has(method))
+      .filter((moment) => moment !== 'during' || lasting.has(method))
+      .map((moment) => ({ call: index + 1, method, moment })),
+  );
+}
+
+export function assertSucceeded({ exitCode, stdout, stderr }: Outcome): void {
+  assert.equal(exitCode, 0, stdout + stderr);
+}
+
+export function assertKilled({ exitCode, signal, stdout, stderr }: Outcome): void {
+  assert.equal(signal, 'SIGKILL', `it ended with ${exitCode}: ${stdout}${stderr}`);
+}
+
+/**
+ * One VM with one attached disk, which are those of the state file, and its job answers. `unclaimed` more disks may be
+ * there; `status` names each.
+ */
+export async function assertConverged(line: EmbeddedLine, { unclaimed = 0 } = {}): Promise<string> {
+  const [{ vms, attachments, disks, secrets }, state] = await Promise.all([line.objects(), line.state()]);
+  const [current] = state.disks;
+  assert.ok(current !== undefined && state.disks.length === 1, JSON.stringify(state.disks));
+  assert.equal(current.id, state.current_disk_id);
+  assert.deepEqual(vms, [state.current_vm_cid]);
+  assert.deepEqual(secrets, [state.current_vm_cid]);
+  assert.deepEqual(attachments, [`attach-${current.cid}`]);
+  assert.equal(disks.length, 1 + unclaimed, disks.join());
+  const others = disks.filter((cid) => cid !== current.cid);
+  assert.equal(others.length, unclaimed);
+  const status = await line.command(['status']);
+  assertSucceeded(status);
+  for (const cid of others)
+    assert.match(status.stdout, new RegExp(`^Disk '${cid}' was created and then neither attached`, 'm'));
+  return line.answer();
+}
+
+export async function assertNothingLeft(line: EmbeddedLine): Promise<void> {
+  assert.deepEqual(await line.objects(), { vms: [], attachments: [], disks: [], secrets: [] });
+  await assert.rejects(line.state(), { code: 'ENOENT' });
+  await assert.rejects(line.answer());
+}
