@@ -1,32 +1,47 @@
 import type { Readable } from 'node:stream';
-import type { WebSocket } from 'ws';
+import { WebSocket } from 'ws';
 import type { ApiError } from '../../../kubernetes/api-error.ts';
 import type { Status } from '../../../kubernetes/object.ts';
 import type { ExecSession } from '../../node/pod-console.ts';
 import { channels, exitStatus, frame, parseResize } from './exec-protocol.ts';
 
+/** Which outputs of the command the client asked for. */
+export interface ExecOutputs {
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+}
+
+/** A command that does not read lets its client send this much ahead. */
+const maximumInput = 16 * 1024 * 1024;
+
 /**
  * Joins a WebSocket and a command until the command has ended and all of its output is sent, or the client is gone,
  * which kills the command (as containerd does).
  */
-export async function joinExec(socket: WebSocket, session: ExecSession): Promise<void> {
-  let clientGone = false;
+export async function joinExec(socket: WebSocket, session: ExecSession, outputs: ExecOutputs): Promise<void> {
+  let ended = false;
   socket.on('close', () => {
-    clientGone = true;
-    session.kill();
+    if (!ended) session.kill();
   });
   // the close event follows
   socket.on('error', () => socket.terminate());
   // a command may end before it has read its input
   session.stdin?.on('error', () => undefined);
-  socket.on('message', (data: Buffer) => receive(session, data));
+  session.stdin?.on('drain', () => socket.resume());
+  socket.on('message', (data: Buffer) => {
+    receive(session, data);
+    // while paused the client's end goes unnoticed, so only where memory is at stake
+    if ((session.stdin?.writableLength ?? 0) > maximumInput) socket.pause();
+  });
   socket.resume();
+  if (socket.readyState === WebSocket.CLOSED) session.kill();
   const [{ exitCode }] = await Promise.all([
     session.exited,
-    forward(socket, session.stdout, channels.stdout),
-    forward(socket, session.stderr, channels.stderr),
+    forward(outputs.stdout ? socket : undefined, session.stdout, channels.stdout),
+    forward(outputs.stderr ? socket : undefined, session.stderr, channels.stderr),
   ]);
-  if (!clientGone) await end(socket, exitStatus(exitCode));
+  ended = true;
+  await end(socket, exitStatus(exitCode));
 }
 
 /** Ends an accepted connection with the reason why the command cannot run. */
@@ -61,10 +76,10 @@ function receive(session: ExecSession, message: Buffer): void {
   }
 }
 
-async function forward(socket: WebSocket, output: Readable, channel: number): Promise<void> {
+/** Reads an output to its end; without a socket, or when its client has gone, for nothing. */
+async function forward(socket: WebSocket | undefined, output: Readable, channel: number): Promise<void> {
   for await (const chunk of output as AsyncIterable<Uint8Array>) {
-    if (socket.readyState !== socket.OPEN) return;
-    await send(socket, frame(channel, Buffer.from(chunk)));
+    if (socket?.readyState === WebSocket.OPEN) await send(socket, frame(channel, chunk));
   }
 }
 

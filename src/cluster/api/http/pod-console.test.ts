@@ -95,6 +95,14 @@ test('v5 and v4 carry output, and the exit code on the error channel', limit, as
   }
 });
 
+test('outputs that were not asked for are not sent', limit, async (t) => {
+  const server = await serverWithPod(t);
+  const channels = await collect(
+    connect(server, 'command=fail&command=0&stdout=true', ['v5.channel.k8s.io']),
+  );
+  assert.deepEqual(Object.keys(channels), ['3']);
+});
+
 test('stdin sent with the handshake arrives, its end too, and sizes reach the terminal', limit, async (t) => {
   const server = await serverWithPod(t);
   const socket = connect(server, 'command=cat&stdin=true&stdout=true&tty=true', ['v5.channel.k8s.io']);
@@ -107,6 +115,7 @@ test('stdin sent with the handshake arrives, its end too, and sizes reach the te
   assert.equal(channels[1], 'hello');
   assert.equal((JSON.parse(channels[3] ?? '') as { status: string }).status, 'Success');
   assert.deepEqual(server.console.resizes, [{ columns: 80, rows: 24 }]);
+  assert.equal(server.console.killed, 0);
 });
 
 test('a client that goes takes its command with it', limit, async (t) => {

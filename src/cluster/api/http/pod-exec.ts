@@ -5,6 +5,7 @@ import type { WebSocket } from 'ws';
 import { ApiError } from '../../../kubernetes/api-error.ts';
 import { badRequest } from '../errors/status-errors.ts';
 import { joinExec, reportFailure } from './exec-session.ts';
+import type { ExecOutputs } from './exec-session.ts';
 import { chooseProtocol, execProtocols } from './exec-protocol.ts';
 import type { PodRequest } from './pod-log.ts';
 import { podTarget } from './pod-target.ts';
@@ -18,7 +19,7 @@ import type { ExecRequest } from '../../node/pod-console.ts';
  */
 export async function serveExec(call: PodRequest, socket: Duplex, head: Buffer): Promise<void> {
   const { request, console: pods } = call;
-  const command = execRequest(call);
+  const { outputs, ...command } = execRequest(call);
   if ((request.headers.upgrade ?? '').toLowerCase() !== 'websocket') {
     throw badRequest(
       'the embedded cluster serves exec over WebSocket only, not over SPDY: use kubectl 1.31 or newer, or another client of v5.channel.k8s.io',
@@ -33,7 +34,7 @@ export async function serveExec(call: PodRequest, socket: Duplex, head: Buffer):
   }
   const webSocket = await accept(call.request, protocol, socket, head);
   try {
-    await joinExec(webSocket, await pods.exec(command));
+    await joinExec(webSocket, await pods.exec(command), outputs);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     await reportFailure(webSocket, error);
@@ -60,7 +61,7 @@ function accept(
   });
 }
 
-function execRequest({ registry, route, query }: PodRequest): ExecRequest {
+function execRequest({ registry, route, query }: PodRequest): ExecRequest & { outputs: ExecOutputs } {
   const command = query.getAll('command');
   if (command.length === 0) throw badRequest('you must specify at least 1 command');
   const streams = ['stdin', 'stdout', 'stderr', 'tty'].map((name) => booleanParameter(query, name) === true);
@@ -68,5 +69,11 @@ function execRequest({ registry, route, query }: PodRequest): ExecRequest {
   if (!stdin && !stdout && !stderr)
     throw badRequest('you must specify at least one of stdin, stdout, stderr');
   if (tty && stderr) throw badRequest('tty and stderr cannot both be true');
-  return { ...podTarget(registry, route, query.get('container')), command, stdin, tty };
+  return {
+    ...podTarget(registry, route, query.get('container')),
+    command,
+    stdin,
+    tty,
+    outputs: { stdout, stderr },
+  };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { temporaryDirectory } from '../testing/temporary-directory.ts';
 import { ObjectStore } from './object-store.ts';
 import type { StoredObject, StoreEvent } from './stored-object.ts';
@@ -72,6 +73,51 @@ test('a journal that grew is compacted to the live objects, and the counter is k
   assert.equal(reopened.get('pods', 'n', 'kept')?.metadata.resourceVersion, '1');
   assert.equal(reopened.since(1), undefined);
   await reopened.close();
+});
+
+test('after any changes and restarts the store holds what a map would hold', async (t) => {
+  const name = fc.constantFrom('a', 'b', 'c');
+  const step = fc.oneof(
+    fc.record({ put: name, value: fc.jsonValue() }),
+    fc.record({ remove: name }),
+    fc.record({ restart: fc.constant(true) }),
+  );
+  const directory = temporaryDirectory(t);
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      const file = join(directory, `journal-${(run += 1)}`);
+      let store = ObjectStore.open({ file });
+      const model = new Map<string, unknown>();
+      let changes = 0;
+      for (const action of steps) {
+        if ('restart' in action) {
+          await store.close();
+          store = ObjectStore.open({ file });
+        } else if ('put' in action) {
+          store.put('pods', object(action.put, { value: action.value }));
+          model.set(action.put, JSON.parse(JSON.stringify(action.value)));
+          changes += 1;
+        } else {
+          const present = store.get('pods', 'n', action.remove);
+          assert.equal(present !== undefined, model.delete(action.remove));
+          if (present !== undefined) store.remove('pods', present);
+          changes += present === undefined ? 0 : 1;
+        }
+        assert.equal(store.revision, changes);
+      }
+      await store.close();
+      store = ObjectStore.open({ file });
+      const held = store.list('pods').map((stored) => [stored.metadata.name, stored['value']]);
+      assert.deepEqual(
+        held,
+        [...model].toSorted(([left], [right]) => (left < right ? -1 : 1)),
+      );
+      assert.equal(store.revision, changes);
+      await store.close();
+    }),
+    { numRuns: 40 },
+  );
 });
 
 test('listeners hear changes in order, with the state before', async (t) => {
