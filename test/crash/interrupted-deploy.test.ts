@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { assertConverged, assertSucceeded } from './support/converged.ts';
+import { EmbeddedLine, type CommandOptions } from './support/embedded-line.ts';
+
+let line: EmbeddedLine;
+
+before(async () => {
+  line = await EmbeddedLine.prepare({ address: '127.64.78.30' });
+  assertSucceeded(await line.command(['cluster', 'start']));
+});
+after(() => line.remove());
+
+/** Acts once, as soon as the deployer has said so. */
+function at(
+  stage: string,
+  act: (deployer: ChildProcess) => void,
+): CommandOptions & { readonly met: () => boolean } {
+  let met = false;
+  return {
+    met: () => met,
+    onOutput: (stdout, deployer) => {
+      if (met || !stdout.includes(stage)) return;
+      met = true;
+      act(deployer);
+    },
+  };
+}
+
+async function changeManifest(audience: string): Promise<void> {
+  await line.edit((text) => text.replace(/audience: .*/, `audience: ${audience}`));
+}
+
+const stages = [
+  'Started validating',
+  "Compiling package 'bosh_kubernetes_cpi",
+  'Uploading stemcell',
+  'Creating VM for instance',
+  'Attaching disk',
+  "Compiling package 'hello-server",
+  "Updating instance 'hello/0'",
+];
+
+test('Ctrl-C at one stage after the other ends each run at a safe point, and the last run converges', async (t) => {
+  for (const stage of stages) {
+    await t.test(`at '${stage}'`, async () => {
+      const interrupt = at(stage, (deployer) => deployer.kill('SIGINT'));
+      const { exitCode, stdout, stderr } = await line.up(interrupt);
+
+      assert.ok(interrupt.met(), stdout + stderr);
+      assert.equal(exitCode, 1, stdout + stderr);
+      assert.match(stderr, /\[INTERRUPTED\]/);
+    });
+  }
+  assertSucceeded(await line.up());
+  await assertConverged(line);
+});
+
+test('a second Ctrl-C ends the deployer at once, and the next run converges', async () => {
+  const content = await line.answer();
+  await changeManifest('the impatient');
+  // The first waits for the call in flight to end, the second for nothing.
+  const twice = at('Creating VM for instance', (deployer) => {
+    for (const delay of [100, 130]) setTimeout(() => deployer.kill('SIGINT'), delay);
+  });
+  const ended = await line.up(twice);
+  assert.notEqual(ended.exitCode, 0, ended.stdout + ended.stderr);
+
+  assertSucceeded(await line.up());
+  assert.equal(await assertConverged(line), content);
+});
+
+async function killCluster(): Promise<void> {
+  const record = await readFile(join(line.clusterDirectory, 'process'), 'utf8');
+  process.kill(Number.parseInt(record, 10), 'SIGKILL');
+}
+
+for (const stage of [
+  "Deleting VM '",
+  'Creating VM for instance',
+  'Attaching disk',
+  "Updating instance 'hello/0'",
+]) {
+  test(`kill -9 of the cluster at '${stage}': the run says so, and the next one converges with the same disk`, async () => {
+    const content = await line.answer();
+    const { disks } = await line.state();
+    await changeManifest(`those who saw the cluster die at ${stage.replaceAll(/[^a-zA-Z]/g, ' ')}`);
+    let killed = Promise.resolve();
+    const failed = await line.up(at(stage, () => (killed = killCluster())));
+    await killed;
+    assert.equal(failed.exitCode, 1, failed.stdout + failed.stderr);
+    assert.match(failed.stderr, /could not be reached|cannot be reached/);
+
+    assertSucceeded(await line.up());
+    assert.equal(await assertConverged(line), content);
+    assert.deepEqual((await line.state()).disks, disks);
+  });
+}
+
+test('a VM that was deleted behind the back of its deployer is made again, with the same disk', async () => {
+  const content = await line.answer();
+  const { disks, current_vm_cid: vm } = await line.state();
+  await line.kubectl('delete', 'pod', vm);
+
+  const recreated = await line.up();
+
+  assertSucceeded(recreated);
+  assert.match(recreated.stderr, new RegExp(`VM '${vm}' is gone from the cluster`));
+  assert.equal(await assertConverged(line), content);
+  assert.deepEqual((await line.state()).disks, disks);
+});
