@@ -51,8 +51,10 @@ const allCapabilities: readonly string[] = [
 ];
 
 /**
- * Rights that neither mounts nor a look at the node's processes need. A pod with Bidirectional mounts shares the
- * node's user namespace; sys_ptrace stays, because without it such a pod would not see who else has a disk mounted.
+ * Rights that neither mounts nor a look at other pods need. A pod with Bidirectional mounts shares the node's user
+ * namespace and is refused what would let it act as the node. Without sys_ptrace it does not get at the node's own root
+ * and namespaces, whose /proc/sys is writable; it still sees what other pods have mounted, because their user namespaces
+ * are children of its own (user_namespaces(7)).
  */
 const machineCapabilities: readonly string[] = [
   'audit_control',
@@ -69,6 +71,7 @@ const machineCapabilities: readonly string[] = [
   'sys_boot',
   'sys_module',
   'sys_nice',
+  'sys_ptrace',
   'sys_rawio',
   'sys_resource',
   'sys_time',

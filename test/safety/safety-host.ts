@@ -1,0 +1,82 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecResult } from '../../src/kubernetes/pod-exec.ts';
+import { variables, type Target } from './escape-probes.ts';
+
+/** Says why these tests cannot run here; undefined when they can. */
+export const missing =
+  process.getuid?.() === 0 ? undefined : 'needs root: it is about what root of a pod may do';
+
+/** Something of the host to be attacked, made by the test: a file, a process, a folder. */
+export class Quarry {
+  readonly directory: string;
+  readonly target: Omit<Target, 'cluster'>;
+  readonly #process: ChildProcess;
+
+  private constructor(directory: string, target: Omit<Target, 'cluster'>, child: ChildProcess) {
+    this.directory = directory;
+    this.target = target;
+    this.#process = child;
+  }
+
+  static async make(): Promise<Quarry> {
+    const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-host-'));
+    const canary = join(directory, 'canary');
+    await writeFile(canary, 'alive');
+    await mkdir(join(directory, 'folder'));
+    const word = randomUUID();
+    const child = spawn('/bin/sh', ['-c', 'while :; do sleep 1000; done', `${word}-on-host`], {
+      stdio: 'ignore',
+    });
+    const [disk = 'none', major = '259', minor = '0'] = await firstDisk();
+    const target = {
+      ...{ folder: '/usr', canary, word, pid: child.pid ?? 0 },
+      ...{ disk, major, minor, rootDevice: await deviceOf(directory) },
+    };
+    return new Quarry(directory, target, child);
+  }
+
+  /** Runs a probe as root on the host, in a mount namespace whose changes nobody else sees. */
+  proveOnHost(script: string, cluster: string): Promise<ExecResult> {
+    const folder = join(this.directory, 'folder');
+    const lines = [
+      variables({ ...this.target, folder, cluster }),
+      'mount --bind "$folder" "$folder" && mount -o remount,bind,ro "$folder" || exit 99',
+      script,
+    ];
+    const words = ['--mount', '--propagation', 'private', '/bin/sh', '-c', lines.join('\n'), 'proof'];
+    return new Promise((resolve, reject) => {
+      execFile('unshare', words, { timeout: 30_000, cwd: '/' }, (error, stdout, stderr) => {
+        if (error !== null && typeof error.code !== 'number') reject(error);
+        else resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });
+      });
+    });
+  }
+
+  async remove(): Promise<void> {
+    this.#process.kill('SIGKILL');
+    await rm(this.directory, { recursive: true });
+  }
+}
+
+/** Name, major and minor number of the first block device that the kernel lists. */
+async function firstDisk(): Promise<string[]> {
+  const lines = (await readFile('/proc/partitions', 'utf8')).split('\n').slice(2);
+  const [major = '', minor = '', , name = ''] = lines[0]?.trim().split(/\s+/) ?? [];
+  return name === '' ? [] : [name, major, minor];
+}
+
+/** Device of the mount that a path lies on, as mountinfo spells it. */
+async function deviceOf(path: string): Promise<string> {
+  const entries = (await readFile('/proc/self/mountinfo', 'utf8'))
+    .split('\n')
+    .map((line) => line.split(' '))
+    .filter(
+      ([, , , , target = '-']) => path === target || path.startsWith(target === '/' ? '/' : `${target}/`),
+    )
+    .toSorted((a, b) => (a[4]?.length ?? 0) - (b[4]?.length ?? 0));
+  return entries.at(-1)?.[2] ?? '';
+}

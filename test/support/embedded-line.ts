@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { removeClusterDirectory } from '../../src/cluster/daemon/remove-cluster-directory.ts';
+import { startDaemon, type DaemonInfo } from '../../src/cluster/daemon/start-daemon.ts';
+import { stopDaemon } from '../../src/cluster/daemon/stop-daemon.ts';
+import type { CpiError } from '../../src/cpi/protocol.ts';
+import type { Access } from '../../src/kubernetes/access.ts';
+import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import { openApi } from '../../src/kubernetes/open-api.ts';
+import { execInPod, type ExecResult } from '../../src/kubernetes/pod-exec.ts';
+import type { RestApi } from '../../src/kubernetes/rest-api.ts';
+import { call, type Artefact } from '../cpi/artefact.ts';
+import { childrenOf, killHard, parentOf, processesOf } from './machine.ts';
+
+export const checkout = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+export const namespace = 'bosh';
+export const mbusPassword = 'mbus-password-of-the-test';
+
+/** What a kill -9 of the cluster may hit. */
+export type Victim = 'the node' | 'the first process' | 'unshare' | 'everything';
+
+export interface CpiOutcome {
+  readonly result: unknown;
+  readonly error: CpiError | null;
+}
+
+/**
+ * The real line in a directory of its own: the daemon with its node and agents, and the CPI's executable from `dist`, one
+ * process per call. Needs a build (npm run scripts see to it).
+ */
+export class EmbeddedLine {
+  /** Holds the cluster's directory and nothing else, so that what else is put there has to stay. */
+  readonly directory: string;
+  readonly clusterDirectory: string;
+  readonly #config: string;
+  readonly #artefact: Artefact;
+  #access: Access | undefined;
+  #api: RestApi | undefined;
+
+  private constructor(directory: string, program: string) {
+    this.directory = directory;
+    this.clusterDirectory = join(directory, 'cluster');
+    this.#config = join(directory, 'cpi.json');
+    this.#artefact = { name: 'executable', command: [program] };
+  }
+
+  /** Starts a new cluster. `cpi`: the executable to call instead of dist/cpi/cpi. */
+  static async start(cpi = join(checkout, 'dist', 'cpi', 'cpi')): Promise<EmbeddedLine> {
+    const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-line-')));
+    const line = new EmbeddedLine(directory, cpi);
+    await mkdir(line.clusterDirectory, { mode: 0o700 });
+    await line.restart();
+    return line;
+  }
+
+  /** Starts the daemon again, or finds it running. The kubeconfig stays as it was. */
+  async restart(): Promise<DaemonInfo> {
+    const info = await startDaemon({
+      directory: this.clusterDirectory,
+      runtimeDirectory: join(checkout, 'dist', 'runtime'),
+      nodeBinary: process.execPath,
+      main: join(checkout, 'src', 'cluster', 'main.ts'),
+    });
+    const kubeconfig = await readFile(info.kubeconfig, 'utf8');
+    this.#access = await loadAccess(kubeconfig);
+    this.#api?.close();
+    this.#api = undefined;
+    await writeFile(this.#config, this.#cpiConfig(kubeconfig), { mode: 0o600 });
+    return info;
+  }
+
+  async stop(): Promise<void> {
+    this.#api?.close();
+    this.#api = undefined;
+    await stopDaemon(this.clusterDirectory);
+  }
+
+  /** Stops the cluster and removes its directory, nothing beside it. */
+  async destroy(): Promise<void> {
+    await this.stop();
+    await removeClusterDirectory(this.clusterDirectory);
+  }
+
+  /** What a test keeps beside the cluster, after `destroy`. */
+  async remove(): Promise<void> {
+    await rm(this.directory, { recursive: true });
+  }
+
+  /** kill -9, without waiting for anything to end. */
+  async kill(victim: Victim): Promise<void> {
+    const { process: first } = await this.restart();
+    switch (victim) {
+      case 'the node':
+        for (const pid of await childrenOf(first.pid)) killHard(pid);
+        return;
+      case 'the first process':
+        killHard(first.pid);
+        return;
+      case 'unshare':
+        killHard(await parentOf(first.pid));
+        return;
+      case 'everything':
+        for (const { pid } of await processesOf(this.directory)) killHard(pid);
+    }
+  }
+
+  /** One call of the CPI's executable; the answer as it is. */
+  async cpi(method: string, ...words: readonly unknown[]): Promise<CpiOutcome> {
+    const context = { director_uuid: 'director-1', request_id: randomUUID() };
+    const request = { method, arguments: words, context, api_version: 2 };
+    return call(this.#artefact, request, { config: this.#config });
+  }
+
+  /** The result of one call that has to succeed. */
+  async call(method: string, ...words: readonly unknown[]): Promise<unknown> {
+    const { result, error } = await this.cpi(method, ...words);
+    if (error !== null) throw new Error(`${method}: ${error.type}: ${error.message}`);
+    return result;
+  }
+
+  /** A shell command in a pod; a non-zero exit code is a result. */
+  exec(pod: string, script: string, container = 'bosh', deadlineMs = 30_000): Promise<ExecResult> {
+    const command = ['/bin/sh', '-c', script];
+    return execInPod(this.access, { namespace, pod, container, command, deadlineMs });
+  }
+
+  get access(): Access {
+    if (this.#access === undefined) throw new Error('the cluster was not started');
+    return this.#access;
+  }
+
+  async api(): Promise<RestApi> {
+    return (this.#api ??= await openApi(this.access));
+  }
+
+  get kubeconfig(): string {
+    return join(this.clusterDirectory, 'kubeconfig');
+  }
+
+  #cpiConfig(kubeconfig: string): string {
+    return JSON.stringify({
+      kubernetes: { kubeconfig, namespace, kubelet_root_dir: join(this.clusterDirectory, 'kubelet') },
+      agent: { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` },
+      deadlines: {
+        release: 2,
+        create_vm: 90,
+        attach_disk: 20,
+        detach_disk: 60,
+        delete_vm: 90,
+        delete_disk: 30,
+      },
+    });
+  }
+}

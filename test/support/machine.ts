@@ -1,0 +1,89 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+
+/** A process as the machine sees it. */
+export interface MachineProcess {
+  readonly pid: number;
+  /** Clock ticks since boot: tells it from a later one of the same pid. */
+  readonly startTime: string;
+  readonly command: string;
+}
+
+async function readProcFile(pid: number, file: string): Promise<string> {
+  try {
+    return await readFile(`/proc/${pid}/${file}`, 'utf8');
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (['ENOENT', 'ESRCH', 'EINVAL', 'EACCES', 'EPERM'].includes(code)) return '';
+    throw error;
+  }
+}
+
+async function pids(): Promise<number[]> {
+  return (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+}
+
+/** Undefined when it is gone or a zombie. */
+async function processOf(pid: number): Promise<MachineProcess | undefined> {
+  const stat = await readProcFile(pid, 'stat');
+  const fields = stat.slice(stat.lastIndexOf(') ') + 2).split(' ');
+  const startTime = fields[19];
+  if (startTime === undefined || fields[0] === 'Z' || fields[0] === 'X') return undefined;
+  const command = (await readProcFile(pid, 'cmdline')).replaceAll('\0', ' ').trim();
+  return { pid, startTime, command };
+}
+
+/**
+ * Processes of this machine that name `directory` in their arguments or have something of it mounted, in whatever mount
+ * namespace. The last part of the path has to be unique on the machine.
+ */
+export async function processesOf(directory: string): Promise<MachineProcess[]> {
+  const word = basename(directory);
+  const found = await Promise.all(
+    (await pids())
+      .filter((pid) => pid !== process.pid)
+      .map(async (pid) => {
+        const texts = await Promise.all(['cmdline', 'mountinfo'].map((file) => readProcFile(pid, file)));
+        return texts.some((text) => text.includes(word)) ? await processOf(pid) : undefined;
+      }),
+  );
+  return found.filter((each) => each !== undefined);
+}
+
+/** Processes whose arguments hold `word`. */
+export async function processesWith(word: string): Promise<MachineProcess[]> {
+  const all = await Promise.all((await pids()).map(processOf));
+  return all
+    .filter((each) => each !== undefined && each.command.includes(word))
+    .filter((each) => each !== undefined);
+}
+
+export async function isAlive({ pid, startTime }: MachineProcess): Promise<boolean> {
+  return (await processOf(pid))?.startTime === startTime;
+}
+
+/** Mounts at, below or of `directory` in this process's mount namespace and in that of the machine's first process. */
+export async function mountsOf(directory: string): Promise<string[]> {
+  const tables = await Promise.all([readProcFile(process.pid, 'mountinfo'), readProcFile(1, 'mountinfo')]);
+  return tables.flatMap((table) => table.split('\n')).filter((line) => line.includes(basename(directory)));
+}
+
+export async function parentOf(pid: number): Promise<number> {
+  const stat = await readProcFile(pid, 'stat');
+  return Number(stat.slice(stat.lastIndexOf(') ') + 2).split(' ')[1]);
+}
+
+export async function childrenOf(parent: number): Promise<number[]> {
+  const all = await pids();
+  const parents = await Promise.all(all.map(parentOf));
+  return all.filter((_, index) => parents[index] === parent);
+}
+
+/** SIGKILL to a process that may have ended meanwhile. */
+export function killHard(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
