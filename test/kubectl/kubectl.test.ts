@@ -145,6 +145,20 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.match(invalid.stderr, /spec\.restartPolicy: Unsupported value: "Sometimes"/);
   });
 
+  test('create namespace, secret and configmap, which kubectl sends as protobuf', async () => {
+    assert.equal(await output(['create', 'namespace', 'extra']), 'namespace/extra created\n');
+    const literals = ['--from-literal=user=admin', '--from-literal=empty='];
+    assert.equal(
+      await output(['create', 'secret', 'generic', 'login', ...literals]),
+      'secret/login created\n',
+    );
+    const data = ['get', 'secret', 'login', '-o', 'jsonpath={.data}{.type}'];
+    assert.equal(await output(data), '{"empty":"","user":"YWRtaW4="}Opaque');
+    await output(['create', 'configmap', 'motd', '--from-literal=text=grüße']);
+    assert.equal(await output(['get', 'configmap', 'motd', '-o', 'jsonpath={.data.text}']), 'grüße');
+    await output(['delete', 'secret/login', 'configmap/motd']);
+  });
+
   test('dry runs leave nothing', async () => {
     assert.equal(
       await output(['run', 'dry', '--image=x:1', '--dry-run=server']),

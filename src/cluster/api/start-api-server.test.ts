@@ -172,7 +172,8 @@ test('bodies, types, methods and paths that cannot be: 400, 415, 405, 404, 406, 
   const secret = await post('{"data":{"password":"hunter2"');
   assert.equal(secret.code, 400);
   assert.doesNotMatch(secret.text, /hunter2/);
-  assert.equal((await post('{}', 'application/vnd.kubernetes.protobuf')).code, 415);
+  assert.equal((await post('{}', 'application/vnd.kubernetes.protobuf')).code, 400);
+  assert.equal((await post('a: b', 'application/yaml')).code, 415);
   assert.equal((await post(JSON.stringify({ data: { a: 'x'.repeat(4_000_000) } }))).code, 413);
   assert.equal((await server.call(collection, { method: 'PUT' })).code, 405);
   assert.equal((await server.call('/api/v1/namespaces/bosh/services')).code, 404);

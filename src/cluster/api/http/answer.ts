@@ -1,8 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { ApiError } from '../../../kubernetes/api-error.ts';
-import { badRequest, tooLarge } from '../errors/status-errors.ts';
-
-const maximumBody = 3 * 1024 * 1024;
 
 /** Answers with JSON. */
 export function answerJson(
@@ -34,24 +31,4 @@ export function answerText(response: ServerResponse, code: number, text: string)
     'content-length': Buffer.byteLength(text),
   });
   response.end(text);
-}
-
-/** The body as JSON; undefined for an empty one. Throws ApiError 400 for no JSON, 413 for more than 3 MiB. */
-export async function readBody(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > maximumBody) throw tooLarge(`Request entity too large: limit is ${maximumBody}`);
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString();
-  if (text.trim() === '') return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    // the parser's own message quotes the text, which may hold a secret
-    throw badRequest('the object provided is unrecognized (must be of type JSON)');
-  }
 }

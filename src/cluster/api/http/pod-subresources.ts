@@ -7,7 +7,8 @@ import { fields, integer, kindSchema, listOf, text } from '../schema/schema.ts';
 import { objectReference } from '../kinds/events.ts';
 import { decodeDraft } from '../registry/decode-draft.ts';
 import { at } from '../kinds/columns.ts';
-import { answerJson, readBody } from './answer.ts';
+import { answerJson } from './answer.ts';
+import { readObject } from './body.ts';
 import type { ResourceRequest } from './resource-verbs.ts';
 
 const binding = kindSchema({ target: objectReference });
@@ -27,7 +28,7 @@ const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Succe
 /** POST pods/binding. Throws ApiError. */
 export async function serveBinding({ registry, route, request, response }: ResourceRequest): Promise<void> {
   if (request.method !== 'POST') throw methodNotAllowed();
-  const body = decodeObject(binding, await readBody(request), 'Binding', 'v1');
+  const body = decodeObject(binding, await readObject(request), 'Binding', 'v1');
   const target = at(body as never, 'target', 'name');
   const location = { namespace: route.namespace, name: route.name ?? '' };
   bindPod(registry, location, typeof target === 'string' ? target : '');
@@ -37,7 +38,7 @@ export async function serveBinding({ registry, route, request, response }: Resou
 /** POST pods/eviction: a graceful delete, as there are no disruption budgets here. Throws ApiError. */
 export async function serveEviction({ registry, route, request, response }: ResourceRequest): Promise<void> {
   if (request.method !== 'POST') throw methodNotAllowed();
-  const body = decodeObject(eviction, await readBody(request), 'Eviction', 'policy/v1');
+  const body = decodeObject(eviction, await readObject(request), 'Eviction', 'policy/v1');
   const options = (body['deleteOptions'] ?? {}) as { gracePeriodSeconds?: number; dryRun?: string[] };
   const { dryRun, ...deletion } = options;
   deleteObject(
@@ -56,7 +57,7 @@ export async function serveEviction({ registry, route, request, response }: Reso
 export async function serveFinalize(call: ResourceRequest): Promise<void> {
   const { registry, route, request } = call;
   if (request.method !== 'PUT') throw methodNotAllowed();
-  const draft = decodeDraft(route.kind, await readBody(request));
+  const draft = decodeDraft(route.kind, await readObject(request));
   const finalizers = route.kind.ownFinalizers?.(draft) ?? [];
   if (draft.metadata.name !== route.name)
     throw badRequest('the name of the object does not match the name on the URL');

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { badRequest, methodNotAllowed, unsupportedMediaType } from '../errors/status-errors.ts';
+import { badRequest, methodNotAllowed } from '../errors/status-errors.ts';
 import { createObject } from '../registry/create.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { Deletion } from '../registry/delete.ts';
@@ -8,7 +8,8 @@ import { patchObject } from '../registry/patch.ts';
 import { getObject } from '../registry/registry.ts';
 import type { Location, Registry } from '../registry/registry.ts';
 import { updateObject } from '../registry/update.ts';
-import { answerJson, readBody } from './answer.ts';
+import { answerJson } from './answer.ts';
+import { readObject, readPatch } from './body.ts';
 import { parseDeleteOptions } from './delete-options.ts';
 import { mediaTypes, negotiate } from './media-type.ts';
 import { booleanParameter, integerParameter, writeParameters } from './query.ts';
@@ -39,13 +40,13 @@ async function serveCollection(call: ResourceRequest): Promise<void> {
     case 'GET':
       return serveList(call);
     case 'POST': {
-      const body = await readJson(request);
+      const body = await readObject(request);
       const options = { namespace: route.namespace, ...writeParameters(query) };
       const created = createObject(registry, route.kind, body, options);
       return answerJson(response, 201, representObject(viewOf(call), created));
     }
     case 'DELETE': {
-      const options = parseDeleteOptions(await readBody(request), query);
+      const options = parseDeleteOptions(await readObject(request), query);
       const list = listObjects(registry, route.kind, selectionOf(call));
       const deleted = list.items.map(({ metadata }) =>
         deleteObject(registry, route.kind, { namespace: metadata.namespace, name: metadata.name }, options),
@@ -90,16 +91,16 @@ async function serveObject(call: ResourceRequest, location: Location): Promise<v
       return send(getObject(registry, route.kind, location));
     case 'PUT': {
       const options = { subresource, ...writeParameters(query) };
-      return send(updateObject(registry, route.kind, location, await readJson(request), options));
+      return send(updateObject(registry, route.kind, location, await readObject(request), options));
     }
     case 'PATCH': {
       const type = mediaTypes(request.headers['content-type'] ?? '')[0]?.type ?? '';
       const options = { subresource, type, ...writeParameters(query) };
-      return send(patchObject(registry, route.kind, location, await readBody(request), options));
+      return send(patchObject(registry, route.kind, location, await readPatch(request), options));
     }
     case 'DELETE': {
       if (subresource !== undefined) throw methodNotAllowed();
-      const options = parseDeleteOptions(await readBody(request), query);
+      const options = parseDeleteOptions(await readObject(request), query);
       return answerDeletion(call, deleteObject(registry, route.kind, location, options));
     }
     default:
@@ -157,10 +158,4 @@ function selectionOf({ route, query }: ResourceRequest): {
     labelSelector: query.get('labelSelector') ?? '',
     fieldSelector: query.get('fieldSelector') ?? '',
   };
-}
-
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  const type = mediaTypes(request.headers['content-type'] ?? 'application/json')[0]?.type;
-  if (type !== 'application/json') throw unsupportedMediaType(['application/json']);
-  return readBody(request);
 }

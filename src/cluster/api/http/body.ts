@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http';
+import { badRequest, tooLarge, unsupportedMediaType } from '../errors/status-errors.ts';
+import { mediaTypes } from './media-type.ts';
+import { decodeProtobuf, protobufType } from './protobuf.ts';
+
+const maximumBody = 3 * 1024 * 1024;
+
+/**
+ * The object in the body, sent as JSON or, by kubectl's few typed commands, as protobuf; undefined for no body.
+ * Throws ApiError 400 for what cannot be parsed, 413 for more than 3 MiB, 415 for another type.
+ */
+export async function readObject(request: IncomingMessage): Promise<unknown> {
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) return undefined;
+  const type = mediaTypes(request.headers['content-type'] ?? 'application/json')[0]?.type;
+  if (type === protobufType) return decodeProtobuf(bytes);
+  if (type !== 'application/json') throw unsupportedMediaType(['application/json']);
+  return parseJson(bytes);
+}
+
+/** The JSON in the body, whatever type it says (patches name their own). Throws ApiError 400 and 413. */
+export async function readPatch(request: IncomingMessage): Promise<unknown> {
+  return parseJson(await readBytes(request));
+}
+
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maximumBody) throw tooLarge(`Request entity too large: limit is ${maximumBody}`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString()) as unknown;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    // the parser's own message quotes the text, which may hold a secret
+    throw badRequest('the object provided is unrecognized (must be of type JSON)');
+  }
+}

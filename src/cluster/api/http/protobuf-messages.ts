@@ -1,0 +1,62 @@
+/** How a field of a message is read: `skipped` is for empty times that Go always sends. */
+export type WireType =
+  | 'text'
+  | 'base64'
+  | 'integer'
+  | 'flag'
+  | 'skipped'
+  | { readonly message: WireMessage }
+  | { readonly list: 'text' }
+  | { readonly map: 'text' | 'base64' };
+
+/** The fields of a message by their numbers. */
+export type WireMessage = Readonly<Record<number, readonly [name: string, type: WireType]>>;
+
+/** Numbers of apimachinery meta/v1, api core/v1 and policy/v1 generated.proto. */
+const objectMeta: WireMessage = {
+  1: ['name', 'text'],
+  2: ['generateName', 'text'],
+  3: ['namespace', 'text'],
+  4: ['selfLink', 'text'],
+  5: ['uid', 'text'],
+  6: ['resourceVersion', 'text'],
+  7: ['generation', 'integer'],
+  8: ['creationTimestamp', 'skipped'],
+  11: ['labels', { map: 'text' }],
+  12: ['annotations', { map: 'text' }],
+  14: ['finalizers', { list: 'text' }],
+};
+
+const metadata = ['metadata', { message: objectMeta }] as const;
+
+const deleteOptions: WireMessage = {
+  1: ['gracePeriodSeconds', 'integer'],
+  2: ['preconditions', { message: { 1: ['uid', 'text'], 2: ['resourceVersion', 'text'] } }],
+  3: ['orphanDependents', 'flag'],
+  4: ['propagationPolicy', 'text'],
+  5: ['dryRun', { list: 'text' }],
+};
+
+/** The messages that kubectl sends as protobuf: its create secret, configmap, namespace, and its drain. */
+export const messages: Readonly<Record<string, WireMessage>> = {
+  Namespace: {
+    1: metadata,
+    2: ['spec', { message: { 1: ['finalizers', { list: 'text' }] } }],
+    3: ['status', { message: { 1: ['phase', 'text'] } }],
+  },
+  Secret: {
+    1: metadata,
+    2: ['data', { map: 'base64' }],
+    3: ['type', 'text'],
+    4: ['stringData', { map: 'text' }],
+    5: ['immutable', 'flag'],
+  },
+  ConfigMap: {
+    1: metadata,
+    2: ['data', { map: 'text' }],
+    3: ['binaryData', { map: 'base64' }],
+    4: ['immutable', 'flag'],
+  },
+  DeleteOptions: deleteOptions,
+  Eviction: { 1: metadata, 2: ['deleteOptions', { message: deleteOptions }] },
+};

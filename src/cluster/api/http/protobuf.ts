@@ -1,0 +1,106 @@
+import { badRequest, unsupportedMediaType } from '../errors/status-errors.ts';
+import type { JsonRecord } from '../schema/json.ts';
+import { messages } from './protobuf-messages.ts';
+import type { WireMessage, WireType } from './protobuf-messages.ts';
+
+export const protobufType = 'application/vnd.kubernetes.protobuf';
+
+const magic = Buffer.from('k8s\0');
+/** runtime.Unknown: the envelope of every object. */
+const envelope = { typeMeta: 1, raw: 2 } as const;
+
+/**
+ * The few objects that kubectl sends as protobuf, as the JSON they would be.
+ * Throws ApiError 415 for any other kind or field (JSON is understood for all), 400 for what is no protobuf.
+ */
+export function decodeProtobuf(body: Buffer): JsonRecord {
+  if (!body.subarray(0, magic.length).equals(magic)) throw malformed();
+  const fields = [...readFields(body.subarray(magic.length))];
+  const bytesOf = (number: number): Buffer =>
+    fields.find((field) => field.number === number)?.bytes ?? Buffer.alloc(0);
+  const type = decodeMessage({ 1: ['apiVersion', 'text'], 2: ['kind', 'text'] }, bytesOf(envelope.typeMeta));
+  const kind = String(type['kind']);
+  const message = Object.hasOwn(messages, kind) ? messages[kind] : undefined;
+  if (message === undefined) throw unsupportedMediaType(['application/json']);
+  return { ...type, ...decodeMessage(message, bytesOf(envelope.raw)) };
+}
+
+function decodeMessage(message: WireMessage, bytes: Buffer): JsonRecord {
+  const decoded: JsonRecord = {};
+  for (const field of readFields(bytes)) {
+    const known = message[field.number];
+    if (known === undefined) throw unsupportedMediaType(['application/json']);
+    const [name, type] = known;
+    addField(decoded, name, type, field);
+  }
+  return decoded;
+}
+
+function addField(decoded: JsonRecord, name: string, type: WireType, field: WireField): void {
+  if (type === 'skipped') return;
+  if (type === 'integer') decoded[name] = Number(field.integer);
+  else if (type === 'flag') decoded[name] = field.integer !== 0n;
+  else if (typeof type === 'string') addText(decoded, name, scalar(type, field.bytes));
+  else if ('message' in type) decoded[name] = decodeMessage(type.message, field.bytes);
+  else if ('list' in type)
+    decoded[name] = [...((decoded[name] as string[] | undefined) ?? []), text(field.bytes)];
+  else decoded[name] = { ...(decoded[name] as JsonRecord | undefined), ...mapEntry(type.map, field.bytes) };
+}
+
+/** Go sends the empty string for an absent one. */
+function addText(decoded: JsonRecord, name: string, value: string): void {
+  if (value !== '') decoded[name] = value;
+}
+
+const text = (bytes: Buffer): string => bytes.toString('utf8');
+const scalar = (type: 'text' | 'base64', bytes: Buffer): string =>
+  type === 'text' ? text(bytes) : bytes.toString('base64');
+
+function mapEntry(type: 'text' | 'base64', bytes: Buffer): JsonRecord {
+  const fields = [...readFields(bytes)];
+  const bytesOf = (number: number): Buffer =>
+    fields.find((field) => field.number === number)?.bytes ?? Buffer.alloc(0);
+  return Object.fromEntries([[text(bytesOf(1)), scalar(type, bytesOf(2))]]);
+}
+
+interface WireField {
+  readonly number: number;
+  /** Of a varint; 0 for others. */
+  readonly integer: bigint;
+  /** Of a length-delimited field; empty for others. */
+  readonly bytes: Buffer;
+}
+
+/** The fields of a message in their order (protobuf.dev/programming-guides/encoding). */
+function* readFields(bytes: Buffer): Generator<WireField> {
+  let position = 0;
+  const varint = (): bigint => {
+    let value = 0n;
+    for (let shift = 0n; shift < 70n; shift += 7n) {
+      const byte = bytes[position];
+      if (byte === undefined) throw malformed();
+      position += 1;
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return BigInt.asIntN(64, value);
+    }
+    throw malformed();
+  };
+  while (position < bytes.length) {
+    const tag = Number(varint());
+    const number = Math.floor(tag / 8);
+    if (tag % 8 === 0) {
+      yield { number, integer: varint(), bytes: Buffer.alloc(0) };
+    } else if (tag % 8 === 2) {
+      const length = Number(varint());
+      if (length < 0 || position + length > bytes.length) throw malformed();
+      yield { number, integer: 0n, bytes: bytes.subarray(position, position + length) };
+      position += length;
+    } else {
+      throw malformed();
+    }
+  }
+}
+
+function malformed(): Error {
+  return badRequest('the object provided is unrecognized (must be of type JSON or Kubernetes protobuf)');
+}
