@@ -89,7 +89,7 @@ for (const stage of [
     const { disks } = await line.state();
     await changeManifest(`those who saw the cluster die at ${stage.replaceAll(/[^a-zA-Z]/g, ' ')}`);
     let killed = Promise.resolve();
-    const failed = await line.up(at(stage, () => (killed = killCluster())));
+    const failed = await line.up(at(stage, () => void (killed = killCluster())));
     await killed;
     assert.equal(failed.exitCode, 1, failed.stdout + failed.stderr);
     assert.match(failed.stderr, /could not be reached|cannot be reached/);
