@@ -8,8 +8,15 @@ import { parseQuantity } from '../../../kubernetes/quantity.ts';
 import { configMaps, secrets } from '../../../kubernetes/resources.ts';
 import { podDirectory, volumeDirectory, type NodeLayout } from '../layout.ts';
 import { mount, MountError, unmount } from '../mounts/mount-command.ts';
-import { mountsOfPlace, placeOf, readAllMountTables, readMountTable } from '../mounts/mount-table.ts';
+import {
+  mountsAtOrBelow,
+  mountsOfPlace,
+  placeOf,
+  readAllMountTables,
+  readMountTable,
+} from '../mounts/mount-table.ts';
 import { safeRemove } from '../removal/safe-remove.ts';
+import { mountNamespaceOf } from '../runtime/kill-namespace.ts';
 import { findClaimPath } from './claim-path.ts';
 import { projectFiles, writeProjectedFiles } from './projected-files.ts';
 import { VolumeError } from './volume-error.ts';
@@ -73,7 +80,9 @@ export class PodVolumes {
     const volumes = join(podDirectory(this.#layout, uid), 'volumes');
     for (const plugin of await list(volumes)) {
       for (const name of await list(join(volumes, plugin))) {
-        await unmount(join(volumes, plugin, name));
+        const directory = join(volumes, plugin, name);
+        await unmountAbandoned(directory);
+        await unmount(directory);
       }
     }
   }
@@ -224,6 +233,27 @@ async function mountOnce(path: string, args: readonly string[]): Promise<void> {
   const table = await readMountTable();
   if (!table.some((entry) => entry.target === path)) {
     await mount(...args);
+  }
+}
+
+/**
+ * Unmounts, never lazily, what another pod mounted into that volume and nobody has any more: a pod deleted by force
+ * leaves its mounts behind. What a living pod holds is that pod's to take away.
+ */
+async function unmountAbandoned(directory: string): Promise<void> {
+  const below = mountsAtOrBelow(await readMountTable(), directory).filter(
+    ({ target }) => target !== directory,
+  );
+  if (below.length === 0) {
+    return;
+  }
+  const own = mountNamespaceOf(process.pid);
+  const others = (await readAllMountTables()).filter(({ pid }) => mountNamespaceOf(pid) !== own);
+  for (const { device, root, target } of below.toReversed()) {
+    const place = { device, path: root };
+    if (!others.some(({ mounts }) => mountsOfPlace(mounts, place).length > 0)) {
+      await unmount(target);
+    }
   }
 }
 
