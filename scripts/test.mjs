@@ -13,7 +13,7 @@ const asked = process.argv.slice(2);
 const files =
   asked.length > 0
     ? asked.flatMap((path) => testsBelow(path))
-    : ['src', 'bench', 'test/contract']
+    : ['src', 'bench', 'test/contract', 'test/cpi']
         .flatMap((path) => testsBelow(path))
         .filter((path) => !path.endsWith('.crash.test.ts'));
 if (files.length === 0) {
