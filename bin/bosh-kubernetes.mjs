@@ -10,7 +10,9 @@ if (!ensureBuilt()) {
   console.error('bosh-kubernetes: the build failed; its output is above');
   process.exit(1);
 }
-const child = spawn(pinnedNode, [join(root, 'src', 'cli', 'main.ts'), ...process.argv.slice(2)], { stdio: 'inherit' });
+const child = spawn(pinnedNode, [join(root, 'src', 'cli', 'main.ts'), ...process.argv.slice(2)], {
+  stdio: 'inherit',
+});
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 child.on('error', (error) => {
   console.error(`bosh-kubernetes: ${pinnedNode} could not be started: ${error.message}`);

@@ -21,6 +21,6 @@ export async function withKubernetes<T>(
   try {
     return await action(new RestApi({ transport }), access);
   } finally {
-    await transport.close();
+    transport.close();
   }
 }

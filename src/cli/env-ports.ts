@@ -6,7 +6,7 @@ import type { CommandContext } from './command.ts';
 /** The deployer's ports on this process. */
 export function envPorts({ terminal, environment }: CommandContext): EnvPorts {
   return {
-    write: terminal.out,
+    write: (text) => terminal.out(text),
     warn: (message) => terminal.error(`Warning: ${message}`),
     clock: systemClock,
     uuid: randomUUID,

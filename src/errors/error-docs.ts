@@ -3,7 +3,8 @@ import { errorTable } from './error-table.ts';
 /** docs/errors.md, made from the table: `node scripts/write-error-docs.ts` writes it, a test holds it. */
 export function errorDocs(): string {
   const rows = Object.entries(errorTable).map(
-    ([code, { boshType, okToRetry, meaning }]) => `| \`${code}\` | ${meaning} | \`${boshType}\` | ${okToRetry ? 'yes' : 'no'} |`,
+    ([code, { boshType, okToRetry, meaning }]) =>
+      `| \`${code}\` | ${meaning} | \`${boshType}\` | ${okToRetry ? 'yes' : 'no'} |`,
   );
   return [
     '# Errors',

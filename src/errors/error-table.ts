@@ -89,7 +89,9 @@ export const errorTable = {
   CLUSTER_UNSUPPORTED: cloudError('this machine does not let the embedded cluster make what its pods need'),
   CLUSTER_START: cloudError('the embedded cluster did not start; its log says why'),
   CLUSTER_STOP: cloudError('the embedded cluster did not stop in time'),
-  CLUSTER_JOURNAL_CORRUPT: cloudError('the embedded cluster cannot read its journal; the objects in it are in doubt'),
+  CLUSTER_JOURNAL_CORRUPT: cloudError(
+    'the embedded cluster cannot read its journal; the objects in it are in doubt',
+  ),
   CLUSTER_PORT_TAKEN: cloudError('the port of the embedded cluster is in use by another process'),
   MOUNT_IN_THE_WAY: cloudError('a directory was not removed because something is mounted in it'),
   VOLUME_BUSY: cloudError('a volume of the embedded node is still used by a process'),
