@@ -87,7 +87,7 @@ for (const uid of users) {
 
       const outcomes = await Promise.all([checkout.npm(['start']), checkout.npm(['start'])]);
 
-      const codes = outcomes.map((outcome) => outcome.exitCode).sort();
+      const codes = outcomes.map((outcome) => outcome.exitCode).toSorted((a, b) => (a ?? -1) - (b ?? -1));
       assert.deepEqual(codes, [0, 1], JSON.stringify(outcomes, null, 2));
       const refused = outcomes.find((outcome) => outcome.exitCode === 1);
       assert.match(refused?.stderr ?? '', /running/);
