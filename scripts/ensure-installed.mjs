@@ -24,8 +24,9 @@ export function ensureInstalled() {
   takeLock();
   try {
     console.error('Installing dependencies (npm ci)...');
-    const npm = process.env.npm_execpath;
-    const command = npm === undefined ? ['npm'] : [process.execPath, npm];
+    // By the Node that runs npm, not by the pinned one, which npm's scripts find first: npm's global settings go with it.
+    const { npm_execpath: npm, npm_node_execpath: node } = process.env;
+    const command = npm === undefined || node === undefined ? ['npm'] : [node, npm];
     const done = spawnSync(
       command[0],
       [...command.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'],

@@ -50,7 +50,7 @@ export class Checkout {
   ): Promise<Outcome> {
     const child = spawn(program, words, {
       cwd: this.directory,
-      env: { PATH: process.env['PATH'], HOME: join(this.#top, 'home'), LANG: 'C.UTF-8' },
+      env: { PATH: strangersPath(), HOME: join(this.#top, 'home'), LANG: 'C.UTF-8' },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
       ...(this.#uid === undefined ? {} : { uid: this.#uid, gid: this.#uid }),
@@ -100,4 +100,10 @@ export class Checkout {
   async remove(): Promise<void> {
     await rm(this.#top, { recursive: true, force: true });
   }
+}
+
+/** Without the folders that npm puts in front for a script, this one's: a stranger's shell has none of them. */
+function strangersPath(): string {
+  const folders = (process.env['PATH'] ?? '').split(':');
+  return folders.filter((folder) => !folder.includes('node_modules') && !folder.includes('node-gyp-bin')).join(':');
 }
