@@ -81,7 +81,7 @@ function locked(statePath: string, holder: LockRecord | undefined): ProductError
   const who = holder === undefined ? '' : ` (process ${holder.pid}, since ${holder.since})`;
   return new ProductError(
     'DEPLOYMENT_LOCKED',
-    `Another run works on the deployment of state file '${statePath}'${who}; wait until it has ended`,
+    `One is running already${who} and holds '${statePath}'; wait until it has ended`,
   );
 }
 
