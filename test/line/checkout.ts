@@ -105,5 +105,7 @@ export class Checkout {
 /** Without the folders that npm puts in front for a script, this one's: a stranger's shell has none of them. */
 function strangersPath(): string {
   const folders = (process.env['PATH'] ?? '').split(':');
-  return folders.filter((folder) => !folder.includes('node_modules') && !folder.includes('node-gyp-bin')).join(':');
+  return folders
+    .filter((folder) => !folder.includes('node_modules') && !folder.includes('node-gyp-bin'))
+    .join(':');
 }
