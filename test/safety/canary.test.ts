@@ -20,6 +20,8 @@ interface Subject {
   readonly canary: DiskCanary;
 }
 
+const withKubectl = { skip: (await hasKubectl()) ? false : 'needs kubectl on PATH' };
+
 /** The suite's addresses are 127.64.77.0/24. A job that writes to its disk runs in every VM of it. */
 describe('what deletions, crashes and restarts leave alone', { skip: missing ?? false }, () => {
   let line: EmbeddedLine;
@@ -30,7 +32,6 @@ describe('what deletions, crashes and restarts leave alone', { skip: missing ?? 
   let count = 100;
 
   before(async () => {
-    assert.ok(await hasKubectl(), 'these tests need kubectl on PATH');
     line = await EmbeddedLine.start();
     canaries = await Canaries.plant(line);
     kubectl = new Kubectl(line.kubeconfig, line.directory);
@@ -67,60 +68,82 @@ describe('what deletions, crashes and restarts leave alone', { skip: missing ?? 
     await assertFree(disk, canary);
   });
 
-  test('kubectl delete pod of the VM while the job writes: it ends within its grace, the disk is whole', async () => {
-    const { vm, disk, canary } = await newSubject();
-    const { exitCode, stderr } = await kubectl.run(['delete', 'pod', vm.cid, '--timeout=28s']);
-    assert.equal(exitCode, 0, stderr);
-    await line.call('delete_vm', vm.cid);
-    await assertGone(vm);
-    await assertFree(disk, canary);
-  });
+  test(
+    'kubectl delete pod of the VM while the job writes: it ends within its grace, the disk is whole',
+    withKubectl,
+    async () => {
+      const { vm, disk, canary } = await newSubject();
+      const { exitCode, stderr } = await kubectl.run(['delete', 'pod', vm.cid, '--timeout=28s']);
+      assert.equal(exitCode, 0, stderr);
+      await line.call('delete_vm', vm.cid);
+      await assertGone(vm);
+      await assertFree(disk, canary);
+    },
+  );
 
-  test('kubectl delete --force --grace-period=0 of the VM while the job writes: its processes end, the disk is whole', async () => {
-    const { vm, disk, canary } = await newSubject();
-    const job = await writerOf(vm);
-    const { exitCode, stderr } = await kubectl.run(['delete', 'pod', vm.cid, '--force', '--grace-period=0']);
-    assert.equal(exitCode, 0, stderr);
-    await until('the end of the job', async () => !(await isAlive(job)));
-    await canary.assertWhole();
-    await line.call('delete_vm', vm.cid);
-    await assertGone(vm);
-    await assertFree(disk, canary);
-  });
+  test(
+    'kubectl delete --force --grace-period=0 of the VM while the job writes: its processes end, the disk is whole',
+    withKubectl,
+    async () => {
+      const { vm, disk, canary } = await newSubject();
+      const job = await writerOf(vm);
+      const { exitCode, stderr } = await kubectl.run([
+        'delete',
+        'pod',
+        vm.cid,
+        '--force',
+        '--grace-period=0',
+      ]);
+      assert.equal(exitCode, 0, stderr);
+      await until('the end of the job', async () => !(await isAlive(job)));
+      await canary.assertWhole();
+      await line.call('delete_vm', vm.cid);
+      await assertGone(vm);
+      await assertFree(disk, canary);
+    },
+  );
 
-  test('the attachment deleted while the job writes: it stays until the disk is released, the disk is whole', async () => {
-    const { vm, disk, canary } = await newSubject();
-    const { exitCode } = await kubectl.run(['delete', 'pod', `attach-${disk}`, '--wait=false']);
-    assert.equal(exitCode, 0);
-    await growing(canary);
-    const attachment = await podNamed(`attach-${disk}`);
-    assert.notEqual(attachment?.metadata.deletionTimestamp, undefined);
-    await vm.agent.stop();
-    await vm.agent.unmountDisk(disk);
-    await until('the end of the attachment', async () => (await podNamed(`attach-${disk}`)) === undefined);
-    await canary.assertWhole();
-    await line.call('delete_vm', vm.cid);
-    await assertFree(disk, canary);
-  });
+  test(
+    'the attachment deleted while the job writes: it stays until the disk is released, the disk is whole',
+    withKubectl,
+    async () => {
+      const { vm, disk, canary } = await newSubject();
+      const { exitCode } = await kubectl.run(['delete', 'pod', `attach-${disk}`, '--wait=false']);
+      assert.equal(exitCode, 0);
+      await growing(canary);
+      const attachment = await podNamed(`attach-${disk}`);
+      assert.notEqual(attachment?.metadata.deletionTimestamp, undefined);
+      await vm.agent.stop();
+      await vm.agent.unmountDisk(disk);
+      await until('the end of the attachment', async () => (await podNamed(`attach-${disk}`)) === undefined);
+      await canary.assertWhole();
+      await line.call('delete_vm', vm.cid);
+      await assertFree(disk, canary);
+    },
+  );
 
-  test('the attachment deleted by force, then delete_disk while the job writes: nothing is removed under the job', async () => {
-    const { vm, disk, canary } = await newSubject();
-    await kubectl.run(['delete', 'pod', `attach-${disk}`, '--force', '--grace-period=0']);
-    await until('the end of the attachment', async () => (await podNamed(`attach-${disk}`)) === undefined);
-    await growing(canary);
-    await line.cpi('delete_disk', disk);
-    await growing(canary);
-    await canary.assertWhole();
-    await line.call('delete_vm', vm.cid);
-    await assertGone(vm);
-    await line.call('delete_disk', disk);
-    await until('the end of the volume', async () => !existsSync(canary.volume));
-  });
+  test(
+    'the attachment deleted by force, then delete_disk while the job writes: nothing is removed under the job',
+    withKubectl,
+    async () => {
+      const { vm, disk, canary } = await newSubject();
+      await kubectl.run(['delete', 'pod', `attach-${disk}`, '--force', '--grace-period=0']);
+      await until('the end of the attachment', async () => (await podNamed(`attach-${disk}`)) === undefined);
+      await growing(canary);
+      await line.cpi('delete_disk', disk);
+      await growing(canary);
+      await canary.assertWhole();
+      await line.call('delete_vm', vm.cid);
+      await assertGone(vm);
+      await line.call('delete_disk', disk);
+      await until('the end of the volume', async () => !existsSync(canary.volume));
+    },
+  );
 
   test('detach_disk and delete_disk while the job writes are refused, the disk stays attached; later both succeed', async () => {
     const { vm, disk, canary } = await newSubject();
     const detached = await line.cpi('detach_disk', vm.cid, disk);
-    assert.match(detached.error?.message ?? '', /still attached .* in use/);
+    assert.match(detached.error?.message ?? '', /still attached .* in use .* mounted at \/var\/vcap\/store/);
     const deleted = await line.cpi('delete_disk', disk);
     assert.match(deleted.error?.message ?? '', /is attached to VM/);
     assert.deepEqual(await line.call('get_disks', vm.cid), [disk]);
@@ -156,7 +179,7 @@ describe('what deletions, crashes and restarts leave alone', { skip: missing ?? 
     test(`kill -9 of ${victim} and a start at once: the VM, its job and its disk come back whole`, async () => {
       const { vm, disk, canary } = await newSubject();
       const former = await vm.pod();
-      const old = await processesOf(line.clusterDirectory);
+      const old = await processesOf(line.directory);
       const lives = await livesOf(canary);
       await line.kill(victim);
       await line.restart();
@@ -175,30 +198,34 @@ describe('what deletions, crashes and restarts leave alone', { skip: missing ?? 
     });
   }
 
-  test('kill -9 of everything, restart and delete_disk of a disk that the old job wrote to: the old job is dead, nothing else goes', async () => {
-    const { vm, disk, canary } = await newSubject();
-    const kept = await newSubject();
-    const job = await writerOf(vm);
-    await kubectl.run(['delete', 'pod', `attach-${disk}`, '--force', '--grace-period=0']);
-    await until('the end of the attachment', async () => (await podNamed(`attach-${disk}`)) === undefined);
-    await growing(canary);
-    await line.kill('everything');
-    await line.restart();
-    assert.equal(await isAlive(job), false);
-    const lines = await canary.lines();
-    await line.call('delete_disk', disk);
-    assert.ok(lines > 0);
-    await until('the end of the volume', async () => !existsSync(canary.volume));
-    await kept.vm.untilAgentAnswers();
-    await growing(kept.canary);
-    await kept.canary.assertWhole();
-    const refused = await line.cpi('delete_disk', kept.disk);
-    assert.match(refused.error?.message ?? '', /is attached to VM/);
-    await line.call('delete_vm', vm.cid);
-    await line.call('delete_vm', kept.vm.cid);
-    await kept.canary.assertWhole();
-    await line.call('delete_disk', kept.disk);
-  });
+  test(
+    'kill -9 of everything, restart and delete_disk of a disk that the old job wrote to: the old job is dead, nothing else goes',
+    withKubectl,
+    async () => {
+      const { vm, disk, canary } = await newSubject();
+      const kept = await newSubject();
+      const job = await writerOf(vm);
+      await kubectl.run(['delete', 'pod', `attach-${disk}`, '--force', '--grace-period=0']);
+      await until('the end of the attachment', async () => (await podNamed(`attach-${disk}`)) === undefined);
+      await growing(canary);
+      await line.kill('everything');
+      await line.restart();
+      assert.equal(await isAlive(job), false);
+      const lines = await canary.lines();
+      await line.call('delete_disk', disk);
+      assert.ok(lines > 0);
+      await until('the end of the volume', async () => !existsSync(canary.volume));
+      await kept.vm.untilAgentAnswers();
+      await growing(kept.canary);
+      await kept.canary.assertWhole();
+      const refused = await line.cpi('delete_disk', kept.disk);
+      assert.match(refused.error?.message ?? '', /is attached to VM/);
+      await line.call('delete_vm', vm.cid);
+      await line.call('delete_vm', kept.vm.cid);
+      await kept.canary.assertWhole();
+      await line.call('delete_disk', kept.disk);
+    },
+  );
 
   test('stop ends every process and mount; the next start brings the VM, its job and its disk back', async () => {
     const { vm, disk, canary } = await newSubject();
@@ -221,7 +248,7 @@ describe('what deletions, crashes and restarts leave alone', { skip: missing ?? 
     const { vm, disk, canary } = await newSubject();
     const { uid = '' } = (await vm.pod()).metadata;
     await line.kill('everything');
-    await until('the end of all', async () => (await processesOf(line.clusterDirectory)).length === 0);
+    await until('the end of all', async () => (await processesOf(line.directory)).length === 0);
     // the hub is a plain directory now; the VM is kept from mounting it by a file in the place of its first volume
     const volumes = join(line.clusterDirectory, 'kubelet', 'pods', uid, 'volumes');
     const hub = join(volumes, 'kubernetes.io~empty-dir', 'hub');

@@ -78,9 +78,31 @@ describe('what root of a pod may do to the machine', { skip: missing ?? false },
   }
 
   test('its own host name is its own', async () => {
-    const before = hostname();
+    const name = hostname();
     await vm.run('hostname changed-by-a-pod; test "$(hostname)" = changed-by-a-pod');
-    assert.equal(hostname(), before);
+    assert.equal(hostname(), name);
+  });
+
+  test('a program that a pod put in the place of the node’s own gets no right of the node by exec', async () => {
+    const { exitCode, stderr } = await line.exec(
+      'sharing',
+      `cat > /tmp/setpriv <<'.'
+#!/bin/sh
+for process in /proc/[0-9]*; do
+  file=$process/root/proc/sys/vm/swappiness
+  value=$(cat $file) && echo "$value" > $file && echo came through
+done
+grep CapEff /proc/self/status
+.
+      chmod 755 /tmp/setpriv; mount --bind /tmp/setpriv "$(command -v setpriv)"`,
+      'main',
+    );
+    assert.equal(exitCode, 0, stderr);
+    const { stdout } = await line
+      .exec('sharing', 'true', 'main')
+      .catch((error: unknown) => ({ stdout: String(error) }));
+    assert.match(stdout, /CapEff/);
+    assert.doesNotMatch(stdout, /came through/);
   });
 
   test('kill -9 of everything it sees ends nothing outside of the cluster, and a VM pod nothing but itself', async () => {

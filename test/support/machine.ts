@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 
@@ -33,12 +34,19 @@ async function processOf(pid: number): Promise<MachineProcess | undefined> {
   return { pid, startTime, command };
 }
 
+/** How `directory` shows in whatever mount table, whose paths may start at another root. */
+function uniqueWord(directory: string): string {
+  const word = basename(directory);
+  assert.match(word, /-[A-Za-z0-9]{6,}$/, `${word} may be the name of something else`);
+  return word;
+}
+
 /**
  * Processes of this machine that name `directory` in their arguments or have something of it mounted, in whatever mount
- * namespace. The last part of the path has to be unique on the machine.
+ * namespace. Known by the last part of the path, which has to end in random letters, as mkdtemp's or a uid does.
  */
 export async function processesOf(directory: string): Promise<MachineProcess[]> {
-  const word = basename(directory);
+  const word = uniqueWord(directory);
   const found = await Promise.all(
     (await pids())
       .filter((pid) => pid !== process.pid)
@@ -50,14 +58,6 @@ export async function processesOf(directory: string): Promise<MachineProcess[]> 
   return found.filter((each) => each !== undefined);
 }
 
-/** Processes whose arguments hold `word`. */
-export async function processesWith(word: string): Promise<MachineProcess[]> {
-  const all = await Promise.all((await pids()).map(processOf));
-  return all
-    .filter((each) => each !== undefined && each.command.includes(word))
-    .filter((each) => each !== undefined);
-}
-
 export async function isAlive({ pid, startTime }: MachineProcess): Promise<boolean> {
   return (await processOf(pid))?.startTime === startTime;
 }
@@ -65,7 +65,7 @@ export async function isAlive({ pid, startTime }: MachineProcess): Promise<boole
 /** Mounts at, below or of `directory` in this process's mount namespace and in that of the machine's first process. */
 export async function mountsOf(directory: string): Promise<string[]> {
   const tables = await Promise.all([readProcFile(process.pid, 'mountinfo'), readProcFile(1, 'mountinfo')]);
-  return tables.flatMap((table) => table.split('\n')).filter((line) => line.includes(basename(directory)));
+  return tables.flatMap((table) => table.split('\n')).filter((line) => line.includes(uniqueWord(directory)));
 }
 
 export async function parentOf(pid: number): Promise<number> {

@@ -51,3 +51,31 @@ export async function isAlive(record: ProcessRecord): Promise<boolean> {
   const state = fields?.[0];
   return fields?.[19] === record.startTime && state !== 'Z' && state !== 'X';
 }
+
+/** include/linux/sched.h: PF_EXITING, in proc(5) stat field 9. */
+const exiting = 0x4;
+/** The bit of SIGKILL in proc(5) status, SigPnd and ShdPnd. */
+const killPending = 0x100n;
+
+async function isKilled(pid: number): Promise<boolean> {
+  const stat = await readIfThere(`/proc/${pid}/stat`);
+  const status = await readIfThere(`/proc/${pid}/status`);
+  if (stat === undefined || status === undefined) {
+    return true;
+  }
+  const flags = Number(stat.slice(stat.lastIndexOf(') ') + 2).split(' ')[6]);
+  const pending = [...status.matchAll(/^S(?:ig|hd)Pnd:\s*([0-9a-f]+)$/gm)];
+  return (
+    (flags & exiting) !== 0 || pending.some(([, mask = '0']) => (BigInt(`0x${mask}`) & killPending) !== 0n)
+  );
+}
+
+/**
+ * Whether that process, or the unshare(1) whose death is its own, was killed and is only not gone yet. Its API may still
+ * answer then.
+ */
+export async function isEnding({ pid }: ProcessRecord): Promise<boolean> {
+  const stat = (await readIfThere(`/proc/${pid}/stat`)) ?? '';
+  const parent = Number(stat.slice(stat.lastIndexOf(') ') + 2).split(' ')[1]);
+  return (await isKilled(pid)) || (parent !== 0 && (await isKilled(parent)));
+}

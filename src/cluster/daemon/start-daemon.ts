@@ -6,7 +6,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { systemClock, type Clock } from '../../kubernetes/clock.ts';
 import { checkRequirements } from './check-requirements.ts';
 import { unshareArguments, type NamespaceMode } from './namespace-mode.ts';
-import { findProcess, type ProcessRecord } from './process-record.ts';
+import { findProcess, isEnding, type ProcessRecord } from './process-record.ts';
 import { isReady } from './readiness.ts';
 
 export interface DaemonOptions {
@@ -92,7 +92,7 @@ async function untilReady(directory: string, awaited: Awaited): Promise<DaemonIn
   child?.on('error', () => (failed = true));
   while (clock.now() < end) {
     const record = await findProcess(directory);
-    if (record !== undefined && (await isReady(directory))) {
+    if (record !== undefined && (await isReady(directory)) && !(await isEnding(record))) {
       return {
         directory,
         kubeconfig: join(directory, 'kubeconfig'),

@@ -78,7 +78,8 @@ export class NamespaceContainer implements RunningContainer {
     unlinkSync(commandFile);
     const pipes = await openPipes(this.#process.scratch, [`${name}-out`, `${name}-err`]);
     const [stdout, stderr] = pipes;
-    const child = spawn('nsenter', execArguments(this.#plan, this.pid, this.#process.clearGroups), {
+    const [program = '', ...words] = execArguments(this.#plan, this.pid, this.#process.clearGroups);
+    const child = spawn(program, words, {
       stdio: [options.stdin ? 'pipe' : 'ignore', stdout.child, stderr.child, 'ignore', 'pipe', commandEnd],
       env: helperEnvironment,
     });

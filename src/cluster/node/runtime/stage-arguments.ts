@@ -9,14 +9,17 @@ export interface StagePaths {
   readonly oldRoot: string;
 }
 
+const boundingOptions = ({ boundingSet }: ContainerSecurity): string[] =>
+  boundingSet === undefined
+    ? []
+    : ['--bounding-set', ['-all', ...boundingSet.map((name) => `+${name}`)].join(',')];
+
 /** setpriv(1) down to what the container asked for; it dies with its parent, whatever its parent dies of. */
 function privileges(security: ContainerSecurity, clearGroups: boolean): string[] {
-  const { boundingSet, user, group } = security;
+  const { user, group } = security;
   return [
     'setpriv',
-    ...(boundingSet === undefined
-      ? []
-      : ['--bounding-set', ['-all', ...boundingSet.map((name) => `+${name}`)].join(',')]),
+    ...boundingOptions(security),
     ...(security.noNewPrivileges ? ['--no-new-privs'] : []),
     ...(user === 0 ? [] : ['--reuid', String(user)]),
     ...(group === 0 ? [] : ['--regid', String(group)]),
@@ -49,10 +52,14 @@ export function stageArguments(plan: ContainerPlan, paths: StagePaths, clearGrou
   ];
 }
 
-/** Arguments of the nsenter(1) that runs one more command in a container. */
+/**
+ * Program and arguments that run one more command in a container. One that shares the node's user namespace may have
+ * mounted something over the programs that are found there: what the container must not have is gone before.
+ */
 export function execArguments(plan: ContainerPlan, pid: number, clearGroups: boolean): string[] {
   return [
-    ...['--target', String(pid), '--mount', '--uts', '--ipc'],
+    ...(plan.userNamespace === undefined ? ['setpriv', ...boundingOptions(plan.security), '--'] : []),
+    ...['nsenter', '--target', String(pid), '--mount', '--uts', '--ipc'],
     ...(plan.nodePids ? [] : ['--pid']),
     ...(plan.userNamespace === undefined ? [] : ['--user', '--preserve-credentials']),
     '--',
