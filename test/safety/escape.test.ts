@@ -117,6 +117,15 @@ grep CapEff /proc/self/status
     await vm.untilAgentAnswers();
   });
 
+  test('a pod that sees the node’s processes can end the cluster, and nothing else', async () => {
+    await line.exec('nodepids', 'kill -9 -1', 'main').catch(() => undefined);
+    await until('the end of the cluster', async () => (await processesOf(line.directory)).length === 0);
+    process.kill(quarry.target.pid, 0);
+    await line.restart();
+    await vm.untilAgentAnswers();
+    await untilRunning('nodepids');
+  });
+
   test('a set-user-id file on a disk is out of reach for other users of the machine', async () => {
     const disk = (await line.call('get_disks', vm.cid)) as [string];
     await vm.run('cp /usr/bin/id /var/vcap/store/id && chmod 4755 /var/vcap/store/id');
