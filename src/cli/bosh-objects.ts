@@ -57,7 +57,7 @@ export async function listBoshObjects(
     disks: claimList.items.map((claim) => ({
       cid: claim.metadata.name ?? '',
       size: claim.spec?.resources?.requests?.storage ?? '-',
-      phase: claim.status?.phase ?? '-',
+      phase: claim.metadata.deletionTimestamp === undefined ? (claim.status?.phase ?? '-') : 'Terminating',
       vm: vmOf.get(claim.metadata.name),
       unclaimed: labelOf(claim, unclaimed) !== undefined,
     })),

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ProductError } from '../errors/product-error.ts';
 import type { Access } from '../kubernetes/access.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import { loadAccess } from '../kubernetes/load-access.ts';
@@ -16,11 +17,20 @@ export async function withKubernetes<T>(
   kubeconfig: string,
   action: (api: KubernetesApi, access: Access) => Promise<T>,
 ): Promise<T> {
-  const access = await loadAccess(await readFile(kubeconfig, 'utf8'));
+  const access = await loadAccess(await readKubeconfig(kubeconfig));
   const transport = await openTransport(access);
   try {
     return await action(new RestApi({ transport }), access);
   } finally {
     transport.close();
+  }
+}
+
+async function readKubeconfig(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    throw new ProductError('FILE_NOT_FOUND', `Kubeconfig '${path}' cannot be read`, { cause: error });
   }
 }

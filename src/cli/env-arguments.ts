@@ -61,8 +61,13 @@ function parseWords(words: readonly string[]) {
     return parseArgs({ args: [...words], options, allowPositionals: true, strict: true });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new ProductError('INVALID_ARGUMENT', `${error.message} Usage: ${envUsage}`);
+    throw new ProductError('INVALID_ARGUMENT', `${firstSentence(error.message)}. Usage: ${envUsage}`);
   }
+}
+
+/** What node adds is advice to write `--` before the word. */
+export function firstSentence(message: string): string {
+  return message.split('. ')[0] ?? message;
 }
 
 function pairs(flag: string, texts: readonly string[]): [string, string][] {

@@ -1,18 +1,34 @@
-import { mkdir } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { systemClock } from '../deploy/clock.ts';
 import { acquireLock } from '../deploy/lock.ts';
+import { ProductError } from '../errors/product-error.ts';
 
 /**
  * Runs `action` while holding the lock of this installation. Rejects at once with DEPLOYMENT_LOCKED, naming the holder,
- * while another command holds it; a holder that was killed holds nothing.
+ * while another command holds it; a holder that was killed holds nothing. HOME_NOT_WRITABLE where there is no place for it.
  */
 export async function holdLock<T>(path: string, action: () => Promise<T>): Promise<T> {
-  await mkdir(dirname(path), { recursive: true });
+  await makeHome(dirname(path));
   const lock = await acquireLock(path, systemClock);
   try {
     return await action();
   } finally {
     await lock.release();
+  }
+}
+
+async function makeHome(home: string): Promise<void> {
+  try {
+    await mkdir(home, { recursive: true });
+    await access(home, constants.W_OK);
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    throw new ProductError(
+      'HOME_NOT_WRITABLE',
+      `Folder '${home}', which keeps the cluster and its lock, cannot be written; let BOSH_KUBERNETES_HOME name another`,
+      { cause: error },
+    );
   }
 }

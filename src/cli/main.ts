@@ -19,6 +19,11 @@ if (command === undefined) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => interrupted.abort(new Error(`interrupted by ${signal}`)));
   }
+  // Whoever read our output is gone, as after `| head`: the run ends at its next safe point.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    interrupted.abort(new Error('nobody reads the output any more'));
+  });
   try {
     process.exitCode = await command.run(words, {
       installation: locateInstallation(process.env),

@@ -85,6 +85,9 @@ export const errorTable = {
     'the manifest changes an existing persistent disk; nothing was changed',
   ),
   INSTANCE_NOT_RUNNING: cloudError('the jobs of an instance did not come up in time'),
+  HOME_NOT_WRITABLE: cloudError(
+    'the folder of BOSH_KUBERNETES_HOME cannot be made or written; nothing was changed',
+  ),
   // embedded cluster
   CLUSTER_UNSUPPORTED: cloudError('this machine does not let the embedded cluster make what its pods need'),
   CLUSTER_START: cloudError('the embedded cluster did not start; its log says why'),

@@ -1,9 +1,13 @@
 import { parseArgs } from 'node:util';
+import { ProductError } from '../../errors/product-error.ts';
 import type { Command } from '../command.ts';
 import { listBoshObjects, type DiskSummary, type VmSummary } from '../bosh-objects.ts';
 import { kubeconfigPath, withKubernetes } from '../connect.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
+import { firstSentence } from '../env-arguments.ts';
 import { formatTable } from '../table.ts';
+
+const usage = '[--kubeconfig FILE] [--namespace NAME]';
 
 /**
  * What the CPI keeps in a cluster: VMs, disks, and disks that nobody claimed, which a killed caller may have left. Reads
@@ -11,14 +15,10 @@ import { formatTable } from '../table.ts';
  */
 export const status: Command = {
   name: 'status',
-  usage: '[--kubeconfig FILE] [--namespace NAME]',
+  usage,
   summary: 'List VMs and disks in the cluster, unclaimed disks among them',
   async run(words, { installation, terminal }) {
-    const { values } = parseArgs({
-      args: [...words],
-      options: { kubeconfig: { type: 'string' }, namespace: { type: 'string' } },
-      strict: true,
-    });
+    const values = parseWords(words);
     const cluster = embeddedCluster(installation);
     if (values.kubeconfig === undefined) {
       terminal.out(`${await cluster.describe()}\n`);
@@ -32,6 +32,19 @@ export const status: Command = {
     return 0;
   },
 };
+
+function parseWords(words: readonly string[]): { readonly kubeconfig?: string; readonly namespace?: string } {
+  try {
+    return parseArgs({
+      args: [...words],
+      options: { kubeconfig: { type: 'string' }, namespace: { type: 'string' } },
+      strict: true,
+    }).values;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new ProductError('INVALID_ARGUMENT', `${firstSentence(error.message)}. Usage: status ${usage}`);
+  }
+}
 
 function report(vms: readonly VmSummary[], disks: readonly DiskSummary[]): string {
   const vmTable = formatTable(

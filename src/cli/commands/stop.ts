@@ -1,3 +1,4 @@
+import { ProductError } from '../../errors/product-error.ts';
 import type { Command } from '../command.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
 import { holdLock } from '../hold-lock.ts';
@@ -6,7 +7,9 @@ export const stop: Command = {
   name: 'stop',
   usage: '',
   summary: 'Stop the embedded cluster with everything on it; all data is kept',
-  async run(_words, { installation, terminal }) {
+  async run([word], { installation, terminal }) {
+    if (word !== undefined)
+      throw new ProductError('INVALID_ARGUMENT', `'stop' takes no further words, not '${word}'`);
     const stopped = await holdLock(installation.lockPath, () => embeddedCluster(installation).stop());
     terminal.out(
       stopped ? 'Stopped. The data is kept; the next start brings the same VMs back.\n' : 'Not running.\n',

@@ -35,7 +35,7 @@ export async function readReleaseArchive(options: ReleaseArchiveOptions): Promis
         directory: join(options.directory, 'releases', reference.name),
       }));
     const known = catalog.find(digest, 'release');
-    const summary = known ?? summarize(await open());
+    const summary = known ?? summarize(await within(`Opening the archive with digest ${digest}`, open));
     if (summary.name !== reference.name) {
       throw new ProductError(
         'RELEASE_INVALID',

@@ -32,7 +32,7 @@ export async function readStemcellArchive(options: StemcellArchiveOptions): Prom
         directory: join(options.directory, 'stemcell'),
       }));
     const known = catalog.find(digest, 'stemcell');
-    const summary = known ?? summarize(await open());
+    const summary = known ?? summarize(await within(`Opening the archive with digest ${digest}`, open));
     if (known === undefined) await catalog.add(digest, summary);
     return { summary, imagePath: async () => (await open()).imagePath };
   });

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, afterEach, before, test } from 'node:test';
+import { packLightStemcell } from '../../src/bosh/stemcell/pack-light-stemcell.ts';
+import { assertConverged, assertNothingLeft, assertSucceeded } from '../crash/support/converged.ts';
+import { EmbeddedLine, type Outcome } from '../crash/support/embedded-line.ts';
+
+const nothing = { vms: [], attachments: [], disks: [], secrets: [] };
+
+let line: EmbeddedLine;
+let original: string;
+
+before(async () => {
+  line = await EmbeddedLine.prepare({ address: '127.64.78.60' });
+  original = await readFile(line.manifestPath, 'utf8');
+});
+afterEach(() => writeFile(line.manifestPath, original));
+after(() => line.remove());
+
+function assertRefused({ exitCode, stdout, stderr }: Outcome, ...words: readonly (string | RegExp)[]): void {
+  assert.equal(exitCode, 1, stdout);
+  for (const word of words) {
+    if (typeof word === 'string') assert.ok(stderr.includes(word), `${word} is not in: ${stderr}`);
+    else assert.match(stderr, word);
+  }
+  assert.doesNotMatch(stderr, /^ +at /m);
+}
+
+async function edit(from: string | RegExp, to: string): Promise<void> {
+  const text = original.replace(from, to);
+  assert.notEqual(text, original);
+  await writeFile(line.manifestPath, text);
+}
+
+test('two runs at a time: one deploys, the other says who does', async () => {
+  const outcomes = await Promise.all([line.up(), line.up()]);
+
+  const [done, refused] = outcomes.toSorted((one, other) => (one.exitCode ?? 9) - (other.exitCode ?? 9));
+  assert.ok(done !== undefined && refused !== undefined);
+  assertSucceeded(done);
+  assertRefused(refused, /running .*\(process \d+, since /, '[DEPLOYMENT_LOCKED]');
+  await assertConverged(line);
+});
+
+test('another size of the disk is refused before anything changes', async () => {
+  const content = await line.answer();
+  const { current_vm_cid: vm } = await line.state();
+  await edit('disk_size: 64', 'disk_size: 128');
+
+  const refused = await line.up();
+
+  assertRefused(refused, 'disk_pools[disks].disk_size is 128', 'has 64 MiB', '[DISK_CHANGE_NOT_SUPPORTED]');
+  assert.equal((await line.state()).current_vm_cid, vm);
+  assert.equal(await assertConverged(line), content);
+});
+
+test('a state file that is cut is refused, and left as it is', async () => {
+  const text = await readFile(line.statePath, 'utf8');
+  await writeFile(line.statePath, text.slice(0, 100));
+
+  const refused = await line.up();
+
+  assertRefused(refused, `'${line.statePath}' is not JSON; restore it from a backup`, '[STATE_INVALID]');
+  assert.equal(await readFile(line.statePath, 'utf8'), text.slice(0, 100));
+  await writeFile(line.statePath, text);
+  assertSucceeded(await line.up());
+});
+
+test('without its vars store the VM gets new certificates and keeps its disk', async () => {
+  const content = await line.answer();
+  await rm(line.varsStorePath);
+
+  const recreated = await line.up();
+
+  assertSucceeded(recreated);
+  assert.match(recreated.stderr, /Warning: The jobs of VM '.*' were not stopped .* certificate/s);
+  assert.equal(await assertConverged(line), content);
+});
+
+test('a VM whose pod was deleted is made again with its disk', async () => {
+  const content = await line.answer();
+  const { current_vm_cid: vm } = await line.state();
+  await line.kubectl('delete', 'pod', vm);
+
+  const recreated = await line.up();
+
+  assertSucceeded(recreated);
+  assert.match(recreated.stderr, new RegExp(`VM '${vm}' is gone from the cluster`));
+  assert.equal(await assertConverged(line), content);
+});
+
+test('an attached claim that was deleted stays until it is detached, and status tells', async () => {
+  const content = await line.answer();
+  const disk = (await line.state()).disks[0]?.cid ?? '';
+  await line.kubectl('delete', 'pvc', disk, '--wait=false');
+
+  assert.equal(await line.answer(), content);
+  assert.match((await line.command(['status'])).stdout, new RegExp(`^${disk} .*Terminating`, 'm'));
+  assertSucceeded(await line.up());
+  assert.equal(await line.answer(), content);
+  assertSucceeded(await line.deleteEnv());
+  await assertNothingLeft(line);
+});
+
+test('keys and classes that the CPI does not know are named', async () => {
+  const disk = /disk_size: 64\n {4}cloud_properties: \{\}/;
+  await edit(/cloud_properties: \{\}/, 'cloud_properties: {cpuz: 1}');
+  assertRefused(await line.up(), 'create_vm.cloud_properties', 'cpuz', 'known are resources', '[CPI_ERROR]');
+  assert.deepEqual(await line.objects(), nothing);
+
+  await edit(disk, 'disk_size: 64\n    cloud_properties: {klass: 1}');
+  assertRefused(await line.up(), 'create_disk.cloud_properties', 'klass', 'known are storage_class');
+
+  await edit(disk, 'disk_size: 64\n    cloud_properties: {storage_class: gold}');
+  assertRefused(await line.up(), 'a class that the cluster does not have', 'gold');
+  assert.deepEqual((await line.objects()).disks, []);
+  assertSucceeded(await line.deleteEnv());
+});
+
+test('an image that nobody has is VMCreationFailed, and nothing is left', async () => {
+  const imageReference = 'registry.invalid/none:1';
+  const stemcell = join(line.directory, 'odd-stemcell.tgz');
+  await packLightStemcell(
+    { name: 'odd', version: '1', operatingSystem: 'host-root', imageReference },
+    stemcell,
+  );
+  await edit(/file:.*embedded-stemcell.tgz/, `file://${stemcell}`);
+
+  const refused = await line.up();
+
+  assertRefused(refused, 'Bosh::Clouds::VMCreationFailed', 'ErrImagePull', imageReference);
+  assert.deepEqual(await line.objects(), nothing);
+});
+
+test('an address that another program of this machine has is named, and taken once it is free', async () => {
+  const other = createServer().listen(6868, line.address);
+  await once(other, 'listening');
+  const refused = await line.up();
+  other.close();
+  await once(other, 'close');
+
+  assertRefused(refused, `address ${line.address} is in use by another process of this machine`);
+  assert.deepEqual(await line.objects(), nothing);
+  assertSucceeded(await line.up());
+  await assertConverged(line);
+});
