@@ -27,8 +27,11 @@ upstream=$(go mod download -json "k8s.io/kubernetes@v$version" | sed -nE 's/.*"G
 sed -n '/^replace (/,/^)/p' "$upstream" |
   sed -nE "s#^\t(k8s.io/[a-z0-9-]+) => \./staging.*#replace \1 => \1 v0.${version#*.}#p" >> go.mod
 go mod tidy
-stamp=k8s.io/component-base/version
-go build -trimpath -ldflags "-s -w -X $stamp.gitVersion=v$version -X $stamp.gitMajor=${version%%.*} -X $stamp.gitMinor=$(echo "$version" | cut -d. -f2)" \
-  -o kubectl k8s.io/kubernetes/cmd/kubectl
+# The version is stamped twice, as upstream's build does: for `kubectl version`, and for the User-Agent that a server sees.
+flags='-s -w'
+for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+  flags+=" -X $package.gitVersion=v$version -X $package.gitMajor=${version%%.*} -X $package.gitMinor=$(echo "$version" | cut -d. -f2)"
+done
+go build -trimpath -ldflags "$flags" -o kubectl k8s.io/kubernetes/cmd/kubectl
 mkdir -p "$(dirname "$out")"
 mv kubectl "$out"
