@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pinnedNode, root } from './ensure-installed.mjs';
+import { holdingLock, pinnedNode, root } from './ensure-installed.mjs';
 
 const inputs = ['src', 'release', 'examples/hello/release', 'scripts', 'package-lock.json'];
 const stamp = join(root, 'dist', '.built-from');
@@ -12,6 +12,10 @@ const stamp = join(root, 'dist', '.built-from');
 export function ensureBuilt() {
   const wanted = digestOf(inputs);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return true;
+  return holdingLock(() => build(wanted));
+}
+
+function build(wanted) {
   console.error('Building...');
   const done = spawnSync(pinnedNode, [join(root, 'scripts', 'build.ts')], {
     cwd: root,

@@ -21,25 +21,34 @@ export function ensureInstalled() {
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex');
   if (existsSync(pinnedNode) && readOr(stamp) === wanted) return;
+  holdingLock(() => install(wanted));
+}
+
+function install(wanted) {
+  console.error('Installing dependencies (npm ci)...');
+  // By the Node that runs npm, not by the pinned one, which npm's scripts find first: npm's global settings go with it.
+  const { npm_execpath: npm, npm_node_execpath: node } = process.env;
+  const command = npm === undefined || node === undefined ? ['npm'] : [node, npm];
+  const done = spawnSync(
+    command[0],
+    [...command.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'],
+    {
+      cwd: root,
+      stdio: ['ignore', 2, 2],
+    },
+  );
+  if (done.error !== undefined) fail(`npm could not be started: ${done.error.message}`);
+  if (done.status !== 0) fail(`npm ci failed with exit code ${done.status}; its output is above`);
+  if (!existsSync(pinnedNode))
+    fail(`there is no Node for ${process.platform}-${process.arch} among the dependencies`);
+  writeFileSync(stamp, wanted);
+}
+
+/** Runs `action` as the only installation or build of this checkout; while another one runs, ends the process saying so. */
+export function holdingLock(action) {
   takeLock();
   try {
-    console.error('Installing dependencies (npm ci)...');
-    // By the Node that runs npm, not by the pinned one, which npm's scripts find first: npm's global settings go with it.
-    const { npm_execpath: npm, npm_node_execpath: node } = process.env;
-    const command = npm === undefined || node === undefined ? ['npm'] : [node, npm];
-    const done = spawnSync(
-      command[0],
-      [...command.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'],
-      {
-        cwd: root,
-        stdio: ['ignore', 2, 2],
-      },
-    );
-    if (done.error !== undefined) fail(`npm could not be started: ${done.error.message}`);
-    if (done.status !== 0) fail(`npm ci failed with exit code ${done.status}; its output is above`);
-    if (!existsSync(pinnedNode))
-      fail(`there is no Node for ${process.platform}-${process.arch} among the dependencies`);
-    writeFileSync(stamp, wanted);
+    return action();
   } finally {
     rmSync(lock, { recursive: true, force: true });
   }
@@ -54,7 +63,7 @@ function takeLock() {
     const [pid, started] = (readOr(join(lock, 'holder')) ?? '').split(' ');
     if (pid === undefined || pid === '' || startTime(pid) === started) {
       fail(
-        `another installation is running here${pid ? ` (pid ${pid})` : ''}; try again when it is done, or remove ${lock}`,
+        `another installation or build is running here${pid ? ` (pid ${pid})` : ''}; try again when it is done, or remove ${lock}`,
       );
     }
     rmSync(lock, { recursive: true, force: true });

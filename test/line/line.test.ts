@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { dirname } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Checkout } from './checkout.ts';
@@ -84,6 +85,8 @@ for (const uid of users) {
       await checkout.edit('examples/hello/manifest.yml', (text) =>
         text.replace('audience: operators', 'audience: both'),
       );
+      // Both would build, into the same folder.
+      await rm(join(checkout.directory, 'dist', '.built-from'));
 
       const outcomes = await Promise.all([checkout.npm(['start']), checkout.npm(['start'])]);
 
