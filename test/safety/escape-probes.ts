@@ -169,7 +169,7 @@ export const probes: readonly Probe[] = [
   },
   {
     name: 'see a process of the host',
-    script: 'grep -lae "$word-on-hos[t]" /proc/[0-9]*/cmdline',
+    script: 'grep -qsae "$word-on-hos[t]" /proc/[0-9]*/cmdline',
     proof: 'host',
   },
   {
