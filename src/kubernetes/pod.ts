@@ -22,6 +22,7 @@ export interface PodSpec {
   priority?: number;
   priorityClassName?: string;
   preemptionPolicy?: string;
+  runtimeClassName?: string;
   securityContext?: PodSecurityContext;
   imagePullSecrets?: { name: string }[];
   nodeSelector?: Record<string, string>;

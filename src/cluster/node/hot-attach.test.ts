@@ -3,9 +3,11 @@ import { mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { parseConfig } from '../../cpi/config.ts';
 import { attachmentPod, holderContainer } from '../../cpi/disk/attach/attachment-pod.ts';
 import { releaseScript } from '../../cpi/disk/attach/release-script.ts';
 import { diskClaim } from '../../cpi/disk/claim.ts';
+import { parseVmProperties } from '../../cpi/vm/vm-properties.ts';
 import { vmPod } from '../../cpi/vm/vm-pod.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
@@ -111,11 +113,11 @@ describeInNamespace(import.meta.filename, () => {
       metadata: { namespace, name: cid },
       data: { 'settings.json': Buffer.from('{}').toString('base64') },
     } as KubernetesObject);
-    const properties = {
-      resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: {} },
-      ephemeralDisk: { sizeMiB: 10, storageClass: undefined },
-      ...{ priorityClass: undefined, serviceAccount: undefined, imagePullSecrets: [] },
-    };
+    const properties = parseVmProperties(
+      { cpu: '10m', memory: 32, ephemeral_disk: { size: 10 } },
+      { code: 'INVALID_ARGUMENT', path: 'cloud_properties' },
+      parseConfig({}, {}),
+    );
     const plan = {
       ...{ cid, agentId: cid.replace('vm-', ''), namespace, image: hostRootImage, properties, address },
       ...{ group: undefined, directorUuid: undefined },

@@ -160,12 +160,7 @@ const refused: readonly [string, Parameters<typeof createVmArguments>[0], ErrorC
     'INVALID_ARGUMENT',
     /"instance_type"/u,
   ],
-  [
-    'placement, which comes later',
-    { properties: { node_selector: {} } },
-    'INVALID_ARGUMENT',
-    /"node_selector"/u,
-  ],
+  ['a key of another CPI', { properties: { instance_group: {} } }, 'INVALID_ARGUMENT', /"instance_group"/u],
   [
     'a quantity that is none',
     { properties: { resources: { requests: { cpu: 'lots' } } } },

@@ -23,7 +23,8 @@ function quantitiesAt(value: unknown, place: Place): Record<string, string> {
   return Object.fromEntries(entries.map(([name, given]) => [name, quantityAt(given, at(place, name))]));
 }
 
-function quantityAt(value: unknown, place: Place): string {
+/** A quantity as text; a number is itself. */
+export function quantityAt(value: unknown, place: Place): string {
   const text = typeof value === 'number' ? String(value) : stringAt(value, place);
   if (!quantity.test(text)) throw wrong(place, 'is not a Kubernetes quantity such as 500m, 2 or 4Gi');
   return text;

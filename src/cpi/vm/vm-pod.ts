@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Pod, PodSpec, Toleration, Volume, VolumeMount } from '../../kubernetes/pod.ts';
+import type { Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { entryScript } from './entry-script.ts';
 import { preStopScript } from './pre-stop-script.ts';
+import { podPlacement } from './pod-placement.ts';
 import { prepareScript, stateDirectories } from './prepare-script.ts';
+import type { Compute } from './properties/compute.ts';
 import type { VmProperties } from './vm-properties.ts';
 
 export interface VmPlan {
@@ -26,13 +28,6 @@ export const settingsKey = 'settings.json';
 export const vmContainer = 'bosh';
 export const hubVolume = 'hub';
 export const hubPath = '/warden-cpi-dev';
-
-/** A VM stays where it is when its node is out of reach: BOSH resurrects it, Kubernetes does not. */
-export const stayTolerations: readonly Toleration[] = ['not-ready', 'unreachable'].map((reason) => ({
-  key: `node.kubernetes.io/${reason}`,
-  operator: 'Exists',
-  effect: 'NoExecute',
-}));
 
 export function vmLabels(
   plan: Pick<VmPlan, 'cid' | 'agentId' | 'group' | 'directorUuid'>,
@@ -72,21 +67,19 @@ export function vmPod(plan: VmPlan, secretUid: string): Pod {
 }
 
 function podSpec(plan: VmPlan): PodSpec {
-  const { properties, group } = plan;
+  const { properties } = plan;
+  const { serviceAccount, imagePullSecrets } = properties.access;
   return {
     hostname: hostnameOf(plan),
     restartPolicy: 'Always',
     terminationGracePeriodSeconds: 30,
-    automountServiceAccountToken: properties.serviceAccount !== undefined,
-    ...(properties.serviceAccount !== undefined && { serviceAccountName: properties.serviceAccount }),
+    automountServiceAccountToken: serviceAccount !== undefined,
+    ...(serviceAccount !== undefined && { serviceAccountName: serviceAccount }),
     enableServiceLinks: false,
-    ...(properties.priorityClass !== undefined && { priorityClassName: properties.priorityClass }),
-    ...(properties.imagePullSecrets.length > 0 && {
-      imagePullSecrets: properties.imagePullSecrets.map((name) => ({ name })),
+    ...(imagePullSecrets.length > 0 && {
+      imagePullSecrets: imagePullSecrets.map((name) => ({ name })),
     }),
-    nodeSelector: { 'kubernetes.io/os': 'linux' },
-    tolerations: [...stayTolerations],
-    ...(group !== undefined && { affinity: { podAntiAffinity: apartFrom(group) } }),
+    ...podPlacement(properties.placement, plan.group),
     initContainers: [
       {
         name: 'prepare',
@@ -105,7 +98,7 @@ function podSpec(plan: VmPlan): PodSpec {
         name: vmContainer,
         image: plan.image,
         command: ['/bin/sh', '-c', entryScript],
-        resources: resourcesOf(properties),
+        resources: resourcesOf(properties.compute),
         securityContext: { privileged: true, runAsUser: 0 },
         lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', preStopScript] } } },
         volumeMounts: vmMounts(),
@@ -130,7 +123,7 @@ function vmMounts(): VolumeMount[] {
 }
 
 function volumesOf({ cid, properties }: VmPlan): Volume[] {
-  const { sizeMiB, storageClass } = properties.ephemeralDisk;
+  const { sizeMiB, storageClass } = properties.compute.ephemeralDisk;
   const data: Volume =
     storageClass === undefined
       ? { name: 'data', emptyDir: {} }
@@ -156,7 +149,7 @@ function volumesOf({ cid, properties }: VmPlan): Volume[] {
 }
 
 /** No limit on the node's disk: it would evict the VM for a full log directory. */
-function resourcesOf({ resources, ephemeralDisk }: VmProperties): {
+function resourcesOf({ resources, ephemeralDisk }: Compute): {
   requests: Record<string, string>;
   limits?: Record<string, string>;
 } {
@@ -167,19 +160,5 @@ function resourcesOf({ resources, ephemeralDisk }: VmProperties): {
       ...(ephemeralDisk.storageClass === undefined && { 'ephemeral-storage': `${ephemeralDisk.sizeMiB}Mi` }),
     },
     ...(limited && { limits: { ...resources.limits } }),
-  };
-}
-
-function apartFrom(group: string): NonNullable<NonNullable<PodSpec['affinity']>['podAntiAffinity']> {
-  return {
-    preferredDuringSchedulingIgnoredDuringExecution: [
-      {
-        weight: 100,
-        podAffinityTerm: {
-          topologyKey: 'kubernetes.io/hostname',
-          labelSelector: { matchLabels: { [label.group]: labelValue(group) } },
-        },
-      },
-    ],
   };
 }

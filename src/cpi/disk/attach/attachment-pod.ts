@@ -1,7 +1,8 @@
 import type { Pod, Toleration, Volume } from '../../../kubernetes/pod.ts';
 import { annotation, baseLabels, label } from '../../labels.ts';
 import { attachmentName } from '../../names.ts';
-import { hubVolume, stayTolerations } from '../../vm/vm-pod.ts';
+import { stayTolerations } from '../../vm/pod-placement.ts';
+import { hubVolume } from '../../vm/vm-pod.ts';
 import { bindScript } from './bind-script.ts';
 import { holdScript } from './hold-script.ts';
 

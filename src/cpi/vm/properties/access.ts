@@ -1,0 +1,21 @@
+import { at, optionalStringAt, stringsAt } from '../../input.ts';
+import type { Topic } from './topic.ts';
+
+export interface Access {
+  /** Absent: the pod gets no token. */
+  readonly serviceAccount: string | undefined;
+  /** Those of the configuration and the VM's own. */
+  readonly imagePullSecrets: readonly string[];
+}
+
+/** `service_account` and `image_pull_secrets`: what the VM's pod may reach. */
+export const access: Topic<Access> = {
+  keys: ['service_account', 'image_pull_secrets'],
+  parse: (properties, place, { kubernetes }) => ({
+    serviceAccount: optionalStringAt(properties['service_account'], at(place, 'service_account')),
+    imagePullSecrets: [
+      ...kubernetes.imagePullSecrets,
+      ...stringsAt(properties['image_pull_secrets'], at(place, 'image_pull_secrets')),
+    ],
+  }),
+};

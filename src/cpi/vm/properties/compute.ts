@@ -1,0 +1,61 @@
+import type { CpiConfig, EphemeralDisk } from '../../config.ts';
+import { parseEphemeralDisk } from '../../config.ts';
+import type { Json, Place } from '../../input.ts';
+import { at, positiveIntegerAt, wrong } from '../../input.ts';
+import type { Resources } from '../resources.ts';
+import { parseResources, quantityAt } from '../resources.ts';
+import type { Topic } from './topic.ts';
+
+export interface Compute {
+  readonly resources: Resources;
+  readonly ephemeralDisk: EphemeralDisk;
+}
+
+/**
+ * `cpu` (cores: a number or a quantity), `memory` (MiB as a number, or a quantity), `resources` (`{requests, limits}`
+ * as Kubernetes has them) and `ephemeral_disk` (`{size: MiB, storage_class}`).
+ * `cpu` and `memory` are requests: limits are the operator's choice and stand in `resources` alone.
+ */
+export const compute: Topic<Compute> = {
+  keys: ['cpu', 'memory', 'resources', 'ephemeral_disk'],
+  parse: (properties, place, { defaults }) => {
+    const resources = parseResources(properties['resources'], at(place, 'resources'));
+    const short = shortRequests(properties, place);
+    for (const name of Object.keys(short)) {
+      if (resources.requests[name] === undefined) continue;
+      throw wrong(
+        at(place, name),
+        `and ${place.path}.resources.requests.${name} say the same; give one of them`,
+      );
+    }
+    return {
+      resources: {
+        requests: { ...defaults.resources.requests, ...resources.requests, ...short },
+        limits: { ...defaults.resources.limits, ...resources.limits },
+      },
+      ephemeralDisk: ephemeralDiskOf(properties, place, defaults),
+    };
+  },
+};
+
+function shortRequests(properties: Json, place: Place): Record<string, string> {
+  const cpu = properties['cpu'] ?? undefined;
+  const memory = properties['memory'] ?? undefined;
+  return {
+    ...(cpu !== undefined && { cpu: quantityAt(cpu, at(place, 'cpu')) }),
+    ...(memory !== undefined && { memory: memoryAt(memory, at(place, 'memory')) }),
+  };
+}
+
+/** A number is MiB, as everywhere in BOSH. */
+function memoryAt(value: unknown, place: Place): string {
+  return typeof value === 'number' ? `${positiveIntegerAt(value, place)}Mi` : quantityAt(value, place);
+}
+
+function ephemeralDiskOf(
+  properties: Json,
+  place: Place,
+  { ephemeralDisk }: CpiConfig['defaults'],
+): EphemeralDisk {
+  return parseEphemeralDisk(properties['ephemeral_disk'], at(place, 'ephemeral_disk'), ephemeralDisk);
+}

@@ -1,0 +1,57 @@
+import { isLabelValue, isQualifiedName } from '../../../kubernetes/names.ts';
+import type { Toleration } from '../../../kubernetes/pod.ts';
+import type { Json, Place } from '../../input.ts';
+import { at, recordAt, refuseUnknownKeys, stringAt, wrong } from '../../input.ts';
+
+/** A list of tolerations; absent is empty. Throws INVALID_ARGUMENT. Pure. */
+export function tolerationsAt(value: unknown, place: Place): Toleration[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw wrong(place, 'has to be a list of tolerations');
+  return value.map((item, index) => tolerationAt(recordAt(item, at(place, index)), at(place, index)));
+}
+
+const always = 'names a taint that every VM tolerates without end';
+const decided: ReadonlyMap<string, string> = new Map([
+  [
+    'node.kubernetes.io/out-of-service',
+    'names the taint that takes VMs off a lost node, which no VM may tolerate',
+  ],
+  ['node.kubernetes.io/not-ready', always],
+  ['node.kubernetes.io/unreachable', always],
+]);
+
+const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
+
+/**
+ * `{key, operator, value, effect, toleration_seconds}` as Kubernetes has them. Without a key it would tolerate every
+ * taint, the one too by which an operator takes VMs off a lost node (node.kubernetes.io/out-of-service).
+ */
+function tolerationAt(item: Json, place: Place): Toleration {
+  refuseUnknownKeys(item, ['key', 'operator', 'value', 'effect', 'toleration_seconds'], place);
+  const key = stringAt(item['key'], at(place, 'key'));
+  if (!isQualifiedName(key)) throw wrong(at(place, 'key'), 'is not the key of a taint');
+  const decision = decided.get(key);
+  if (decision !== undefined) throw wrong(at(place, 'key'), decision);
+  const operator = item['operator'] ?? 'Equal';
+  if (operator !== 'Equal' && operator !== 'Exists')
+    throw wrong(at(place, 'operator'), 'has to be Equal or Exists');
+  const value = item['value'] ?? undefined;
+  if (value !== undefined && (typeof value !== 'string' || !isLabelValue(value)))
+    throw wrong(at(place, 'value'), 'has to be a string that can be the value of a label');
+  if (operator === 'Exists' && value !== undefined && value !== '')
+    throw wrong(at(place, 'value'), 'cannot be given with the operator Exists');
+  const given = item['effect'] ?? undefined;
+  const effect = effects.find((one) => one === given);
+  if (given !== undefined && effect === undefined)
+    throw wrong(at(place, 'effect'), `has to be one of ${effects.join(', ')}`);
+  const seconds = item['toleration_seconds'] ?? undefined;
+  if (seconds !== undefined && (!Number.isSafeInteger(seconds) || effect !== 'NoExecute'))
+    throw wrong(at(place, 'toleration_seconds'), 'has to be a whole number and needs the effect NoExecute');
+  return {
+    key,
+    operator,
+    ...(value !== undefined && { value }),
+    ...(effect !== undefined && { effect }),
+    ...(seconds !== undefined && { tolerationSeconds: Number(seconds) }),
+  };
+}

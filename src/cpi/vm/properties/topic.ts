@@ -1,0 +1,12 @@
+import type { CpiConfig } from '../../config.ts';
+import type { Json, Place } from '../../input.ts';
+
+/**
+ * One subject of a VM's cloud_properties: the top-level keys that it owns, and how they are read.
+ * BOSH merges cloud_properties of AZ, VM type and extensions shallowly, so a key is the unit of override.
+ */
+export interface Topic<T> {
+  readonly keys: readonly string[];
+  /** `place` is that of the cloud_properties. Throws INVALID_ARGUMENT. Pure. */
+  readonly parse: (properties: Json, place: Place, config: CpiConfig) => T;
+}
