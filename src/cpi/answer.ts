@@ -39,20 +39,37 @@ function verbOf(method: string): () => Promise<Verb> {
   return load;
 }
 
-/** From here on the request's env and the configuration are known, so that messages can be cleared of them. */
+/**
+ * From here on the request's env and the configuration are known, so that messages can be cleared of them.
+ * The context of the call is found here, once for all verbs: they see names, callers see cids.
+ */
 async function callVerb(verb: Verb, request: CpiRequest, ports: AnswerPorts): Promise<CpiResponse> {
-  const { redactor, secretsOf } = await import('./redact.ts');
+  const [{ redactor, secretsOf }, { resolveCall, resultInContext }, { signatures }] = await Promise.all([
+    import('./redact.ts'),
+    import('./call/resolve-call.ts'),
+    import('./call/signatures.ts'),
+  ]);
+  const signature = signatures.get(request.method) ?? { parameters: [] };
   let file: unknown;
   let session: Session | undefined;
+  let contextName: string | undefined;
   try {
+    const call = resolveCall(request.method, signature, request.arguments);
+    contextName = call.contextName;
     file = parseFile(ports.readConfig());
-    session = await ports.openSession({ file, context: request.context });
-    return success(await verb(session.cloud, request.arguments), '');
+    session = await ports.openSession({ file, context: request.context, contextName });
+    const result = await verb(session.cloud, call.arguments);
+    return success(resultInContext(signature, result, contextName), '');
   } catch (error) {
-    return failure(error, '', redactor(secretsOf(file), secretsOf(request.context), request.arguments[5]));
+    const redact = redactor(secretsOf(file), secretsOf(request.context), request.arguments[5]);
+    return failure(error, '', (message) => redact(inContext(message, contextName)));
   } finally {
     session?.close();
   }
+}
+
+function inContext(message: string, contextName: string | undefined): string {
+  return contextName === undefined || message === '' ? message : `${message} (context '${contextName}')`;
 }
 
 function parseFile(text: string | undefined): unknown {

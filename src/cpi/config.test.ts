@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isProductError } from '../errors/product-error.ts';
-import { deepMerge, parseConfig } from './config.ts';
+import { deepMerge } from './config/deep-merge.ts';
+import { parseConfig } from './config.ts';
 import type { Json } from './input.ts';
 
 const invalid = (message: RegExp) => (error: unknown) => {
@@ -48,6 +49,27 @@ test('what is not known is refused by name, what has the wrong shape by its path
     [[], /config /u],
   ];
   for (const [file, message] of cases) assert.throws(() => parseConfig(file, {}), invalid(message));
+});
+
+test('a named context is an entry of contexts, which wins, or one of the kubeconfig, which keeps its namespace', () => {
+  const file = {
+    kubernetes: { kubeconfig: {}, namespace: 'base', kubelet_root_dir: '/k' },
+    contexts: { east: { kubernetes: { namespace: 'east-ns' }, deadlines: { release: 3 } } },
+  };
+  const east = parseConfig(file, { kubernetes: { namespace: 'of the request' } }, 'east');
+  assert.equal(east.kubernetes.namespace, 'east-ns');
+  assert.equal(east.kubernetes.context, undefined);
+  assert.equal(east.kubernetes.kubeletRootDirectory, '/k');
+  assert.equal(east.deadlines.release, 3);
+  const other = parseConfig(file, {}, 'arn:of/another').kubernetes;
+  assert.deepEqual(
+    [other.context, other.namespace, other.defaultNamespace],
+    ['arn:of/another', undefined, 'base'],
+  );
+  assert.equal(parseConfig(file, {}).kubernetes.namespace, 'base');
+  assert.throws(() => parseConfig({}, {}, 'west'), invalid(/"west"/u));
+  assert.throws(() => parseConfig({ contexts: { east: { contexts: {} } } }, {}), invalid(/contexts\.east.*"contexts"/u));
+  assert.throws(() => parseConfig({ contexts: { east: 7 } }, {}), invalid(/config\.contexts\.east /u));
 });
 
 test('a merge has every key of both, the second wins, and prototypes stay as they are', () => {

@@ -20,12 +20,19 @@ export function redactor(...sources: unknown[]): (text: string) => string {
 
 /** The secret parts of a configuration or of a request's context, whatever their shape: it may not have been parsed. */
 export function secretsOf(config: unknown): unknown[] {
-  const { agent, kubernetes } = objectOf(config);
-  const { kubeconfig } = objectOf(kubernetes);
+  const { agent, kubernetes, contexts } = objectOf(config);
+  return [
+    agent,
+    ...secretsOfAccess(objectOf(kubernetes)),
+    ...Object.values(objectOf(contexts)).flatMap(secretsOf),
+  ];
+}
+
+function secretsOfAccess({ kubeconfig }: Record<string, unknown>): unknown[] {
   if (typeof kubeconfig === 'string')
-    return [agent, kubeconfig, [...kubeconfig.matchAll(secretLines)].map(([, value]) => value)];
+    return [kubeconfig, [...kubeconfig.matchAll(secretLines)].map(([, value]) => value)];
   const { users } = objectOf(kubeconfig);
-  return [agent, Array.isArray(users) ? users.map((entry) => objectOf(entry)['user']) : users];
+  return [Array.isArray(users) ? users.map((entry) => objectOf(entry)['user']) : users];
 }
 
 function objectOf(value: unknown): Record<string, unknown> {

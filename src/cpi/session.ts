@@ -10,7 +10,10 @@ import { parseConfig } from './config.ts';
 export interface SessionOptions {
   /** The parsed config file. */
   readonly file: unknown;
+  /** Of the request. */
   readonly context: Readonly<Record<string, unknown>>;
+  /** The context that the call's cids or cloud_properties name. */
+  readonly contextName: string | undefined;
   /** Of the process; read where the service account of a pod is used. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -22,8 +25,9 @@ export interface Session {
 }
 
 /** Parses the configuration and prepares the connection; nothing is sent before a verb asks. */
-export async function openSession({ file, context, environment }: SessionOptions): Promise<Session> {
-  const config = parseConfig(file, context);
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const { file, context, contextName, environment } = options;
+  const config = parseConfig(file, context, contextName);
   const access = await accessOf(config, environment);
   const transport = await openTransport(access);
   const directorUuid = context['director_uuid'];
@@ -48,8 +52,8 @@ export async function openSession({ file, context, environment }: SessionOptions
 }
 
 async function accessOf(config: CpiConfig, environment: SessionOptions['environment']): Promise<Access> {
-  const { kubeconfig, context, namespace } = config.kubernetes;
-  if (kubeconfig !== undefined) return loadAccess(kubeconfig, { context, namespace });
+  const { kubeconfig, context, namespace, defaultNamespace } = config.kubernetes;
+  if (kubeconfig !== undefined) return loadAccess(kubeconfig, { context, namespace, defaultNamespace });
   const { inClusterAccess } = await import('../kubernetes/in-cluster-access.ts');
   const access = inClusterAccess({ environment });
   return namespace === undefined ? access : { ...access, namespace };

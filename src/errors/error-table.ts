@@ -63,6 +63,7 @@ export const errorTable = {
   },
   DISK_ATTACHED_ELSEWHERE: cloudError('the disk is attached to another VM; nothing was changed'),
   DISK_NOT_ATTACHABLE: cloudError('the disk could not be attached; the attempt was taken back'),
+  CONTEXT_MISMATCH: cloudError('a call speaks of objects in different contexts; nothing was changed'),
   DISK_BUSY: cloudError('the disk is still in use, so it was not detached or deleted'),
   DEADLINE: cloudError('something awaited did not come in time'),
   // Kubernetes

@@ -9,6 +9,8 @@ export interface AccessChoice {
   readonly context?: string | undefined;
   /** Default: the context's namespace, then `default`. */
   readonly namespace?: string | undefined;
+  /** Where neither `namespace` nor the context say one; default: `default`. */
+  readonly defaultNamespace?: string | undefined;
   /** What relative file references start from; without it they are refused. */
   readonly directory?: string | undefined;
 }
@@ -44,7 +46,7 @@ export function resolveAccess(kubeconfig: Kubeconfig, choice: AccessChoice = {})
   return {
     ...clusterPart(cluster, choice.directory),
     ...userPart(user, choice.directory),
-    namespace: choice.namespace ?? contextNamespace ?? 'default',
+    namespace: choice.namespace ?? contextNamespace ?? choice.defaultNamespace ?? 'default',
   };
 }
 

@@ -4,9 +4,10 @@
  *
  * - A marker of the former container would let the attachments go at once, and pid files of a former pid namespace
  *   pass for live jobs: both are removed first.
- * - managed_disk_settings.json is the bare cid of the disk on /var/vcap/store, persistent_disk_hints.json has the cids
- *   of all attached disks as keys (bosh-agent: platform/linux_platform.go, settings/service.go). No job may start on
- *   an empty store: where the disk does not come, the container ends and is started again.
+ * - managed_disk_settings.json is the bare cid of the disk on /var/vcap/store (with its context, which no path has),
+ *   persistent_disk_hints.json has the cids of all attached disks as keys (bosh-agent: platform/linux_platform.go,
+ *   settings/service.go). No job may start on an empty store: where the disk does not come, the container ends and is
+ *   started again.
  * - On TERM every process is asked to end, then PID 1 goes, and with it the rest.
  */
 export const entryScript = `set -u
@@ -35,7 +36,8 @@ bind_disk() {
   record=$bosh/managed_disk_settings.json
   [ -s "$record" ] || return 0
   cid=$(cat "$record")
-  case $cid in
+  name=\${cid##*:}
+  case $name in
     *[!a-z0-9-]*) say "managed_disk_settings.json does not hold a disk cid"; return 1 ;;
   esac
   if ! grep -qsF "\\"$cid\\"" "$bosh/persistent_disk_hints.json"; then
@@ -44,14 +46,14 @@ bind_disk() {
     return 0
   fi
   left=600
-  until [ -d "$hub/disks/$cid/store" ]; do
+  until [ -d "$hub/disks/$name/store" ]; do
     [ "$left" -gt 0 ] || { say "disk $cid did not come to $hub/disks within 120 s"; return 1; }
     left=$((left - 1))
     sleep 0.2 &
     wait "$!"
   done
   mkdir -p /var/vcap/store
-  mountpoint -q /var/vcap/store || mount --bind "$hub/disks/$cid/store" /var/vcap/store
+  mountpoint -q /var/vcap/store || mount --bind "$hub/disks/$name/store" /var/vcap/store
 }
 bind_disk || exit 1
 while :; do

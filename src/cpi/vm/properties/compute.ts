@@ -1,5 +1,6 @@
-import type { CpiConfig, EphemeralDisk } from '../../config.ts';
-import { parseEphemeralDisk } from '../../config.ts';
+import type { CpiConfig } from '../../config.ts';
+import type { EphemeralDisk } from '../../config/ephemeral-disk.ts';
+import { parseEphemeralDisk } from '../../config/ephemeral-disk.ts';
 import type { Json, Place } from '../../input.ts';
 import { at, positiveIntegerAt, wrong } from '../../input.ts';
 import type { Resources } from '../resources.ts';

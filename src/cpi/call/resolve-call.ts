@@ -1,0 +1,135 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { Json, Place } from '../input.ts';
+import { at, optionalStringAt } from '../input.ts';
+import type { CidKind } from './context-cid.ts';
+import { cidIn, parseCid } from './context-cid.ts';
+import type { Parameter, Signature } from './signatures.ts';
+
+export interface ResolvedCall {
+  /** The context that the call works in; undefined: the default one. */
+  readonly contextName: string | undefined;
+  /** As verbs read them: names instead of cids, and no `context` in cloud_properties. */
+  readonly arguments: readonly unknown[];
+}
+
+/** One argument's word on the context of the call. */
+interface Claim {
+  readonly what: string;
+  readonly context: string | undefined;
+}
+
+interface Part {
+  readonly claims: readonly Claim[];
+  readonly value: unknown;
+}
+
+/**
+ * Finds the one context that all arguments of a call speak of (design 4.2), so that no verb has to know contexts.
+ * Rejects before anything was asked of Kubernetes: arguments of two contexts are CONTEXT_MISMATCH, or, where the
+ * caller goes on with it, DISK_NOT_ATTACHED (detach_disk) and NOT_SUPPORTED (update_disk: it makes a copy).
+ */
+export function resolveCall(method: string, signature: Signature, args: readonly unknown[]): ResolvedCall {
+  const place: Place = { code: 'INVALID_ARGUMENT', path: method };
+  const parts = args.map((value, index) => partOf(signature.parameters[index], value, place));
+  const [first, ...others] = parts.flatMap(({ claims }) => claims);
+  const other = others.find(({ context }) => context !== first?.context);
+  if (first !== undefined && other !== undefined) throw mismatch(method, first, other);
+  return { contextName: first?.context, arguments: parts.map(({ value }) => value) };
+}
+
+/** The result as the caller may give it back: cids with their context. */
+export function resultInContext(
+  signature: Signature,
+  result: unknown,
+  contextName: string | undefined,
+): unknown {
+  const qualified = (name: unknown): unknown => (typeof name === 'string' ? cidIn(contextName, name) : name);
+  switch (signature.cids) {
+    case undefined:
+      return result;
+    case 'result':
+      return qualified(result);
+    case 'first':
+      return Array.isArray(result) ? [qualified(result[0]), ...result.slice(1)] : result;
+    case 'each':
+      return Array.isArray(result) ? result.map((name) => qualified(name)) : result;
+    default:
+      return signature.cids satisfies never;
+  }
+}
+
+function partOf(parameter: Parameter | undefined, value: unknown, place: Place): Part {
+  if (parameter === undefined) return { claims: [], value };
+  switch (parameter.type) {
+    case 'vm cid':
+      return ofCid(value, 'vm');
+    case 'disk cid':
+      return ofCid(value, 'disk');
+    case 'snapshot cid':
+      return ofCid(value, 'snapshot');
+    case 'network cid':
+      return ofCid(value, 'network');
+    case 'disk cids':
+      return ofCids(value);
+    case 'placing properties': {
+      const { context, rest } = withoutContext(value, at(place, parameter.name));
+      return { claims: [{ what: 'the VM', context }], value: rest };
+    }
+    case 'properties': {
+      const { context, rest } = withoutContext(value, at(place, parameter.name));
+      return { claims: context === undefined ? [] : [{ what: 'cloud_properties', context }], value: rest };
+    }
+    case 'network definition':
+      return ofDefinition(value, at(place, parameter.name));
+    case 'string':
+    case 'size':
+    case 'object':
+    case 'networks':
+      return { claims: [], value };
+    default:
+      return parameter.type satisfies never;
+  }
+}
+
+function ofCid(value: unknown, kind: CidKind): Part {
+  const cid = parseCid(value, kind);
+  if (cid === undefined) return { claims: [], value };
+  return { claims: [{ what: `${kind} '${cid.name}'`, context: cid.context }], value: cid.name };
+}
+
+function ofCids(value: unknown): Part {
+  if (!Array.isArray(value)) return { claims: [], value };
+  const parts = value.map((cid) => ofCid(cid, 'disk'));
+  return { claims: parts.flatMap(({ claims }) => claims), value: parts.map((part) => part.value) };
+}
+
+function ofDefinition(value: unknown, place: Place): Part {
+  if (!isObject(value)) return { claims: [], value };
+  const { context, rest } = withoutContext(value['cloud_properties'], at(place, 'cloud_properties'));
+  if (context === undefined) return { claims: [], value };
+  return { claims: [{ what: 'the network', context }], value: { ...value, cloud_properties: rest } };
+}
+
+function withoutContext(value: unknown, place: Place): { context: string | undefined; rest: unknown } {
+  if (!isObject(value)) return { context: undefined, rest: value };
+  const { context, ...rest } = value;
+  return { context: optionalStringAt(context, at(place, 'context')), rest };
+}
+
+function mismatch(method: string, one: Claim, other: Claim): ProductError {
+  const words = ({ what, context }: Claim): string =>
+    `${what} is in ${context === undefined ? 'the default context' : `context '${context}'`}`;
+  const message = `${method}: ${words(one)}, ${words(other)}; a disk can be used in its own context only`;
+  switch (method) {
+    case 'detach_disk':
+      return new ProductError('DISK_NOT_ATTACHED', message);
+    case 'update_disk':
+      return new ProductError('NOT_SUPPORTED', message);
+    default:
+      return new ProductError('CONTEXT_MISMATCH', message);
+  }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,104 @@
+/** What an argument is. Cids carry the context of their object; the two `properties` may name one. */
+export type ParameterType =
+  | 'string'
+  | 'size'
+  | 'object'
+  | 'networks'
+  | 'vm cid'
+  | 'disk cid'
+  | 'disk cids'
+  | 'snapshot cid'
+  | 'network cid'
+  /** cloud_properties that place what is made: without a context it is the default one. */
+  | 'placing properties'
+  /** cloud_properties that may name a context, but need not where a cid beside them has one. */
+  | 'properties'
+  /** `{type, cloud_properties, ...}` of create_network. */
+  | 'network definition';
+
+export interface Parameter {
+  readonly name: string;
+  readonly type: ParameterType;
+  /** Null or absent is allowed and means nothing, or empty. */
+  readonly isOptional?: boolean;
+}
+
+export interface Signature {
+  readonly parameters: readonly Parameter[];
+  /** Where cids are in the result: it is one (or null), it begins with one, or is a list of them. */
+  readonly cids?: 'result' | 'first' | 'each';
+}
+
+const cid = (kind: 'vm' | 'disk' | 'snapshot' | 'network'): Parameter => ({
+  name: `${kind}_cid`,
+  type: `${kind} cid`,
+});
+const optional = (name: string, type: ParameterType): Parameter => ({ name, type, isOptional: true });
+const metadata = optional('metadata', 'object');
+
+/** The positional arguments of every method of the contract but `info` (reference cpi.md 1.5, 1.6). */
+export const signatures: ReadonlyMap<string, Signature> = new Map<string, Signature>([
+  [
+    'create_stemcell',
+    {
+      parameters: [
+        { name: 'image_path', type: 'string' },
+        { name: 'cloud_properties', type: 'object' },
+        optional('env', 'object'),
+      ],
+    },
+  ],
+  ['delete_stemcell', { parameters: [{ name: 'stemcell_cid', type: 'string' }] }],
+  [
+    'create_vm',
+    {
+      parameters: [
+        { name: 'agent_id', type: 'string' },
+        { name: 'stemcell_cid', type: 'string' },
+        optional('cloud_properties', 'placing properties'),
+        { name: 'networks', type: 'networks' },
+        optional('disk_cids', 'disk cids'),
+        optional('env', 'object'),
+      ],
+      cids: 'first',
+    },
+  ],
+  ['delete_vm', { parameters: [cid('vm')] }],
+  ['has_vm', { parameters: [cid('vm')] }],
+  ['reboot_vm', { parameters: [cid('vm')] }],
+  ['set_vm_metadata', { parameters: [cid('vm'), metadata] }],
+  ['calculate_vm_cloud_properties', { parameters: [{ name: 'requirements', type: 'object' }] }],
+  [
+    'create_disk',
+    {
+      parameters: [
+        { name: 'size', type: 'size' },
+        optional('cloud_properties', 'properties'),
+        { ...cid('vm'), isOptional: true },
+      ],
+      cids: 'result',
+    },
+  ],
+  ['delete_disk', { parameters: [cid('disk')] }],
+  ['has_disk', { parameters: [cid('disk')] }],
+  ['attach_disk', { parameters: [cid('vm'), cid('disk')] }],
+  ['detach_disk', { parameters: [cid('vm'), cid('disk')] }],
+  ['resize_disk', { parameters: [cid('disk'), { name: 'new_size', type: 'size' }] }],
+  [
+    'update_disk',
+    {
+      parameters: [
+        cid('disk'),
+        { name: 'new_size', type: 'size' },
+        optional('cloud_properties', 'properties'),
+      ],
+      cids: 'result',
+    },
+  ],
+  ['set_disk_metadata', { parameters: [cid('disk'), metadata] }],
+  ['get_disks', { parameters: [cid('vm')], cids: 'each' }],
+  ['snapshot_disk', { parameters: [cid('disk'), metadata], cids: 'result' }],
+  ['delete_snapshot', { parameters: [cid('snapshot')] }],
+  ['create_network', { parameters: [{ name: 'definition', type: 'network definition' }], cids: 'first' }],
+  ['delete_network', { parameters: [cid('network')] }],
+]);

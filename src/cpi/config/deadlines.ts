@@ -1,0 +1,50 @@
+import type { Place } from '../input.ts';
+import { at, positiveIntegerAt, recordAt, refuseUnknownKeys } from '../input.ts';
+
+/** Whole seconds. Each wait that ends says what was awaited and the last thing Kubernetes said about it. */
+export interface Deadlines {
+  /** Until a node is found for the VM. */
+  readonly schedule: number;
+  /** How long a pod's sandbox may fail to be made: an address in use, a CNI that is not there. */
+  readonly sandbox: number;
+  /** Until the VM's container runs, image pull included. */
+  readonly createVm: number;
+  readonly deleteVm: number;
+  readonly attachDisk: number;
+  /** How long a disk that is in use is asked for again. */
+  readonly release: number;
+  readonly detachDisk: number;
+  readonly deleteDisk: number;
+}
+
+const defaultDeadlines: Deadlines = {
+  schedule: 120,
+  sandbox: 60,
+  createVm: 900,
+  deleteVm: 300,
+  attachDisk: 300,
+  release: 20,
+  detachDisk: 180,
+  deleteDisk: 180,
+};
+
+const keys: Readonly<Record<string, keyof Deadlines>> = {
+  schedule: 'schedule',
+  sandbox: 'sandbox',
+  create_vm: 'createVm',
+  delete_vm: 'deleteVm',
+  attach_disk: 'attachDisk',
+  release: 'release',
+  detach_disk: 'detachDisk',
+  delete_disk: 'deleteDisk',
+};
+
+/** The section `deadlines`. Throws INVALID_CONFIG. */
+export function parseDeadlines(value: unknown, place: Place): Deadlines {
+  const section = recordAt(value, place);
+  refuseUnknownKeys(section, Object.keys(keys), place);
+  const given = Object.entries(keys)
+    .filter(([key]) => section[key] !== undefined && section[key] !== null)
+    .map(([key, name]) => [name, positiveIntegerAt(section[key], at(place, key))] as const);
+  return { ...defaultDeadlines, ...Object.fromEntries(given) };
+}

@@ -1,0 +1,30 @@
+import type { Place } from '../input.ts';
+import { at, recordAt, refuseUnknownKeys } from '../input.ts';
+import type { Resources } from '../vm/resources.ts';
+import { parseResources } from '../vm/resources.ts';
+import type { EphemeralDisk } from './ephemeral-disk.ts';
+import { parseEphemeralDisk } from './ephemeral-disk.ts';
+
+/** What VMs get whose cloud_properties do not say otherwise. */
+export interface Defaults {
+  readonly resources: Resources;
+  readonly ephemeralDisk: EphemeralDisk;
+}
+
+/** The section `defaults`. Throws INVALID_CONFIG. */
+export function parseDefaults(value: unknown, place: Place): Defaults {
+  const section = recordAt(value, place);
+  refuseUnknownKeys(section, ['resources', 'ephemeral_disk'], place);
+  const resources = parseResources(section['resources'], at(place, 'resources'));
+  return {
+    // a VM without requests would be the first that a node under pressure evicts
+    resources: {
+      requests: { cpu: '100m', memory: '128Mi', ...resources.requests },
+      limits: resources.limits,
+    },
+    ephemeralDisk: parseEphemeralDisk(section['ephemeral_disk'], at(place, 'ephemeral_disk'), {
+      sizeMiB: 1024,
+      storageClass: undefined,
+    }),
+  };
+}

@@ -1,0 +1,43 @@
+import type { Place } from '../input.ts';
+import { at, optionalStringAt, recordAt, refuseUnknownKeys, stringAt, stringsAt, wrong } from '../input.ts';
+
+/** The cluster and the place in it that a call works on. */
+export interface KubernetesConfig {
+  /** Object, JSON text or YAML text; absent: the service account of the pod that we run in. Secret. */
+  readonly kubeconfig: unknown;
+  /** Of the kubeconfig; absent: its current-context. */
+  readonly context: string | undefined;
+  readonly namespace: string | undefined;
+  /** Where neither `namespace` nor the kubeconfig's context say one. */
+  readonly defaultNamespace: string | undefined;
+  /** Where the kubelet of the nodes keeps its pods; k0s and microk8s differ from the default. */
+  readonly kubeletRootDirectory: string;
+  readonly imagePullSecrets: readonly string[];
+}
+
+/** The section `kubernetes`. Throws INVALID_CONFIG. */
+export function parseKubernetes(value: unknown, place: Place): KubernetesConfig {
+  const section = recordAt(value, place);
+  refuseUnknownKeys(
+    section,
+    ['kubeconfig', 'context', 'namespace', 'kubelet_root_dir', 'image_pull_secrets'],
+    place,
+  );
+  return {
+    kubeconfig: section['kubeconfig'] ?? undefined,
+    context: optionalStringAt(section['context'], at(place, 'context')),
+    namespace: optionalStringAt(section['namespace'], at(place, 'namespace')),
+    defaultNamespace: undefined,
+    kubeletRootDirectory: directoryAt(section['kubelet_root_dir'], at(place, 'kubelet_root_dir')),
+    imagePullSecrets: stringsAt(section['image_pull_secrets'], at(place, 'image_pull_secrets')),
+  };
+}
+
+function directoryAt(value: unknown, place: Place): string {
+  if (value === undefined || value === null) return '/var/lib/kubelet';
+  const path = stringAt(value, place);
+  if (!path.startsWith('/') || path.split('/').includes('..')) {
+    throw wrong(place, 'has to be an absolute path without ".."');
+  }
+  return path.replace(/\/+$/u, '');
+}

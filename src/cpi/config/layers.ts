@@ -1,0 +1,57 @@
+import type { Json, Place } from '../input.ts';
+import { at, recordAt, refuseUnknownKeys, wrong } from '../input.ts';
+import { deepMerge } from './deep-merge.ts';
+
+/** The sections that a context of ours may have too. */
+export const sections = ['kubernetes', 'agent', 'defaults', 'deadlines'] as const;
+const contextsKey = 'contexts';
+const known: readonly string[] = [...sections, contextsKey];
+
+export interface Layers {
+  /** What the job rendered. */
+  readonly file: unknown;
+  /** The context of the request, whose sections win key by key: cpi-config properties arrive there. */
+  readonly request: Readonly<Json>;
+  /** The context that a cid or cloud_properties name; absent: none. */
+  readonly contextName: string | undefined;
+}
+
+export interface MergedLayers {
+  readonly sections: Json;
+  /** The named context where it is one of the kubeconfig. */
+  readonly kubeconfigContext: string | undefined;
+}
+
+/**
+ * One configuration out of its layers. A named context is an entry of the section `contexts`, which wins over all
+ * else, or a context of the kubeconfig.
+ * Keys of the request's context that are no section of ours are the caller's; an unknown key of the file is refused.
+ * Throws INVALID_CONFIG, which never quotes a value.
+ */
+export function mergeLayers({ file, request, contextName }: Layers, place: Place): MergedLayers {
+  const base = recordAt(file, place);
+  refuseUnknownKeys(base, known, place);
+  const overrides = Object.fromEntries(Object.entries(request).filter(([key]) => known.includes(key)));
+  const { [contextsKey]: contexts, ...merged } = deepMerge(base, overrides);
+  const entries = contextEntries(contexts, at(place, contextsKey));
+  if (contextName === undefined) return { sections: merged, kubeconfigContext: undefined };
+  const entry = entries.get(contextName);
+  if (entry !== undefined) return { sections: deepMerge(merged, entry), kubeconfigContext: undefined };
+  const { kubeconfig } = recordAt(merged['kubernetes'], at(place, 'kubernetes'));
+  if (kubeconfig === undefined || kubeconfig === null) {
+    throw wrong(
+      at(place, contextsKey),
+      `has no "${contextName}", and there is no kubeconfig that could have a context of this name`,
+    );
+  }
+  return { sections: merged, kubeconfigContext: contextName };
+}
+
+function contextEntries(value: unknown, place: Place): Map<string, Json> {
+  const entries = Object.entries(recordAt(value, place)).map(([name, given]) => {
+    const entry = recordAt(given, at(place, name));
+    refuseUnknownKeys(entry, sections, at(place, name));
+    return [name, entry] as const;
+  });
+  return new Map(entries);
+}
