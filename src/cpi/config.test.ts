@@ -68,7 +68,10 @@ test('a named context is an entry of contexts, which wins, or one of the kubecon
   );
   assert.equal(parseConfig(file, {}).kubernetes.namespace, 'base');
   assert.throws(() => parseConfig({}, {}, 'west'), invalid(/"west"/u));
-  assert.throws(() => parseConfig({ contexts: { east: { contexts: {} } } }, {}), invalid(/contexts\.east.*"contexts"/u));
+  assert.throws(
+    () => parseConfig({ contexts: { east: { contexts: {} } } }, {}),
+    invalid(/contexts\.east.*"contexts"/u),
+  );
   assert.throws(() => parseConfig({ contexts: { east: 7 } }, {}), invalid(/config\.contexts\.east /u));
 });
 
