@@ -15,6 +15,7 @@ export const methods: ReadonlyMap<string, () => Promise<Verb>> = new Map<string,
   ['delete_stemcell', async () => (await import('./stemcell/delete-stemcell.ts')).deleteStemcell],
   ['create_vm', async () => (await import('./vm/create-vm.ts')).createVm],
   ['delete_vm', async () => (await import('./vm/delete-vm.ts')).deleteVm],
+  ['reboot_vm', async () => (await import('./vm/reboot-vm.ts')).rebootVm],
   ['has_vm', async () => (await import('./vm/has-vm.ts')).hasVm],
   ['set_vm_metadata', async () => (await import('./vm/set-vm-metadata.ts')).setVmMetadata],
   [

@@ -61,6 +61,7 @@ export const errorTable = {
     okToRetry: true,
     meaning: 'the VM could not be created now; a later try may succeed',
   },
+  VM_NOT_REBOOTED: cloudError('the pod of a VM has ended for good, so its container cannot run again'),
   DISK_ATTACHED_ELSEWHERE: cloudError('the disk is attached to another VM; nothing was changed'),
   DISK_NOT_ATTACHABLE: cloudError('the disk could not be attached; the attempt was taken back'),
   CONTEXT_MISMATCH: cloudError('a call speaks of objects in different contexts; nothing was changed'),

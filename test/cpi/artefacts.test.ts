@@ -92,7 +92,6 @@ for (const name of ['executable', 'bundle'] as const) {
       for (const [method, type] of [
         ['ping', 'NotImplemented'],
         ['current_vm_id', 'NotImplemented'],
-        ['reboot_vm', 'NotImplemented'],
         ['snapshot_disk', 'NotImplemented'],
         ['resize_disk', 'NotImplemented'],
         ['__proto__', 'NotImplemented'],

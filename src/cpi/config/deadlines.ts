@@ -10,6 +10,8 @@ export interface Deadlines {
   /** Until the VM's container runs, image pull included. */
   readonly createVm: number;
   readonly deleteVm: number;
+  /** Until a rebooted VM's container runs again; the kubelet's longest pause before a restart is 300 s. */
+  readonly rebootVm: number;
   readonly attachDisk: number;
   /** How long a disk that is in use is asked for again. */
   readonly release: number;
@@ -22,6 +24,7 @@ const defaultDeadlines: Deadlines = {
   sandbox: 60,
   createVm: 900,
   deleteVm: 300,
+  rebootVm: 480,
   attachDisk: 300,
   release: 20,
   detachDisk: 180,
@@ -33,6 +36,7 @@ const keys: Readonly<Record<string, keyof Deadlines>> = {
   sandbox: 'sandbox',
   create_vm: 'createVm',
   delete_vm: 'deleteVm',
+  reboot_vm: 'rebootVm',
   attach_disk: 'attachDisk',
   release: 'release',
   detach_disk: 'detachDisk',

@@ -1,11 +1,9 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { Pod } from '../../kubernetes/pod.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Place } from '../input.ts';
 import { at, stringAt } from '../input.ts';
 import { label } from '../labels.ts';
-import { findVm, vmNotFound } from '../vm/find-vm.ts';
-import { letGoWhereTerminating } from './attach/let-go.ts';
+import { liveVm } from '../vm/live-vm.ts';
 import { attachHot } from './attach/hot.ts';
 import { claimReference, findClaim } from './claim.ts';
 import { diskNotFound } from './set-disk-metadata.ts';
@@ -30,14 +28,4 @@ export async function attachDisk(cloud: Cloud, args: readonly unknown[]): Promis
     });
   }
   return hint;
-}
-
-async function liveVm(cloud: Cloud, cid: string): Promise<Pod> {
-  const vm = await findVm(cloud, cid);
-  if (vm === undefined) throw vmNotFound(cloud, cid);
-  if (vm.metadata.deletionTimestamp !== undefined) {
-    await letGoWhereTerminating(cloud, vm);
-    throw new ProductError('VM_NOT_FOUND', `VM '${cid}' is being deleted`);
-  }
-  return vm;
 }

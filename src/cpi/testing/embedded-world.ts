@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -17,10 +17,8 @@ import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../disk/claim.ts';
 import type { Cloud, ExecOutcome } from '../cloud.ts';
 import { parseConfig } from '../config.ts';
+import { idleAgent, type TestAgent } from './agents.ts';
 import { namespace } from './test-cloud.ts';
-
-/** Stands in for Node, so that the image's agent is a process that only lives. */
-const agentProgram = '#!/bin/sh\nexec sleep 1000000\n';
 
 /** The whole embedded cluster in this process: API, controllers and a node that really mounts and runs. */
 export class EmbeddedWorld {
@@ -37,11 +35,10 @@ export class EmbeddedWorld {
     this.#controllers = parts.controllers;
   }
 
-  static async start(): Promise<EmbeddedWorld> {
+  static async start(agent: TestAgent = idleAgent): Promise<EmbeddedWorld> {
     const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-cpi-')));
     await mkdir(join(directory, 'runtime'));
-    await writeFile(join(directory, 'runtime', 'node'), agentProgram);
-    await chmod(join(directory, 'runtime', 'node'), 0o755);
+    await agent(join(directory, 'runtime'));
     const errors: unknown[] = [];
     const world = new EmbeddedWorld(directory, await startParts(directory, errors));
     return world;
@@ -55,6 +52,7 @@ export class EmbeddedWorld {
       attach_disk: 60,
       detach_disk: 60,
       delete_vm: 60,
+      reboot_vm: 60,
       delete_disk: 60,
     };
     return {
@@ -79,6 +77,16 @@ export class EmbeddedWorld {
     const { exitCode, stdout, stderr } = await this.exec(cid, 'bosh', ['/bin/sh', '-c', script]);
     assert.equal(exitCode, 0, `${script}: ${stdout}${stderr}`);
     return stdout;
+  }
+
+  /** SIGKILL to PID 1 of a VM, and so to all its processes, as by the kernel when memory runs out. */
+  async killContainer(cid: string): Promise<void> {
+    const own = (await this.inVm(cid, 'readlink /proc/1/ns/pid')).trim();
+    for (const pid of await readdir('/proc')) {
+      if (!/^\d+$/u.test(pid) || (await readlink(`/proc/${pid}/ns/pid`).catch(() => '')) !== own) continue;
+      const status = await readFile(`/proc/${pid}/status`, 'utf8');
+      if (/^NSpid:.*\t1$/mu.test(status)) process.kill(Number(pid), 'SIGKILL');
+    }
   }
 
   /** Mounts a file system on the directory of a disk's volume, as a static local volume is one; resolves with its end. */

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { directoriesOf } from '../agent/directories.ts';
+import { eventually } from '../agent/testing/eventually.ts';
+import { helloJob } from '../agent/testing/hello-job.ts';
+import { reaches, specWith } from '../agent/testing/specs.ts';
+import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { isProductError } from '../errors/product-error.ts';
+import type { Pod } from '../kubernetes/pod.ts';
+import { pods } from '../kubernetes/resources.ts';
+import { getDisks } from './disk/get-disks.ts';
+import { type AgentVm, createAgentVm, newAgentDisk, untilAnswers } from './testing/agent-vm.ts';
+import { ownAgent } from './testing/agents.ts';
+import { EmbeddedWorld } from './testing/embedded-world.ts';
+import { namespace } from './testing/test-cloud.ts';
+import { deleteVm } from './vm/delete-vm.ts';
+import { rebootVm } from './vm/reboot-vm.ts';
+
+/** A VM's container ends and comes back, with our own agent and a job that writes to its disk. */
+describeInNamespace(import.meta.filename, () => {
+  let world: EmbeddedWorld;
+
+  before(async () => {
+    world = await EmbeddedWorld.start(ownAgent);
+  });
+  after(async () => {
+    await world.stop();
+    assert.deepEqual(world.errors, []);
+  });
+
+  const podOf = (name: string): Promise<Pod> => world.cloud.api.get({ resource: pods, namespace, name });
+  const lives = (cid: string): Promise<string> => world.inVm(cid, 'cat /var/vcap/store/lives');
+
+  /** A job that writes a line to its disk whenever it starts. */
+  async function startJob({ client }: AgentVm): Promise<void> {
+    const files = helloJob(directoriesOf('/var/vcap'));
+    const ctl = files['./hello/bin/ctl'] ?? '';
+    const writing = ctl.replace('  start)', '  start)\n    echo life >> /var/vcap/store/lives || exit 9');
+    await client.task('apply', await specWith(client, { ...files, './hello/bin/ctl': writing }));
+    await client.value('start');
+    await reaches(client, 'running');
+  }
+
+  test('reboot_vm, and a killed container: same pod, address, disk and agent state; the jobs run again', async () => {
+    const vm = await createAgentVm(world, { address: '127.64.8.1' });
+    const disk = await newAgentDisk(world, vm);
+    await startJob(vm);
+    const { metadata, status } = await podOf(vm.cid);
+
+    await rebootVm(world.cloud, [vm.cid]);
+    const rebooted = await podOf(vm.cid);
+    assert.equal(rebooted.status?.containerStatuses?.[0]?.restartCount, 1);
+    await untilAnswers(vm);
+    await reaches(vm.client, 'running');
+    assert.equal(await lives(vm.cid), 'life\nlife\n');
+
+    await world.killContainer(vm.cid);
+    await eventually('a third life', async () => {
+      const now = (await podOf(vm.cid)).status?.containerStatuses?.[0];
+      return now?.restartCount === 2 && now.state?.running !== undefined ? true : undefined;
+    });
+    await untilAnswers(vm);
+    await reaches(vm.client, 'running');
+    assert.equal(await lives(vm.cid), 'life\nlife\nlife\n');
+
+    const last = await podOf(vm.cid);
+    assert.equal(last.metadata.uid, metadata.uid);
+    assert.equal(last.status?.podIP, status?.podIP);
+    assert.deepEqual(await getDisks(world.cloud, [vm.cid]), [disk]);
+    assert.deepEqual(await vm.client.value('list_disk'), [disk]);
+    await deleteVm(world.cloud, [vm.cid]);
+  });
+
+  test('reboot_vm of what is no VM is VM_NOT_FOUND', async () => {
+    for (const cid of ['vm-none', 'garbage', '../x'])
+      await assert.rejects(rebootVm(world.cloud, [cid]), (error) => isProductError(error, 'VM_NOT_FOUND'));
+  });
+});

@@ -1,0 +1,62 @@
+import { isProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import type { Cloud } from '../cloud.ts';
+import { podReference } from './find-vm.ts';
+import { stopScript } from './stop-script.ts';
+import { vmContainer } from './vm-pod.ts';
+
+export interface AskOptions {
+  readonly pod: string;
+  /** Whether the container that is to end still runs, by the pod's present state. */
+  readonly isStill: (pod: Pod) => boolean;
+  readonly signal: AbortSignal;
+}
+
+const execDeadlineMs = 30_000;
+const againMs = 5_000;
+
+/**
+ * Asks PID 1 of a VM to end until it was heard: a connection may break, also because the container ended under it.
+ * Only the container that was seen is asked, so that no second one is stopped. Resolves with what went wrong last;
+ * undefined where PID 1 was reached. Ends with `signal`; never rejects with an error of Kubernetes.
+ */
+export async function askToStop(cloud: Cloud, options: AskOptions): Promise<string | undefined> {
+  let trouble: string | undefined;
+  while (!options.signal.aborted) {
+    trouble = await askOnce(cloud, options.pod);
+    if (trouble === undefined) return undefined;
+    await cloud.clock.sleep(againMs, options.signal);
+    if (!options.signal.aborted && !(await isThere(cloud, options))) return undefined;
+  }
+  return trouble;
+}
+
+async function askOnce(cloud: Cloud, pod: string): Promise<string | undefined> {
+  try {
+    const { exitCode, stderr } = await cloud.exec({
+      pod,
+      container: vmContainer,
+      command: ['/bin/sh', '-c', stopScript, 'stop'],
+      deadlineMs: execDeadlineMs,
+    });
+    return exitCode === 0 ? undefined : `exit code ${exitCode}: ${stderr.trim()}`;
+  } catch (error) {
+    return wordsOf(error);
+  }
+}
+
+async function isThere(cloud: Cloud, { pod, isStill }: AskOptions): Promise<boolean> {
+  try {
+    return isStill(await cloud.api.get<Pod>(podReference(cloud, pod)));
+  } catch (error) {
+    wordsOf(error);
+    return true;
+  }
+}
+
+/** What Kubernetes says; anything else is a fault of ours. */
+function wordsOf(error: unknown): string {
+  if (isApiError(error) || isProductError(error)) return error.message;
+  throw error;
+}

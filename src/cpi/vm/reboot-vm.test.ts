@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
+import type { ContainerState, PodStatus } from '../../kubernetes/pod.ts';
+import { pods } from '../../kubernetes/resources.ts';
+import type { Cloud, ExecCommand } from '../cloud.ts';
+import { createVmArguments, namespace, testCloud, vmCidOfTest as cid } from '../testing/test-cloud.ts';
+import { createVm } from './create-vm.ts';
+import { rebootVm } from './reboot-vm.ts';
+
+const running: ContainerState = { running: { startedAt: '2026-01-01T00:00:00Z' } };
+const backOff: ContainerState = {
+  waiting: { reason: 'CrashLoopBackOff', message: 'back-off 5m0s restarting failed container' },
+};
+
+interface World {
+  readonly cloud: Cloud;
+  readonly asked: ExecCommand[];
+  /** What the kubelet says from now on. */
+  readonly says: (id: string | undefined, state: ContainerState, status?: PodStatus) => Promise<void>;
+}
+
+/** A VM whose container `one` runs, in a cluster where asking PID 1 is `ask`. */
+async function world(t: TestContext, ask: (says: World['says']) => Promise<number>): Promise<World> {
+  const { cloud, api } = await testCloud(t, { deadlines: { schedule: 5, create_vm: 20, reboot_vm: 1 } });
+  await createVm(cloud, createVmArguments());
+  const asked: ExecCommand[] = [];
+  const says: World['says'] = async (id, state, status = {}) => {
+    const container = { name: 'bosh', image: 'i', imageID: '', ready: false, restartCount: 1, state };
+    const containerStatuses = [{ ...container, ...(id !== undefined && { containerID: id }) }];
+    await api.patch(
+      { resource: pods, namespace, name: cid },
+      { status: { ...status, containerStatuses } },
+      { subresource: 'status' },
+    );
+  };
+  await says('one', running);
+  const exec: Cloud['exec'] = async (command) => {
+    asked.push(command);
+    return { exitCode: await ask(says), stdout: '', stderr: 'no shell' };
+  };
+  return { cloud: { ...cloud, exec }, asked, says };
+}
+
+const rejectsWith = (promise: Promise<unknown>, code: string, ...words: RegExp[]): Promise<void> =>
+  assert.rejects(promise, (error) => {
+    assert.ok(isProductError(error), String(error));
+    assert.equal(error.code, code);
+    for (const word of words) assert.match(error.message, word);
+    return true;
+  });
+
+test('PID 1 of the container is asked once, and the next container is waited for', async (t) => {
+  const { cloud, asked } = await world(t, async (says) => {
+    await says('one', { terminated: { exitCode: 0 } });
+    await says('two', running);
+    return 0;
+  });
+  assert.equal(await rebootVm(cloud, [cid]), null);
+  assert.equal(asked.length, 1);
+  assert.equal(asked[0]?.container, 'bosh');
+});
+
+test('the connection that ends with the container is no error', async (t) => {
+  const { cloud } = await world(t, async (says) => {
+    await says('two', running);
+    throw new ProductError('KUBERNETES_UNREACHABLE', 'the connection ended');
+  });
+  assert.equal(await rebootVm(cloud, [cid]), null);
+});
+
+test('a container that is down is not asked, and one that runs already is not the new one', async (t) => {
+  const { cloud, asked, says } = await world(t, () => Promise.resolve(0));
+  await says('one', backOff);
+  const rebooting = rebootVm(cloud, [cid]);
+  await says('two', running);
+  assert.equal(await rebooting, null);
+  assert.equal(asked.length, 0);
+  await rejectsWith(rebootVm(cloud, [cid]), 'DEADLINE', /to run again/u);
+});
+
+test("the deadline's error names the kubelet's pause, what holds the container, and why PID 1 was not reached", async (t) => {
+  const late = await world(t, async (says) => {
+    await says('one', backOff);
+    return 0;
+  });
+  await rejectsWith(rebootVm(late.cloud, [cid]), 'DEADLINE', /five minutes/u, /CrashLoopBackOff/u, /1 s/u);
+  const deaf = await world(t, () => Promise.resolve(127));
+  await rejectsWith(rebootVm(deaf.cloud, [cid]), 'DEADLINE', /exit code 127: no shell/u);
+});
+
+test('a pod that ended for good or was deleted meanwhile is told from one that is slow', async (t) => {
+  const evicted = await world(t, async (says) => {
+    await says('one', { terminated: { exitCode: 137 } }, { phase: 'Failed', reason: 'Evicted' });
+    return 0;
+  });
+  await rejectsWith(rebootVm(evicted.cloud, [cid]), 'VM_NOT_REBOOTED', /Evicted/u, /delete the VM/u);
+  const deleted = await world(t, async () => {
+    await deleted.cloud.api.delete({ resource: pods, namespace, name: cid }, { gracePeriodSeconds: 0 });
+    return 0;
+  });
+  await rejectsWith(rebootVm(deleted.cloud, [cid]), 'VM_NOT_FOUND');
+});
+
+test('missing arguments and what is no VM', async (t) => {
+  const { cloud } = await testCloud(t);
+  for (const args of [[], [null], [7], ['']])
+    await rejectsWith(rebootVm(cloud, args), 'INVALID_ARGUMENT', /reboot_vm\.vm_cid/u);
+  await rejectsWith(rebootVm(cloud, ['vm-none']), 'VM_NOT_FOUND', /vm-none/u);
+});

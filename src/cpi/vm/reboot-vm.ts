@@ -1,0 +1,86 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { ContainerStatus, Pod } from '../../kubernetes/pod.ts';
+import { podLastWords } from '../../kubernetes/pod-words.ts';
+import { waitFor } from '../../kubernetes/wait.ts';
+import type { Cloud } from '../cloud.ts';
+import { stringAt } from '../input.ts';
+import { askToStop } from './ask-to-stop.ts';
+import { podReference } from './find-vm.ts';
+import { liveVm } from './live-vm.ts';
+import { vmContainer } from './vm-pod.ts';
+
+/**
+ * reboot_vm(vm_cid): returns when a new container runs in the VM's pod, which keeps its address, its disks and the
+ * agent's state; the agent then runs the jobs of the last apply again. A container that is down already is waited for.
+ * Called again after any end it restarts the container once more. Nothing is written through the API: PID 1 is asked
+ * to end, by exec. Rejects with VM_NOT_FOUND, VM_NOT_REBOOTED where the pod ended for good, or DEADLINE.
+ */
+export async function rebootVm(cloud: Cloud, args: readonly unknown[]): Promise<null> {
+  const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'reboot_vm.vm_cid' });
+  const vm = await liveVm(cloud, cid);
+  const former = statusOf(vm);
+  const finished = new AbortController();
+  const asking =
+    former?.state?.running === undefined
+      ? Promise.resolve(undefined)
+      : askToStop(cloud, { pod: cid, isStill: isContainer(former, vm), signal: finished.signal });
+  const waiting = restarted(cloud, vm, former).finally(() => {
+    finished.abort();
+  });
+  try {
+    await Promise.all([waiting, asking]);
+  } catch (error) {
+    throw withTrouble(error, await asking);
+  }
+  return null;
+}
+
+const statusOf = (pod: Pod): ContainerStatus | undefined =>
+  pod.status?.containerStatuses?.find(({ name }) => name === vmContainer);
+
+/** True for a state of the pod in which that container still runs: only then is it asked again. */
+const isContainer =
+  (former: ContainerStatus, { metadata }: Pod) =>
+  (pod: Pod): boolean => {
+    const now = statusOf(pod);
+    return (
+      pod.metadata.uid === metadata.uid &&
+      now?.containerID === former.containerID &&
+      now?.state?.running !== undefined
+    );
+  };
+
+async function restarted(cloud: Cloud, vm: Pod, former: ContainerStatus | undefined): Promise<void> {
+  const { name = '', uid } = vm.metadata;
+  await waitFor<Pod, true>({
+    api: cloud.api,
+    clock: cloud.clock,
+    reference: podReference(cloud, name),
+    condition: (pod) => {
+      if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined)
+        throw new ProductError('VM_NOT_FOUND', `VM '${name}' was deleted while it was rebooted`);
+      const { phase, reason = '', message = '' } = pod.status ?? {};
+      if (phase === 'Failed' || phase === 'Succeeded')
+        throw new ProductError('VM_NOT_REBOOTED', ended(name, phase, `${reason} ${message}`.trim()));
+      const now = statusOf(pod);
+      const isNew = now?.containerID !== undefined && now.containerID !== former?.containerID;
+      return isNew && now.state?.running !== undefined ? true : undefined;
+    },
+    awaited:
+      `container ${vmContainer} of pod ${name} to run again ` +
+      '(the kubelet pauses for up to five minutes before it restarts a container that ended several times)',
+    deadlineMs: cloud.config.deadlines.rebootVm * 1000,
+    lastWords: (last) => podLastWords(cloud.api, { namespace: cloud.namespace, name }, last),
+  });
+}
+
+const ended = (name: string, phase: string, why: string): string =>
+  `VM '${name}' cannot be rebooted: its pod has ended for good (${phase}${why === '' ? '' : `: ${why}`}); ` +
+  'delete the VM and create it anew';
+
+function withTrouble(error: unknown, trouble: string | undefined): unknown {
+  if (trouble === undefined || !(error instanceof ProductError) || error.code !== 'DEADLINE') return error;
+  return new ProductError('DEADLINE', `${error.message}; asking PID 1 to end failed: ${trouble}`, {
+    cause: error,
+  });
+}
