@@ -28,6 +28,7 @@ export interface PodSpec {
   nodeSelector?: Record<string, string>;
   affinity?: Affinity;
   tolerations?: Toleration[];
+  topologySpreadConstraints?: TopologySpreadConstraint[];
   initContainers?: Container[];
   containers: Container[];
   volumes?: Volume[];
@@ -44,6 +45,15 @@ export interface Toleration {
   value?: string;
   effect?: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
   tolerationSeconds?: number;
+}
+
+/** Keeps the pods of a selector evenly over the values of a node label. */
+export interface TopologySpreadConstraint {
+  maxSkew: number;
+  topologyKey: string;
+  whenUnsatisfiable: 'DoNotSchedule' | 'ScheduleAnyway';
+  labelSelector?: LabelSelector;
+  minDomains?: number;
 }
 
 export interface SelectorRequirement {

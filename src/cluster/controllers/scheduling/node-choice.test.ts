@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Node } from '../../../kubernetes/node.ts';
-import type { Pod, PodSpec } from '../../../kubernetes/pod.ts';
+import type { Pod, PodSpec, TopologySpreadConstraint } from '../../../kubernetes/pod.ts';
 import type { PersistentVolume } from '../../../kubernetes/volume.ts';
 import { chooseNode } from './node-choice.ts';
 import type { NodeSituation } from './node-fit.ts';
@@ -180,6 +180,107 @@ suite('choice of a node', () => {
     assert.equal(
       choose(asking, [on(node('a'), asking)]),
       refused("1 node(s) didn't have free ports for the requested pod ports"),
+    );
+  });
+
+  test('taints that only discourage weigh more than crowds', () => {
+    const disliked = node('a', { spec: { taints: [{ key: 'old', effect: 'PreferNoSchedule' }] } });
+
+    assert.equal(choose(pod(), [on(disliked), on(node('b'), pod(), pod())]), 'b');
+    assert.equal(
+      choose(pod({ tolerations: [{ key: 'old', operator: 'Exists' }] }), [
+        on(disliked),
+        on(node('b'), pod()),
+      ]),
+      'a',
+    );
+  });
+
+  test('a taint NoExecute keeps new pods away too', () => {
+    const lost = node('a', {
+      spec: { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' }] },
+    });
+
+    assert.equal(
+      choose(pod(), [on(lost)]),
+      refused('1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }'),
+    );
+  });
+});
+
+suite('topology spread', () => {
+  const db = pod({}, { group: 'db' });
+  const inZone = (name: string, zone: string): Node =>
+    node(name, { metadata: { name, labels: { 'kubernetes.io/hostname': name, zone } } });
+  const spread = (
+    whenUnsatisfiable: 'DoNotSchedule' | 'ScheduleAnyway',
+    more: Partial<TopologySpreadConstraint> = {},
+  ): Pod =>
+    pod(
+      {
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'zone',
+            whenUnsatisfiable,
+            labelSelector: { matchLabels: { group: 'db' } },
+            ...more,
+          },
+        ],
+      },
+      { group: 'db' },
+    );
+  const uneven = refused("3 node(s) didn't match pod topology spread constraints", 3);
+
+  test('a hard constraint keeps zones within the skew', () => {
+    const nodes = [on(inZone('a', 'z1'), db), on(inZone('b', 'z1')), on(inZone('c', 'z2'), pod(), pod())];
+
+    assert.equal(choose(spread('DoNotSchedule'), nodes), 'c');
+    assert.equal(choose(spread('DoNotSchedule', { maxSkew: 2 }), nodes), 'b');
+  });
+
+  test('pods on their way out, of other namespaces or other groups do not count', () => {
+    const others = [
+      pod({}, { group: 'web' }),
+      { ...db, metadata: { ...db.metadata, namespace: 'other' } },
+      { ...db, metadata: { ...db.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } },
+    ];
+    const nodes = [on(inZone('a', 'z1'), ...others), on(inZone('c', 'z2'), db, ...others, pod())];
+
+    assert.equal(choose(spread('DoNotSchedule'), nodes), 'a');
+  });
+
+  test('a node without the label is no place, and fewer domains than asked for count as an empty one', () => {
+    const bare = node('a', { metadata: { name: 'a' } });
+
+    assert.equal(
+      choose(spread('DoNotSchedule'), [on(bare)]),
+      refused("1 node(s) didn't match pod topology spread constraints (missing required label)"),
+    );
+    const all = [on(inZone('a', 'z1'), db), on(inZone('b', 'z1'), db), on(inZone('c', 'z1'))];
+    assert.equal(choose(spread('DoNotSchedule', { minDomains: 2 }), all), uneven);
+  });
+
+  test('nodes that the pod may not use make no empty domain', () => {
+    const asking = {
+      ...spread('DoNotSchedule'),
+      spec: { ...spread('DoNotSchedule').spec, nodeSelector: { zone: 'z1' } },
+    };
+
+    assert.equal(choose(asking, [on(inZone('a', 'z1'), db, db), on(inZone('b', 'z2'))]), 'a');
+  });
+
+  test('a soft constraint prefers the emptier zone, and stops nothing', () => {
+    const nodes = [on(inZone('a', 'z1'), db), on(inZone('b', 'z1')), on(inZone('c', 'z2'), pod(), pod())];
+
+    assert.equal(choose(spread('ScheduleAnyway'), nodes), 'c');
+    assert.equal(choose(spread('ScheduleAnyway'), [on(inZone('a', 'z1'), db, db)]), 'a');
+    assert.equal(
+      choose(spread('ScheduleAnyway'), [
+        on(node('a', { metadata: { name: 'a' } })),
+        on(inZone('b', 'z1'), db),
+      ]),
+      'b',
     );
   });
 });

@@ -1,8 +1,7 @@
 import type { Node } from '../../../kubernetes/node.ts';
 import type { FitQuestion, NodeSituation } from './node-fit.ts';
-import { nodeRefusals, tolerates } from './node-fit.ts';
-import { matchingPods } from './pod-affinity.ts';
-import { matchesNodeTerm } from './selector.ts';
+import { nodeRefusals } from './node-fit.ts';
+import { preferences } from './node-preference.ts';
 
 export type NodeChoice = { readonly node: Node } | { readonly node: undefined; readonly message: string };
 
@@ -13,13 +12,16 @@ export type NodeChoice = { readonly node: Node } | { readonly node: undefined; r
 export function chooseNode(question: FitQuestion): NodeChoice {
   const refusals = question.nodes.map((situation) => nodeRefusals(question, situation));
   const fitting = question.nodes.filter((_, index) => refusals[index]?.length === 0);
-  const best = fitting.toSorted(
-    (one, other) =>
-      preference(question, other) - preference(question, one) ||
-      one.podsOnNode.length - other.podsOnNode.length ||
-      nameOf(one).localeCompare(nameOf(other)),
-  )[0];
-  return best === undefined ? { node: undefined, message: unfit(refusals) } : { node: best.node };
+  const liking = preferences(question, fitting);
+  const best = fitting
+    .map((situation, index) => ({ situation, liked: liking[index] ?? 0 }))
+    .toSorted(
+      (one, other) =>
+        other.liked - one.liked ||
+        one.situation.podsOnNode.length - other.situation.podsOnNode.length ||
+        nameOf(one.situation).localeCompare(nameOf(other.situation)),
+    )[0];
+  return best === undefined ? { node: undefined, message: unfit(refusals) } : { node: best.situation.node };
 }
 
 /** The sentence for a reason that holds on all nodes alike. */
@@ -41,26 +43,6 @@ function unfit(refusals: readonly string[][]): string {
 
 function noPreemption(nodeCount: number): string {
   return `preemption: 0/${nodeCount} nodes are available: ${nodeCount} Preemption is not helpful for scheduling.`;
-}
-
-function preference({ pod, nodes }: FitQuestion, { node }: NodeSituation): number {
-  const { nodeAffinity, podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
-  const place = { name: node.metadata.name ?? '', labels: node.metadata.labels ?? {} };
-  const liked = (nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [])
-    .filter((term) => matchesNodeTerm(term.preference, place))
-    .reduce((sum, { weight }) => sum + weight, 0);
-  const near = (podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).reduce(
-    (sum, { weight, podAffinityTerm }) => sum + weight * matchingPods(pod, podAffinityTerm, node, nodes),
-    0,
-  );
-  const crowded = (podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).reduce(
-    (sum, { weight, podAffinityTerm }) => sum + weight * matchingPods(pod, podAffinityTerm, node, nodes),
-    0,
-  );
-  const disliked = (node.spec?.taints ?? []).filter(
-    (taint) => taint.effect === 'PreferNoSchedule' && !tolerates(pod.spec.tolerations ?? [], taint),
-  ).length;
-  return liked + near - crowded - disliked * 10;
 }
 
 function nameOf({ node }: NodeSituation): string {

@@ -1,9 +1,12 @@
 import type { Node, Taint } from '../../../kubernetes/node.ts';
 import type { Pod, Toleration } from '../../../kubernetes/pod.ts';
 import type { PersistentVolume } from '../../../kubernetes/volume.ts';
+import { matchesNodeOf } from './node-affinity.ts';
 import { podAffinityRefusal } from './pod-affinity.ts';
-import { addRequests, insufficient, podRequests } from './pod-requests.ts';
+import type { Amounts } from './pod-requests.ts';
+import { addAmounts, insufficient, podRequests } from './pod-requests.ts';
 import { matchesNodeTerms } from './selector.ts';
+import { spreadRefusal } from './topology-spread.ts';
 
 export interface NodeSituation {
   readonly node: Node;
@@ -18,6 +21,8 @@ export interface FitQuestion {
   /** Where claims of the pod have been promised to be already. */
   readonly selectedNodes: readonly string[];
   readonly nodes: readonly NodeSituation[];
+  /** `podRequests`, or one that remembers what it added up. */
+  readonly requestsOf?: (pod: Pod) => Amounts;
 }
 
 /** Why a pod does not fit a node, in the words of the scheduler's plugins; empty when it fits. Pure. */
@@ -31,8 +36,9 @@ export function nodeRefusals(question: FitQuestion, situation: NodeSituation): s
     affinityRefusal(pod, node) ??
     volumeRefusal(question, node) ??
     portRefusal(pod, podsOnNode) ??
+    spreadRefusal(pod, node, question.nodes) ??
     podAffinityRefusal(pod, node, question.nodes);
-  return first === undefined ? resourceRefusals(pod, situation) : [first];
+  return first === undefined ? resourceRefusals(question, situation) : [first];
 }
 
 /** True where one of the tolerations covers the taint (api/core/v1/toleration.go, ToleratesTaint). */
@@ -63,13 +69,7 @@ function taintRefusal(pod: Pod, node: Node): string | undefined {
 }
 
 function affinityRefusal(pod: Pod, node: Node): string | undefined {
-  const labels = node.metadata.labels ?? {};
-  const selected = Object.entries(pod.spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value);
-  const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  const affine =
-    required === undefined ||
-    matchesNodeTerms(required.nodeSelectorTerms, { name: node.metadata.name ?? '', labels });
-  return selected && affine ? undefined : "node(s) didn't match Pod's node affinity/selector";
+  return matchesNodeOf(pod, node) ? undefined : "node(s) didn't match Pod's node affinity/selector";
 }
 
 function volumeRefusal({ volumes, selectedNodes }: FitQuestion, node: Node): string | undefined {
@@ -99,12 +99,15 @@ function hostPorts(pod: Pod): string[] {
   );
 }
 
-function resourceRefusals(pod: Pod, { node, podsOnNode }: NodeSituation): string[] {
+function resourceRefusals(
+  { pod, requestsOf = podRequests }: FitQuestion,
+  { node, podsOnNode }: NodeSituation,
+): string[] {
   const allocatable = node.status?.allocatable ?? {};
   const places = allocatable['pods'];
   const full = places !== undefined && podsOnNode.length + 1 > Number(places);
   return [
     ...(full ? ['Too many pods'] : []),
-    ...insufficient(podRequests(pod), addRequests(podsOnNode), allocatable),
+    ...insufficient(requestsOf(pod), addAmounts(podsOnNode.map(requestsOf)), allocatable),
   ];
 }

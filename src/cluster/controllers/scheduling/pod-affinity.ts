@@ -35,6 +35,17 @@ export function matchingPods(
     .filter((other) => selects(term, pod, other)).length;
 }
 
+/** What the pod's preferences among pods say for a node: near ones count for it, crowds to avoid against it. */
+export function preferredPods(pod: Pod, node: Node, nodes: readonly NodeSituation[]): number {
+  const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
+  const weigh = (affinity: typeof podAffinity): number =>
+    (affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).reduce(
+      (sum, { weight, podAffinityTerm }) => sum + weight * matchingPods(pod, podAffinityTerm, node, nodes),
+      0,
+    );
+  return weigh(podAffinity) - weigh(podAntiAffinity);
+}
+
 /** The first pod of a group that wants to be with itself may start anywhere that has the topology. */
 function isMet(pod: Pod, term: PodAffinityTerm, node: Node, nodes: readonly NodeSituation[]): boolean {
   if (matchingPods(pod, term, node, nodes) > 0) {

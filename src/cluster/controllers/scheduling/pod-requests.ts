@@ -25,10 +25,10 @@ export function podRequests(pod: Pod): Amounts {
 }
 
 /** Sum of what many pods ask for. */
-export function addRequests(pods: readonly Pod[]): Amounts {
+export function addAmounts(requests: readonly Amounts[]): Amounts {
   const total = new Map<string, bigint>();
-  for (const pod of pods) {
-    for (const [name, amount] of podRequests(pod)) {
+  for (const amounts of requests) {
+    for (const [name, amount] of amounts) {
       total.set(name, (total.get(name) ?? 0n) + amount);
     }
   }

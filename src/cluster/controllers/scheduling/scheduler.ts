@@ -13,6 +13,8 @@ import type { ClaimSources } from './claims-question.ts';
 import { lookAtClaims } from './claims-question.ts';
 import { chooseNode, unfitEverywhere } from './node-choice.ts';
 import type { NodeSituation } from './node-fit.ts';
+import type { Amounts } from './pod-requests.ts';
+import { podRequests } from './pod-requests.ts';
 
 const schedulerName = 'default-scheduler';
 
@@ -27,6 +29,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
   const queue = new WorkQueue('scheduler', reconcile, context);
   /** Pods by uid that were bound a moment ago, which the copy does not show yet. */
   const assumed = new Map<string, string>();
+  const requestsOf = rememberedRequests();
   const sources: ClaimSources = {
     claim: (key) => informers.claims.get(key),
     volume: (name) => informers.volumes.get(name),
@@ -60,11 +63,11 @@ export function createScheduler(context: ControllerContext): WorkQueue {
     }
   });
 
+  /** The more important pod looks first; nothing that runs is ended for it (no preemption). */
   function addWaiting(): void {
-    for (const pod of informers.pods.list()) {
-      if (isWaiting(pod)) {
-        queue.add(keyOf(pod));
-      }
+    const waiting = informers.pods.list().filter(isWaiting);
+    for (const pod of waiting.toSorted((one, other) => priorityOf(other) - priorityOf(one))) {
+      queue.add(keyOf(pod));
     }
   }
 
@@ -80,7 +83,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
       return;
     }
     const { volumes, unbound, selectedNodes } = claims;
-    const choice = chooseNode({ pod, volumes, selectedNodes, nodes });
+    const choice = chooseNode({ pod, volumes, selectedNodes, nodes, requestsOf });
     if (choice.node === undefined) {
       await refuse(pod, choice.message);
       return;
@@ -95,14 +98,11 @@ export function createScheduler(context: ControllerContext): WorkQueue {
 
   function nodeSituations(): NodeSituation[] {
     const pods = informers.pods.list();
-    return informers.nodes.list().map((node) => ({
-      node,
-      podsOnNode: pods.filter(
-        (pod) =>
-          !isTerminal(pod) &&
-          (pod.spec.nodeName ?? assumed.get(pod.metadata.uid ?? '')) === node.metadata.name,
-      ),
-    }));
+    const byNode = Map.groupBy(
+      pods.filter((pod) => !isTerminal(pod)),
+      (pod) => pod.spec.nodeName ?? assumed.get(pod.metadata.uid ?? ''),
+    );
+    return informers.nodes.list().map((node) => ({ node, podsOnNode: byNode.get(node.metadata.name) ?? [] }));
   }
 
   /** Says to the provisioner where; the claims' binding brings the pod back. */
@@ -153,6 +153,18 @@ export function createScheduler(context: ControllerContext): WorkQueue {
   }
 
   return queue;
+}
+
+const priorityOf = (pod: Pod): number => pod.spec.priority ?? 0;
+
+/** Pods are not changed in place, so what one asks for is added up once. */
+function rememberedRequests(): (pod: Pod) => Amounts {
+  const known = new WeakMap<Pod, Amounts>();
+  return (pod) => {
+    const amounts = known.get(pod) ?? podRequests(pod);
+    known.set(pod, amounts);
+    return amounts;
+  };
 }
 
 function isAssigned(pod: Pod): boolean {

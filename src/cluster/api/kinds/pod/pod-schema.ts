@@ -136,6 +136,16 @@ export const podSchema = kindSchema({
     tolerations: listOf(
       fields({ key: text, operator: text, value: text, effect: text, tolerationSeconds: integer }),
     ),
+    topologySpreadConstraints: listOf(
+      fields({
+        maxSkew: integer,
+        topologyKey: text,
+        whenUnsatisfiable: text,
+        labelSelector,
+        minDomains: integer,
+      }),
+      { key: 'topologyKey' },
+    ),
     initContainers: listOf(container, { key: 'name' }),
     containers: listOf(container, { key: 'name' }),
     volumes: listOf(volume, { key: 'name' }),

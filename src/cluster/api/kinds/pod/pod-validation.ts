@@ -6,6 +6,7 @@ import type { StoredObject } from '../../store/stored-object.ts';
 import type { Draft } from '../kind.ts';
 import { checkName } from '../names.ts';
 import { checkAffinity, checkToleration } from './placement-validation.ts';
+import { checkSpread } from './spread-validation.ts';
 import { checkContainer, oneOf } from './container-validation.ts';
 import { allContainers, asPod } from './pod-defaults.ts';
 import { checkVolume } from './volume-validation.ts';
@@ -35,6 +36,7 @@ export function validatePod(draft: Draft): Cause[] {
     ...checkPodFields(at, spec),
     ...(spec.tolerations ?? []).flatMap((item, i) => checkToleration(`${at}.tolerations[${i}]`, item)),
     ...checkAffinity(`${at}.affinity`, spec.affinity),
+    ...checkSpread(`${at}.topologySpreadConstraints`, spec.topologySpreadConstraints),
   ];
 }
 

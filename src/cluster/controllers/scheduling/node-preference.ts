@@ -1,0 +1,60 @@
+import type { Node } from '../../../kubernetes/node.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import { preferredWeight } from './node-affinity.ts';
+import type { FitQuestion, NodeSituation } from './node-fit.ts';
+import { tolerates } from './node-fit.ts';
+import { preferredPods } from './pod-affinity.ts';
+import { lacksSpreadLabel, spreadCrowd } from './topology-spread.ts';
+
+/**
+ * How well each of the nodes pleases the pod, 0 to 900: each plugin's score is brought to 0..100 and weighted as
+ * kube-scheduler does by default (apis/config/v1/default_plugins.go; the plugins' own normalizing). Pure.
+ */
+export function preferences({ pod, nodes }: FitQuestion, fitting: readonly NodeSituation[]): number[] {
+  const score = (of: (node: Node) => number): number[] => fitting.map(({ node }) => of(node));
+  const parts: [number, number[]][] = [
+    [3, inverted(score((node) => dislikedTaints(pod, node)))],
+    [2, scaled(score((node) => preferredWeight(pod, node)))],
+    [2, spreadScores(pod, fitting, nodes)],
+    [2, stretched(score((node) => preferredPods(pod, node, nodes)))],
+  ];
+  return fitting.map((_, index) =>
+    parts.reduce((sum, [weight, scores]) => sum + weight * (scores[index] ?? 0), 0),
+  );
+}
+
+function dislikedTaints(pod: Pod, node: Node): number {
+  return (node.spec?.taints ?? []).filter(
+    (taint) => taint.effect === 'PreferNoSchedule' && !tolerates(pod.spec.tolerations ?? [], taint),
+  ).length;
+}
+
+function spreadScores(
+  pod: Pod,
+  fitting: readonly NodeSituation[],
+  nodes: readonly NodeSituation[],
+): number[] {
+  const judged = fitting.map(({ node }) =>
+    lacksSpreadLabel(pod, node) ? undefined : spreadCrowd(pod, node, nodes),
+  );
+  const known = judged.filter((crowd) => crowd !== undefined);
+  const [most, least] = [Math.max(...known), Math.min(...known)];
+  return judged.map((crowd) =>
+    crowd === undefined ? 0 : most === 0 ? 100 : (100 * (most + least - crowd)) / most,
+  );
+}
+
+function scaled(scores: readonly number[]): number[] {
+  const most = Math.max(...scores);
+  return scores.map((score) => (most === 0 ? 0 : (100 * score) / most));
+}
+
+function inverted(scores: readonly number[]): number[] {
+  return scaled(scores).map((score) => 100 - score);
+}
+
+/** Scores may be negative: the least is 0, the most 100. */
+function stretched(scores: readonly number[]): number[] {
+  const [most, least] = [Math.max(...scores), Math.min(...scores)];
+  return scores.map((score) => (most === least ? 0 : (100 * (score - least)) / (most - least)));
+}

@@ -1,0 +1,85 @@
+import type { Node } from '../../../kubernetes/node.ts';
+import type { Pod, TopologySpreadConstraint } from '../../../kubernetes/pod.ts';
+import type { NodeSituation } from './node-fit.ts';
+import { matchesNodeOf } from './node-affinity.ts';
+import { matchesLabelSelector } from './selector.ts';
+
+/** Pods of the constraint's selector by the value of its node label. */
+type Counts = ReadonlyMap<string, number>;
+
+/** Why a node would spread the pod's like too unevenly (scheduler plugin PodTopologySpread, filtering.go). Pure. */
+export function spreadRefusal(pod: Pod, node: Node, nodes: readonly NodeSituation[]): string | undefined {
+  const hard = constraintsOf(pod, 'DoNotSchedule');
+  for (const constraint of hard) {
+    const domain = node.metadata.labels?.[constraint.topologyKey];
+    if (domain === undefined)
+      return "node(s) didn't match pod topology spread constraints (missing required label)";
+    const counts = countPods(pod, constraint, hard, nodes);
+    const here = (counts.get(domain) ?? 0) + (matches(constraint, pod) ? 1 : 0);
+    if (here - leastOf(counts, constraint.minDomains) > constraint.maxSkew)
+      return "node(s) didn't match pod topology spread constraints";
+  }
+  return undefined;
+}
+
+/** How crowded the node's domains are by the constraints that only wish; less is better (scoring.go). Pure. */
+export function spreadCrowd(pod: Pod, node: Node, nodes: readonly NodeSituation[]): number {
+  const soft = constraintsOf(pod, 'ScheduleAnyway');
+  return soft.reduce((sum, constraint) => {
+    const domain = node.metadata.labels?.[constraint.topologyKey];
+    const counts = countPods(pod, constraint, soft, nodes);
+    // a label of many values weighs more, so that spreading over nodes does not drown in spreading over zones
+    const weight = Math.log(counts.size + 2);
+    return domain === undefined ? sum : sum + (counts.get(domain) ?? 0) * weight + constraint.maxSkew - 1;
+  }, 0);
+}
+
+/** True where a soft constraint cannot be judged: such a node comes last. */
+export function lacksSpreadLabel(pod: Pod, node: Node): boolean {
+  return constraintsOf(pod, 'ScheduleAnyway').some(
+    ({ topologyKey }) => node.metadata.labels?.[topologyKey] === undefined,
+  );
+}
+
+function constraintsOf(
+  pod: Pod,
+  action: TopologySpreadConstraint['whenUnsatisfiable'],
+): TopologySpreadConstraint[] {
+  return (pod.spec.topologySpreadConstraints ?? []).filter(
+    ({ whenUnsatisfiable }) => whenUnsatisfiable === action,
+  );
+}
+
+/** Only nodes count that the pod's own selector and affinity allow and that have every label of the constraints. */
+function countPods(
+  pod: Pod,
+  constraint: TopologySpreadConstraint,
+  all: readonly TopologySpreadConstraint[],
+  nodes: readonly NodeSituation[],
+): Counts {
+  const counts = new Map<string, number>();
+  for (const { node, podsOnNode } of nodes) {
+    const labels = node.metadata.labels ?? {};
+    const domain = labels[constraint.topologyKey];
+    const counted =
+      all.every(({ topologyKey }) => labels[topologyKey] !== undefined) && matchesNodeOf(pod, node);
+    if (domain === undefined || !counted) continue;
+    const here = podsOnNode.filter(
+      (other) =>
+        other.metadata.namespace === pod.metadata.namespace &&
+        other.metadata.deletionTimestamp === undefined &&
+        matches(constraint, other),
+    );
+    counts.set(domain, (counts.get(domain) ?? 0) + here.length);
+  }
+  return counts;
+}
+
+/** With fewer domains than asked for, an empty one is imagined. */
+function leastOf(counts: Counts, minDomains = 1): number {
+  return counts.size < minDomains ? 0 : Math.min(...counts.values());
+}
+
+function matches({ labelSelector }: TopologySpreadConstraint, pod: Pod): boolean {
+  return labelSelector !== undefined && matchesLabelSelector(labelSelector, pod.metadata.labels ?? {});
+}
