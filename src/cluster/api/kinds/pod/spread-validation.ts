@@ -14,13 +14,13 @@ const actions = ['DoNotSchedule', 'ScheduleAnyway'];
 /** Causes for the topology spread constraints of a pod (pkg/apis/core/validation, validateTopologySpreadConstraints). */
 export function checkSpread(
   at: string,
-  constraints: readonly TopologySpreadConstraint[] | undefined,
+  constraints: readonly Partial<TopologySpreadConstraint>[] | undefined,
 ): Cause[] {
   const seen = new Set<string>();
   return (constraints ?? []).flatMap((constraint, index) => {
     const { topologyKey = '', whenUnsatisfiable } = constraint;
     const field = `${at}[${index}]`;
-    const pair = `{${topologyKey}, ${whenUnsatisfiable}}`;
+    const pair = `{${topologyKey}, ${whenUnsatisfiable ?? ''}}`;
     const isRepeated = seen.has(pair);
     seen.add(pair);
     return [
@@ -30,14 +30,14 @@ export function checkSpread(
   });
 }
 
-function checkConstraint(field: string, constraint: TopologySpreadConstraint): Cause[] {
+function checkConstraint(field: string, constraint: Partial<TopologySpreadConstraint>): Cause[] {
   const { maxSkew = 0, topologyKey = '', whenUnsatisfiable, minDomains } = constraint;
   return [
     ...(maxSkew > 0 ? [] : [invalidValue(`${field}.maxSkew`, maxSkew, 'must be greater than zero')]),
     ...(topologyKey === ''
       ? [required(`${field}.topologyKey`, 'can not be empty')]
       : checkQualifiedName(`${field}.topologyKey`, topologyKey)),
-    ...(actions.includes(whenUnsatisfiable)
+    ...(actions.includes(whenUnsatisfiable ?? '')
       ? []
       : [unsupportedValue(`${field}.whenUnsatisfiable`, whenUnsatisfiable ?? '', actions)]),
     ...(minDomains === undefined || minDomains > 0
