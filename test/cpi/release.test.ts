@@ -5,19 +5,17 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { parse } from 'yaml';
-import { createTemplateRenderer } from '../../src/bosh/template/create-template-renderer.ts';
 import { parseConfig } from '../../src/cpi/config.ts';
+import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
 const job = new URL('../../release/jobs/kubernetes_cpi/', import.meta.url);
-const renderer = createTemplateRenderer();
+const { render, renderConfig } = await kubernetesCpiJob();
 let directory: string;
 
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-release-'));
 });
 after(async () => {
-  await renderer.close();
   await rm(directory, { recursive: true });
 });
 
@@ -32,6 +30,7 @@ test('a kubeconfig in YAML is JSON in the rendered configuration', async () => {
       agent: { mbus: 'https://a', ntp: [] },
       defaults: {},
       deadlines: {},
+      contexts: {},
     });
   }
 });
@@ -118,37 +117,4 @@ async function writeProgram(path: string, body: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, body.startsWith('#!') ? body : `#!/bin/sh\n${body}\n`);
   await chmod(path, 0o755);
-}
-
-async function renderConfig(properties: object): Promise<unknown> {
-  return JSON.parse(await render('cpi.json.erb', properties));
-}
-
-async function render(file: string, properties: object): Promise<string> {
-  const spec = parse(await readFile(new URL('spec', job), 'utf8')) as {
-    templates: Record<string, string>;
-    properties: Record<string, { default?: unknown }>;
-  };
-  assert.ok(file in spec.templates);
-  const defaults = Object.entries(spec.properties).map(([name, { default: value }]) => [name, value ?? null]);
-  const [text] = await renderer.render([
-    {
-      name: `kubernetes_cpi/templates/${file}`,
-      template: await readFile(new URL(`templates/${file}`, job), 'utf8'),
-      context: {
-        index: 0,
-        id: '0',
-        az: 'unknown',
-        bootstrap: true,
-        job: { name: 'kubernetes_cpi' },
-        deployment: 'd',
-        networks: {},
-        global_properties: properties as Record<string, unknown>,
-        cluster_properties: {},
-        job_properties: null,
-        default_properties: Object.fromEntries(defaults) as Record<string, unknown>,
-      },
-    },
-  ]);
-  return text ?? '';
 }

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { parseNetworks } from '../../src/cpi/address/networks.ts';
+import { signatures } from '../../src/cpi/call/signatures.ts';
+import { parseConfig } from '../../src/cpi/config.ts';
+import { parseDiskProperties } from '../../src/cpi/disk/claim.ts';
+import type { Json, Place } from '../../src/cpi/input.ts';
+import { methods, unsupportedMethods } from '../../src/cpi/methods.ts';
+import { stemcellCid } from '../../src/cpi/stemcell/create-stemcell.ts';
+import { parseVmProperties } from '../../src/cpi/vm/vm-properties.ts';
+import { assertDocumented, knownKeys, sectionsOf, valuesOf } from './documented.ts';
+import type { Section } from './documented.ts';
+import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
+
+/** docs/cpi.md cannot lie: each section is held to the code that reads what it describes. */
+const sections = sectionsOf(await readFile(new URL('../../docs/cpi.md', import.meta.url), 'utf8'));
+const place: Place = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' };
+const config = parseConfig({}, {});
+
+function section(heading: string): Section {
+  const found = sections.get(heading);
+  assert.ok(found !== undefined, `docs/cpi.md has no section "${heading}"`);
+  return found;
+}
+
+/** Call a parser as its verb does: the context is taken out before. */
+const withoutContext = (value: unknown): Json => {
+  const { context: _, ...rest } = value as Json;
+  return rest;
+};
+const parseVm = (value: unknown): unknown => parseVmProperties(withoutContext(value), place, config);
+const parseDisk = (value: unknown): unknown => parseDiskProperties(withoutContext(value), place);
+const parseNetwork = (value: unknown): unknown =>
+  parseNetworks({ default: { type: 'manual', ip: '10.0.0.1', cloud_properties: value } }, place);
+
+for (const [heading, parser, more] of [
+  ['cloud_properties of a VM', parseVm, ['context']],
+  ['cloud_properties of a disk', parseDisk, ['context']],
+  ['cloud_properties of a network', parseNetwork, []],
+] as const) {
+  test(`${heading}: the keys that the code reads, each with an example that it accepts`, () => {
+    const documented = section(heading);
+    assertDocumented(documented, parser, more);
+    for (const properties of valuesOf('cloud_properties', documented.examples)) parser(properties);
+  });
+}
+
+test('cloud_properties of a stemcell: examples are accepted', () => {
+  const { rows, examples } = section('cloud_properties of a stemcell');
+  const shown = valuesOf('cloud_properties', examples) as Json[];
+  for (const properties of shown) assert.notEqual(stemcellCid(properties, place), '');
+  for (const key of rows.keys())
+    assert.ok(
+      shown.some((properties) => key in properties),
+      key,
+    );
+});
+
+test("cloud_properties of an AZ: they are a VM's", () => {
+  const { examples } = section('cloud_properties of an AZ');
+  const shown = valuesOf('cloud_properties', examples);
+  assert.notEqual(shown.length, 0);
+  for (const properties of shown) parseVm(properties);
+});
+
+test('properties: those of the job, each with an example; each example is a configuration that is accepted', async () => {
+  const { rows, examples } = section('Properties');
+  const job = await kubernetesCpiJob();
+  assert.deepEqual([...rows.keys()].toSorted(), [...job.properties].toSorted());
+  const shown = examples.map((example) => new Set(pathsOf(example)));
+  for (const property of job.properties) {
+    assert.ok(
+      shown.some((paths) => paths.has(property)),
+      `no example shows ${property}`,
+    );
+  }
+  for (const example of examples) parseConfig(await job.renderConfig(example as Json), {});
+});
+
+test('every key of the configuration has a property', async () => {
+  const job = await kubernetesCpiJob();
+  const properties = new Set(job.properties.map((name) => (name === 'ntp' ? 'agent.ntp' : name)));
+  for (const name of knownKeys((file) => parseConfig(file, {})) ?? []) {
+    if (properties.has(name)) continue;
+    for (const key of knownKeys((value) => parseConfig({ [name]: value }, {})) ?? []) {
+      assert.ok(properties.has(`${name}.${key}`), `config.${name}.${key} has no property in the job's spec`);
+    }
+  }
+});
+
+test('deadlines: each is named with the seconds that it has by default', () => {
+  const row = section('Properties').rows.get('deadlines') ?? '';
+  for (const key of knownKeys((deadlines) => parseConfig({ deadlines }, {})) ?? []) {
+    const [seconds] = new RegExp(`\\b${key} (\\d+)`, 'u').exec(row)?.slice(1) ?? [];
+    const given = parseConfig({ deadlines: { [key]: Number(seconds) } }, {}).deadlines;
+    assert.deepEqual(given, config.deadlines, key);
+  }
+});
+
+test('methods: done are those that have a verb, the others are refused as it is said', () => {
+  const { rows } = section('Methods');
+  const done = ['info', ...methods.keys()];
+  const refused = [...signatures.keys(), 'ping', 'current_vm_id'].filter((name) => !methods.has(name));
+  for (const name of done) assert.match(rows.get(name) ?? '', /\| done/u, name);
+  for (const name of unsupportedMethods) assert.match(rows.get(name) ?? '', /NotSupported/u, name);
+  for (const name of refused) assert.match(rows.get(name) ?? '', /NotImplemented/u, name);
+  assert.deepEqual([...rows.keys()].toSorted(), [...done, ...unsupportedMethods, ...refused].toSorted());
+});
+
+/** Dotted paths of everything in a value. */
+function pathsOf(value: unknown, prefix = ''): string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([key, item]) => [
+    `${prefix}${key}`,
+    ...pathsOf(item, `${prefix}${key}.`),
+  ]);
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { parse } from 'yaml';
+import { isProductError } from '../../src/errors/product-error.ts';
+
+/** One `##` section of a page: what its tables name, and its YAML examples. */
+export interface Section {
+  /** Code words of the first column of each table row, with the whole row. */
+  readonly rows: ReadonlyMap<string, string>;
+  readonly examples: readonly unknown[];
+}
+
+/** The sections of a Markdown page by their headings; subsections belong to their section. */
+export function sectionsOf(page: string): Map<string, Section> {
+  const sections = page.split(/^## /mu).slice(1);
+  return new Map(
+    sections.map((text) => {
+      const heading = text.slice(0, text.indexOf('\n')).trim();
+      return [heading, { rows: rowsOf(text), examples: examplesOf(text) }] as const;
+    }),
+  );
+}
+
+function rowsOf(text: string): Map<string, string> {
+  const rows = text.split('\n').filter((line) => line.startsWith('| `'));
+  return new Map(
+    rows.flatMap((row) => {
+      const [, first = ''] = row.split('|');
+      return [...first.matchAll(/`([^`]+)`/gu)].map(([, name = '']) => [name, row] as const);
+    }),
+  );
+}
+
+function examplesOf(text: string): unknown[] {
+  return [...text.matchAll(/^```yaml\n(.*?)^```$/gmsu)].map(([, yaml = '']) => parse(yaml) as unknown);
+}
+
+/** All values of a key at any depth of the examples, `cloud_properties` for instance. */
+export function valuesOf(key: string, value: unknown): unknown[] {
+  if (Array.isArray(value)) return value.flatMap((item) => valuesOf(key, item));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) => [
+    ...(name === key ? [item as unknown] : []),
+    ...valuesOf(key, item),
+  ]);
+}
+
+/** True for a key that an example uses. */
+export const isShown = (key: string, examples: readonly unknown[]): boolean =>
+  examples.some((example) => valuesOf(key, example).length > 0);
+
+const surprise = 'no-parser-knows-this';
+
+/**
+ * The keys that a parser accepts, asked of the parser itself: it names them when it refuses another.
+ * Undefined where it refuses no key: a map of the user's own names, or no map at all.
+ */
+export function knownKeys(parser: (value: unknown) => unknown): string[] | undefined {
+  try {
+    parser({ [surprise]: 1 });
+    return undefined;
+  } catch (error) {
+    assert.ok(isProductError(error), String(error));
+    const known = /\((?:known are (.*?)|none is known)\)/u.exec(error.message);
+    if (known === null || !error.message.includes(`"${surprise}"`)) return undefined;
+    return known[1]?.split(', ') ?? [];
+  }
+}
+
+/**
+ * Holds a section to a parser: the same keys, each with an example, and the keys inside a key (an object, or a list of
+ * objects) in its row.
+ */
+export function assertDocumented(
+  { rows, examples }: Section,
+  parser: (value: unknown) => unknown,
+  more: readonly string[] = [],
+): void {
+  const keys = [...(knownKeys(parser) ?? []), ...more];
+  assert.deepEqual([...rows.keys()].toSorted(), keys.toSorted());
+  for (const key of keys) {
+    assert.ok(isShown(key, examples), `no example shows ${key}`);
+    for (const wrap of [(value: unknown) => value, (value: unknown) => [value]]) {
+      const inner = knownKeys((value) => parser({ [key]: wrap(value) })) ?? [];
+      for (const name of inner) assert.match(rows.get(key) ?? '', new RegExp(`\\b${name}\\b`, 'u'), key);
+    }
+  }
+}
