@@ -23,3 +23,26 @@ export const storageClasses: Resource = {
   plural: 'storageclasses',
   namespaced: false,
 };
+export const customResourceDefinitions: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+
+const snapshotKind = (plural: string, namespaced: boolean): Resource => ({
+  group: 'snapshot.storage.k8s.io',
+  version: 'v1',
+  plural,
+  namespaced,
+});
+
+export const volumeSnapshots = snapshotKind('volumesnapshots', true);
+export const volumeSnapshotContents = snapshotKind('volumesnapshotcontents', false);
+export const volumeSnapshotClasses = snapshotKind('volumesnapshotclasses', false);
+export const networkAttachmentDefinitions: Resource = {
+  group: 'k8s.cni.cncf.io',
+  version: 'v1',
+  plural: 'network-attachment-definitions',
+  namespaced: true,
+};

@@ -1,5 +1,6 @@
 import { describe } from 'node:test';
 import type { Subject } from './subject.ts';
+import { definitionContract } from './definition-contract.ts';
 import { deleteContract } from './delete-contract.ts';
 import { readContract } from './read-contract.ts';
 import { watchContract } from './watch-contract.ts';
@@ -15,5 +16,6 @@ export function describeKubernetesApi(name: string, makeSubject: () => Promise<S
     describe('reads', () => readContract(makeSubject));
     describe('deletes', () => deleteContract(makeSubject));
     describe('watches', () => watchContract(makeSubject));
+    describe('definitions', () => definitionContract(makeSubject));
   });
 }

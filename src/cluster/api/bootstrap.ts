@@ -1,7 +1,9 @@
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import { namespaces, storageClasses } from '../../kubernetes/resources.ts';
+import { customResourceDefinitions, namespaces, storageClasses } from '../../kubernetes/resources.ts';
+import type { CustomResourceDefinition } from './custom/definition.ts';
+import { volumeSnapshotDefinitions } from './custom/definitions/volume-snapshots.ts';
 import { defaultClassAnnotation } from './kinds/storage-classes.ts';
 
 /** The namespace that the kubeconfig's context names, where BOSH's objects live. */
@@ -15,6 +17,7 @@ const namespaceNames = ['default', 'kube-system', 'kube-public', 'kube-node-leas
 /** Makes the objects that a cluster has from the start, where they are missing. Idempotent. */
 export async function bootstrapCluster(api: KubernetesApi): Promise<void> {
   for (const name of namespaceNames) await ensure(api, namespaces, { metadata: { name } });
+  for (const definition of volumeSnapshotDefinitions) await define(api, definition);
   await ensure(api, storageClasses, {
     metadata: { name: 'local', annotations: { [defaultClassAnnotation]: 'true' } },
     provisioner: localProvisioner,
@@ -24,10 +27,17 @@ export async function bootstrapCluster(api: KubernetesApi): Promise<void> {
   });
 }
 
+/** A definition of ours that an earlier version of this program installed is brought up to date. */
+async function define(api: KubernetesApi, definition: CustomResourceDefinition): Promise<void> {
+  const { name = '' } = definition.metadata;
+  await ensure(api, customResourceDefinitions, { ...definition });
+  await api.patch({ resource: customResourceDefinitions, name }, { spec: definition.spec });
+}
+
 async function ensure(
   api: KubernetesApi,
   resource: Resource,
-  object: KubernetesObject & Record<string, unknown>,
+  object: KubernetesObject & Readonly<Record<string, unknown>>,
 ): Promise<void> {
   try {
     await api.create(resource, object);

@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { systemClock } from '../../kubernetes/clock.ts';
 import type { Clock } from '../../kubernetes/clock.ts';
 import { bootstrapCluster } from './bootstrap.ts';
+import { cleanUpDefinitions } from './custom/clean-up-definitions.ts';
+import { followDefinitions } from './custom/follow-definitions.ts';
 import { allKinds } from './kinds/all-kinds.ts';
 import { LocalApi } from './local-api.ts';
 import { systemRandom } from './registry/random.ts';
@@ -15,6 +17,12 @@ export interface LocalApiOptions {
   readonly random?: Random;
   /** How many changes a watch can look back, at least. */
   readonly historySize?: number;
+  /** Told of background work that failed and will be tried again; absent: the process ends with it. */
+  readonly onError?: (error: unknown) => void;
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 /**
@@ -23,10 +31,14 @@ export interface LocalApiOptions {
  * Rejects with ProductError CLUSTER_JOURNAL_CORRUPT for a damaged journal.
  */
 export async function openLocalApi(options: LocalApiOptions): Promise<LocalApi> {
-  const { directory, clock = systemClock, random = systemRandom, historySize } = options;
+  const { directory, clock = systemClock, random = systemRandom, historySize, onError = rethrow } = options;
   const file = join(directory, 'journal', 'objects.journal');
   const store = ObjectStore.open({ file, ...(historySize === undefined ? {} : { historySize }) });
-  const api = new LocalApi({ store, kinds: allKinds, clock, random });
+  const kinds = new Map(allKinds);
+  const registry = { store, kinds, clock, random };
+  followDefinitions(store, kinds, allKinds);
+  cleanUpDefinitions(registry, onError);
+  const api = new LocalApi(registry);
   await bootstrapCluster(api);
   return api;
 }

@@ -19,6 +19,11 @@ export function invalidValue(field: string, value: unknown, detail: string): Cau
   return { reason: 'FieldValueInvalid', message: `Invalid value: ${quote(value)}: ${detail}`, field };
 }
 
+/** For a value of another JSON type than its schema says. */
+export function wrongType(field: string, value: unknown, detail: string): Cause {
+  return { ...invalidValue(field, value, detail), reason: 'FieldValueTypeInvalid' };
+}
+
 export function duplicate(field: string, value: unknown): Cause {
   return { reason: 'FieldValueDuplicate', message: `Duplicate value: ${quote(value)}`, field };
 }

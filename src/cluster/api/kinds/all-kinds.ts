@@ -1,3 +1,4 @@
+import { customResourceDefinitionKind } from '../custom/custom-resource-definitions.ts';
 import { groupResource } from '../errors/status-errors.ts';
 import { eventKind } from './events.ts';
 import { configMapKind, secretKind } from './key-value-objects.ts';
@@ -9,17 +10,27 @@ import { persistentVolumeKind } from './persistent-volumes.ts';
 import { podKind } from './pod/pods.ts';
 import { storageClassKind } from './storage-classes.ts';
 
-/** Every kind that this server serves: those that a controller or the node acts on, and no other. */
+const native: readonly Kind[] = [
+  configMapKind,
+  eventKind,
+  namespaceKind,
+  nodeKind,
+  persistentVolumeClaimKind,
+  persistentVolumeKind,
+  podKind,
+  secretKind,
+  storageClassKind,
+];
+
+const reserved = [...native.map(({ resource }) => resource.group), 'apiextensions.k8s.io'];
+
+/**
+ * Every kind that this server serves from the start: those that a controller or the node acts on, and definitions,
+ * which add others (follow-definitions.ts).
+ */
 export const allKinds: ReadonlyMap<string, Kind> = new Map(
-  [
-    configMapKind,
-    eventKind,
-    namespaceKind,
-    nodeKind,
-    persistentVolumeClaimKind,
-    persistentVolumeKind,
-    podKind,
-    secretKind,
-    storageClassKind,
-  ].map((kind) => [groupResource(kind.resource), kind]),
+  [...native, customResourceDefinitionKind([...new Set(reserved)])].map((kind) => [
+    groupResource(kind.resource),
+    kind,
+  ]),
 );

@@ -1,4 +1,5 @@
 import type { Resource } from '../../../kubernetes/api.ts';
+import type { StructuralSchema } from '../custom/structural-schema.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { ObjectSchema } from '../schema/schema.ts';
@@ -17,12 +18,12 @@ export interface AdmissionContext {
 /** A column of `kubectl get`; priority 1 shows with `-o wide` only. */
 export interface Column {
   readonly name: string;
-  readonly type: 'string' | 'integer';
-  readonly format?: 'name';
-  readonly priority: 0 | 1;
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date';
+  readonly format?: string;
+  readonly priority: number;
   readonly description: string;
   /** `now` in milliseconds since the epoch, for ages. */
-  readonly cell: (object: StoredObject, now: number) => string | number;
+  readonly cell: (object: StoredObject, now: number) => string | number | boolean | null;
 }
 
 /** Everything that tells one kind of object from another (in Kubernetes: strategy, validation, printer). */
@@ -33,9 +34,11 @@ export interface Kind {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly schema: ObjectSchema;
+  /** A custom resource: this describes all but its metadata, it has no strategic merge, updates need a version. */
+  readonly custom?: StructuralSchema;
   /** `/status` is served, and the main resource does not write `status`. */
   readonly hasStatus: boolean;
-  /** metadata.generation counts changes of spec. */
+  /** metadata.generation counts changes of all but metadata and status. */
   readonly countsGenerations: boolean;
   readonly nameRule: 'subdomain' | 'label';
   readonly columns: readonly Column[];
@@ -44,7 +47,7 @@ export interface Kind {
   /** Strategy and admission of a create, before validation. Throws ApiError to refuse. */
   readonly prepareCreate?: (draft: Draft, context: AdmissionContext) => void;
   /** Takes over from the present object what an update cannot touch. */
-  readonly prepareUpdate?: (draft: Draft, current: StoredObject) => void;
+  readonly prepareUpdate?: (draft: Draft, current: StoredObject, context: AdmissionContext) => void;
   readonly validate: (draft: Draft) => Cause[];
   readonly validateUpdate?: (draft: Draft, current: StoredObject) => Cause[];
   /** Field selectors beyond metadata.name and metadata.namespace. */

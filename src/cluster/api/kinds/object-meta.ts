@@ -14,7 +14,7 @@ export function checkMetadata(kind: Kind, { metadata }: Draft): Cause[] {
       : checkName(`${at}.name`, metadata.name, kind.nameRule)),
     ...checkLabels(`${at}.labels`, metadata.labels),
     ...checkAnnotations(`${at}.annotations`, metadata.annotations),
-    ...(metadata.finalizers ?? []).flatMap((name) => checkFinalizer(`${at}.finalizers`, name)),
+    ...(metadata.finalizers ?? []).flatMap((name) => checkFinalizer(kind, `${at}.finalizers`, name)),
     ...checkOwners(`${at}.ownerReferences`, metadata),
   ];
 }
@@ -32,9 +32,11 @@ export function checkMetadataUpdate({ metadata }: Draft, current: ObjectMeta): C
   ];
 }
 
-function checkFinalizer(field: string, name: string): Cause[] {
+function checkFinalizer(kind: Kind, field: string, name: string): Cause[] {
   const standard = ['kubernetes', 'orphan', 'foregroundDeletion'];
   const causes = checkQualifiedName(field, name);
+  // the prefix is a rule of the core group alone (pkg/apis/core/validation validateKubeFinalizerName)
+  if (kind.resource.group !== '') return causes;
   if (causes.length > 0 || name.includes('/') || standard.includes(name)) return causes;
   return [invalidValue(field, name, 'name is neither a standard finalizer name nor is it fully qualified')];
 }

@@ -1,5 +1,6 @@
 import { badRequest } from '../errors/status-errors.ts';
 import type { Draft, Kind } from '../kinds/kind.ts';
+import { decodeCustom } from '../custom/decode-custom.ts';
 import { decodeObject } from '../schema/decode.ts';
 import { isRecord } from '../schema/json.ts';
 
@@ -26,7 +27,10 @@ export function decodeDraft(kind: Kind, body: unknown): Draft {
       `the API version in the data (${String(body['apiVersion'])}) does not match the expected API version (${apiVersion})`,
     );
   }
-  const decoded = decodeObject(kind.schema, body, kind.name, apiVersion);
+  const decoded =
+    kind.custom === undefined
+      ? decodeObject(kind.schema, body, kind.name, apiVersion)
+      : decodeCustom(kind.custom, body, kind.name, apiVersion);
   const {
     managedFields: _dropped,
     selfLink: _link,

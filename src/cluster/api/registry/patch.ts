@@ -44,6 +44,7 @@ function patcher(kind: Kind, type: string): (current: StoredObject, patch: unkno
     case 'application/merge-patch+json':
       return (current, patch) => applyMergePatch(current, asObject(patch));
     case 'application/strategic-merge-patch+json':
+      if (kind.custom !== undefined) throw unsupportedMediaType(patchTypes.slice(0, 2));
       return (current, patch) => applyStrategicMergePatch(kind.schema, current, asObject(patch));
     default:
       throw unsupportedMediaType(patchTypes);

@@ -1,10 +1,11 @@
 import { conflict, badRequest, groupResource, invalid, staleVersion } from '../errors/status-errors.ts';
+import { invalidValue } from '../errors/field-causes.ts';
 import type { Draft, Kind } from '../kinds/kind.ts';
 import { checkMetadata, checkMetadataUpdate } from '../kinds/object-meta.ts';
 import { jsonEqual } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
-import { compactMetadata, deletionIsComplete, getObject } from './registry.ts';
+import { admissionContext, compactMetadata, deletionIsComplete, getObject } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 
 export interface UpdateOptions {
@@ -30,7 +31,7 @@ export function updateObject(
   assertCurrent(kind, draft, current);
   keepWhatUpdatesCannotTouch(kind, draft, current, options.subresource);
   kind.fillDefaults?.(draft);
-  if (options.subresource === undefined) kind.prepareUpdate?.(draft, current);
+  if (options.subresource === undefined) kind.prepareUpdate?.(draft, current, admissionContext(registry));
   const causes = [
     ...checkMetadata(kind, draft),
     ...checkMetadataUpdate(draft, current.metadata),
@@ -48,13 +49,19 @@ export function storeUpdate(
   { draft, current, dryRun }: { draft: Draft; current: StoredObject; dryRun: boolean },
 ): StoredObject {
   if (jsonEqual(draft, current)) return current;
-  if (kind.countsGenerations && !jsonEqual(draft['spec'], current['spec'])) {
+  if (kind.countsGenerations && !jsonEqual(contentOf(kind, draft), contentOf(kind, current))) {
     draft.metadata.generation = (current.metadata.generation ?? 0) + 1;
   }
   if (dryRun) return draft;
   const resource = groupResource(kind.resource);
   if (deletionIsComplete(kind, draft)) return registry.store.remove(resource, draft);
   return registry.store.put(resource, draft);
+}
+
+/** What a generation counts. */
+function contentOf(kind: Kind, { metadata: _metadata, ...content }: StoredObject): unknown {
+  const { status: _status, ...rest } = content;
+  return kind.hasStatus ? rest : content;
 }
 
 function assertSameLocation({ metadata }: Draft, { namespace, name }: Location): void {
@@ -81,6 +88,11 @@ function assertCurrent(kind: Kind, { metadata }: Draft, current: StoredObject): 
   if (metadata.resourceVersion !== '' && metadata.resourceVersion !== resourceVersion) {
     throw staleVersion(kind.resource, name);
   }
+  if (metadata.resourceVersion === '' && kind.custom !== undefined) {
+    throw invalid(kind.name, kind.resource.group, name, [
+      invalidValue('metadata.resourceVersion', '', 'must be specified for an update'),
+    ]);
+  }
 }
 
 function keepWhatUpdatesCannotTouch(
@@ -91,7 +103,8 @@ function keepWhatUpdatesCannotTouch(
 ): void {
   const { metadata } = current;
   draft.metadata = compactMetadata({
-    ...draft.metadata,
+    // of a custom resource, /status writes status alone (apiextensions pkg/registry/customresource/status_strategy.go)
+    ...(kind.custom !== undefined && subresource === 'status' ? structuredClone(metadata) : draft.metadata),
     namespace: metadata.namespace,
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,

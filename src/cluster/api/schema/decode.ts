@@ -1,3 +1,4 @@
+import type { ApiError } from '../../../kubernetes/api-error.ts';
 import { badRequest } from '../errors/status-errors.ts';
 import { isRecord } from './json.ts';
 import type { JsonRecord } from './json.ts';
@@ -27,13 +28,16 @@ export function decodeObject(
   const prefix = `${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${kind}`;
   const [mistyped] = problems.mistyped;
   if (mistyped !== undefined) throw badRequest(`${prefix}: json: ${mistyped}`);
-  if (problems.unknown.length > 0) {
-    const list = problems.unknown.map((path) => `unknown field "${path}"`).join(', ');
-    throw badRequest(
-      `${prefix}: strict decoding error: ${list} (the embedded cluster accepts only fields that it implements)`,
-    );
-  }
+  if (problems.unknown.length > 0) throw strictDecodingError(problems.unknown, kind, apiVersion);
   return isRecord(decoded) ? decoded : {};
+}
+
+/** The ApiError 400 for fields, by path, that are not known. */
+export function strictDecodingError(unknown: readonly string[], kind: string, apiVersion: string): ApiError {
+  const list = unknown.map((path) => `unknown field "${path}"`).join(', ');
+  return badRequest(
+    `${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${kind}: strict decoding error: ${list} (the embedded cluster accepts only fields that it implements)`,
+  );
 }
 
 function decode(schema: Schema, value: unknown, path: string, problems: Problems): unknown {
