@@ -37,6 +37,15 @@ export interface PodSpec {
 export interface PodSecurityContext {
   runAsUser?: number;
   runAsGroup?: number;
+  runAsNonRoot?: boolean;
+  seccompProfile?: SecurityProfile;
+  appArmorProfile?: SecurityProfile;
+}
+
+/** SeccompProfile and AppArmorProfile, which have the same shape. */
+export interface SecurityProfile {
+  type: 'RuntimeDefault' | 'Unconfined' | 'Localhost';
+  localhostProfile?: string;
 }
 
 export interface Toleration {
@@ -112,12 +121,10 @@ export interface Container {
   terminationMessagePolicy?: string;
 }
 
-export interface ContainerSecurityContext {
+export interface ContainerSecurityContext extends PodSecurityContext {
   privileged?: boolean;
   allowPrivilegeEscalation?: boolean;
   readOnlyRootFilesystem?: boolean;
-  runAsUser?: number;
-  runAsGroup?: number;
   capabilities?: { add?: string[]; drop?: string[] };
 }
 

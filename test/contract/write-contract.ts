@@ -108,6 +108,28 @@ export function writeContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
+  // kubernetes: pkg/apis/core/validation/validation.go, ValidateSecurityContext and validateSeccompProfileField
+  test('a securityContext that contradicts itself, and profiles that are none, are invalid', async () => {
+    const { api, namespace } = subject;
+    const refused = async (securityContext: object, words: string): Promise<void> => {
+      const pod = unschedulablePod(namespace, 'security');
+      for (const container of pod.spec.containers) container.securityContext = securityContext;
+      await assert.rejects(
+        api.create(pods, pod),
+        (error) => isApiError(error, 422) && error.message.includes(words),
+      );
+    };
+    await refused({ privileged: true, allowPrivilegeEscalation: false }, '`privileged` to true');
+    await refused(
+      { allowPrivilegeEscalation: false, capabilities: { add: ['CAP_SYS_ADMIN'] } },
+      '`capabilities.Add` CAP_SYS_ADMIN',
+    );
+    await refused({ runAsUser: -1 }, 'must be between 0 and 2147483647, inclusive');
+    await refused({ seccompProfile: { type: 'Loose' } }, 'Unsupported value: "Loose"');
+    await refused({ seccompProfile: { type: 'Localhost' } }, 'localhostProfile: Required value');
+    await refused({ appArmorProfile: { type: 'Unconfined', localhostProfile: 'x' } }, 'can only be set when');
+  });
+
   test('a claim gets its protection, its mode and phase Pending', async () => {
     const { api, namespace } = subject;
     const claim = {

@@ -1,3 +1,5 @@
+import { accounts } from './image-accounts.ts';
+
 /** What a container's own root holds beside the folders of the host: contract of the host-root stemcell. */
 export interface ImageSkeleton {
   /** Absolute path -> mode. Parents first. */
@@ -32,12 +34,6 @@ const agentSettings = {
 
 const agentScript = `#!/bin/sh
 exec /opt/bosh-kubernetes/node /opt/bosh-kubernetes/agent.cjs "$@"
-`;
-
-const accounts = `root:x:0:0:root:/root:/bin/bash
-daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin
-vcap:x:1000:1000:BOSH System User:/home/vcap:/bin/bash
-nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin
 `;
 
 const groups = `root:x:0:

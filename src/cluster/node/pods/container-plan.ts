@@ -1,9 +1,9 @@
 import type { Container, Pod, VolumeMount } from '../../../kubernetes/pod.ts';
-import { boundingSet } from '../runtime/capabilities.ts';
-import type { ContainerMount, ContainerPlan, ContainerSecurity } from '../runtime/container-runtime.ts';
+import type { ContainerMount, ContainerPlan } from '../runtime/container-runtime.ts';
 import type { ReadyVolume } from '../volumes/pod-volumes.ts';
 import { resolveSubPath } from '../volumes/sub-path.ts';
 import { VolumeError } from '../volumes/volume-error.ts';
+import { containerSecurity } from './container-security.ts';
 import { expandVariables } from './expand-variables.ts';
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -20,12 +20,6 @@ export interface ContainerRun {
   /** File on the node that shows in the container as its terminationMessagePath. */
   readonly terminationMessage: string;
 }
-
-/** Pods that share mounts with the node stay in its user namespace: mounts do not leave a user namespace. */
-export const sharesMounts = (pod: Pod): boolean =>
-  [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((container) =>
-    container.volumeMounts?.some((mount) => mount.mountPropagation === 'Bidirectional'),
-  );
 
 function containerMount(mount: VolumeMount, volumes: ReadonlyMap<string, ReadyVolume>): ContainerMount {
   const volume = volumes.get(mount.name);
@@ -55,24 +49,6 @@ export function environmentOf(container: Container, hostname: string): Map<strin
     environment.set(name, expandVariables(value, environment));
   }
   return environment;
-}
-
-function security(pod: Pod, container: Container): ContainerSecurity {
-  const own = container.securityContext ?? {};
-  const shared = pod.spec.securityContext ?? {};
-  const user = own.runAsUser ?? shared.runAsUser ?? 0;
-  return {
-    boundingSet: boundingSet({
-      privileged: own.privileged === true,
-      ownUserNamespace: !sharesMounts(pod),
-      add: own.capabilities?.add ?? [],
-      drop: own.capabilities?.drop ?? [],
-    }),
-    noNewPrivileges: own.allowPrivilegeEscalation === false,
-    readOnlyRoot: own.readOnlyRootFilesystem === true,
-    user,
-    group: own.runAsGroup ?? shared.runAsGroup ?? 0,
-  };
 }
 
 /** kubelet's managed /etc/hosts (kubelet_pods.go, managedHostsFileContent). */
@@ -117,7 +93,7 @@ export function containerPlan(
       ['/etc/hosts', hostsFile(hostname, address)],
       ['/etc/hostname', `${hostname}\n`],
     ]),
-    security: security(pod, container),
+    security: containerSecurity(pod, container),
     nodePids: pod.spec.hostPID === true,
     userNamespace,
   };

@@ -6,7 +6,7 @@ import { pods } from '../../../kubernetes/resources.ts';
 import { safeRemove } from '../removal/safe-remove.ts';
 import type { ContainerExit } from '../runtime/container-runtime.ts';
 import { BackOff, retryLimits } from './back-off.ts';
-import { sharesMounts, type PodSurroundings } from './container-plan.ts';
+import type { PodSurroundings } from './container-plan.ts';
 import { openRecord, type ContainerRecord } from './container-record.ts';
 import { ContainerRunner } from './container-runner.ts';
 import { timestamp, type Happening } from './events.ts';
@@ -14,6 +14,7 @@ import { takeAddress } from './take-address.ts';
 import { aborted, PodEnding, type EndReason } from './pod-ending.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus } from './pod-status.ts';
+import { sharesMounts } from './shares-mounts.ts';
 import { StatusWriter } from './status-writer.ts';
 import { findUnsupported } from './unsupported.ts';
 

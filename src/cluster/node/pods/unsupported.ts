@@ -1,4 +1,5 @@
 import type { Container, Pod } from '../../../kubernetes/pod.ts';
+import { idsOf, unmetSecurity } from './container-security.ts';
 import { hasId, type IdRange } from '../runtime/user-namespace.ts';
 
 type Check = (container: Container, pod: Pod, ids: readonly IdRange[]) => string | undefined;
@@ -35,17 +36,17 @@ const sharedMounts: Check = ({ volumeMounts = [], securityContext = {} }, pod) =
     : 'has Bidirectional mounts, which need hostPID: true on the embedded node: it cannot lock a /proc of their own';
 };
 
-const user: Check = ({ securityContext = {} }, pod, ids) => {
-  const shared = pod.spec.securityContext ?? {};
-  const uid = securityContext.runAsUser ?? shared.runAsUser ?? 0;
-  const gid = securityContext.runAsGroup ?? shared.runAsGroup ?? 0;
+const security: Check = (container, pod) => unmetSecurity(pod, container);
+
+const user: Check = (container, pod, ids) => {
+  const { user: uid, group: gid } = idsOf(pod, container);
   return hasId(ids, uid) && hasId(ids, gid)
     ? undefined
     : `wants to run as ${uid}:${gid}, an id that this machine does not give to the cluster: give its user ` +
         'subordinate ids (/etc/subuid, /etc/subgid and newuidmap), or run it as root';
 };
 
-const checks: readonly Check[] = [limits, terminal, hostPort, command, sharedMounts, user];
+const checks: readonly Check[] = [limits, terminal, hostPort, command, sharedMounts, security, user];
 
 /** Why the node cannot run that pod as it is written, in a sentence; `undefined` when it can. */
 export function findUnsupported(pod: Pod, ids: readonly IdRange[]): string | undefined {

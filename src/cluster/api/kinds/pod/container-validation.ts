@@ -1,14 +1,11 @@
 import type { Container, PodSpec } from '../../../../kubernetes/pod.ts';
-import { invalidValue, notDoneHere, required, unsupportedValue } from '../../errors/field-causes.ts';
+import { invalidValue, notDoneHere, required } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { checkName } from '../names.ts';
 import { checkContainerResources } from '../resources.ts';
+import { oneOf } from './one-of.ts';
+import { checkContainerSecurity } from './security-validation.ts';
 import { checkVolumeMounts } from './volume-validation.ts';
-
-/** A cause where the value is given and not one of these. */
-export function oneOf(field: string, value: string | undefined, supported: readonly string[]): Cause[] {
-  return value === undefined || supported.includes(value) ? [] : [unsupportedValue(field, value, supported)];
-}
 
 /** Causes for one container of a pod. */
 export function checkContainer(at: string, container: Container, spec: PodSpec): Cause[] {
@@ -34,16 +31,7 @@ export function checkContainer(at: string, container: Container, spec: PodSpec):
     (container.lifecycle.preStop.exec?.command ?? []).length === 0
       ? [required(`${at}.lifecycle.preStop.exec.command`)]
       : []),
-    ...(container.securityContext?.privileged === true &&
-    container.securityContext.allowPrivilegeEscalation === false
-      ? [
-          invalidValue(
-            `${at}.securityContext`,
-            container.securityContext,
-            'cannot set `allowPrivilegeEscalation` to false and `privileged` to true',
-          ),
-        ]
-      : []),
+    ...checkContainerSecurity(`${at}.securityContext`, container),
   ];
 }
 

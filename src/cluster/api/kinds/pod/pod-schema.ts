@@ -30,6 +30,17 @@ const volume = union({
   }),
 });
 
+const securityProfile = fields({ type: text, localhostProfile: text });
+
+/** What a pod's and a container's securityContext have in common. */
+const identity = {
+  runAsUser: integer,
+  runAsGroup: integer,
+  runAsNonRoot: flag,
+  seccompProfile: securityProfile,
+  appArmorProfile: securityProfile,
+};
+
 const container = fields({
   name: text,
   image: text,
@@ -50,8 +61,7 @@ const container = fields({
     privileged: flag,
     allowPrivilegeEscalation: flag,
     readOnlyRootFilesystem: flag,
-    runAsUser: integer,
-    runAsGroup: integer,
+    ...identity,
     capabilities: fields({ add: listOf(text), drop: listOf(text) }),
   }),
   lifecycle: fields({ preStop: fields({ exec: fields({ command: listOf(text) }) }) }),
@@ -129,7 +139,7 @@ export const podSchema = kindSchema({
     priority: integer,
     priorityClassName: text,
     preemptionPolicy: text,
-    securityContext: fields({ runAsUser: integer, runAsGroup: integer }),
+    securityContext: fields(identity),
     imagePullSecrets: listOf(fields({ name: text }), { key: 'name' }),
     nodeSelector: mapOf(text),
     affinity: fields({ nodeAffinity, podAffinity, podAntiAffinity: podAffinity }),

@@ -7,7 +7,9 @@ import type { Draft } from '../kind.ts';
 import { checkName } from '../names.ts';
 import { checkAffinity, checkToleration } from './placement-validation.ts';
 import { checkSpread } from './spread-validation.ts';
-import { checkContainer, oneOf } from './container-validation.ts';
+import { checkContainer } from './container-validation.ts';
+import { oneOf } from './one-of.ts';
+import { checkPodSecurity } from './security-validation.ts';
 import { allContainers, asPod } from './pod-defaults.ts';
 import { checkVolume } from './volume-validation.ts';
 
@@ -34,6 +36,7 @@ export function validatePod(draft: Draft): Cause[] {
       (index) => `${at}.containers[${index}].name`,
     ),
     ...checkPodFields(at, spec),
+    ...checkPodSecurity(`${at}.securityContext`, spec),
     ...(spec.tolerations ?? []).flatMap((item, i) => checkToleration(`${at}.tolerations[${i}]`, item)),
     ...checkAffinity(`${at}.affinity`, spec.affinity),
     ...checkSpread(`${at}.topologySpreadConstraints`, spec.topologySpreadConstraints),
