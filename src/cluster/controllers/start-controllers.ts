@@ -1,6 +1,7 @@
 import type { Clock } from '../../kubernetes/clock.ts';
 import type { ControlPlaneApi } from '../api/control-plane-api.ts';
 import type { VolumeProvisioner } from '../node/volume-provisioner.ts';
+import { DefinedKinds } from './collection/defined-kinds.ts';
 import { createEventExpiry } from './collection/event-expiry.ts';
 import { createGarbageCollector } from './collection/garbage-collector.ts';
 import { createNamespaceLifecycle } from './collection/namespace-lifecycle.ts';
@@ -43,9 +44,12 @@ const controllers: readonly CreateController[] = [
  */
 export async function startControllers(options: StartControllersOptions): Promise<{ stop(): Promise<void> }> {
   const recorders: EventRecorder[] = [];
+  const informersOfAll = createInformers(options.api, options);
+  const defined = new DefinedKinds(options.api, options, informersOfAll.definitions);
   const context: ControllerContext = {
     ...options,
-    informers: createInformers(options.api, options),
+    informers: informersOfAll,
+    defined,
     recorder: (component) => {
       const recorder = new EventRecorder({ ...options, component });
       recorders.push(recorder);
@@ -61,7 +65,7 @@ export async function startControllers(options: StartControllersOptions): Promis
     for (const part of [...queues, ...informers]) {
       part.stop();
     }
-    await Promise.all([...watching, ...working]);
+    await Promise.all([...watching, ...working, defined.stop()]);
     await Promise.all(recorders.map((recorder) => recorder.settled()));
   };
   try {

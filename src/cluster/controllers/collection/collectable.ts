@@ -9,7 +9,7 @@ export interface CollectableKind {
   readonly informer: Informer;
 }
 
-/** Every kind that the cluster serves, except events, which own nothing and expire by themselves. */
+/** Every built-in kind that the cluster serves, except events, which own nothing and expire by themselves. */
 export function collectableKinds(informers: Informers): CollectableKind[] {
   const core = (kind: string, informer: unknown): CollectableKind => ({
     kind,
@@ -26,6 +26,10 @@ export function collectableKinds(informers: Informers): CollectableKind[] {
     core('Node', informers.nodes),
     core('Namespace', informers.namespaces),
     { ...core('StorageClass', informers.classes), apiVersion: 'storage.k8s.io/v1' },
+    {
+      ...core('CustomResourceDefinition', informers.definitions),
+      apiVersion: 'apiextensions.k8s.io/v1',
+    },
   ];
 }
 

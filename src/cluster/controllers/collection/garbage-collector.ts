@@ -1,6 +1,7 @@
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { DeleteOptions } from '../../../kubernetes/api.ts';
 import type { KubernetesObject, OwnerReference } from '../../../kubernetes/object.ts';
+import { groupResource } from '../../api/errors/status-errors.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { awaitsFinalizer, patchSeen, removeFinalizer } from '../runtime/finalizers.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
@@ -20,13 +21,16 @@ type OwnerState = 'present' | 'absent' | 'leaving' | 'unknown';
  * An owner of a kind that this cluster does not serve counts as present.
  */
 export function createGarbageCollector(context: ControllerContext): WorkQueue {
-  const { api, informers } = context;
-  const kinds = collectableKinds(informers);
-  const byPlural = new Map(kinds.map((kind) => [kind.informer.resource.plural, kind]));
+  const { api, defined, informers } = context;
+  const builtIn = collectableKinds(informers);
+  const kinds = (): readonly CollectableKind[] => [...builtIn, ...defined.list()];
   const dependents = new Dependents();
   const queue = new WorkQueue('garbage-collector', reconcile, context);
 
-  for (const kind of kinds) {
+  builtIn.forEach(follow);
+  defined.onKind(follow);
+
+  function follow(kind: CollectableKind): void {
     kind.informer.onChange(({ key, before, after }) => {
       const reference = referenceTo(kind, key);
       dependents.update(reference, before, after);
@@ -49,7 +53,7 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
   /** An owner may have waited for this dependent to go. */
   function addOwners(object: KubernetesObject): void {
     for (const owner of object.metadata.ownerReferences ?? []) {
-      const kind = kindOfOwner(kinds, owner);
+      const kind = kindOfOwner(kinds(), owner);
       if (kind !== undefined) {
         queue.add(referenceTo(kind, ownerKey(kind, owner, object)));
       }
@@ -57,8 +61,8 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
   }
 
   function find(reference: string): { kind: CollectableKind; object: KubernetesObject } | undefined {
-    const [plural = '', key = ''] = reference.split('|');
-    const kind = byPlural.get(plural);
+    const [name = '', key = ''] = reference.split('|');
+    const kind = kinds().find(({ informer }) => groupResource(informer.resource) === name);
     const object = kind?.informer.get(key);
     return kind === undefined || object === undefined ? undefined : { kind, object };
   }
@@ -94,7 +98,7 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
   }
 
   async function stateOf(owner: OwnerReference, dependent: KubernetesObject): Promise<OwnerState> {
-    const kind = kindOfOwner(kinds, owner);
+    const kind = kindOfOwner(kinds(), owner);
     if (kind === undefined) {
       return 'unknown';
     }
@@ -170,7 +174,7 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
 }
 
 function referenceTo(kind: CollectableKind, key: string): string {
-  return `${kind.informer.resource.plural}|${key}`;
+  return `${groupResource(kind.informer.resource)}|${key}`;
 }
 
 /** An owner lives in its dependent's namespace or in none. */

@@ -2,6 +2,7 @@ import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Resource } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
+import type { Informer } from '../runtime/informer.ts';
 import { allInformers } from '../runtime/informers.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 
@@ -10,18 +11,30 @@ import { WorkQueue } from '../runtime/work-queue.ts';
  * (kubernetes: pkg/controller/namespace). Pods end gracefully; whatever has finalizers waits for them.
  */
 export function createNamespaceLifecycle(context: ControllerContext): WorkQueue {
-  const { api, informers } = context;
+  const { api, defined, informers } = context;
   const queue = new WorkQueue('namespace-lifecycle', reconcile, context);
-  const contents = allInformers(informers).filter(({ resource }) => resource.namespaced);
+  const builtIn = allInformers(informers);
+  const contents = (): Informer[] =>
+    [...builtIn, ...defined.list().map(({ informer }) => informer)].filter(
+      ({ resource }) => resource.namespaced,
+    );
 
   informers.namespaces.onChange(({ key, after }) => {
     if (after?.metadata.deletionTimestamp !== undefined) {
       queue.add(key);
     }
   });
-  for (const informer of contents) {
+  for (const informer of builtIn) {
+    follow(informer);
+  }
+  defined.onKind(({ informer }) => follow(informer));
+
+  function follow(informer: Informer): void {
     informer.onChange(({ before, after }) => {
-      const namespace = (after ?? before)?.metadata.namespace ?? '';
+      const { namespace } = (after ?? before)?.metadata ?? {};
+      if (namespace === undefined) {
+        return;
+      }
       if (informers.namespaces.get(namespace)?.metadata.deletionTimestamp !== undefined) {
         queue.add(namespace);
       }
@@ -34,7 +47,7 @@ export function createNamespaceLifecycle(context: ControllerContext): WorkQueue 
       return;
     }
     let left = 0;
-    for (const { resource } of contents) {
+    for (const { resource } of contents()) {
       left += await empty(resource, name);
     }
     if (left === 0) {

@@ -1,5 +1,6 @@
 import type { VolumeProvisioner } from '../../node/volume-provisioner.ts';
 import type { ControlPlaneApi } from '../../api/control-plane-api.ts';
+import type { DefinedKinds } from '../collection/defined-kinds.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { Informers } from './informers.ts';
 import type { ControllerRuntime, WorkQueue } from './work-queue.ts';
@@ -8,6 +9,8 @@ import type { ControllerRuntime, WorkQueue } from './work-queue.ts';
 export interface ControllerContext extends ControllerRuntime {
   readonly api: ControlPlaneApi;
   readonly informers: Informers;
+  /** The kinds that definitions add. */
+  readonly defined: DefinedKinds;
   readonly provisioner: VolumeProvisioner;
   /** The recorder of a component, made once per controller. */
   readonly recorder: (component: string) => EventRecorder;

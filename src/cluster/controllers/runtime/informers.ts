@@ -5,6 +5,7 @@ import type { Pod } from '../../../kubernetes/pod.ts';
 import type { EventRecord } from '../../../kubernetes/pod-words.ts';
 import * as resources from '../../../kubernetes/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
+import type { CustomResourceDefinition } from '../../api/custom/definition.ts';
 import { Informer } from './informer.ts';
 import type { ControllerRuntime } from './work-queue.ts';
 
@@ -19,6 +20,7 @@ export interface Informers {
   readonly volumes: Informer<PersistentVolume>;
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly classes: Informer<StorageClass>;
+  readonly definitions: Informer<CustomResourceDefinition>;
 }
 
 export function createInformers(api: KubernetesApi, runtime: ControllerRuntime): Informers {
@@ -34,6 +36,7 @@ export function createInformers(api: KubernetesApi, runtime: ControllerRuntime):
     volumes: of(resources.persistentVolumes),
     claims: of(resources.persistentVolumeClaims),
     classes: of(resources.storageClasses),
+    definitions: of(resources.customResourceDefinitions),
   };
 }
 
