@@ -30,6 +30,9 @@ export const customResourceDefinitions: Resource = {
   namespaced: false,
 };
 
+export const volumeAttributesClasses: Resource = { ...storageClasses, plural: 'volumeattributesclasses' };
+
+/** Kinds of kubernetes-csi/external-snapshotter: a cluster has them only where somebody installed them. */
 const snapshotKind = (plural: string, namespaced: boolean): Resource => ({
   group: 'snapshot.storage.k8s.io',
   version: 'v1',

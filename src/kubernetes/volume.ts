@@ -13,12 +13,42 @@ export interface PersistentVolumeClaim extends KubernetesObject {
     storageClassName?: string;
     volumeMode?: 'Filesystem' | 'Block';
     volumeName?: string;
+    volumeAttributesClassName?: string;
+    /** What the volume is filled from: a claim or a VolumeSnapshot of the namespace. The server sets both alike. */
+    dataSource?: DataSource;
+    dataSourceRef?: DataSource;
   };
   status?: {
     phase?: 'Pending' | 'Bound' | 'Lost';
     accessModes?: AccessMode[];
     capacity?: Record<string, string>;
+    conditions?: ClaimCondition[];
+    currentVolumeAttributesClassName?: string;
+    /** Present while the volume is being brought to another VolumeAttributesClass. */
+    modifyVolumeStatus?: ModifyVolumeStatus;
+    allocatedResourceStatuses?: Record<string, string>;
   };
+}
+
+export interface DataSource {
+  apiGroup?: string;
+  kind: string;
+  name: string;
+}
+
+export interface ClaimCondition {
+  /** `Resizing`, `FileSystemResizePending`, `ModifyVolumeError` and others. */
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastProbeTime?: string;
+  lastTransitionTime?: string;
+}
+
+export interface ModifyVolumeStatus {
+  targetVolumeAttributesClassName?: string;
+  status: 'Pending' | 'InProgress' | 'Infeasible';
 }
 
 /** What a volume is bound to; without a uid, whom it is reserved for. */
@@ -39,6 +69,7 @@ export interface PersistentVolume extends KubernetesObject {
     claimRef?: ClaimReference;
     persistentVolumeReclaimPolicy?: 'Delete' | 'Retain' | 'Recycle';
     storageClassName?: string;
+    volumeAttributesClassName?: string;
     volumeMode?: 'Filesystem' | 'Block';
     nodeAffinity?: { required?: { nodeSelectorTerms: NodeSelectorTerm[] } };
     hostPath?: { path: string; type?: string };
@@ -58,6 +89,12 @@ export interface StorageClass extends KubernetesObject {
   reclaimPolicy?: 'Delete' | 'Retain';
   volumeBindingMode?: 'Immediate' | 'WaitForFirstConsumer';
   allowVolumeExpansion?: boolean;
+  parameters?: Record<string, string>;
+}
+
+/** storage.k8s.io/v1 VolumeAttributesClass: what a driver may change about a volume that exists. */
+export interface VolumeAttributesClass extends KubernetesObject {
+  driverName: string;
   parameters?: Record<string, string>;
 }
 

@@ -3,6 +3,7 @@ import type { Subject } from './subject.ts';
 import { definitionContract } from './definition-contract.ts';
 import { deleteContract } from './delete-contract.ts';
 import { readContract } from './read-contract.ts';
+import { storageContract } from './storage-contract.ts';
 import { watchContract } from './watch-contract.ts';
 import { writeContract } from './write-contract.ts';
 
@@ -15,6 +16,7 @@ export function describeKubernetesApi(name: string, makeSubject: () => Promise<S
     describe('writes', () => writeContract(makeSubject));
     describe('reads', () => readContract(makeSubject));
     describe('deletes', () => deleteContract(makeSubject));
+    describe('storage', () => storageContract(makeSubject));
     describe('watches', () => watchContract(makeSubject));
     describe('definitions', () => definitionContract(makeSubject));
   });

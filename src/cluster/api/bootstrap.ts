@@ -23,7 +23,7 @@ export async function bootstrapCluster(api: KubernetesApi): Promise<void> {
     provisioner: localProvisioner,
     reclaimPolicy: 'Delete',
     volumeBindingMode: 'WaitForFirstConsumer',
-    allowVolumeExpansion: false,
+    allowVolumeExpansion: true,
   });
 }
 

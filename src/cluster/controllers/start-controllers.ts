@@ -12,7 +12,11 @@ import { createScheduler } from './scheduling/scheduler.ts';
 import { createClaimBinder } from './volumes/claim-binder.ts';
 import { createClaimProtection, createVolumeProtection } from './volumes/claim-protection.ts';
 import { createEphemeralClaims } from './volumes/ephemeral-claims.ts';
+import { createSourceProtection } from './volumes/source-protection.ts';
+import { createSourceProvisioner } from './volumes/source-provisioner.ts';
+import { createVolumeModifier } from './volumes/volume-modifier.ts';
 import { createVolumeReclaimer } from './volumes/volume-reclaimer.ts';
+import { createVolumeResizer } from './volumes/volume-resizer.ts';
 
 export interface StartControllersOptions {
   readonly api: ControlPlaneApi;
@@ -32,6 +36,10 @@ const controllers: readonly CreateController[] = [
   createVolumeProtection,
   createEphemeralClaims,
   createClaimBinder,
+  createSourceProvisioner,
+  createSourceProtection,
+  createVolumeResizer,
+  createVolumeModifier,
   createVolumeReclaimer,
   createScheduler,
 ];

@@ -7,7 +7,7 @@ import type { ExecRequest, ExecSession, LogRequest, PodConsole } from './pod-con
 import { isPodAddress } from './pods/pod-addresses.ts';
 import type { PodServices } from './pods/pod-services.ts';
 import { PodWorker } from './pods/pod-worker.ts';
-import type { VolumeProvisioner } from './volume-provisioner.ts';
+import type { VolumeProvisioner, VolumeSource } from './volume-provisioner.ts';
 
 export interface EmbeddedNodeParts {
   readonly services: Omit<PodServices, 'stopping'>;
@@ -38,8 +38,20 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     return this.#console.exec(request);
   }
 
-  provision(volumeName: string): Promise<string> {
-    return this.#persistentVolumes.provision(volumeName);
+  provision(volumeName: string, source?: VolumeSource): Promise<string> {
+    return this.#persistentVolumes.provision(volumeName, source);
+  }
+
+  takeSnapshot(handle: string, volumeName: string): Promise<void> {
+    return this.#persistentVolumes.takeSnapshot(handle, volumeName);
+  }
+
+  removeSnapshot(handle: string): Promise<void> {
+    return this.#persistentVolumes.removeSnapshot(handle);
+  }
+
+  modify(volumeName: string, parameters: Readonly<Record<string, string>>): Promise<void> {
+    return this.#persistentVolumes.modify(volumeName, parameters);
   }
 
   remove(volumeName: string): Promise<void> {

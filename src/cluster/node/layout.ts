@@ -5,7 +5,9 @@ export interface NodeLayout {
   readonly directory: string;
   readonly kubelet: string;
   readonly volumes: string;
+  /** Directories on their way in or out: half copies and what is being removed. */
   readonly volumeTrash: string;
+  readonly volumeSnapshots: string;
   readonly podLogs: string;
   /** Binds of the host's folders, read-only, made once per life. */
   readonly host: string;
@@ -28,6 +30,7 @@ export function nodeLayout(directory: string): NodeLayout {
     kubelet: join(directory, 'kubelet'),
     volumes: join(directory, 'volumes'),
     volumeTrash: join(directory, 'volumes', '.trash'),
+    volumeSnapshots: join(directory, 'volumes', '.snapshots'),
     podLogs: join(directory, 'logs', 'pods'),
     host: join(own, 'host'),
     hostFolders: join(own, 'host.json'),

@@ -40,7 +40,7 @@ export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
   await mkdir(options.directory, { recursive: true });
   const layout = nodeLayout(await realpath(options.directory));
   await shareKubeletDirectory(layout);
-  const persistentVolumes = new PersistentVolumes(layout);
+  const persistentVolumes = new PersistentVolumes(layout, clock);
   await mkdir(layout.volumes, { recursive: true });
   await persistentVolumes.emptyTrash();
   const ids = parseIdMap(await readFile('/proc/self/uid_map', 'utf8'));

@@ -9,6 +9,7 @@ import { persistentVolumeClaimKind } from './persistent-volume-claims.ts';
 import { persistentVolumeKind } from './persistent-volumes.ts';
 import { podKind } from './pod/pods.ts';
 import { storageClassKind } from './storage-classes.ts';
+import { volumeAttributesClassKind } from './volume-attributes-classes.ts';
 
 const native: readonly Kind[] = [
   configMapKind,
@@ -20,6 +21,7 @@ const native: readonly Kind[] = [
   podKind,
   secretKind,
   storageClassKind,
+  volumeAttributesClassKind,
 ];
 
 const reserved = [...native.map(({ resource }) => resource.group), 'apiextensions.k8s.io'];

@@ -50,6 +50,8 @@ export interface Kind {
   readonly prepareUpdate?: (draft: Draft, current: StoredObject, context: AdmissionContext) => void;
   readonly validate: (draft: Draft) => Cause[];
   readonly validateUpdate?: (draft: Draft, current: StoredObject) => Cause[];
+  /** Admission of a valid update of the main resource. Throws ApiError to refuse. */
+  readonly admitUpdate?: (draft: Draft, current: StoredObject, context: AdmissionContext) => void;
   /** Field selectors beyond metadata.name and metadata.namespace. */
   readonly selectableFields?: (object: StoredObject) => Record<string, string>;
   /** Finalizers that the kind keeps outside of metadata (a Namespace's `spec.finalizers`). */

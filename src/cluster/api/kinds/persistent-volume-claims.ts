@@ -1,10 +1,12 @@
 import { persistentVolumeClaims, storageClasses } from '../../../kubernetes/resources.ts';
-import { forbiddenField, notDoneHere } from '../errors/field-causes.ts';
+import { notDoneHere } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
-import { isRecord, jsonEqual } from '../schema/json.ts';
+import { isRecord } from '../schema/json.ts';
 import { fields, kindSchema, listOf, mapOf, quantity, text, time } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { checkAccessModes, shortAccessModes } from './access-modes.ts';
+import { checkDataSource, dataSource, normalizeDataSource } from './claim-data-source.ts';
+import { admitClaimUpdate, checkClaimUpdate } from './claim-update.ts';
 import { ageColumn, at, column, nameColumn, textAt } from './columns.ts';
 import type { AdmissionContext, Draft, Kind } from './kind.ts';
 import { checkQuantity } from './resources.ts';
@@ -19,6 +21,9 @@ export const claimSpec = fields({
   storageClassName: text,
   volumeName: text,
   volumeMode: text,
+  volumeAttributesClassName: text,
+  dataSource,
+  dataSourceRef: dataSource,
 });
 
 const condition = fields({
@@ -38,6 +43,7 @@ export function checkClaimSpec(field: string, spec: unknown): Cause[] {
   return [
     ...checkAccessModes(`${field}.accessModes`, claim['accessModes']),
     ...checkQuantity(`${field}.resources[storage]`, requests['storage']),
+    ...checkDataSource(field, claim),
     ...((claim['volumeMode'] ?? 'Filesystem') === 'Filesystem'
       ? []
       : [notDoneHere(`${field}.volumeMode`, 'volumes other than Filesystem')]),
@@ -61,27 +67,6 @@ function admit(draft: Draft, context: AdmissionContext): void {
 
 const created = ({ metadata }: StoredObject): string => metadata.creationTimestamp ?? '';
 
-function checkUpdate(draft: Draft, current: StoredObject): Cause[] {
-  const before = structuredClone(isRecord(current['spec']) ? current['spec'] : {});
-  const after = structuredClone(isRecord(draft['spec']) ? draft['spec'] : {});
-  // the binder names the volume, once; a class may be filled in where none was named
-  if (before['volumeName'] === undefined) delete after['volumeName'];
-  if (before['storageClassName'] === undefined) delete after['storageClassName'];
-  if (jsonEqual(before, after)) return [];
-  const sizes = [before, after].map((spec) => at({ spec } as unknown as StoredObject, 'spec', 'resources'));
-  delete before['resources'];
-  delete after['resources'];
-  if (jsonEqual(before, after) && !jsonEqual(sizes[0], sizes[1])) {
-    return [notDoneHere('spec.resources.requests.storage', 'volume expansion')];
-  }
-  return [
-    forbiddenField(
-      'spec',
-      'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims',
-    ),
-  ];
-}
-
 function phase(object: StoredObject): string {
   return object.metadata.deletionTimestamp === undefined
     ? textAt(object, ['status', 'phase'])
@@ -103,6 +88,8 @@ export const persistentVolumeClaimKind: Kind = {
       accessModes: listOf(text),
       capacity: mapOf(quantity),
       conditions: listOf(condition, { key: 'type' }),
+      currentVolumeAttributesClassName: text,
+      modifyVolumeStatus: fields({ targetVolumeAttributesClassName: text, status: text }),
     }),
   }),
   hasStatus: true,
@@ -117,14 +104,18 @@ export const persistentVolumeClaimKind: Kind = {
       bound(object) ? shortAccessModes(at(object, 'status', 'accessModes')) : '',
     ),
     column('StorageClass', (object) => textAt(object, ['spec', 'storageClassName'])),
-    column('VolumeAttributesClass', () => '<unset>'),
+    column('VolumeAttributesClass', (object) =>
+      textAt(object, ['spec', 'volumeAttributesClassName'], '<unset>'),
+    ),
     ageColumn,
     column('VolumeMode', (object) => textAt(object, ['spec', 'volumeMode'], '<unset>'), { wide: true }),
   ],
   fillDefaults: (draft) => {
-    draft['spec'] = { volumeMode: 'Filesystem', ...(isRecord(draft['spec']) ? draft['spec'] : {}) };
+    const spec = isRecord(draft['spec']) ? draft['spec'] : {};
+    draft['spec'] = normalizeDataSource({ volumeMode: 'Filesystem', ...spec });
   },
   prepareCreate: admit,
   validate: (draft) => checkClaimSpec('spec', draft['spec']),
-  validateUpdate: checkUpdate,
+  validateUpdate: checkClaimUpdate,
+  admitUpdate: admitClaimUpdate,
 };

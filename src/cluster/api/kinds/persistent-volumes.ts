@@ -58,6 +58,7 @@ export const persistentVolumeKind: Kind = {
       accessModes: listOf(text),
       persistentVolumeReclaimPolicy: text,
       storageClassName: text,
+      volumeAttributesClassName: text,
       volumeMode: text,
       claimRef: objectReference,
       nodeAffinity: fields({ required: nodeSelector }),
@@ -77,7 +78,9 @@ export const persistentVolumeKind: Kind = {
     column('Status', phase),
     column('Claim', claim),
     column('StorageClass', (object) => textAt(object, ['spec', 'storageClassName'])),
-    column('VolumeAttributesClass', () => '<unset>'),
+    column('VolumeAttributesClass', (object) =>
+      textAt(object, ['spec', 'volumeAttributesClassName'], '<unset>'),
+    ),
     column('Reason', (object) => textAt(object, ['status', 'reason'])),
     ageColumn,
     column('VolumeMode', (object) => textAt(object, ['spec', 'volumeMode'], '<unset>'), { wide: true }),

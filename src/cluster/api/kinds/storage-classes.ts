@@ -1,5 +1,5 @@
 import { storageClasses } from '../../../kubernetes/resources.ts';
-import { invalidValue, notDoneHere, required, unsupportedValue } from '../errors/field-causes.ts';
+import { invalidValue, required, unsupportedValue } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { flag, kindSchema, text } from '../schema/schema.ts';
 import { ageColumn, column, nameColumn, textAt } from './columns.ts';
@@ -18,9 +18,6 @@ function validate(draft: Draft): Cause[] {
     ...(['Immediate', 'WaitForFirstConsumer'].includes(binding)
       ? []
       : [unsupportedValue('volumeBindingMode', binding, ['Immediate', 'WaitForFirstConsumer'])]),
-    ...(draft['allowVolumeExpansion'] === true
-      ? [notDoneHere('allowVolumeExpansion', 'volume expansion')]
-      : []),
   ];
 }
 

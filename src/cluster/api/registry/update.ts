@@ -39,6 +39,7 @@ export function updateObject(
     ...(kind.validateUpdate?.(draft, current) ?? []),
   ];
   if (causes.length > 0) throw invalid(kind.name, kind.resource.group, draft.metadata.name, causes);
+  if (options.subresource === undefined) kind.admitUpdate?.(draft, current, admissionContext(registry));
   return storeUpdate(registry, kind, { draft, current, dryRun: options.dryRun === true });
 }
 

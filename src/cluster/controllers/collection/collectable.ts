@@ -30,6 +30,10 @@ export function collectableKinds(informers: Informers): CollectableKind[] {
       ...core('CustomResourceDefinition', informers.definitions),
       apiVersion: 'apiextensions.k8s.io/v1',
     },
+    {
+      ...core('VolumeAttributesClass', informers.attributesClasses),
+      apiVersion: 'storage.k8s.io/v1',
+    },
   ];
 }
 

@@ -4,8 +4,13 @@ import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { EventRecord } from '../../../kubernetes/pod-words.ts';
 import * as resources from '../../../kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
 import type { CustomResourceDefinition } from '../../api/custom/definition.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+  VolumeAttributesClass,
+} from '../../../kubernetes/volume.ts';
 import { Informer } from './informer.ts';
 import type { ControllerRuntime } from './work-queue.ts';
 
@@ -21,6 +26,7 @@ export interface Informers {
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly classes: Informer<StorageClass>;
   readonly definitions: Informer<CustomResourceDefinition>;
+  readonly attributesClasses: Informer<VolumeAttributesClass>;
 }
 
 export function createInformers(api: KubernetesApi, runtime: ControllerRuntime): Informers {
@@ -37,6 +43,7 @@ export function createInformers(api: KubernetesApi, runtime: ControllerRuntime):
     claims: of(resources.persistentVolumeClaims),
     classes: of(resources.storageClasses),
     definitions: of(resources.customResourceDefinitions),
+    attributesClasses: of(resources.volumeAttributesClasses),
   };
 }
 

@@ -12,7 +12,7 @@ import type { EventRecord } from '../../../kubernetes/pod-words.ts';
 import * as resources from '../../../kubernetes/resources.ts';
 import { ManualClock } from '../../../kubernetes/testing/manual-clock.ts';
 import type { ControlPlaneApi } from '../../api/control-plane-api.ts';
-import type { VolumeProvisioner } from '../../node/volume-provisioner.ts';
+import type { VolumeProvisioner, VolumeSource } from '../../node/volume-provisioner.ts';
 import { openLocalApi } from '../../api/open-local-api.ts';
 import type { Mortality } from './mortal.ts';
 import { startControllers } from '../start-controllers.ts';
@@ -20,13 +20,23 @@ import { startControllers } from '../start-controllers.ts';
 /** Remembers which volumes exist; `busy` ones refuse to go, as the node's do. */
 export class FakeProvisioner implements VolumeProvisioner {
   readonly volumes = new Set<string>();
+  /** What volumes and snapshots were copied from, by their names. */
+  readonly sources = new Map<string, string>();
+  readonly snapshots = new Set<string>();
+  readonly modified = new Map<string, Readonly<Record<string, string>>>();
   readonly busy = new Set<string>();
   broken = false;
 
-  async provision(volumeName: string): Promise<string> {
+  async provision(volumeName: string, source?: VolumeSource): Promise<string> {
     await turn();
     if (this.broken) {
       throw new Error('no space left on device');
+    }
+    if (source !== undefined) {
+      const [from, known] =
+        'volume' in source ? [source.volume, this.volumes] : [source.snapshot, this.snapshots];
+      assert.ok(known.has(from), `${from} is there while it is copied`);
+      this.sources.set(volumeName, from);
     }
     this.volumes.add(volumeName);
     return `/cluster/volumes/${volumeName}`;
@@ -38,6 +48,26 @@ export class FakeProvisioner implements VolumeProvisioner {
       throw new Error(`volume ${volumeName} is kept: process 7 has it mounted`);
     }
     this.volumes.delete(volumeName);
+  }
+
+  async takeSnapshot(handle: string, volumeName: string): Promise<void> {
+    await turn();
+    if (this.busy.has(volumeName)) {
+      throw new Error(`${volumeName} cannot be copied: something writes to it all the time`);
+    }
+    assert.ok(this.volumes.has(volumeName));
+    this.snapshots.add(handle);
+    this.sources.set(handle, volumeName);
+  }
+
+  async removeSnapshot(handle: string): Promise<void> {
+    await turn();
+    this.snapshots.delete(handle);
+  }
+
+  async modify(volumeName: string, parameters: Readonly<Record<string, string>>): Promise<void> {
+    await turn();
+    this.modified.set(volumeName, parameters);
   }
 }
 

@@ -10,6 +10,9 @@ const writes = [
   'finalizeNamespace',
   'provision',
   'remove',
+  'takeSnapshot',
+  'removeSnapshot',
+  'modify',
 ];
 
 /** A life of the controllers that ends at a chosen write, before it was done or before its answer came. */

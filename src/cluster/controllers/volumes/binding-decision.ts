@@ -39,7 +39,8 @@ export function decideBinding(situation: BindingSituation): BindingDecision {
       },
     };
   }
-  const volume = findVolume(claim, volumes);
+  // what is to be filled from a source is never an empty volume that happens to be free
+  const volume = claim.spec.dataSourceRef === undefined ? findVolume(claim, volumes) : undefined;
   return volume === undefined ? provisionDecision(claim, storageClass) : { kind: 'bind', volume };
 }
 

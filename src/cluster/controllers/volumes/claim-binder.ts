@@ -1,14 +1,14 @@
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import type { Happening } from '../runtime/event-recorder.ts';
 import { patchSeen } from '../runtime/finalizers.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
-import { decideBinding, localProvisioner } from './binding-decision.ts';
-import { localVolume, volumeNameOf } from './local-volume.ts';
+import { decideBinding } from './binding-decision.ts';
+import { createProvisioning } from './provisioning.ts';
 
 /**
  * Binds claims to volumes and has volumes of class `local` made
@@ -16,9 +16,9 @@ import { localVolume, volumeNameOf } from './local-volume.ts';
  * seen and the next look continues where a crash ended.
  */
 export function createClaimBinder(context: ControllerContext): WorkQueue {
-  const { api, informers, provisioner } = context;
+  const { api, informers } = context;
   const binderRecorder = context.recorder('persistentvolume-controller');
-  const provisionerRecorder = context.recorder(localProvisioner);
+  const provision = createProvisioning(context);
   const queue = new WorkQueue('claim-binder', reconcile, context);
 
   informers.claims.onChange(({ key }) => {
@@ -73,7 +73,12 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
         await bind(claim, decision.volume);
         break;
       case 'provision':
-        await provision(claim, decision.storageClass, decision.nodeName);
+        // a claim with a source is the source provisioner's: its copying would hold up all others
+        if (claim.spec.dataSourceRef === undefined) {
+          await provision({ claim, storageClass: decision.storageClass, nodeName: decision.nodeName });
+        } else {
+          await setPhase(claim, 'Pending');
+        }
         break;
       case 'wait':
         await setPhase(claim, 'Pending');
@@ -118,51 +123,6 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
     });
     if (bound !== undefined) {
       await setBound(bound, volume);
-    }
-  }
-
-  async function provision(
-    claim: PersistentVolumeClaim,
-    storageClass: StorageClass,
-    nodeName: string | undefined,
-  ): Promise<void> {
-    const node = nodeName === undefined ? informers.nodes.list()[0] : informers.nodes.get(nodeName);
-    if (node === undefined) {
-      await setPhase(claim, 'Pending');
-      const message = `node ${nodeName ?? ''} for the volume does not exist`;
-      report(claim, { type: 'Warning', reason: 'ProvisioningFailed', message });
-      return;
-    }
-    if (claim.metadata.annotations?.[volumeAnnotations.storageProvisioner] !== localProvisioner) {
-      const annotations = { [volumeAnnotations.storageProvisioner]: localProvisioner };
-      await patchSeen(api, persistentVolumeClaims, claim, { metadata: { annotations } });
-      return;
-    }
-    const path = await makeDirectory(claim);
-    await createVolume(localVolume({ claim, storageClass, node, path }));
-    const message = `Successfully provisioned volume ${volumeNameOf(claim)}`;
-    report(claim, { type: 'Normal', reason: 'ProvisioningSucceeded', message });
-  }
-
-  async function makeDirectory(claim: PersistentVolumeClaim): Promise<string> {
-    try {
-      return await provisioner.provision(volumeNameOf(claim));
-    } catch (error) {
-      const cause = error instanceof Error ? error.message : String(error);
-      const message = `failed to provision volume with StorageClass "${claim.spec.storageClassName ?? ''}": ${cause}`;
-      report(claim, { type: 'Warning', reason: 'ProvisioningFailed', message });
-      throw error;
-    }
-  }
-
-  async function createVolume(volume: PersistentVolume): Promise<void> {
-    try {
-      await api.create(persistentVolumes, volume);
-    } catch (error) {
-      // the name is the claim's uid, so an existing one is ours of an earlier try
-      if (!isApiError(error, 409, 'AlreadyExists')) {
-        throw error;
-      }
     }
   }
 
@@ -214,8 +174,12 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
     if (claim.status?.phase === 'Bound') {
       return;
     }
-    const { accessModes = [], capacity = {} } = volume.spec;
-    const status = { phase: 'Bound', accessModes, capacity };
+    const { accessModes = [], capacity = {}, volumeAttributesClassName } = volume.spec;
+    const attributes =
+      volumeAttributesClassName === undefined
+        ? {}
+        : { currentVolumeAttributesClassName: volumeAttributesClassName };
+    const status = { phase: 'Bound', accessModes, capacity, ...attributes };
     await patchSeen(api, persistentVolumeClaims, claim, { status }, 'status');
   }
 
@@ -229,10 +193,6 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
     if (news !== undefined) {
       binderRecorder.record({ kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim }, news);
     }
-  }
-
-  function report(claim: PersistentVolumeClaim, news: Happening): void {
-    provisionerRecorder.record({ kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim }, news);
   }
 
   return queue;

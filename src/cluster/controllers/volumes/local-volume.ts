@@ -27,6 +27,7 @@ export interface LocalVolumeOptions {
 /** The volume object of a provisioned directory, already bound to its claim. Pure. */
 export function localVolume({ claim, storageClass, node, path }: LocalVolumeOptions): PersistentVolume {
   const { name = '', namespace = '', uid = '' } = claim.metadata;
+  const { volumeAttributesClassName: attributesClass } = claim.spec;
   const hostname = node.metadata.labels?.['kubernetes.io/hostname'] ?? node.metadata.name ?? '';
   return {
     apiVersion: 'v1',
@@ -42,6 +43,7 @@ export function localVolume({ claim, storageClass, node, path }: LocalVolumeOpti
       claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid },
       persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? 'Delete',
       storageClassName: storageClass.metadata.name ?? '',
+      ...(attributesClass !== undefined && { volumeAttributesClassName: attributesClass }),
       volumeMode: 'Filesystem',
       hostPath: { path },
       nodeAffinity: {

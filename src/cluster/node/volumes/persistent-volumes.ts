@@ -1,29 +1,61 @@
-import { mkdir, readdir, rename } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, rename } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../../../errors/product-error.ts';
+import type { Clock } from '../../../kubernetes/clock.ts';
 import { mountsOfPlace, placeOf, readAllMountTables, readMountTable } from '../mounts/mount-table.ts';
 import type { NodeLayout } from '../layout.ts';
 import { safeRemove } from '../removal/safe-remove.ts';
-import type { VolumeProvisioner } from '../volume-provisioner.ts';
+import { isKnownParameter } from '../volume-provisioner.ts';
+import type { VolumeProvisioner, VolumeSource } from '../volume-provisioner.ts';
+import { copyVolume } from './copy-volume.ts';
 
-/** Persistent volumes as directories of the node. */
+/** Persistent volumes and their snapshots as directories of the node. */
 export class PersistentVolumes implements VolumeProvisioner {
   readonly #layout: NodeLayout;
+  readonly #clock: Clock;
 
-  constructor(layout: NodeLayout) {
+  constructor(layout: NodeLayout, clock: Clock) {
     this.#layout = layout;
+    this.#clock = clock;
   }
 
-  async provision(volumeName: string): Promise<string> {
+  async provision(volumeName: string, source?: VolumeSource): Promise<string> {
     const path = this.#path(volumeName);
-    await mkdir(path, { recursive: true });
+    if (source === undefined) {
+      await mkdir(path, { recursive: true });
+    } else {
+      await this.#copy(
+        'volume' in source ? this.#path(source.volume) : this.#snapshot(source.snapshot),
+        path,
+      );
+    }
     return path;
+  }
+
+  async takeSnapshot(handle: string, volumeName: string): Promise<void> {
+    await mkdir(this.#layout.volumeSnapshots, { recursive: true });
+    await this.#copy(this.#path(volumeName), this.#snapshot(handle));
+  }
+
+  async removeSnapshot(handle: string): Promise<void> {
+    await this.#discard(this.#snapshot(handle));
+  }
+
+  async modify(volumeName: string, parameters: Readonly<Record<string, string>>): Promise<void> {
+    const unknown = Object.entries(parameters).find(([name, value]) => !isKnownParameter(name, value));
+    if (unknown !== undefined) {
+      throw new ProductError('INVALID_ARGUMENT', `a volume has no parameter ${unknown.join('=')}`);
+    }
+    const { permissions } = parameters;
+    if (permissions !== undefined) {
+      await chmod(this.#path(volumeName), Number.parseInt(permissions, 8));
+    }
   }
 
   async remove(volumeName: string): Promise<void> {
     const path = this.#path(volumeName);
-    if (!(await readdir(this.#layout.volumes)).includes(volumeName)) {
+    if (!(await isThere(path))) {
       return;
     }
     const place = placeOf(await readMountTable(), path);
@@ -36,24 +68,70 @@ export class PersistentVolumes implements VolumeProvisioner {
         );
       }
     }
-    await mkdir(this.#layout.volumeTrash, { recursive: true });
-    const trash = join(this.#layout.volumeTrash, `${volumeName}-${randomUUID()}`);
-    await rename(path, trash);
-    await safeRemove(trash);
+    await this.#discard(path);
   }
 
-  /** Ends removals that a crash cut short; to be called before any pod runs. */
+  /** Ends removals and forgets copies that a crash cut short; to be called before any pod runs. */
   async emptyTrash(): Promise<void> {
     await safeRemove(this.#layout.volumeTrash);
   }
 
-  #path(volumeName: string): string {
-    if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(volumeName)) {
-      throw new ProductError(
-        'INVALID_ARGUMENT',
-        `${JSON.stringify(volumeName)} cannot be the name of a volume`,
-      );
+  /** A copy appears at once and whole: it is made and brought to the disk beside its place. */
+  async #copy(from: string, to: string): Promise<void> {
+    if (await isThere(to)) {
+      return;
     }
-    return join(this.#layout.volumes, volumeName);
+    const temporary = await this.#trash();
+    await copyVolume(from, temporary, this.#clock);
+    await rename(temporary, to);
+    await syncDirectory(dirname(to));
+  }
+
+  async #discard(path: string): Promise<void> {
+    if (await isThere(path)) {
+      const trash = await this.#trash();
+      await rename(path, trash);
+      await safeRemove(trash);
+    }
+  }
+
+  async #trash(): Promise<string> {
+    await mkdir(this.#layout.volumeTrash, { recursive: true });
+    return join(this.#layout.volumeTrash, randomUUID());
+  }
+
+  #snapshot(handle: string): string {
+    return join(this.#layout.volumeSnapshots, checkName(handle));
+  }
+
+  #path(volumeName: string): string {
+    return join(this.#layout.volumes, checkName(volumeName));
+  }
+}
+
+function checkName(name: string): string {
+  if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name)) {
+    throw new ProductError('INVALID_ARGUMENT', `${JSON.stringify(name)} cannot be the name of a volume`);
+  }
+  return name;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    return (await readdir(dirname(path))).includes(basename(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return false;
+    }
+    throw error;
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path);
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
   }
 }

@@ -1,0 +1,86 @@
+import { persistentVolumeClaims, storageClasses } from '../../../kubernetes/resources.ts';
+import { forbidden } from '../errors/status-errors.ts';
+import { forbiddenField } from '../errors/field-causes.ts';
+import type { Cause } from '../errors/field-causes.ts';
+import { isRecord, jsonEqual } from '../schema/json.ts';
+import type { JsonRecord } from '../schema/json.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+import { at, textAt } from './columns.ts';
+import type { AdmissionContext, Draft } from './kind.ts';
+import { parseQuantity } from './quantity.ts';
+
+const request = ['spec', 'resources', 'requests', 'storage'];
+
+/** What may change in a claim (core/validation, ValidatePersistentVolumeClaimUpdate). */
+export function checkClaimUpdate(draft: Draft, current: StoredObject): Cause[] {
+  const before = structuredClone(specOf(current));
+  const after = structuredClone(specOf(draft));
+  // the binder names the volume, once; a class may be filled in where none was named
+  if (before['volumeName'] === undefined) delete after['volumeName'];
+  if (before['storageClassName'] === undefined) delete after['storageClassName'];
+  if (isBound(current)) {
+    for (const field of ['volumeAttributesClassName', 'resources']) {
+      delete before[field];
+      delete after[field];
+    }
+  }
+  if (!jsonEqual(before, after)) {
+    return [
+      forbiddenField(
+        'spec',
+        'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims',
+      ),
+    ];
+  }
+  return [...checkShrink(draft, current), ...checkAttributesClass(draft, current)];
+}
+
+/** Down to just above what the volume has, so that a growth that no driver can do may be taken back (KEP-1790). */
+function checkShrink(draft: Draft, current: StoredObject): Cause[] {
+  const next = sizeAt(draft, request);
+  const capacity = sizeAt(current, ['status', 'capacity', 'storage']);
+  return next < sizeAt(current, request) && next <= capacity
+    ? [forbiddenField('spec.resources.requests.storage', 'field can not be less than status.capacity')]
+    : [];
+}
+
+/** A class that never came into effect may be taken back, any other only be replaced (since Kubernetes 1.34). */
+function checkAttributesClass(draft: Draft, current: StoredObject): Cause[] {
+  const field = 'spec.volumeAttributesClassName';
+  const [before, after] = [current, draft].map((object) => textAt(object, field.split('.')));
+  if (before === '' || after !== '') return [];
+  return textAt(current, ['status', 'currentVolumeAttributesClassName']) === ''
+    ? []
+    : [
+        forbiddenField(
+          field,
+          'update to nil is forbidden when status.currentVolumeAttributesClassName is not nil',
+        ),
+      ];
+}
+
+/** Admission plugin PersistentVolumeClaimResize: a claim grows where it is bound and its class says so. Throws 403. */
+export function admitClaimUpdate(draft: Draft, current: StoredObject, context: AdmissionContext): void {
+  if (sizeAt(draft, request) <= sizeAt(current, request)) return;
+  const name = textAt(draft, ['spec', 'storageClassName']);
+  const storageClass = context.list(storageClasses).find(({ metadata }) => metadata.name === name);
+  if (storageClass?.['allowVolumeExpansion'] === true) return;
+  throw forbidden(
+    persistentVolumeClaims,
+    current.metadata.name,
+    'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize',
+  );
+}
+
+function isBound(claim: StoredObject): boolean {
+  return textAt(claim, ['status', 'phase']) === 'Bound';
+}
+
+function specOf(claim: StoredObject | Draft): JsonRecord {
+  return isRecord(claim['spec']) ? claim['spec'] : {};
+}
+
+function sizeAt(claim: StoredObject, path: readonly string[]): bigint {
+  const size = at(claim, ...path);
+  return (typeof size === 'string' ? parseQuantity(size) : undefined) ?? 0n;
+}

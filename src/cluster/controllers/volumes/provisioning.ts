@@ -1,0 +1,94 @@
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
+import { volumeAnnotations } from '../../../kubernetes/volume.ts';
+import type { VolumeSource } from '../../node/volume-provisioner.ts';
+import type { ControllerContext } from '../runtime/controller.ts';
+import { patchSeen } from '../runtime/finalizers.ts';
+import { localProvisioner } from './binding-decision.ts';
+import { localVolume, volumeNameOf } from './local-volume.ts';
+
+export interface ProvisioningOrder {
+  readonly claim: PersistentVolumeClaim;
+  readonly storageClass: StorageClass;
+  /** Absent: any node. */
+  readonly nodeName: string | undefined;
+  /** Absent: an empty volume. */
+  readonly source?: VolumeSource;
+}
+
+/**
+ * Makes volumes for claims: the directory first, the object after it (kubernetes-csi/external-provisioner). Each step may be
+ * repeated; the claim's next look goes on from the last one. Rejects, after an event, where the directory cannot be made.
+ */
+export function createProvisioning(context: ControllerContext): (order: ProvisioningOrder) => Promise<void> {
+  const { api, informers, provisioner } = context;
+  const recorder = context.recorder(localProvisioner);
+
+  async function provision({ claim, storageClass, nodeName, source }: ProvisioningOrder): Promise<void> {
+    const node = nodeName === undefined ? informers.nodes.list()[0] : informers.nodes.get(nodeName);
+    const missing =
+      node === undefined
+        ? `node ${nodeName ?? ''} for the volume does not exist`
+        : missingClass(claim.spec.volumeAttributesClassName);
+    if (node === undefined || missing !== undefined) {
+      if (claim.status?.phase !== 'Pending') {
+        await patchSeen(api, persistentVolumeClaims, claim, { status: { phase: 'Pending' } }, 'status');
+      }
+      report(claim, 'ProvisioningFailed', missing ?? '');
+      return;
+    }
+    if (claim.metadata.annotations?.[volumeAnnotations.storageProvisioner] !== localProvisioner) {
+      const annotations = { [volumeAnnotations.storageProvisioner]: localProvisioner };
+      await patchSeen(api, persistentVolumeClaims, claim, { metadata: { annotations } });
+      return;
+    }
+    const path = await makeDirectory(claim, source);
+    try {
+      await api.create(persistentVolumes, localVolume({ claim, storageClass, node, path }));
+    } catch (error) {
+      // the name is the claim's uid, so an existing one is ours of an earlier try
+      if (!isApiError(error, 409, 'AlreadyExists')) {
+        throw error;
+      }
+    }
+    report(claim, 'ProvisioningSucceeded', `Successfully provisioned volume ${volumeNameOf(claim)}`);
+  }
+
+  function missingClass(name: string | undefined): string | undefined {
+    return name === undefined || informers.attributesClasses.get(name) !== undefined
+      ? undefined
+      : `volumeattributesclass.storage.k8s.io "${name}" not found`;
+  }
+
+  async function makeDirectory(
+    claim: PersistentVolumeClaim,
+    source: VolumeSource | undefined,
+  ): Promise<string> {
+    const { volumeAttributesClassName = '', storageClassName = '' } = claim.spec;
+    const name = volumeNameOf(claim);
+    try {
+      const path = await provisioner.provision(name, source);
+      const parameters = informers.attributesClasses.get(volumeAttributesClassName)?.parameters;
+      if (parameters !== undefined) {
+        await provisioner.modify(name, parameters);
+      }
+      return path;
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error);
+      const message = `failed to provision volume with StorageClass "${storageClassName}": ${cause}`;
+      report(claim, 'ProvisioningFailed', message);
+      throw error;
+    }
+  }
+
+  function report(claim: PersistentVolumeClaim, reason: string, message: string): void {
+    const type = reason === 'ProvisioningSucceeded' ? 'Normal' : 'Warning';
+    recorder.record(
+      { kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim },
+      { type, reason, message },
+    );
+  }
+
+  return provision;
+}

@@ -1,0 +1,120 @@
+import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/resources.ts';
+import type {
+  ModifyVolumeStatus,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  VolumeAttributesClass,
+} from '../../../kubernetes/volume.ts';
+import { isKnownParameter } from '../../node/volume-provisioner.ts';
+import type { ControllerContext } from '../runtime/controller.ts';
+import { patchSeen } from '../runtime/finalizers.ts';
+import { keyOf } from '../runtime/informer.ts';
+import { WorkQueue } from '../runtime/work-queue.ts';
+import { localProvisioner } from './binding-decision.ts';
+import { isLocalVolume } from './local-volume.ts';
+
+/**
+ * Brings volumes of class `local` to the VolumeAttributesClass that their claims name
+ * (kubernetes-csi/external-resizer pkg/modifycontroller): the directory, the volume object, the claim's status.
+ */
+export function createVolumeModifier(context: ControllerContext): WorkQueue {
+  const { api, informers, provisioner } = context;
+  const recorder = context.recorder(`external-resizer ${localProvisioner}`);
+  const queue = new WorkQueue('volume-modifier', reconcile, context);
+
+  informers.claims.onChange(({ key }) => {
+    queue.add(key);
+  });
+  informers.volumes.onChange(({ after }) => {
+    const reference = after?.spec.claimRef;
+    if (reference !== undefined) {
+      queue.add(`${reference.namespace}/${reference.name}`);
+    }
+  });
+  informers.attributesClasses.onChange(() => {
+    for (const claim of informers.claims.list()) {
+      queue.add(keyOf(claim));
+    }
+  });
+
+  async function reconcile(key: string): Promise<void> {
+    const claim = informers.claims.get(key);
+    const volume = informers.volumes.get(claim?.spec.volumeName ?? '');
+    if (claim?.status?.phase !== 'Bound' || volume === undefined || !isLocalVolume(volume)) {
+      return;
+    }
+    const { volumeAttributesClassName: wanted } = claim.spec;
+    const { currentVolumeAttributesClassName: current, modifyVolumeStatus } = claim.status;
+    if (wanted === undefined && modifyVolumeStatus !== undefined) {
+      await patchSeen(api, persistentVolumeClaims, claim, { status: { modifyVolumeStatus: null } }, 'status');
+    }
+    if (wanted !== undefined && (wanted !== current || modifyVolumeStatus !== undefined)) {
+      await bringTo(wanted, claim, volume);
+    }
+  }
+
+  async function bringTo(
+    wanted: string,
+    claim: PersistentVolumeClaim,
+    volume: PersistentVolume,
+  ): Promise<void> {
+    const attributesClass = informers.attributesClasses.get(wanted);
+    const problem = problemOf(wanted, attributesClass);
+    if (problem !== undefined) {
+      await say(claim, { targetVolumeAttributesClassName: wanted, status: problem.status }, problem.message);
+      return;
+    }
+    await provisioner.modify(volume.metadata.name ?? '', attributesClass?.parameters ?? {});
+    if (volume.spec.volumeAttributesClassName !== wanted) {
+      const spec = { volumeAttributesClassName: wanted };
+      await patchSeen(api, persistentVolumes, volume, { spec });
+      return;
+    }
+    const status = { currentVolumeAttributesClassName: wanted, modifyVolumeStatus: null };
+    await patchSeen(api, persistentVolumeClaims, claim, { status }, 'status');
+  }
+
+  async function say(
+    claim: PersistentVolumeClaim,
+    modifyVolumeStatus: ModifyVolumeStatus,
+    message: string,
+  ): Promise<void> {
+    const said = claim.status?.modifyVolumeStatus;
+    if (
+      said?.status === modifyVolumeStatus.status &&
+      said.targetVolumeAttributesClassName === modifyVolumeStatus.targetVolumeAttributesClassName
+    ) {
+      return;
+    }
+    await patchSeen(api, persistentVolumeClaims, claim, { status: { modifyVolumeStatus } }, 'status');
+    recorder.record(
+      { kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim },
+      { type: 'Warning', reason: 'VolumeModifyFailed', message },
+    );
+  }
+
+  return queue;
+}
+
+/** Why a volume of ours cannot be brought to a class: not yet, or never. */
+function problemOf(
+  name: string,
+  attributesClass: VolumeAttributesClass | undefined,
+): { status: 'Pending' | 'Infeasible'; message: string } | undefined {
+  if (attributesClass === undefined) {
+    return { status: 'Pending', message: `VolumeAttributesClass ${name} not found` };
+  }
+  if (attributesClass.driverName !== localProvisioner) {
+    const message = `VolumeAttributesClass ${name} is of driver ${attributesClass.driverName}`;
+    return { status: 'Pending', message };
+  }
+  const unknown = Object.entries(attributesClass.parameters ?? {}).filter(
+    ([key, value]) => !isKnownParameter(key, value),
+  );
+  return unknown.length === 0
+    ? undefined
+    : {
+        status: 'Infeasible',
+        message: `${localProvisioner} cannot do ${unknown.map((one) => one.join('=')).join(', ')}`,
+      };
+}

@@ -1,0 +1,52 @@
+import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/resources.ts';
+import type { ControllerContext } from '../runtime/controller.ts';
+import { patchSeen } from '../runtime/finalizers.ts';
+import { WorkQueue } from '../runtime/work-queue.ts';
+import { localProvisioner } from './binding-decision.ts';
+import { requestOf, sizeOf } from './claim-source.ts';
+import { isLocalVolume } from './local-volume.ts';
+
+/**
+ * Grows volumes of class `local` to what their claims ask for (kubernetes-csi/external-resizer). The volume object comes first,
+ * the claim's status after it. A directory has no file system of its own, so nothing is left for the node to do.
+ */
+export function createVolumeResizer(context: ControllerContext): WorkQueue {
+  const { api, informers } = context;
+  const recorder = context.recorder(`external-resizer ${localProvisioner}`);
+  const queue = new WorkQueue('volume-resizer', reconcile, context);
+
+  informers.claims.onChange(({ key }) => {
+    queue.add(key);
+  });
+  informers.volumes.onChange(({ after }) => {
+    const reference = after?.spec.claimRef;
+    if (reference !== undefined) {
+      queue.add(`${reference.namespace}/${reference.name}`);
+    }
+  });
+
+  async function reconcile(key: string): Promise<void> {
+    const claim = informers.claims.get(key);
+    const volume = informers.volumes.get(claim?.spec.volumeName ?? '');
+    if (claim?.status?.phase !== 'Bound' || volume === undefined || !isLocalVolume(volume)) {
+      return;
+    }
+    const wanted = claim.spec.resources?.requests?.['storage'] ?? '0';
+    const capacity = volume.spec.capacity?.['storage'];
+    if (requestOf(claim) > sizeOf(capacity)) {
+      await patchSeen(api, persistentVolumes, volume, { spec: { capacity: { storage: wanted } } });
+      // the volume's change brings this claim back here
+      return;
+    }
+    if (sizeOf(claim.status.capacity?.['storage']) < sizeOf(capacity)) {
+      const status = { capacity: volume.spec.capacity };
+      await patchSeen(api, persistentVolumeClaims, claim, { status }, 'status');
+      recorder.record(
+        { kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim },
+        { type: 'Normal', reason: 'VolumeResizeSuccessful', message: 'Resize volume succeeded' },
+      );
+    }
+  }
+
+  return queue;
+}
