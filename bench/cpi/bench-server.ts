@@ -1,5 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { startTlsServer } from '../../src/kubernetes/testing/tls-server.ts';
 
 export interface BenchServer {
@@ -8,8 +11,27 @@ export interface BenchServer {
   readonly close: () => Promise<void>;
 }
 
-/** Answers a StorageClass and takes claims, over TLS with client certificates, at once: the client is what is measured. */
+/**
+ * Answers a StorageClass and takes claims, over TLS with client certificates, at once: the client is what is measured.
+ * In a process of its own, so that starting the measured ones does not keep it from answering.
+ */
 export async function startBenchServer(): Promise<BenchServer> {
+  const child = fork(fileURLToPath(import.meta.url), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const ended = once(child, 'exit');
+  const [config] = (await Promise.race([
+    once(child, 'message'),
+    ended.then(() => Promise.reject(new Error('the server of the benchmark ended'))),
+  ])) as [object];
+  return {
+    config,
+    close: async () => {
+      child.disconnect();
+      await ended;
+    },
+  };
+}
+
+async function serve(): Promise<void> {
   const { access, close } = await startTlsServer((request, response) => void respond(request, response));
   const base64 = (pem: string | undefined): string => Buffer.from(pem ?? '').toString('base64');
   const kubeconfig = {
@@ -30,7 +52,8 @@ export async function startBenchServer(): Promise<BenchServer> {
       },
     ],
   };
-  return { config: { kubernetes: { kubeconfig, namespace: 'bosh' } }, close };
+  process.send?.({ kubernetes: { kubeconfig, namespace: 'bosh' } });
+  process.once('disconnect', () => void close());
 }
 
 const metadata = { name: 'bench', namespace: 'bosh', uid: '0b1c', resourceVersion: '1' };
@@ -55,3 +78,5 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
   response.writeHead(isWrite ? 201 : 200, { 'content-type': 'application/json' });
   response.end(JSON.stringify(isWrite ? claim : storageClass));
 }
+
+if (import.meta.main) await serve();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildCpi } from '../../scripts/build-cpi.ts';
 import { formatTable } from '../../src/cli/table.ts';
-import { buildGoProgram } from './client-go.ts';
+import { buildGoProgram } from './build-go-program.ts';
 import { startBenchServer } from './bench-server.ts';
 import { measure, type Contestant, type Times } from './measure.ts';
 
@@ -26,8 +26,9 @@ try {
   const config = join(directory, 'cpi.json');
   await writeFile(config, JSON.stringify(server.config), { mode: 0o600 });
   const contestants = await prepare(directory, config);
+  const stopwatch = await buildGoProgram('stopwatch', join(directory, 'stopwatch'));
   for (const [name, call] of Object.entries(calls)) {
-    const times = await measure(contestants, JSON.stringify(call), runs);
+    const times = await measure(contestants, { input: JSON.stringify(call), runs, stopwatch });
     process.stdout.write(`${name}, stdin to exit, ${runs} interleaved runs\n${table(times)}\n\n`);
   }
 } finally {
@@ -37,7 +38,7 @@ try {
 
 async function prepare(scratch: string, config: string): Promise<Contestant[]> {
   const { bundle, executable } = await buildCpi({ outDirectory: join(scratch, 'cpi') });
-  const go = await buildGoProgram(join(scratch, 'client-go'));
+  const go = await buildGoProgram('client-go', join(scratch, 'client-go'));
   if (go === undefined)
     process.stdout.write('client-go: skipped, needs go (1.26 or newer) and the Go module proxy\n');
   return [

@@ -7,7 +7,7 @@ import type { Session, SessionOptions } from './session.ts';
 
 export interface AnswerPorts {
   /** Text of the config file; undefined when none was given. */
-  readonly readConfig: () => string | undefined;
+  readonly readConfig: () => Promise<string | undefined>;
   readonly openSession: (options: Omit<SessionOptions, 'environment'>) => Promise<Session>;
 }
 
@@ -23,7 +23,7 @@ export async function answer(text: string, ports: AnswerPorts): Promise<CpiRespo
     }
     const load = verbOf(request.method);
     checkApiVersion(request.apiVersion);
-    return await callVerb(await load(), request, ports);
+    return await callVerb(load, request, ports);
   } catch (error) {
     return failure(error, '', (message) => message);
   }
@@ -43,24 +43,31 @@ function verbOf(method: string): () => Promise<Verb> {
  * From here on the request's env and the configuration are known, so that messages can be cleared of them.
  * The context of the call is found here, once for all verbs: they see names, callers see cids.
  */
-async function callVerb(verb: Verb, request: CpiRequest, ports: AnswerPorts): Promise<CpiResponse> {
-  const [{ redactor, secretsOf }, { resolveCall, resultInContext }, { signatures }] = await Promise.all([
-    import('./redact.ts'),
-    import('./call/resolve-call.ts'),
-    import('./call/signatures.ts'),
-  ]);
-  const signature = signatures.get(request.method) ?? { parameters: [] };
+async function callVerb(
+  load: () => Promise<Verb>,
+  request: CpiRequest,
+  ports: AnswerPorts,
+): Promise<CpiResponse> {
   let file: unknown;
   let session: Session | undefined;
   let contextName: string | undefined;
   try {
+    // the file is read while code is loaded
+    const [verb, configText, { resolveCall, resultInContext }, { signatures }] = await Promise.all([
+      load(),
+      ports.readConfig(),
+      import('./call/resolve-call.ts'),
+      import('./call/signatures.ts'),
+    ]);
+    const signature = signatures.get(request.method) ?? { parameters: [] };
     const call = resolveCall(request.method, signature, request.arguments);
     contextName = call.contextName;
-    file = parseFile(ports.readConfig());
+    file = parseFile(configText);
     session = await ports.openSession({ file, context: request.context, contextName });
     const result = await verb(session.cloud, call.arguments);
     return success(resultInContext(signature, result, contextName), '');
   } catch (error) {
+    const { redactor, secretsOf } = await import('./redact.ts');
     const redact = redactor(secretsOf(file), secretsOf(request.context), request.arguments[5]);
     return failure(error, '', (message) => redact(inContext(message, contextName)));
   } finally {

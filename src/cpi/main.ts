@@ -1,16 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { answer } from './answer.ts';
-import { readAll, writeAll } from './descriptor.ts';
+import { bunFiles, bunProcess } from './process/bun-process.ts';
 
 /** `cpi [config file]`: one request on stdin, one response on stdout, exit code 0. */
 async function main(): Promise<void> {
+  const bun = bunFiles();
+  const cpi = bun === undefined ? (await import('./process/node-process.ts')).nodeProcess : bunProcess(bun);
   const configPath = process.argv[2];
-  const response = await answer(readAll(0), {
-    readConfig: () => (configPath === undefined ? undefined : readFileSync(configPath, 'utf8')),
+  const response = await answer(await cpi.readInput(), {
+    readConfig: async () => (configPath === undefined ? undefined : cpi.readFile(configPath)),
     openSession: async (options) =>
       (await import('./session.ts')).openSession({ ...options, environment: process.env }),
   });
-  writeAll(1, `${JSON.stringify(response)}\n`);
+  await cpi.writeOutput(`${JSON.stringify(response)}\n`);
 }
 
 void main();

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { ProductError } from '../errors/product-error.ts';
+import { readTextFile } from './read-text-file.ts';
 
 /** How to reach one Kubernetes API and as whom. Holds secrets: never log it. */
 export interface Access {
@@ -27,7 +27,7 @@ export function authorization(access: Access): string | undefined {
 
 function readTokenFile(path: string): string {
   try {
-    return readFileSync(path, 'utf8').trim();
+    return readTextFile(path).trim();
   } catch (error) {
     throw new ProductError('INVALID_CONFIG', `the token file ${path} of the kubeconfig cannot be read`, {
       cause: error,

@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
 import type { Access } from './access.ts';
 import type { Kubeconfig, NamedEntry } from './kubeconfig.ts';
 import { invalidKubeconfig, optionalString } from './kubeconfig.ts';
+import { readTextFile } from './read-text-file.ts';
 
 export interface AccessChoice {
   /** Default: the kubeconfig's current-context. */
@@ -125,7 +124,8 @@ function decodeBase64(data: string, key: string): string {
   if (!/^[A-Za-z0-9+/]*={0,2}$/u.test(compact) || compact.length % 4 !== 0) {
     throw invalidKubeconfig(key, 'is not base64');
   }
-  const text = Buffer.from(compact, 'base64').toString('utf8');
+  // PEM is ASCII; the first use of Buffer would cost a call of the CPI's executable 0.2 ms
+  const text = atob(compact);
   if (!text.includes('-----BEGIN ')) {
     throw invalidKubeconfig(key, 'does not hold PEM');
   }
@@ -134,7 +134,7 @@ function decodeBase64(data: string, key: string): string {
 
 function readReference(path: string, key: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readTextFile(path);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     throw invalidKubeconfig(key, `names a file that cannot be read (${code})`);
@@ -142,13 +142,13 @@ function readReference(path: string, key: string): string {
 }
 
 function absolutePath(path: string, key: string, directory: string | undefined): string {
-  if (isAbsolute(path)) {
+  if (path.startsWith('/')) {
     return path;
   }
   if (directory === undefined) {
     throw invalidKubeconfig(key, 'must be an absolute path, since the kubeconfig is not a file');
   }
-  return resolve(directory, path);
+  return process.getBuiltinModule('node:path').resolve(directory, path);
 }
 
 function pickFrom(

@@ -26,7 +26,7 @@ export interface TransportStream {
 /**
  * HTTPS to one Kubernetes API with its TLS verified.
  *
- * Adapters: `node-https-transport.ts` and `fetch-transport.ts` (Bun); both pass `transport-conformance.ts`.
+ * Adapters: `node-https-transport.ts` and `bun-socket-transport.ts`; both pass `transport-conformance.ts`.
  * Whatever the server answers is a response; no answer is a ProductError KUBERNETES_UNREACHABLE
  * that names host, port and cause. Nothing is retried here.
  */

@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
-const sources = new URL('./client-go/', import.meta.url).pathname;
-
-/** Builds the Go program, or says undefined where there is no Go. A build that fails is an error. */
-export async function buildGoProgram(outFile: string): Promise<string | undefined> {
+/** Builds the Go program of a folder beside this file; undefined where there is no Go. A build that fails is an error. */
+export async function buildGoProgram(folder: string, outFile: string): Promise<string | undefined> {
   const child = spawn('go', ['build', '-trimpath', '-ldflags', '-s -w', '-o', outFile, '.'], {
-    cwd: sources,
+    cwd: new URL(`./${folder}/`, import.meta.url).pathname,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const code = await new Promise<number | null | 'missing'>((resolve, reject) => {

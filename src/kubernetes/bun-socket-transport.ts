@@ -1,0 +1,173 @@
+import type { Access } from './access.ts';
+import { authorization, serverAddress } from './access.ts';
+import { BunConnection } from './bun/bun-connection.ts';
+import type { BunRuntime } from './bun/bun-runtime.ts';
+import { ByteQueue } from './bun/byte-queue.ts';
+import { encodeRequest } from './http1/encode-request.ts';
+import type { ResponseHead } from './http1/response-head.ts';
+import { unreachable } from './transport-failure.ts';
+import type {
+  Transport,
+  TransportOptions,
+  TransportRequest,
+  TransportResponse,
+  TransportStream,
+} from './transport.ts';
+import { defaultTimeoutMs, requestUrl } from './transport.ts';
+
+/** An answer that has begun. */
+interface Answer {
+  readonly head: ResponseHead;
+  readonly body: ByteQueue;
+}
+
+const flowLimits = { high: 1_048_576, low: 262_144 };
+
+/**
+ * The transport for Bun's executables: HTTP/1.1 on Bun's own TLS sockets. Why not its fetch: docs/decisions/0008.
+ */
+export class BunSocketTransport implements Transport {
+  readonly #runtime: BunRuntime;
+  readonly #access: Access;
+  readonly #address: string;
+  readonly #timeoutMs: number;
+  readonly #connections = new Set<BunConnection>();
+
+  constructor(runtime: BunRuntime, access: Access, options: TransportOptions = {}) {
+    this.#runtime = runtime;
+    this.#access = access;
+    this.#address = serverAddress(access);
+    this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
+  }
+
+  async request(request: TransportRequest): Promise<TransportResponse> {
+    const deadline = this.#deadline(request);
+    try {
+      const { head, body } = await this.#begin(request, deadline);
+      const decoder = new TextDecoder();
+      let text = '';
+      for (;;) {
+        const chunk = await body.next();
+        if (chunk === undefined) break;
+        text += decoder.decode(chunk, { stream: true });
+      }
+      return { status: head.status, headers: head.headers, body: text + decoder.decode() };
+    } finally {
+      deadline.over();
+    }
+  }
+
+  async stream(request: TransportRequest): Promise<TransportStream> {
+    const deadline = this.#deadline(request);
+    try {
+      const { head, body } = await this.#begin(request, deadline);
+      deadline.stopClock();
+      return { status: head.status, headers: head.headers, chunks: chunksOf(body, deadline) };
+    } catch (error) {
+      deadline.over();
+      throw error;
+    }
+  }
+
+  close(): void {
+    for (const connection of this.#connections) connection.close();
+  }
+
+  /** Sends the request; resolves with the answer's head. */
+  #begin(request: TransportRequest, deadline: Deadline): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    if (request.signal?.aborted === true) throw request.signal.reason;
+    const bytes = encodeRequest({
+      method: request.method,
+      url: requestUrl(this.#access.server, request),
+      headers: requestHeaders(this.#access, request),
+      body: request.body,
+    });
+    const connection = this.#connection();
+    const body = new ByteQueue({ ...flowLimits, onFlow: (wanted) => connection.flow(wanted) });
+    const failed = (error: unknown): void => {
+      reject(error);
+      body.end({ error });
+    };
+    deadline.onStop = (reason) => {
+      failed(reason);
+      connection.close();
+    };
+    connection.start(bytes, {
+      head: (head) => resolve({ head, body }),
+      content: (chunk) => body.push(chunk),
+      ended: () => body.end(),
+      failed: (error) => failed(unreachable(this.#address, error)),
+    });
+    return promise;
+  }
+
+  #connection(): BunConnection {
+    for (const connection of this.#connections) if (connection.isIdle) return connection;
+    const connection = new BunConnection(this.#runtime, this.#access);
+    this.#connections.add(connection);
+    connection.onClosed = () => this.#connections.delete(connection);
+    return connection;
+  }
+
+  #deadline(request: TransportRequest): Deadline {
+    return new Deadline(this.#timeoutMs, request.signal, () =>
+      unreachable(this.#address, new DOMException('no answer in time', 'TimeoutError')),
+    );
+  }
+}
+
+/** Ends an exchange by the clock or by the caller's signal. */
+class Deadline {
+  onStop: (reason: unknown) => void = () => {};
+  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly #signal: AbortSignal | undefined;
+  readonly #aborted = (): void => this.onStop(this.#signal?.reason);
+
+  constructor(milliseconds: number, signal: AbortSignal | undefined, timeout: () => unknown) {
+    this.#timer = setTimeout(() => this.onStop(timeout()), milliseconds);
+    this.#signal = signal;
+    signal?.addEventListener('abort', this.#aborted);
+  }
+
+  stopClock(): void {
+    clearTimeout(this.#timer);
+  }
+
+  over(): void {
+    this.stopClock();
+    this.#signal?.removeEventListener('abort', this.#aborted);
+  }
+
+  /** For a reader who leaves before the end. */
+  abandon(): void {
+    this.over();
+    this.onStop(new DOMException('the reader left', 'AbortError'));
+  }
+}
+
+async function* chunksOf(body: ByteQueue, deadline: Deadline): AsyncGenerator<Uint8Array> {
+  let ended = false;
+  try {
+    for (;;) {
+      const chunk = await body.next();
+      if (chunk === undefined) {
+        ended = true;
+        return;
+      }
+      yield chunk;
+    }
+  } finally {
+    if (ended) deadline.over();
+    else deadline.abandon();
+  }
+}
+
+function requestHeaders(access: Access, request: TransportRequest): Record<string, string> {
+  const bearer = authorization(access);
+  return {
+    Accept: 'application/json',
+    ...(bearer !== undefined && { Authorization: bearer }),
+    ...(request.body !== undefined && { 'Content-Type': request.contentType ?? 'application/json' }),
+  };
+}
