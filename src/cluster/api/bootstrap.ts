@@ -1,7 +1,13 @@
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import { customResourceDefinitions, namespaces, storageClasses } from '../../kubernetes/resources.ts';
+import {
+  customResourceDefinitions,
+  namespaces,
+  storageClasses,
+  volumeSnapshotClasses,
+} from '../../kubernetes/resources.ts';
+import { snapshotAnnotations } from '../../kubernetes/snapshot.ts';
 import type { CustomResourceDefinition } from './custom/definition.ts';
 import { volumeSnapshotDefinitions } from './custom/definitions/volume-snapshots.ts';
 import { defaultClassAnnotation } from './kinds/storage-classes.ts';
@@ -24,6 +30,11 @@ export async function bootstrapCluster(api: KubernetesApi): Promise<void> {
     reclaimPolicy: 'Delete',
     volumeBindingMode: 'WaitForFirstConsumer',
     allowVolumeExpansion: true,
+  });
+  await ensure(api, volumeSnapshotClasses, {
+    metadata: { name: 'local', annotations: { [snapshotAnnotations.defaultClass]: 'true' } },
+    driver: localProvisioner,
+    deletionPolicy: 'Delete',
   });
 }
 

@@ -9,6 +9,8 @@ import type { ControllerContext, CreateController } from './runtime/controller.t
 import { EventRecorder } from './runtime/event-recorder.ts';
 import { allInformers, createInformers } from './runtime/informers.ts';
 import { createScheduler } from './scheduling/scheduler.ts';
+import { createSnapshotController } from './snapshots/snapshot-controller.ts';
+import { createSnapshotTaker } from './snapshots/snapshot-taker.ts';
 import { createClaimBinder } from './volumes/claim-binder.ts';
 import { createClaimProtection, createVolumeProtection } from './volumes/claim-protection.ts';
 import { createEphemeralClaims } from './volumes/ephemeral-claims.ts';
@@ -40,6 +42,8 @@ const controllers: readonly CreateController[] = [
   createSourceProtection,
   createVolumeResizer,
   createVolumeModifier,
+  createSnapshotController,
+  createSnapshotTaker,
   createVolumeReclaimer,
   createScheduler,
 ];

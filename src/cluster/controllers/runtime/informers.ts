@@ -11,6 +11,11 @@ import type {
   StorageClass,
   VolumeAttributesClass,
 } from '../../../kubernetes/volume.ts';
+import type {
+  VolumeSnapshot,
+  VolumeSnapshotClass,
+  VolumeSnapshotContent,
+} from '../../../kubernetes/snapshot.ts';
 import { Informer } from './informer.ts';
 import type { ControllerRuntime } from './work-queue.ts';
 
@@ -27,6 +32,9 @@ export interface Informers {
   readonly classes: Informer<StorageClass>;
   readonly definitions: Informer<CustomResourceDefinition>;
   readonly attributesClasses: Informer<VolumeAttributesClass>;
+  readonly snapshots: Informer<VolumeSnapshot>;
+  readonly snapshotContents: Informer<VolumeSnapshotContent>;
+  readonly snapshotClasses: Informer<VolumeSnapshotClass>;
 }
 
 export function createInformers(api: KubernetesApi, runtime: ControllerRuntime): Informers {
@@ -44,6 +52,9 @@ export function createInformers(api: KubernetesApi, runtime: ControllerRuntime):
     classes: of(resources.storageClasses),
     definitions: of(resources.customResourceDefinitions),
     attributesClasses: of(resources.volumeAttributesClasses),
+    snapshots: of(resources.volumeSnapshots),
+    snapshotContents: of(resources.volumeSnapshotContents),
+    snapshotClasses: of(resources.volumeSnapshotClasses),
   };
 }
 

@@ -1,6 +1,8 @@
 import { parseQuantity } from '../../../kubernetes/quantity.ts';
+import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../kubernetes/snapshot.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import type { VolumeSource } from '../../node/volume-provisioner.ts';
+import { localProvisioner } from './binding-decision.ts';
 import { isLocalVolume } from './local-volume.ts';
 
 /** What a claim is to be filled from; `protect` is the claim that must not go meanwhile. */
@@ -11,10 +13,19 @@ export type SourceAnswer =
 export interface SourceLookup {
   claim(key: string): PersistentVolumeClaim | undefined;
   volume(name: string): PersistentVolume | undefined;
+  snapshot(key: string): VolumeSnapshot | undefined;
+  content(name: string): VolumeSnapshotContent | undefined;
+}
+
+/** What a claim with a data source is filled from. Pure. */
+export function sourceOf(claim: PersistentVolumeClaim, lookup: SourceLookup): SourceAnswer {
+  return claim.spec.dataSourceRef?.kind === 'VolumeSnapshot'
+    ? snapshotSource(claim, lookup)
+    : claimSource(claim, lookup);
 }
 
 /** The claim that another is cloned from (external-provisioner pkg/controller, getPVCSource, with its conditions). Pure. */
-export function claimSource(claim: PersistentVolumeClaim, lookup: SourceLookup): SourceAnswer {
+function claimSource(claim: PersistentVolumeClaim, lookup: SourceLookup): SourceAnswer {
   const name = claim.spec.dataSourceRef?.name ?? '';
   const refuse = (why: string): SourceAnswer => ({ refusal: `error getting source PVC ${name}: ${why}` });
   const source = lookup.claim(`${claim.metadata.namespace ?? ''}/${name}`);
@@ -27,6 +38,27 @@ export function claimSource(claim: PersistentVolumeClaim, lookup: SourceLookup):
     return refuse('the new PVC request must be greater than or equal in size to the source');
   }
   return { source: { volume: volume.metadata.name ?? '' }, protect: source };
+}
+
+/** The snapshot that a claim is restored from (external-provisioner pkg/controller, getSnapshotSource). */
+function snapshotSource(claim: PersistentVolumeClaim, lookup: SourceLookup): SourceAnswer {
+  const name = claim.spec.dataSourceRef?.name ?? '';
+  const refuse = (why: string): SourceAnswer => ({
+    refusal: `error getting handle for DataSource Type VolumeSnapshot by Name ${name}: ${why}`,
+  });
+  const snapshot = lookup.snapshot(`${claim.metadata.namespace ?? ''}/${name}`);
+  if (snapshot === undefined) return refuse('it does not exist');
+  if (snapshot.metadata.deletionTimestamp !== undefined) return refuse('it is being deleted');
+  const content = lookup.content(snapshot.status?.boundVolumeSnapshotContentName ?? '');
+  const handle = content?.status?.snapshotHandle;
+  if (snapshot.status?.readyToUse !== true || content === undefined || handle === undefined) {
+    return refuse('it is not ready to use');
+  }
+  if (content.spec.driver !== localProvisioner) return refuse('it is of another driver');
+  if (requestOf(claim) < BigInt(content.status?.restoreSize ?? 0)) {
+    return refuse('requested volume size is less than the size of the snapshot');
+  }
+  return { source: { snapshot: handle } };
 }
 
 export function requestOf(claim: PersistentVolumeClaim): bigint {

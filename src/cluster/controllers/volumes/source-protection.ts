@@ -1,13 +1,15 @@
-import { persistentVolumeClaims } from '../../../kubernetes/resources.ts';
-import { cloningFinalizer } from '../../../kubernetes/snapshot.ts';
+import { persistentVolumeClaims, volumeSnapshots } from '../../../kubernetes/resources.ts';
+import type { VolumeSnapshot } from '../../../kubernetes/snapshot.ts';
+import { cloningFinalizer, snapshotFinalizers } from '../../../kubernetes/snapshot.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { hasFinalizer, removeFinalizer } from '../runtime/finalizers.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 
 /**
- * Lets a claim go that was cloned from, once none of its clones is pending
- * (external-provisioner pkg/controller/clone_controller.go).
+ * Lets a claim go that was copied, once none of its clones is pending (external-provisioner
+ * pkg/controller/clone_controller.go) and all snapshots of it are ready or going (external-snapshotter
+ * pkg/common-controller, checkandRemovePVCFinalizer).
  */
 export function createSourceProtection(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
@@ -21,12 +23,34 @@ export function createSourceProtection(context: ControllerContext): WorkQueue {
     }
   });
 
+  informers.snapshots.onChange(({ before, after }) => {
+    const snapshot = after ?? before;
+    const name = snapshot?.spec.source.persistentVolumeClaimName;
+    if (name !== undefined) {
+      queue.add(`${snapshot?.metadata.namespace ?? ''}/${name}`);
+    }
+  });
+
   async function reconcile(key: string): Promise<void> {
     const claim = informers.claims.get(key);
-    if (claim === undefined || !hasFinalizer(claim, cloningFinalizer) || (await isCloned(claim))) {
+    if (claim === undefined) {
       return;
     }
-    await removeFinalizer(api, persistentVolumeClaims, claim, cloningFinalizer);
+    if (hasFinalizer(claim, cloningFinalizer) && !(await isCloned(claim))) {
+      await removeFinalizer(api, persistentVolumeClaims, claim, cloningFinalizer);
+    } else if (hasFinalizer(claim, snapshotFinalizers.claimIsSource) && !(await isSnapshotted(claim))) {
+      await removeFinalizer(api, persistentVolumeClaims, claim, snapshotFinalizers.claimIsSource);
+    }
+  }
+
+  async function isSnapshotted({ metadata }: PersistentVolumeClaim): Promise<boolean> {
+    const { items } = await api.list<VolumeSnapshot>(volumeSnapshots, { namespace: metadata.namespace });
+    return items.some(
+      (snapshot) =>
+        snapshot.spec.source.persistentVolumeClaimName === metadata.name &&
+        snapshot.metadata.deletionTimestamp === undefined &&
+        snapshot.status?.readyToUse !== true,
+    );
   }
 
   /** Asks the API server: a source goes on good grounds only. */

@@ -7,7 +7,7 @@ import { addFinalizer, hasFinalizer } from '../runtime/finalizers.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { decideBinding, localProvisioner } from './binding-decision.ts';
-import { claimSource } from './claim-source.ts';
+import { sourceOf } from './claim-source.ts';
 import type { SourceAnswer } from './claim-source.ts';
 import { createProvisioning } from './provisioning.ts';
 
@@ -21,7 +21,12 @@ export function createSourceProvisioner(context: ControllerContext): WorkQueue {
   const provision = createProvisioning(context);
   const queue = new WorkQueue('source-provisioner', reconcile, context);
 
-  for (const informer of [informers.claims, informers.classes, informers.attributesClasses]) {
+  for (const informer of [
+    informers.claims,
+    informers.classes,
+    informers.attributesClasses,
+    informers.snapshots,
+  ]) {
     informer.onChange(() => {
       for (const claim of informers.claims.list().filter(isPending)) {
         queue.add(keyOf(claim));
@@ -59,9 +64,11 @@ export function createSourceProvisioner(context: ControllerContext): WorkQueue {
   }
 
   function findSource(claim: PersistentVolumeClaim): SourceAnswer {
-    return claimSource(claim, {
+    return sourceOf(claim, {
       claim: (key) => informers.claims.get(key),
       volume: (name) => informers.volumes.get(name),
+      snapshot: (key) => informers.snapshots.get(key),
+      content: (name) => informers.snapshotContents.get(name),
     });
   }
 

@@ -1,0 +1,72 @@
+import { volumeSnapshotContents } from '../../../kubernetes/resources.ts';
+import type { VolumeSnapshotContent } from '../../../kubernetes/snapshot.ts';
+import { snapshotAnnotations, snapshotFinalizers } from '../../../kubernetes/snapshot.ts';
+import { localProvisioner } from '../volumes/binding-decision.ts';
+import { sizeOf } from '../volumes/claim-source.ts';
+import type { ControllerContext } from '../runtime/controller.ts';
+import { timestamp } from '../runtime/event-recorder.ts';
+import { awaitsFinalizer, patchSeen, removeFinalizer } from '../runtime/finalizers.ts';
+import { WorkQueue } from '../runtime/work-queue.ts';
+import { handleOf, nanoseconds } from './snapshot-content.ts';
+
+/**
+ * Takes and removes the snapshots of volumes of class `local` (external-snapshotter pkg/sidecar-controller): what the driver
+ * of a real cluster does. A queue of its own: copies take their time. Data goes with a content of policy Delete only.
+ */
+export function createSnapshotTaker(context: ControllerContext): WorkQueue {
+  const { api, informers, provisioner } = context;
+  const queue = new WorkQueue('snapshot-taker', reconcile, context);
+
+  informers.snapshotContents.onChange(({ key }) => {
+    queue.add(key);
+  });
+
+  async function reconcile(name: string): Promise<void> {
+    const content = informers.snapshotContents.get(name);
+    if (content === undefined || content.spec.driver !== localProvisioner) return;
+    if (content.metadata.deletionTimestamp !== undefined) {
+      await end(content);
+    } else if (content.status?.readyToUse !== true && content.spec.source.volumeHandle !== undefined) {
+      await take(content, content.spec.source.volumeHandle);
+    }
+  }
+
+  async function take(content: VolumeSnapshotContent, volumeName: string): Promise<void> {
+    const handle = handleOf(content);
+    try {
+      await provisioner.takeSnapshot(handle, volumeName);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      await say(content, { error: { message, time: timestamp(context.clock.now()) }, readyToUse: false });
+      throw error;
+    }
+    const capacity = sizeOf(informers.volumes.get(volumeName)?.spec.capacity?.['storage']);
+    await say(content, {
+      snapshotHandle: handle,
+      creationTime: nanoseconds(context.clock.now()),
+      readyToUse: true,
+      restoreSize: Number(capacity),
+      error: null,
+    });
+  }
+
+  async function say(content: VolumeSnapshotContent, status: Record<string, unknown>): Promise<void> {
+    await patchSeen(api, volumeSnapshotContents, content, { status }, 'status');
+  }
+
+  async function end(content: VolumeSnapshotContent): Promise<void> {
+    const { annotations = {} } = content.metadata;
+    // a content that somebody deletes under a living snapshot waits for the snapshot's end
+    const isReleased =
+      annotations[snapshotAnnotations.beingDeleted] === 'yes' ||
+      informers.snapshots.get(ownerKey(content)) === undefined;
+    if (!isReleased || !awaitsFinalizer(content, snapshotFinalizers.contentIsBound)) return;
+    if (content.spec.deletionPolicy === 'Delete') await provisioner.removeSnapshot(handleOf(content));
+    await removeFinalizer(api, volumeSnapshotContents, content, snapshotFinalizers.contentIsBound);
+  }
+
+  return queue;
+}
+
+const ownerKey = ({ spec: { volumeSnapshotRef } }: VolumeSnapshotContent): string =>
+  `${volumeSnapshotRef.namespace}/${volumeSnapshotRef.name}`;
