@@ -39,12 +39,16 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
     { kubernetesVersion: version },
     { startControllers },
     { startNode },
+    { startServiceProxy },
+    { nodeAddress },
   ] = await Promise.all([
     import('./api/open-local-api.ts'),
     import('./api/start-api-server.ts'),
     import('./api/http/server-info.ts'),
     import('./controllers/start-controllers.ts'),
     import('./node/start-node.ts'),
+    import('./proxy/start-service-proxy.ts'),
+    import('./node/pods/pod-addresses.ts'),
   ]);
   const clock = systemClock;
   const onError = (error: unknown): void => console.error(new Date(clock.now()).toISOString(), error);
@@ -53,6 +57,7 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
   const controllers = await startControllers({
     ...{ api, provisioner: node, clock, random: Math.random, onError },
   });
+  const proxy = await startServiceProxy({ api, nodeAddress, clock, random: Math.random, onError });
   const server = await startApiServer({ api, console: node, directory, onError });
   console.log(new Date(clock.now()).toISOString(), `serving on ${server.url}`);
   process.once('SIGTERM', () => {
@@ -61,6 +66,7 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
 
   async function stop(): Promise<void> {
     await controllers.stop();
+    await proxy.stop();
     await node.stop(stopGrace);
     await server.close();
     await api.close();

@@ -49,3 +49,9 @@ export const networkAttachmentDefinitions: Resource = {
   plural: 'network-attachment-definitions',
   namespaced: true,
 };
+export const endpointSlices: Resource = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  plural: 'endpointslices',
+  namespaced: true,
+};

@@ -5,6 +5,7 @@ import { deleteContract } from './delete-contract.ts';
 import { readContract } from './read-contract.ts';
 import { storageContract } from './storage-contract.ts';
 import { watchContract } from './watch-contract.ts';
+import { serviceContract } from './service-contract.ts';
 import { writeContract } from './write-contract.ts';
 
 /**
@@ -17,6 +18,7 @@ export function describeKubernetesApi(name: string, makeSubject: () => Promise<S
     describe('reads', () => readContract(makeSubject));
     describe('deletes', () => deleteContract(makeSubject));
     describe('storage', () => storageContract(makeSubject));
+    describe('services', () => serviceContract(makeSubject));
     describe('watches', () => watchContract(makeSubject));
     describe('definitions', () => definitionContract(makeSubject));
   });

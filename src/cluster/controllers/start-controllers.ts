@@ -11,6 +11,7 @@ import { allInformers, createInformers } from './runtime/informers.ts';
 import { createScheduler } from './scheduling/scheduler.ts';
 import { createSnapshotController } from './snapshots/snapshot-controller.ts';
 import { createSnapshotTaker } from './snapshots/snapshot-taker.ts';
+import { createEndpointSlices } from './services/endpoint-slices.ts';
 import { createClaimBinder } from './volumes/claim-binder.ts';
 import { createClaimProtection, createVolumeProtection } from './volumes/claim-protection.ts';
 import { createEphemeralClaims } from './volumes/ephemeral-claims.ts';
@@ -45,6 +46,7 @@ const controllers: readonly CreateController[] = [
   createSnapshotController,
   createSnapshotTaker,
   createVolumeReclaimer,
+  createEndpointSlices,
   createScheduler,
 ];
 

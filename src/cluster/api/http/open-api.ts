@@ -96,6 +96,8 @@ function jsonSchema(schema: Schema): JsonRecord {
       return { oneOf: [{ type: 'string' }, { type: 'number' }] };
     case 'integer':
       return { type: 'integer', format: 'int64' };
+    case 'integerOrText':
+      return { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] };
     case 'boolean':
       return { type: 'boolean' };
     case 'anything':

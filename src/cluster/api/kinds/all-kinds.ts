@@ -1,5 +1,6 @@
 import { customResourceDefinitionKind } from '../custom/custom-resource-definitions.ts';
 import { groupResource } from '../errors/status-errors.ts';
+import { endpointSliceKind } from './endpoint-slices.ts';
 import { eventKind } from './events.ts';
 import { configMapKind, secretKind } from './key-value-objects.ts';
 import type { Kind } from './kind.ts';
@@ -8,11 +9,13 @@ import { nodeKind } from './nodes.ts';
 import { persistentVolumeClaimKind } from './persistent-volume-claims.ts';
 import { persistentVolumeKind } from './persistent-volumes.ts';
 import { podKind } from './pod/pods.ts';
+import { serviceKind } from './service/services.ts';
 import { storageClassKind } from './storage-classes.ts';
 import { volumeAttributesClassKind } from './volume-attributes-classes.ts';
 
 const native: readonly Kind[] = [
   configMapKind,
+  endpointSliceKind,
   eventKind,
   namespaceKind,
   nodeKind,
@@ -20,6 +23,7 @@ const native: readonly Kind[] = [
   persistentVolumeKind,
   podKind,
   secretKind,
+  serviceKind,
   storageClassKind,
   volumeAttributesClassKind,
 ];

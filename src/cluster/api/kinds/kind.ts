@@ -4,6 +4,7 @@ import type { Cause } from '../errors/field-causes.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { ObjectSchema } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
+import type { NameRule } from './names.ts';
 
 /** An object on its way into the store: decoded, its own copy, free to be changed. */
 export type Draft = JsonRecord & { metadata: StoredObject['metadata'] };
@@ -40,7 +41,7 @@ export interface Kind {
   readonly hasStatus: boolean;
   /** metadata.generation counts changes of all but metadata and status. */
   readonly countsGenerations: boolean;
-  readonly nameRule: 'subdomain' | 'label';
+  readonly nameRule: NameRule;
   readonly columns: readonly Column[];
   /** Fills what was left out; on every write, so it must not overrule what is there. */
   readonly fillDefaults?: (draft: Draft) => void;

@@ -15,12 +15,25 @@ const valueText = `a valid label must be an empty string or consist of alphanume
 
 const annotationBytes = 256 * 1024;
 
-/** Causes for a name that is no DNS-1123 label (63) or subdomain (253); apimachinery pkg/util/validation. */
-export function checkName(field: string, name: string, rule: 'label' | 'subdomain'): Cause[] {
-  const maximum = rule === 'label' ? 63 : 253;
-  const ok = rule === 'label' ? isLabel.test(name) : isSubdomain.test(name);
+const serviceName = '[a-z]([-a-z0-9]*[a-z0-9])?';
+const serviceNameText = `a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '${serviceName}')`;
+
+export type NameRule = 'label' | 'subdomain' | 'serviceName';
+
+const nameRules = {
+  label: { pattern: isLabel, text: labelText, maximum: 63 },
+  subdomain: { pattern: isSubdomain, text: subdomainText, maximum: 253 },
+  serviceName: { pattern: new RegExp(`^${serviceName}$`), text: serviceNameText, maximum: 63 },
+} as const satisfies Record<NameRule, unknown>;
+
+/**
+ * Causes for a name that is no DNS-1123 label (63) or subdomain (253), or for a Service no DNS-1035 label;
+ * apimachinery pkg/util/validation.
+ */
+export function checkName(field: string, name: string, rule: NameRule): Cause[] {
+  const { pattern, text, maximum } = nameRules[rule];
   return [
-    ...(ok ? [] : [invalidValue(field, name, rule === 'label' ? labelText : subdomainText)]),
+    ...(pattern.test(name) ? [] : [invalidValue(field, name, text)]),
     ...(name.length > maximum ? [invalidValue(field, name, `must be no more than ${maximum} bytes`)] : []),
   ];
 }

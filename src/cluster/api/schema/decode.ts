@@ -49,6 +49,14 @@ function decode(schema: Schema, value: unknown, path: string, problems: Problems
       return expectType(value, Number.isSafeInteger(value), path, 'int64', problems);
     case 'boolean':
       return expectType(value, typeof value === 'boolean', path, 'bool', problems);
+    case 'integerOrText':
+      return expectType(
+        value,
+        typeof value === 'string' || Number.isSafeInteger(value),
+        path,
+        'intstr.IntOrString',
+        problems,
+      );
     case 'time':
       return expectType(value, isTime(value), path, 'Time', problems);
     case 'quantity':

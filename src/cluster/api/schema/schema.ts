@@ -6,6 +6,7 @@ export type Schema =
   | { readonly type: 'string' }
   | { readonly type: 'integer' }
   | { readonly type: 'boolean' }
+  | { readonly type: 'integerOrText' }
   | { readonly type: 'time' }
   | { readonly type: 'quantity' }
   | { readonly type: 'base64' }
@@ -30,6 +31,8 @@ export interface ObjectSchema {
 
 export const text: Schema = { type: 'string' };
 export const integer: Schema = { type: 'integer' };
+/** intstr.IntOrString. */
+export const integerOrText: Schema = { type: 'integerOrText' };
 export const flag: Schema = { type: 'boolean' };
 export const time: Schema = { type: 'time' };
 export const quantity: Schema = { type: 'quantity' };

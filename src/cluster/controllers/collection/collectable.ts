@@ -23,6 +23,8 @@ export function collectableKinds(informers: Informers): CollectableKind[] {
     core('ConfigMap', informers.configMaps),
     core('PersistentVolumeClaim', informers.claims),
     core('PersistentVolume', informers.volumes),
+    core('Service', informers.services),
+    { ...core('EndpointSlice', informers.endpointSlices), apiVersion: 'discovery.k8s.io/v1' },
     core('Node', informers.nodes),
     core('Namespace', informers.namespaces),
     { ...core('StorageClass', informers.classes), apiVersion: 'storage.k8s.io/v1' },

@@ -16,6 +16,7 @@ import type {
   VolumeSnapshotClass,
   VolumeSnapshotContent,
 } from '../../../kubernetes/snapshot.ts';
+import type { EndpointSlice, Service } from '../../../kubernetes/service.ts';
 import { Informer } from './informer.ts';
 import type { ControllerRuntime } from './work-queue.ts';
 
@@ -35,6 +36,8 @@ export interface Informers {
   readonly snapshots: Informer<VolumeSnapshot>;
   readonly snapshotContents: Informer<VolumeSnapshotContent>;
   readonly snapshotClasses: Informer<VolumeSnapshotClass>;
+  readonly services: Informer<Service>;
+  readonly endpointSlices: Informer<EndpointSlice>;
 }
 
 export function createInformers(api: KubernetesApi, runtime: ControllerRuntime): Informers {
@@ -55,6 +58,8 @@ export function createInformers(api: KubernetesApi, runtime: ControllerRuntime):
     snapshots: of(resources.volumeSnapshots),
     snapshotContents: of(resources.volumeSnapshotContents),
     snapshotClasses: of(resources.volumeSnapshotClasses),
+    services: of(resources.services),
+    endpointSlices: of(resources.endpointSlices),
   };
 }
 

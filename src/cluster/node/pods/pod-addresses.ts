@@ -6,9 +6,12 @@ export const addressAnnotation = 'bosh.cloudfoundry.org/ip-address';
 /** The address of the node and of pods on the host's network. */
 export const nodeAddress = '127.0.0.1';
 
-/** Loopback addresses for pods: 127.64.0.0/10. The upper half is for pods that do not ask. */
-const range = { first: 0x7f400000, size: 0x400000 } as const;
-const unasked = { first: range.first + range.size / 2, size: range.size / 2 - 1 } as const;
+/**
+ * Loopback addresses for pods: 127.64.0.0/10 without its top, 127.127.0.0/16, which is for Services
+ * (cluster/api/kinds/service/service-ranges.ts). 127.96.0.0 and up are for pods that do not ask.
+ */
+const range = { first: 0x7f400000, size: 0x3f0000 } as const;
+const unasked = { first: 0x7f600000, size: 0x1f0000 - 1 } as const;
 
 const toText = (value: number): string => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
 
@@ -42,7 +45,7 @@ export class PodAddresses {
         return address;
       }
     }
-    throw new Error('no free address in 127.96.0.0/11');
+    throw new Error('no free address in 127.96.0.0 - 127.126.255.255');
   }
 
   release(uid: string): void {

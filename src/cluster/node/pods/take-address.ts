@@ -17,7 +17,10 @@ export async function takeAddress(pod: Pod, addresses: PodAddresses): Promise<st
     return addresses.allocate(uid);
   }
   if (!isPodAddress(wanted)) {
-    throw new Error(`address ${wanted} is not in 127.64.0.0/10, where the embedded node's pods live`);
+    throw new Error(
+      `address ${wanted} is not in 127.64.0.0 - 127.126.255.255, where the embedded node's pods live, ` +
+        'one address each',
+    );
   }
   if (addresses.claim(wanted, uid).holder !== uid) {
     throw new Error(`address ${wanted} is in use by another pod`);

@@ -1,0 +1,140 @@
+import { services } from '../../../../kubernetes/resources.ts';
+import type { Service, ServiceSpec } from '../../../../kubernetes/service.ts';
+import { invalidValue } from '../../errors/field-causes.ts';
+import { internalError, invalid } from '../../errors/status-errors.ts';
+import type { StoredObject } from '../../store/stored-object.ts';
+import type { AdmissionContext, Draft } from '../kind.ts';
+import { asService, isHeadless, needsNodePorts } from './service-defaults.ts';
+import {
+  addressText,
+  isNodePort,
+  isServiceAddress,
+  nodePortRange,
+  pickFree,
+  serviceRange,
+} from './service-ranges.ts';
+import { validateService } from './service-validation.ts';
+
+/** Gives a new Service its address and node ports. Throws ApiError 422 for one that is taken or out of range. */
+export function allocateForCreate(draft: Draft, context: AdmissionContext): void {
+  // what is wrong in itself is validation's to say
+  if (validateService(draft).length > 0) return;
+  allocate(draft, context);
+  draft['status'] = { loadBalancer: {} };
+}
+
+/**
+ * An update keeps what the Service has, gives what its new type needs, and takes back what it does not
+ * (kubernetes pkg/registry/core/service/strategy.go patchAllocatedValues, dropTypeDependentFields).
+ */
+export function allocateForUpdate(draft: Draft, current: StoredObject, context: AdmissionContext): void {
+  const { spec } = asService(draft);
+  const before = (current as unknown as Service).spec;
+  if ((spec.clusterIP ?? '') === '' && before.clusterIP !== undefined) {
+    spec.clusterIP = before.clusterIP;
+    if (before.clusterIPs !== undefined) spec.clusterIPs = [...before.clusterIPs];
+  }
+  if (needsNodePorts(spec)) keepNodePorts(spec, before);
+  else dropNodePorts(spec, before);
+  dropOfOtherTypes(spec, before);
+  if (validateService(draft).length === 0) allocate(draft, context);
+}
+
+function allocate(draft: Draft, context: AdmissionContext): void {
+  const service = asService(draft);
+  const others = (context.list(services) as unknown as Service[]).filter(
+    ({ metadata }) => metadata.uid !== draft.metadata.uid,
+  );
+  const start = Number.parseInt(draft.metadata.uid.slice(0, 6), 16) || 0;
+  if (!isHeadless(service.spec)) allocateAddress(service, others, start);
+  if (needsNodePorts(service.spec)) allocateNodePorts(service, others, start);
+}
+
+function allocateAddress({ metadata, spec }: Service, others: readonly Service[], start: number): void {
+  const taken = new Set(others.map((other) => other.spec.clusterIP));
+  const wanted = spec.clusterIP ?? '';
+  if (wanted === '') {
+    const number = pickFree(serviceRange, (value) => taken.has(addressText(value)), start);
+    if (number === undefined) throw internalError('failed to allocate a serviceIP: range is full');
+    spec.clusterIP = addressText(number);
+  } else if (!isServiceAddress(wanted)) {
+    throw refused(
+      metadata.name,
+      'spec.clusterIPs',
+      [wanted],
+      `failed to allocate IP ${wanted}: the provided IP (${wanted}) is not in the valid range. ` +
+        `The range of valid IPs is ${serviceRange.text}`,
+    );
+  } else if (taken.has(wanted)) {
+    throw refused(
+      metadata.name,
+      'spec.clusterIPs',
+      [wanted],
+      `failed to allocate IP ${wanted}: provided IP is already allocated`,
+    );
+  }
+  spec.clusterIPs = [spec.clusterIP ?? ''];
+}
+
+function allocateNodePorts({ metadata, spec }: Service, others: readonly Service[], start: number): void {
+  const ports = spec.ports ?? [];
+  const taken = new Set(others.flatMap((other) => (other.spec.ports ?? []).map(({ nodePort }) => nodePort)));
+  for (const [index, { nodePort }] of ports.entries()) {
+    const field = `spec.ports[${index}].nodePort`;
+    if (nodePort === undefined) continue;
+    if (!isNodePort(nodePort)) {
+      throw refused(
+        metadata.name,
+        field,
+        nodePort,
+        `provided port is not in the valid range. The range of valid ports is ${nodePortRange.text}`,
+      );
+    }
+    if (taken.has(nodePort))
+      throw refused(metadata.name, field, nodePort, 'provided port is already allocated');
+    taken.add(nodePort);
+  }
+  for (const port of ports) {
+    if (port.nodePort !== undefined) continue;
+    const number = pickFree(nodePortRange, (value) => taken.has(value), start);
+    if (number === undefined) throw internalError('failed to allocate a nodePort: range is full');
+    port.nodePort = number;
+    taken.add(number);
+  }
+}
+
+function keepNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
+  const asked = new Set((spec.ports ?? []).map(({ nodePort }) => nodePort));
+  for (const port of spec.ports ?? []) {
+    const former = before.ports?.find(
+      (other) => other.port === port.port && (other.protocol ?? 'TCP') === (port.protocol ?? 'TCP'),
+    );
+    if (port.nodePort === undefined && former?.nodePort !== undefined && !asked.has(former.nodePort)) {
+      port.nodePort = former.nodePort;
+    }
+  }
+}
+
+/** Node ports that came along unchanged from the former type go; ones that are asked for stay, to be refused. */
+function dropNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
+  if (!needsNodePorts(before)) return;
+  const former = new Set((before.ports ?? []).map(({ nodePort }) => nodePort));
+  for (const port of spec.ports ?? []) if (former.has(port.nodePort)) delete port.nodePort;
+}
+
+function dropOfOtherTypes(spec: ServiceSpec, before: ServiceSpec): void {
+  if (spec.type === before.type) return;
+  if (spec.type === 'ClusterIP' && spec.externalTrafficPolicy === before.externalTrafficPolicy) {
+    delete spec.externalTrafficPolicy;
+  }
+  if (spec.type !== 'LoadBalancer') {
+    if (spec.allocateLoadBalancerNodePorts === before.allocateLoadBalancerNodePorts) {
+      delete spec.allocateLoadBalancerNodePorts;
+    }
+    if (spec.loadBalancerClass === before.loadBalancerClass) delete spec.loadBalancerClass;
+  }
+}
+
+function refused(name: string | undefined, field: string, value: unknown, detail: string): Error {
+  return invalid('Service', '', name ?? '', [invalidValue(field, value, detail)]);
+}

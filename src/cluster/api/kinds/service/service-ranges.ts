@@ -1,0 +1,56 @@
+/**
+ * Addresses of Services: the top of the loopback range that the embedded cluster uses, where no pod may be
+ * (node/pods/pod-addresses.ts). Those that nobody asks for come from above the first 256, as a real cluster keeps the
+ * lower band for those that are asked for (KEP-3070).
+ */
+export const serviceRange = {
+  text: '127.127.0.0/16',
+  first: 0x7f7f0000,
+  size: 0x10000,
+  unasked: 256,
+} as const;
+
+/** NodePorts; the lower band is for those that are asked for (KEP-3668). */
+export const nodePortRange = { text: '30000-32767', first: 30_000, size: 2_768, unasked: 86 } as const;
+
+export const addressText = (value: number): string =>
+  [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
+
+const addressNumber = (address: string): number =>
+  address.split('.').reduce((value, part) => value * 256 + Number(part), 0);
+
+/** True for an IPv4 address that a Service may have; the network's own and its broadcast address are none. */
+export function isServiceAddress(address: string): boolean {
+  const offset = addressNumber(address) - serviceRange.first;
+  return offset > 0 && offset < serviceRange.size - 1;
+}
+
+export function isNodePort(port: number): boolean {
+  return port >= nodePortRange.first && port < nodePortRange.first + nodePortRange.size;
+}
+
+interface Band {
+  readonly first: number;
+  readonly size: number;
+  readonly unasked: number;
+}
+
+/**
+ * A free number of the range: of its upper band from `start` on, round about, then of the lower one. Undefined when
+ * all are taken. The start spreads the choices, so that a number that was given back rests.
+ */
+export function pickFree(
+  { first, size, unasked }: Band,
+  isTaken: (number: number) => boolean,
+  start: number,
+): number | undefined {
+  const upper = size - unasked - 1;
+  for (let tried = 0; tried < upper; tried += 1) {
+    const number = first + unasked + ((start + tried) % upper);
+    if (!isTaken(number)) return number;
+  }
+  for (let number = first + 1; number < first + unasked; number += 1) {
+    if (!isTaken(number)) return number;
+  }
+  return undefined;
+}

@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import { endpointSlices } from '../../../kubernetes/resources.ts';
+import { serviceNameLabel } from '../../../kubernetes/service.ts';
+import type { EndpointSlice, Service } from '../../../kubernetes/service.ts';
+import type { ControllerContext } from '../runtime/controller.ts';
+import { keyOf } from '../runtime/informer.ts';
+import { WorkQueue } from '../runtime/work-queue.ts';
+import { desiredSlices, isBehind, managedByLabel, manager } from './desired-slices.ts';
+
+/** Keeps the EndpointSlices of every Service that has a selector (kubernetes: pkg/controller/endpointslice). */
+export function createEndpointSlices(context: ControllerContext): WorkQueue {
+  const { api, informers } = context;
+  const queue = new WorkQueue('endpoint-slices', reconcile, context);
+
+  informers.services.onChange(({ key }) => queue.add(key));
+  informers.endpointSlices.onChange(({ before, after }) => {
+    const owner = (after ?? before)?.metadata;
+    const service = owner?.labels?.[serviceNameLabel];
+    if (service !== undefined) queue.add(`${owner?.namespace ?? ''}/${service}`);
+  });
+  informers.pods.onChange(({ before, after }) => {
+    for (const service of informers.services.list()) {
+      if ([before, after].some((pod?: Pod) => pod !== undefined && isBehind(service, pod))) {
+        queue.add(keyOf(service));
+      }
+    }
+  });
+
+  async function reconcile(key: string): Promise<void> {
+    const service = informers.services.get(key);
+    if (service?.spec.selector === undefined || service.metadata.deletionTimestamp !== undefined) return;
+    const wanted = desiredSlices(service, informers.pods.list());
+    for (const slice of wanted) {
+      const former = informers.endpointSlices.get(keyOf(slice));
+      if (former === undefined) await api.create(endpointSlices, slice);
+      else if (!isSame(former, slice)) await replace(former, slice);
+    }
+    const names = new Set(wanted.map(keyOf));
+    for (const slice of slicesOf(service)) if (!names.has(keyOf(slice))) await remove(slice);
+  }
+
+  function slicesOf({ metadata: { namespace, name = '' } }: Service): EndpointSlice[] {
+    return informers.endpointSlices
+      .list()
+      .filter(
+        ({ metadata }) =>
+          metadata.namespace === namespace &&
+          metadata.labels?.[serviceNameLabel] === name &&
+          metadata.labels[managedByLabel] === manager,
+      );
+  }
+
+  /** Over exactly the state that was seen: 409 and another look where it has changed. */
+  async function replace(former: EndpointSlice, slice: EndpointSlice): Promise<void> {
+    const { uid = '', resourceVersion = '' } = former.metadata;
+    await api.replace(endpointSlices, { ...slice, metadata: { ...slice.metadata, uid, resourceVersion } });
+  }
+
+  async function remove({ metadata: { namespace, name = '', uid = '' } }: EndpointSlice): Promise<void> {
+    try {
+      await api.delete({ resource: endpointSlices, namespace, name }, { preconditions: { uid } });
+    } catch (error) {
+      if (!isApiError(error, 404)) throw error;
+    }
+  }
+
+  return queue;
+}
+
+function isSame(former: EndpointSlice, wanted: EndpointSlice): boolean {
+  return (
+    isDeepStrictEqual(former.endpoints, wanted.endpoints) &&
+    isDeepStrictEqual(former.ports, wanted.ports) &&
+    isDeepStrictEqual(former.metadata.labels, wanted.metadata.labels) &&
+    former.metadata.ownerReferences?.[0]?.uid === wanted.metadata.ownerReferences?.[0]?.uid
+  );
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { text } from 'node:stream/consumers';
+import { systemClock } from '../../kubernetes/clock.ts';
+import type { EventRecord } from '../../kubernetes/pod-words.ts';
+import { endpointSlices, events, services } from '../../kubernetes/resources.ts';
+import type { EndpointSlice, Service, ServiceSpec } from '../../kubernetes/service.ts';
+import type { LocalApi } from '../api/local-api.ts';
+import { openLocalApi } from '../api/open-local-api.ts';
+import { startServiceProxy } from './start-service-proxy.ts';
+
+interface World {
+  readonly api: LocalApi;
+  readonly restart: () => Promise<void>;
+}
+
+async function world(t: TestContext): Promise<World> {
+  const directory = await mkdtemp(join(tmpdir(), 'proxy-'));
+  const api = await openLocalApi({ directory });
+  const errors: unknown[] = [];
+  const start = (): ReturnType<typeof startServiceProxy> =>
+    startServiceProxy({
+      api,
+      nodeAddress: '127.0.0.1',
+      clock: systemClock,
+      random: () => 0,
+      onError: (error) => errors.push(error),
+    });
+  let proxy = await start();
+  t.after(async () => {
+    await proxy.stop();
+    await api.close();
+    await rm(directory, { recursive: true });
+    assert.deepEqual(errors, []);
+  });
+  return {
+    api,
+    restart: async () => {
+      await proxy.stop();
+      proxy = await start();
+    },
+  };
+}
+
+/** A server that answers what it is sent, reversed, with its name in front. */
+async function backend(t: TestContext, name: string, address: string): Promise<number> {
+  const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
+    void text(socket).then((said) => socket.end(`${name}:${said.split('').toReversed().join('')}`));
+  });
+  server.listen({ host: address, port: 0 });
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** What comes back for a message, both sides closing their half when they are done; undefined: refused or reset. */
+async function ask(address: string, port: number, message: string): Promise<string | undefined> {
+  const socket = connect({ host: address, port, allowHalfOpen: true });
+  socket.end(message);
+  try {
+    return await text(socket);
+  } catch {
+    return undefined;
+  }
+}
+
+async function isListening(port: number): Promise<boolean> {
+  const socket = connect({ host: '127.0.0.1', port });
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch (error) {
+    // taken and closed at once, with nobody behind it
+    return (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function until<T>(what: string, attempt: () => Promise<T | undefined | false>): Promise<T> {
+  const end = Date.now() + 10_000;
+  while (Date.now() < end) {
+    const value = await attempt();
+    if (value !== undefined && value !== false) return value;
+    await delay(10);
+  }
+  return assert.fail(`waited in vain for ${what}`);
+}
+
+const makeService = (spec: Partial<ServiceSpec> = {}): Service => ({
+  metadata: { name: 'web', namespace: 'bosh' },
+  spec: { type: 'NodePort', ports: [{ port: 8080 }], ...spec },
+});
+
+function slice(ready: Record<string, boolean>, port: number): EndpointSlice {
+  return {
+    metadata: { name: 'web-1', namespace: 'bosh', labels: { 'kubernetes.io/service-name': 'web' } },
+    addressType: 'IPv4',
+    endpoints: Object.entries(ready).map(([address, isReady]) => ({
+      addresses: [address],
+      conditions: { ready: isReady },
+    })),
+    ports: [{ name: '', protocol: 'TCP', port }],
+  };
+}
+
+const put = (api: LocalApi, object: EndpointSlice): Promise<EndpointSlice> =>
+  api.replace(endpointSlices, object);
+
+test('a Service is reached at its cluster address and its node port, and survives a restart', async (t) => {
+  const { api, restart } = await world(t);
+  const port = await backend(t, 'one', '127.64.9.1');
+  const { spec } = await api.create<Service>(services, makeService());
+  await api.create(endpointSlices, slice({ '127.64.9.1': true }, port));
+  const clusterIP = spec.clusterIP ?? '';
+  const nodePort = spec.ports?.[0]?.nodePort ?? 0;
+  const viaCluster = (): Promise<string | undefined> => ask(clusterIP, 8080, 'hello');
+  assert.equal(await until('an answer', viaCluster), 'one:olleh');
+  assert.equal(await ask('127.0.0.1', nodePort, 'hello'), 'one:olleh');
+  await restart();
+  assert.equal(await ask('127.0.0.1', nodePort, 'hello'), 'one:olleh');
+  await api.delete({ resource: services, namespace: 'bosh', name: 'web' });
+  await until('the port to close', async () => (await ask('127.0.0.1', nodePort, 'x')) === undefined);
+});
+
+test('connections follow the endpoints, in turn, past one that refuses', async (t) => {
+  const { api } = await world(t);
+  const port = await backend(t, 'one', '127.64.9.1');
+  const { spec } = await api.create<Service>(services, makeService());
+  const nodePort = spec.ports?.[0]?.nodePort ?? 0;
+  await until('the socket', () => isListening(nodePort));
+  assert.equal(await ask('127.0.0.1', nodePort, 'x'), undefined, 'nobody is behind it');
+  // 127.64.9.3 is ready and has nothing listening, 127.64.9.4 is not ready
+  await api.create(
+    endpointSlices,
+    slice({ '127.64.9.1': true, '127.64.9.3': true, '127.64.9.4': false }, port),
+  );
+  await until('one', () => ask('127.0.0.1', nodePort, 'x'));
+  for (let times = 0; times < 4; times += 1) assert.equal(await ask('127.0.0.1', nodePort, 'ab'), 'one:ba');
+  await put(api, slice({ '127.64.9.4': false }, port));
+  await until('nobody', async () => (await ask('127.0.0.1', nodePort, 'x')) === undefined);
+});
+
+test('a big message arrives whole in both directions', async (t) => {
+  const { api } = await world(t);
+  const port = await backend(t, 'one', '127.64.9.1');
+  const { spec } = await api.create<Service>(services, makeService());
+  await api.create(endpointSlices, slice({ '127.64.9.1': true }, port));
+  const message = 'abc'.repeat(500_000);
+  const answer = await until('an answer', () => ask('127.0.0.1', spec.ports?.[0]?.nodePort ?? 0, message));
+  assert.equal(answer, `one:${'cba'.repeat(500_000)}`);
+});
+
+test('a port that somebody else has is told by an event, and taken when it is free', async (t) => {
+  const { api } = await world(t);
+  const port = await backend(t, 'one', '127.64.9.1');
+  const squatter = createServer();
+  squatter.listen({ host: '127.0.0.1', port: 32_111 });
+  await once(squatter, 'listening');
+  await api.create(endpointSlices, slice({ '127.64.9.1': true }, port));
+  await api.create(services, makeService({ ports: [{ port: 8080, nodePort: 32_111 }] }));
+  const event = await until('an event', async () => {
+    const { items } = await api.list<EventRecord>(events, { namespace: 'bosh' });
+    return items.find(({ reason }) => reason === 'FailedToListen');
+  });
+  assert.match(event.message ?? '', /127\.0\.0\.1:32111: another process/u);
+  squatter.close();
+  assert.equal(await until('the port', () => ask('127.0.0.1', 32_111, 'a')), 'one:a');
+});

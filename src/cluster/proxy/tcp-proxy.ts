@@ -1,0 +1,83 @@
+import { connect, createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import type { Backend } from './listeners.ts';
+
+/**
+ * One listening socket of a Service. Connections go to its backends in turn; one that refuses is passed over for the
+ * next. Connections that are made live on when the backends change, as they do in a real cluster.
+ */
+export class TcpProxy {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #backends: readonly Backend[] = [];
+  #turn = 0;
+
+  constructor() {
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#serve(client));
+  }
+
+  /** Rejects with the system's error: EADDRINUSE, EACCES, EADDRNOTAVAIL. */
+  async listen(address: string, port: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#server.once('error', reject);
+    this.#server.listen({ host: address, port, exclusive: true }, resolve);
+    await promise;
+    this.#server.off('error', reject);
+    // accept(2) may fail, of too many open files for one; the next connection is another matter
+    this.#server.on('error', () => undefined);
+  }
+
+  setBackends(backends: readonly Backend[]): void {
+    this.#backends = backends;
+  }
+
+  /** Takes no more connections; `now` ends those that are made too. */
+  async close(now: boolean): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    if (!now) return;
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #serve(client: Socket): void {
+    this.#watch(client);
+    const backends = this.#backends;
+    const first = this.#turn;
+    this.#turn = (this.#turn + 1) % Number.MAX_SAFE_INTEGER;
+    const order = backends.map((_, index) => backends[(first + index) % backends.length] as Backend);
+    this.#tryNext(client, order);
+  }
+
+  /** Nobody to connect to: the client sees what it would see of a closed port. */
+  #tryNext(client: Socket, [backend, ...others]: readonly Backend[]): void {
+    if (client.destroyed) return;
+    if (backend === undefined) {
+      client.resetAndDestroy();
+      return;
+    }
+    const upstream = connect({ ...toOptions(backend), allowHalfOpen: true, noDelay: true });
+    this.#watch(upstream);
+    let isConnected = false;
+    upstream.once('connect', () => {
+      isConnected = true;
+      client.pipe(upstream);
+      upstream.pipe(client);
+    });
+    upstream.once('close', (hadError) => {
+      if (!isConnected) this.#tryNext(client, others);
+      else if (hadError) client.resetAndDestroy();
+    });
+    client.once('close', (hadError) => {
+      if (hadError || !isConnected) upstream.destroy();
+    });
+  }
+
+  #watch(socket: Socket): void {
+    this.#sockets.add(socket);
+    // what went wrong is told by `close`
+    socket.on('error', () => undefined);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+}
+
+const toOptions = ({ address, port }: Backend): { host: string; port: number } => ({ host: address, port });

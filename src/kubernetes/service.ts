@@ -1,0 +1,63 @@
+import type { KubernetesObject } from './object.ts';
+
+/** The part of v1.Service that we write or read. */
+export interface Service extends KubernetesObject {
+  spec: ServiceSpec;
+  status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } };
+}
+
+export interface ServiceSpec {
+  type?: 'ClusterIP' | 'NodePort' | 'LoadBalancer' | 'ExternalName';
+  selector?: Record<string, string>;
+  ports?: ServicePort[];
+  /** `None`: headless. */
+  clusterIP?: string;
+  clusterIPs?: string[];
+  externalIPs?: string[];
+  loadBalancerIP?: string;
+  loadBalancerClass?: string;
+  loadBalancerSourceRanges?: string[];
+  allocateLoadBalancerNodePorts?: boolean;
+  externalTrafficPolicy?: string;
+  internalTrafficPolicy?: string;
+  sessionAffinity?: string;
+  publishNotReadyAddresses?: boolean;
+  ipFamilies?: string[];
+  ipFamilyPolicy?: string;
+}
+
+export interface ServicePort {
+  name?: string;
+  protocol?: string;
+  port: number;
+  /** A port of the pod, by number or by the name that its container gives it. */
+  targetPort?: number | string;
+  nodePort?: number;
+  appProtocol?: string;
+}
+
+/** discovery.k8s.io/v1 EndpointSlice: where the pods of a Service are. */
+export interface EndpointSlice extends KubernetesObject {
+  addressType: 'IPv4' | 'IPv6' | 'FQDN';
+  endpoints?: Endpoint[];
+  ports?: EndpointPort[];
+}
+
+export interface Endpoint {
+  addresses: string[];
+  conditions?: { ready?: boolean; serving?: boolean; terminating?: boolean };
+  hostname?: string;
+  nodeName?: string;
+  zone?: string;
+  targetRef?: { kind: string; namespace?: string; name?: string; uid?: string };
+}
+
+export interface EndpointPort {
+  name?: string;
+  protocol?: string;
+  port?: number;
+  appProtocol?: string;
+}
+
+/** The label of an EndpointSlice that names its Service. */
+export const serviceNameLabel = 'kubernetes.io/service-name';
