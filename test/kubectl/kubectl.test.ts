@@ -70,6 +70,25 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.match(row ?? '', /^vm-1 +1\/1 +Running +0 +\d+s +127\.64\.0\.9 +embedded +<none> +<none>$/);
   });
 
+  test('get and describe services and endpointslices', async () => {
+    const service =
+      'apiVersion: v1\nkind: Service\nmetadata: {name: hello}\n' +
+      'spec: {type: NodePort, clusterIP: 127.127.0.7, selector: {job: hello}, ports: [{port: 80, nodePort: 30080}]}\n';
+    await output(['apply', '-f', '-'], service);
+    const [header, row] = (await output(['get', 'svc', '-o', 'wide'])).split('\n');
+    assert.match(header ?? '', /^NAME +TYPE +CLUSTER-IP +EXTERNAL-IP +PORT\(S\) +AGE +SELECTOR$/);
+    assert.match(row ?? '', /^hello +NodePort +127\.127\.0\.7 +<none> +80:30080\/TCP +\d+s +job=hello$/);
+    assert.match(await output(['describe', 'service', 'hello']), /^NodePort: +<unset> +30080\/TCP$/m);
+    assert.equal(await output(['apply', '-f', '-'], service), 'service/hello unchanged\n');
+    const slice =
+      'apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\naddressType: IPv4\n' +
+      'metadata: {name: hello-1, labels: {kubernetes.io/service-name: hello}}\n' +
+      'endpoints: [{addresses: [127.64.0.9]}]\nports: [{port: 8080}]\n';
+    await output(['create', '-f', '-'], slice);
+    assert.match(await output(['get', 'endpointslices']), /^hello-1 +IPv4 +8080 +127\.64\.0\.9 +\d+s$/m);
+    await output(['delete', 'svc/hello', 'endpointslice/hello-1']);
+  });
+
   test('get -o yaml, by label, by field, all namespaces', async () => {
     assert.match(await output(['get', 'pod', 'vm-1', '-o', 'yaml']), /^ {2}uid: [0-9a-f-]{36}$/m);
     assert.equal(await output(['get', 'pods', '-l', 'job in (hello)', '-o', 'name']), 'pod/vm-1\n');
@@ -229,7 +248,10 @@ describe('an unmodified kubectl', { skip }, () => {
     const resources = await output(['api-resources', '-o', 'name']);
     assert.deepEqual(resources.trim().split('\n').toSorted(), [...api.registry.kinds.keys()].toSorted());
     assert(resources.includes('storageclasses.storage.k8s.io\n'));
-    assert.match((await kubectl.run(['get', 'services'])).stderr, /doesn't have a resource type "services"/);
+    assert.match(
+      (await kubectl.run(['get', 'networkpolicies'])).stderr,
+      /doesn't have a resource type "networkpolicies"/,
+    );
   });
 });
 
