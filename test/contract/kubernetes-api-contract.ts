@@ -1,5 +1,7 @@
 import { describe } from 'node:test';
-import type { Subject } from './subject.ts';
+import { dryRunContract } from './dry-run-contract.ts';
+import { fieldValidationContract } from './field-validation-contract.ts';
+import type { Subject, WireSubject } from './subject.ts';
 import { definitionContract } from './definition-contract.ts';
 import { deleteContract } from './delete-contract.ts';
 import { readContract } from './read-contract.ts';
@@ -21,5 +23,13 @@ export function describeKubernetesApi(name: string, makeSubject: () => Promise<S
     describe('services', () => serviceContract(makeSubject));
     describe('watches', () => watchContract(makeSubject));
     describe('definitions', () => definitionContract(makeSubject));
+  });
+}
+
+/** What a server must do that only HTTP shows. */
+export function describeWire(name: string, makeSubject: () => Promise<WireSubject>): void {
+  describe(name, () => {
+    describe('field validation', () => fieldValidationContract(makeSubject));
+    describe('dry runs', () => dryRunContract(makeSubject));
   });
 }

@@ -8,9 +8,10 @@ import { FakeConsole } from '../../src/cluster/api/testing/fake-console.ts';
 import { loadAccess } from '../../src/kubernetes/load-access.ts';
 import { openTransport } from '../../src/kubernetes/open-transport.ts';
 import { RestApi } from '../../src/kubernetes/rest-api.ts';
-import { describeKubernetesApi } from './kubernetes-api-contract.ts';
+import { describeKubernetesApi, describeWire } from './kubernetes-api-contract.ts';
+import type { WireSubject } from './subject.ts';
 
-describeKubernetesApi('RestApi over the HTTPS server', async () => {
+async function makeSubject(): Promise<WireSubject> {
   const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-contract-'));
   const local = await openLocalApi({ directory });
   const errors: unknown[] = [];
@@ -23,6 +24,7 @@ describeKubernetesApi('RestApi over the HTTPS server', async () => {
   const transport = await openTransport(await loadAccess(readFileSync(server.kubeconfig, 'utf8')));
   return {
     api: new RestApi({ transport }),
+    wire: transport,
     namespace: 'bosh',
     end: async () => {
       transport.close();
@@ -32,4 +34,7 @@ describeKubernetesApi('RestApi over the HTTPS server', async () => {
       assert.deepEqual(errors, []);
     },
   };
-});
+}
+
+describeKubernetesApi('RestApi over the HTTPS server', makeSubject);
+describeWire('the HTTPS server', makeSubject);

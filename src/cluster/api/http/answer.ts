@@ -17,6 +17,22 @@ export function answerJson(
   response.end(bytes);
 }
 
+const maximumWarnings = 50;
+const longestWarning = 256;
+
+/** Adds a Warning header (RFC 7234 5.5, code 299), which kubectl prints. To be called before the answer. */
+export function addWarning(response: ServerResponse, message: string): void {
+  const present = response.getHeader('warning');
+  const warnings = Array.isArray(present) ? present : [];
+  if (warnings.length >= maximumWarnings) return;
+  // field names are the client's: nothing of them may break the header
+  const text = message
+    .slice(0, longestWarning)
+    .replaceAll(/[^\x20-\x7e]/g, '?')
+    .replaceAll(/["\\]/g, '\\$&');
+  response.setHeader('warning', [...warnings, `299 - "${text}"`]);
+}
+
 /** Answers with the Status of an error. */
 export function answerError(response: ServerResponse, { status }: ApiError): void {
   const retryAfter = status.details?.retryAfterSeconds;

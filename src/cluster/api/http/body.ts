@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { badRequest, tooLarge, unsupportedMediaType } from '../errors/status-errors.ts';
+import { parseJson } from '../schema/parse-json.ts';
+import type { ParsedJson } from '../schema/parse-json.ts';
 import { mediaTypes } from './media-type.ts';
 import { decodeProtobuf, protobufType } from './protobuf.ts';
 
@@ -10,17 +12,22 @@ const maximumBody = 3 * 1024 * 1024;
  * Throws ApiError 400 for what cannot be parsed, 413 for more than 3 MiB, 415 for another type.
  */
 export async function readObject(request: IncomingMessage): Promise<unknown> {
+  return (await readBody(request))?.value;
+}
+
+/** The same, with the members that the text has more than once. */
+export async function readBody(request: IncomingMessage): Promise<ParsedJson | undefined> {
   const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
   const type = mediaTypes(request.headers['content-type'] ?? 'application/json')[0]?.type;
-  if (type === protobufType) return decodeProtobuf(bytes);
+  if (type === protobufType) return { value: decodeProtobuf(bytes), duplicates: [] };
   if (type !== 'application/json') throw unsupportedMediaType(['application/json']);
-  return parseJson(bytes);
+  return parseBytes(bytes);
 }
 
 /** The JSON in the body, whatever type it says (patches name their own). Throws ApiError 400 and 413. */
-export async function readPatch(request: IncomingMessage): Promise<unknown> {
-  return parseJson(await readBytes(request));
+export async function readPatch(request: IncomingMessage): Promise<ParsedJson> {
+  return parseBytes(await readBytes(request));
 }
 
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
@@ -34,9 +41,9 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function parseJson(bytes: Buffer): unknown {
+function parseBytes(bytes: Buffer): ParsedJson {
   try {
-    return JSON.parse(bytes.toString()) as unknown;
+    return parseJson(bytes.toString());
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // the parser's own message quotes the text, which may hold a secret

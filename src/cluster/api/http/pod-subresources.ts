@@ -9,6 +9,7 @@ import { decodeDraft } from '../registry/decode-draft.ts';
 import { at } from '../kinds/columns.ts';
 import { answerJson } from './answer.ts';
 import { readObject } from './body.ts';
+import { isDryRun, writeParameters } from './query.ts';
 import type { ResourceRequest } from './resource-verbs.ts';
 
 const binding = kindSchema({ target: objectReference });
@@ -26,17 +27,30 @@ const eviction = kindSchema({
 const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
 /** POST pods/binding. Throws ApiError. */
-export async function serveBinding({ registry, route, request, response }: ResourceRequest): Promise<void> {
+export async function serveBinding({
+  registry,
+  route,
+  query,
+  request,
+  response,
+}: ResourceRequest): Promise<void> {
   if (request.method !== 'POST') throw methodNotAllowed();
   const body = decodeObject(binding, await readObject(request), 'Binding', 'v1');
   const target = at(body as never, 'target', 'name');
   const location = { namespace: route.namespace, name: route.name ?? '' };
-  bindPod(registry, location, typeof target === 'string' ? target : '');
+  const { dryRun } = writeParameters(query);
+  bindPod(registry, location, typeof target === 'string' ? target : '', dryRun);
   answerJson(response, 201, success);
 }
 
 /** POST pods/eviction: a graceful delete, as there are no disruption budgets here. Throws ApiError. */
-export async function serveEviction({ registry, route, request, response }: ResourceRequest): Promise<void> {
+export async function serveEviction({
+  registry,
+  route,
+  query,
+  request,
+  response,
+}: ResourceRequest): Promise<void> {
   if (request.method !== 'POST') throw methodNotAllowed();
   const body = decodeObject(eviction, await readObject(request), 'Eviction', 'policy/v1');
   const options = (body['deleteOptions'] ?? {}) as { gracePeriodSeconds?: number; dryRun?: string[] };
@@ -47,7 +61,7 @@ export async function serveEviction({ registry, route, request, response }: Reso
     { namespace: route.namespace, name: route.name ?? '' },
     {
       ...deletion,
-      dryRun: (dryRun ?? []).includes('All'),
+      dryRun: isDryRun(dryRun ?? []) || writeParameters(query).dryRun,
     },
   );
   answerJson(response, 201, success);
@@ -55,13 +69,16 @@ export async function serveEviction({ registry, route, request, response }: Reso
 
 /** PUT namespaces/finalize. Throws ApiError. */
 export async function serveFinalize(call: ResourceRequest): Promise<void> {
-  const { registry, route, request } = call;
+  const { registry, route, query, request } = call;
   if (request.method !== 'PUT') throw methodNotAllowed();
   const draft = decodeDraft(route.kind, await readObject(request));
   const finalizers = route.kind.ownFinalizers?.(draft) ?? [];
   if (draft.metadata.name !== route.name)
     throw badRequest('the name of the object does not match the name on the URL');
-  answerNamespace(call.response, finalizeNamespace(registry, draft.metadata.name, finalizers));
+  answerNamespace(
+    call.response,
+    finalizeNamespace(registry, draft.metadata.name, finalizers, writeParameters(query).dryRun),
+  );
 }
 
 function answerNamespace(response: ServerResponse, namespace: unknown): void {

@@ -1,5 +1,6 @@
 import { badRequest, invalid } from '../errors/status-errors.ts';
 import { unsupportedValue } from '../errors/field-causes.ts';
+import type { FieldValidation } from '../schema/field-validation.ts';
 
 /** The number of a query parameter; undefined where it is absent. Throws ApiError 400. */
 export function integerParameter(query: URLSearchParams, name: string): number | undefined {
@@ -18,16 +19,33 @@ export function booleanParameter(query: URLSearchParams, name: string): boolean 
   throw badRequest(`${name}: ${JSON.stringify(value)} is neither true nor false`);
 }
 
-/** Whether `dryRun=All` is asked for. Throws ApiError 422 for any other value, 400 for an unknown fieldValidation. */
-export function writeParameters(query: URLSearchParams): { dryRun: boolean } {
-  const dryRun = query.getAll('dryRun');
-  const validation = query.get('fieldValidation') ?? 'Strict';
-  if (!['', 'Ignore', 'Warn', 'Strict'].includes(validation)) {
-    throw badRequest(
-      `fieldValidation: Unsupported value: ${JSON.stringify(validation)}: supported values: "Ignore", "Strict", "Warn"`,
-    );
+/**
+ * What a write's query says: `dryRun=All`, and `fieldValidation`, Warn where absent.
+ * Throws ApiError 422 for another dryRun, 400 for another fieldValidation.
+ */
+export function writeParameters(query: URLSearchParams): {
+  readonly dryRun: boolean;
+  readonly directive: FieldValidation['directive'];
+} {
+  return {
+    dryRun: isDryRun(query.getAll('dryRun')),
+    directive: directiveOf(query.get('fieldValidation') ?? ''),
+  };
+}
+
+function directiveOf(value: string): FieldValidation['directive'] {
+  switch (value) {
+    case '':
+      return 'Warn';
+    case 'Ignore':
+    case 'Warn':
+    case 'Strict':
+      return value;
+    default:
+      throw badRequest(
+        `fieldValidation: Unsupported value: ${JSON.stringify(value)}: supported values: "Ignore", "Strict", "Warn"`,
+      );
   }
-  return { dryRun: isDryRun(dryRun) };
 }
 
 /** `[]` no, `["All"]` yes; throws ApiError 422 for anything else. */

@@ -8,8 +8,10 @@ import { patchObject } from '../registry/patch.ts';
 import { getObject } from '../registry/registry.ts';
 import type { Location, Registry } from '../registry/registry.ts';
 import { updateObject } from '../registry/update.ts';
-import { answerJson } from './answer.ts';
-import { readObject, readPatch } from './body.ts';
+import type { FieldValidation } from '../schema/field-validation.ts';
+import type { ParsedJson } from '../schema/parse-json.ts';
+import { addWarning, answerJson } from './answer.ts';
+import { readBody, readObject, readPatch } from './body.ts';
 import { parseDeleteOptions } from './delete-options.ts';
 import { mediaTypes, negotiate } from './media-type.ts';
 import { booleanParameter, integerParameter, writeParameters } from './query.ts';
@@ -40,9 +42,9 @@ async function serveCollection(call: ResourceRequest): Promise<void> {
     case 'GET':
       return serveList(call);
     case 'POST': {
-      const body = await readObject(request);
-      const options = { namespace: route.namespace, ...writeParameters(query) };
-      const created = createObject(registry, route.kind, body, options);
+      const body = await readBody(request);
+      const options = { namespace: route.namespace, ...writeOptions(call, body) };
+      const created = createObject(registry, route.kind, body?.value, options);
       return answerJson(response, 201, representObject(viewOf(call), created));
     }
     case 'DELETE': {
@@ -90,13 +92,15 @@ async function serveObject(call: ResourceRequest, location: Location): Promise<v
     case 'GET':
       return send(getObject(registry, route.kind, location));
     case 'PUT': {
-      const options = { subresource, ...writeParameters(query) };
-      return send(updateObject(registry, route.kind, location, await readObject(request), options));
+      const body = await readBody(request);
+      const options = { subresource, ...writeOptions(call, body) };
+      return send(updateObject(registry, route.kind, location, body?.value, options));
     }
     case 'PATCH': {
       const type = mediaTypes(request.headers['content-type'] ?? '')[0]?.type ?? '';
-      const options = { subresource, type, ...writeParameters(query) };
-      return send(patchObject(registry, route.kind, location, await readPatch(request), options));
+      const patch = await readPatch(request);
+      const options = { subresource, type, ...writeOptions(call, patch) };
+      return send(patchObject(registry, route.kind, location, patch.value, options));
     }
     case 'DELETE': {
       if (subresource !== undefined) throw methodNotAllowed();
@@ -127,6 +131,16 @@ function answerDeletion(call: ResourceRequest, { object, gone }: Deletion): void
       uid: object.metadata.uid,
     },
   });
+}
+
+/** What the query says of a write, with its warnings on their way into the answer. */
+function writeOptions(
+  { query, response }: ResourceRequest,
+  body: ParsedJson | undefined,
+): { readonly dryRun: boolean; readonly fieldValidation: FieldValidation } {
+  const { dryRun, directive } = writeParameters(query);
+  const warn = (message: string): void => addWarning(response, message);
+  return { dryRun, fieldValidation: { directive, duplicates: body?.duplicates ?? [], warn } };
 }
 
 function viewOf({ registry, route, query, request }: ResourceRequest): View {

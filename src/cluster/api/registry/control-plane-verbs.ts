@@ -11,7 +11,12 @@ import type { Location, Registry } from './registry.ts';
  * POST pods/binding: gives a pod its node and sets the condition PodScheduled.
  * Throws ApiError 404, 409 (it has a node, or is being deleted; pkg/registry/core/pod/storage), 422 (no node named).
  */
-export function bindPod(registry: Registry, location: Location, nodeName: string): StoredObject {
+export function bindPod(
+  registry: Registry,
+  location: Location,
+  nodeName: string,
+  dryRun = false,
+): StoredObject {
   const current = getObject(registry, kindOf(registry, pods), location);
   const pod = structuredClone(current) as unknown as Pod & Draft;
   if (nodeName === '') throw invalid('Binding', '', location.name, [required('target.name')]);
@@ -37,7 +42,7 @@ export function bindPod(registry: Registry, location: Location, nodeName: string
     lastTransitionTime: timestamp(registry.clock.now()),
   } as const;
   pod.status = { ...pod.status, conditions: [...others, scheduled] };
-  return registry.store.put(groupResource(pods), pod);
+  return dryRun ? pod : registry.store.put(groupResource(pods), pod);
 }
 
 /**
@@ -48,6 +53,7 @@ export function finalizeNamespace(
   registry: Registry,
   name: string,
   finalizers: readonly string[],
+  dryRun = false,
 ): StoredObject {
   const kind = kindOf(registry, namespaces);
   const current = getObject(registry, kind, { namespace: undefined, name });
@@ -61,6 +67,7 @@ export function finalizeNamespace(
   const draft: Draft = { ...structuredClone(current) };
   draft['spec'] = finalizers.length === 0 ? {} : { finalizers: [...finalizers] };
   const resource = groupResource(namespaces);
+  if (dryRun) return draft;
   return deletionIsComplete(kind, draft)
     ? registry.store.remove(resource, draft)
     : registry.store.put(resource, draft);

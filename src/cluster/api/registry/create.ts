@@ -9,6 +9,7 @@ import {
 } from '../errors/status-errors.ts';
 import type { Draft, Kind } from '../kinds/kind.ts';
 import { checkMetadata } from '../kinds/object-meta.ts';
+import type { FieldValidation } from '../schema/field-validation.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
 import { admissionContext, compactMetadata, timestamp } from './registry.ts';
@@ -19,6 +20,8 @@ export interface CreateOptions {
   readonly namespace: string | undefined;
   /** The whole path without the write; the answer has no uid that lasts. */
   readonly dryRun?: boolean;
+  /** Absent: strict. */
+  readonly fieldValidation?: FieldValidation | undefined;
 }
 
 /**
@@ -31,7 +34,7 @@ export function createObject(
   body: unknown,
   options: CreateOptions,
 ): StoredObject {
-  const draft = decodeDraft(kind, body);
+  const draft = decodeDraft(kind, body, options.fieldValidation);
   settleNamespace(kind, draft, options.namespace);
   if (draft.metadata.resourceVersion !== '') {
     throw badRequest('resourceVersion should not be set on objects to be created');
@@ -45,7 +48,13 @@ export function createObject(
   const resource = groupResource(kind.resource);
   const { namespace, name } = draft.metadata;
   if (registry.store.get(resource, namespace, name) !== undefined) throw alreadyExists(kind.resource, name);
-  return options.dryRun === true ? draft : registry.store.put(resource, draft);
+  return options.dryRun === true ? withoutVersion(draft) : registry.store.put(resource, draft);
+}
+
+/** As it would be stored; it never was, so it has no version. */
+function withoutVersion(draft: Draft): StoredObject {
+  const { resourceVersion: _none, ...metadata } = draft.metadata;
+  return { ...draft, metadata: metadata as StoredObject['metadata'] };
 }
 
 function settleNamespace(kind: Kind, draft: Draft, namespace: string | undefined): void {

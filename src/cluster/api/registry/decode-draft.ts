@@ -2,6 +2,8 @@ import { badRequest } from '../errors/status-errors.ts';
 import type { Draft, Kind } from '../kinds/kind.ts';
 import { decodeCustom } from '../custom/decode-custom.ts';
 import { decodeObject } from '../schema/decode.ts';
+import { strictValidation } from '../schema/field-validation.ts';
+import type { FieldValidation } from '../schema/field-validation.ts';
 import { isRecord } from '../schema/json.ts';
 
 /** `v1` or `storage.k8s.io/v1`. */
@@ -12,9 +14,13 @@ export function apiVersionOf(kind: Kind): string {
 
 /**
  * A body as a draft of that kind, its own copy. apiVersion and kind may be left out.
- * Throws ApiError 400 for another kind, an unknown field, a wrong type.
+ * Throws ApiError 400 for another kind, a wrong type, and, unless `validation` is lenient, an unknown field.
  */
-export function decodeDraft(kind: Kind, body: unknown): Draft {
+export function decodeDraft(
+  kind: Kind,
+  body: unknown,
+  validation: FieldValidation = strictValidation,
+): Draft {
   const apiVersion = apiVersionOf(kind);
   if (!isRecord(body)) throw badRequest(`the request's body must be a JSON object of kind ${kind.name}`);
   if ((body['kind'] ?? kind.name) !== kind.name) {
@@ -29,8 +35,8 @@ export function decodeDraft(kind: Kind, body: unknown): Draft {
   }
   const decoded =
     kind.custom === undefined
-      ? decodeObject(kind.schema, body, kind.name, apiVersion)
-      : decodeCustom(kind.custom, body, kind.name, apiVersion);
+      ? decodeObject(kind.schema, body, kind.name, apiVersion, validation)
+      : decodeCustom(kind.custom, body, { kind: kind.name, apiVersion }, validation);
   const {
     managedFields: _dropped,
     selfLink: _link,

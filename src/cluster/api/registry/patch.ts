@@ -3,8 +3,10 @@ import type { Kind } from '../kinds/kind.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
+import { judgeFields, strictValidation } from '../schema/field-validation.ts';
 import { isRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
+import { apiVersionOf } from './decode-draft.ts';
 import { getObject } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 import { updateObject } from './update.ts';
@@ -34,7 +36,24 @@ export function patchObject(
   const apply = patcher(kind, options.type);
   const current = getObject(registry, kind, location);
   const patched = apply(current, patch);
+  judgeOperations(kind, patch, options);
   return updateObject(registry, kind, location, patched, options);
+}
+
+/** What a JSON patch's operations have beside op, path, from and value. */
+function judgeOperations(
+  kind: Kind,
+  patch: unknown,
+  { fieldValidation = strictValidation }: PatchOptions,
+): void {
+  if (!Array.isArray(patch)) return;
+  const unknown = patch.flatMap((operation: object, index) =>
+    Object.keys(operation)
+      .filter((key) => !['op', 'path', 'from', 'value'].includes(key))
+      .map((key) => `[${index}].${key}`),
+  );
+  const addressee = { kind: kind.name, apiVersion: apiVersionOf(kind), isRelied: () => false };
+  judgeFields(addressee, unknown, { ...fieldValidation, duplicates: [] });
 }
 
 function patcher(kind: Kind, type: string): (current: StoredObject, patch: unknown) => unknown {

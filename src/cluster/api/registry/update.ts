@@ -2,6 +2,7 @@ import { conflict, badRequest, groupResource, invalid, staleVersion } from '../e
 import { invalidValue } from '../errors/field-causes.ts';
 import type { Draft, Kind } from '../kinds/kind.ts';
 import { checkMetadata, checkMetadataUpdate } from '../kinds/object-meta.ts';
+import type { FieldValidation } from '../schema/field-validation.ts';
 import { jsonEqual } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
@@ -11,6 +12,8 @@ import type { Location, Registry } from './registry.ts';
 export interface UpdateOptions {
   readonly subresource?: 'status' | undefined;
   readonly dryRun?: boolean | undefined;
+  /** Absent: strict. */
+  readonly fieldValidation?: FieldValidation | undefined;
 }
 
 /**
@@ -25,7 +28,7 @@ export function updateObject(
   body: unknown,
   options: UpdateOptions = {},
 ): StoredObject {
-  const draft = decodeDraft(kind, body);
+  const draft = decodeDraft(kind, body, options.fieldValidation);
   assertSameLocation(draft, location);
   const current = getObject(registry, kind, location);
   assertCurrent(kind, draft, current);

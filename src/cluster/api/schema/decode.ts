@@ -1,8 +1,10 @@
-import type { ApiError } from '../../../kubernetes/api-error.ts';
 import { badRequest } from '../errors/status-errors.ts';
+import { judgeFields, strictValidation } from './field-validation.ts';
+import type { FieldValidation } from './field-validation.ts';
 import { isRecord } from './json.ts';
 import type { JsonRecord } from './json.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
+import { isUpstreamField } from './upstream-fields.ts';
 
 interface Problems {
   readonly unknown: string[];
@@ -11,33 +13,39 @@ interface Problems {
 
 /**
  * A fresh copy of `value` with the described fields only. Nulls, empty lists and empty maps go, as they do in a
- * real server (`omitempty`).
+ * real server (`omitempty`). What becomes of fields that are not described says `validation`; absent: refused.
  *
  * Throws ApiError 400: a field of the wrong type as encoding/json reports it, a field that is not described as
- * the real server's strict decoding reports it. Strict always, whatever `fieldValidation` says: here a field that
- * nobody implements must not be accepted and ignored.
+ * the real server's strict decoding reports it.
  */
 export function decodeObject(
   schema: ObjectSchema,
   value: unknown,
   kind: string,
   apiVersion: string,
+  validation: FieldValidation = strictValidation,
 ): JsonRecord {
-  const problems: Problems = { unknown: [], mistyped: [] };
-  const decoded = decode(schema, value, '', problems);
-  const prefix = `${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${kind}`;
-  const [mistyped] = problems.mistyped;
-  if (mistyped !== undefined) throw badRequest(`${prefix}: json: ${mistyped}`);
-  if (problems.unknown.length > 0) throw strictDecodingError(problems.unknown, kind, apiVersion);
-  return isRecord(decoded) ? decoded : {};
+  const { decoded, unknown } = decodeDescribed(schema, value, kind, apiVersion);
+  judgeFields({ kind, apiVersion, isRelied: (path) => isUpstreamField(kind, path) }, unknown, validation);
+  return decoded;
 }
 
-/** The ApiError 400 for fields, by path, that are not known. */
-export function strictDecodingError(unknown: readonly string[], kind: string, apiVersion: string): ApiError {
-  const list = unknown.map((path) => `unknown field "${path}"`).join(', ');
-  return badRequest(
-    `${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${kind}: strict decoding error: ${list} (the embedded cluster accepts only fields that it implements)`,
-  );
+/** The described fields, and the paths of the others. Throws ApiError 400 for a field of the wrong type. */
+export function decodeDescribed(
+  schema: ObjectSchema,
+  value: unknown,
+  kind: string,
+  apiVersion: string,
+): { readonly decoded: JsonRecord; readonly unknown: readonly string[] } {
+  const problems: Problems = { unknown: [], mistyped: [] };
+  const decoded = decode(schema, value, '', problems);
+  const [mistyped] = problems.mistyped;
+  if (mistyped !== undefined) {
+    throw badRequest(
+      `${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${kind}: json: ${mistyped}`,
+    );
+  }
+  return { decoded: isRecord(decoded) ? decoded : {}, unknown: problems.unknown };
 }
 
 function decode(schema: Schema, value: unknown, path: string, problems: Problems): unknown {

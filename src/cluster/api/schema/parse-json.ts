@@ -1,0 +1,86 @@
+import { badRequest } from '../errors/status-errors.ts';
+
+export interface ParsedJson {
+  readonly value: unknown;
+  /** Members that an object has more than once, by path (`spec.containers[0].name`); the last one counts. */
+  readonly duplicates: readonly string[];
+}
+
+/** Far above any object's need, far below what would exhaust the stack of whoever walks it. */
+const maximumDepth = 200;
+const maximumDuplicates = 100;
+
+/**
+ * JSON with an eye for what JSON.parse hides. Throws SyntaxError as JSON.parse does (its message may quote the text,
+ * which may hold a secret), and ApiError 400 for nesting beyond 200 and for numbers that no double can hold.
+ */
+export function parseJson(text: string): ParsedJson {
+  const value = JSON.parse(text) as unknown;
+  return { value, duplicates: findDuplicates(text) };
+}
+
+interface Frame {
+  /** Undefined for a list. */
+  readonly keys: Set<string> | undefined;
+  /** The key or the index that is being read. */
+  at: string | number;
+}
+
+interface Scan {
+  readonly frames: Frame[];
+  readonly duplicates: string[];
+  /** Whether a text that comes next is a key. */
+  expectsKey: boolean;
+}
+
+const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[{}[\],:]/g;
+
+/** Of text that JSON.parse has accepted, so only what matters is looked at. */
+function findDuplicates(text: string): readonly string[] {
+  const scan: Scan = { frames: [], duplicates: [], expectsKey: false };
+  for (const [word] of text.matchAll(token)) {
+    if (word === '{' || word === '[') enter(scan, word);
+    else if (word === '}' || word === ']') leave(scan);
+    else if (word === ',') goOn(scan);
+    else if (word === ':') scan.expectsKey = false;
+    else if (word.startsWith('"')) noteKey(scan, word);
+    else assertFinite(word);
+  }
+  return scan.duplicates;
+}
+
+function enter(scan: Scan, word: string): void {
+  scan.expectsKey = word === '{';
+  scan.frames.push({ keys: scan.expectsKey ? new Set() : undefined, at: 0 });
+  if (scan.frames.length > maximumDepth) throw badRequest(`exceeded max depth of ${maximumDepth}`);
+}
+
+function leave(scan: Scan): void {
+  scan.frames.pop();
+  scan.expectsKey = false;
+}
+
+function goOn(scan: Scan): void {
+  const frame = scan.frames.at(-1);
+  scan.expectsKey = frame?.keys !== undefined;
+  if (frame !== undefined && typeof frame.at === 'number') frame.at += 1;
+}
+
+function noteKey({ frames, duplicates, expectsKey }: Scan, word: string): void {
+  const frame = frames.at(-1);
+  if (!expectsKey || frame?.keys === undefined) return;
+  const key = word.includes('\\') ? String(JSON.parse(word)) : word.slice(1, -1);
+  frame.at = key;
+  if (frame.keys.has(key) && duplicates.length < maximumDuplicates) duplicates.push(pathOf(frames));
+  frame.keys.add(key);
+}
+
+function assertFinite(word: string): void {
+  if (!Number.isFinite(Number(word))) throw badRequest(`the number ${word.slice(0, 20)} is out of range`);
+}
+
+function pathOf(frames: readonly Frame[]): string {
+  return frames
+    .map(({ at }, index) => (typeof at === 'number' ? `[${at}]` : `${index === 0 ? '' : '.'}${at}`))
+    .join('');
+}

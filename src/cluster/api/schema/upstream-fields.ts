@@ -1,0 +1,104 @@
+const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+
+const container =
+  words(`args command env envFrom image imagePullPolicy lifecycle livenessProbe name ports readinessProbe
+  resizePolicy resources restartPolicy restartPolicyRules securityContext startupProbe stdin stdinOnce
+  terminationMessagePath terminationMessagePolicy tty volumeDevices volumeMounts workingDir`);
+const securityContext = words(`allowPrivilegeEscalation appArmorProfile capabilities privileged procMount
+  readOnlyRootFilesystem runAsGroup runAsNonRoot runAsUser seLinuxOptions seccompProfile windowsOptions`);
+const handler = words('exec httpGet sleep tcpSocket');
+const claim = words(`accessModes dataSource dataSourceRef resources selector storageClassName
+  volumeAttributesClassName volumeMode volumeName`);
+const podTerm = words(
+  'labelSelector matchLabelKeys mismatchLabelKeys namespaceSelector namespaces topologyKey',
+);
+const keyed = words('defaultMode items name optional secretName');
+
+/** What a container may have, by its path in the pod. */
+function containerFields(path: string): Record<string, readonly string[]> {
+  return {
+    [path]: container,
+    [`${path}.securityContext`]: securityContext,
+    [`${path}.lifecycle`]: words('postStart preStop stopSignal'),
+    [`${path}.lifecycle.preStop`]: handler,
+    [`${path}.env`]: words('name value valueFrom'),
+    [`${path}.ports`]: words('containerPort hostIP hostPort name protocol'),
+    [`${path}.resources`]: words('claims limits requests'),
+    [`${path}.volumeMounts`]: words(
+      'mountPath mountPropagation name readOnly recursiveReadOnly subPath subPathExpr',
+    ),
+  };
+}
+
+function affinityFields(path: string): Record<string, readonly string[]> {
+  return {
+    [`${path}.requiredDuringSchedulingIgnoredDuringExecution`]: podTerm,
+    [`${path}.preferredDuringSchedulingIgnoredDuringExecution.podAffinityTerm`]: podTerm,
+  };
+}
+
+/** By kind and path without indices: the fields that Kubernetes 1.36 has there, served here or not. */
+const fields: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  ConfigMap: {},
+  Secret: {},
+  Namespace: {},
+  Pod: {
+    spec: words(`activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy
+      enableServiceLinks ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride
+      imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy priority priorityClassName
+      readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates
+      securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain
+      terminationGracePeriodSeconds tolerations topologySpreadConstraints volumes workloadRef`),
+    ...containerFields('spec.containers'),
+    ...containerFields('spec.initContainers'),
+    'spec.securityContext':
+      words(`appArmorProfile fsGroup fsGroupChangePolicy runAsGroup runAsNonRoot runAsUser
+      seLinuxChangePolicy seLinuxOptions seccompProfile supplementalGroups supplementalGroupsPolicy sysctls
+      windowsOptions`),
+    'spec.affinity': words('nodeAffinity podAffinity podAntiAffinity'),
+    ...affinityFields('spec.affinity.podAffinity'),
+    ...affinityFields('spec.affinity.podAntiAffinity'),
+    'spec.topologySpreadConstraints':
+      words(`labelSelector matchLabelKeys maxSkew minDomains nodeAffinityPolicy
+      nodeTaintsPolicy topologyKey whenUnsatisfiable`),
+    'spec.volumes':
+      words(`awsElasticBlockStore azureDisk azureFile cephfs cinder configMap csi downwardAPI emptyDir
+      ephemeral fc flexVolume flocker gcePersistentDisk gitRepo glusterfs hostPath image iscsi name nfs
+      persistentVolumeClaim photonPersistentDisk portworxVolume projected quobyte rbd scaleIO secret storageos
+      vsphereVolume`),
+    'spec.volumes.secret': keyed,
+    'spec.volumes.configMap': keyed,
+    'spec.volumes.ephemeral.volumeClaimTemplate.spec': claim,
+  },
+  PersistentVolumeClaim: {
+    spec: claim,
+    'spec.resources': words('limits requests'),
+  },
+  PersistentVolume: {
+    spec: words(`accessModes awsElasticBlockStore azureDisk azureFile capacity cephfs cinder claimRef csi fc flexVolume
+      flocker gcePersistentDisk glusterfs hostPath iscsi local mountOptions nfs nodeAffinity
+      persistentVolumeReclaimPolicy photonPersistentDisk portworxVolume quobyte rbd scaleIO storageClassName storageos
+      volumeAttributesClassName volumeMode vsphereVolume`),
+    'spec.local': words('fsType path'),
+  },
+  StorageClass: {
+    '': words(`allowedTopologies allowVolumeExpansion mountOptions parameters provisioner reclaimPolicy
+      volumeBindingMode`),
+  },
+  Node: {
+    spec: words('configSource externalID podCIDR podCIDRs providerID taints unschedulable'),
+  },
+};
+
+/**
+ * Whether a field that was not decoded is one of Kubernetes' own; `path` has indices (`spec.volumes[0].nfs`).
+ * Of a kind that is not described here every field counts as one, so that none can be accepted by oversight.
+ */
+export function isUpstreamField(kind: string, path: string): boolean {
+  const described = fields[kind];
+  if (described === undefined) return true;
+  const plain = path.replaceAll(/\[\d+\]/g, '');
+  const dot = plain.lastIndexOf('.');
+  const parent = dot === -1 ? '' : plain.slice(0, dot);
+  return described[parent]?.includes(plain.slice(dot + 1)) === true;
+}

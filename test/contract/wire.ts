@@ -1,0 +1,42 @@
+import type { Resource } from '../../src/kubernetes/api.ts';
+import { resourcePath } from '../../src/kubernetes/resource-path.ts';
+import type { TransportRequest, TransportResponse } from '../../src/kubernetes/transport.ts';
+import type { WireSubject } from './subject.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: TransportResponse['headers'];
+  readonly json: Record<string, unknown>;
+}
+
+export interface Exchange {
+  readonly method?: TransportRequest['method'];
+  /** Of an object; absent: the collection. */
+  readonly name?: string;
+  readonly subresource?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** JSON as it goes over the wire, or a value. */
+  readonly body?: unknown;
+  readonly contentType?: string;
+}
+
+/** One request for objects of a resource in the subject's namespace, answered with JSON. */
+export async function exchange(
+  { wire, namespace }: WireSubject,
+  resource: Resource,
+  { method = 'GET', name, subresource, query, body, contentType = 'application/json' }: Exchange = {},
+): Promise<Answer> {
+  const rest = [name, subresource].filter((part) => part !== undefined);
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+  const {
+    status,
+    headers,
+    body: answer,
+  } = await wire.request({
+    method,
+    path: resourcePath(resource, namespace, ...rest),
+    query,
+    ...(text === undefined ? {} : { body: text, contentType }),
+  });
+  return { status, headers, json: JSON.parse(answer) as Record<string, unknown> };
+}
