@@ -3,6 +3,8 @@ import type { Clock } from '../kubernetes/clock.ts';
 import type { CpiConfig } from './config.ts';
 
 export interface ExecCommand {
+  /** That of the VMs where it is absent. */
+  readonly namespace?: string;
   readonly pod: string;
   readonly container: string;
   /** An argument vector, shown in audit logs: no secrets. */
@@ -28,6 +30,10 @@ export interface Cloud {
   /** `context.director_uuid` of the call, for the label. */
   readonly directorUuid: string | undefined;
 }
+
+/** Where claims and attachments live. */
+export const diskNamespaceOf = ({ config, namespace }: Cloud): string =>
+  config.kubernetes.diskNamespace ?? namespace;
 
 /** One CPI method: positional arguments in, the response's `result` out. Every verb may be run again after any end. */
 export type Verb = (cloud: Cloud, args: readonly unknown[]) => Promise<unknown>;

@@ -11,13 +11,24 @@ import { setDiskMetadata } from './disk/set-disk-metadata.ts';
 import { isProductError } from '../errors/product-error.ts';
 import { Crash, crashingApi } from './testing/crashing-api.ts';
 import type { TestCloud } from './testing/test-cloud.ts';
-import { createVmArguments, namesLeft, testCloud, vmCidOfTest as vmCid } from './testing/test-cloud.ts';
+import {
+  createVmArguments,
+  namesLeft,
+  namespace,
+  testCloud,
+  vmCidOfTest as vmCid,
+} from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { hasVm } from './vm/has-vm.ts';
+import { disksOf } from './vm/pod-record.ts';
+import { waitUntilClaimsGone } from './vm/vm-claims.ts';
+import type { Pod } from '../kubernetes/pod.ts';
+import { pods } from '../kubernetes/resources.ts';
 
 interface CrashCase {
   readonly name: string;
+  readonly config?: Record<string, unknown>;
   /** The state that the verb starts from; resolves with the verb's arguments. */
   readonly prepare: (cloud: Cloud) => Promise<unknown[]>;
   readonly verb: Verb;
@@ -37,7 +48,19 @@ const attached = async (cloud: Cloud): Promise<string[]> => {
   return args;
 };
 
+const recreate = { kubernetes: { attach: 'recreate' } };
+const ownClaims = [`persistentvolumeclaims ${vmCid}-data`, `persistentvolumeclaims ${vmCid}-state`];
 const oneVm = [`pods ${vmCid}`, `secrets ${vmCid}`];
+
+const detachOnce: Verb = async (cloud, args) => {
+  try {
+    return await detachDisk(cloud, args);
+  } catch (error) {
+    // what a caller is told whose first call was killed at its very end
+    if (isProductError(error, 'DISK_NOT_ATTACHED')) return null;
+    throw error;
+  }
+};
 
 const cases: readonly CrashCase[] = [
   {
@@ -77,18 +100,66 @@ const cases: readonly CrashCase[] = [
   {
     name: 'detach_disk',
     prepare: attached,
-    verb: async (cloud, args) => {
-      try {
-        return await detachDisk(cloud, args);
-      } catch (error) {
-        // what a caller is told whose first call was killed at its very end
-        if (isProductError(error, 'DISK_NOT_ATTACHED')) return null;
-        throw error;
-      }
-    },
+    verb: detachOnce,
     writes: 1,
     check: async ({ api }, [, disk]) =>
       assert.deepEqual(await namesLeft(api), [...oneVm, `persistentvolumeclaims ${String(disk)}`]),
+  },
+  {
+    name: 'create_vm under recreate',
+    config: recreate,
+    prepare: () => Promise.resolve(createVmArguments()),
+    verb: createVm,
+    writes: 4,
+    check: async ({ api }) => assert.deepEqual(await namesLeft(api), [...oneVm, ...ownClaims]),
+  },
+  {
+    name: 'attach_disk under recreate',
+    config: recreate,
+    prepare: withDisk,
+    verb: attachDisk,
+    writes: 4,
+    check: checkSecondDisk,
+  },
+  {
+    name: 'attach_disk of a second disk under recreate',
+    config: recreate,
+    prepare: async (cloud) => {
+      await attached(cloud);
+      return [vmCid, await createDisk(cloud, [64, {}, vmCid])];
+    },
+    verb: attachDisk,
+    writes: 4,
+    check: checkSecondDisk,
+  },
+  {
+    name: 'detach_disk under recreate',
+    config: recreate,
+    prepare: attached,
+    verb: detachOnce,
+    writes: 4,
+    check: async ({ api, cloud }, [, disk]) => {
+      const claims = [...ownClaims, `persistentvolumeclaims ${String(disk)}`].toSorted();
+      assert.deepEqual(await namesLeft(api), [...oneVm, ...claims]);
+      assert.deepEqual(await getDisks(cloud, [vmCid]), []);
+      assert.deepEqual(await volumesOf(cloud), []);
+      await deleteVm(cloud, [vmCid]);
+      await createVm(cloud, createVmArguments());
+      await attachDisk(cloud, [vmCid, disk]);
+      await detachDisk(cloud, [vmCid, disk]);
+    },
+  },
+  {
+    name: 'delete_vm under recreate',
+    config: recreate,
+    prepare: attached,
+    verb: (cloud, [cid]) => deleteVm(cloud, [cid]),
+    writes: 2,
+    check: async ({ api, cloud }, [, disk]) => {
+      // what the cluster collects by itself is not awaited by a call that finds nothing any more
+      await waitUntilClaimsGone(cloud, vmCid);
+      assert.deepEqual(await namesLeft(api), [`persistentvolumeclaims ${String(disk)}`]);
+    },
   },
   {
     name: 'set_disk_metadata',
@@ -107,6 +178,17 @@ const cases: readonly CrashCase[] = [
   },
 ];
 
+/** The disk is attached, by the record, by the pod and by the answer of get_disks, after whatever was there before. */
+async function checkSecondDisk({ cloud }: TestCloud, [, disk]: readonly unknown[]): Promise<void> {
+  const disks = await getDisks(cloud, [vmCid]);
+  assert.equal(disks.at(-1), disk);
+  assert.deepEqual(await volumesOf(cloud), disks);
+}
+
+async function volumesOf({ api }: Cloud): Promise<string[]> {
+  return disksOf(await api.get<Pod>({ resource: pods, namespace, name: vmCid }));
+}
+
 for (const crashCase of cases) {
   for (let write = 1; write <= crashCase.writes; write += 1) {
     for (const moment of ['before', 'after'] as const) {
@@ -118,11 +200,11 @@ for (const crashCase of cases) {
 
 async function killedThenAgain(
   t: TestContext,
-  { prepare, verb, check }: CrashCase,
+  { config, prepare, verb, check }: CrashCase,
   write: number,
   moment: 'before' | 'after',
 ): Promise<void> {
-  const world = await testCloud(t);
+  const world = await testCloud(t, config);
   const args = await prepare(world.cloud);
   const dying = { ...world.cloud, api: crashingApi(world.api, write, moment) };
   await assert.rejects(verb(dying, args), (error) => error instanceof Crash);

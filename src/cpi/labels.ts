@@ -6,7 +6,7 @@ const domain = 'bosh.cloudfoundry.org/';
 export const label = {
   /** The version of our object layout, so that a later CPI knows what it meets. */
   layout: `${domain}layout`,
-  /** `vm`, `disk` or `attachment`. */
+  /** `vm`, `disk`, `attachment` or `volume` (what a VM of the strategy `recreate` keeps its state on). */
   kind: `${domain}kind`,
   agentId: `${domain}agent-id`,
   vmId: `${domain}vm-id`,
@@ -24,14 +24,17 @@ export const annotation = {
   ipAddress: `${domain}ip-address`,
   /** JSON of what set_vm_metadata or set_disk_metadata was given last. */
   metadata: `${domain}metadata`,
+  /** Of the VM's pod on an attachment, of its Secret on a claim. */
   vmUid: `${domain}vm-uid`,
+  /** The strategy that the VM was made with: `hot` or `recreate`. */
+  attach: `${domain}attach`,
   /** Says whether a pod is what a repeated create_vm would make. */
   specDigest: `${domain}spec-digest`,
   /** The name that a dynamic disk was asked for with. */
   diskName: `${domain}disk-name`,
 } as const;
 
-export type Kind = 'vm' | 'disk' | 'attachment';
+export type Kind = 'vm' | 'disk' | 'attachment' | 'volume';
 
 export function baseLabels(kind: Kind, directorUuid: string | undefined): Record<string, string> {
   return {

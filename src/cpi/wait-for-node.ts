@@ -10,12 +10,12 @@ import { podReference } from './vm/find-vm.ts';
  * where the pod went away.
  */
 export async function waitForNode(cloud: Cloud, pod: Pod, gone: () => ProductError): Promise<Pod> {
-  const { name = '', uid } = pod.metadata;
+  const { name = '', uid, namespace = cloud.namespace } = pod.metadata;
   if (pod.spec.nodeName !== undefined) return pod;
   return waitFor<Pod, Pod>({
     api: cloud.api,
     clock: cloud.clock,
-    reference: podReference(cloud, name),
+    reference: { ...podReference(cloud, name), namespace },
     condition: (now) => {
       if (now === undefined || now.metadata.uid !== uid || now.metadata.deletionTimestamp !== undefined)
         throw gone();
@@ -23,6 +23,6 @@ export async function waitForNode(cloud: Cloud, pod: Pod, gone: () => ProductErr
     },
     awaited: `a node to take pod ${name}`,
     deadlineMs: cloud.config.deadlines.schedule * 1000,
-    lastWords: (last) => podLastWords(cloud.api, { namespace: cloud.namespace, name }, last),
+    lastWords: (last) => podLastWords(cloud.api, { namespace, name }, last),
   });
 }

@@ -66,6 +66,9 @@ export const errorTable = {
   DISK_NOT_ATTACHABLE: cloudError('the disk could not be attached; the attempt was taken back'),
   CONTEXT_MISMATCH: cloudError('a call speaks of objects in different contexts; nothing was changed'),
   DISK_BUSY: cloudError('the disk is still in use, so it was not detached or deleted'),
+  VM_NOT_RESTARTED: cloudError(
+    'the VM did not start again after its disks had been changed; its disks and state are whole',
+  ),
   DEADLINE: cloudError('something awaited did not come in time'),
   // Kubernetes
   KUBERNETES_API: cloudError('the Kubernetes API answered with an error'),

@@ -43,7 +43,7 @@ export class CpiWorld {
     ]);
     if (executable !== undefined) artefacts.set('executable', { name: 'executable', command: [executable] });
     const api = await openLocalApi({ directory });
-    const node = new FakeNode(api, namespace);
+    const node = new FakeNode(api);
     const onError = (error: unknown): void => {
       throw error;
     };

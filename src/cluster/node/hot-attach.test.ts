@@ -120,7 +120,7 @@ describeInNamespace(import.meta.filename, () => {
     );
     const plan = {
       ...{ cid, agentId: cid.replace('vm-', ''), namespace, image: hostRootImage, properties, address },
-      ...{ group: undefined, directorUuid: undefined },
+      ...{ group: undefined, directorUuid: undefined, attach: 'hot' as const },
     };
     const pod = await api.create<Pod>(pods, vmPod(plan, secret.metadata.uid ?? ''));
     await untilReady(cid);
@@ -138,7 +138,7 @@ describeInNamespace(import.meta.filename, () => {
     await api.create<Pod>(
       pods,
       attachmentPod({
-        ...{ diskCid: cid, vm, nodeName: 'embedded', directorUuid: undefined },
+        ...{ diskCid: cid, namespace, vm, nodeName: 'embedded', directorUuid: undefined },
         kubeletRootDirectory: join(directory, 'kubelet'),
       }),
     );

@@ -1,3 +1,5 @@
+import type { AttachSetting } from '../disk/attach/strategy.ts';
+import { attachSettingAt } from '../disk/attach/strategy.ts';
 import type { Place } from '../input.ts';
 import { at, optionalStringAt, recordAt, refuseUnknownKeys, stringAt, stringsAt, wrong } from '../input.ts';
 
@@ -13,6 +15,10 @@ export interface KubernetesConfig {
   /** Where the kubelet of the nodes keeps its pods; k0s and microk8s differ from the default. */
   readonly kubeletRootDirectory: string;
   readonly imagePullSecrets: readonly string[];
+  /** How new VMs get their disks; each VM keeps what it was made with. */
+  readonly attach: AttachSetting;
+  /** Of claims and attachments; absent: the namespace of the VMs. */
+  readonly diskNamespace: string | undefined;
 }
 
 /** The section `kubernetes`. Throws INVALID_CONFIG. */
@@ -20,7 +26,10 @@ export function parseKubernetes(value: unknown, place: Place): KubernetesConfig 
   const section = recordAt(value, place);
   refuseUnknownKeys(
     section,
-    ['kubeconfig', 'context', 'namespace', 'kubelet_root_dir', 'image_pull_secrets'],
+    [
+      ...['kubeconfig', 'context', 'namespace', 'kubelet_root_dir', 'image_pull_secrets'],
+      ...['attach', 'disk_namespace'],
+    ],
     place,
   );
   return {
@@ -30,6 +39,8 @@ export function parseKubernetes(value: unknown, place: Place): KubernetesConfig 
     defaultNamespace: undefined,
     kubeletRootDirectory: directoryAt(section['kubelet_root_dir'], at(place, 'kubelet_root_dir')),
     imagePullSecrets: stringsAt(section['image_pull_secrets'], at(place, 'image_pull_secrets')),
+    attach: attachSettingAt(section['attach'], at(place, 'attach')),
+    diskNamespace: optionalStringAt(section['disk_namespace'], at(place, 'disk_namespace')),
   };
 }
 

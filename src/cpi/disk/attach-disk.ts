@@ -1,31 +1,72 @@
 import { ProductError } from '../../errors/product-error.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Place } from '../input.ts';
 import { at, stringAt } from '../input.ts';
-import { label } from '../labels.ts';
-import { liveVm } from '../vm/live-vm.ts';
-import { attachHot } from './attach/hot.ts';
+import { annotation, label } from '../labels.ts';
+import { findVm } from '../vm/find-vm.ts';
+import { requireLive } from '../vm/live-vm.ts';
+import { refuseHeld } from './attach/disk-lock.ts';
+import { attachHot, clearAttachment } from './attach/hot.ts';
+import type { RecreatedVm } from './attach/recreate.ts';
+import { strategyOf } from './attach/strategy.ts';
+import type { PersistentVolumeClaim } from './claim.ts';
 import { claimReference, findClaim } from './claim.ts';
 import { diskNotFound } from './set-disk-metadata.ts';
 
 /**
- * attach_disk(vm_cid, disk_cid): attaches to the running VM and returns the hint, a directory in the VM that lies
- * inside the volume (warden-style images take a path as it is). Idempotent for a pair; an error leaves nothing behind.
+ * attach_disk(vm_cid, disk_cid): attaches with the strategy that the VM was made with and returns the hint, a directory
+ * in the VM that lies inside the volume (warden-style images take a path as it is). Idempotent for a pair; an error
+ * leaves nothing behind.
  */
 export async function attachDisk(cloud: Cloud, args: readonly unknown[]): Promise<string> {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'attach_disk' };
   const vmCid = stringAt(args[0], at(place, 'vm_cid'));
   const diskCid = stringAt(args[1], at(place, 'disk_cid'));
-  const [vm, claim] = await Promise.all([liveVm(cloud, vmCid), findClaim(cloud, diskCid)]);
-  if (claim === undefined) throw diskNotFound(cloud, diskCid);
-  if (claim.metadata.deletionTimestamp !== undefined) {
-    throw new ProductError('DISK_NOT_FOUND', `disk '${diskCid}' is being deleted`);
+  const [pod, claim] = await Promise.all([findVm(cloud, vmCid), findClaim(cloud, diskCid)]);
+  const recreated = await recreatedVm(cloud, vmCid, pod);
+  if (recreated !== undefined) {
+    const usable = usableClaim(cloud, diskCid, claim);
+    await clearAttachment(cloud, diskCid);
+    const { attachByRecreate } = await import('./attach/recreate.ts');
+    return attachByRecreate(cloud, recreated, usable);
   }
+  const vm = await requireLive(cloud, vmCid, pod);
+  const usable = usableClaim(cloud, diskCid, claim);
+  await refuseHeld(cloud, usable);
   const hint = await attachHot(cloud, vm, diskCid);
-  if (claim.metadata.labels?.[label.unclaimed] !== undefined) {
-    await cloud.api.patch(claimReference(cloud, diskCid), {
-      metadata: { labels: { [label.unclaimed]: null } },
-    });
-  }
+  await markAttached(cloud, usable);
   return hint;
+}
+
+function usableClaim(
+  cloud: Cloud,
+  diskCid: string,
+  claim: PersistentVolumeClaim | undefined,
+): PersistentVolumeClaim {
+  if (claim === undefined) throw diskNotFound(cloud, diskCid);
+  if (claim.metadata.deletionTimestamp === undefined) return claim;
+  throw new ProductError('DISK_NOT_FOUND', `disk '${diskCid}' is being deleted`);
+}
+
+/** Loads the other strategy only where the VM may have it. */
+async function recreatedVm(
+  cloud: Cloud,
+  vmCid: string,
+  pod: Pod | undefined,
+): Promise<RecreatedVm | undefined> {
+  if (pod !== undefined && strategyOf(pod) === 'hot') return undefined;
+  return (await import('./attach/recreate.ts')).findRecreatedVm(cloud, vmCid, pod);
+}
+
+/** Somebody has the disk now; what a VM that is gone left on the claim goes. */
+async function markAttached(cloud: Cloud, { metadata }: PersistentVolumeClaim): Promise<void> {
+  const { labels = {}, name = '' } = metadata;
+  if (labels[label.unclaimed] === undefined && labels[label.vmId] === undefined) return;
+  await cloud.api.patch(claimReference(cloud, name), {
+    metadata: {
+      labels: { [label.unclaimed]: null, [label.vmId]: null },
+      annotations: { [annotation.vmUid]: null },
+    },
+  });
 }

@@ -1,4 +1,5 @@
 import type { Cloud } from '../cloud.ts';
+import { diskNamespaceOf } from '../cloud.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
@@ -71,7 +72,7 @@ export function diskClaim({
 
 export const claimReference = (cloud: Cloud, cid: string): ObjectReference => ({
   resource: persistentVolumeClaims,
-  namespace: cloud.namespace,
+  namespace: diskNamespaceOf(cloud),
   name: cid,
 });
 

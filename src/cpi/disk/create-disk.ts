@@ -1,6 +1,7 @@
 import { isApiError } from '../../kubernetes/api-error.ts';
 import { persistentVolumeClaims, storageClasses } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
+import { diskNamespaceOf } from '../cloud.ts';
 import type { Place } from '../input.ts';
 import { at, optionalStringAt, positiveIntegerAt, recordAt, wrong } from '../input.ts';
 import { diskClaim, parseDiskProperties } from './claim.ts';
@@ -21,7 +22,8 @@ export async function createDisk(cloud: Cloud, args: readonly unknown[]): Promis
   optionalStringAt(args[2], at(place, 'vm_cid'));
   await checkStorageClass(cloud, properties.storageClass, at(place, 'cloud_properties.storage_class'));
   const cid = `disk-${cloud.newUuid()}`;
-  const { namespace, directorUuid } = cloud;
+  const { directorUuid } = cloud;
+  const namespace = diskNamespaceOf(cloud);
   await cloud.api.create(
     persistentVolumeClaims,
     diskClaim({ cid, namespace, sizeMiB, properties, directorUuid }),

@@ -3,6 +3,7 @@ import type { Cloud } from '../cloud.ts';
 import { stringAt } from '../input.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import { findAttachment, vmCidOf, waitUntilEnded } from './attach/attachments.ts';
+import { livingHolder } from './attach/disk-lock.ts';
 import { claimReference, findClaim } from './claim.ts';
 
 /**
@@ -15,10 +16,13 @@ export async function deleteDisk(cloud: Cloud, args: readonly unknown[]): Promis
   if (claim === undefined) return null;
   const { detachDisk, deleteDisk: deadlineSeconds } = cloud.config.deadlines;
   const attachment = await findAttachment(cloud, cid);
-  if (attachment !== undefined && attachment.metadata.deletionTimestamp === undefined) {
+  const holder = await livingHolder(cloud, claim);
+  const isAttached = attachment !== undefined && attachment.metadata.deletionTimestamp === undefined;
+  const vmCid = isAttached ? vmCidOf(attachment) : holder;
+  if (vmCid !== undefined) {
     throw new ProductError(
       'DISK_BUSY',
-      `disk '${cid}' is attached to VM '${vmCidOf(attachment)}'; detach it before it is deleted`,
+      `disk '${cid}' is attached to VM '${vmCid}'; detach it before it is deleted`,
     );
   }
   if (attachment !== undefined) await waitUntilEnded(cloud, attachment, detachDisk);

@@ -6,6 +6,7 @@ import { findVm, vmNotFound } from '../vm/find-vm.ts';
 import { findAttachment, requestEnd, vmCidOf, waitUntilEnded } from './attach/attachments.ts';
 import { releaseDisk } from './attach/release.ts';
 import { waitUntilVolumeDetached } from './attach/volume-attachments.ts';
+import { strategyOf } from './attach/strategy.ts';
 import { isDiskCid } from '../names.ts';
 
 /**
@@ -20,14 +21,26 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
   const diskCid = stringAt(args[1], at(place, 'disk_cid'));
   const attachment = isDiskCid(diskCid) ? await findAttachment(cloud, diskCid) : undefined;
   if (attachment === undefined || vmCidOf(attachment) !== vmCid) {
-    if ((await findVm(cloud, vmCid)) === undefined) throw vmNotFound(cloud, vmCid);
-    throw new ProductError('DISK_NOT_ATTACHED', `disk '${diskCid}' is not attached to VM '${vmCid}'`);
+    await detachFromRecreated(cloud, vmCid, diskCid);
+    return null;
   }
   if (attachment.metadata.deletionTimestamp === undefined) {
     await releaseDisk(cloud, attachment);
     await requestEnd(cloud, attachment);
   }
   await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
-  await waitUntilVolumeDetached(cloud, diskCid, attachment.spec.affinity);
+  await waitUntilVolumeDetached(cloud, diskCid, attachment.spec.nodeName);
   return null;
+}
+
+/** The strategy `recreate` has no attachment. DISK_NOT_ATTACHED for a VM that has another. */
+async function detachFromRecreated(cloud: Cloud, vmCid: string, diskCid: string): Promise<void> {
+  const pod = await findVm(cloud, vmCid);
+  if (pod === undefined || strategyOf(pod) === 'recreate') {
+    const { detachByRecreate, findRecreatedVm } = await import('./attach/recreate.ts');
+    const vm = await findRecreatedVm(cloud, vmCid, pod);
+    if (vm !== undefined) return detachByRecreate(cloud, vm, diskCid);
+    throw vmNotFound(cloud, vmCid);
+  }
+  throw new ProductError('DISK_NOT_ATTACHED', `disk '${diskCid}' is not attached to VM '${vmCid}'`);
 }

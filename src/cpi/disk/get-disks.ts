@@ -2,13 +2,19 @@ import type { Cloud } from '../cloud.ts';
 import { stringAt } from '../input.ts';
 import { findVm, vmNotFound } from '../vm/find-vm.ts';
 import { letGoWhereTerminating } from './attach/let-go.ts';
+import { strategyOf } from './attach/strategy.ts';
 import { diskCidOf, listAttachments } from './attach/attachments.ts';
 
 /** get_disks(vm_cid): the cids of the attached disks. VM_NOT_FOUND without the VM. */
 export async function getDisks(cloud: Cloud, args: readonly unknown[]): Promise<string[]> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'get_disks.vm_cid' });
   const vm = await findVm(cloud, cid);
-  if (vm === undefined) throw vmNotFound(cloud, cid);
+  if (vm === undefined || strategyOf(vm) === 'recreate') {
+    const { disksOfRecreatedVm, findRecreatedVm } = await import('./attach/recreate.ts');
+    const recreated = await findRecreatedVm(cloud, cid, vm);
+    if (recreated === undefined) throw vmNotFound(cloud, cid);
+    return disksOfRecreatedVm(recreated);
+  }
   await letGoWhereTerminating(cloud, vm);
   const attachments = await listAttachments(cloud, cid);
   return attachments.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(diskCidOf);

@@ -1,6 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Cloud } from '../cloud.ts';
+import { diskNamespaceOf } from '../cloud.ts';
 import type { Place } from '../input.ts';
 import { at, recordAt, stringAt } from '../input.ts';
 import { label } from '../labels.ts';
@@ -25,5 +26,8 @@ export async function setDiskMetadata(cloud: Cloud, args: readonly unknown[]): P
 }
 
 export function diskNotFound(cloud: Cloud, cid: string): ProductError {
-  return new ProductError('DISK_NOT_FOUND', `there is no disk '${cid}' in namespace ${cloud.namespace}`);
+  return new ProductError(
+    'DISK_NOT_FOUND',
+    `there is no disk '${cid}' in namespace ${diskNamespaceOf(cloud)}`,
+  );
 }

@@ -45,7 +45,12 @@ export class EmbeddedWorld {
   }
 
   get cloud(): Cloud {
-    const kubernetes = { kubelet_root_dir: join(this.directory, 'kubelet') };
+    return this.cloudWith({});
+  }
+
+  /** A CPI with these keys in the section `kubernetes` of its configuration. */
+  cloudWith(keys: Record<string, unknown>): Cloud {
+    const kubernetes = { kubelet_root_dir: join(this.directory, 'kubelet'), ...keys };
     const deadlines = {
       release: 1,
       create_vm: 60,
@@ -57,7 +62,8 @@ export class EmbeddedWorld {
     };
     return {
       api: this.#api,
-      exec: ({ pod, container, command }) => this.exec(pod, container, command),
+      exec: ({ namespace: other = namespace, pod, container, command }) =>
+        this.exec(pod, container, command, other),
       config: parseConfig({ kubernetes, agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' }, deadlines }, {}),
       namespace,
       clock: systemClock,
@@ -66,8 +72,14 @@ export class EmbeddedWorld {
     };
   }
 
-  async exec(pod: string, container: string, command: readonly string[]): Promise<ExecOutcome> {
-    const session = await this.#node.exec({ namespace, pod, container, command, stdin: false, tty: false });
+  async exec(
+    pod: string,
+    container: string,
+    command: readonly string[],
+    podNamespace: string = namespace,
+  ): Promise<ExecOutcome> {
+    const words = { namespace: podNamespace, pod, container, command };
+    const session = await this.#node.exec({ ...words, stdin: false, tty: false });
     const [stdout, stderr] = await Promise.all([buffer(session.stdout), buffer(session.stderr)]);
     return { ...(await session.exited), stdout: stdout.toString(), stderr: stderr.toString() };
   }

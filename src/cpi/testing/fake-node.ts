@@ -3,14 +3,14 @@ import type { Resource } from '../../kubernetes/api.ts';
 import type { ControlPlaneApi } from '../../cluster/api/control-plane-api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod, PodStatus } from '../../kubernetes/pod.ts';
-import { events, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import { events, persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
 import type { ExecCommand, ExecOutcome } from '../cloud.ts';
 import { annotation, label } from '../labels.ts';
 
 export const nodeName = 'embedded';
 export const brokenImage = 'registry.example/broken:1';
 
-/** Scheduler, kubelet and the controllers that verbs wait for, in one: reacts to objects, runs nothing. */
+/** Scheduler, kubelet and the controllers that verbs wait for, in one: reacts to objects of all namespaces, runs nothing. */
 export class FakeNode {
   /** Disks that something in the VM uses: their attachments do not end. */
   readonly busyDisks = new Set<string>();
@@ -18,6 +18,8 @@ export class FakeNode {
   readonly releasedDisks = new Set<string>();
   /** Disks whose bind step fails, with its message. */
   readonly brokenDisks = new Map<string, string>();
+  /** Disks that no node of a VM can have: a pod with such a volume is given no node. */
+  readonly farDisks = new Set<string>();
   /** No pod is given a node, with this message. */
   unschedulable: string | undefined;
   /** The annotation is not read: every pod gets this address. */
@@ -25,17 +27,16 @@ export class FakeNode {
   /** The sandbox of a VM cannot be made, with this message. */
   sandboxTrouble: string | undefined;
   readonly #api: ControlPlaneApi;
-  readonly #namespace: string;
   readonly #stop = new AbortController();
   readonly #loops: Promise<void>[];
   #addresses = 0;
 
-  constructor(api: ControlPlaneApi, namespace: string) {
+  constructor(api: ControlPlaneApi) {
     this.#api = api;
-    this.#namespace = namespace;
     this.#loops = [
       this.#follow(pods, (pod) => this.#syncPod(pod as Pod)),
       this.#follow(persistentVolumeClaims, (claim) => this.#syncClaim(claim)),
+      this.#collect(),
     ];
   }
 
@@ -44,16 +45,16 @@ export class FakeNode {
     await Promise.all(this.#loops);
   }
 
-  /** `exec` of a Cloud, for the commands of attachments. */
-  readonly exec = async ({ pod, command }: ExecCommand): Promise<ExecOutcome> => {
-    await this.#api.get({ resource: pods, namespace: this.#namespace, name: pod });
+  /** `exec` of a Cloud, for the commands of attachments and of VMs that have their disks as volumes. */
+  readonly exec = async ({ namespace = 'bosh', pod, command }: ExecCommand): Promise<ExecOutcome> => {
+    await this.#api.get({ resource: pods, namespace, name: pod });
     const diskCid = command[4] ?? '';
     if (command[3] === 'bind') {
       this.releasedDisks.delete(diskCid);
       return { exitCode: 0, stdout: '', stderr: '' };
     }
     const isBusy = this.busyDisks.has(diskCid);
-    if (!isBusy) this.releasedDisks.add(diskCid);
+    if (!isBusy && command[3] === 'release') this.releasedDisks.add(diskCid);
     return {
       exitCode: isBusy ? 16 : 0,
       stdout: isBusy ? 'process 7 has it mounted at /var/vcap/store\n.\n' : '',
@@ -74,14 +75,28 @@ export class FakeNode {
   }
 
   async #lookAgain(): Promise<void> {
-    const { items } = await this.#api.list<Pod>(pods, { namespace: this.#namespace });
+    const { items } = await this.#api.list<Pod>(pods);
     for (const pod of items) await this.#guarded(pod, (each) => this.#syncPod(each));
   }
 
   async #follow(resource: Resource, sync: (object: KubernetesObject) => Promise<void>): Promise<void> {
-    const query = { namespace: this.#namespace, signal: this.#stop.signal };
-    for await (const event of this.#api.watch(resource, query)) {
+    for await (const event of this.#api.watch(resource, { signal: this.#stop.signal })) {
       if (event.type === 'ADDED' || event.type === 'MODIFIED') await this.#guarded(event.object, sync);
+    }
+  }
+
+  /** The claims of a VM go with the Secret that owns them. */
+  async #collect(): Promise<void> {
+    for await (const event of this.#api.watch(secrets, { signal: this.#stop.signal })) {
+      if (event.type !== 'DELETED') continue;
+      const { items } = await this.#api.list(persistentVolumeClaims);
+      for (const claim of items) {
+        const { name = '', namespace, ownerReferences = [] } = claim.metadata;
+        if (ownerReferences[0]?.uid !== event.object.metadata.uid) continue;
+        await this.#guarded(claim, () =>
+          this.#api.delete({ resource: persistentVolumeClaims, namespace, name }),
+        );
+      }
     }
   }
 
@@ -95,45 +110,42 @@ export class FakeNode {
   }
 
   async #syncPod(pod: Pod): Promise<void> {
-    const { name = '', deletionTimestamp } = pod.metadata;
-    const reference = { resource: pods, namespace: this.#namespace, name };
+    const { name = '', namespace = '', deletionTimestamp } = pod.metadata;
+    const reference = { resource: pods, namespace, name };
     if (deletionTimestamp !== undefined) {
       if (await this.#isHeld(pod)) return;
       await this.#api.delete(reference, { gracePeriodSeconds: 0 });
       await this.#lookAgain();
     } else if (pod.spec.nodeName === undefined) {
-      if (this.unschedulable === undefined) await this.#api.bindPod(this.#namespace, name, nodeName);
-      else await this.#setStatus(pod, unscheduledStatus(this.unschedulable));
+      const trouble = this.unschedulable ?? this.#farDisk(pod);
+      if (trouble === undefined) await this.#api.bindPod(namespace, name, nodeName);
+      else await this.#setStatus(pod, unscheduledStatus(trouble));
     } else await this.#setStatus(pod, this.#statusOf(pod));
     if (this.sandboxTrouble !== undefined)
       await this.#event(pod, 'FailedCreatePodSandBox', this.sandboxTrouble);
   }
 
   async #setStatus(pod: Pod, status: PodStatus): Promise<void> {
-    const { name = '' } = pod.metadata;
+    const { name = '', namespace } = pod.metadata;
     const isSaid =
       pod.status?.containerStatuses !== undefined ||
       pod.status?.initContainerStatuses !== undefined ||
       (status.conditions !== undefined &&
         pod.status?.conditions?.[0]?.reason === status.conditions[0]?.reason);
     if (isSaid) return;
-    await this.#api.patch(
-      { resource: pods, namespace: this.#namespace, name },
-      { status },
-      { subresource: 'status' },
-    );
+    await this.#api.patch({ resource: pods, namespace, name }, { status }, { subresource: 'status' });
   }
 
   /** A VM's hub is busy while an attachment has a disk in it; an attachment holds on while its disk is used. */
   async #isHeld(pod: Pod): Promise<boolean> {
     const { labels = {}, name } = pod.metadata;
     if (labels[label.kind] === 'attachment') {
-      const { items } = await this.#api.list<Pod>(pods, { namespace: this.#namespace });
+      const { items } = await this.#api.list<Pod>(pods);
       const vm = items.find(({ metadata }) => metadata.name === labels[label.vmId]);
       const isVmAlive = vm !== undefined && vm.metadata.deletionTimestamp === undefined;
       return isVmAlive && this.busyDisks.has(labels[label.diskId] ?? '');
     }
-    const { items } = await this.#api.list<Pod>(pods, { namespace: this.#namespace });
+    const { items } = await this.#api.list<Pod>(pods);
     return items.some(
       ({ metadata }) =>
         metadata.labels?.[label.kind] === 'attachment' && metadata.labels[label.vmId] === name,
@@ -159,6 +171,14 @@ export class FakeNode {
       return { phase: 'Pending', containerStatuses: [{ ...container, state }] };
     }
     const broken = this.brokenDisks.get(labels[label.diskId] ?? '');
+    const brokenVolume = pod.spec.volumes?.map(({ name }) => this.brokenDisks.get(name)).find(Boolean);
+    if (brokenVolume !== undefined && labels[label.kind] === 'vm') {
+      const waiting = { reason: 'CrashLoopBackOff', message: brokenVolume };
+      return {
+        phase: 'Pending',
+        initContainerStatuses: [{ ...container, name: 'prepare', state: { waiting } }],
+      };
+    }
     if (broken !== undefined) {
       const state = { terminated: { exitCode: 1, message: `${broken}\n` } };
       return { phase: 'Pending', initContainerStatuses: [{ ...container, name: 'bind', state }] };
@@ -176,18 +196,23 @@ export class FakeNode {
     };
   }
 
+  #farDisk({ spec }: Pod): string | undefined {
+    const far = spec.volumes?.find(({ name }) => this.farDisks.has(name));
+    return far === undefined ? undefined : 'volume node affinity conflict';
+  }
+
   async #syncClaim(claim: KubernetesObject): Promise<void> {
-    const { name = '', deletionTimestamp, finalizers = [] } = claim.metadata;
+    const { name = '', namespace, deletionTimestamp, finalizers = [] } = claim.metadata;
     if (deletionTimestamp === undefined || finalizers.length === 0) return;
-    const reference = { resource: persistentVolumeClaims, namespace: this.#namespace, name };
+    const reference = { resource: persistentVolumeClaims, namespace, name };
     await this.#api.patch(reference, { metadata: { finalizers: [] } });
   }
 
   async #event(pod: Pod, reason: string, message: string): Promise<void> {
-    const { name = '', uid = '' } = pod.metadata;
+    const { name = '', namespace, uid = '' } = pod.metadata;
     await this.#api.create(events, {
-      metadata: { name: `${name}.${reason.toLowerCase()}`, namespace: this.#namespace },
-      involvedObject: { kind: 'Pod', apiVersion: 'v1', namespace: this.#namespace, name, uid },
+      metadata: { name: `${name}.${reason.toLowerCase()}`, namespace },
+      involvedObject: { kind: 'Pod', apiVersion: 'v1', namespace, name, uid },
       reason,
       message,
       type: 'Warning',

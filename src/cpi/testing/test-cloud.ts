@@ -26,7 +26,7 @@ export interface TestCloud {
 export async function testCloud(t: TestContext, config: Record<string, unknown> = {}): Promise<TestCloud> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-cpi-'));
   const api = await openLocalApi({ directory });
-  const node = new FakeNode(api, namespace);
+  const node = new FakeNode(api);
   t.after(async () => {
     await node.stop();
     await api.close();

@@ -2,7 +2,7 @@ import { waitUntilAddressIsFree } from '../address/address-holders.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Json } from '../input.ts';
 import { creationError } from './creation-error.ts';
-import { ensureVm, hasAttachments } from './ensure-vm.ts';
+import { ensureVm, hasDisks } from './ensure-vm.ts';
 import { removeVm } from './remove-vm.ts';
 import { parseVmRequest } from './vm-request.ts';
 import { waitUntilRunning } from './wait-until-running.ts';
@@ -43,7 +43,7 @@ function withAddress(
 /** What stood in the way of removing what was made; undefined when nothing is left. A VM with disks is not ours to end. */
 async function removeFailed(cloud: Cloud, cid: string): Promise<unknown> {
   try {
-    if (await hasAttachments(cloud, cid)) return new Error('disks are attached to it, so it was left alone');
+    if (await hasDisks(cloud, cid)) return new Error('disks are attached to it, so it was left alone');
     await removeVm(cloud, cid);
     return undefined;
   } catch (error) {

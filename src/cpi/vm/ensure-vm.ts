@@ -6,15 +6,13 @@ import { pods, secrets } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { listAttachments } from '../disk/attach/attachments.ts';
 import { annotation, isOurs } from '../labels.ts';
-import { podReference, secretReference } from './find-vm.ts';
+import { findVmSecret, podReference, secretReference } from './find-vm.ts';
+import type { VmSecret } from './pod-record.ts';
+import { disksOf, encodePod, isSameDigest, podKey, recordedPod } from './pod-record.ts';
 import { removeVm } from './remove-vm.ts';
 import type { VmRequest } from './vm-request.ts';
+import { ensureVmClaims } from './vm-claims.ts';
 import { settingsKey, vmLabels, vmPod } from './vm-pod.ts';
-
-interface Secret extends KubernetesObject {
-  type: string;
-  data: Record<string, string>;
-}
 
 /**
  * Makes the VM's Secret, then the pod that it owns; what a former call of the same agent id made is adopted where it is
@@ -23,7 +21,7 @@ interface Secret extends KubernetesObject {
 export async function ensureVm(cloud: Cloud, request: VmRequest): Promise<Pod> {
   const found = await adoptOrCreate(cloud, request);
   if (found !== undefined) return found;
-  if (await hasAttachments(cloud, request.plan.cid)) {
+  if (await hasDisks(cloud, request.plan.cid)) {
     throw new ProductError(
       'VM_CREATION_FAILED',
       `another VM of agent '${request.plan.agentId}' has disks attached; delete that VM first`,
@@ -38,8 +36,11 @@ export async function ensureVm(cloud: Cloud, request: VmRequest): Promise<Pod> {
   );
 }
 
-export async function hasAttachments(cloud: Cloud, cid: string): Promise<boolean> {
-  return (await listAttachments(cloud, cid)).length > 0;
+/** True while a disk is attached to that VM, in whatever way. */
+export async function hasDisks(cloud: Cloud, cid: string): Promise<boolean> {
+  const [attachments, secret] = await Promise.all([listAttachments(cloud, cid), findVmSecret(cloud, cid)]);
+  const recorded = secret === undefined ? undefined : recordedPod(secret);
+  return attachments.length > 0 || (recorded !== undefined && disksOf(recorded).length > 0);
 }
 
 /** Undefined where something of that name is there and is not what this request makes. */
@@ -47,22 +48,42 @@ async function adoptOrCreate(cloud: Cloud, request: VmRequest): Promise<Pod | un
   const wanted = vmSecret(request);
   const secret = await createOrGet(cloud, wanted, 'secrets');
   if (!isUsable(secret) || secret.data[settingsKey] !== wanted.data[settingsKey]) return undefined;
-  const pod = vmPod(request.plan, secret.metadata.uid ?? '');
+  const pod = await wantedPod(cloud, request, secret);
+  if (pod === undefined) return undefined;
   const found = await createOrGet(cloud, pod, 'pods');
   return isUsable(found) && isSamePod(found, pod) ? found : undefined;
 }
 
-function vmSecret({ plan, settings }: VmRequest): Secret {
+/** A pod that is made anew for its disks is what was recorded, those disks included. */
+async function wantedPod(cloud: Cloud, { plan }: VmRequest, secret: VmSecret): Promise<Pod | undefined> {
+  const uid = secret.metadata.uid ?? '';
+  const pod = vmPod(plan, uid);
+  const recorded = recordedPod(secret);
+  if (plan.attach === 'hot') return recorded === undefined ? pod : undefined;
+  if (recorded === undefined || !isSameDigest(recorded, pod)) return undefined;
+  await ensureVmClaims(cloud, plan, uid);
+  return recorded;
+}
+
+function vmSecret({ plan, settings }: VmRequest): VmSecret {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     type: 'Opaque',
-    metadata: { name: plan.cid, namespace: plan.namespace, labels: vmLabels(plan) },
-    data: { [settingsKey]: Buffer.from(settings, 'utf8').toString('base64') },
+    metadata: {
+      name: plan.cid,
+      namespace: plan.namespace,
+      labels: vmLabels(plan),
+      annotations: { [annotation.attach]: plan.attach },
+    },
+    data: {
+      [settingsKey]: Buffer.from(settings, 'utf8').toString('base64'),
+      ...(plan.attach === 'recreate' && { [podKey]: encodePod(vmPod(plan, '')) }),
+    },
   };
 }
 
-async function createOrGet<T extends Secret | Pod>(
+async function createOrGet<T extends VmSecret | Pod>(
   cloud: Cloud,
   object: T,
   kind: 'secrets' | 'pods',

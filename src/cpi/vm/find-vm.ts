@@ -6,6 +6,7 @@ import { pods, secrets } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { isOurs } from '../labels.ts';
 import { isVmCid } from '../names.ts';
+import type { VmSecret } from './pod-record.ts';
 
 export const podReference = (cloud: Cloud, name: string): ObjectReference => ({
   resource: pods,
@@ -25,6 +26,18 @@ export async function findVm(cloud: Cloud, cid: unknown): Promise<Pod | undefine
   try {
     const pod = await cloud.api.get<Pod>(podReference(cloud, cid));
     return isOurs(pod, 'vm') ? pod : undefined;
+  } catch (error) {
+    if (isApiError(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+/** The Secret of a VM, which owns all of it; undefined for a cid that names no VM of ours. */
+export async function findVmSecret(cloud: Cloud, cid: unknown): Promise<VmSecret | undefined> {
+  if (!isVmCid(cid)) return undefined;
+  try {
+    const secret = await cloud.api.get<VmSecret>(secretReference(cloud, cid));
+    return isOurs(secret, 'vm') ? secret : undefined;
   } catch (error) {
     if (isApiError(error, 404)) return undefined;
     throw error;

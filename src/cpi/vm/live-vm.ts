@@ -6,7 +6,11 @@ import { findVm, vmNotFound } from './find-vm.ts';
 
 /** The pod of a VM that is there to stay. Rejects with VM_NOT_FOUND where there is none, or where it is being deleted. */
 export async function liveVm(cloud: Cloud, cid: string): Promise<Pod> {
-  const vm = await findVm(cloud, cid);
+  return requireLive(cloud, cid, await findVm(cloud, cid));
+}
+
+/** The same for the pod that was found, if one was. */
+export async function requireLive(cloud: Cloud, cid: string, vm: Pod | undefined): Promise<Pod> {
   if (vm === undefined) throw vmNotFound(cloud, cid);
   if (vm.metadata.deletionTimestamp === undefined) return vm;
   await letGoWhereTerminating(cloud, vm);

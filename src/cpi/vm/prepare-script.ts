@@ -3,7 +3,8 @@ export const stateDirectories = ['bosh', 'monit', 'jobs', 'packages', 'instance'
 
 /**
  * The init container of a VM: fills the state volume from the image where that has not been done to its end, and
- * makes `disks` in the hub, without which no attachment can start. Its arguments are the state directories.
+ * makes `disks` in the hub, without which no attachment can start, and `store` in the volumes that the pod has itself.
+ * Its arguments are the state directories.
  */
 export const prepareScript = `set -eu
 umask 022
@@ -15,4 +16,7 @@ for name in "$@"; do
   : > "/state/.$name.filled"
 done
 mkdir -p /warden-cpi-dev/disks
+for volume in /volumes/*; do
+  if [ -d "$volume" ]; then mkdir -p "$volume/store"; fi
+done
 `;

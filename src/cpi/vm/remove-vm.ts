@@ -1,11 +1,9 @@
-import { isApiError } from '../../kubernetes/api-error.ts';
-import type { ObjectReference } from '../../kubernetes/api.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Cloud } from '../cloud.ts';
 import { listAttachments, requestEnd, waitUntilEnded } from '../disk/attach/attachments.ts';
-import { isOurs } from '../labels.ts';
+import { strategyOf } from '../disk/attach/strategy.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
-import { findVm, podReference, secretReference } from './find-vm.ts';
+import { findVm, findVmSecret, podReference, secretReference } from './find-vm.ts';
+import { waitUntilClaimsGone } from './vm-claims.ts';
 
 /**
  * Removes all that belongs to a VM and waits until it is gone; its disks stay, no longer attached. Missing is success.
@@ -17,7 +15,7 @@ import { findVm, podReference, secretReference } from './find-vm.ts';
 export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
   const [pod, secret, attachments] = await Promise.all([
     findVm(cloud, cid),
-    findSecret(cloud, secretReference(cloud, cid)),
+    findVmSecret(cloud, cid),
     listAttachments(cloud, cid),
   ]);
   const owned = [
@@ -33,14 +31,6 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
     ...attachments.map((attachment) => waitUntilEnded(cloud, attachment, deadlineSeconds)),
     ...owned.map((object) => waitUntilGone(cloud, { ...object, deadlineSeconds, what: `VM '${cid}'` })),
   ]);
-}
-
-async function findSecret(cloud: Cloud, reference: ObjectReference): Promise<KubernetesObject | undefined> {
-  try {
-    const secret = await cloud.api.get(reference);
-    return isOurs(secret, 'vm') ? secret : undefined;
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
+  const hasClaims = [pod, secret].some((object) => object !== undefined && strategyOf(object) === 'recreate');
+  if (hasClaims) await waitUntilClaimsGone(cloud, cid);
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { AttachStrategy } from '../disk/attach/strategy.ts';
 import type { Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
@@ -6,7 +7,7 @@ import { entryScript } from './entry-script.ts';
 import { preStopScript } from './pre-stop-script.ts';
 import { podPlacement } from './pod-placement.ts';
 import { prepareScript, stateDirectories } from './prepare-script.ts';
-import type { Compute } from './properties/compute.ts';
+import { dataClaimName, stateClaimName } from './vm-claims.ts';
 import type { VmProperties } from './vm-properties.ts';
 
 export interface VmPlan {
@@ -20,6 +21,7 @@ export interface VmPlan {
   /** env.bosh.group: VMs of one group avoid each other's node. */
   readonly group: string | undefined;
   readonly directorUuid: string | undefined;
+  readonly attach: AttachStrategy;
 }
 
 /** Where the agent looks for its settings on a stock stemcell (agent.json, File source). */
@@ -55,6 +57,7 @@ export function vmPod(plan: VmPlan, secretUid: string): Pod {
       },
       annotations: {
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
+        [annotation.attach]: plan.attach,
         [annotation.specDigest]: createHash('sha256')
           .update(JSON.stringify([spec, plan.address]))
           .digest('hex'),
@@ -89,7 +92,7 @@ function podSpec(plan: VmPlan): PodSpec {
         securityContext: { runAsUser: 0 },
         volumeMounts: [
           { name: 'state', mountPath: '/state' },
-          { name: hubVolume, mountPath: hubPath },
+          ...(plan.attach === 'hot' ? [{ name: hubVolume, mountPath: hubPath }] : []),
         ],
       },
     ],
@@ -98,10 +101,10 @@ function podSpec(plan: VmPlan): PodSpec {
         name: vmContainer,
         image: plan.image,
         command: ['/bin/sh', '-c', entryScript],
-        resources: resourcesOf(properties.compute),
+        resources: resourcesOf(plan),
         securityContext: { privileged: true, runAsUser: 0 },
         lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', preStopScript] } } },
-        volumeMounts: vmMounts(),
+        volumeMounts: vmMounts(plan),
       },
     ],
     volumes: volumesOf(plan),
@@ -113,51 +116,60 @@ function hostnameOf({ cid, agentId }: VmPlan): string {
   return cid === `vm-${agentId}` ? agentId : cid;
 }
 
-function vmMounts(): VolumeMount[] {
+function vmMounts({ attach }: VmPlan): VolumeMount[] {
+  const hub: VolumeMount = { name: hubVolume, mountPath: hubPath, mountPropagation: 'HostToContainer' };
   return [
     ...stateDirectories.map((name) => ({ name: 'state', mountPath: `/var/vcap/${name}`, subPath: name })),
     { name: 'settings', mountPath: settingsPath, subPath: settingsKey, readOnly: true },
     { name: 'data', mountPath: '/var/vcap/data' },
-    { name: hubVolume, mountPath: hubPath, mountPropagation: 'HostToContainer' },
+    ...(attach === 'hot' ? [hub] : []),
   ];
 }
 
-function volumesOf({ cid, properties }: VmPlan): Volume[] {
-  const { sizeMiB, storageClass } = properties.compute.ephemeralDisk;
-  const data: Volume =
-    storageClass === undefined
-      ? { name: 'data', emptyDir: {} }
-      : {
-          name: 'data',
-          ephemeral: {
-            volumeClaimTemplate: {
-              metadata: { labels: { [label.vmId]: cid } },
-              spec: {
-                accessModes: ['ReadWriteOnce'],
-                storageClassName: storageClass,
-                resources: { requests: { storage: `${sizeMiB}Mi` } },
-              },
-            },
-          },
-        };
+/** An emptyDir dies with its pod, so a pod that is made anew for each disk has claims. */
+function volumesOf(plan: VmPlan): Volume[] {
+  const settings: Volume = { name: 'settings', secret: { secretName: plan.cid, defaultMode: 0o600 } };
+  if (plan.attach === 'hot') {
+    const hub: Volume = { name: hubVolume, emptyDir: { medium: 'Memory' } };
+    return [settings, { name: 'state', emptyDir: {} }, dataVolume(plan), hub];
+  }
   return [
-    { name: 'settings', secret: { secretName: cid, defaultMode: 0o600 } },
-    { name: 'state', emptyDir: {} },
-    data,
-    { name: hubVolume, emptyDir: { medium: 'Memory' } },
+    settings,
+    { name: 'state', persistentVolumeClaim: { claimName: stateClaimName(plan.cid) } },
+    { name: 'data', persistentVolumeClaim: { claimName: dataClaimName(plan.cid) } },
   ];
+}
+
+function dataVolume({ cid, properties }: VmPlan): Volume {
+  const { sizeMiB, storageClass } = properties.compute.ephemeralDisk;
+  if (storageClass === undefined) return { name: 'data', emptyDir: {} };
+  return {
+    name: 'data',
+    ephemeral: {
+      volumeClaimTemplate: {
+        metadata: { labels: { [label.vmId]: cid } },
+        spec: {
+          accessModes: ['ReadWriteOnce'],
+          storageClassName: storageClass,
+          resources: { requests: { storage: `${sizeMiB}Mi` } },
+        },
+      },
+    },
+  };
 }
 
 /** No limit on the node's disk: it would evict the VM for a full log directory. */
-function resourcesOf({ resources, ephemeralDisk }: Compute): {
+function resourcesOf({ attach, properties: { compute } }: VmPlan): {
   requests: Record<string, string>;
   limits?: Record<string, string>;
 } {
+  const { resources, ephemeralDisk } = compute;
+  const onNode = attach === 'hot' && ephemeralDisk.storageClass === undefined;
   const limited = Object.keys(resources.limits).length > 0;
   return {
     requests: {
       ...resources.requests,
-      ...(ephemeralDisk.storageClass === undefined && { 'ephemeral-storage': `${ephemeralDisk.sizeMiB}Mi` }),
+      ...(onNode && { 'ephemeral-storage': `${ephemeralDisk.sizeMiB}Mi` }),
     },
     ...(limited && { limits: { ...resources.limits } }),
   };

@@ -28,9 +28,15 @@ export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): VmReques
   const env = recordAt(args[5], at(place, 'env'));
   const group = groupOf(env, at(place, 'env'));
   const cid = vmCid(agentId);
-  const { agent } = config;
+  const {
+    agent,
+    kubernetes: { attach },
+  } = config;
   return {
-    plan: { cid, agentId, namespace, image, properties, address: networks.address, group, directorUuid },
+    plan: {
+      ...{ cid, agentId, namespace, image, properties, address: networks.address, group, directorUuid },
+      attach: attach === 'recreate' ? 'recreate' : 'hot',
+    },
     settings: agentSettings({ agentId, vmCid: cid, networks: networks.given, env, agent }),
     networks: networks.given,
   };

@@ -8,6 +8,8 @@ import { holdScript } from './hold-script.ts';
 
 export interface AttachmentPlan {
   readonly diskCid: string;
+  /** That of the claim. */
+  readonly namespace: string;
   /** The VM's pod as it is now: scheduled, and what the attachment copies from it. */
   readonly vm: Pod;
   readonly nodeName: string;
@@ -58,7 +60,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
     kind: 'Pod',
     metadata: {
       name: attachmentName(diskCid),
-      namespace: vm.metadata.namespace ?? '',
+      namespace: plan.namespace,
       labels: {
         ...baseLabels('attachment', plan.directorUuid),
         [label.diskId]: diskCid,

@@ -1,16 +1,24 @@
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { pods } from '../../../kubernetes/resources.ts';
+import type { ObjectReference } from '../../../kubernetes/api.ts';
 import type { Cloud } from '../../cloud.ts';
+import { diskNamespaceOf } from '../../cloud.ts';
 import { isOurs, label } from '../../labels.ts';
 import { attachmentName } from '../../names.ts';
 import { requestDeletion, waitUntilGone } from '../../remove-object.ts';
-import { podReference } from '../../vm/find-vm.ts';
+
+/** The pod of that name where attachments live. */
+export const attachmentReference = (cloud: Cloud, name: string): ObjectReference => ({
+  resource: pods,
+  namespace: diskNamespaceOf(cloud),
+  name,
+});
 
 /** The attachment of a disk, to whatever VM. */
 export async function findAttachment(cloud: Cloud, diskCid: string): Promise<Pod | undefined> {
   try {
-    const pod = await cloud.api.get<Pod>(podReference(cloud, attachmentName(diskCid)));
+    const pod = await cloud.api.get<Pod>(attachmentReference(cloud, attachmentName(diskCid)));
     return isOurs(pod, 'attachment') ? pod : undefined;
   } catch (error) {
     if (isApiError(error, 404)) return undefined;
@@ -21,7 +29,7 @@ export async function findAttachment(cloud: Cloud, diskCid: string): Promise<Pod
 /** The attachments of a VM, those that are on their way out too. */
 export async function listAttachments(cloud: Cloud, vmCid: string): Promise<Pod[]> {
   const { items } = await cloud.api.list<Pod>(pods, {
-    namespace: cloud.namespace,
+    namespace: diskNamespaceOf(cloud),
     labelSelector: `${label.kind}=attachment,${label.vmId}=${vmCid}`,
   });
   return items;
@@ -36,13 +44,13 @@ export const diskCidOf = (attachment: Pod): string => attachment.metadata.labels
  */
 export async function requestEnd(cloud: Cloud, attachment: Pod): Promise<void> {
   const { name = '', uid = '' } = attachment.metadata;
-  await requestDeletion(cloud, podReference(cloud, name), uid);
+  await requestDeletion(cloud, attachmentReference(cloud, name), uid);
 }
 
 export async function waitUntilEnded(cloud: Cloud, attachment: Pod, deadlineSeconds: number): Promise<void> {
   const { name = '', uid = '' } = attachment.metadata;
   await waitUntilGone(cloud, {
-    reference: podReference(cloud, name),
+    reference: attachmentReference(cloud, name),
     uid,
     deadlineSeconds,
     what: `the attachment of disk '${diskCidOf(attachment)}' to VM '${vmCidOf(attachment)}'`,

@@ -5,14 +5,15 @@ import { podLastWords } from '../../../kubernetes/pod-words.ts';
 import { pods } from '../../../kubernetes/resources.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
+import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
-import { findVm, podReference, vmNotFound } from '../../vm/find-vm.ts';
+import { findVm, vmNotFound } from '../../vm/find-vm.ts';
 import { waitForNode } from '../../wait-for-node.ts';
 import { startProblem } from '../../vm/start-problem.ts';
 import { hubPath } from '../../vm/vm-pod.ts';
 import { bindAgain } from './release.ts';
 import { attachmentPod, holderContainer } from './attachment-pod.ts';
-import { findAttachment, requestEnd, vmCidOf, waitUntilEnded } from './attachments.ts';
+import { attachmentReference, findAttachment, requestEnd, vmCidOf, waitUntilEnded } from './attachments.ts';
 
 /** How often a name may be taken by another between our look and our create. */
 const tries = 5;
@@ -62,6 +63,17 @@ async function ensureAttachment(cloud: Cloud, vm: Pod, diskCid: string): Promise
   );
 }
 
+/** Ends what is left of an attachment of the disk; DISK_ATTACHED_ELSEWHERE where a living VM has it. */
+export async function clearAttachment(cloud: Cloud, diskCid: string): Promise<void> {
+  const existing = await findAttachment(cloud, diskCid);
+  if (existing === undefined) return;
+  await clear(
+    cloud,
+    existing,
+    existing.metadata.deletionTimestamp === undefined ? 'of another pod' : 'ending',
+  );
+}
+
 /** An attachment to a VM that is no more is ended; one to a living VM is not ours to end. */
 async function clear(cloud: Cloud, existing: Pod, state: AttachmentState): Promise<void> {
   if (state !== 'ending') {
@@ -80,6 +92,7 @@ async function clear(cloud: Cloud, existing: Pod, state: AttachmentState): Promi
 async function create(cloud: Cloud, vm: Pod, diskCid: string): Promise<Pod | undefined> {
   const pod = attachmentPod({
     diskCid,
+    namespace: diskNamespaceOf(cloud),
     vm,
     nodeName: vm.spec.nodeName ?? '',
     kubeletRootDirectory: cloud.config.kubernetes.kubeletRootDirectory,
@@ -100,7 +113,7 @@ async function waitUntilHeld(cloud: Cloud, attachment: Pod, diskCid: string): Pr
   await waitFor<Pod, true>({
     api: cloud.api,
     clock: cloud.clock,
-    reference: podReference(cloud, name),
+    reference: attachmentReference(cloud, name),
     condition: (pod) => {
       if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined)
         throw gone();
@@ -110,7 +123,7 @@ async function waitUntilHeld(cloud: Cloud, attachment: Pod, diskCid: string): Pr
     },
     awaited: `disk '${diskCid}' to be mounted`,
     deadlineMs: cloud.config.deadlines.attachDisk * 1000,
-    lastWords: (last) => podLastWords(cloud.api, { namespace: cloud.namespace, name }, last),
+    lastWords: (last) => podLastWords(cloud.api, { namespace: diskNamespaceOf(cloud), name }, last),
   });
 }
 

@@ -2,6 +2,7 @@ import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { Cloud, ExecOutcome } from '../../cloud.ts';
+import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { holderContainer } from './attachment-pod.ts';
 import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
@@ -48,6 +49,7 @@ export async function bindAgain(cloud: Cloud, attachment: Pod): Promise<void> {
   const { name = '', annotations = {} } = attachment.metadata;
   const diskCid = diskCidOf(attachment);
   const { exitCode, stderr } = await cloud.exec({
+    namespace: diskNamespaceOf(cloud),
     pod: name,
     container: holderContainer,
     command: ['/bin/sh', '-c', bindScript, 'bind', diskCid, annotations[annotation.vmUid] ?? ''],
@@ -66,6 +68,7 @@ async function askHolder(
   const { name = '', uid, annotations = {} } = attachment.metadata;
   try {
     return await cloud.exec({
+      namespace: diskNamespaceOf(cloud),
       pod: name,
       container: holderContainer,
       command: [

@@ -1,7 +1,6 @@
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Resource } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
-import type { Affinity } from '../../../kubernetes/pod.ts';
 import type { Cloud } from '../../cloud.ts';
 import { waitUntilGone } from '../../remove-object.ts';
 import { findClaim } from '../claim.ts';
@@ -19,18 +18,18 @@ interface VolumeAttachment extends KubernetesObject {
 
 /**
  * Waits until the storage driver has detached the disk's volume from the node it was on: before that an attach on
- * another node stalls. Nothing to wait for where the cluster has no VolumeAttachments.
+ * another node stalls. Nothing to wait for where the cluster has no VolumeAttachments or the node is not known.
  */
 export async function waitUntilVolumeDetached(
   cloud: Cloud,
   diskCid: string,
-  affinity: Affinity | undefined,
+  node: string | undefined,
 ): Promise<void> {
+  if (node === undefined) return;
   const volume = (await findClaim(cloud, diskCid))?.spec.volumeName;
   if (volume === undefined) return;
-  const nodes = nodesOf(affinity);
   const left = (await listVolumeAttachments(cloud)).filter(
-    ({ spec }) => spec.source.persistentVolumeName === volume && nodes.includes(spec.nodeName),
+    ({ spec }) => spec.source.persistentVolumeName === volume && spec.nodeName === node,
   );
   await Promise.all(
     left.map(({ metadata: { name = '', uid = '' }, spec }) =>
@@ -51,10 +50,4 @@ async function listVolumeAttachments(cloud: Cloud): Promise<VolumeAttachment[]> 
     if (isApiError(error, 404)) return [];
     throw error;
   }
-}
-
-function nodesOf(affinity: Affinity | undefined): string[] {
-  const terms =
-    affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
-  return terms.flatMap(({ matchFields = [] }) => matchFields.flatMap(({ values = [] }) => values));
 }

@@ -1,0 +1,98 @@
+import { ProductError } from '../../../errors/product-error.ts';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { Cloud } from '../../cloud.ts';
+import { annotation, label } from '../../labels.ts';
+import { waitUntilGone } from '../../remove-object.ts';
+import { findVm, findVmSecret, podReference } from '../../vm/find-vm.ts';
+import type { VmSecret } from '../../vm/pod-record.ts';
+import { disksOf } from '../../vm/pod-record.ts';
+import type { PersistentVolumeClaim } from '../claim.ts';
+import { claimReference, findClaim } from '../claim.ts';
+
+const tries = 5;
+
+/**
+ * The strategy `recreate` has no attachment pod whose name only one VM can take, so the claim says which VM has it: the
+ * VM's cid, and the uid of its Secret, which tells a later VM of the same name. A VM that is gone holds nothing.
+ */
+export const isHeldBy = ({ metadata }: PersistentVolumeClaim, secret: VmSecret): boolean =>
+  metadata.labels?.[label.vmId] === secret.metadata.name &&
+  metadata.annotations?.[annotation.vmUid] === secret.metadata.uid;
+
+/**
+ * The cid of the living VM that a claim names; undefined when there is none. A pod of a VM that is gone may still have
+ * the volume: it is waited for.
+ */
+export async function livingHolder(cloud: Cloud, claim: PersistentVolumeClaim): Promise<string | undefined> {
+  const vmCid = claim.metadata.labels?.[label.vmId];
+  if (vmCid === undefined) return undefined;
+  const secret = await findVmSecret(cloud, vmCid);
+  if (secret !== undefined && isHeldBy(claim, secret)) return vmCid;
+  const pod = await findVm(cloud, vmCid);
+  const { name = '' } = claim.metadata;
+  if (pod !== undefined && disksOf(pod).includes(name)) {
+    await waitUntilGone(cloud, {
+      reference: podReference(cloud, vmCid),
+      uid: pod.metadata.uid ?? '',
+      deadlineSeconds: cloud.config.deadlines.detachDisk,
+      what: `the pod of the deleted VM '${vmCid}', which still has disk '${name}',`,
+    });
+  }
+  return undefined;
+}
+
+/** Rejects with DISK_ATTACHED_ELSEWHERE where a living VM has the disk. */
+export async function refuseHeld(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
+  const holder = await livingHolder(cloud, claim);
+  if (holder === undefined) return;
+  throw new ProductError(
+    'DISK_ATTACHED_ELSEWHERE',
+    `disk '${claim.metadata.name ?? ''}' is attached to VM '${holder}'; detach it there first`,
+  );
+}
+
+/** Gives the disk to that VM, which claims it too. Idempotent; of two VMs at once one gets it. */
+export async function lockDisk(cloud: Cloud, first: PersistentVolumeClaim, secret: VmSecret): Promise<void> {
+  let claim = first;
+  const { name = '' } = claim.metadata;
+  for (let left = tries; left > 0; left -= 1) {
+    if (isHeldBy(claim, secret)) return;
+    await refuseHeld(cloud, claim);
+    if (await mark(cloud, claim, secret)) return;
+    const now = await findClaim(cloud, name);
+    if (now === undefined) throw new ProductError('DISK_NOT_FOUND', `disk '${name}' was deleted meanwhile`);
+    claim = now;
+  }
+  throw new ProductError('DISK_NOT_ATTACHABLE', `disk '${name}' is changed by others again and again`);
+}
+
+/** Takes the disk from that VM. Idempotent. */
+export async function unlockDisk(cloud: Cloud, diskCid: string): Promise<void> {
+  try {
+    await cloud.api.patch(claimReference(cloud, diskCid), {
+      metadata: { labels: { [label.vmId]: null }, annotations: { [annotation.vmUid]: null } },
+    });
+  } catch (error) {
+    if (!isApiError(error, 404)) throw error;
+  }
+}
+
+async function mark(
+  cloud: Cloud,
+  { metadata: { name = '', resourceVersion } }: PersistentVolumeClaim,
+  { metadata: { name: vmCid, uid } }: VmSecret,
+): Promise<boolean> {
+  try {
+    await cloud.api.patch(claimReference(cloud, name), {
+      metadata: {
+        resourceVersion,
+        labels: { [label.vmId]: vmCid, [label.unclaimed]: null },
+        annotations: { [annotation.vmUid]: uid },
+      },
+    });
+    return true;
+  } catch (error) {
+    if (isApiError(error, 409)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,22 @@
+import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import type { Place } from '../../input.ts';
+import { wrong } from '../../input.ts';
+import { annotation } from '../../labels.ts';
+
+/** How a VM gets its disks: into the running pod, or with a pod that is made anew. */
+export type AttachStrategy = 'hot' | 'recreate';
+
+/** `auto`: hot where the cluster admits an attachment, decided when the VM is made. */
+export type AttachSetting = AttachStrategy | 'auto';
+
+/** The configured strategy; hot when nothing is given. */
+export function attachSettingAt(value: unknown, place: Place): AttachSetting {
+  if (value === undefined || value === null) return 'hot';
+  if (value === 'hot' || value === 'recreate') return value;
+  throw wrong(place, 'has to be hot or recreate');
+}
+
+/** What a VM's pod or Secret says; a VM made before the strategy was recorded is hot. */
+export function strategyOf({ metadata }: KubernetesObject): AttachStrategy {
+  return metadata.annotations?.[annotation.attach] === 'recreate' ? 'recreate' : 'hot';
+}

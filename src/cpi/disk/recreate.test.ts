@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ErrorCode } from '../../errors/error-table.ts';
+import { isProductError } from '../../errors/product-error.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import type { Cloud } from '../cloud.ts';
+import { label } from '../labels.ts';
+import {
+  createVmArguments,
+  namesLeft,
+  namespace,
+  testCloud,
+  vmCidOfTest as vmCid,
+} from '../testing/test-cloud.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { deleteVm } from '../vm/delete-vm.ts';
+import { setVmMetadata } from '../vm/set-vm-metadata.ts';
+import { attachDisk } from './attach-disk.ts';
+import { createDisk } from './create-disk.ts';
+import { deleteDisk } from './delete-disk.ts';
+import { detachDisk } from './detach-disk.ts';
+import { getDisks } from './get-disks.ts';
+
+const recreate = { kubernetes: { attach: 'recreate' } };
+const hintOf = (disk: string): string => `/warden-cpi-dev/disks/${disk}/store`;
+const podOf = ({ api }: Cloud, name = vmCid): Promise<Pod> => api.get({ resource: pods, namespace, name });
+
+const rejection =
+  (code: ErrorCode, message = /./u) =>
+  (error: unknown) => {
+    assert.ok(isProductError(error, code), String(error));
+    assert.match(error.message, message);
+    return true;
+  };
+
+const newDisk = (cloud: Cloud): Promise<string> => createDisk(cloud, [64, {}, vmCid]);
+
+test('a VM of recreate keeps its state and data on claims that go with it', async (t) => {
+  const { cloud, api } = await testCloud(t, recreate);
+  await createVm(cloud, createVmArguments());
+  const { spec } = await podOf(cloud);
+  assert.equal(
+    spec.volumes?.find(({ name }) => name === 'state')?.persistentVolumeClaim?.claimName,
+    `${vmCid}-state`,
+  );
+  assert.equal(
+    spec.volumes?.find(({ name }) => name === 'data')?.persistentVolumeClaim?.claimName,
+    `${vmCid}-data`,
+  );
+  assert.equal(
+    spec.volumes?.some(({ emptyDir, hostPath }) => (emptyDir ?? hostPath) !== undefined),
+    false,
+  );
+  const made = await namesLeft(api);
+  await createVm(cloud, createVmArguments());
+  assert.deepEqual(await namesLeft(api), made);
+
+  await deleteVm(cloud, [vmCid]);
+  assert.deepEqual(await namesLeft(api), []);
+});
+
+test('attach and detach make the pod anew, through the scheduler, with its address and metadata', async (t) => {
+  const { cloud } = await testCloud(t, recreate);
+  await createVm(cloud, createVmArguments());
+  await setVmMetadata(cloud, [vmCid, { deployment: 'd', index: 0 }]);
+  const before = await podOf(cloud);
+  const disks = [await newDisk(cloud), await newDisk(cloud)];
+  for (const disk of disks) {
+    assert.equal(await attachDisk(cloud, [vmCid, disk]), hintOf(disk));
+    const { uid } = (await podOf(cloud)).metadata;
+    assert.equal(await attachDisk(cloud, [vmCid, disk]), hintOf(disk));
+    assert.equal((await podOf(cloud)).metadata.uid, uid);
+  }
+  assert.deepEqual(await getDisks(cloud, [vmCid]), disks);
+  const after = await podOf(cloud);
+  assert.notEqual(after.metadata.uid, before.metadata.uid);
+  assert.deepEqual(after.metadata.labels, before.metadata.labels);
+  assert.deepEqual(after.metadata.annotations, before.metadata.annotations);
+  assert.equal(after.status?.podIP, before.status?.podIP);
+  assert.deepEqual(
+    after.spec.containers[0]?.volumeMounts?.filter(({ name }) => disks.includes(name)),
+    disks.map((disk) => ({ name: disk, mountPath: `/warden-cpi-dev/disks/${disk}` })),
+  );
+
+  for (const disk of disks) await detachDisk(cloud, [vmCid, disk]);
+  assert.deepEqual(await getDisks(cloud, [vmCid]), []);
+  assert.deepEqual((await podOf(cloud)).spec, before.spec);
+  await assert.rejects(detachDisk(cloud, [vmCid, disks[0]]), rejection('DISK_NOT_ATTACHED'));
+});
+
+test('a disk in use is not detached, and the VM goes on', async (t) => {
+  const { cloud, node } = await testCloud(t, recreate);
+  await createVm(cloud, createVmArguments());
+  const disk = await newDisk(cloud);
+  await attachDisk(cloud, [vmCid, disk]);
+  const { uid } = (await podOf(cloud)).metadata;
+  node.busyDisks.add(disk);
+  await assert.rejects(detachDisk(cloud, [vmCid, disk]), rejection('DISK_BUSY', /\/var\/vcap\/store/u));
+  assert.equal((await podOf(cloud)).metadata.uid, uid);
+  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+  node.busyDisks.clear();
+  await detachDisk(cloud, [vmCid, disk]);
+});
+
+test('a disk belongs to one VM; it is free when the VM is gone', async (t) => {
+  const { cloud } = await testCloud(t, recreate);
+  await createVm(cloud, createVmArguments());
+  const [other] = await createVm(
+    cloud,
+    createVmArguments({ agentId: 'other', networks: { default: { type: 'dynamic' } } }),
+  );
+  const hot = {
+    ...cloud,
+    config: { ...cloud.config, kubernetes: { ...cloud.config.kubernetes, attach: 'hot' as const } },
+  };
+  const [hotVm] = await createVm(
+    hot,
+    createVmArguments({ agentId: 'hot', networks: { default: { type: 'dynamic' } } }),
+  );
+  const disk = await newDisk(cloud);
+  await attachDisk(cloud, [vmCid, disk]);
+  for (const vm of [other, hotVm]) {
+    await assert.rejects(
+      attachDisk(cloud, [vm, disk]),
+      rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(vmCid, 'u')),
+    );
+    await assert.rejects(detachDisk(cloud, [vm, disk]), rejection('DISK_NOT_ATTACHED'));
+  }
+  await assert.rejects(deleteDisk(cloud, [disk]), rejection('DISK_BUSY', new RegExp(vmCid, 'u')));
+  await deleteVm(cloud, [vmCid]);
+  assert.equal(await attachDisk(cloud, [hotVm, disk]), hintOf(disk));
+  await assert.rejects(attachDisk(cloud, [other, disk]), rejection('DISK_ATTACHED_ELSEWHERE', /vm-hot/u));
+  await detachDisk(cloud, [hotVm, disk]);
+  assert.equal(await attachDisk(cloud, [other, disk]), hintOf(disk));
+});
+
+test('a pod that does not start with the disk: the VM gets its former pod back and the disk is free', async (t) => {
+  const { cloud, api, node } = await testCloud(t, recreate);
+  await createVm(cloud, createVmArguments());
+  const [kept, far, broken] = [await newDisk(cloud), await newDisk(cloud), await newDisk(cloud)];
+  await attachDisk(cloud, [vmCid, kept]);
+  node.farDisks.add(far);
+  node.brokenDisks.set(broken, 'disk cannot be written');
+  for (const [disk, message] of [
+    [far, /node affinity conflict/u],
+    [broken, /cannot be written/u],
+  ] as const) {
+    await assert.rejects(attachDisk(cloud, [vmCid, disk]), rejection('DISK_NOT_ATTACHABLE', message));
+    assert.deepEqual(await getDisks(cloud, [vmCid]), [kept]);
+    assert.equal((await podOf(cloud)).status?.phase, 'Running');
+    const claim = await api.get({ resource: persistentVolumeClaims, namespace, name: disk });
+    assert.equal(claim.metadata.labels?.[label.vmId], undefined);
+  }
+});
+
+test('two disks attached at the same time are both attached', async (t) => {
+  const { cloud } = await testCloud(t, recreate);
+  await createVm(cloud, createVmArguments());
+  const disks = [await newDisk(cloud), await newDisk(cloud)];
+  const hints = await Promise.all(disks.map((disk) => attachDisk(cloud, [vmCid, disk])));
+  assert.deepEqual(hints, disks.map(hintOf));
+  assert.deepEqual((await getDisks(cloud, [vmCid])).toSorted(), disks.toSorted());
+});

@@ -1,0 +1,94 @@
+import { isApiError } from '../../kubernetes/api-error.ts';
+import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
+import type { Cloud } from '../cloud.ts';
+import type { PersistentVolumeClaim } from '../disk/claim.ts';
+import { baseLabels, label } from '../labels.ts';
+import { requestDeletion, waitUntilGone } from '../remove-object.ts';
+import type { VmPlan } from './vm-pod.ts';
+
+/** Room for the agent, its settings, jobs and packages. */
+const stateMiB = 1024;
+
+export const stateClaimName = (cid: string): string => `${cid}-state`;
+export const dataClaimName = (cid: string): string => `${cid}-data`;
+
+/** What a VM whose pod is made anew keeps its state and /var/vcap/data on, owned by the Secret with that uid. */
+export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim[] {
+  const { sizeMiB, storageClass } = plan.properties.compute.ephemeralDisk;
+  const claim = (name: string, size: number): PersistentVolumeClaim => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      name,
+      namespace: plan.namespace,
+      labels: { ...baseLabels('volume', plan.directorUuid), [label.vmId]: plan.cid },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name: plan.cid, uid: secretUid }],
+    },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      ...(storageClass !== undefined && { storageClassName: storageClass }),
+      resources: { requests: { storage: `${size}Mi` } },
+    },
+  });
+  return [claim(stateClaimName(plan.cid), stateMiB), claim(dataClaimName(plan.cid), sizeMiB)];
+}
+
+/** Makes those claims; idempotent. One that a former VM of the same name left is waited for and made anew. */
+export async function ensureVmClaims(cloud: Cloud, plan: VmPlan, secretUid: string): Promise<void> {
+  for (const claim of vmClaims(plan, secretUid)) {
+    while (!(await isThere(cloud, claim))) await awaitFormer(cloud, claim);
+  }
+}
+
+/** Waits until the claims of a VM are gone; the cluster collects them after their Secret. */
+export async function waitUntilClaimsGone(cloud: Cloud, cid: string): Promise<void> {
+  const { namespace } = cloud;
+  const { items } = await cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
+    namespace,
+    labelSelector: `${label.kind}=volume,${label.vmId}=${cid}`,
+  });
+  await Promise.all(items.map((claim) => gone(cloud, claim)));
+}
+
+async function isThere(cloud: Cloud, claim: PersistentVolumeClaim): Promise<boolean> {
+  try {
+    await cloud.api.create(persistentVolumeClaims, claim);
+    return true;
+  } catch (error) {
+    if (!isApiError(error, 409, 'AlreadyExists')) throw error;
+  }
+  const found = await find(cloud, claim);
+  return found !== undefined && !isFormer(found, claim);
+}
+
+async function awaitFormer(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
+  const found = await find(cloud, claim);
+  if (found === undefined || !isFormer(found, claim)) return;
+  const { name = '', namespace, uid = '' } = found.metadata;
+  await requestDeletion(cloud, { resource: persistentVolumeClaims, namespace, name }, uid);
+  await gone(cloud, found);
+}
+
+const isFormer = (found: PersistentVolumeClaim, wanted: PersistentVolumeClaim): boolean =>
+  found.metadata.deletionTimestamp !== undefined ||
+  found.metadata.ownerReferences?.[0]?.uid !== wanted.metadata.ownerReferences?.[0]?.uid;
+
+async function find(cloud: Cloud, claim: PersistentVolumeClaim): Promise<PersistentVolumeClaim | undefined> {
+  const { name = '', namespace } = claim.metadata;
+  try {
+    return await cloud.api.get({ resource: persistentVolumeClaims, namespace, name });
+  } catch (error) {
+    if (isApiError(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+async function gone(cloud: Cloud, { metadata }: PersistentVolumeClaim): Promise<void> {
+  const { name = '', namespace, uid = '' } = metadata;
+  await waitUntilGone(cloud, {
+    reference: { resource: persistentVolumeClaims, namespace, name },
+    uid,
+    deadlineSeconds: cloud.config.deadlines.deleteVm,
+    what: `claim '${name}'`,
+  });
+}
