@@ -36,7 +36,7 @@ test('the context wins key by key; a kubeconfig replaces the former as a whole',
 test('what is not known is refused by name, what has the wrong shape by its path', () => {
   const cases: [unknown, RegExp][] = [
     [{ surprise: 1 }, /"surprise"/u],
-    [{ kubernetes: { disk_namespace: 'x' } }, /"disk_namespace"/u],
+    [{ kubernetes: { attach: 'cold' } }, /kubernetes\.attach has to be/u],
     [{ kubernetes: { namespace: 7 } }, /config\.kubernetes\.namespace/u],
     [{ kubernetes: { kubelet_root_dir: 'relative' } }, /kubelet_root_dir/u],
     [{ kubernetes: { kubelet_root_dir: '/a/../b' } }, /kubelet_root_dir/u],
