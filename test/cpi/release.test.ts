@@ -26,7 +26,7 @@ test('a kubeconfig in YAML is JSON in the rendered configuration', async () => {
   for (const given of [text, JSON.stringify(kubeconfig), kubeconfig]) {
     const config = await renderConfig({ kubernetes: { kubeconfig: given }, agent: { mbus: 'https://a' } });
     assert.deepEqual(config, {
-      kubernetes: { kubeconfig, kubelet_root_dir: '/var/lib/kubelet', image_pull_secrets: [] },
+      kubernetes: { kubeconfig, kubelet_root_dir: '/var/lib/kubelet', image_pull_secrets: [], attach: 'hot' },
       agent: { mbus: 'https://a', ntp: [] },
       defaults: {},
       deadlines: {},
@@ -43,6 +43,8 @@ test('what is rendered is what the CPI reads, with every property set or none', 
       namespace: 'bosh',
       kubelet_root_dir: '/data/kubelet',
       image_pull_secrets: ['pull'],
+      attach: 'recreate',
+      disk_namespace: 'disks',
     },
     agent: { mbus: 'nats://x', blobstore: { provider: 'dav', options: { password: 'quoted "secret"' } } },
     ntp: ['0.pool'],
@@ -54,6 +56,8 @@ test('what is rendered is what the CPI reads, with every property set or none', 
   assert.deepEqual(full.agent.blobstore, properties.agent.blobstore);
   assert.deepEqual(full.defaults.ephemeralDisk, { sizeMiB: 10, storageClass: 's' });
   assert.equal(full.deadlines.createVm, 7);
+  assert.equal(full.kubernetes.attach, 'recreate');
+  assert.equal(full.kubernetes.diskNamespace, 'disks');
   assert.equal(parseConfig(await renderConfig({}), {}).kubernetes.kubeconfig, undefined);
 });
 
