@@ -41,6 +41,7 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
     { startNode },
     { startServiceProxy },
     { nodeAddress },
+    { loadCredentials },
   ] = await Promise.all([
     import('./api/open-local-api.ts'),
     import('./api/start-api-server.ts'),
@@ -49,16 +50,20 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
     import('./node/start-node.ts'),
     import('./proxy/start-service-proxy.ts'),
     import('./node/pods/pod-addresses.ts'),
+    import('./api/pki/credentials.ts'),
   ]);
   const clock = systemClock;
   const onError = (error: unknown): void => console.error(new Date(clock.now()).toISOString(), error);
   const api = await openLocalApi({ directory, clock });
-  const node = await startNode({ api, directory, runtimeDirectory, clock, version, onError });
+  const { promise: apiServer, resolve: serving } = Promise.withResolvers<URL>();
+  const node = await startNode({ api, directory, runtimeDirectory, clock, version, apiServer, onError });
+  const { authority: rootCertificate } = await loadCredentials(directory, clock.now());
   const controllers = await startControllers({
-    ...{ api, provisioner: node, clock, random: Math.random, onError },
+    ...{ api, provisioner: node, clock, random: Math.random, rootCertificate, onError },
   });
   const proxy = await startServiceProxy({ api, nodeAddress, clock, random: Math.random, onError });
   const server = await startApiServer({ api, console: node, directory, onError });
+  serving(new URL(server.url));
   console.log(new Date(clock.now()).toISOString(), `serving on ${server.url}`);
   process.once('SIGTERM', () => {
     void stop().catch(onError);

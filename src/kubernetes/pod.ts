@@ -151,6 +151,7 @@ export interface Volume {
     optional?: boolean;
     items?: { key: string; path: string; mode?: number }[];
   };
+  projected?: ProjectedVolume;
   hostPath?: { path: string; type?: '' | 'Directory' | 'DirectoryOrCreate' | 'File' };
   persistentVolumeClaim?: { claimName: string; readOnly?: boolean };
   ephemeral?: {
@@ -158,6 +159,21 @@ export interface Volume {
       metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
       spec: Record<string, unknown>;
     };
+  };
+}
+
+export interface ProjectedVolume {
+  defaultMode?: number;
+  sources?: VolumeProjection[];
+}
+
+/** One of these. */
+export interface VolumeProjection {
+  serviceAccountToken?: { audience?: string; expirationSeconds?: number; path: string };
+  configMap?: { name: string; optional?: boolean; items?: { key: string; path: string; mode?: number }[] };
+  secret?: { name: string; optional?: boolean; items?: { key: string; path: string; mode?: number }[] };
+  downwardAPI?: {
+    items?: { path: string; fieldRef?: { apiVersion?: string; fieldPath: string }; mode?: number }[];
   };
 }
 

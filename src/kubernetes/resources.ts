@@ -14,6 +14,7 @@ export const secrets = core('secrets');
 export const configMaps = core('configmaps');
 export const services = core('services');
 export const serviceAccounts = core('serviceaccounts');
+export const resourceQuotas = core('resourcequotas');
 export const events = core('events');
 export const persistentVolumes = core('persistentvolumes', false);
 export const persistentVolumeClaims = core('persistentvolumeclaims');
@@ -40,6 +41,13 @@ const snapshotKind = (plural: string, namespaced: boolean): Resource => ({
   namespaced,
 });
 
+const rbac = (plural: string, namespaced: boolean): Resource => ({
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural,
+  namespaced,
+});
+
 export const volumeSnapshots = snapshotKind('volumesnapshots', true);
 export const volumeSnapshotContents = snapshotKind('volumesnapshotcontents', false);
 export const volumeSnapshotClasses = snapshotKind('volumesnapshotclasses', false);
@@ -55,3 +63,7 @@ export const endpointSlices: Resource = {
   plural: 'endpointslices',
   namespaced: true,
 };
+export const roles = rbac('roles', true);
+export const roleBindings = rbac('rolebindings', true);
+export const clusterRoles = rbac('clusterroles', false);
+export const clusterRoleBindings = rbac('clusterrolebindings', false);

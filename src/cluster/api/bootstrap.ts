@@ -10,6 +10,7 @@ import {
 import { snapshotAnnotations } from '../../kubernetes/snapshot.ts';
 import type { CustomResourceDefinition } from './custom/definition.ts';
 import { volumeSnapshotDefinitions } from './custom/definitions/volume-snapshots.ts';
+import { accessObjects } from './access/built-in-roles.ts';
 import { defaultClassAnnotation } from './kinds/storage-classes.ts';
 
 /** The namespace that the kubeconfig's context names, where BOSH's objects live. */
@@ -23,6 +24,7 @@ const namespaceNames = ['default', 'kube-system', 'kube-public', 'kube-node-leas
 /** Makes the objects that a cluster has from the start, where they are missing. Idempotent. */
 export async function bootstrapCluster(api: KubernetesApi): Promise<void> {
   for (const name of namespaceNames) await ensure(api, namespaces, { metadata: { name } });
+  for (const [resource, object] of accessObjects(namespaceNames)) await ensure(api, resource, object);
   for (const definition of volumeSnapshotDefinitions) await define(api, definition);
   await ensure(api, storageClasses, {
     metadata: { name: 'local', annotations: { [defaultClassAnnotation]: 'true' } },

@@ -1,8 +1,9 @@
 import type { KubernetesApi } from '../../kubernetes/api.ts';
+import type { IssuedToken, TokenRequest } from './tokens/token-order.ts';
 
 /**
- * What the controllers of a cluster use beyond the verbs that everyone has: two subresources of their own.
- * LocalApi implements it; over HTTPS they are POST pods/<name>/binding and PUT namespaces/<name>/finalize.
+ * What controllers and the node use beyond the verbs that everyone has: three subresources. LocalApi implements it;
+ * over HTTPS they are POST pods/<name>/binding, PUT namespaces/<name>/finalize and POST serviceaccounts/<name>/token.
  */
 export interface ControlPlaneApi extends KubernetesApi {
   /**
@@ -15,4 +16,6 @@ export interface ControlPlaneApi extends KubernetesApi {
    * is success. Rejects with ApiError 409 where it is not being deleted.
    */
   finalizeNamespace(name: string): Promise<void>;
+  /** Rejects with ApiError 404 (account, bound object), 409 (another uid), 422. */
+  requestToken(namespace: string, account: string, request: TokenRequest): Promise<IssuedToken>;
 }

@@ -206,8 +206,7 @@ test('what the embedded cluster does not do is refused by name', async (t) => {
     spec: { containers: [{ name: 'c', image: 'x:1' }], ...spec },
   });
   const refusals: [object, RegExp][] = [
-    [{ serviceAccountName: 'robot' }, /spec\.serviceAccountName: Forbidden: .* does not do service accounts/],
-    [{ automountServiceAccountToken: true }, /does not do service account tokens/],
+    [{ serviceAccountName: 'robot' }, /account bosh\/robot: serviceaccount "robot" not found/],
     [{ schedulerName: 'mine' }, /does not do schedulers other/],
     [
       { containers: [{ name: 'c', image: 'x', ports: [{ containerPort: 1, hostPort: 1 }] }] },

@@ -22,6 +22,8 @@ import type { Location, Registry } from './registry/registry.ts';
 import { updateObject } from './registry/update.ts';
 import { watchObjects } from './registry/watch.ts';
 import type { StoredObject } from './store/stored-object.ts';
+import { requestToken } from './tokens/request-token.ts';
+import type { IssuedToken, TokenRequest } from './tokens/token-order.ts';
 
 /**
  * The API server without its network: the same rules, stored objects and errors, in process, for the controllers,
@@ -104,6 +106,10 @@ export class LocalApi implements ControlPlaneApi {
     } catch (error) {
       if (!isApiError(error, 404)) throw error;
     }
+  }
+
+  async requestToken(namespace: string, account: string, request: TokenRequest): Promise<IssuedToken> {
+    return requestToken(this.registry, { namespace, name: account }, request) as unknown as IssuedToken;
   }
 
   /** Brings the journal to the disk and closes it. The object must not be used afterwards. */

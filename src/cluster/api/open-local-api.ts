@@ -9,6 +9,7 @@ import { LocalApi } from './local-api.ts';
 import { systemRandom } from './registry/random.ts';
 import type { Random } from './registry/random.ts';
 import { ObjectStore } from './store/object-store.ts';
+import { loadTokenKey } from './tokens/token-key.ts';
 
 export interface LocalApiOptions {
   /** The cluster's directory; the objects are in its `journal/`. */
@@ -35,7 +36,7 @@ export async function openLocalApi(options: LocalApiOptions): Promise<LocalApi> 
   const file = join(directory, 'journal', 'objects.journal');
   const store = ObjectStore.open({ file, ...(historySize === undefined ? {} : { historySize }) });
   const kinds = new Map(allKinds);
-  const registry = { store, kinds, clock, random };
+  const registry = { store, kinds, clock, random, tokenKey: loadTokenKey(directory) };
   followDefinitions(store, kinds, allKinds);
   cleanUpDefinitions(registry, onError);
   const api = new LocalApi(registry);

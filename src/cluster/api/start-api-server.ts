@@ -7,10 +7,10 @@ import type { Duplex } from 'node:stream';
 import { ProductError } from '../../errors/product-error.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { PodConsole } from '../node/pod-console.ts';
+import { authorize } from './access/authorize.ts';
 import { internalError, unknownPath } from './errors/status-errors.ts';
 import { answerError } from './http/answer.ts';
-import { authenticate } from './http/authenticate.ts';
-import { dispatch, parseUrl } from './http/dispatch.ts';
+import { admit, dispatch, parseUrl } from './http/dispatch.ts';
 import type { Served } from './http/dispatch.ts';
 import { serveExec } from './http/pod-exec.ts';
 import { parseResourceRoute } from './http/resource-route.ts';
@@ -108,10 +108,14 @@ async function upgrade(
 ): Promise<void> {
   socket.on('error', () => socket.destroy());
   try {
-    authenticate(request, served.token);
     const { pathname, searchParams: query } = parseUrl(request);
+    const user = admit(served, request, { path: pathname, query });
     const route = parseResourceRoute(served.registry, pathname);
     if (route.kind.name !== 'Pod' || route.subresource !== 'exec') throw unknownPath();
+    // since 1.35 a WebSocket's GET needs what a POST does (kubernetes: pkg/registry/core/pod/rest/subresources.go)
+    const { namespace, name } = route;
+    const target = { group: '', resource: 'pods', subresource: 'exec', namespace, name };
+    authorize(served.registry, user, { verb: 'create', ...target });
     await serveExec({ ...served, route, query, request }, socket, head);
   } catch (error) {
     if (!(error instanceof ApiError) && !socket.destroyed) onError(error);

@@ -2,6 +2,8 @@ import type { Clock } from '../../kubernetes/clock.ts';
 import type { ControlPlaneApi } from '../api/control-plane-api.ts';
 import type { VolumeProvisioner } from '../node/volume-provisioner.ts';
 import { DefinedKinds } from './collection/defined-kinds.ts';
+import { createDefaultAccounts } from './accounts/default-accounts.ts';
+import { createRootCertificates } from './accounts/root-certificates.ts';
 import { createEventExpiry } from './collection/event-expiry.ts';
 import { createGarbageCollector } from './collection/garbage-collector.ts';
 import { createNamespaceLifecycle } from './collection/namespace-lifecycle.ts';
@@ -25,6 +27,8 @@ export interface StartControllersOptions {
   readonly api: ControlPlaneApi;
   readonly provisioner: VolumeProvisioner;
   readonly clock: Clock;
+  /** The authority of the API server (PEM), for pods; absent where there is no server. */
+  readonly rootCertificate?: string;
   /** In [0, 1), spreads retries. */
   readonly random: () => number;
   /** Told of every failure; what failed is tried again, so nothing has to be done about it. */
@@ -34,6 +38,8 @@ export interface StartControllersOptions {
 const controllers: readonly CreateController[] = [
   createGarbageCollector,
   createNamespaceLifecycle,
+  createDefaultAccounts,
+  createRootCertificates,
   createEventExpiry,
   createClaimProtection,
   createVolumeProtection,
@@ -64,6 +70,7 @@ export async function startControllers(options: StartControllersOptions): Promis
     ...options,
     informers: informersOfAll,
     defined,
+    rootCertificate: options.rootCertificate,
     recorder: (component) => {
       const recorder = new EventRecorder({ ...options, component });
       recorders.push(recorder);

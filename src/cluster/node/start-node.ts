@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events';
 import { mkdir, readFile, realpath, statfs } from 'node:fs/promises';
-import type { KubernetesApi } from '../../kubernetes/api.ts';
 import type { Clock } from '../../kubernetes/clock.ts';
 import { EmbeddedNode } from './embedded-node.ts';
 import { findPreparedHost, prepareHost } from './image/prepare-host.ts';
 import { nodeLayout, type NodeLayout } from './layout.ts';
 import { mount } from './mounts/mount-command.ts';
 import { readMountTable } from './mounts/mount-table.ts';
+import type { NodeApi } from './node-api.ts';
 import { registerNode } from './node-object.ts';
 import { EventRecorder, timestamp } from './pods/events.ts';
 import { PodAddresses } from './pods/pod-addresses.ts';
@@ -16,7 +16,7 @@ import { PersistentVolumes } from './volumes/persistent-volumes.ts';
 import { PodVolumes } from './volumes/pod-volumes.ts';
 
 export interface NodeOptions {
-  readonly api: KubernetesApi;
+  readonly api: NodeApi;
   /** The cluster's directory; see layout.ts. */
   readonly directory: string;
   /** Shown to pods as /opt/bosh-kubernetes: the Node binary and the agent. */
@@ -25,6 +25,8 @@ export interface NodeOptions {
   /** Shown as kubeletVersion, without the `v`. */
   readonly version: string;
   readonly nodeName?: string;
+  /** Where pods find the API: KUBERNETES_SERVICE_HOST and _PORT. Pods wait for it; absent: they are not told. */
+  readonly apiServer?: Promise<URL>;
   /** What goes wrong beside a pod's own trouble. */
   readonly onError: (error: unknown) => void;
 }
@@ -60,6 +62,7 @@ export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
   const node = new EmbeddedNode({
     services: {
       ...{ api, clock, layout, runtime, nodeName, ids, logChanges, onError },
+      ...(options.apiServer === undefined ? {} : { apiServer: options.apiServer }),
       volumes: new PodVolumes(api, layout),
       addresses: new PodAddresses(),
       events: new EventRecorder(api, clock, nodeName, onError),

@@ -1,16 +1,42 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import { authenticatedGroup, mastersGroup } from '../access/user.ts';
+import type { User } from '../access/user.ts';
 import { unauthorized } from '../errors/status-errors.ts';
+import type { Registry } from '../registry/registry.ts';
+import { tokenIssuer, TokenProblem, verifyAccountToken } from '../tokens/account-token.ts';
+import { impersonated } from './impersonate.ts';
 
 /**
- * Lets through whoever holds a client certificate of this cluster's authority or its bearer token; both are the
- * administrator. Throws ApiError 401 for everybody else.
+ * Who sends a request: the subject of a client certificate of this cluster's authority (CN is the user, O its
+ * groups), the administrator by the cluster's own bearer token, or a service account by one of its tokens; and, with
+ * headers Impersonate-*, whom they stand for. There is no anonymous user.
+ * Throws ApiError 401 for everybody else, 403 for who may not impersonate.
  */
-export function authenticate(request: IncomingMessage, token: string): void {
-  if ((request.socket as TLSSocket).authorized) return;
+export function authenticate(registry: Registry, request: IncomingMessage, token: string): User {
   const presented = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
-  if (presented === undefined || !timingSafeEqual(digest(presented), digest(token))) throw unauthorized();
+  const user = userOfCertificate(request.socket as TLSSocket) ?? userOfToken(registry, presented, token);
+  return impersonated(registry, { ...user, groups: [...user.groups, authenticatedGroup] }, request);
+}
+
+function userOfCertificate(socket: TLSSocket): User | undefined {
+  if (!socket.authorized) return undefined;
+  const { CN, O } = socket.getPeerCertificate().subject as { CN?: string | string[]; O?: string | string[] };
+  const [name] = [CN ?? []].flat();
+  return name === undefined ? undefined : { name, groups: [O ?? []].flat() };
+}
+
+function userOfToken(registry: Registry, presented: string | undefined, token: string): User {
+  if (presented === undefined) throw unauthorized();
+  if (timingSafeEqual(digest(presented), digest(token)))
+    return { name: 'kubernetes-admin', groups: [mastersGroup] };
+  try {
+    return verifyAccountToken(registry, presented, [tokenIssuer]).user;
+  } catch (error) {
+    if (error instanceof TokenProblem) throw unauthorized();
+    throw error;
+  }
 }
 
 /** Of one length, so that the comparison takes the same time whatever was sent. */

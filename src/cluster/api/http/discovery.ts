@@ -27,10 +27,14 @@ function subresourcesOf(kind: Kind): Subresource[] {
       ];
     case 'Namespace':
       return [...status, { name: 'finalize', kind: 'Namespace', verbs: ['update'] }];
+    case 'ServiceAccount':
+      return [{ name: 'token', kind: 'TokenRequest', verbs: ['create'] }];
     default:
       return status;
   }
 }
+
+const verbsOf = (kind: Kind): string[] => (kind.review === undefined ? allVerbs : ['create']);
 
 /** metav1.APIResourceList of a group and version; undefined where it has no kinds. */
 export function resourceList(kinds: Iterable<Kind>, group: string, version: string): JsonRecord | undefined {
@@ -46,7 +50,7 @@ export function resourceList(kinds: Iterable<Kind>, group: string, version: stri
         singularName: kind.singular,
         namespaced: kind.resource.namespaced,
         kind: kind.name,
-        verbs: allVerbs,
+        verbs: verbsOf(kind),
         shortNames: kind.shortNames,
         categories: kind.categories,
       },
@@ -104,7 +108,7 @@ function discovered(kind: Kind): JsonRecord {
     responseKind: { group, version, kind: kind.name },
     scope: namespaced ? 'Namespaced' : 'Cluster',
     singularResource: kind.singular,
-    verbs: allVerbs,
+    verbs: verbsOf(kind),
     shortNames: kind.shortNames,
     categories: kind.categories,
     subresources: subresourcesOf(kind).map((subresource) => ({

@@ -2,12 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PodConsole } from '../../node/pod-console.ts';
 import { badRequest, methodNotAllowed, unknownPath } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
+import { authorize } from '../access/authorize.ts';
+import type { User } from '../access/user.ts';
 import { authenticate } from './authenticate.ts';
 import { serveLog } from './pod-log.ts';
 import { serveBinding, serveEviction, serveFinalize } from './pod-subresources.ts';
+import { requestAttributes } from './request-attributes.ts';
 import { parseResourceRoute } from './resource-route.ts';
 import { serveResource } from './resource-verbs.ts';
 import { publicPaths, serveInfo } from './server-info.ts';
+import { serveToken } from './account-token.ts';
 
 export interface Served {
   readonly registry: Registry;
@@ -23,13 +27,13 @@ export async function dispatch(
   response: ServerResponse,
 ): Promise<void> {
   const { pathname, searchParams: query } = parseUrl(request);
-  if (!publicPaths.has(pathname)) authenticate(request, served.token);
+  const user = admit(served, request, { path: pathname, query });
   if (serveInfo(served.registry, pathname, request, response)) {
     if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
     return;
   }
   const route = parseResourceRoute(served.registry, pathname);
-  const call = { ...served, route, query, request, response };
+  const call = { ...served, user, route, query, request, response };
   switch (subresourceOf(route.kind.name, route.subresource)) {
     case 'object':
       return serveResource(call);
@@ -44,12 +48,28 @@ export async function dispatch(
       return serveEviction(call);
     case 'finalize':
       return serveFinalize(call);
+    case 'token':
+      return serveToken(call);
     case 'exec':
       throw badRequest('Upgrade request required: exec is served over WebSocket');
   }
 }
 
-type Subresource = 'object' | 'status' | 'log' | 'binding' | 'eviction' | 'finalize' | 'exec';
+const anybody: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
+
+/** Who asks, if that may be: throws ApiError 401 and 403. */
+export function admit(
+  { registry, token }: Served,
+  request: IncomingMessage,
+  { path, query }: { path: string; query: URLSearchParams },
+): User {
+  if (publicPaths.has(path)) return anybody;
+  const user = authenticate(registry, request, token);
+  authorize(registry, user, requestAttributes({ method: request.method ?? 'GET', path, query }));
+  return user;
+}
+
+type Subresource = 'object' | 'status' | 'log' | 'binding' | 'eviction' | 'finalize' | 'exec' | 'token';
 
 const subresources: Readonly<Record<string, Subresource>> = {
   'Pod/log': 'log',
@@ -57,6 +77,7 @@ const subresources: Readonly<Record<string, Subresource>> = {
   'Pod/binding': 'binding',
   'Pod/eviction': 'eviction',
   'Namespace/finalize': 'finalize',
+  'ServiceAccount/token': 'token',
 };
 
 function subresourceOf(kind: string, name: string | undefined): Subresource {

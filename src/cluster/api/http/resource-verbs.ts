@@ -4,6 +4,8 @@ import { createObject } from '../registry/create.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { Deletion } from '../registry/delete.ts';
 import { listObjects } from '../registry/list.ts';
+import type { User } from '../access/user.ts';
+import { answerReview } from '../registry/review.ts';
 import { patchObject } from '../registry/patch.ts';
 import { getObject } from '../registry/registry.ts';
 import type { Location, Registry } from '../registry/registry.ts';
@@ -28,12 +30,22 @@ export interface ResourceRequest {
   readonly query: URLSearchParams;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly user: User;
 }
 
 /** Serves the verbs of a collection, of an object and of its /status. Throws ApiError. */
 export async function serveResource(call: ResourceRequest): Promise<void> {
+  if (call.route.kind.review !== undefined) return serveReview(call);
   if (call.route.name === undefined) await serveCollection(call);
   else await serveObject(call, { namespace: call.route.namespace, name: call.route.name });
+}
+
+async function serveReview(call: ResourceRequest): Promise<void> {
+  const { registry, route, request, response } = call;
+  if (request.method !== 'POST' || route.name !== undefined) throw methodNotAllowed();
+  const body = await readBody(request);
+  const options = { namespace: route.namespace, ...writeOptions(call, body) };
+  answerJson(response, 201, answerReview(registry, route.kind, body?.value, options));
 }
 
 async function serveCollection(call: ResourceRequest): Promise<void> {
@@ -135,12 +147,12 @@ function answerDeletion(call: ResourceRequest, { object, gone }: Deletion): void
 
 /** What the query says of a write, with its warnings on their way into the answer. */
 function writeOptions(
-  { query, response }: ResourceRequest,
+  { query, response, user }: ResourceRequest,
   body: ParsedJson | undefined,
-): { readonly dryRun: boolean; readonly fieldValidation: FieldValidation } {
+): { readonly dryRun: boolean; readonly fieldValidation: FieldValidation; readonly user: User } {
   const { dryRun, directive } = writeParameters(query);
   const warn = (message: string): void => addWarning(response, message);
-  return { dryRun, fieldValidation: { directive, duplicates: body?.duplicates ?? [], warn } };
+  return { dryRun, user, fieldValidation: { directive, duplicates: body?.duplicates ?? [], warn } };
 }
 
 function viewOf({ registry, route, query, request }: ResourceRequest): View {

@@ -9,11 +9,13 @@ import { nodeKind } from './nodes.ts';
 import { persistentVolumeClaimKind } from './persistent-volume-claims.ts';
 import { persistentVolumeKind } from './persistent-volumes.ts';
 import { podKind } from './pod/pods.ts';
+import { policyKinds } from './policy-kinds.ts';
 import { serviceKind } from './service/services.ts';
 import { storageClassKind } from './storage-classes.ts';
 import { volumeAttributesClassKind } from './volume-attributes-classes.ts';
 
 const native: readonly Kind[] = [
+  ...policyKinds,
   configMapKind,
   endpointSliceKind,
   eventKind,

@@ -3,6 +3,8 @@ import type { StructuralSchema } from '../custom/structural-schema.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { ObjectSchema } from '../schema/schema.ts';
+import type { User } from '../access/user.ts';
+import type { Registry } from '../registry/registry.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import type { NameRule } from './names.ts';
 
@@ -14,6 +16,14 @@ export interface AdmissionContext {
   /** RFC 3339 with seconds, the server's clock. */
   readonly now: string;
   list(resource: Resource): readonly StoredObject[];
+  /** Five random characters, as generated names end with. */
+  tail(): string;
+}
+
+/** Whom and what a question is about. */
+export interface ReviewContext {
+  readonly registry: Registry;
+  readonly user: User;
 }
 
 /** A column of `kubectl get`; priority 1 shows with `-o wide` only. */
@@ -50,6 +60,8 @@ export interface Kind {
   /** Takes over from the present object what an update cannot touch. */
   readonly prepareUpdate?: (draft: Draft, current: StoredObject, context: AdmissionContext) => void;
   readonly validate: (draft: Draft) => Cause[];
+  /** A question and no object: a create gets its answer as status, nothing is stored, no other verb is served. */
+  readonly review?: (draft: Draft, context: ReviewContext) => JsonRecord;
   readonly validateUpdate?: (draft: Draft, current: StoredObject) => Cause[];
   /** Admission of a valid update of the main resource. Throws ApiError to refuse. */
   readonly admitUpdate?: (draft: Draft, current: StoredObject, context: AdmissionContext) => void;

@@ -7,11 +7,14 @@ import {
   invalid,
   notFound,
 } from '../errors/status-errors.ts';
+import { assertNoEscalation } from '../access/escalation.ts';
+import type { User } from '../access/user.ts';
 import type { Draft, Kind } from '../kinds/kind.ts';
 import { checkMetadata } from '../kinds/object-meta.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
+import { nameTail } from './random.ts';
 import { admissionContext, compactMetadata, timestamp } from './registry.ts';
 import type { Registry } from './registry.ts';
 
@@ -22,6 +25,8 @@ export interface CreateOptions {
   readonly dryRun?: boolean;
   /** Absent: strict. */
   readonly fieldValidation?: FieldValidation | undefined;
+  /** Whoever asks; absent: the control plane itself, which may do everything. */
+  readonly user?: User | undefined;
 }
 
 /**
@@ -48,6 +53,8 @@ export function createObject(
   const resource = groupResource(kind.resource);
   const { namespace, name } = draft.metadata;
   if (registry.store.get(resource, namespace, name) !== undefined) throw alreadyExists(kind.resource, name);
+  const { user } = options;
+  if (user !== undefined) assertNoEscalation(registry, kind, { user, draft, current: undefined });
   return options.dryRun === true ? withoutVersion(draft) : registry.store.put(resource, draft);
 }
 
@@ -109,7 +116,6 @@ function freshMetadata(registry: Registry, kind: Kind, { metadata }: Draft): Dra
   });
 }
 
-const tailAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 const longestBase = 58;
 const attempts = 8;
 
@@ -124,8 +130,7 @@ function generatedName(
   const resource = groupResource(kind.resource);
   let name = '';
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const tail = Array.from({ length: 5 }, () => tailAlphabet[registry.random.below(tailAlphabet.length)]);
-    name = `${base}${tail.join('')}`;
+    name = `${base}${nameTail(registry.random)}`;
     if (registry.store.get(resource, metadata.namespace, name) === undefined) break;
   }
   return name;

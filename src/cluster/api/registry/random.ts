@@ -9,3 +9,10 @@ export interface Random {
 
 /** The machine's secure source. */
 export const systemRandom: Random = { uuid: () => randomUUID(), below: (bound) => randomInt(bound) };
+
+const tailAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
+
+/** Five characters, as generated names end with (apiserver pkg/storage/names/generate.go). */
+export function nameTail(random: Random): string {
+  return Array.from({ length: 5 }, () => tailAlphabet[random.below(tailAlphabet.length)]).join('');
+}

@@ -4,6 +4,8 @@ import { groupResource, notFound, unknownPath } from '../errors/status-errors.ts
 import type { AdmissionContext, Kind } from '../kinds/kind.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { StoredObject } from '../store/stored-object.ts';
+import type { TokenKey } from '../tokens/token-key.ts';
+import { nameTail } from './random.ts';
 import type { Random } from './random.ts';
 
 /** What every verb works with. The verbs beside this file are functions over it, all synchronous. */
@@ -13,6 +15,8 @@ export interface Registry {
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly clock: Clock;
   readonly random: Random;
+  /** Signs the tokens of service accounts. */
+  readonly tokenKey: TokenKey;
 }
 
 /** Where an object is, as a URL says it. */
@@ -39,6 +43,7 @@ export function admissionContext(registry: Registry): AdmissionContext {
   return {
     now: timestamp(registry.clock.now()),
     list: (resource) => registry.store.list(groupResource(resource)),
+    tail: () => nameTail(registry.random),
   };
 }
 

@@ -1,5 +1,7 @@
 import { conflict, badRequest, groupResource, invalid, staleVersion } from '../errors/status-errors.ts';
 import { invalidValue } from '../errors/field-causes.ts';
+import { assertNoEscalation } from '../access/escalation.ts';
+import type { User } from '../access/user.ts';
 import type { Draft, Kind } from '../kinds/kind.ts';
 import { checkMetadata, checkMetadataUpdate } from '../kinds/object-meta.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
@@ -14,6 +16,8 @@ export interface UpdateOptions {
   readonly dryRun?: boolean | undefined;
   /** Absent: strict. */
   readonly fieldValidation?: FieldValidation | undefined;
+  /** Whoever asks; absent: the control plane itself. */
+  readonly user?: User | undefined;
 }
 
 /**
@@ -43,6 +47,8 @@ export function updateObject(
   ];
   if (causes.length > 0) throw invalid(kind.name, kind.resource.group, draft.metadata.name, causes);
   if (options.subresource === undefined) kind.admitUpdate?.(draft, current, admissionContext(registry));
+  const { user } = options;
+  if (user !== undefined) assertNoEscalation(registry, kind, { user, draft, current });
   return storeUpdate(registry, kind, { draft, current, dryRun: options.dryRun === true });
 }
 

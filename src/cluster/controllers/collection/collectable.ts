@@ -17,10 +17,19 @@ export function collectableKinds(informers: Informers): CollectableKind[] {
     // only metadata is read of it
     informer: informer as Informer,
   });
+  const rbac = (kind: string, informer: unknown): CollectableKind => ({
+    ...core(kind, informer),
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+  });
   return [
     core('Pod', informers.pods),
     core('Secret', informers.secrets),
     core('ConfigMap', informers.configMaps),
+    core('ServiceAccount', informers.serviceAccounts),
+    rbac('Role', informers.roles),
+    rbac('RoleBinding', informers.roleBindings),
+    rbac('ClusterRole', informers.clusterRoles),
+    rbac('ClusterRoleBinding', informers.clusterRoleBindings),
     core('PersistentVolumeClaim', informers.claims),
     core('PersistentVolume', informers.volumes),
     core('Service', informers.services),

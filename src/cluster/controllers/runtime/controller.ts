@@ -12,6 +12,8 @@ export interface ControllerContext extends ControllerRuntime {
   /** The kinds that definitions add. */
   readonly defined: DefinedKinds;
   readonly provisioner: VolumeProvisioner;
+  /** PEM; undefined where the API has no server. */
+  readonly rootCertificate: string | undefined;
   /** The recorder of a component, made once per controller. */
   readonly recorder: (component: string) => EventRecorder;
 }

@@ -27,6 +27,11 @@ export interface Informers {
   readonly pods: Informer<Pod>;
   readonly secrets: Informer;
   readonly configMaps: Informer;
+  readonly serviceAccounts: Informer;
+  readonly roles: Informer;
+  readonly roleBindings: Informer;
+  readonly clusterRoles: Informer;
+  readonly clusterRoleBindings: Informer;
   readonly events: Informer<EventRecord>;
   readonly volumes: Informer<PersistentVolume>;
   readonly claims: Informer<PersistentVolumeClaim>;
@@ -49,6 +54,11 @@ export function createInformers(api: KubernetesApi, runtime: ControllerRuntime):
     pods: of(resources.pods),
     secrets: of(resources.secrets),
     configMaps: of(resources.configMaps),
+    serviceAccounts: of(resources.serviceAccounts),
+    roles: of(resources.roles),
+    roleBindings: of(resources.roleBindings),
+    clusterRoles: of(resources.clusterRoles),
+    clusterRoleBindings: of(resources.clusterRoleBindings),
     events: of(resources.events),
     volumes: of(resources.persistentVolumes),
     claims: of(resources.persistentVolumeClaims),

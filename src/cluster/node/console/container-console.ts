@@ -1,6 +1,5 @@
 import type { EventEmitter } from 'node:events';
 import { ApiError } from '../../../kubernetes/api-error.ts';
-import { environmentOf } from '../pods/container-plan.ts';
 import type { ContainerRunner } from '../pods/container-runner.ts';
 import type { PodWorker } from '../pods/pod-worker.ts';
 import { readLog } from '../logs/read-log.ts';
@@ -73,7 +72,7 @@ export class ContainerConsole implements PodConsole {
     if (command.length === 0) {
       throw badRequest('you must specify at least 1 command for the container');
     }
-    const environment = new Map(environmentOf(runner.container, runner.hostname));
+    const environment = runner.environment();
     try {
       if (tty) {
         return await openTerminal(running, { command, environment: environment.set('TERM', 'xterm') });

@@ -13,6 +13,8 @@ export interface PodSurroundings {
   readonly address: string;
   readonly volumes: ReadonlyMap<string, ReadyVolume>;
   readonly userNamespace: number | undefined;
+  /** What every container is told before its own variables. */
+  readonly environment?: ReadonlyMap<string, string>;
 }
 
 export interface ContainerRun {
@@ -39,8 +41,12 @@ function containerMount(mount: VolumeMount, volumes: ReadonlyMap<string, ReadyVo
   };
 }
 
-export function environmentOf(container: Container, hostname: string): Map<string, string> {
+export function environmentOf(
+  container: Container,
+  { hostname, environment: given }: Pick<PodSurroundings, 'hostname' | 'environment'>,
+): Map<string, string> {
   const environment = new Map([
+    ...(given ?? []),
     ['PATH', searchPath],
     ['HOSTNAME', hostname],
     ['HOME', '/root'],
@@ -49,6 +55,14 @@ export function environmentOf(container: Container, hostname: string): Map<strin
     environment.set(name, expandVariables(value, environment));
   }
   return environment;
+}
+
+/** How pods find the API (kubelet: the variables of the service `kubernetes`). */
+export function apiEnvironment({ hostname, port }: URL): Map<string, string> {
+  return new Map([
+    ['KUBERNETES_SERVICE_HOST', hostname],
+    ['KUBERNETES_SERVICE_PORT', port],
+  ]);
 }
 
 /** kubelet's managed /etc/hosts (kubelet_pods.go, managedHostsFileContent). */
@@ -69,7 +83,7 @@ export function containerPlan(
   run: ContainerRun,
 ): ContainerPlan {
   const { hostname, address, volumes, userNamespace } = surroundings;
-  const environment = environmentOf(container, hostname);
+  const environment = environmentOf(container, surroundings);
   const expand = (text: string): string => expandVariables(text, environment);
   const command = [...(container.command ?? []), ...(container.args ?? [])].map(expand);
   const terminationMessage: ContainerMount = {

@@ -39,8 +39,9 @@ export class ContainerRunner {
     this.#services = services;
   }
 
-  get hostname(): string {
-    return this.#pod.surroundings.hostname;
+  /** What a process in the container finds set. */
+  environment(): Map<string, string> {
+    return environmentOf(this.container, this.#pod.surroundings);
   }
 
   get running(): RunningContainer | undefined {
@@ -171,7 +172,7 @@ export class ContainerRunner {
     if (command === undefined) {
       return;
     }
-    const environment = environmentOf(this.container, this.#pod.surroundings.hostname);
+    const environment = this.environment();
     try {
       const hook = await running.exec({ command, environment }, { stdin: false });
       hook.stdout.resume();

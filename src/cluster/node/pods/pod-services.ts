@@ -18,6 +18,8 @@ export interface PodServices {
   readonly addresses: PodAddresses;
   readonly events: EventRecorder;
   readonly nodeName: string;
+  /** Where pods find the API; see NodeOptions. */
+  readonly apiServer?: Promise<URL>;
   /** Ids that exist in the node's user namespace. */
   readonly ids: readonly IdRange[];
   /** Emits the path of a log file after each change. */

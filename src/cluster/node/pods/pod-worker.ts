@@ -6,10 +6,11 @@ import { pods } from '../../../kubernetes/resources.ts';
 import { safeRemove } from '../removal/safe-remove.ts';
 import type { ContainerExit } from '../runtime/container-runtime.ts';
 import { BackOff, retryLimits } from './back-off.ts';
-import type { PodSurroundings } from './container-plan.ts';
+import { apiEnvironment, type PodSurroundings } from './container-plan.ts';
 import { openRecord, type ContainerRecord } from './container-record.ts';
 import { ContainerRunner } from './container-runner.ts';
 import { timestamp, type Happening } from './events.ts';
+import { keepTokensFresh } from './keep-tokens-fresh.ts';
 import { takeAddress } from './take-address.ts';
 import { aborted, PodEnding, type EndReason } from './pod-ending.ts';
 import type { PodServices } from './pod-services.ts';
@@ -112,6 +113,8 @@ export class PodWorker {
     if (surroundings === undefined) {
       return;
     }
+    const over = new AbortController();
+    const fresh = keepTokensFresh(this.#pod, this.#services, over.signal);
     try {
       if (await this.#runInitContainers(surroundings)) {
         const { restartPolicy = 'Always' } = this.#pod.spec;
@@ -122,6 +125,8 @@ export class PodWorker {
         );
       }
     } finally {
+      over.abort();
+      await fresh;
       if (surroundings.userNamespace !== undefined) {
         closeSync(surroundings.userNamespace);
       }
@@ -152,6 +157,8 @@ export class PodWorker {
       return undefined;
     }
     this.#address = address;
+    const server = await this.#services.apiServer;
+    const environment = server === undefined ? new Map<string, string>() : apiEnvironment(server);
     const userNamespace = sharesMounts(this.#pod)
       ? undefined
       : await this.#insist('FailedCreatePodSandBox', () => this.#services.runtime.createUserNamespace());
@@ -159,7 +166,7 @@ export class PodWorker {
     void this.#status.publish();
     return this.#ending.signal.aborted
       ? (userNamespace !== undefined && closeSync(userNamespace), undefined)
-      : { hostname: this.#hostname(), address, volumes, userNamespace };
+      : { hostname: this.#hostname(), address, volumes, userNamespace, environment };
   }
 
   #hostname(): string {

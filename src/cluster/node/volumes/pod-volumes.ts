@@ -1,9 +1,9 @@
 import { chmod, mkdir, readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KubernetesApi, Resource } from '../../../kubernetes/api.ts';
+import type { Resource } from '../../../kubernetes/api.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
-import type { Pod, Volume } from '../../../kubernetes/pod.ts';
+import type { Pod, ProjectedVolume, Volume } from '../../../kubernetes/pod.ts';
 import { parseQuantity } from '../../../kubernetes/quantity.ts';
 import { configMaps, secrets } from '../../../kubernetes/resources.ts';
 import { podDirectory, volumeDirectory, type NodeLayout } from '../layout.ts';
@@ -18,6 +18,9 @@ import {
 import { safeRemove } from '../removal/safe-remove.ts';
 import { mountNamespaceOf } from '../runtime/kill-namespace.ts';
 import { findClaimPath } from './claim-path.ts';
+import type { NodeApi } from '../node-api.ts';
+import { projectAll } from './project-all.ts';
+import type { KeyedData } from './project-all.ts';
 import { projectFiles, writeProjectedFiles } from './projected-files.ts';
 import { VolumeError } from './volume-error.ts';
 
@@ -26,10 +29,12 @@ export interface ReadyVolume {
   readonly readOnly: boolean;
 }
 
-interface PodIdentity {
+/** What the volumes of a pod are made from. */
+export interface PodIdentity {
   readonly uid: string;
   readonly name: string;
   readonly namespace: string;
+  readonly account: string;
 }
 
 interface DataObject extends KubernetesObject {
@@ -42,14 +47,15 @@ const plugins = {
   secret: 'kubernetes.io~secret',
   configMap: 'kubernetes.io~configmap',
   claim: 'kubernetes.io~local-volume',
+  projected: 'kubernetes.io~projected',
 } as const;
 
 /** Makes the volumes of pods below the kubelet directory, as kubelet lays them out, and takes them down again. */
 export class PodVolumes {
-  readonly #api: KubernetesApi;
+  readonly #api: NodeApi;
   readonly #layout: NodeLayout;
 
-  constructor(api: KubernetesApi, layout: NodeLayout) {
+  constructor(api: NodeApi, layout: NodeLayout) {
     this.#api = api;
     this.#layout = layout;
   }
@@ -62,6 +68,15 @@ export class PodVolumes {
       ready.set(volume.name, await this.#setUpOne(identity, volume));
     }
     return ready;
+  }
+
+  /** Writes the tokens of the pod's volumes anew; what else they hold stays. */
+  async renewTokens(pod: Pod): Promise<void> {
+    const identity = identify(pod);
+    for (const { name, projected } of pod.spec.volumes ?? []) {
+      const sources = projected?.sources?.filter((source) => source.serviceAccountToken !== undefined) ?? [];
+      if (sources.length > 0) await this.#projected(identity, name, { ...projected, sources });
+    }
   }
 
   /**
@@ -103,6 +118,9 @@ export class PodVolumes {
     if (volume.configMap !== undefined) {
       const source = volume.configMap;
       return this.#projection(pod, volume.name, { plugin: plugins.configMap, resource: configMaps, source });
+    }
+    if (volume.projected !== undefined) {
+      return this.#projected(pod, volume.name, volume.projected);
     }
     if (volume.hostPath !== undefined) {
       return this.#hostPath(volume.hostPath);
@@ -148,6 +166,16 @@ export class PodVolumes {
     const path = volumeDirectory(this.#layout, pod.uid, plugin, name);
     await mountOnce(path, ['-t', 'tmpfs', '-o', 'mode=0755', 'tmpfs', path]);
     await writeProjectedFiles(path, projectFiles(source, data));
+    return { path, readOnly: true };
+  }
+
+  async #projected(pod: PodIdentity, name: string, source: ProjectedVolume): Promise<ReadyVolume> {
+    const read = (resource: Resource, from: { name: string; optional?: boolean }): Promise<KeyedData> =>
+      this.#data(resource, pod.namespace, from);
+    const files = await projectAll(pod, source, { api: this.#api, read });
+    const path = volumeDirectory(this.#layout, pod.uid, plugins.projected, name);
+    await mountOnce(path, ['-t', 'tmpfs', '-o', 'mode=0755', 'tmpfs', path]);
+    await writeProjectedFiles(path, files);
     return { path, readOnly: true };
   }
 
@@ -217,7 +245,7 @@ function identify(pod: Pod): PodIdentity {
   if (uid === undefined || name === undefined || namespace === undefined || !/^[\w-]+$/.test(uid)) {
     throw new Error('a pod without uid, name or namespace');
   }
-  return { uid, name, namespace };
+  return { uid, name, namespace, account: pod.spec.serviceAccountName ?? 'default' };
 }
 
 function sizeInBytes(quantity: string): bigint {

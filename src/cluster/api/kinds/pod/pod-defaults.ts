@@ -1,4 +1,11 @@
-import type { Container, Pod, PodSpec, Toleration, Volume } from '../../../../kubernetes/pod.ts';
+import type {
+  Container,
+  Pod,
+  PodSpec,
+  ProjectedVolume,
+  Toleration,
+  Volume,
+} from '../../../../kubernetes/pod.ts';
 import type { Draft } from '../kind.ts';
 import { parseQuantity } from '../quantity.ts';
 
@@ -37,8 +44,18 @@ function fillVolumeDefaults(volume: Volume): void {
   if (volume.secret !== undefined) volume.secret.defaultMode ??= 0o644;
   if (volume.configMap !== undefined) volume.configMap.defaultMode ??= 0o644;
   if (volume.hostPath !== undefined) volume.hostPath.type ??= '';
+  if (volume.projected !== undefined) fillProjected(volume.projected);
   const template = volume.ephemeral?.volumeClaimTemplate;
   if (template?.spec !== undefined) template.spec['volumeMode'] ??= 'Filesystem';
+}
+
+function fillProjected(volume: ProjectedVolume): void {
+  volume.defaultMode ??= 0o644;
+  for (const { serviceAccountToken: token, downwardAPI } of volume.sources ?? []) {
+    if (token !== undefined) token.expirationSeconds ??= 3600;
+    for (const { fieldRef } of downwardAPI?.items ?? [])
+      if (fieldRef !== undefined) fieldRef.apiVersion ??= 'v1';
+  }
 }
 
 export function allContainers(spec: PodSpec): Container[] {

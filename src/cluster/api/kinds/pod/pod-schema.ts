@@ -21,6 +21,21 @@ const volume = union({
   secret: fields({ secretName: text, defaultMode: integer, optional: flag, items: keyToPath }),
   configMap: fields({ name: text, defaultMode: integer, optional: flag, items: keyToPath }),
   hostPath: fields({ path: text, type: text }),
+  projected: fields({
+    defaultMode: integer,
+    sources: listOf(
+      union({
+        serviceAccountToken: fields({ audience: text, expirationSeconds: integer, path: text }),
+        configMap: fields({ name: text, optional: flag, items: keyToPath }),
+        secret: fields({ name: text, optional: flag, items: keyToPath }),
+        downwardAPI: fields({
+          items: listOf(
+            fields({ path: text, fieldRef: fields({ apiVersion: text, fieldPath: text }), mode: integer }),
+          ),
+        }),
+      }),
+    ),
+  }),
   persistentVolumeClaim: fields({ claimName: text, readOnly: flag }),
   ephemeral: fields({
     volumeClaimTemplate: fields({

@@ -57,7 +57,7 @@ function repeated<T>(
 const dnsPolicies = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default'];
 
 function checkPodFields(at: string, spec: PodSpec): Cause[] {
-  const account = spec.serviceAccountName ?? spec.serviceAccount ?? 'default';
+  const account = spec.serviceAccountName ?? '';
   return [
     ...oneOf(`${at}.restartPolicy`, spec.restartPolicy, ['Always', 'OnFailure', 'Never']),
     ...oneOf(`${at}.dnsPolicy`, spec.dnsPolicy, dnsPolicies),
@@ -66,10 +66,7 @@ function checkPodFields(at: string, spec: PodSpec): Cause[] {
     ...(spec.schedulerName === 'default-scheduler'
       ? []
       : [notDoneHere(`${at}.schedulerName`, 'schedulers other than default-scheduler')]),
-    ...(account === 'default' ? [] : [notDoneHere(`${at}.serviceAccountName`, 'service accounts')]),
-    ...(spec.automountServiceAccountToken === true
-      ? [notDoneHere(`${at}.automountServiceAccountToken`, 'service account tokens')]
-      : []),
+    ...(account === '' ? [] : checkName(`${at}.serviceAccountName`, account, 'subdomain')),
   ];
 }
 

@@ -3,14 +3,15 @@ import { pods } from '../../../../kubernetes/resources.ts';
 import { forbidden } from '../../errors/status-errors.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 import { ageColumn, at, column, nameColumn, textAt } from '../columns.ts';
-import type { Draft, Kind } from '../kind.ts';
+import type { AdmissionContext, Draft, Kind } from '../kind.ts';
+import { admitAccount } from './account-admission.ts';
 import { addDefaultTolerations, asPod, fillPodDefaults, priorityOf, qosClass } from './pod-defaults.ts';
 import { podSchema } from './pod-schema.ts';
 import { summarizePod } from './pod-summary.ts';
 import { validatePod, validatePodUpdate } from './pod-validation.ts';
 
-/** Strategy and the admission plugins Priority and DefaultTolerationSeconds. */
-function admit(draft: Draft): void {
+/** Strategy and the admission plugins Priority, ServiceAccount and DefaultTolerationSeconds. */
+function admit(draft: Draft, context: AdmissionContext): void {
   const pod = asPod(draft);
   const { spec } = pod;
   const priority = spec.priorityClassName === undefined ? 0 : priorityOf(spec.priorityClassName);
@@ -29,6 +30,7 @@ function admit(draft: Draft): void {
     );
   }
   spec.priority = priority;
+  admitAccount(pod, context);
   spec.preemptionPolicy ??= 'PreemptLowerPriority';
   addDefaultTolerations(spec);
   pod.status = { phase: 'Pending', qosClass: qosClass(spec) };

@@ -10,6 +10,7 @@ import type { Cause } from '../../errors/field-causes.ts';
 import { checkName } from '../names.ts';
 import { checkClaimSpec } from '../persistent-volume-claims.ts';
 import { checkQuantity } from '../resources.ts';
+import { checkProjected } from './projected-validation.ts';
 
 /** Causes for one volume of a pod. */
 export function checkVolume(at: string, volume: Volume): Cause[] {
@@ -25,13 +26,22 @@ export function checkVolume(at: string, volume: Volume): Cause[] {
 }
 
 function checkSource(at: string, volume: Volume): Cause[] {
-  const { emptyDir, secret, configMap, hostPath, persistentVolumeClaim: claim, ephemeral } = volume;
+  const {
+    emptyDir,
+    secret,
+    configMap,
+    hostPath,
+    persistentVolumeClaim: claim,
+    ephemeral,
+    projected,
+  } = volume;
   return [
     ...(emptyDir === undefined ? [] : checkEmptyDir(`${at}.emptyDir`, emptyDir)),
     ...(secret === undefined ? [] : needed(`${at}.secret.secretName`, secret.secretName)),
     ...(secret === undefined ? [] : checkItems(`${at}.secret`, secret)),
     ...(configMap === undefined ? [] : needed(`${at}.configMap.name`, configMap.name)),
     ...(configMap === undefined ? [] : checkItems(`${at}.configMap`, configMap)),
+    ...(projected === undefined ? [] : checkProjected(`${at}.projected`, projected)),
     ...(hostPath === undefined ? [] : checkHostPath(`${at}.hostPath`, hostPath)),
     ...(claim === undefined ? [] : needed(`${at}.persistentVolumeClaim.claimName`, claim.claimName)),
     ...(ephemeral === undefined
@@ -40,7 +50,7 @@ function checkSource(at: string, volume: Volume): Cause[] {
   ];
 }
 
-const needed = (field: string, value: string | undefined): Cause[] =>
+export const needed = (field: string, value: string | undefined): Cause[] =>
   (value ?? '') === '' ? [required(field)] : [];
 
 function checkEmptyDir(at: string, { medium, sizeLimit }: NonNullable<Volume['emptyDir']>): Cause[] {
@@ -52,7 +62,10 @@ function checkEmptyDir(at: string, { medium, sizeLimit }: NonNullable<Volume['em
   ];
 }
 
-function checkItems(at: string, source: NonNullable<Volume['secret'] | Volume['configMap']>): Cause[] {
+export function checkItems(
+  at: string,
+  source: Pick<NonNullable<Volume['configMap']>, 'items' | 'defaultMode'>,
+): Cause[] {
   const modes = [
     { field: `${at}.defaultMode`, mode: source.defaultMode },
     ...(source.items ?? []).map((item, index) => ({ field: `${at}.items[${index}].mode`, mode: item.mode })),
@@ -117,7 +130,7 @@ export function checkVolumeMounts(at: string, container: Container, volumes: rea
   });
 }
 
-function checkLocalPath(field: string, path: string): Cause[] {
+export function checkLocalPath(field: string, path: string): Cause[] {
   if (path.startsWith('/')) return [invalidValue(field, path, 'must be a relative path')];
   return path.split('/').includes('..') ? [invalidValue(field, path, "must not contain '..'")] : [];
 }

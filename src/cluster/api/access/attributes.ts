@@ -1,0 +1,50 @@
+import type { ApiError } from '../../../kubernetes/api-error.ts';
+import { groupResource, statusError } from '../errors/status-errors.ts';
+import type { User } from './user.ts';
+
+/** What a request wants, as an authorizer sees it (apiserver pkg/authorization/authorizer). */
+export type Attributes = ResourceAttributes | PathAttributes;
+
+export interface ResourceAttributes {
+  readonly verb: string;
+  readonly group: string;
+  /** The plural. */
+  readonly resource: string;
+  readonly subresource?: string | undefined;
+  /** Absent: at the scope of the cluster, or all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+/** A path that is no resource: `/openapi/v3`. */
+export interface PathAttributes {
+  readonly verb: string;
+  readonly path: string;
+}
+
+/** The 403 of a request that nothing allows (apiserver responsewriters.ForbiddenStatusError). */
+export function refused(user: User, attributes: Attributes, reason = ''): ApiError {
+  const sentence = `${describe(user, attributes)}${reason === '' ? '' : `: ${reason}`}`;
+  if ('path' in attributes) return statusError(403, 'Forbidden', `forbidden: ${sentence}`, {});
+  const { group, resource, name = '' } = attributes;
+  const subject = groupResource({ group, plural: resource });
+  const message = `${subject}${name === '' ? '' : ` ${JSON.stringify(name)}`} is forbidden: ${sentence}`;
+  return statusError(403, 'Forbidden', message, {
+    ...(name === '' ? {} : { name }),
+    ...(group === '' ? {} : { group }),
+    kind: resource,
+  });
+}
+
+function describe(user: User, attributes: Attributes): string {
+  const start = `User ${JSON.stringify(user.name)} cannot ${attributes.verb}`;
+  if ('path' in attributes) return `${start} path ${JSON.stringify(attributes.path)}`;
+  const { group, namespace = '' } = attributes;
+  const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(namespace)}`;
+  return `${start} resource ${JSON.stringify(wholeResource(attributes))} in API group ${JSON.stringify(group)} ${where}`;
+}
+
+/** `pods/exec` */
+export function wholeResource({ resource, subresource = '' }: ResourceAttributes): string {
+  return subresource === '' ? resource : `${resource}/${subresource}`;
+}

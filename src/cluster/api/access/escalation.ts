@@ -1,0 +1,80 @@
+import type { Draft, Kind } from '../kinds/kind.ts';
+import { forbidden } from '../errors/status-errors.ts';
+import type { Registry } from '../registry/registry.ts';
+import { jsonEqual } from '../schema/json.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+import { decide } from './authorize.ts';
+import { breakDown, ruleCovers } from './policy-rule.ts';
+import type { PolicyRule } from './policy-rule.ts';
+import { rulesOfRole, rulesOfUser } from './rules-of-user.ts';
+import type { RoleRef } from './rules-of-user.ts';
+import { mastersGroup } from './user.ts';
+import type { User } from './user.ts';
+
+const rbacGroup = 'rbac.authorization.k8s.io';
+
+/**
+ * Nobody gives what they do not have: a role's rules, or those of the role that a binding names, must be covered by
+ * the rights of whoever writes it, unless they may `escalate` or `bind` (kubernetes: pkg/registry/rbac).
+ * Throws ApiError 403, and 404 where a binding names a role that is not there.
+ */
+export function assertNoEscalation(
+  registry: Registry,
+  kind: Kind,
+  { user, draft, current }: { user: User; draft: Draft; current: StoredObject | undefined },
+): void {
+  if (kind.resource.group !== rbacGroup || user.groups.includes(mastersGroup)) return;
+  const content = kind.name.endsWith('Binding') ? ['roleRef', 'subjects'] : ['rules'];
+  if (current !== undefined && content.every((field) => jsonEqual(draft[field], current[field]))) return;
+  const { namespace, name } = draft.metadata;
+  if (mayAnyway(registry, kind, { user, draft })) return;
+  const rules = kind.name.endsWith('Binding')
+    ? rulesOfRole(registry, draft['roleRef'] as RoleRef, namespace)
+    : ((draft['rules'] ?? []) as PolicyRule[]);
+  const held = rulesOfUser(registry, user, namespace).rules;
+  const missing = rules.flatMap(breakDown).filter((right) => !held.some((rule) => ruleCovers(rule, right)));
+  if (missing.length === 0) return;
+  const groups = user.groups.map((group) => JSON.stringify(group)).join(' ');
+  const list = compact(missing).map(describe).toSorted().join('\n');
+  throw forbidden(
+    kind.resource,
+    name,
+    `user ${JSON.stringify(user.name)} (groups=[${groups}]) is attempting to grant RBAC permissions not currently held:\n${list}`,
+  );
+}
+
+function mayAnyway(registry: Registry, kind: Kind, { user, draft }: { user: User; draft: Draft }): boolean {
+  const { namespace, name } = draft.metadata;
+  if (!kind.name.endsWith('Binding')) {
+    const { plural: resource } = kind.resource;
+    return decide(registry, user, { verb: 'escalate', group: rbacGroup, resource, namespace, name }).allowed;
+  }
+  const roleRef = draft['roleRef'] as RoleRef;
+  const resource = roleRef.kind === 'Role' ? 'roles' : 'clusterroles';
+  return decide(registry, user, { verb: 'bind', group: rbacGroup, resource, namespace, name: roleRef.name })
+    .allowed;
+}
+
+/** Rights that differ in their verb only, as one. */
+function compact(rights: readonly PolicyRule[]): PolicyRule[] {
+  const joined = new Map<string, PolicyRule>();
+  for (const { verbs = [], ...rest } of rights) {
+    const key = JSON.stringify(rest);
+    const former = joined.get(key);
+    joined.set(key, { ...rest, verbs: [...new Set([...(former?.verbs ?? []), ...verbs])] });
+  }
+  return [...joined.values()];
+}
+
+function describe(rule: PolicyRule): string {
+  const list = (name: string, values: string[] | undefined): string[] =>
+    values === undefined ? [] : [`${name}:[${values.map((value) => JSON.stringify(value)).join(' ')}]`];
+  const parts = [
+    ...list('APIGroups', rule.apiGroups),
+    ...list('Resources', rule.resources),
+    ...list('NonResourceURLs', rule.nonResourceURLs),
+    ...list('ResourceNames', rule.resourceNames),
+    ...list('Verbs', rule.verbs),
+  ];
+  return `{${parts.join(', ')}}`;
+}

@@ -1,0 +1,89 @@
+import type { Attributes, ResourceAttributes } from './attributes.ts';
+import { wholeResource } from './attributes.ts';
+
+/** rbac.authorization.k8s.io/v1 PolicyRule. */
+export interface PolicyRule {
+  verbs?: string[];
+  apiGroups?: string[];
+  resources?: string[];
+  resourceNames?: string[];
+  nonResourceURLs?: string[];
+}
+
+/** Whether a rule allows that (kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go). */
+export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
+  if (!hasOrAll(rule.verbs, attributes.verb)) return false;
+  return 'path' in attributes
+    ? (rule.nonResourceURLs ?? []).some((pattern) => urlMatches(pattern, attributes.path))
+    : hasOrAll(rule.apiGroups, attributes.group) &&
+        (rule.resources ?? []).some((resource) => resourceMatches(resource, attributes)) &&
+        namesMatch(rule, attributes);
+}
+
+function hasOrAll(values: readonly string[] | undefined, value: string): boolean {
+  return (values ?? []).some((candidate) => candidate === '*' || candidate === value);
+}
+
+/** `*`, `pods`, `pods/exec`, or a subresource of whatever: every `scale`. */
+function resourceMatches(pattern: string, attributes: ResourceAttributes): boolean {
+  if (pattern === '*' || pattern === wholeResource(attributes)) return true;
+  const { subresource = '' } = attributes;
+  return subresource !== '' && pattern === `*/${subresource}`;
+}
+
+function namesMatch({ resourceNames = [] }: PolicyRule, { name = '' }: ResourceAttributes): boolean {
+  return resourceNames.length === 0 || resourceNames.includes(name);
+}
+
+function urlMatches(pattern: string, path: string): boolean {
+  return (
+    pattern === '*' ||
+    pattern === path ||
+    (pattern.endsWith('*') && path.startsWith(pattern.replace(/\*+$/u, '')))
+  );
+}
+
+/** One right of a rule: what it allows, taken apart (component-helpers auth/rbac/validation BreakdownRule). */
+export function breakDown(rule: PolicyRule): PolicyRule[] {
+  const { verbs = [], nonResourceURLs = [], resourceNames = [] } = rule;
+  const names = resourceNames.length === 0 ? [undefined] : resourceNames;
+  return verbs.flatMap((verb) => [
+    ...nonResourceURLs.map((url) => ({ nonResourceURLs: [url], verbs: [verb] })),
+    ...(rule.apiGroups ?? []).flatMap((group) =>
+      (rule.resources ?? []).flatMap((resource) =>
+        names.map((name) => ({
+          verbs: [verb],
+          apiGroups: [group],
+          resources: [resource],
+          ...(name === undefined ? {} : { resourceNames: [name] }),
+        })),
+      ),
+    ),
+  ]);
+}
+
+/** Whether the holder of `held` has that one right, wildcards taken literally (ruleCovers). */
+export function ruleCovers(held: PolicyRule, wanted: PolicyRule): boolean {
+  const covers = (own: string[] | undefined, all: string[] | undefined): boolean =>
+    (own ?? []).includes('*') || (all ?? []).every((value) => (own ?? []).includes(value));
+  const names = held.resourceNames ?? [];
+  const namesCovered =
+    names.length === 0 ||
+    ((wanted.resourceNames ?? []).length > 0 &&
+      (wanted.resourceNames ?? []).every((name) => names.includes(name)));
+  const resourcesCovered =
+    covers(held.resources, wanted.resources) ||
+    (wanted.resources ?? []).every((resource) =>
+      (held.resources ?? []).includes(`*/${resource.split('/')[1] ?? ''}`),
+    );
+  const urlsCovered = (wanted.nonResourceURLs ?? []).every((url) =>
+    (held.nonResourceURLs ?? []).some((pattern) => urlMatches(pattern, url)),
+  );
+  return (
+    covers(held.verbs, wanted.verbs) &&
+    covers(held.apiGroups, wanted.apiGroups) &&
+    resourcesCovered &&
+    namesCovered &&
+    urlsCovered
+  );
+}

@@ -1,0 +1,88 @@
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../../kubernetes/resources.ts';
+import { groupResource, notFound } from '../errors/status-errors.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+import type { PolicyRule } from './policy-rule.ts';
+import { accountUserName } from './user.ts';
+import type { User } from './user.ts';
+
+export interface RoleRef {
+  readonly apiGroup: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+export interface Subject {
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+interface Binding extends StoredObject {
+  readonly roleRef: RoleRef;
+  readonly subjects?: readonly Subject[];
+}
+
+/** What a user may do in a namespace, and the bindings whose role is missing. */
+export interface UserRules {
+  readonly rules: readonly PolicyRule[];
+  readonly problems: readonly string[];
+}
+
+type Store = Pick<Registry, 'store'>;
+
+/**
+ * The rules that bindings give to a user, at the scope of the cluster and, where one is named, of a namespace
+ * (kubernetes: pkg/registry/rbac/validation/rule.go). A binding to a role that is not there gives nothing.
+ */
+export function rulesOfUser(registry: Store, user: User, namespace: string | undefined): UserRules {
+  const rules: PolicyRule[] = [];
+  const problems: string[] = [];
+  for (const { roleRef, subjects = [], metadata } of bindingsFor(registry, namespace)) {
+    if (!subjects.some((subject) => appliesTo(user, subject, metadata.namespace))) continue;
+    try {
+      rules.push(...rulesOfRole(registry, roleRef, metadata.namespace));
+    } catch (error) {
+      if (!isApiError(error, 404)) throw error;
+      problems.push(error.message);
+    }
+  }
+  return { rules, problems };
+}
+
+function bindingsFor({ store }: Store, namespace: string | undefined): Binding[] {
+  return [
+    ...store.list(groupResource(clusterRoleBindings)),
+    ...(namespace === undefined || namespace === ''
+      ? []
+      : store.list(groupResource(roleBindings), namespace)),
+  ] as unknown as Binding[];
+}
+
+/** The rules of the role that a binding names. Throws ApiError 404. */
+export function rulesOfRole(
+  { store }: Store,
+  { kind, name }: RoleRef,
+  namespace: string | undefined,
+): readonly PolicyRule[] {
+  const resource = kind === 'Role' ? roles : clusterRoles;
+  const role = store.get(groupResource(resource), kind === 'Role' ? namespace : undefined, name);
+  if (role === undefined) throw notFound({ ...resource, plural: kind.toLowerCase() }, name);
+  return (role['rules'] ?? []) as PolicyRule[];
+}
+
+function appliesTo(user: User, subject: Subject, bindingNamespace: string | undefined): boolean {
+  switch (subject.kind) {
+    case 'User':
+      return user.name === subject.name;
+    case 'Group':
+      return user.groups.includes(subject.name);
+    case 'ServiceAccount': {
+      const namespace = subject.namespace ?? bindingNamespace ?? '';
+      return namespace !== '' && user.name === accountUserName(namespace, subject.name);
+    }
+    default:
+      return false;
+  }
+}

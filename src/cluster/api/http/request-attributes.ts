@@ -1,0 +1,87 @@
+import type { Attributes } from '../access/attributes.ts';
+import { parseFieldSelector } from '../selectors/field-selector.ts';
+
+interface RequestLine {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  HEAD: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
+const namespaceSubresources = ['status', 'finalize'];
+
+/**
+ * What a request wants, by its line alone, so that who may not ask learns nothing of what is served
+ * (apiserver pkg/endpoints/request/requestinfo.go). Throws ApiError 400 for a field selector that cannot be parsed.
+ */
+export function requestAttributes({ method, path, query }: RequestLine): Attributes {
+  // decoded as the route decodes it: both must mean the same thing
+  const parts = path.split('/').filter((part) => part !== '');
+  const [prefix, ...rest] = parts.map(decode);
+  const group = prefix === 'apis' ? rest.shift() : '';
+  const [version, ...segments] = rest;
+  const isResource = (prefix === 'api' || prefix === 'apis') && version !== undefined && segments.length > 0;
+  if (!isResource || group === undefined) return { verb: method.toLowerCase(), path };
+  const place = placeOf(segments);
+  const name = place.name ?? namedBySelector(query);
+  const verb = verbOf(method, place.name, query);
+  return { ...place, group, verb, ...(name === undefined ? {} : { name }) };
+}
+
+interface Place {
+  readonly resource: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly subresource?: string;
+}
+
+function placeOf(segments: string[]): Place {
+  const [first = '', second, third] = segments;
+  const inNamespace =
+    first === 'namespaces' &&
+    second !== undefined &&
+    third !== undefined &&
+    !namespaceSubresources.includes(third);
+  const [resource = '', name, subresource] = inNamespace ? segments.slice(2) : segments;
+  const namespace = first === 'namespaces' ? second : undefined;
+  return {
+    resource,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+    ...(subresource === undefined ? {} : { subresource }),
+  };
+}
+
+function verbOf(method: string, name: string | undefined, query: URLSearchParams): string {
+  const verb = verbs[method] ?? method.toLowerCase();
+  if (name !== undefined) return verb;
+  if (verb === 'delete') return 'deletecollection';
+  if (verb !== 'get') return verb;
+  const watch = query.get('watch');
+  return watch !== null && !['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(watch) ? 'watch' : 'list';
+}
+
+/** A list of the one object with a name is a request for that name: resourceNames can allow it. */
+function namedBySelector(query: URLSearchParams): string | undefined {
+  const selector = query.get('fieldSelector') ?? '';
+  if (selector === '') return undefined;
+  return parseFieldSelector(selector).find(({ field, equal }) => field === 'metadata.name' && equal)?.value;
+}
+
+/** A segment that cannot be decoded is refused by the route, after this. */
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch (error) {
+    if (error instanceof URIError) return segment;
+    throw error;
+  }
+}

@@ -1,0 +1,83 @@
+import type { Pod, PodSpec, Volume } from '../../../../kubernetes/pod.ts';
+import { pods, serviceAccounts } from '../../../../kubernetes/resources.ts';
+import { forbidden } from '../../errors/status-errors.ts';
+import type { AdmissionContext } from '../kind.ts';
+import { defaultAccount } from '../service-accounts.ts';
+import { allContainers } from './pod-defaults.ts';
+
+/** Where containers find their token (kubernetes: plugin/pkg/admission/serviceaccount). */
+export const tokenMountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** The ConfigMap with the cluster's authority that each namespace has. */
+export const rootCertificateName = 'kube-root-ca.crt';
+
+const volumeName = 'kube-api-access';
+/** As long as the real one's; it is renewed long before. */
+const tokenSeconds = 3607;
+
+interface Account {
+  readonly automountServiceAccountToken?: boolean;
+  readonly imagePullSecrets?: { name: string }[];
+}
+
+/**
+ * Admission plugin ServiceAccount: a pod gets an account, its token as a volume in every container, where pod or
+ * account want that, and its pull secrets. Throws ApiError 403 for an account that is not there.
+ */
+export function admitAccount(pod: Pod, context: AdmissionContext): void {
+  const { spec } = pod;
+  const name = spec.serviceAccountName ?? spec.serviceAccount ?? defaultAccount;
+  spec.serviceAccountName = name;
+  spec.serviceAccount = name;
+  const account = findAccount(pod, name, context);
+  if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true)
+    mountToken(spec, `${volumeName}-${context.tail()}`);
+  if (spec.imagePullSecrets === undefined && account.imagePullSecrets !== undefined)
+    spec.imagePullSecrets = structuredClone(account.imagePullSecrets);
+}
+
+function findAccount({ metadata, spec }: Pod, name: string, context: AdmissionContext): Account {
+  const found = context
+    .list(serviceAccounts)
+    .find((object) => object.metadata.name === name && object.metadata.namespace === metadata.namespace);
+  if (found !== undefined) return found as Account;
+  // about to be made by its controller, and then like this
+  if (name === defaultAccount && spec.automountServiceAccountToken !== true)
+    return { automountServiceAccountToken: false };
+  throw forbidden(
+    pods,
+    metadata.name ?? '',
+    `error looking up service account ${metadata.namespace}/${name}: serviceaccount "${name}" not found`,
+  );
+}
+
+function mountToken(spec: PodSpec, fresh: string): void {
+  const present = spec.volumes?.find((volume) => volume.name.startsWith(`${volumeName}-`))?.name;
+  const name = present ?? fresh;
+  const without = allContainers(spec).filter(
+    ({ volumeMounts = [] }) => !volumeMounts.some(({ mountPath }) => mountPath === tokenMountPath),
+  );
+  for (const container of without) {
+    const mount = { name, mountPath: tokenMountPath, readOnly: true };
+    container.volumeMounts = [...(container.volumeMounts ?? []), mount];
+  }
+  if (present === undefined && without.length > 0)
+    spec.volumes = [...(spec.volumes ?? []), tokenVolume(name)];
+}
+
+function tokenVolume(name: string): Volume {
+  return {
+    name,
+    projected: {
+      defaultMode: 0o644,
+      sources: [
+        { serviceAccountToken: { expirationSeconds: tokenSeconds, path: 'token' } },
+        { configMap: { name: rootCertificateName, items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        {
+          downwardAPI: {
+            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+          },
+        },
+      ],
+    },
+  };
+}

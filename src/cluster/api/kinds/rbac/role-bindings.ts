@@ -1,0 +1,94 @@
+import { clusterRoleBindings, roleBindings } from '../../../../kubernetes/resources.ts';
+import type { RoleRef, Subject } from '../../access/rules-of-user.ts';
+import { invalidValue, required, unsupportedValue } from '../../errors/field-causes.ts';
+import type { Cause } from '../../errors/field-causes.ts';
+import { jsonEqual } from '../../schema/json.ts';
+import { fields, kindSchema, listOf, text } from '../../schema/schema.ts';
+import { ageColumn, at, column, nameColumn } from '../columns.ts';
+import type { Draft, Kind } from '../kind.ts';
+import { checkName } from '../names.ts';
+
+const group = 'rbac.authorization.k8s.io';
+
+const schema = kindSchema({
+  roleRef: fields({ apiGroup: text, kind: text, name: text }),
+  subjects: listOf(fields({ kind: text, apiGroup: text, name: text, namespace: text })),
+});
+
+type DraftSubject = Partial<Subject> & { apiGroup?: string };
+
+function fillDefaults(draft: Draft): void {
+  const roleRef = (draft['roleRef'] ??= {}) as Partial<RoleRef> & { apiGroup?: string };
+  roleRef.apiGroup ??= group;
+  for (const subject of (draft['subjects'] ?? []) as DraftSubject[]) {
+    if (subject.kind === 'User' || subject.kind === 'Group') subject.apiGroup ??= group;
+  }
+}
+
+/** kubernetes: pkg/apis/rbac/validation/validation.go */
+function validate(draft: Draft, namespaced: boolean): Cause[] {
+  const { apiGroup, kind = '', name = '' } = (draft['roleRef'] ?? {}) as Partial<RoleRef>;
+  const kinds = namespaced ? ['ClusterRole', 'Role'] : ['ClusterRole'];
+  return [
+    ...(apiGroup === group ? [] : [unsupportedValue('roleRef.apiGroup', apiGroup, [group])]),
+    ...(kinds.includes(kind) ? [] : [unsupportedValue('roleRef.kind', kind, kinds)]),
+    ...(name === '' ? [required('roleRef.name')] : checkName('roleRef.name', name, 'segment')),
+    ...((draft['subjects'] ?? []) as DraftSubject[]).flatMap((subject, index) =>
+      checkSubject(`subjects[${index}]`, subject, namespaced),
+    ),
+  ];
+}
+
+const subjectKinds = ['Group', 'ServiceAccount', 'User'];
+
+function checkSubject(path: string, subject: DraftSubject, namespaced: boolean): Cause[] {
+  const { kind = '', name = '', apiGroup = '', namespace = '' } = subject;
+  const wantedGroup = kind === 'ServiceAccount' ? '' : group;
+  return [
+    ...(name === '' ? [required(`${path}.name`)] : []),
+    ...(subjectKinds.includes(kind) ? [] : [unsupportedValue(`${path}.kind`, kind, subjectKinds)]),
+    ...(apiGroup === wantedGroup || !subjectKinds.includes(kind)
+      ? []
+      : [unsupportedValue(`${path}.apiGroup`, apiGroup, [wantedGroup])]),
+    ...(kind === 'ServiceAccount' && name !== '' ? checkName(`${path}.name`, name, 'subdomain') : []),
+    ...(kind === 'ServiceAccount' && !namespaced && namespace === '' ? [required(`${path}.namespace`)] : []),
+  ];
+}
+
+const common = {
+  shortNames: [],
+  categories: [],
+  schema,
+  hasStatus: false,
+  countsGenerations: false,
+  nameRule: 'segment',
+  columns: [
+    nameColumn,
+    column(
+      'Role',
+      (object) => `${String(at(object, 'roleRef', 'kind'))}/${String(at(object, 'roleRef', 'name'))}`,
+    ),
+    ageColumn,
+  ],
+  fillDefaults,
+  validateUpdate: (draft: Draft, current) =>
+    jsonEqual(draft['roleRef'], current['roleRef'])
+      ? []
+      : [invalidValue('roleRef', draft['roleRef'], 'cannot change roleRef')],
+} satisfies Partial<Kind>;
+
+export const roleBindingKind: Kind = {
+  ...common,
+  resource: roleBindings,
+  name: 'RoleBinding',
+  singular: 'rolebinding',
+  validate: (draft) => validate(draft, true),
+};
+
+export const clusterRoleBindingKind: Kind = {
+  ...common,
+  resource: clusterRoleBindings,
+  name: 'ClusterRoleBinding',
+  singular: 'clusterrolebinding',
+  validate: (draft) => validate(draft, false),
+};

@@ -1,0 +1,80 @@
+import { clusterRoles, roles } from '../../../../kubernetes/resources.ts';
+import type { PolicyRule } from '../../access/policy-rule.ts';
+import { invalidValue, required } from '../../errors/field-causes.ts';
+import type { Cause } from '../../errors/field-causes.ts';
+import { fields, kindSchema, listOf, text } from '../../schema/schema.ts';
+import { column, nameColumn } from '../columns.ts';
+import type { Draft, Kind } from '../kind.ts';
+
+const schema = kindSchema({
+  rules: listOf(
+    fields({
+      verbs: listOf(text),
+      apiGroups: listOf(text),
+      resources: listOf(text),
+      resourceNames: listOf(text),
+      nonResourceURLs: listOf(text),
+    }),
+  ),
+});
+
+/** kubernetes: pkg/apis/rbac/validation/validation.go */
+function validate(draft: Draft, namespaced: boolean): Cause[] {
+  return ((draft['rules'] ?? []) as PolicyRule[]).flatMap((rule, index) =>
+    checkRule(`rules[${index}]`, rule, namespaced),
+  );
+}
+
+function checkRule(at: string, rule: PolicyRule, namespaced: boolean): Cause[] {
+  const { verbs, nonResourceURLs: urls, apiGroups, resources, resourceNames } = rule;
+  const noVerbs =
+    verbs === undefined ? [required(`${at}.verbs`, 'verbs must contain at least one value')] : [];
+  if (urls !== undefined) {
+    const wrong = (detail: string): Cause => invalidValue(`${at}.nonResourceURLs`, urls, detail);
+    const mixed = [apiGroups, resources, resourceNames].some((list) => list !== undefined);
+    return [
+      ...noVerbs,
+      ...(namespaced ? [wrong('namespaced rules cannot apply to non-resource URLs')] : []),
+      ...(mixed ? [wrong('rules cannot apply to both regular resources and non-resource URLs')] : []),
+    ];
+  }
+  return [
+    ...noVerbs,
+    ...(apiGroups === undefined
+      ? [required(`${at}.apiGroups`, 'resource rules must supply at least one api group')]
+      : []),
+    ...(resources === undefined
+      ? [required(`${at}.resources`, 'resource rules must supply at least one resource')]
+      : []),
+  ];
+}
+
+const common = {
+  shortNames: [],
+  categories: [],
+  schema,
+  hasStatus: false,
+  countsGenerations: false,
+  nameRule: 'segment',
+} as const;
+
+const createdAt = column('Created At', ({ metadata }) => metadata.creationTimestamp ?? '');
+
+export const roleKind: Kind = {
+  ...common,
+  resource: roles,
+  name: 'Role',
+  singular: 'role',
+  columns: [nameColumn, createdAt],
+  validate: (draft) => validate(draft, true),
+};
+
+/** Without aggregationRule: no controller here adds up roles. */
+export const clusterRoleKind: Kind = {
+  ...common,
+  resource: clusterRoles,
+  name: 'ClusterRole',
+  singular: 'clusterrole',
+  columns: [nameColumn, createdAt],
+  validate: (draft) => validate(draft, false),
+};

@@ -1,0 +1,30 @@
+import { kindSchema } from '../../schema/schema.ts';
+import type { Schema } from '../../schema/schema.ts';
+import type { Kind } from '../kind.ts';
+
+/** What all questions have in common; `plural` is the name in lower case with an s. */
+export function reviewKind(
+  group: string,
+  name: string,
+  parts: Pick<Kind, 'validate'> & { review: NonNullable<Kind['review']> } & {
+    readonly namespaced?: boolean;
+    readonly spec?: Schema;
+    readonly status: Schema;
+  },
+): Kind {
+  const singular = name.toLowerCase();
+  const { namespaced = false, spec, status, ...rest } = parts;
+  return {
+    resource: { group, version: 'v1', plural: `${singular}s`, namespaced },
+    name,
+    singular,
+    shortNames: [],
+    categories: [],
+    schema: kindSchema({ ...(spec === undefined ? {} : { spec }), status }),
+    hasStatus: false,
+    countsGenerations: false,
+    nameRule: 'segment',
+    columns: [],
+    ...rest,
+  };
+}

@@ -1,0 +1,30 @@
+import type { User } from '../access/user.ts';
+import { invalid } from '../errors/status-errors.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { FieldValidation } from '../schema/field-validation.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+import { decodeDraft } from './decode-draft.ts';
+import type { Registry } from './registry.ts';
+
+export interface ReviewOptions {
+  readonly user: User;
+  readonly namespace: string | undefined;
+  readonly fieldValidation?: FieldValidation;
+}
+
+/**
+ * POST of a question: answers it with its status, and nothing is stored. Only for kinds with `review`.
+ * Throws ApiError 400 (body), 422 (invalid).
+ */
+export function answerReview(
+  registry: Registry,
+  kind: Kind,
+  body: unknown,
+  { user, namespace, fieldValidation }: ReviewOptions,
+): StoredObject {
+  const draft = decodeDraft(kind, body, fieldValidation);
+  if (kind.resource.namespaced && namespace !== undefined) draft.metadata.namespace ??= namespace;
+  const causes = kind.validate(draft);
+  if (causes.length > 0) throw invalid(kind.name, kind.resource.group, draft.metadata.name, causes);
+  return { ...draft, status: kind.review?.(draft, { registry, user }) };
+}

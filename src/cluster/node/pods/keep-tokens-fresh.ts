@@ -1,0 +1,30 @@
+import type { Pod } from '../../../kubernetes/pod.ts';
+import { tokenRenewal } from '../volumes/project-all.ts';
+import type { PodServices } from './pod-services.ts';
+
+const retryMs = 10_000;
+
+/**
+ * Gives a pod's volumes new tokens before the present ones end, until the signal; what goes wrong is an event and is
+ * tried again. The volumes were set up a moment ago.
+ */
+export async function keepTokensFresh(
+  pod: Pod,
+  { clock, volumes, events }: Pick<PodServices, 'clock' | 'volumes' | 'events'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const renewal = tokenRenewal(pod);
+  let delay = renewal;
+  while (renewal !== undefined && delay !== undefined) {
+    await clock.sleep(delay, signal);
+    if (signal.aborted) return;
+    delay = renewal;
+    try {
+      await volumes.renewTokens(pod);
+    } catch (error) {
+      const message = `a service account token could not be renewed: ${(error as Error).message}`;
+      events.record(pod, { type: 'Warning', reason: 'FailedMount', message });
+      delay = Math.min(retryMs, renewal);
+    }
+  }
+}
