@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openLocalApi } from '../../src/cluster/api/open-local-api.ts';
+import { loadCredentials } from '../../src/cluster/api/pki/credentials.ts';
+import { startApiServer } from '../../src/cluster/api/start-api-server.ts';
+import { FakeConsole } from '../../src/cluster/api/testing/fake-console.ts';
+import { startControllers } from '../../src/cluster/controllers/start-controllers.ts';
+import type { Access } from '../../src/kubernetes/access.ts';
+import { systemClock } from '../../src/kubernetes/clock.ts';
+import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import { openTransport } from '../../src/kubernetes/open-transport.ts';
+import { namespaces, serviceAccounts } from '../../src/kubernetes/resources.ts';
+import { RestApi } from '../../src/kubernetes/rest-api.ts';
+import type { Transport } from '../../src/kubernetes/transport.ts';
+
+type Method = Parameters<Transport['request']>[0]['method'];
+
+/** What a real server answers to somebody, in one namespace of the suite's own. */
+export interface Somebody {
+  readonly api: RestApi;
+  /** Any path, the subresources included that a KubernetesApi has no verb for. */
+  call(
+    method: Method,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: Record<string, unknown> }>;
+}
+
+/** A cluster whose policies are tested: over HTTPS, with controllers, and with users. */
+export interface PolicySubject {
+  readonly admin: Somebody;
+  readonly namespace: string;
+  /** The controllers and the node of a real cluster do what ours do here by hand. */
+  readonly isReal: boolean;
+  /** A service account of that name, made where it is missing, as itself. */
+  as(account: string): Promise<Somebody>;
+  /** Whoever has that token. */
+  bearer(token: string): Promise<Somebody>;
+  tokenOf(account: string, spec?: object): Promise<string>;
+  end(): Promise<void>;
+}
+
+const realKubeconfig = process.env['BOSH_KUBERNETES_TEST_KUBECONFIG'];
+
+/** The real cluster that the environment names (see real-cluster.test.ts), else the embedded one. */
+export async function makePolicySubject(): Promise<PolicySubject> {
+  const { access, stop, isReal } =
+    realKubeconfig === undefined
+      ? await startEmbedded()
+      : {
+          access: await loadAccess(readFileSync(realKubeconfig, 'utf8')),
+          stop: () => Promise.resolve(),
+          isReal: true,
+        };
+  const open: Transport[] = [];
+  const someone = async (theirs: Access): Promise<Somebody> => {
+    const transport = await openTransport(theirs);
+    open.push(transport);
+    return somebody(transport);
+  };
+  const admin = await someone(access);
+  const namespace = `bosh-policy-${randomBytes(4).toString('hex')}`;
+  await admin.api.create(namespaces, { metadata: { name: namespace } });
+  const { certificate: _certificate, key: _key, token: _token, tokenFile: _file, ...anonymous } = access;
+  const bearer = (token: string): Promise<Somebody> => someone({ ...anonymous, token });
+  const tokenOf = async (account: string, spec: object = {}): Promise<string> => {
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`;
+    const { status, body } = await admin.call('POST', path, { spec });
+    assert.equal(status, 201, JSON.stringify(body));
+    return (body['status'] as { token: string }).token;
+  };
+  return {
+    ...{ admin, namespace, isReal, bearer, tokenOf },
+    as: async (account) => {
+      await admin.api
+        .create(serviceAccounts, { metadata: { namespace, name: account } })
+        .catch((error: unknown) => assert.match(String(error), /already exists/u));
+      return bearer(await tokenOf(account));
+    },
+    end: async () => {
+      await admin.api.delete({ resource: namespaces, name: namespace });
+      for (const transport of open) transport.close();
+      await stop();
+    },
+  };
+}
+
+function somebody(transport: Transport): Somebody {
+  return {
+    api: new RestApi({ transport }),
+    call: async (method, path, body) => {
+      const text = body === undefined ? {} : { body: JSON.stringify(body) };
+      const type = method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {};
+      const answer = await transport.request({ method, path, ...text, ...type });
+      return { status: answer.status, body: JSON.parse(answer.body) as Record<string, unknown> };
+    },
+  };
+}
+
+async function startEmbedded(): Promise<{ access: Access; stop: () => Promise<void>; isReal: false }> {
+  const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-policy-'));
+  const local = await openLocalApi({ directory });
+  const errors: unknown[] = [];
+  const onError = (error: unknown): void => void errors.push(error);
+  const server = await startApiServer({ api: local, console: new FakeConsole(), directory, onError });
+  const { authority } = await loadCredentials(directory, Date.now());
+  const nothing = (): Promise<never> => Promise.reject(new Error('there are no volumes here'));
+  const controllers = await startControllers({
+    api: local,
+    provisioner: { provision: nothing, remove: nothing },
+    ...{ clock: systemClock, random: Math.random, rootCertificate: authority, onError },
+  });
+  return {
+    access: await loadAccess(readFileSync(server.kubeconfig, 'utf8')),
+    isReal: false,
+    stop: async () => {
+      await controllers.stop();
+      await server.close();
+      await local.close();
+      rmSync(directory, { recursive: true });
+      assert.deepEqual(errors, []);
+    },
+  };
+}
+
+/** An object of a kind without a type here. */
+export const made = (
+  namespace: string | undefined,
+  name: string,
+  fields: object,
+): KubernetesObject & Record<string, unknown> => ({
+  metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+  ...fields,
+});
