@@ -7,6 +7,7 @@ import { openLocalApi } from '../../src/cluster/api/open-local-api.ts';
 import { loadCredentials } from '../../src/cluster/api/pki/credentials.ts';
 import { startApiServer } from '../../src/cluster/api/start-api-server.ts';
 import { FakeConsole } from '../../src/cluster/api/testing/fake-console.ts';
+import { FakeProvisioner } from '../../src/cluster/controllers/testing/cluster-fixture.ts';
 import { startControllers } from '../../src/cluster/controllers/start-controllers.ts';
 import type { Access } from '../../src/kubernetes/access.ts';
 import { systemClock } from '../../src/kubernetes/clock.ts';
@@ -108,10 +109,9 @@ async function startEmbedded(): Promise<{ access: Access; stop: () => Promise<vo
   const onError = (error: unknown): void => void errors.push(error);
   const server = await startApiServer({ api: local, console: new FakeConsole(), directory, onError });
   const { authority } = await loadCredentials(directory, Date.now());
-  const nothing = (): Promise<never> => Promise.reject(new Error('there are no volumes here'));
   const controllers = await startControllers({
     api: local,
-    provisioner: { provision: nothing, remove: nothing },
+    provisioner: new FakeProvisioner(),
     ...{ clock: systemClock, random: Math.random, rootCertificate: authority, onError },
   });
   return {
