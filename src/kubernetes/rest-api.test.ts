@@ -223,7 +223,7 @@ test('a watch yields its events, whatever chunks they came in, and ends with the
     events.map(({ type }) => type),
     ['ADDED', 'BOOKMARK'],
   );
-  assert.equal(events[0]?.object.metadata.name, 'ä');
+  assert.partialDeepStrictEqual(events[0]?.object.metadata, { name: 'ä' });
   assert.equal(seen[0]?.url.search, '?watch=true&allowWatchBookmarks=true&resourceVersion=3');
 });
 

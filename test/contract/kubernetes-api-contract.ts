@@ -2,6 +2,7 @@ import { describe } from 'node:test';
 import { dryRunContract } from './dry-run-contract.ts';
 import { fieldValidationContract } from './field-validation-contract.ts';
 import type { Subject, WireSubject } from './subject.ts';
+import { chunkContract } from './chunk-contract.ts';
 import { definitionContract } from './definition-contract.ts';
 import { deleteContract } from './delete-contract.ts';
 import { readContract } from './read-contract.ts';
@@ -31,5 +32,6 @@ export function describeWire(name: string, makeSubject: () => Promise<WireSubjec
   describe(name, () => {
     describe('field validation', () => fieldValidationContract(makeSubject));
     describe('dry runs', () => dryRunContract(makeSubject));
+    describe('chunks', () => chunkContract(makeSubject));
   });
 }

@@ -29,6 +29,7 @@ function kindOfVersion({ spec }: CustomResourceDefinition, version: DefinitionVe
     resource: { group, version: version.name, plural: names.plural, namespaced: scope === 'Namespaced' },
     name: names.kind,
     singular: names.singular ?? names.kind.toLowerCase(),
+    ...(names.listKind === undefined ? {} : { listName: names.listKind }),
     shortNames: names.shortNames ?? [],
     categories: names.categories ?? [],
     schema: kindSchema({}),

@@ -42,6 +42,8 @@ export interface Kind {
   readonly resource: Resource;
   readonly name: string;
   readonly singular: string;
+  /** Of its lists; absent: the name and `List`. */
+  readonly listName?: string;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly schema: ObjectSchema;

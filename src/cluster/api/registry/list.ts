@@ -1,86 +1,76 @@
+import type { ApiError } from '../../../kubernetes/api-error.ts';
 import type { ObjectList } from '../../../kubernetes/object.ts';
-import { badRequest, expired, groupResource, statusError } from '../errors/status-errors.ts';
+import { expired, expiredToken, groupResource } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { isRecord } from '../schema/json.ts';
 import { objectKey } from '../store/stored-object.ts';
 import type { StoredObject } from '../store/stored-object.ts';
+import { encodeToken } from './continue-token.ts';
 import { apiVersionOf } from './decode-draft.ts';
+import { listStart } from './list-start.ts';
+import type { ListStart, StartQuery } from './list-start.ts';
 import type { Registry } from './registry.ts';
-import { assertReached, parseResourceVersion } from './resource-version.ts';
 import { selection } from './selection.ts';
 import type { SelectionQuery } from './selection.ts';
 
-export interface ListPageQuery extends SelectionQuery {
+export interface ListPageQuery extends SelectionQuery, StartQuery {
   readonly limit?: number | undefined;
-  readonly continue?: string | undefined;
-  readonly resourceVersion?: string | undefined;
-  readonly resourceVersionMatch?: string | undefined;
 }
 
 /**
- * A page of a list, sorted by namespace and name; without `limit` the whole. Items carry no apiVersion and kind.
- * Throws ApiError 400 (selectors, token), 410 (token or exact version too old), 504 (a version not reached).
+ * A page of a list, sorted by namespace and name; without `limit` the whole. All pages show the version of the first.
+ * Items carry no apiVersion and kind.
+ * Throws ApiError 400 (selectors, token), 410 (token or exact version too old; the Status of a token carries another
+ * one that goes on in the present), 422 (options that exclude each other), 504 (a version not reached).
  */
 export function listObjects(registry: Registry, kind: Kind, query: ListPageQuery): ObjectList<StoredObject> {
-  const { store } = registry;
-  const start = startOf(registry, query);
+  const list = listName(kind, query);
+  const start = listStart(registry, query, list);
   const selected = selection(kind, query);
-  const items = objectsAt(registry, kind, start.revision)
+  const items = objectsAt(registry, kind, query, start)
     .filter(selected)
     .filter((object) => start.after === undefined || keyOf(object) > start.after);
   const limit = query.limit === undefined || query.limit <= 0 ? items.length : query.limit;
   const page = items.slice(0, limit);
   const last = page.at(-1);
   const rest = items.length - page.length;
-  const revision = start.revision ?? store.revision;
+  const revision = start.revision ?? registry.store.revision;
   return {
-    kind: `${kind.name}List`,
+    kind: kind.listName ?? `${kind.name}List`,
     apiVersion: apiVersionOf(kind),
     metadata: {
       resourceVersion: String(revision),
       ...(rest > 0 && last !== undefined
-        ? { continue: encodeToken({ revision, after: keyOf(last) }), remainingItemCount: rest }
+        ? { continue: encodeToken({ revision, after: keyOf(last), list }), ...remaining(query, rest) }
         : {}),
     },
     items: page.map(withoutType),
   };
 }
 
-interface Token {
-  /** The version of which the list goes on; undefined: the present. */
-  readonly revision: number | undefined;
-  /** The key that was listed last. */
-  readonly after: string | undefined;
+/** With a selector the rest is not counted, as a real server does not know it. */
+function remaining({ labelSelector, fieldSelector }: ListPageQuery, rest: number): object {
+  return (labelSelector ?? '') === '' && (fieldSelector ?? '') === '' ? { remainingItemCount: rest } : {};
 }
 
-function startOf({ store }: Registry, query: ListPageQuery): Token {
-  if (query.continue !== undefined && query.continue !== '') return decodeToken(query.continue);
-  const revision = parseResourceVersion(query.resourceVersion);
-  const match = query.resourceVersionMatch ?? '';
-  if (match !== '' && revision === undefined) {
-    throw statusError(
-      422,
-      'Invalid',
-      'resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided',
-    );
-  }
-  if (revision !== undefined) assertReached(store, revision);
-  return { revision: match === 'Exact' ? revision : undefined, after: undefined };
+function listName(kind: Kind, { namespace }: SelectionQuery): string {
+  const resource = groupResource(kind.resource);
+  return namespace === undefined ? resource : `${resource}/${namespace}`;
 }
 
 const keyOf = (object: StoredObject): string => objectKey(object.metadata.namespace, object.metadata.name);
 
 /** The objects of a kind as they were at that version: today's, with the events since then undone. */
-function objectsAt({ store }: Registry, kind: Kind, revision: number | undefined): StoredObject[] {
+function objectsAt(
+  { store }: Registry,
+  kind: Kind,
+  query: ListPageQuery,
+  { revision, after }: ListStart,
+): StoredObject[] {
   const resource = groupResource(kind.resource);
-  const present = store.list(resource);
+  const present = store.list(resource, query.namespace);
   if (revision === undefined || revision >= store.revision) return present;
   const events = store.since(revision);
-  if (events === undefined) {
-    throw expired(
-      'The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.',
-    );
-  }
+  if (events === undefined) throw tooOld(listName(kind, query), after);
   const objects = new Map(present.map((object) => [keyOf(object), object]));
   for (const event of events.toReversed()) {
     if (event.resource !== resource) continue;
@@ -92,20 +82,9 @@ function objectsAt({ store }: Registry, kind: Kind, revision: number | undefined
     .map(([, object]) => object);
 }
 
-function encodeToken(token: Token): string {
-  return Buffer.from(JSON.stringify({ v: 'bosh-kubernetes/1', ...token })).toString('base64url');
-}
-
-function decodeToken(text: string): Token {
-  try {
-    const token: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-    if (isRecord(token) && typeof token['revision'] === 'number' && typeof token['after'] === 'string') {
-      return { revision: token['revision'], after: token['after'] };
-    }
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  throw badRequest('continue key is not valid: it does not come from this server');
+function tooOld(list: string, after: string | undefined): ApiError {
+  if (after === undefined) return expired('The resourceVersion for the provided list is too old.');
+  return expiredToken(encodeToken({ revision: undefined, after, list }));
 }
 
 function withoutType(object: StoredObject): StoredObject {
