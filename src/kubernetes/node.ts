@@ -13,7 +13,14 @@ export interface Node extends KubernetesObject {
   status?: {
     allocatable?: Record<string, string>;
     capacity?: Record<string, string>;
-    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+    conditions?: {
+      type: string;
+      status: string;
+      reason?: string;
+      message?: string;
+      lastHeartbeatTime?: string;
+      lastTransitionTime?: string;
+    }[];
     addresses?: { type: string; address: string }[];
   };
 }

@@ -67,3 +67,9 @@ export const roles = rbac('roles', true);
 export const roleBindings = rbac('rolebindings', true);
 export const clusterRoles = rbac('clusterroles', false);
 export const clusterRoleBindings = rbac('clusterrolebindings', false);
+export const leases: Resource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  namespaced: true,
+};

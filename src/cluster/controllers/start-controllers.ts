@@ -7,6 +7,11 @@ import { createRootCertificates } from './accounts/root-certificates.ts';
 import { createEventExpiry } from './collection/event-expiry.ts';
 import { createGarbageCollector } from './collection/garbage-collector.ts';
 import { createNamespaceLifecycle } from './collection/namespace-lifecycle.ts';
+import { createNodeLifecycle } from './nodes/node-lifecycle.ts';
+import type { NodeTimings } from './nodes/node-timings.ts';
+import { defaultNodeTimings } from './nodes/node-timings.ts';
+import { createPodCollector } from './nodes/pod-collector.ts';
+import { createTaintEviction } from './nodes/taint-eviction.ts';
 import type { ControllerContext, CreateController } from './runtime/controller.ts';
 import { EventRecorder } from './runtime/event-recorder.ts';
 import { allInformers, createInformers } from './runtime/informers.ts';
@@ -29,6 +34,8 @@ export interface StartControllersOptions {
   readonly clock: Clock;
   /** The authority of the API server (PEM), for pods; absent where there is no server. */
   readonly rootCertificate?: string;
+  /** Kubernetes' own when absent. */
+  readonly nodeTimings?: NodeTimings;
   /** In [0, 1), spreads retries. */
   readonly random: () => number;
   /** Told of every failure; what failed is tried again, so nothing has to be done about it. */
@@ -54,6 +61,9 @@ const controllers: readonly CreateController[] = [
   createVolumeReclaimer,
   createEndpointSlices,
   createScheduler,
+  createNodeLifecycle,
+  createTaintEviction,
+  createPodCollector,
 ];
 
 /**
@@ -67,6 +77,7 @@ export async function startControllers(options: StartControllersOptions): Promis
   const informersOfAll = createInformers(options.api, options);
   const defined = new DefinedKinds(options.api, options, informersOfAll.definitions);
   const context: ControllerContext = {
+    nodeTimings: defaultNodeTimings,
     ...options,
     informers: informersOfAll,
     defined,

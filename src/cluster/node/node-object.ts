@@ -24,9 +24,9 @@ export interface NodeFacts {
   readonly now: string;
 }
 
-const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+export const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-function condition(
+export function condition(
   type: string,
   status: 'True' | 'False',
   reason: string,
@@ -105,15 +105,23 @@ function nodeObject(facts: NodeFacts): NodeObject {
 
 /** Makes the Node object if it is missing and reports it ready. Idempotent. */
 export async function registerNode(api: KubernetesApi, facts: NodeFacts): Promise<void> {
-  const status = nodeStatus(facts);
+  await putNode(api, nodeObject(facts), nodeStatus(facts));
+}
+
+/** Makes that Node object where none of its name is, and writes the status of the one that is there. */
+export async function putNode(
+  api: KubernetesApi,
+  node: NodeObject,
+  status: Record<string, unknown>,
+): Promise<NodeObject> {
   try {
-    const known = await api.get<NodeObject>({ resource: nodes, name: facts.name });
-    await api.replace(nodes, { ...known, status }, 'status');
+    const known = await api.get<NodeObject>({ resource: nodes, name: node.metadata.name ?? '' });
+    return await api.replace(nodes, { ...known, status }, 'status');
   } catch (error) {
     if (!isApiError(error, 404)) {
       throw error;
     }
-    const created = await api.create<NodeObject>(nodes, nodeObject(facts));
-    await api.replace(nodes, { ...created, status }, 'status');
+    const created = await api.create<NodeObject>(nodes, node);
+    return await api.replace(nodes, { ...created, status }, 'status');
   }
 }

@@ -4,6 +4,7 @@ import { endpointSliceKind } from './endpoint-slices.ts';
 import { eventKind } from './events.ts';
 import { configMapKind, secretKind } from './key-value-objects.ts';
 import type { Kind } from './kind.ts';
+import { leaseKind } from './leases.ts';
 import { namespaceKind } from './namespaces.ts';
 import { nodeKind } from './nodes.ts';
 import { persistentVolumeClaimKind } from './persistent-volume-claims.ts';
@@ -19,6 +20,7 @@ const native: readonly Kind[] = [
   configMapKind,
   endpointSliceKind,
   eventKind,
+  leaseKind,
   namespaceKind,
   nodeKind,
   persistentVolumeClaimKind,

@@ -36,6 +36,7 @@ export function collectableKinds(informers: Informers): CollectableKind[] {
     { ...core('EndpointSlice', informers.endpointSlices), apiVersion: 'discovery.k8s.io/v1' },
     core('Node', informers.nodes),
     core('Namespace', informers.namespaces),
+    { ...core('Lease', informers.leases), apiVersion: 'coordination.k8s.io/v1' },
     { ...core('StorageClass', informers.classes), apiVersion: 'storage.k8s.io/v1' },
     {
       ...core('CustomResourceDefinition', informers.definitions),

@@ -1,6 +1,7 @@
 import type { VolumeProvisioner } from '../../node/volume-provisioner.ts';
 import type { ControlPlaneApi } from '../../api/control-plane-api.ts';
 import type { DefinedKinds } from '../collection/defined-kinds.ts';
+import type { NodeTimings } from '../nodes/node-timings.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { Informers } from './informers.ts';
 import type { ControllerRuntime, WorkQueue } from './work-queue.ts';
@@ -14,6 +15,7 @@ export interface ControllerContext extends ControllerRuntime {
   readonly provisioner: VolumeProvisioner;
   /** PEM; undefined where the API has no server. */
   readonly rootCertificate: string | undefined;
+  readonly nodeTimings: NodeTimings;
   /** The recorder of a component, made once per controller. */
   readonly recorder: (component: string) => EventRecorder;
 }

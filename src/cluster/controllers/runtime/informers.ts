@@ -1,4 +1,5 @@
 import type { KubernetesApi } from '../../../kubernetes/api.ts';
+import type { Lease } from '../../../kubernetes/lease.ts';
 import type { Node } from '../../../kubernetes/node.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
@@ -43,6 +44,7 @@ export interface Informers {
   readonly snapshotClasses: Informer<VolumeSnapshotClass>;
   readonly services: Informer<Service>;
   readonly endpointSlices: Informer<EndpointSlice>;
+  readonly leases: Informer<Lease>;
 }
 
 export function createInformers(api: KubernetesApi, runtime: ControllerRuntime): Informers {
@@ -70,6 +72,7 @@ export function createInformers(api: KubernetesApi, runtime: ControllerRuntime):
     snapshotClasses: of(resources.volumeSnapshotClasses),
     services: of(resources.services),
     endpointSlices: of(resources.endpointSlices),
+    leases: of(resources.leases),
   };
 }
 

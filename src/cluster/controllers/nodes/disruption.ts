@@ -1,0 +1,17 @@
+import type { Pod, PodStatus } from '../../../kubernetes/pod.ts';
+import { timestamp } from '../runtime/event-recorder.ts';
+
+/** Says on a pod why the control plane ends it (condition DisruptionTarget, KEP 3329). `now`: milliseconds. Pure. */
+export function disruptedStatus(
+  pod: Pod,
+  now: number,
+  why: { readonly reason: string; readonly message: string },
+): Pick<PodStatus, 'conditions'> {
+  const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
+  return {
+    conditions: [
+      ...others,
+      { type: 'DisruptionTarget', status: 'True', ...why, lastTransitionTime: timestamp(now) },
+    ],
+  };
+}

@@ -1,0 +1,27 @@
+import type { Taint } from '../../../kubernetes/node.ts';
+import type { Toleration } from '../../../kubernetes/pod.ts';
+import { tolerates } from '../scheduling/node-fit.ts';
+
+/**
+ * When a pod has to leave a node for its taints NoExecute: milliseconds since the epoch, or undefined: never.
+ * Each taint counts from when it was added; of several the earliest end holds
+ * (pkg/controller/tainteviction, getMinTolerationTime). Pure.
+ */
+export function evictionTime(
+  tolerations: readonly Toleration[],
+  taints: readonly Taint[],
+  now: number,
+): number | undefined {
+  const ends = taints
+    .filter(({ effect }) => effect === 'NoExecute')
+    .flatMap((taint) => endOf(tolerations, taint, now));
+  return ends.length === 0 ? undefined : Math.min(...ends);
+}
+
+function endOf(tolerations: readonly Toleration[], taint: Taint, now: number): number[] {
+  const covering = tolerations.filter((toleration) => tolerates([toleration], taint));
+  if (covering.length === 0) return [now];
+  const seconds = covering.flatMap(({ tolerationSeconds }) => tolerationSeconds ?? []);
+  const since = Date.parse(taint.timeAdded ?? '');
+  return seconds.map((each) => (Number.isNaN(since) ? now : since) + Math.max(0, each) * 1000);
+}

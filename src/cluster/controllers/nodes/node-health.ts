@@ -1,0 +1,77 @@
+import type { Node, Taint } from '../../../kubernetes/node.ts';
+
+type Condition = NonNullable<NonNullable<Node['status']>['conditions']>[number];
+
+/** The status of the condition Ready; undefined where nobody ever reported on the node. */
+export function readiness(node: Node): string | undefined {
+  return node.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+}
+
+/** When the node last said how it is. */
+export function lastHeartbeat(node: Node): string | undefined {
+  return node.status?.conditions?.find(({ type }) => type === 'Ready')?.lastHeartbeatTime;
+}
+
+const watched = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
+
+/** The conditions of a node that fell silent (pkg/controller/nodelifecycle, tryUpdateNodeHealth). Pure. */
+export function silentConditions(node: Node, now: string): Condition[] {
+  const reported = node.status?.conditions ?? [];
+  const never = {
+    ...{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusNeverUpdated' },
+    ...{ message: 'Kubelet never posted node status.', lastTransitionTime: now },
+  };
+  const known = reported.map((condition) =>
+    watched.includes(condition.type) && condition.status !== 'Unknown'
+      ? {
+          ...condition,
+          status: 'Unknown',
+          reason: 'NodeStatusUnknown',
+          message: 'Kubelet stopped posting node status.',
+          lastTransitionTime: now,
+        }
+      : condition,
+  );
+  return readiness(node) === undefined ? [...known, never] : known;
+}
+
+const key = (name: string): string => `node.kubernetes.io/${name}`;
+const pressures: Readonly<Record<string, string>> = {
+  MemoryPressure: key('memory-pressure'),
+  DiskPressure: key('disk-pressure'),
+  PIDPressure: key('pid-pressure'),
+  NetworkUnavailable: key('network-unavailable'),
+};
+const ours: readonly string[] = [
+  key('not-ready'),
+  key('unreachable'),
+  key('unschedulable'),
+  ...Object.values(pressures),
+];
+
+/** The taints that a node's conditions and its cordon ask for (well_known_taints.go), beside those of others. Pure. */
+export function wantedTaints(node: Node, now: string): Taint[] {
+  const present = node.spec?.taints ?? [];
+  const wanted: Taint[] = [
+    ...readinessTaints(readiness(node)),
+    ...(node.spec?.unschedulable === true ? [noSchedule(key('unschedulable'))] : []),
+    ...(node.status?.conditions ?? []).flatMap(({ type, status }) => {
+      const pressure = pressures[type];
+      return status === 'True' && pressure !== undefined ? [noSchedule(pressure)] : [];
+    }),
+  ];
+  return [
+    ...present.filter((taint) => !ours.includes(taint.key)),
+    // a taint that is there keeps the moment from which tolerationSeconds count
+    ...wanted.map((taint) => present.find((old) => isSame(old, taint)) ?? { ...taint, timeAdded: now }),
+  ];
+}
+
+function readinessTaints(status: string | undefined): Taint[] {
+  const reason = status === 'False' ? 'not-ready' : status === 'Unknown' ? 'unreachable' : undefined;
+  return reason === undefined ? [] : [noSchedule(key(reason)), { key: key(reason), effect: 'NoExecute' }];
+}
+
+const noSchedule = (name: string): Taint => ({ key: name, effect: 'NoSchedule' });
+
+const isSame = (one: Taint, other: Taint): boolean => one.key === other.key && one.effect === other.effect;

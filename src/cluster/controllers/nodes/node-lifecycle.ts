@@ -1,0 +1,111 @@
+import { isDeepStrictEqual } from 'node:util';
+import { nodeLeaseNamespace } from '../../../kubernetes/lease.ts';
+import type { Node } from '../../../kubernetes/node.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import { nodes as nodeResource, pods as podResource } from '../../../kubernetes/resources.ts';
+import type { ControllerContext } from '../runtime/controller.ts';
+import { timestamp } from '../runtime/event-recorder.ts';
+import { patchSeen } from '../runtime/finalizers.ts';
+import { WorkQueue } from '../runtime/work-queue.ts';
+import { lastHeartbeat, readiness, silentConditions, wantedTaints } from './node-health.ts';
+
+/**
+ * Says that a node fell silent and taints it by its conditions (kubernetes: pkg/controller/nodelifecycle, thin: no
+ * rate limits, no zones). A node is watched from its first Lease on; silence counts from when this controller last saw
+ * the Lease change, so that no two clocks are compared.
+ */
+export function createNodeLifecycle(context: ControllerContext): WorkQueue {
+  const { api, clock, informers, nodeTimings } = context;
+  const recorder = context.recorder('node-controller');
+  const queue = new WorkQueue('node-lifecycle', reconcile, context);
+  const heard = new Map<string, { readonly word: string; readonly at: number }>();
+
+  informers.nodes.onChange(({ key, after }) => {
+    if (after === undefined) heard.delete(key);
+    queue.add(key);
+  });
+  informers.leases.onChange(({ after }) => {
+    const { namespace, name = '' } = after?.metadata ?? {};
+    if (namespace === nodeLeaseNamespace) queue.add(name);
+  });
+
+  async function reconcile(name: string): Promise<void> {
+    const node = informers.nodes.get(name);
+    if (node === undefined) return;
+    const isKnownSilent = readiness(node) === 'Unknown';
+    if (isSilent(node) && !isKnownSilent) {
+      // the change that this makes brings the node here again
+      await declareSilent(node);
+      return;
+    }
+    await taint(node);
+    if (isKnownSilent || readiness(node) === 'False') await markPods(name);
+  }
+
+  /** A renewed lease and a posted status are both a word of the node. */
+  function isSilent(node: Node): boolean {
+    const { name = '' } = node.metadata;
+    const lease = informers.leases.get(`${nodeLeaseNamespace}/${name}`);
+    if (lease === undefined) return false;
+    const word = `${lease.spec?.renewTime ?? ''} ${lastHeartbeat(node) ?? ''}`;
+    const last = heard.get(name);
+    if (last?.word !== word) {
+      heard.set(name, { word, at: clock.now() });
+      queue.addAfter(name, nodeTimings.grace);
+      return false;
+    }
+    return clock.now() - last.at >= nodeTimings.grace;
+  }
+
+  async function declareSilent(node: Node): Promise<void> {
+    const now = timestamp(clock.now());
+    await patchSeen(
+      api,
+      nodeResource,
+      node,
+      { status: { conditions: silentConditions(node, now) } },
+      'status',
+    );
+    recorder.record(
+      { kind: 'Node', apiVersion: 'v1', object: node },
+      {
+        type: 'Normal',
+        reason: 'NodeNotReady',
+        message: `Node ${node.metadata.name ?? ''} status is now: NodeNotReady`,
+      },
+    );
+  }
+
+  async function taint(node: Node): Promise<void> {
+    const present = node.spec?.taints ?? [];
+    const taints = wantedTaints(node, timestamp(clock.now()));
+    if (isDeepStrictEqual(new Set(taints), new Set(present))) return;
+    await patchSeen(api, nodeResource, node, { spec: { taints } });
+  }
+
+  /** Nobody can say of a pod on such a node that it is ready (MarkPodsNotReady). */
+  async function markPods(nodeName: string): Promise<void> {
+    for (const pod of informers.pods.list()) {
+      if (pod.spec.nodeName === nodeName && isReady(pod)) await markUnready(pod);
+    }
+  }
+
+  async function markUnready(pod: Pod): Promise<void> {
+    const conditions = (pod.status?.conditions ?? []).map((condition) =>
+      condition.type === 'Ready'
+        ? {
+            ...condition,
+            status: 'False' as const,
+            reason: 'NodeNotReady',
+            lastTransitionTime: timestamp(clock.now()),
+          }
+        : condition,
+    );
+    await patchSeen(api, podResource, pod, { status: { conditions } }, 'status');
+  }
+
+  return queue;
+}
+
+const isReady = (pod: Pod): boolean =>
+  pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;

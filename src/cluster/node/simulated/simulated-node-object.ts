@@ -1,0 +1,62 @@
+import { arch } from 'node:os';
+import { architectures, condition, type NodeObject } from '../node-object.ts';
+
+export interface SimulatedNode {
+  readonly name: string;
+  /** topology.kubernetes.io/zone and /region. */
+  readonly zone?: string;
+  readonly region?: string;
+  /** Beside those that every node has. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** cpu, memory, ephemeral-storage, pods; roomy when absent. */
+  readonly capacity?: Readonly<Record<string, string>>;
+}
+
+/** Says of a Node that it reports status and runs nothing. */
+export const simulatedLabel = 'bosh-kubernetes.io/simulated';
+
+const roomy = { cpu: '10k', memory: '100Ti', 'ephemeral-storage': '1Pi', pods: '100k' };
+
+export function simulatedNodeObject({ name, zone, region, labels }: SimulatedNode): NodeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name,
+      labels: {
+        'kubernetes.io/hostname': name,
+        'kubernetes.io/os': 'linux',
+        'kubernetes.io/arch': architectures[arch()] ?? arch(),
+        [simulatedLabel]: 'true',
+        ...(zone !== undefined && { 'topology.kubernetes.io/zone': zone }),
+        ...(region !== undefined && { 'topology.kubernetes.io/region': region }),
+        ...labels,
+      },
+    },
+    spec: {},
+  };
+}
+
+/** The status of a simulated node that is well. `now` is a Kubernetes timestamp. */
+export function simulatedNodeStatus(
+  { name, capacity = roomy }: SimulatedNode,
+  address: string,
+  now: string,
+): Record<string, unknown> {
+  const architecture = architectures[arch()] ?? arch();
+  return {
+    capacity,
+    allocatable: capacity,
+    addresses: [
+      { type: 'InternalIP', address },
+      { type: 'Hostname', address: name },
+    ],
+    conditions: [
+      condition('MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'simulated', now),
+      condition('DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'simulated', now),
+      condition('PIDPressure', 'False', 'KubeletHasSufficientPID', 'simulated', now),
+      condition('Ready', 'True', 'KubeletReady', 'the simulated node is posting ready status', now),
+    ],
+    nodeInfo: { architecture, operatingSystem: 'linux', containerRuntimeVersion: 'simulated://1' },
+  };
+}

@@ -1,0 +1,15 @@
+import type { KubernetesObject } from './object.ts';
+
+/** Where nodes renew theirs, each under its own name. */
+export const nodeLeaseNamespace = 'kube-node-lease';
+
+/** coordination.k8s.io/v1 Lease. */
+export interface Lease extends KubernetesObject {
+  spec?: {
+    holderIdentity?: string;
+    leaseDurationSeconds?: number;
+    acquireTime?: string;
+    renewTime?: string;
+    leaseTransitions?: number;
+  };
+}

@@ -1,0 +1,103 @@
+import type { KubernetesApi } from '../../src/kubernetes/api.ts';
+import type { Node, Taint } from '../../src/kubernetes/node.ts';
+import type { Pod, PodSpec, Toleration } from '../../src/kubernetes/pod.ts';
+import { nodes, pods } from '../../src/kubernetes/resources.ts';
+import { until } from '../support/until.ts';
+
+/** Only nodes and pods with this label, whose value is the suite's own, meet each other. */
+export const suiteLabel = 'bosh.cloudfoundry.org/contract';
+
+/** On a real cluster our nodes, which no kubelet stands behind, are tainted before the suite has looked at them. */
+export const staying: readonly Toleration[] = ['not-ready', 'unreachable', 'network-unavailable'].map(
+  (reason) => ({ key: `node.kubernetes.io/${reason}`, operator: 'Exists' }),
+);
+
+export interface NodeWishes {
+  readonly labels?: Record<string, string>;
+  readonly taints?: Taint[];
+  readonly allocatable?: Record<string, string>;
+}
+
+/** Nodes and pods of one suite; the nodes have no kubelet, so pods bound to them stay Pending. */
+export class ContractNodes {
+  readonly #api: KubernetesApi;
+  readonly #namespace: string;
+  readonly #names = new Set<string>();
+
+  constructor(api: KubernetesApi, namespace: string) {
+    this.#api = api;
+    this.#namespace = namespace;
+  }
+
+  nameOf(name: string): string {
+    return `${this.#namespace}-${name}`;
+  }
+
+  /** A node that says it is ready. `family` keeps the nodes of one test from the pods of another. */
+  async addNode(
+    family: string,
+    name: string,
+    { labels = {}, taints = [], allocatable = {} }: NodeWishes = {},
+  ): Promise<string> {
+    const full = this.nameOf(name);
+    this.#names.add(full);
+    const node = await this.#api.create<Node>(nodes, {
+      metadata: { name: full, labels: { [suiteLabel]: family, 'kubernetes.io/hostname': full, ...labels } },
+      spec: { taints },
+    });
+    const resources = { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi', ...allocatable };
+    const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'contract' }];
+    await this.#api.replace<Node>(
+      nodes,
+      { ...node, status: { capacity: resources, allocatable: resources, conditions } },
+      'status',
+    );
+    return full;
+  }
+
+  async addPod(
+    family: string,
+    name: string,
+    spec: Partial<PodSpec> = {},
+    labels: Record<string, string> = {},
+  ): Promise<Pod> {
+    return this.#api.create<Pod>(pods, {
+      metadata: { namespace: this.#namespace, name, labels },
+      spec: {
+        containers: [{ name: 'main', image: 'embedded.bosh-kubernetes/host-root:1' }],
+        ...spec,
+        nodeSelector: { [suiteLabel]: family, ...spec.nodeSelector },
+        tolerations: [...staying, ...(spec.tolerations ?? [])],
+      },
+    });
+  }
+
+  pod(name: string): Promise<Pod> {
+    return this.#api.get<Pod>({ resource: pods, namespace: this.#namespace, name });
+  }
+
+  /** The short name of the node that the pod got. */
+  async placeOf(name: string): Promise<string> {
+    const node = await until(`pod ${name} to have a node`, async () => (await this.pod(name)).spec.nodeName);
+    return node.slice(this.#namespace.length + 1);
+  }
+
+  /** The scheduler's words on a pod that fits nowhere. */
+  refusalOf(name: string): Promise<string> {
+    return until(`pod ${name} to be refused`, async () => {
+      const found = (await this.pod(name)).status?.conditions?.find(({ type }) => type === 'PodScheduled');
+      return found?.status === 'False' ? found.message : undefined;
+    });
+  }
+
+  async end(): Promise<void> {
+    for (const name of this.#names) await this.#api.delete({ resource: nodes, name }).catch(() => undefined);
+    const { items } = await this.#api.list<Pod>(pods, { namespace: this.#namespace });
+    for (const {
+      metadata: { name = '' },
+    } of items) {
+      const reference = { resource: pods, namespace: this.#namespace, name };
+      await this.#api.delete(reference, { gracePeriodSeconds: 0 }).catch(() => undefined);
+    }
+  }
+}

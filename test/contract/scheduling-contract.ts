@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { PodSpec, TopologySpreadConstraint } from '../../src/kubernetes/pod.ts';
+import { nodes } from '../../src/kubernetes/resources.ts';
+import { ContractNodes } from './node-objects.ts';
+import type { Subject } from './subject.ts';
+
+const zone = 'topology.kubernetes.io/zone';
+const inZone = (value: string): { labels: Record<string, string> } => ({ labels: { [zone]: value } });
+
+/** Where the scheduler puts pods (kubernetes: pkg/scheduler/framework/plugins; the words are the plugins' own). */
+export function schedulingContract(makeSubject: () => Promise<Subject>): void {
+  let subject: Subject;
+  let world: ContractNodes;
+  before(async () => {
+    subject = await makeSubject();
+    world = new ContractNodes(subject.api, subject.namespace);
+  });
+  after(async () => {
+    await world.end();
+    await subject.end();
+  });
+
+  test('nodeaffinity: a zone is a label', async () => {
+    await world.addNode('zones', 'zones-a', inZone('z1'));
+    await world.addNode('zones', 'zones-b', inZone('z2'));
+    await world.addPod('zones', 'in-z2', { nodeSelector: { [zone]: 'z2' } });
+    await world.addPod('zones', 'in-z3', { nodeSelector: { [zone]: 'z3' } });
+
+    assert.equal(await world.placeOf('in-z2'), 'zones-b');
+    assert.match(await world.refusalOf('in-z3'), /node\(s\) didn't match Pod's node affinity\/selector/u);
+  });
+
+  test('nodeaffinity: required terms are alternatives, preferred ones a wish', async () => {
+    await world.addNode('affine', 'affine-a', { labels: { disk: 'hdd' } });
+    await world.addNode('affine', 'affine-b', { labels: { disk: 'ssd' } });
+    const term = (
+      value: string,
+    ): { matchExpressions: { key: string; operator: 'In'; values: string[] }[] } => ({
+      matchExpressions: [{ key: 'disk', operator: 'In', values: [value] }],
+    });
+    const required = (...values: string[]): Partial<PodSpec> => ({
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: values.map(term) },
+        },
+      },
+    });
+    const preferred: Partial<PodSpec> = {
+      affinity: {
+        nodeAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: term('ssd') }],
+        },
+      },
+    };
+    await world.addPod('affine', 'required', required('tape', 'ssd'));
+    await world.addPod('affine', 'refused', required('tape'));
+    await world.addPod('affine', 'preferred', preferred);
+
+    assert.equal(await world.placeOf('required'), 'affine-b');
+    assert.equal(await world.placeOf('preferred'), 'affine-b');
+    assert.match(await world.refusalOf('refused'), /affinity\/selector/u);
+  });
+
+  test('tainttoleration: NoSchedule needs a toleration, PreferNoSchedule gives way', async () => {
+    await world.addNode('tainted', 'tainted-a', {
+      taints: [{ key: 'pool', value: 'bosh', effect: 'NoSchedule' }],
+    });
+    await world.addPod('tainted', 'stranger');
+    assert.match(await world.refusalOf('stranger'), /node\(s\) had untolerated taint\(?s?\)? ?\{?/u);
+    await world.addPod('tainted', 'ours', {
+      tolerations: [{ key: 'pool', operator: 'Equal', value: 'bosh', effect: 'NoSchedule' }],
+    });
+    assert.equal(await world.placeOf('ours'), 'tainted-a');
+    await world.addNode('tainted', 'tainted-b', { taints: [{ key: 'old', effect: 'PreferNoSchedule' }] });
+    assert.equal(await world.placeOf('stranger'), 'tainted-b');
+  });
+
+  test('nodeunschedulable: a cordoned node takes none, and takes them when it is opened again', async () => {
+    const name = await world.addNode('cordoned', 'cordoned-a');
+    await subject.api.patch({ resource: nodes, name }, { spec: { unschedulable: true } });
+    await world.addPod('cordoned', 'waiting');
+    assert.match(await world.refusalOf('waiting'), /node\(s\) were unschedulable|unschedulable/u);
+    await world.addPod('cordoned', 'tolerating', {
+      tolerations: [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists' }],
+    });
+    assert.equal(await world.placeOf('tolerating'), 'cordoned-a');
+    await subject.api.patch({ resource: nodes, name }, { spec: { unschedulable: null } });
+    assert.equal(await world.placeOf('waiting'), 'cordoned-a');
+  });
+
+  test('interpodaffinity: required and preferred, by any node label', async () => {
+    await world.addNode('apart', 'apart-a', inZone('z1'));
+    await world.addNode('apart', 'apart-b', inZone('z1'));
+    await world.addNode('apart', 'apart-c', inZone('z2'));
+    const db = { labelSelector: { matchLabels: { group: 'apart' } } };
+    const labels = { group: 'apart' };
+    const away = (topologyKey: string): Partial<PodSpec> => ({
+      affinity: {
+        podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ ...db, topologyKey }] },
+      },
+    });
+    await world.addPod('apart', 'first', { nodeSelector: { [zone]: 'z1' } }, labels);
+    await world.placeOf('first');
+    await world.addPod('apart', 'other-zone', away(zone), labels);
+    assert.equal(await world.placeOf('other-zone'), 'apart-c');
+    await world.addPod('apart', 'no-zone-left', away(zone), labels);
+    assert.match(await world.refusalOf('no-zone-left'), /didn't match pod anti-affinity rules/u);
+    const near: Partial<PodSpec> = {
+      affinity: {
+        podAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [{ ...db, topologyKey: 'kubernetes.io/hostname' }],
+        },
+      },
+    };
+    await world.addPod('apart', 'near', { ...near, nodeSelector: { [zone]: 'z2' } });
+    assert.equal(await world.placeOf('near'), 'apart-c');
+  });
+
+  test('podtopologyspread: DoNotSchedule keeps the skew, ScheduleAnyway prefers the emptier', async () => {
+    await world.addNode('spread', 'spread-a', inZone('z1'));
+    await world.addNode('spread', 'spread-b', inZone('z2'));
+    const labels = { group: 'spread' };
+    const constraint = (
+      whenUnsatisfiable: TopologySpreadConstraint['whenUnsatisfiable'],
+    ): Partial<PodSpec> => ({
+      topologySpreadConstraints: [
+        { maxSkew: 1, topologyKey: zone, whenUnsatisfiable, labelSelector: { matchLabels: labels } },
+      ],
+    });
+    const places: string[] = [];
+    for (const name of ['soft-1', 'soft-2']) {
+      await world.addPod('spread', name, constraint('ScheduleAnyway'), labels);
+      places.push(await world.placeOf(name));
+    }
+    assert.deepEqual(places.toSorted(), ['spread-a', 'spread-b']);
+    const full = { ...constraint('DoNotSchedule'), nodeSelector: { [zone]: 'z1' } };
+    await world.addPod(
+      'spread',
+      'third',
+      { ...constraint('ScheduleAnyway'), ...{ nodeSelector: { [zone]: 'z1' } } },
+      labels,
+    );
+    assert.equal(await world.placeOf('third'), 'spread-a');
+    // only the zone that its own selector allows counts, so this one is alone with itself
+    await world.addPod('spread', 'fourth', full, labels);
+    assert.equal(await world.placeOf('fourth'), 'spread-a');
+    await world.addPod('spread', 'fifth', constraint('DoNotSchedule'), labels);
+    assert.equal(await world.placeOf('fifth'), 'spread-b');
+  });
+
+  test('noderesources: what is asked for has to be there', async () => {
+    await world.addNode('small', 'small-a', { allocatable: { cpu: '1' } });
+    const asking = (cpu: string): Partial<PodSpec> => ({
+      containers: [{ name: 'main', image: 'i', resources: { requests: { cpu } } }],
+    });
+    await world.addPod('small', 'fits', asking('700m'));
+    assert.equal(await world.placeOf('fits'), 'small-a');
+    await world.addPod('small', 'too-big', asking('400m'));
+    assert.match(await world.refusalOf('too-big'), /Insufficient cpu/u);
+  });
+}
