@@ -110,8 +110,8 @@ export class EmbeddedLine {
     await this.edit((text) =>
       text
         .replace(/file:.*bosh-kubernetes-release.tgz/, `file://${archive}`)
-        .replace(/\n {6}node_path: .*/, '')
-        .replace(/\n {4}kubernetes:/, (key) => `${key}\n      node_path: ${process.execPath}`),
+        .replace(/\n {4}node_path: .*/, '')
+        .replace(/\n {4}kubernetes:/, (key) => `\n    node_path: ${process.execPath}${key}`),
     );
   }
 
@@ -152,14 +152,15 @@ export class EmbeddedLine {
   }
 
   createEnv(options?: CommandOptions, ...flags: readonly string[]): Promise<Outcome> {
-    return this.command(['create-env', ...this.#envWords(), ...flags], options);
+    return this.command(['create-env', ...this.envWords(), ...flags], options);
   }
 
   deleteEnv(options?: CommandOptions): Promise<Outcome> {
-    return this.command(['delete-env', ...this.#envWords()], options);
+    return this.command(['delete-env', ...this.envWords()], options);
   }
 
-  #envWords(): string[] {
+  /** The manifest and the flags that say what it asks for: the same for ours and for the bosh CLI. */
+  envWords(): string[] {
     const folder = `kubelet_root_dir=${join(this.clusterDirectory, 'kubelet')}`;
     const variables = ['-v', folder, '--var-file', `kubeconfig=${this.kubeconfig}`];
     return [this.manifestPath, '--vars-store', this.varsStorePath, ...variables];

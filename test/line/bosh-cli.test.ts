@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { after, before, describe, test } from 'node:test';
+import { text } from 'node:stream/consumers';
+import {
+  assertConverged,
+  assertKilled,
+  assertNothingLeft,
+  assertSucceeded,
+} from '../crash/support/converged.ts';
+import { EmbeddedLine, type Outcome } from '../crash/support/embedded-line.ts';
+import { CpiControl, killingCpi } from '../crash/support/killing-cpi.ts';
+
+const program = process.env['BOSH_CLI'] ?? '';
+const missing = program === '' ? 'needs the bosh CLI: BOSH_CLI=<path>' : false;
+const unchanged = /No deployment, stemcell or release changes\. Skipping deploy\./;
+
+describe('one state file for bosh-kubernetes and the bosh CLI', { skip: missing }, () => {
+  let line: EmbeddedLine;
+  let control: CpiControl;
+
+  before(async () => {
+    line = await EmbeddedLine.prepare({ address: '127.64.78.30', cpi: killingCpi });
+    control = new CpiControl(line.controlDirectory);
+    await control.killNever();
+    assertSucceeded(await line.command(['cluster', 'start']));
+  });
+  after(() => line.remove());
+
+  test('the bosh CLI deploys, ours sees no change, recreates and deletes', async () => {
+    assertSucceeded(await bosh('create-env'));
+    const content = await assertConverged(line);
+
+    const again = await line.createEnv();
+    assertSucceeded(again);
+    assert.match(again.stdout, unchanged);
+    assertSucceeded(await line.createEnv({}, '--recreate'));
+    assert.equal(await assertConverged(line), content);
+    assertSucceeded(await line.deleteEnv());
+    await assertNothingLeft(line);
+  });
+
+  test('ours deploys, the bosh CLI sees no change, recreates and deletes', async () => {
+    assertSucceeded(await line.createEnv());
+    const content = await assertConverged(line);
+
+    const again = await bosh('create-env');
+    assertSucceeded(again);
+    assert.match(again.stdout, unchanged);
+    assertSucceeded(await bosh('create-env', '--recreate'));
+    assert.equal(await assertConverged(line), content);
+    assertSucceeded(await bosh('delete-env'));
+    await assertNothingLeft(line);
+  });
+
+  test('the bosh CLI goes on where ours was killed', async () => {
+    await control.killAt(4, 'after');
+    assertKilled(await line.createEnv());
+    const killedAt = (await control.calls()).at(-1);
+    await control.killNever();
+
+    assertSucceeded(await bosh('create-env'));
+
+    await assertConverged(line);
+    assert.equal(killedAt, 'set_vm_metadata');
+    assertSucceeded(await bosh('delete-env'));
+    await assertNothingLeft(line);
+  });
+
+  test('ours goes on where the bosh CLI was killed', async () => {
+    await control.killAt(7, 'after');
+    assertKilled(await bosh('create-env'));
+    const killedAt = (await control.calls()).at(-1);
+    await control.killNever();
+
+    assertSucceeded(await line.createEnv());
+
+    await assertConverged(line);
+    assert.equal(killedAt, 'set_vm_metadata');
+    assertSucceeded(await line.deleteEnv());
+    await assertNothingLeft(line);
+  });
+
+  /** `bosh COMMAND` on the line's manifest, with its state file and vars store; on a pipe it prints stages only with --tty. */
+  async function bosh(command: string, ...flags: readonly string[]): Promise<Outcome> {
+    const child = spawn(
+      program,
+      [command, ...line.envWords(), '--state', line.statePath, '-n', '--tty', ...flags],
+      {
+        cwd: line.directory,
+        env: { PATH: process.env['PATH'], HOME: line.directory, CPI_CONTROL: line.controlDirectory },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+    const ended = new Promise<Pick<Outcome, 'exitCode' | 'signal'>>((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (exitCode, signal) => resolve({ exitCode, signal }));
+    });
+    const [stdout, stderr, end] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    return { ...end, stdout, stderr };
+  }
+});
