@@ -29,15 +29,16 @@ async function main(): Promise<void> {
   process.umask(0o022);
   const identities = await loadIdentities();
   if (identities.single) log.info('this VM has a single user id: the kernel refuses chown to any other user');
+  const directories = directoriesOf(commandLine.base);
   const agent = await Agent.start({
-    directories: directoriesOf(commandLine.base),
+    directories,
     configPath: commandLine.configPath,
     ports: {
       clock: systemClock,
       log,
       programs: systemPrograms,
       table: procProcessTable,
-      mounts: systemMountTable,
+      mounts: systemMountTable([directories.store, directories.storeMigrationTarget]),
       identities,
       ownAddress,
     },

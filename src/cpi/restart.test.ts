@@ -42,7 +42,7 @@ describeInNamespace(import.meta.filename, () => {
   }
 
   test('reboot_vm, and a killed container: same pod, address, disk and agent state; the jobs run again', async () => {
-    const vm = await createAgentVm(world, { address: '127.64.8.1' });
+    const vm = await createAgentVm(world, { address: '127.64.40.1' });
     const disk = await newAgentDisk(world, vm);
     await startJob(vm);
     const { metadata, status } = await podOf(vm.cid);

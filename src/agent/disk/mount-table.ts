@@ -10,7 +10,7 @@ export interface Mount {
 /** The mounts of the agent's own mount namespace. */
 export interface MountTable {
   list(): Promise<readonly Mount[]>;
-  /** Mounts a folder on another. */
+  /** Mounts a folder on another, which is made where it is not there. */
   bind(source: string, target: string): Promise<void>;
   /** Unmounts, plainly: `busy` where something still uses it. */
   unmount(target: string): Promise<'unmounted' | 'busy'>;

@@ -1,9 +1,9 @@
-import { mkdir, realpath, rm, stat } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
-import { errorCode } from '../file/error-code.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
+import { realFolder } from '../file/real-folder.ts';
 import type { Log } from '../log.ts';
 import type { ProcessTable } from '../process/process-table.ts';
 import type { DiskHints } from './disk-hints.ts';
@@ -147,7 +147,6 @@ export class PersistentDisks {
   }
 
   async #bind(path: string, target: string): Promise<void> {
-    await mkdir(target, { recursive: true, mode: 0o700 });
     await this.#options.mounts.bind(path, target);
     const table = await this.#options.mounts.list();
     if (isSameVolume(volumeOf(table, path), mountAt(table, target))) return;
@@ -165,15 +164,5 @@ export class PersistentDisks {
       'DISK_BUSY',
       `disk '${cid}' is in use on ${target} by ${who}: stop it and try again`,
     );
-  }
-}
-
-async function realFolder(path: string): Promise<string | undefined> {
-  try {
-    const real = await realpath(path);
-    return (await stat(real)).isDirectory() ? real : undefined;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
-    throw error;
   }
 }

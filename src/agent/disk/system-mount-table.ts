@@ -1,20 +1,32 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
-import { errorText } from '../file/error-code.ts';
-import { parseMountinfo } from './mount-table.ts';
-import type { MountTable } from './mount-table.ts';
+import { errorCode, errorText } from '../file/error-code.ts';
+import { realFolder } from '../file/real-folder.ts';
+import { parseMountinfo, volumeOf } from './mount-table.ts';
+import type { Mount, MountTable } from './mount-table.ts';
 
 const run = promisify(execFile);
-const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
+// the shims first, which the entry of the VM's pod writes: where nothing may be mounted they make links instead
+const path = '/var/lib/bosh-kubernetes/shims:/usr/sbin:/usr/bin:/sbin:/bin';
+const environment = { PATH: path, LC_ALL: 'C' };
 
-/** The kernel's mounts, through mount(8) and umount(8). */
-export const systemMountTable: MountTable = {
-  list: async () => parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8')),
+/**
+ * The kernel's mounts, through mount(8) and umount(8). At the paths of `linkable` a link counts as a mount of what it
+ * leads to: in a container that may not mount, the shims make one.
+ */
+export const systemMountTable = (linkable: readonly string[]): MountTable => ({
+  async list() {
+    const mounts = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
+    const links = await Promise.all(linkable.map((path) => linkAsMount(mounts, path)));
+    return [...mounts, ...links.filter((link) => link !== undefined)];
+  },
 
   async bind(source, target) {
     try {
+      await removeDeadLink(target);
+      await mkdir(target, { recursive: true, mode: 0o700 });
       await run('mount', ['--bind', '--', source, target], { env: environment });
     } catch (error) {
       throw new ProductError(
@@ -37,7 +49,28 @@ export const systemMountTable: MountTable = {
       throw new ProductError('AGENT_DISK_FAILED', `unmounting ${target} failed: ${output}`, { cause: error });
     }
   },
-};
+});
+
+async function linkAsMount(mounts: readonly Mount[], path: string): Promise<Mount | undefined> {
+  if (!(await isLink(path))) return undefined;
+  const leadsTo = await realFolder(path);
+  const volume = leadsTo === undefined ? undefined : volumeOf(mounts, leadsTo);
+  return volume === undefined ? undefined : { ...volume, mountPoint: path };
+}
+
+/** A link to a disk that was pulled away; nothing could be made or mounted there. */
+async function removeDeadLink(path: string): Promise<void> {
+  if ((await isLink(path)) && (await realFolder(path)) === undefined) await rm(path);
+}
+
+async function isLink(path: string): Promise<boolean> {
+  try {
+    return (await lstat(path)).isSymbolicLink();
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
 
 function outputOf(error: unknown): string {
   if (

@@ -15,6 +15,7 @@ for name in bin sbin lib lib64; do
   fi
 done
 mount --rbind /usr "$root/usr"
+[ ! -d /etc/alternatives ] || { mkdir "$root/etc/alternatives"; mount --rbind /etc/alternatives "$root/etc/alternatives"; } # awk
 mount --rbind /dev "$root/dev"
 mount -t proc proc "$root/proc"
 mount --bind "$work/state" "$root/var/vcap"

@@ -9,13 +9,14 @@ import { directoriesOf } from '../directories.ts';
 import { DiskHints } from '../disk/disk-hints.ts';
 import { mountAt } from '../disk/mount-table.ts';
 import { PersistentDisks } from '../disk/persistent-disks.ts';
-import { systemMountTable as mounts } from '../disk/system-mount-table.ts';
+import { systemMountTable } from '../disk/system-mount-table.ts';
 import { procProcessTable as table } from '../process/proc-process-table.ts';
 import { parseSettings } from '../settings/settings.ts';
 
 // Runs in a mount namespace of its own (persistent-disks.test.ts): every mount here is the kernel's.
 const base = await mkdtemp(join(tmpdir(), 'agent mounts-'));
 const directories = directoriesOf(base);
+const mounts = systemMountTable([directories.store, directories.storeMigrationTarget]);
 const volume = join(base, 'volume');
 const entry = join(base, 'hub', 'disk-1');
 const other = join(base, 'hub', 'disk-2');

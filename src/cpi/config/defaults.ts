@@ -1,5 +1,7 @@
 import type { Place } from '../input.ts';
 import { at, recordAt, refuseUnknownKeys } from '../input.ts';
+import type { Profile } from '../vm/profile.ts';
+import { optionalProfileAt } from '../vm/profile.ts';
 import type { Resources } from '../vm/resources.ts';
 import { parseResources } from '../vm/resources.ts';
 import type { EphemeralDisk } from './ephemeral-disk.ts';
@@ -9,12 +11,13 @@ import { parseEphemeralDisk } from './ephemeral-disk.ts';
 export interface Defaults {
   readonly resources: Resources;
   readonly ephemeralDisk: EphemeralDisk;
+  readonly profile: Profile;
 }
 
 /** The section `defaults`. Throws INVALID_CONFIG. */
 export function parseDefaults(value: unknown, place: Place): Defaults {
   const section = recordAt(value, place);
-  refuseUnknownKeys(section, ['resources', 'ephemeral_disk'], place);
+  refuseUnknownKeys(section, ['resources', 'ephemeral_disk', 'profile'], place);
   const resources = parseResources(section['resources'], at(place, 'resources'));
   return {
     // a VM without requests would be the first that a node under pressure evicts
@@ -26,5 +29,6 @@ export function parseDefaults(value: unknown, place: Place): Defaults {
       sizeMiB: 1024,
       storageClass: undefined,
     }),
+    profile: optionalProfileAt(section['profile'], at(place, 'profile')) ?? 'privileged',
   };
 }

@@ -1,4 +1,4 @@
-import { chmod, symlink, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
@@ -22,4 +22,10 @@ export const ownAgent: TestAgent = async (directory) => {
     format: 'cjs',
     logLevel: 'error',
   });
+};
+
+/** An agent that uses mount(8) as upstream's does. */
+export const upstreamAgent: TestAgent = async (directory) => {
+  await copyFile(join(import.meta.dirname, 'upstream-agent.sh'), join(directory, 'node'));
+  await chmod(join(directory, 'node'), 0o755);
 };

@@ -1,3 +1,5 @@
+import { installShims } from './shims/install-shims.ts';
+
 /**
  * PID 1 of a VM: puts the disk that the agent had mounted back, then runs the agent as its child and starts it again
  * when it dies. The shell reaps what the jobs leave behind.
@@ -8,6 +10,7 @@
  *   persistent_disk_hints.json has the cids of all attached disks as keys (bosh-agent: platform/linux_platform.go,
  *   settings/service.go). No job may start on an empty store: where the disk does not come, the container ends and is
  *   started again.
+ * - The shims come first in the agent's PATH, in every profile (shims/mount-shim.ts says why).
  * - On TERM every process is asked to end, then PID 1 goes, and with it the rest.
  */
 export const entryScript = `set -u
@@ -32,7 +35,7 @@ stop() {
 trap stop TERM INT
 rm -f "$hub/.going"
 find /var/vcap/data/sys/run -xdev -name '*.pid' -type f -delete 2>/dev/null
-bind_disk() {
+${installShims}bind_disk() {
   record=$bosh/managed_disk_settings.json
   [ -s "$record" ] || return 0
   cid=$(cat "$record")
@@ -53,9 +56,11 @@ bind_disk() {
     wait "$!"
   done
   mkdir -p /var/vcap/store
-  mountpoint -q /var/vcap/store || mount --bind "$hub/disks/$name/store" /var/vcap/store
+  mountpoint -q /var/vcap/store || "$shims/mount" "$hub/disks/$name/store" /var/vcap/store -o bind
 }
 bind_disk || exit 1
+PATH=$shims:\${PATH:-/usr/sbin:/usr/bin:/sbin:/bin}
+export PATH
 while :; do
   "$bosh/bin/bosh-agent" -P ubuntu -C "$bosh/agent.json" &
   agent=$!

@@ -6,6 +6,7 @@ import { labelValue } from '../names.ts';
 import { entryScript } from './entry-script.ts';
 import { preStopScript } from './pre-stop-script.ts';
 import { podPlacement } from './pod-placement.ts';
+import { profileSecurity } from './profile.ts';
 import { prepareScript, stateDirectories } from './prepare-script.ts';
 import { dataClaimName, stateClaimName } from './vm-claims.ts';
 import type { VmProperties } from './vm-properties.ts';
@@ -102,7 +103,7 @@ function podSpec(plan: VmPlan): PodSpec {
         image: plan.image,
         command: ['/bin/sh', '-c', entryScript],
         resources: resourcesOf(plan),
-        securityContext: { privileged: true, runAsUser: 0 },
+        securityContext: profileSecurity(properties.privilege.profile),
         lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', preStopScript] } } },
         volumeMounts: vmMounts(plan),
       },

@@ -29,12 +29,13 @@ suite("a VM's cloud_properties", () => {
       {},
       Object.fromEntries(vmPropertyKeys.map((key) => [key, null])),
     ]) {
-      const { compute, placement, access } = parse(nothing);
+      const { compute, placement, access, privilege } = parse(nothing);
       assert.deepEqual(compute.resources, { requests: { cpu: '100m', memory: '128Mi' }, limits: {} });
       assert.equal(compute.ephemeralDisk.sizeMiB, 1024);
       assert.deepEqual(placement.tolerations, []);
       assert.equal(placement.zone, undefined);
       assert.equal(access.serviceAccount, undefined);
+      assert.equal(privilege.profile, 'privileged');
     }
   });
 
@@ -75,6 +76,19 @@ suite("a VM's cloud_properties", () => {
     refused({ tolerations: [{ key: 'k', tolerationSeconds: 3 }] }, /"tolerationSeconds"/u);
     refused({ tolerations: [{ key: 'node.kubernetes.io/out-of-service' }] }, /lost node/u);
     refused({ tolerations: [{ key: 'node.kubernetes.io/not-ready' }] }, /every VM tolerates/u);
+  });
+
+  test('a profile: its own, that of the configuration, no other', () => {
+    const config = { defaults: { profile: 'baseline' } };
+    assert.equal(parse({}, config).privilege.profile, 'baseline');
+    assert.equal(parse({ profile: 'sys-admin' }, config).privilege.profile, 'sys-admin');
+    for (const profile of ['', 'root', 'Baseline', 7, true, {}])
+      refused({ profile }, /cloud_properties\.profile/u);
+    assert.throws(
+      () => parseConfig({ defaults: { profile: 'root' } }, {}),
+      (error) =>
+        isProductError(error, 'INVALID_CONFIG') && /defaults\.profile .*sys-admin/u.test(error.message),
+    );
   });
 
   test('any other key is refused by name', () => {

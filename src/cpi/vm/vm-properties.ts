@@ -4,9 +4,10 @@ import { recordAt, refuseUnknownKeys } from '../input.ts';
 import { access } from './properties/access.ts';
 import { compute } from './properties/compute.ts';
 import { placement } from './properties/placement.ts';
+import { privilege } from './properties/privilege.ts';
 
 /** Each subject of the cloud_properties has a file in `properties`; a new one is added here, in two lines. */
-const topics = { compute, placement, access };
+const topics = { compute, placement, access, privilege };
 
 export type VmProperties = {
   readonly [Name in keyof typeof topics]: ReturnType<(typeof topics)[Name]['parse']>;
@@ -23,5 +24,6 @@ export function parseVmProperties(value: unknown, place: Place, config: CpiConfi
     compute: topics.compute.parse(properties, place, config),
     placement: topics.placement.parse(properties, place, config),
     access: topics.access.parse(properties, place, config),
+    privilege: topics.privilege.parse(properties, place, config),
   };
 }

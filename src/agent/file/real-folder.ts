@@ -1,0 +1,13 @@
+import { realpath, stat } from 'node:fs/promises';
+import { errorCode } from './error-code.ts';
+
+/** The folder that a path leads to, without symbolic links; undefined where there is none. */
+export async function realFolder(path: string): Promise<string | undefined> {
+  try {
+    const real = await realpath(path);
+    return (await stat(real)).isDirectory() ? real : undefined;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}

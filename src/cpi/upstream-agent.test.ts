@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { eventually } from '../agent/testing/eventually.ts';
+import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { isProductError } from '../errors/product-error.ts';
+import { attachDisk } from './disk/attach-disk.ts';
+import { createDisk } from './disk/create-disk.ts';
+import { deleteDisk } from './disk/delete-disk.ts';
+import { detachDisk } from './disk/detach-disk.ts';
+import { upstreamAgent } from './testing/agents.ts';
+import { EmbeddedWorld } from './testing/embedded-world.ts';
+import { createVmArguments } from './testing/test-cloud.ts';
+import { createVm } from './vm/create-vm.ts';
+import { deleteVm } from './vm/delete-vm.ts';
+import { profiles, type Profile } from './vm/profile.ts';
+import { rebootVm } from './vm/reboot-vm.ts';
+
+/** In every profile, an agent that knows disks by what mount(8) prints: list, unmount, migrate, restart and detach. */
+describeInNamespace(import.meta.filename, () => {
+  let world: EmbeddedWorld;
+
+  before(async () => {
+    world = await EmbeddedWorld.start(upstreamAgent);
+  });
+  after(async () => {
+    await world.stop();
+    assert.deepEqual(world.errors, []);
+  });
+
+  const boots = (vm: string, count: number): Promise<true> =>
+    eventually(`boot ${count} of the agent`, async () => {
+      const said = await world.exec(vm, 'bosh', ['cat', '/var/vcap/bosh/boots']).catch(() => undefined);
+      return said?.stdout === 'booted\n'.repeat(count) ? true : undefined;
+    });
+
+  async function newVm(profile: Profile): Promise<string> {
+    const networks = { default: { type: 'manual', ip: `127.64.41.${profiles.indexOf(profile) + 1}` } };
+    const [cid] = await createVm(
+      world.cloud,
+      createVmArguments({ agentId: `agent-${profile}`, networks, properties: { profile } }),
+    );
+    await boots(cid, 1);
+    return cid;
+  }
+
+  /** Runs an action of the agent with the PATH that the entry gave it. */
+  const agent = (vm: string, ...words: string[]): Promise<string> =>
+    world.inVm(
+      vm,
+      `PATH=$(cat /var/vcap/bosh/agent.path) UNMOUNT_TRIES=2 /opt/bosh-kubernetes/node ${words.join(' ')} 2>&1`,
+    );
+
+  async function newDisk(vm: string): Promise<string> {
+    const disk = await createDisk(world.cloud, [16, {}, vm]);
+    const hint = await attachDisk(world.cloud, [vm, disk]);
+    await agent(vm, 'add_persistent_disk', disk, hint);
+    await agent(vm, 'mount_disk', disk);
+    return disk;
+  }
+
+  const refusedAsBusy = (promise: Promise<unknown>): Promise<void> =>
+    assert.rejects(promise, (error) => isProductError(error, 'DISK_BUSY'));
+
+  test('mount(2) fails in a baseline VM and works in a sys-admin one; both have the capabilities of their name', async () => {
+    const rights = async (profile: Profile): Promise<string> => {
+      const vm = await newVm(profile);
+      const said = await world.inVm(
+        vm,
+        'grep CapEff /proc/self/status | cut -f 2; mkdir /mnt/a; mount --bind /mnt/a /mnt/a 2>&1 && echo mounted; true',
+      );
+      await deleteVm(world.cloud, [vm]);
+      return said;
+    };
+    assert.match(await rights('baseline'), /^00000000a80425fb\n.*(?:denied|superuser|permitted)/iu);
+    assert.equal(await rights('sys-admin'), '00000000a82425fb\nmounted\n');
+  });
+
+  for (const profile of profiles) {
+    test(`${profile}: a disk is listed while it is mounted, kept by a restart, migrated, unmounted, detached`, async () => {
+      const vm = await newVm(profile);
+      const first = await newDisk(vm);
+      assert.equal(await agent(vm, 'list_disk'), `${first}\n`);
+      await world.inVm(vm, 'echo kept > /var/vcap/store/canary; mkdir /var/vcap/store/d');
+      await refusedAsBusy(detachDisk(world.cloud, [vm, first]));
+
+      await world.inVm(
+        vm,
+        "printf '#!/bin/sh\\ncat /var/vcap/store/canary >> /var/vcap/store/lives\\n' > /var/vcap/bosh/job; chmod 755 /var/vcap/bosh/job",
+      );
+      await rebootVm(world.cloud, [vm]);
+      await boots(vm, 2);
+      assert.equal(await world.inVm(vm, 'cat /var/vcap/store/lives'), 'kept\n');
+      assert.equal(await agent(vm, 'list_disk'), `${first}\n`);
+
+      const second = await newDisk(vm);
+      assert.deepEqual(
+        (await agent(vm, 'list_disk')).trim().split('\n').toSorted(),
+        [first, second].toSorted(),
+      );
+      await agent(vm, 'migrate_disk');
+      assert.equal(await agent(vm, 'list_disk'), `${second}\n`);
+      assert.equal(await world.inVm(vm, 'cat /var/vcap/store/canary'), 'kept\n');
+      await agent(vm, 'remove_persistent_disk', first);
+      await detachDisk(world.cloud, [vm, first]);
+
+      await world.inVm(vm, '(cd /var/vcap/store && exec sleep 1000) > /dev/null 2>&1 & echo $! > /tmp/user');
+      await assert.rejects(agent(vm, 'unmount_disk', second), /busy/u);
+      assert.equal(await agent(vm, 'list_disk'), `${second}\n`);
+      await world.inVm(vm, 'kill $(cat /tmp/user)');
+      assert.equal(await agent(vm, 'unmount_disk', second), `Unmounted partition of ${second}\n`);
+      assert.equal(await agent(vm, 'unmount_disk', second), `Partition of ${second} is not mounted\n`);
+      assert.equal(await agent(vm, 'list_disk'), '');
+      await world.inVm(vm, 'test -z "$(ls -A /var/vcap/store)"');
+      await agent(vm, 'remove_persistent_disk', second);
+      await detachDisk(world.cloud, [vm, second]);
+
+      // the note of a disk that is gone would end the agent's next start; once, for the kubelet's pause before it
+      if (profile === 'baseline') {
+        const other = await newDisk(vm);
+        await world.inVm(vm, `printf ${second} > /var/vcap/bosh/managed_disk_settings.json`);
+        await rebootVm(world.cloud, [vm]);
+        await boots(vm, 3);
+        await detachDisk(world.cloud, [vm, other]);
+      }
+      await deleteVm(world.cloud, [vm]);
+      for (const disk of [first, second]) await deleteDisk(world.cloud, [disk]);
+    });
+  }
+});

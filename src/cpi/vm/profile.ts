@@ -1,0 +1,37 @@
+import type { ContainerSecurityContext } from '../../kubernetes/pod.ts';
+import type { Place } from '../input.ts';
+import { optionalStringAt, wrong } from '../input.ts';
+
+/**
+ * How much of the node a VM's container may have: all of it, CAP_SYS_ADMIN over its own mounts, or no more than any
+ * container. Each boots our agent; docs/cpi.md says what each cannot do.
+ */
+export const profiles = ['privileged', 'sys-admin', 'baseline'] as const;
+export type Profile = (typeof profiles)[number];
+
+/** The name of a profile; undefined where none is given. */
+export function optionalProfileAt(value: unknown, place: Place): Profile | undefined {
+  const name = optionalStringAt(value, place);
+  if (name === undefined) return undefined;
+  const profile = profiles.find((known) => known === name);
+  if (profile === undefined) throw wrong(place, `has to be one of ${profiles.join(', ')}`);
+  return profile;
+}
+
+/** The securityContext of the VM's container. Under baseline it passes Pod Security "baseline". */
+export function profileSecurity(profile: Profile): ContainerSecurityContext {
+  switch (profile) {
+    case 'privileged':
+      return { privileged: true, runAsUser: 0 };
+    case 'sys-admin':
+      return {
+        privileged: false,
+        runAsUser: 0,
+        capabilities: { add: ['SYS_ADMIN'] },
+        // containerd's own profile denies mount(2) whatever the capabilities are (contrib/apparmor/template.go)
+        appArmorProfile: { type: 'Unconfined' },
+      };
+    case 'baseline':
+      return { privileged: false, runAsUser: 0 };
+  }
+}

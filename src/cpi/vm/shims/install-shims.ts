@@ -1,0 +1,20 @@
+import { hostnameShim } from './hostname-shim.ts';
+import { mountShim } from './mount-shim.ts';
+import { shimFunctions } from './shim-functions.ts';
+import { umountShim } from './umount-shim.ts';
+
+/** The shims stand on the container's own root: what they note is true for one life of it. */
+const shims: Readonly<Record<string, string>> = {
+  functions: shimFunctions,
+  hostname: hostnameShim,
+  mount: mountShim,
+  umount: umountShim,
+};
+
+const install = ([name, text]: readonly [string, string]): string =>
+  `cat > "$shims/${name}" << 'END_OF_SHIM'\n${text}END_OF_SHIM\nchmod 755 "$shims/${name}"\n`;
+
+/** Shell commands that write the shims and set `shims` to their folder, to be put first in an agent's PATH. */
+export const installShims = `shims=/var/lib/bosh-kubernetes/shims
+mkdir -p "$shims"
+${Object.entries(shims).map(install).join('')}`;
