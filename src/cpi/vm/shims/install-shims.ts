@@ -12,9 +12,10 @@ const shims: Readonly<Record<string, string>> = {
 };
 
 const install = ([name, text]: readonly [string, string]): string =>
-  `cat > "$shims/${name}" << 'END_OF_SHIM'\n${text}END_OF_SHIM\nchmod 755 "$shims/${name}"\n`;
+  `cat > "$shims/${name}" << 'END_OF_SHIM'\n${text}END_OF_SHIM\n`;
 
 /** Shell commands that write the shims and set `shims` to their folder, to be put first in an agent's PATH. */
 export const installShims = `shims=/var/lib/bosh-kubernetes/shims
 mkdir -p "$shims"
-${Object.entries(shims).map(install).join('')}`;
+${Object.entries(shims).map(install).join('')}chmod 755 "$shims"/*
+`;
