@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { BlobStore } from './blob/blob-store.ts';
 import type { Clock } from './clock.ts';
 import type { Directories } from './directories.ts';
+import { copyFolder } from './disk/copy-folder.ts';
 import { DiskHints } from './disk/disk-hints.ts';
 import type { MountTable } from './disk/mount-table.ts';
 import { PersistentDisks } from './disk/persistent-disks.ts';
@@ -50,7 +51,7 @@ export function agentServices(
 ): AgentServices {
   const supervisor = new JobSupervisor({ ...ports, directories });
   const hints = new DiskHints(directories, settings);
-  const disks = new PersistentDisks({ ...ports, directories, hints });
+  const disks = new PersistentDisks({ ...ports, directories, hints, copy: copyFolder });
   return {
     ...ports,
     directories,

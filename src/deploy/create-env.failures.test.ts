@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import type { DeploymentState } from './state/deployment-state.ts';
+import { currentDisk } from './state/state-changes.ts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -146,20 +148,21 @@ test('NotImplemented metadata is tolerated, NotFound on deletion too', async (t)
   assert.match(ports.output(), /Deleting VM '[^']+'\.\.\. Skipped \[VM not found\]/);
 });
 
-test('a changed disk is refused before anything is changed', async (t) => {
-  const { options, ports, cloud, editManifest, state } = await testEnvironment(t);
-  await createEnv(options, ports);
-  const before = await state();
-  await cloud.forgetRequests();
+test('a migration that fails leaves the old disk the current one; the next run starts over with a new one', async (t) => {
+  const { options, ports, cloud, agent, editManifest, state } = await testEnvironment(t);
+  const { diskCid } = await createEnv(options, ports);
   await editManifest((text) => text.replace('disk_size: 64', 'disk_size: 128'));
+  agent.faults.failing = { verb: 'migrate_disk', message: 'no space left' };
 
-  await assert.rejects(
-    createEnv(options, ports),
-    fails('DISK_CHANGE_NOT_SUPPORTED', 'disk_pools[disks].disk_size'),
-  );
+  await assert.rejects(createEnv(options, ports), fails('AGENT_ERROR', 'no space left'));
+  assert.equal(currentDisk((await state()) as DeploymentState)?.cid, diskCid);
+  assert.equal(cloud.disks().length, 2);
 
-  assert.deepEqual(cloud.requests(), []);
-  assert.deepEqual(await state(), before);
+  delete agent.faults.failing;
+  const result = await createEnv(options, ports);
+  assert.notEqual(result.diskCid, diskCid);
+  assert.deepEqual(cloud.disks(), [result.diskCid]);
+  assert.deepEqual(agent.mountedDisks, [result.diskCid]);
 });
 
 test('a missing or corrupt release or stemcell is named, and nothing is changed', async (t) => {

@@ -219,6 +219,40 @@ test('--recreate makes a new VM around the same disk and compiles nothing again'
   );
 });
 
+test('another size of the disk moves its content to a new one, in the order of bosh', async (t) => {
+  const { options, ports, cloud, agent, editManifest } = await testEnvironment(t);
+  const first = await createEnv(options, ports);
+  await cloud.forgetRequests();
+  agent.calls.length = 0;
+  ports.output();
+  await editManifest((text) => text.replace('disk_size: 64', 'disk_size: 128'));
+
+  const second = await createEnv(options, ports);
+
+  const moved = ['create_disk', 'attach_disk', 'set_disk_metadata', 'detach_disk', 'delete_disk'];
+  assert.deepEqual(cloud.calls(), [...recreation, ...moved]);
+  assert.deepEqual(
+    [cloud.disks(), cloud.attachedDisks(), agent.mountedDisks],
+    Array(3).fill([second.diskCid]),
+  );
+  assert.notEqual(second.diskCid, first.diskCid);
+  const disk = ['add_persistent_disk', 'mount_disk'];
+  const start = agent.verbs.indexOf('add_persistent_disk');
+  assert.deepEqual(agent.verbs.slice(start, start + 6), [
+    ...disk,
+    ...disk,
+    'migrate_disk',
+    'remove_persistent_disk',
+  ]);
+  const output = ports.output();
+  for (const line of [
+    `Migrating content from disk '${first.diskCid}' to disk '${second.diskCid}'... Finished`,
+    `Detaching disk '${first.diskCid}'... Finished`,
+    `Deleting disk '${first.diskCid}'... Finished`,
+  ])
+    assert.ok(output.includes(line), `${line} is not in ${output}`);
+});
+
 test('a changed manifest recreates the VM, a changed package compiles it and what needs it', async (t) => {
   const { options, ports, cloud, agent, directory, editManifest } = await testEnvironment(t);
   await createEnv(options, ports);

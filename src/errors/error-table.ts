@@ -86,9 +86,6 @@ export const errorTable = {
   ),
   DOWNLOAD_FAILED: cloudError('an archive could not be downloaded; nothing was changed'),
   INSTALLATION_FAILED: cloudError('the CPI could not be installed on this machine'),
-  DISK_CHANGE_NOT_SUPPORTED: cloudError(
-    'the manifest changes an existing persistent disk; nothing was changed',
-  ),
   INSTANCE_NOT_RUNNING: cloudError('the jobs of an instance did not come up in time'),
   HOME_NOT_WRITABLE: cloudError(
     'the folder of BOSH_KUBERNETES_HOME cannot be made or written; nothing was changed',

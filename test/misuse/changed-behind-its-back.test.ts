@@ -45,16 +45,25 @@ test('two runs at a time: one deploys, the other says who does', async () => {
   await assertConverged(line);
 });
 
-test('another size of the disk is refused before anything changes', async () => {
+test('another size of the disk moves its content to a new disk, and back to a smaller one', async () => {
   const content = await line.answer();
-  const { current_vm_cid: vm } = await line.state();
-  await edit('disk_size: 64', 'disk_size: 128');
+  for (const size of [128, 64]) {
+    const { disks } = await line.state();
+    if (size === 64) await writeFile(line.manifestPath, original);
+    else await edit('disk_size: 64', `disk_size: ${size}`);
 
-  const refused = await line.up();
+    const moved = await line.up();
 
-  assertRefused(refused, 'disk_pools[disks].disk_size is 128', 'has 64 MiB', '[DISK_CHANGE_NOT_SUPPORTED]');
-  assert.equal((await line.state()).current_vm_cid, vm);
-  assert.equal(await assertConverged(line), content);
+    assertSucceeded(moved);
+    assert.match(moved.stdout, new RegExp(`Migrating content from disk '${disks[0]?.cid ?? ''}'`));
+    const after = await line.state();
+    assert.deepEqual(
+      after.disks.map((disk) => disk.size),
+      [size],
+    );
+    assert.notEqual(after.disks[0]?.cid, disks[0]?.cid);
+    assert.equal(await assertConverged(line), content);
+  }
 });
 
 test('a state file that is cut is refused, and left as it is', async () => {

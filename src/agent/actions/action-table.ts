@@ -10,6 +10,7 @@ import { getState } from './get-state.ts';
 import { getTask } from './get-task.ts';
 import { info } from './info.ts';
 import { listDisk } from './list-disk.ts';
+import { migrateDisk } from './migrate-disk.ts';
 import { mountDisk } from './mount-disk.ts';
 import { ping } from './ping.ts';
 import { prepare } from './prepare.ts';
@@ -39,6 +40,7 @@ export function actionTable(services: AgentServices): ReadonlyMap<string, Action
     ['remove_persistent_disk', removePersistentDisk(disks)],
     ['mount_disk', mountDisk(disks)],
     ['unmount_disk', unmountDisk(disks)],
+    ['migrate_disk', migrateDisk(disks)],
     ['list_disk', listDisk(disks)],
     ['fetch_logs', fetchLogs(services)],
   ]);

@@ -32,6 +32,12 @@ test('the last of several mounts at one place is the one that shows', () => {
   assert.equal(isSameVolume(undefined, undefined), false);
 });
 
+test('a mount is read-only by its own options, not by those of its file system', () => {
+  const line = (own: string, all: string): string => `1 2 8:1 / /x ${own} shared:1 - ext4 /dev/sda1 ${all}\n`;
+  assert.equal(parseMountinfo(line('ro,relatime', 'rw'))[0]?.isReadOnly, true);
+  assert.equal(parseMountinfo(line('rw,relatime', 'ro'))[0]?.isReadOnly, false);
+});
+
 test('property: any mount point comes back from its line in mountinfo', () => {
   const octal = (text: string): string =>
     text.replace(/[ \t\n\\]/g, (mark) => `\\${mark.charCodeAt(0).toString(8).padStart(3, '0')}`);
@@ -39,7 +45,7 @@ test('property: any mount point comes back from its line in mountinfo', () => {
   fc.assert(
     fc.property(path, path, (root, mountPoint) => {
       const [mount] = parseMountinfo(`1 2 8:1 ${octal(root)} ${octal(mountPoint)} rw - ext4 x rw\n`);
-      assert.deepEqual(mount, { device: '8:1', root, mountPoint });
+      assert.deepEqual(mount, { device: '8:1', root, mountPoint, isReadOnly: false });
     }),
   );
 });

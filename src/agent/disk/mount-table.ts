@@ -5,6 +5,8 @@ export interface Mount {
   /** The folder of that file system that is mounted. */
   readonly root: string;
   readonly mountPoint: string;
+  /** Of this mount, whatever its file system is. */
+  readonly isReadOnly: boolean;
 }
 
 /** The mounts of the agent's own mount namespace. */
@@ -14,18 +16,21 @@ export interface MountTable {
   bind(source: string, target: string): Promise<void>;
   /** Unmounts, plainly: `busy` where something still uses it. */
   unmount(target: string): Promise<'unmounted' | 'busy'>;
+  /** Forbids or allows writing through this mount alone; `busy` where a file is open for writing. */
+  setReadOnly(target: string, isReadOnly: boolean): Promise<'done' | 'busy'>;
 }
 
-/** Reads /proc/self/mountinfo (proc_pid_mountinfo(5)), fields 3 to 5; blanks in paths are octal there. */
+/** Reads /proc/self/mountinfo (proc_pid_mountinfo(5)), fields 3 to 6; blanks in paths are octal there. */
 export function parseMountinfo(text: string): readonly Mount[] {
   return text
     .split('\n')
     .map((line) => line.split(' '))
     .filter((fields) => fields.length >= 5)
-    .map(([, , device = '', root = '', mountPoint = '']) => ({
+    .map(([, , device = '', root = '', mountPoint = '', options = '']) => ({
       device,
       root: unescape(root),
       mountPoint: unescape(mountPoint),
+      isReadOnly: options.split(',').includes('ro'),
     }));
 }
 

@@ -13,17 +13,21 @@ import { DiskHints } from './disk-hints.ts';
 const run = promisify(execFile);
 const namespace = ['--user', '--map-root-user', '--mount', '--propagation', 'private'];
 
-test('mounts, finds again and unmounts disks with the kernel', async (t) => {
-  try {
-    await run('unshare', [...namespace, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
-  } catch (error) {
-    t.skip(`needs a user and mount namespace: ${errorText(error)}`);
-    return;
-  }
-  const scenario = join(import.meta.dirname, '..', 'testing', 'mount-scenario.ts');
-  const { stdout } = await run('unshare', [...namespace, process.execPath, scenario]);
-  assert.equal(stdout, 'every step passed\n');
-});
+for (const [what, file] of [
+  ['mounts, finds again and unmounts disks', 'mount-scenario.ts'],
+  ['migrates a disk to another', 'migration-scenario.ts'],
+] as const)
+  test(`${what} with the kernel`, async (t) => {
+    try {
+      await run('unshare', [...namespace, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
+    } catch (error) {
+      t.skip(`needs a user and mount namespace: ${errorText(error)}`);
+      return;
+    }
+    const scenario = join(import.meta.dirname, '..', 'testing', file);
+    const { stdout } = await run('unshare', [...namespace, process.execPath, scenario]);
+    assert.equal(stdout, 'every step passed\n');
+  });
 
 test('hints are kept in the form of upstream, and read from the settings too', async (t) => {
   const base = await mkdtemp(join(tmpdir(), 'agent-'));

@@ -15,6 +15,8 @@ export interface PersistentDisksOptions {
   readonly hints: DiskHints;
   readonly mounts: MountTable;
   readonly table: ProcessTable;
+  /** Copies all that is in a folder into another and resolves when it is on the disk. */
+  readonly copy: (source: string, target: string) => Promise<void>;
   readonly log: Log;
 }
 
@@ -77,6 +79,30 @@ export class PersistentDisks {
     return `Unmounted partition of disk ${cid}`;
   }
 
+  /**
+   * Copies the disk on the store to the one beside it, which then takes its place (bosh-agent: MigratePersistentDisk).
+   * Nothing can write meanwhile. The new disk counts from the moment that it is noted, which is after the copy is on
+   * the disk: ended before that, the store is the old disk, whole; after it, a restart mounts the new one. DISK_BUSY,
+   * and the old disk on the store, while something there is in use.
+   */
+  async migrate(): Promise<void> {
+    const { directories, copy, mounts, log } = this.#options;
+    const { store, storeMigrationTarget } = directories;
+    const [from, to] = [await this.#cidAt(store), await this.#cidAt(storeMigrationTarget)];
+    await this.#setReadOnly(from, true);
+    try {
+      await copy(store, storeMigrationTarget);
+      await this.#unmountTarget(from, store);
+    } catch (error) {
+      await this.#setReadOnly(from, false);
+      throw error;
+    }
+    await writeDurableFile(this.#managedPath, to);
+    await mounts.unmount(storeMigrationTarget);
+    await this.#bind(await this.#pathOf(to), store);
+    log.info(`disk ${from}: migrated to disk ${to}`);
+  }
+
   /** The cids of the disks that are mounted. */
   async list(): Promise<readonly string[]> {
     const mounted: string[] = [];
@@ -98,8 +124,12 @@ export class PersistentDisks {
       await rm(this.#managedPath, { force: true });
       return undefined;
     }
-    if ((await this.#targetsOf(cid)).includes(this.#options.directories.store)) return undefined;
     try {
+      if ((await this.#targetsOf(cid)).includes(this.#options.directories.store)) {
+        // a migration that was killed leaves it read-only
+        await this.#setReadOnly(cid, false);
+        return undefined;
+      }
       await this.mount(cid);
       return undefined;
     } catch (error) {
@@ -110,6 +140,20 @@ export class PersistentDisks {
 
   async #managed(): Promise<string | undefined> {
     return (await readFileIfPresent(this.#managedPath))?.trim() || undefined;
+  }
+
+  async #cidAt(target: string): Promise<string> {
+    for (const cid of (await this.#options.hints.paths()).keys()) {
+      if ((await this.#targetsOf(cid)).includes(target)) return cid;
+    }
+    throw new ProductError('AGENT_DISK_FAILED', `no disk is mounted on ${target}: mount both disks first`);
+  }
+
+  async #setReadOnly(cid: string, isReadOnly: boolean): Promise<void> {
+    const { store } = this.#options.directories;
+    if (mountAt(await this.#options.mounts.list(), store)?.isReadOnly === isReadOnly) return;
+    if ((await this.#options.mounts.setReadOnly(store, isReadOnly)) === 'busy')
+      throw await this.#busy(cid, store);
   }
 
   async #pathOf(cid: string): Promise<string> {
@@ -157,10 +201,13 @@ export class PersistentDisks {
   }
 
   async #unmountTarget(cid: string, target: string): Promise<void> {
-    if ((await this.#options.mounts.unmount(target)) === 'unmounted') return;
+    if ((await this.#options.mounts.unmount(target)) === 'busy') throw await this.#busy(cid, target);
+  }
+
+  async #busy(cid: string, target: string): Promise<ProductError> {
     const holders = await this.#options.table.holders(target);
     const who = holders.length === 0 ? 'a process that cannot be seen here' : holders.join('; ');
-    throw new ProductError(
+    return new ProductError(
       'DISK_BUSY',
       `disk '${cid}' is in use on ${target} by ${who}: stop it and try again`,
     );

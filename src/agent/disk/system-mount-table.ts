@@ -49,13 +49,28 @@ export const systemMountTable = (linkable: readonly string[]): MountTable => ({
       throw new ProductError('AGENT_DISK_FAILED', `unmounting ${target} failed: ${output}`, { cause: error });
     }
   },
+
+  async setReadOnly(target, isReadOnly) {
+    // a link in place of a mount cannot be closed to writers
+    if (await isLink(target)) return 'done';
+    try {
+      await run('mount', ['-o', `remount,bind,${isReadOnly ? 'ro' : 'rw'}`, '--', target], {
+        env: environment,
+      });
+      return 'done';
+    } catch (error) {
+      const output = outputOf(error);
+      if (output.includes('busy')) return 'busy';
+      throw new ProductError('AGENT_DISK_FAILED', `remounting ${target} failed: ${output}`, { cause: error });
+    }
+  },
 });
 
 async function linkAsMount(mounts: readonly Mount[], path: string): Promise<Mount | undefined> {
   if (!(await isLink(path))) return undefined;
   const leadsTo = await realFolder(path);
   const volume = leadsTo === undefined ? undefined : volumeOf(mounts, leadsTo);
-  return volume === undefined ? undefined : { ...volume, mountPoint: path };
+  return volume === undefined ? undefined : { ...volume, mountPoint: path, isReadOnly: false };
 }
 
 /** A link to a disk that was pulled away; nothing could be made or mounted there. */

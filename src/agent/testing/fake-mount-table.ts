@@ -3,13 +3,13 @@ import type { Mount, MountTable } from '../disk/mount-table.ts';
 
 /** Mounts that are only remembered; each folder added with `addVolume` is a file system of its own. */
 export class FakeMountTable implements MountTable {
-  readonly #mounts: Mount[] = [{ device: '0:1', root: '/', mountPoint: '/' }];
+  readonly #mounts: Mount[] = [{ device: '0:1', root: '/', mountPoint: '/', isReadOnly: false }];
   readonly #busy = new Set<string>();
   #devices = 1;
 
   addVolume(path: string): void {
     this.#devices++;
-    this.#mounts.push({ device: `0:${this.#devices}`, root: '/', mountPoint: path });
+    this.#mounts.push({ device: `0:${this.#devices}`, root: '/', mountPoint: path, isReadOnly: false });
   }
 
   removeVolume(path: string): void {
@@ -31,13 +31,22 @@ export class FakeMountTable implements MountTable {
     if (volume === undefined || isSameVolume(volume, mountAt(this.#mounts, target))) {
       throw new Error(`a second mount of ${source} on ${target}`);
     }
-    this.#mounts.push({ ...volume, mountPoint: target });
+    this.#mounts.push({ ...volume, mountPoint: target, isReadOnly: false });
   }
 
   async unmount(target: string): Promise<'unmounted' | 'busy'> {
     if (this.#busy.has(target)) return 'busy';
     this.#remove(target);
     return 'unmounted';
+  }
+
+  async setReadOnly(target: string, isReadOnly: boolean): Promise<'done' | 'busy'> {
+    const index = this.#mounts.findLastIndex(({ mountPoint }) => mountPoint === target);
+    const mount = this.#mounts[index];
+    if (mount === undefined) throw new Error(`${target} is not mounted`);
+    if (isReadOnly && this.#busy.has(target)) return 'busy';
+    this.#mounts[index] = { ...mount, isReadOnly };
+    return 'done';
   }
 
   #remove(path: string): void {

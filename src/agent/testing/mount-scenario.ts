@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isProductError } from '../../errors/product-error.ts';
 import { directoriesOf } from '../directories.ts';
+import { copyFolder } from '../disk/copy-folder.ts';
 import { DiskHints } from '../disk/disk-hints.ts';
 import { mountAt } from '../disk/mount-table.ts';
 import { PersistentDisks } from '../disk/persistent-disks.ts';
@@ -23,7 +24,14 @@ const other = join(base, 'hub', 'disk-2');
 const settings = parseSettings('{"agent_id":"a","mbus":"https://u:p@127.0.0.1:1"}', 'test');
 const log = { info: (): void => undefined, error: (): void => undefined };
 const newDisks = (): PersistentDisks =>
-  new PersistentDisks({ directories, hints: new DiskHints(directories, settings), mounts, table, log });
+  new PersistentDisks({
+    directories,
+    hints: new DiskHints(directories, settings),
+    mounts,
+    table,
+    copy: copyFolder,
+    log,
+  });
 const isMounted = async (path: string): Promise<boolean> => mountAt(await mounts.list(), path) !== undefined;
 
 for (const path of [directories.bosh, directories.data, join(volume, 'store'), entry, join(other, 'store')]) {

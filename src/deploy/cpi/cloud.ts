@@ -36,6 +36,7 @@ export interface Cloud {
   deleteDisk(cid: string): Promise<void>;
   /** Resolves with the disk hint, any JSON. */
   attachDisk(vmCid: string, diskCid: string): Promise<unknown>;
+  detachDisk(vmCid: string, diskCid: string): Promise<void>;
   setDiskMetadata(cid: string, metadata: Properties): Promise<void>;
 }
 
@@ -82,6 +83,7 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
     createDisk: (size, cloudProperties, vm) => cid('create_disk', size, cloudProperties, vm),
     deleteDisk: (disk) => unanswered('delete_disk', disk),
     attachDisk: (vm, disk) => call('attach_disk', vm, disk),
+    detachDisk: (vm, disk) => unanswered('detach_disk', vm, disk),
     setDiskMetadata: (disk, metadata) =>
       tolerateNotImplemented(unanswered('set_disk_metadata', disk, metadata)),
   };

@@ -4,10 +4,10 @@ import { isCpiAnswer } from '../cpi/cpi-response.ts';
 import { within } from '../error-chain.ts';
 import { newAgentBudget, waitForAgent } from '../instance/wait-for-agent.ts';
 import type { Run } from '../run.ts';
-import type { Stage } from '../stage/stage.ts';
+import type { Stage, Step } from '../stage/stage.ts';
 import type { DiskRecord } from '../state/deployment-state.ts';
 import { forgetDisk, makeDiskCurrent, recordDisk } from '../state/state-changes.ts';
-import { planDisk, type WantedDisk } from './plan-disk.ts';
+import { planDisk, type DiskPlan, type WantedDisk } from './plan-disk.ts';
 
 export interface DiskTarget {
   readonly vmCid: string;
@@ -19,17 +19,68 @@ export interface DiskTarget {
 export async function deployDisk(run: Run, stage: Stage, target: DiskTarget): Promise<string | undefined> {
   const plan = planDisk(run.state.state, target.wanted);
   if (plan.action === 'none') return undefined;
-  const disk =
-    plan.action === 'attach'
-      ? plan.disk
-      : await stage.perform('Creating disk', () => createDisk(run, plan.wanted, target.vmCid));
-  await stage.perform(`Attaching disk '${disk.cid}' to VM '${target.vmCid}'`, () =>
-    attachDisk(run, disk.cid, target),
-  );
-  if (run.state.state.current_disk_id !== disk.id) await run.state.change(makeDiskCurrent(disk.id));
+  const disk = await bringDisk(run, stage, target, plan);
   await deleteUnusedDisks(run, stage);
   return disk.cid;
 }
+
+async function bringDisk(
+  run: Run,
+  stage: Stage,
+  target: DiskTarget,
+  plan: Exclude<DiskPlan, { action: 'none' }>,
+): Promise<DiskRecord> {
+  switch (plan.action) {
+    case 'attach':
+      return attachAsCurrent(run, stage, target, plan.disk);
+    case 'create':
+      return attachAsCurrent(run, stage, target, await createStage(run, stage, target, plan.wanted));
+    case 'migrate':
+      return migrate(run, stage, target, plan);
+  }
+}
+
+async function attachAsCurrent(
+  run: Run,
+  stage: Stage,
+  target: DiskTarget,
+  disk: DiskRecord,
+): Promise<DiskRecord> {
+  await attachStage(run, stage, target, disk);
+  if (run.state.state.current_disk_id !== disk.id) await run.state.change(makeDiskCurrent(disk.id));
+  return disk;
+}
+
+/**
+ * Both disks are attached, the agent copies, and from then on the new disk is the current one (bosh-cli
+ * deployment/vm/disk_deployer.go). Ended before that, the old one is, whole, and the next run starts over with another
+ * new disk; ended after it, the next run deletes the old one.
+ */
+async function migrate(
+  run: Run,
+  stage: Stage,
+  target: DiskTarget,
+  { disk: old, wanted }: Extract<DiskPlan, { action: 'migrate' }>,
+): Promise<DiskRecord> {
+  await attachStage(run, stage, target, old);
+  const disk = await createStage(run, stage, target, wanted);
+  await attachStage(run, stage, target, disk);
+  await stage.perform(`Migrating content from disk '${old.cid}' to disk '${disk.cid}'`, () =>
+    within('Migrating disk', () => run.agent.migrateDisk()),
+  );
+  await run.state.change(makeDiskCurrent(disk.id));
+  await stage.perform(`Detaching disk '${old.cid}'`, () => detachDisk(run, old.cid, target));
+  await stage.perform(`Deleting disk '${old.cid}'`, (step) => deleteDisk(run, old, step));
+  return disk;
+}
+
+const createStage = (run: Run, stage: Stage, target: DiskTarget, wanted: WantedDisk): Promise<DiskRecord> =>
+  stage.perform('Creating disk', () => createDisk(run, wanted, target.vmCid));
+
+const attachStage = (run: Run, stage: Stage, target: DiskTarget, disk: DiskRecord): Promise<void> =>
+  stage.perform(`Attaching disk '${disk.cid}' to VM '${target.vmCid}'`, () =>
+    attachDisk(run, disk.cid, target),
+  );
 
 /** The request is on disk before the CPI is called: a disk whose answer was lost is at least known to be missing. */
 async function createDisk(
@@ -66,16 +117,27 @@ async function attachDisk(run: Run, cid: string, { vmCid, metadata }: DiskTarget
   await within('Mounting disk', () => agent.mountDisk(cid));
 }
 
+/** The agent forgets the disk before it goes, and is waited for: a CPI may have made the VM anew without it. */
+async function detachDisk(run: Run, cid: string, { vmCid }: DiskTarget): Promise<void> {
+  await within('Removing persistent disk', () => run.agent.removePersistentDisk(cid));
+  await within('Detaching disk in the cloud', () => run.cloud.detachDisk(vmCid, cid));
+  await within('Waiting for agent to be accessible after detaching disk', () =>
+    waitForAgent(run, newAgentBudget),
+  );
+}
+
 /** Deletes every recorded disk that is not the current one. */
 export async function deleteUnusedDisks(run: Run, stage: Stage): Promise<void> {
   const { disks, current_disk_id: current } = run.state.state;
   for (const disk of disks.filter(({ id }) => id !== current)) {
-    await stage.perform(`Deleting unused disk '${disk.cid}'`, async (step) => {
-      await run.cloud.deleteDisk(disk.cid).catch((error: unknown) => {
-        if (!isProductError(error, 'DISK_NOT_FOUND')) throw error;
-        step.skip('Disk Not Found');
-      });
-      await run.state.change(forgetDisk(disk.id));
-    });
+    await stage.perform(`Deleting unused disk '${disk.cid}'`, (step) => deleteDisk(run, disk, step));
   }
+}
+
+async function deleteDisk(run: Run, { id, cid }: DiskRecord, step: Step): Promise<void> {
+  await run.cloud.deleteDisk(cid).catch((error: unknown) => {
+    if (!isProductError(error, 'DISK_NOT_FOUND')) throw error;
+    step.skip('Disk Not Found');
+  });
+  await run.state.change(forgetDisk(id));
 }

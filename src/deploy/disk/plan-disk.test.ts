@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isProductError } from '../../errors/product-error.ts';
 import { emptyState, type DeploymentState, type DiskRecord } from '../state/deployment-state.ts';
 import { planDisk } from './plan-disk.ts';
 
 const wanted = {
   size: 64,
   cloudProperties: { type: 'fast' },
-  sizeKey: 'disk_pools[disks].disk_size',
-  cloudPropertiesKey: 'disk_pools[disks].cloud_properties',
 };
 const disk: DiskRecord = { id: 'd1', cid: 'disk-1', size: 64, cloud_properties: { type: 'fast' } };
 const state = (disks: DiskRecord[], current = ''): DeploymentState => ({
@@ -38,13 +35,11 @@ test('a disk that the manifest no longer wants is left alone', () => {
   assert.deepEqual(planDisk(state([disk], 'd1'), { ...wanted, size: 0 }), { action: 'none' });
 });
 
-test('a change of the current disk is refused by the name of its key', () => {
-  const refused = (change: object, key: string) =>
-    assert.throws(
-      () => planDisk(state([disk], 'd1'), { ...wanted, ...change }),
-      (error) => isProductError(error, 'DISK_CHANGE_NOT_SUPPORTED') && error.message.startsWith(key),
-    );
-
-  refused({ size: 128 }, 'disk_pools[disks].disk_size');
-  refused({ cloudProperties: {} }, 'disk_pools[disks].cloud_properties');
+test('a current disk of another shape is migrated, never to a leftover', () => {
+  const leftover = { ...disk, id: 'd2', cid: 'disk-2', size: 128 };
+  const records = state([disk, leftover], 'd1');
+  for (const change of [{ size: 128 }, { size: 32 }, { cloudProperties: {} }]) {
+    const changed = { ...wanted, ...change };
+    assert.deepEqual(planDisk(records, changed), { action: 'migrate', disk, wanted: changed });
+  }
 });

@@ -162,6 +162,12 @@ export class FakeAgent {
       case 'unmount_disk':
         agent.mounted = agent.mounted.filter((cid) => cid !== disk);
         return { message: `Unmounted ${disk}` };
+      case 'migrate_disk':
+        agent.mounted = agent.mounted.slice(1);
+        return {};
+      case 'remove_persistent_disk':
+        agent.hints.delete(disk);
+        return {};
       case 'compile_package':
         return this.#compile(words);
       default:

@@ -89,6 +89,13 @@ const methods: Readonly<Record<string, (words: Words) => unknown>> = {
     write('vms', vm, { ...found, disks: [...new Set([...found.disks, String(disk)])] });
     return { path: `/warden-cpi-dev/disks/${String(disk)}/store` };
   },
+  detach_disk: ([vm, disk]) => {
+    const found = readVm(vm);
+    if (!found.disks.includes(String(disk)))
+      throw new CloudError('Bosh::Clouds::DiskNotAttached', `'${String(disk)}' is not attached`);
+    write('vms', vm, { ...found, disks: found.disks.filter((cid) => cid !== disk) });
+    return null;
+  },
   set_disk_metadata: ([cid, metadata]) => {
     const disk: object = JSON.parse(readFileSync(path('disks', cid), 'utf8'));
     write('disks', cid, { ...disk, metadata });
