@@ -1,5 +1,6 @@
 import { ProductError } from '../errors/product-error.ts';
 import { readTextFile } from './read-text-file.ts';
+import type { Credentials, CredentialSource } from './credentials.ts';
 
 /** How to reach one Kubernetes API and as whom. Holds secrets: never log it. */
 export interface Access {
@@ -13,16 +14,27 @@ export interface Access {
   readonly token?: string;
   /** Read again for each request, because mounted tokens rotate. Wins over `token`. */
   readonly tokenFile?: string;
+  /** Asked for each request; wins over all of the above. */
+  readonly credentials?: CredentialSource;
+  /** URL of the HTTP proxy that tunnels to the server. Secret: may carry a password. */
+  readonly proxy?: string;
   /** The name that the server's certificate is checked against, when it is not the URL's host. */
   readonly tlsServerName?: string;
   /** Where objects go when nothing else is said. */
   readonly namespace: string;
 }
 
-/** The Authorization header's value, or undefined where a client certificate speaks for us. */
-export function authorization(access: Access): string | undefined {
-  const token = access.tokenFile === undefined ? access.token : readTokenFile(access.tokenFile);
-  return token === undefined ? undefined : `Bearer ${token}`;
+/** Who the next request speaks as. Rejects with INVALID_CONFIG where that cannot be found out. */
+export async function credentialsOf(access: Access): Promise<Credentials> {
+  if (access.credentials !== undefined) return access.credentials.current();
+  const { certificate, key, tokenFile } = access;
+  const token = tokenFile === undefined ? access.token : readTokenFile(tokenFile);
+  return { token, certificate, key };
+}
+
+/** The headers that carry credentials; none where a client certificate speaks for us. */
+export function authorization({ token }: Credentials): { authorization?: string } {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
 function readTokenFile(path: string): string {
@@ -35,8 +47,14 @@ function readTokenFile(path: string): string {
   }
 }
 
-/** `host:port` of the server, as errors name it. */
+/** `host:port` of the server, and the proxy's where there is one, as errors name it. */
 export function serverAddress(access: Access): string {
-  const url = new URL(access.server);
-  return `${url.hostname}:${url.port === '' ? '443' : url.port}`;
+  const server = hostAndPort(new URL(access.server), '443');
+  if (access.proxy === undefined) return server;
+  const proxy = new URL(access.proxy);
+  return `${server} through the proxy ${hostAndPort(proxy, proxy.protocol === 'https:' ? '443' : '80')}`;
+}
+
+function hostAndPort(url: URL, defaultPort: string): string {
+  return `${url.hostname}:${url.port === '' ? defaultPort : url.port}`;
 }

@@ -1,8 +1,9 @@
 import type { Access } from './access.ts';
-import { authorization, serverAddress } from './access.ts';
+import { authorization, credentialsOf, serverAddress } from './access.ts';
 import { BunConnection } from './bun/bun-connection.ts';
 import type { BunRuntime } from './bun/bun-runtime.ts';
 import { ByteQueue } from './bun/byte-queue.ts';
+import type { Credentials } from './credentials.ts';
 import { encodeRequest } from './http1/encode-request.ts';
 import type { ResponseHead } from './http1/response-head.ts';
 import { unreachable } from './transport-failure.ts';
@@ -74,16 +75,17 @@ export class BunSocketTransport implements Transport {
   }
 
   /** Sends the request; resolves with the answer's head. */
-  #begin(request: TransportRequest, deadline: Deadline): Promise<Answer> {
+  async #begin(request: TransportRequest, deadline: Deadline): Promise<Answer> {
+    const credentials = await credentialsOf(this.#access);
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     if (request.signal?.aborted === true) throw request.signal.reason;
     const bytes = encodeRequest({
       method: request.method,
       url: requestUrl(this.#access.server, request),
-      headers: requestHeaders(this.#access, request),
+      headers: requestHeaders(credentials, request),
       body: request.body,
     });
-    const connection = this.#connection();
+    const connection = this.#connection(credentials);
     const body = new ByteQueue({ ...flowLimits, onFlow: (wanted) => connection.flow(wanted) });
     const failed = (error: unknown): void => {
       reject(error);
@@ -102,9 +104,9 @@ export class BunSocketTransport implements Transport {
     return promise;
   }
 
-  #connection(): BunConnection {
-    for (const connection of this.#connections) if (connection.isIdle) return connection;
-    const connection = new BunConnection(this.#runtime, this.#access);
+  #connection(credentials: Credentials): BunConnection {
+    for (const connection of this.#connections) if (connection.serves(credentials)) return connection;
+    const connection = new BunConnection(this.#runtime, this.#access, credentials);
     this.#connections.add(connection);
     connection.onClosed = () => this.#connections.delete(connection);
     return connection;
@@ -163,11 +165,10 @@ async function* chunksOf(body: ByteQueue, deadline: Deadline): AsyncGenerator<Ui
   }
 }
 
-function requestHeaders(access: Access, request: TransportRequest): Record<string, string> {
-  const bearer = authorization(access);
+function requestHeaders(credentials: Credentials, request: TransportRequest): Record<string, string> {
   return {
     Accept: 'application/json',
-    ...(bearer !== undefined && { Authorization: bearer }),
+    ...authorization(credentials),
     ...(request.body !== undefined && { 'Content-Type': request.contentType ?? 'application/json' }),
   };
 }

@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http';
+import { Agent } from 'node:https';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { ClientOptions, WebSocket as Socket } from 'ws';
 import type { Access } from './access.ts';
-import { authorization, serverAddress } from './access.ts';
+import { authorization, credentialsOf, serverAddress } from './access.ts';
 import type { ApiError } from './api-error.ts';
+import { nodeTls } from './node-tls.ts';
 import { openTransport } from './open-transport.ts';
 import { responseError } from './response-status.ts';
 import { transportFailure, unreachable } from './transport-failure.ts';
@@ -24,7 +26,7 @@ const openTimeoutMs = 30_000;
 export async function openExecSocket(access: Access, path: string): Promise<ExecSocket> {
   const { WebSocket } = await import('ws');
   const url = (access.server + path).replace(/^https:/u, 'wss:');
-  const socket = new WebSocket(url, ['v5.channel.k8s.io'], socketOptions(access));
+  const socket = new WebSocket(url, ['v5.channel.k8s.io'], await socketOptions(access));
   socket.binaryType = 'nodebuffer';
   const messages = new Readable({ objectMode: true, read: () => undefined });
   const opened = whenOpened(socket, access).catch(async (error: unknown) => {
@@ -85,24 +87,16 @@ async function askAgain(access: Access, path: string, error: unknown): Promise<A
   }
 }
 
-function socketOptions(access: Access): ClientOptions {
-  const bearer = authorization(access);
-  const tls = {
-    rejectUnauthorized: true,
-    ...(access.ca !== undefined && { ca: access.ca }),
-    ...(access.certificate !== undefined && { cert: access.certificate }),
-    ...(access.key !== undefined && { key: access.key }),
-    ...(access.tlsServerName !== undefined && {
-      servername: access.tlsServerName,
-      serverName: access.tlsServerName,
-    }),
-  };
-  // Bun puts its own client behind the name `ws`, which reads TLS settings from `tls`
-  const options: ClientOptions & { tls: typeof tls } = {
-    ...tls,
-    tls,
+/** Bun puts its own client behind the name `ws`: it reads `tls` and `proxy`, Node's takes what its agent has. */
+async function socketOptions(access: Access): Promise<ClientOptions> {
+  const credentials = await credentialsOf(access);
+  const tls = nodeTls(access, credentials);
+  const options: ClientOptions & { tls: object; proxy?: string } = {
+    tls: { ...tls, serverName: access.tlsServerName },
+    ...(access.proxy !== undefined && { proxy: access.proxy }),
+    ...('Bun' in globalThis ? tls : { agent: new Agent(tls) }),
     handshakeTimeout: openTimeoutMs,
-    ...(bearer !== undefined && { headers: { authorization: bearer } }),
+    headers: authorization(credentials),
   };
   return options;
 }

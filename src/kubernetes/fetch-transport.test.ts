@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startHostileServers } from './testing/hostile-server.ts';
 import { bunIsMissing, runInBun } from './testing/run-in-bun.ts';
+import { proxyConformance } from './testing/proxy-conformance.ts';
 import { transportConformance } from './testing/transport-conformance.ts';
 
 test('fetch transport, in Bun', { skip: bunIsMissing() ?? false }, async (t) => {
@@ -10,7 +11,7 @@ test('fetch transport, in Bun', { skip: bunIsMissing() ?? false }, async (t) => 
 
   const results = await runInBun('./fetch-transport-conformance.ts', servers);
 
-  assert.equal(results.length, transportConformance.length);
+  assert.equal(results.length, transportConformance.length + proxyConformance.length);
   for (const { name, error } of results) {
     await t.test(name, () => {
       assert.equal(error, undefined);

@@ -1,6 +1,7 @@
 import { isProductError } from '../errors/product-error.ts';
 import type { Access } from './access.ts';
-import { authorization, serverAddress } from './access.ts';
+import { authorization, credentialsOf, serverAddress } from './access.ts';
+import type { Credentials } from './credentials.ts';
 import { unreachable } from './transport-failure.ts';
 import type {
   Transport,
@@ -11,34 +12,33 @@ import type {
 } from './transport.ts';
 import { defaultTimeoutMs, requestUrl } from './transport.ts';
 
-/** Bun's own fetch option; Node's fetch has nothing like it, so this transport is for Bun alone. */
-interface BunTls {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly serverName?: string;
-  readonly rejectUnauthorized: true;
+/** Bun's own fetch options; Node's fetch has nothing like them, so this transport is for Bun alone. */
+interface BunInit extends RequestInit {
+  readonly tls: {
+    readonly ca?: string;
+    readonly cert?: string;
+    readonly key?: string;
+    readonly serverName?: string;
+    readonly rejectUnauthorized: true;
+  };
+  readonly proxy?: string;
 }
+
+/** What Bun's fetch would read by itself; the access alone says which proxy is used. */
+const proxyVariables = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
 
 /** The transport for Bun: its `fetch`, which keeps connections alive by itself. */
 export class FetchTransport implements Transport {
   readonly #access: Access;
   readonly #address: string;
   readonly #timeoutMs: number;
-  readonly #tls: BunTls;
   readonly #closed = new AbortController();
 
   constructor(access: Access, options: TransportOptions = {}) {
     this.#access = access;
     this.#address = serverAddress(access);
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-    this.#tls = {
-      rejectUnauthorized: true,
-      ...(access.ca !== undefined && { ca: access.ca }),
-      ...(access.certificate !== undefined && { cert: access.certificate }),
-      ...(access.key !== undefined && { key: access.key }),
-      ...(access.tlsServerName !== undefined && { serverName: access.tlsServerName }),
-    };
+    for (const name of proxyVariables) Reflect.deleteProperty(process.env, name);
   }
 
   async request(request: TransportRequest): Promise<TransportResponse> {
@@ -70,19 +70,19 @@ export class FetchTransport implements Transport {
     this.#closed.abort(new DOMException('the transport was closed', 'AbortError'));
   }
 
-  #fetch(request: TransportRequest, timeout: AbortSignal): Promise<Response> {
-    const bearer = authorization(this.#access);
+  async #fetch(request: TransportRequest, timeout: AbortSignal): Promise<Response> {
+    const credentials = await credentialsOf(this.#access);
     const signals = [timeout, this.#closed.signal, ...(request.signal === undefined ? [] : [request.signal])];
-    const init: RequestInit & { tls: BunTls } = {
+    const init: BunInit = {
       method: request.method,
       redirect: 'manual',
       headers: {
         accept: 'application/json',
-        ...(bearer !== undefined && { authorization: bearer }),
+        ...authorization(credentials),
         ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
       },
       signal: AbortSignal.any(signals),
-      tls: this.#tls,
+      ...connection(this.#access, credentials),
       ...(request.body !== undefined && { body: request.body }),
     };
     return fetch(requestUrl(this.#access.server, request), init);
@@ -116,4 +116,17 @@ export class FetchTransport implements Transport {
 
 function head(response: Response): { status: number; headers: Record<string, string> } {
   return { status: response.status, headers: Object.fromEntries(response.headers) };
+}
+
+function connection(access: Access, { certificate, key }: Credentials): Pick<BunInit, 'tls' | 'proxy'> {
+  return {
+    tls: {
+      rejectUnauthorized: true,
+      ...(access.ca !== undefined && { ca: access.ca }),
+      ...(certificate !== undefined && { cert: certificate }),
+      ...(key !== undefined && { key }),
+      ...(access.tlsServerName !== undefined && { serverName: access.tlsServerName }),
+    },
+    ...(access.proxy !== undefined && { proxy: access.proxy }),
+  };
 }

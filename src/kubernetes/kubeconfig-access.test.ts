@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { isProductError } from '../errors/product-error.ts';
-import { authorization } from './access.ts';
+import { credentialsOf } from './access.ts';
 import { inClusterAccess } from './in-cluster-access.ts';
 import { resolveAccess } from './kubeconfig-access.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
@@ -13,6 +13,8 @@ import { loadAccess } from './load-access.ts';
 
 const pem = (text: string): string => `-----BEGIN ${text}-----\nAAAA\n-----END ${text}-----\n`;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+const plugin = { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/s3cret' };
 
 function kubeconfig(cluster: object = {}, user: object = {}): object {
   return {
@@ -37,9 +39,9 @@ function kubeconfig(cluster: object = {}, user: object = {}): object {
   };
 }
 
-function refusal(source: unknown, choice = {}): string {
+async function refusal(source: unknown, choice = {}): Promise<string> {
   try {
-    resolveAccess(parseKubeconfig(source), choice);
+    await resolveAccess(parseKubeconfig(source), choice);
   } catch (error) {
     assert.ok(isProductError(error, 'INVALID_CONFIG'), String(error));
     return error.message;
@@ -82,7 +84,7 @@ test('YAML text is read, and its errors quote no content', async () => {
   });
 });
 
-test('client certificates come from data or from files beside the kubeconfig', (t) => {
+test('client certificates come from data or from files beside the kubeconfig', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'kubeconfig-'));
   t.after(() => rmSync(directory, { recursive: true }));
   writeFileSync(join(directory, 'client.crt'), pem('CERTIFICATE'));
@@ -91,22 +93,22 @@ test('client certificates come from data or from files beside the kubeconfig', (
     { token: null, 'client-certificate': 'client.crt', 'client-key-data': base64(pem('PRIVATE KEY')) },
   );
 
-  const access = resolveAccess(parseKubeconfig(source), { directory });
+  const access = await resolveAccess(parseKubeconfig(source), { directory });
 
   assert.equal(access.certificate, pem('CERTIFICATE'));
   assert.equal(access.key, pem('PRIVATE KEY'));
-  assert.match(refusal(source), /users\[0\]\.user\.client-certificate must be an absolute path/u);
+  assert.match(await refusal(source), /users\[0\]\.user\.client-certificate must be an absolute path/u);
 });
 
-test('a token file is read for each request', (t) => {
+test('a token file is read for each request', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'kubeconfig-'));
   t.after(() => rmSync(directory, { recursive: true }));
-  const access = resolveAccess(parseKubeconfig(kubeconfig({}, { tokenFile: 'token' })), { directory });
+  const access = await resolveAccess(parseKubeconfig(kubeconfig({}, { tokenFile: 'token' })), { directory });
 
   writeFileSync(join(directory, 'token'), 'first\n');
-  assert.equal(authorization(access), 'Bearer first');
+  assert.equal((await credentialsOf(access)).token, 'first');
   writeFileSync(join(directory, 'token'), 'second\n');
-  assert.equal(authorization(access), 'Bearer second');
+  assert.equal((await credentialsOf(access)).token, 'second');
 });
 
 test('in a pod the service account speaks', (t) => {
@@ -125,13 +127,17 @@ test('in a pod the service account speaks', (t) => {
   assert.throws(() => inClusterAccess({ environment: {}, directory }), /KUBERNETES_SERVICE_HOST/u);
 });
 
-test('what is wrong is named by its key and never by its value', () => {
+test('what is wrong is named by its key and never by its value', async () => {
   const cases: [object, RegExp][] = [
     [
       kubeconfig({ 'insecure-skip-tls-verify': true }),
       /clusters\[0\]\.cluster\.insecure-skip-tls-verify .*verified/u,
     ],
-    [kubeconfig({ 'proxy-url': 'http://u:s3cret@p' }), /clusters\[0\]\.cluster\.proxy-url/u],
+    [
+      kubeconfig({ 'proxy-url': 'socks5://u:s3cret@p' }),
+      /clusters\[0\]\.cluster\.proxy-url .*http or https/u,
+    ],
+    [kubeconfig({ 'proxy-url': 's3cret' }), /clusters\[0\]\.cluster\.proxy-url .*not a URL/u],
     [kubeconfig({ server: 'http://s3cret' }), /clusters\[0\]\.cluster\.server must be an https URL/u],
     [kubeconfig({ server: 's3cret' }), /clusters\[0\]\.cluster\.server is not a URL/u],
     [kubeconfig({ server: 'https://u:s3cret@host' }), /host, port and path only/u],
@@ -144,7 +150,16 @@ test('what is wrong is named by its key and never by its value', () => {
     [kubeconfig({ 'certificate-authority-data': '', 'certificate-authority': '/none/s3cret' }), /ENOENT/u],
     [kubeconfig({}, { username: 'me', password: 's3cret' }), /users\[0\]\.user\.username is not supported/u],
     [kubeconfig({}, { 'auth-provider': { name: 'gcp' } }), /auth-provider is not supported/u],
-    [kubeconfig({}, { exec: { command: 's3cret' } }), /users\[0\]\.user\.exec is not supported/u],
+    [kubeconfig({}, { exec: { command: 's3cret' } }), /users\[0\]\.user has both exec and token/u],
+    ...([
+      [{ ...plugin, apiVersion: 's3cret' }, /users\[0\]\.user\.exec\.apiVersion must be/u],
+      [{ ...plugin, command: '' }, /exec\.command is missing/u],
+      [{ ...plugin, command: './s3cret' }, /exec\.command must be an absolute path/u],
+      [{ ...plugin, args: ['--x', 7] }, /exec\.args\[1\] must be a string/u],
+      [{ ...plugin, env: [{ name: 'A', value: 's3cret' }, 'B=s3cret'] }, /exec\.env\[1\] must be a mapping/u],
+      [{ ...plugin, interactiveMode: 'Always' }, /exec\.interactiveMode/u],
+      ['s3cret', /exec must be a mapping/u],
+    ].map(([exec, message]) => [kubeconfig({}, { token: null, exec }), message]) as [object, RegExp][]),
     [kubeconfig({}, { token: 5 }), /users\[0\]\.user\.token must be a string/u],
     [kubeconfig({}, { token: '' }), /users\[0\]\.user has no token/u],
     [
@@ -161,17 +176,17 @@ test('what is wrong is named by its key and never by its value', () => {
   ];
 
   for (const [source, expected] of cases) {
-    const message = refusal(source);
+    const message = await refusal(source);
     assert.match(message, expected);
     assert.doesNotMatch(message, /s3cret/u);
   }
-  assert.match(refusal('{"token": s3cret'), /not JSON/u);
+  assert.match(await refusal('{"token": s3cret'), /not JSON/u);
 });
 
-test('nothing but INVALID_CONFIG comes out of any JSON value', () => {
-  fc.assert(
-    fc.property(fc.jsonValue(), (value) => {
-      assert.ok(refusal(typeof value === 'string' ? JSON.stringify(value) : value).length > 0);
+test('nothing but INVALID_CONFIG comes out of any JSON value', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue(), async (value) => {
+      assert.ok((await refusal(typeof value === 'string' ? JSON.stringify(value) : value)).length > 0);
     }),
   );
 });

@@ -1,7 +1,10 @@
 import type { Access } from './access.ts';
+import type { Clock } from './clock.ts';
+import { systemClock } from './clock.ts';
 import type { Kubeconfig, NamedEntry } from './kubeconfig.ts';
 import { invalidKubeconfig, optionalString } from './kubeconfig.ts';
 import { readTextFile } from './read-text-file.ts';
+import { environmentProxy, proxyProblem } from './proxy.ts';
 
 export interface AccessChoice {
   /** Default: the kubeconfig's current-context. */
@@ -10,6 +13,10 @@ export interface AccessChoice {
   readonly namespace?: string | undefined;
   /** Where neither `namespace` nor the context say one; default: `default`. */
   readonly defaultNamespace?: string | undefined;
+  /** For exec plugins and for the proxy to the server; absent: empty. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Says when a plugin's credentials have expired. */
+  readonly clock?: Clock | undefined;
   /** What relative file references start from; without it they are refused. */
   readonly directory?: string | undefined;
 }
@@ -17,20 +24,18 @@ export interface AccessChoice {
 /** Settings that would weaken TLS or need a program or a secret form that we do not speak. */
 const refusedInCluster = {
   'insecure-skip-tls-verify': 'is not accepted: TLS is always verified; give certificate-authority-data',
-  'proxy-url': 'is not supported',
 };
 const refusedInUser = {
   username: 'is not supported: use a token or a client certificate',
   password: 'is not supported: use a token or a client certificate',
   'auth-provider': 'is not supported: Kubernetes removed it in 1.26; use a token or a client certificate',
-  exec: 'is not supported yet: use a token, a token file or a client certificate',
 };
 
 /**
  * What a kubeconfig says about one context, with file references read (a token file stays a reference).
  * INVALID_CONFIG names the key that is missing, unreadable or refused.
  */
-export function resolveAccess(kubeconfig: Kubeconfig, choice: AccessChoice = {}): Access {
+export async function resolveAccess(kubeconfig: Kubeconfig, choice: AccessChoice = {}): Promise<Access> {
   const context = pick(
     kubeconfig.contexts,
     choice.context ?? kubeconfig.currentContext,
@@ -43,23 +48,48 @@ export function resolveAccess(kubeconfig: Kubeconfig, choice: AccessChoice = {})
   refuse(user, refusedInUser);
   const contextNamespace = optionalString(context.fields, 'namespace', `${context.key}.namespace`);
   return {
-    ...clusterPart(cluster, choice.directory),
-    ...userPart(user, choice.directory),
+    ...clusterPart(cluster, choice),
+    ...(isGiven(user.fields['exec'])
+      ? await pluginPart(user, cluster, choice)
+      : userPart(user, choice.directory)),
     namespace: choice.namespace ?? contextNamespace ?? choice.defaultNamespace ?? 'default',
   };
 }
 
 function clusterPart(
   cluster: NamedEntry,
-  directory: string | undefined,
-): Pick<Access, 'server' | 'ca' | 'tlsServerName'> {
+  { directory, environment = {} }: AccessChoice,
+): Pick<Access, 'server' | 'ca' | 'tlsServerName' | 'proxy'> {
   const ca = dataOrFile(cluster, 'certificate-authority', directory);
   const tlsServerName = field(cluster, 'tls-server-name');
+  const server = serverUrl(cluster);
+  const proxy = field(cluster, 'proxy-url') ?? environmentProxy(server, environment);
+  const problem = proxy === undefined ? undefined : proxyProblem(proxy);
+  if (problem !== undefined) throw invalidKubeconfig(`${cluster.key}.proxy-url (or HTTPS_PROXY)`, problem);
   return {
-    server: serverUrl(cluster),
+    server,
     ...(ca !== undefined && { ca }),
     ...(tlsServerName !== undefined && { tlsServerName }),
+    ...(proxy !== undefined && { proxy }),
   };
+}
+
+/** As in client-go a plugin stands alone: a second way in would be used or not, depending on the plugin's answer. */
+async function pluginPart(
+  user: NamedEntry,
+  cluster: NamedEntry,
+  { directory, environment = {}, clock = systemClock }: AccessChoice,
+): Promise<Pick<Access, 'credentials'>> {
+  const other = ['token', 'tokenFile', 'client-certificate', 'client-certificate-data'].find((name) =>
+    isGiven(user.fields[name]),
+  );
+  if (other !== undefined) throw invalidKubeconfig(user.key, `has both exec and ${other}; give one of them`);
+  const [{ parseExecPlugin }, { pluginCredentials }] = await Promise.all([
+    import('./exec-plugin-config.ts'),
+    import('./exec-plugin.ts'),
+  ]);
+  const plugin = parseExecPlugin(user, cluster, directory);
+  return { credentials: pluginCredentials(plugin, { environment, clock }) };
 }
 
 function userPart(
@@ -179,8 +209,7 @@ function pick(
 
 function refuse(entry: NamedEntry, refused: Readonly<Record<string, string>>): void {
   for (const [name, reason] of Object.entries(refused)) {
-    const value = entry.fields[name];
-    if (value !== undefined && value !== null && value !== false && value !== '') {
+    if (isGiven(entry.fields[name])) {
       throw invalidKubeconfig(`${entry.key}.${name}`, reason);
     }
   }
@@ -188,4 +217,8 @@ function refuse(entry: NamedEntry, refused: Readonly<Record<string, string>>): v
 
 function field(entry: NamedEntry, name: string): string | undefined {
   return optionalString(entry.fields, name, `${entry.key}.${name}`);
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false && value !== '';
 }

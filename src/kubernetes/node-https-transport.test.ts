@@ -1,6 +1,7 @@
 import { after, before, suite, test } from 'node:test';
 import { NodeHttpsTransport } from './node-https-transport.ts';
 import { startHostileServers } from './testing/hostile-server.ts';
+import { proxyConformance } from './testing/proxy-conformance.ts';
 import { transportConformance } from './testing/transport-conformance.ts';
 
 suite('node:https transport', () => {
@@ -10,7 +11,7 @@ suite('node:https transport', () => {
   });
   after(() => servers.close());
 
-  for (const { name, run } of transportConformance) {
+  for (const { name, run } of [...transportConformance, ...proxyConformance]) {
     test(name, () => run((access, options) => new NodeHttpsTransport(access, options), servers));
   }
 });

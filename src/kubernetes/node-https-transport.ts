@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import type { Access } from './access.ts';
-import { authorization, serverAddress } from './access.ts';
+import { authorization, credentialsOf, serverAddress } from './access.ts';
+import type { Credentials } from './credentials.ts';
+import { nodeTls } from './node-tls.ts';
 import { unreachable } from './transport-failure.ts';
 import type {
   Transport,
@@ -16,22 +18,14 @@ import { defaultTimeoutMs, requestUrl } from './transport.ts';
 export class NodeHttpsTransport implements Transport {
   readonly #access: Access;
   readonly #address: string;
-  readonly #agent: Agent;
   readonly #timeoutMs: number;
+  #agent: Agent | undefined;
+  #certificate: string | undefined;
 
   constructor(access: Access, options: TransportOptions = {}) {
     this.#access = access;
     this.#address = serverAddress(access);
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-    this.#agent = new Agent({
-      keepAlive: true,
-      keepAliveMsecs: 10_000,
-      rejectUnauthorized: true,
-      ...(access.ca !== undefined && { ca: access.ca }),
-      ...(access.certificate !== undefined && { cert: access.certificate }),
-      ...(access.key !== undefined && { key: access.key }),
-      ...(access.tlsServerName !== undefined && { servername: access.tlsServerName }),
-    });
   }
 
   async request(request: TransportRequest): Promise<TransportResponse> {
@@ -58,15 +52,16 @@ export class NodeHttpsTransport implements Transport {
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#agent?.destroy();
   }
 
-  #send(request: TransportRequest, timeout: AbortSignal): Promise<IncomingMessage> {
+  async #send(request: TransportRequest, timeout: AbortSignal): Promise<IncomingMessage> {
+    const credentials = await credentialsOf(this.#access);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const outgoing = httpsRequest(requestUrl(this.#access.server, request), {
-      agent: this.#agent,
+      agent: this.#agentFor(credentials),
       method: request.method,
-      headers: requestHeaders(this.#access, request),
+      headers: requestHeaders(credentials, request),
       signal: request.signal === undefined ? timeout : AbortSignal.any([timeout, request.signal]),
     });
     outgoing.on('response', resolve);
@@ -76,6 +71,20 @@ export class NodeHttpsTransport implements Transport {
     });
     outgoing.end(request.body);
     return promise;
+  }
+
+  /** Kept alive as long as the client certificate stays the same. */
+  #agentFor({ certificate, key }: Credentials): Agent {
+    if (this.#agent === undefined || certificate !== this.#certificate) {
+      this.#agent?.destroy();
+      this.#certificate = certificate;
+      this.#agent = new Agent({
+        keepAlive: true,
+        keepAliveMsecs: 10_000,
+        ...nodeTls(this.#access, { certificate, key }),
+      });
+    }
+    return this.#agent;
   }
 
   async *#chunks(
@@ -111,11 +120,10 @@ function flatHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   );
 }
 
-function requestHeaders(access: Access, request: TransportRequest): Record<string, string> {
-  const bearer = authorization(access);
+function requestHeaders(credentials: Credentials, request: TransportRequest): Record<string, string> {
   return {
     accept: 'application/json',
-    ...(bearer !== undefined && { authorization: bearer }),
+    ...authorization(credentials),
     ...(request.body !== undefined && {
       'content-type': request.contentType ?? 'application/json',
       'content-length': String(Buffer.byteLength(request.body)),

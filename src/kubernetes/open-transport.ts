@@ -5,10 +5,20 @@ import type { Transport, TransportOptions } from './transport.ts';
 
 /** The transport that this runtime is fastest with; on Bun node:https is not even loaded. */
 export async function openTransport(access: Access, options: TransportOptions = {}): Promise<Transport> {
+  const transport = await bareTransport(access, options);
+  if (access.credentials === undefined) return transport;
+  const { renewingTransport } = await import('./renewing-transport.ts');
+  return renewingTransport(transport, access.credentials);
+}
+
+async function bareTransport(access: Access, options: TransportOptions): Promise<Transport> {
   const runtime = bunRuntime();
-  if (runtime !== undefined) {
-    return new BunSocketTransport(runtime, access, options);
+  if (runtime === undefined) {
+    const { NodeHttpsTransport } = await import('./node-https-transport.ts');
+    return new NodeHttpsTransport(access, options);
   }
-  const { NodeHttpsTransport } = await import('./node-https-transport.ts');
-  return new NodeHttpsTransport(access, options);
+  if (access.proxy === undefined) return new BunSocketTransport(runtime, access, options);
+  // only Bun's fetch knows the way through a proxy
+  const { FetchTransport } = await import('./fetch-transport.ts');
+  return new FetchTransport(access, options);
 }

@@ -1,4 +1,5 @@
 import type { Access } from '../access.ts';
+import type { Credentials } from '../credentials.ts';
 import { ResponseReader } from '../http1/response-reader.ts';
 import type { ResponseHead } from '../http1/response-head.ts';
 import type { BunRuntime, BunSocket, BunTls } from './bun-runtime.ts';
@@ -28,12 +29,15 @@ export class BunConnection {
   #closed = false;
   #failure: Error | undefined;
 
-  constructor(runtime: BunRuntime, access: Access) {
+  readonly #certificate: string | undefined;
+
+  constructor(runtime: BunRuntime, access: Access, credentials: Credentials) {
+    this.#certificate = credentials.certificate;
     const url = new URL(access.server);
     const connecting = runtime.connect({
       hostname: url.hostname.replace(/^\[|\]$/gu, ''),
       port: url.port === '' ? 443 : Number(url.port),
-      tls: tlsOf(access),
+      tls: tlsOf(access, credentials),
       socket: {
         open: (socket) => this.#opened(socket),
         handshake: (_, authorized, error) => this.#shookHands(authorized, error),
@@ -50,9 +54,9 @@ export class BunConnection {
     });
   }
 
-  /** Can take an exchange. */
-  get isIdle(): boolean {
-    return !this.#closed && this.#exchange === undefined;
+  /** Can take an exchange of somebody with these credentials. */
+  serves({ certificate }: Credentials): boolean {
+    return !this.#closed && this.#exchange === undefined && certificate === this.#certificate;
   }
 
   /** Sends a request; the answer goes to the sink. Call it on an idle connection only. */
@@ -146,12 +150,12 @@ export class BunConnection {
   }
 }
 
-function tlsOf(access: Access): BunTls {
+function tlsOf(access: Access, { certificate, key }: Credentials): BunTls {
   return {
     rejectUnauthorized: true,
     ...(access.ca !== undefined && { ca: access.ca }),
-    ...(access.certificate !== undefined && { cert: access.certificate }),
-    ...(access.key !== undefined && { key: access.key }),
+    ...(certificate !== undefined && { cert: certificate }),
+    ...(key !== undefined && { key }),
     ...(access.tlsServerName !== undefined && { serverName: access.tlsServerName }),
   };
 }

@@ -7,7 +7,7 @@ import { execInPod } from '../pod-exec.ts';
 
 export interface ExecCase {
   readonly name: string;
-  readonly run: (access: Access) => Promise<void>;
+  readonly run: (access: Access, proxied: Access) => Promise<void>;
 }
 
 const exec = (access: Access, command: string[], more: Partial<ExecOptions> = {}): Promise<ExecResult> =>
@@ -30,6 +30,12 @@ export const execConformance: readonly ExecCase[] = [
         stdout: 'a b|c&d in bosh',
         stderr: 'warning',
       });
+    },
+  },
+  {
+    name: 'reaches the server through a proxy',
+    run: async (_access, proxied) => {
+      assert.equal((await exec(proxied, ['echo', 'a', 'b'])).stdout, 'a|b in bosh');
     },
   },
   {

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { WebSocketServer } from 'ws';
 import type { Access } from '../access.ts';
+import { startProxy } from './proxy-server.ts';
 import { startTlsServer } from './tls-server.ts';
 
 const status = (body: object): string =>
@@ -15,8 +16,15 @@ const goneStatus = status({
   message: 'pods "gone" not found',
 });
 
+export interface ExecServer {
+  readonly access: Access;
+  /** The same server, where only a proxy knows the way. */
+  readonly proxied: Access;
+  readonly close: () => Promise<void>;
+}
+
 /** Speaks the server's side of v5.channel.k8s.io; the first word of the command says how to behave. */
-export async function startExecServer(): Promise<{ access: Access; close: () => Promise<void> }> {
+export async function startExecServer(): Promise<ExecServer> {
   const { access, server, close } = await startTlsServer((request, response) => {
     const gone = request.url?.includes('/gone/') === true;
     response.writeHead(gone ? 404 : 400).end(gone ? goneStatus : 'Upgrade request required');
@@ -35,9 +43,17 @@ export async function startExecServer(): Promise<{ access: Access; close: () => 
       behave(webSocket, url.searchParams.getAll('command'), url);
     });
   });
+  const proxy = await startProxy(new URL(access.server).port);
   return {
     access,
+    proxied: {
+      ...access,
+      server: 'https://behind-the-proxy.invalid:6443',
+      tlsServerName: '127.0.0.1',
+      proxy: `http://user:pass%20word@127.0.0.1:${proxy.port}`,
+    },
     close: async () => {
+      proxy.close();
       for (const client of sockets.clients) {
         client.terminate();
       }

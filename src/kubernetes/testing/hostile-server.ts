@@ -6,12 +6,18 @@ import { createServer as createTcpServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { KeyPair } from './certificates.ts';
 import { createTestAuthority } from './certificates.ts';
+import { startProxy } from './proxy-server.ts';
 
 /** Everything the transport's conformance suite needs to know; plain data, so that it can be sent to Bun. */
 export interface HostileServers {
   readonly server: string;
   readonly wrongNameServer: string;
   readonly refusedServer: string;
+  /** A server that only the proxy knows the way to; its certificate is that of `localhost`. */
+  readonly proxiedServer: string;
+  readonly proxy: string;
+  /** A proxy that opens no tunnel. */
+  readonly refusingProxy: string;
   readonly ca: string;
   readonly otherCa: string;
   readonly client: KeyPair;
@@ -25,7 +31,11 @@ export async function startHostileServers(): Promise<HostileServers & { close():
   const other = await createTestAuthority();
   const good = await listen(await authority.server({ ip: '127.0.0.1', dns: 'localhost' }), authority.ca);
   const wrongName = await listen(await authority.server({ dns: 'elsewhere.example' }), authority.ca);
+  const proxy = await startProxy(new URL(good.url).port);
   return {
+    proxiedServer: 'https://behind-the-proxy.invalid:6443',
+    proxy: `http://user:pass%20word@127.0.0.1:${proxy.port}`,
+    refusingProxy: `http://127.0.0.1:${proxy.port}`,
     server: `${good.url}/prefix`,
     wrongNameServer: wrongName.url,
     refusedServer: `https://127.0.0.1:${await closedPort()}`,
@@ -35,6 +45,7 @@ export async function startHostileServers(): Promise<HostileServers & { close():
     close: async () => {
       await good.close();
       await wrongName.close();
+      proxy.close();
     },
   };
 }

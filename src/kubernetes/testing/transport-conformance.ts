@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { isProductError } from '../../errors/product-error.ts';
 import type { Access } from '../access.ts';
+import type { Credentials } from '../credentials.ts';
 import { transportFailure } from '../transport-failure.ts';
 import type { TransportFailure } from '../transport-failure.ts';
 import type { Transport, TransportOptions, TransportResponse } from '../transport.ts';
@@ -130,6 +131,26 @@ export const transportConformance: readonly ConformanceCase[] = [
     },
   },
   {
+    name: 'speaks as the credentials of each request say',
+    run: (make, servers) => {
+      const { certificate, key, ...anonymous } = access(servers);
+      let asked = 0;
+      const current = (): Promise<Credentials> => {
+        asked += 1;
+        return Promise.resolve({ certificate, key, token: `t0ken-${asked}` });
+      };
+      return using(
+        make({ ...anonymous, credentials: { current, refused: () => undefined } }),
+        async (transport) => {
+          for (const token of ['t0ken-1', 't0ken-2']) {
+            const echo = parseEcho(await transport.request({ method: 'GET', path: '/echo' }));
+            assert.equal(echo.headers['authorization'], `Bearer ${token}`);
+          }
+        },
+      );
+    },
+  },
+  {
     name: 'reports a refused connection',
     run: (make, servers) =>
       fails(make({ ...access(servers), server: servers.refusedServer }), '/echo', 'refused'),
@@ -227,7 +248,7 @@ interface Echo {
   openStreams: number;
 }
 
-function access(servers: HostileServers): Access {
+export function access(servers: HostileServers): Access {
   return {
     server: servers.server,
     ca: servers.ca,
@@ -237,7 +258,10 @@ function access(servers: HostileServers): Access {
   };
 }
 
-async function using(transport: Transport, use: (transport: Transport) => Promise<void>): Promise<void> {
+export async function using(
+  transport: Transport,
+  use: (transport: Transport) => Promise<void>,
+): Promise<void> {
   try {
     await use(transport);
   } finally {
@@ -245,11 +269,14 @@ async function using(transport: Transport, use: (transport: Transport) => Promis
   }
 }
 
-async function fails(transport: Transport, path: string, failure?: TransportFailure): Promise<void> {
+export async function fails(transport: Transport, path: string, failure?: TransportFailure): Promise<void> {
   await using(transport, async () => {
     await assert.rejects(transport.request({ method: 'GET', path }), (error) => {
       assert.ok(isProductError(error, 'KUBERNETES_UNREACHABLE'), String(error));
-      assert.match(error.message, /at (127\.0\.0\.1|nowhere\.invalid):\d+ could not be reached: /u);
+      assert.match(
+        error.message,
+        /at (127\.0\.0\.1|[a-z-]+\.invalid):\d+ (through the proxy 127\.0\.0\.1:\d+ )?could not be reached: /u,
+      );
       if (failure !== undefined) {
         assert.equal(transportFailure(error), failure, `${error.message} ${String(error.cause)}`);
       }
@@ -270,6 +297,6 @@ async function openStreams(transport: Transport, expected: number): Promise<void
   }
 }
 
-function parseEcho(response: TransportResponse): Echo {
+export function parseEcho(response: TransportResponse): Echo {
   return JSON.parse(response.body) as Echo;
 }

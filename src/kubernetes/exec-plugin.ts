@@ -1,0 +1,101 @@
+import { ProductError } from '../errors/product-error.ts';
+import type { Clock } from './clock.ts';
+import type { Credentials, CredentialSource } from './credentials.ts';
+import type { ExecPlugin } from './exec-plugin-config.ts';
+import { runPlugin } from './run-plugin.ts';
+
+export interface PluginSurroundings {
+  /** Of the plugin's process, under its own variables. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+}
+
+interface Issued {
+  readonly credentials: Credentials;
+  /** Milliseconds since the epoch; undefined: as long as this process lives. */
+  readonly expiresAt: number | undefined;
+}
+
+/** A token that ends during a request is refused, so it is renewed a little before. */
+const marginMs = 10_000;
+
+/**
+ * The credentials of an exec plugin (client-go: plugin/pkg/client/auth/exec): run when the first request needs them,
+ * and again when they have expired or were refused. One run serves all that wait for it.
+ */
+export function pluginCredentials(
+  plugin: ExecPlugin,
+  { environment, clock }: PluginSurroundings,
+): CredentialSource {
+  let issued: Promise<Issued> | undefined;
+  const issue = (): Promise<Issued> => {
+    const running = runPlugin(plugin, environment).then((output) => readIssued(plugin, output));
+    issued = running;
+    running.catch(() => {
+      if (issued === running) issued = undefined;
+    });
+    return running;
+  };
+  return {
+    current: async () => {
+      const former = issued;
+      const present = await former;
+      if (present !== undefined && (present.expiresAt ?? Infinity) - marginMs > clock.now()) {
+        return present.credentials;
+      }
+      return (await (issued === undefined || issued === former ? issue() : issued)).credentials;
+    },
+    refused: () => {
+      issued = undefined;
+    },
+  };
+}
+
+/** The ExecCredential that a plugin printed. It is never quoted: it holds the credentials. */
+function readIssued(plugin: ExecPlugin, output: string): Issued {
+  const { apiVersion, kind, status } = parseObject(plugin, output);
+  if (kind !== 'ExecCredential' || apiVersion !== plugin.apiVersion) {
+    throw wrongOutput(plugin, `is no ExecCredential of ${plugin.apiVersion}`);
+  }
+  if (!isObject(status)) throw wrongOutput(plugin, 'has no status');
+  const text = (key: string): string | undefined => {
+    const value = status[key] ?? undefined;
+    if (value === undefined || typeof value === 'string') return value === '' ? undefined : value;
+    throw wrongOutput(plugin, `has a status.${key} that is no string`);
+  };
+  const token = text('token');
+  const certificate = text('clientCertificateData');
+  const key = text('clientKeyData');
+  if ((certificate === undefined) !== (key === undefined)) {
+    throw wrongOutput(plugin, 'has only one of clientCertificateData and clientKeyData');
+  }
+  if (token === undefined && certificate === undefined) {
+    throw wrongOutput(plugin, 'has neither a token nor a client certificate');
+  }
+  return { credentials: { token, certificate, key }, expiresAt: expiry(plugin, text('expirationTimestamp')) };
+}
+
+function expiry(plugin: ExecPlugin, timestamp: string | undefined): number | undefined {
+  if (timestamp === undefined) return undefined;
+  const time = Date.parse(timestamp);
+  if (Number.isNaN(time)) throw wrongOutput(plugin, 'has an expirationTimestamp that is no time');
+  return time;
+}
+
+function parseObject(plugin: ExecPlugin, output: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(output);
+    if (isObject(value)) return value;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw wrongOutput(plugin, 'is no JSON object');
+}
+
+function wrongOutput(plugin: ExecPlugin, problem: string): ProductError {
+  return new ProductError('INVALID_CONFIG', `kubeconfig: what ${plugin.key}.command printed ${problem}`);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import type { Access } from '../access.ts';
+import type { HostileServers } from './hostile-server.ts';
+import type { ConformanceCase } from './transport-conformance.ts';
+import { access, fails, parseEcho, using } from './transport-conformance.ts';
+
+/** What the transports that know the way through a proxy do beside the rest; knows no test runner either. */
+export const proxyConformance: readonly ConformanceCase[] = [
+  {
+    name: 'reaches the server through a proxy, to which it shows its password, with the TLS of the server',
+    run: (make, servers) =>
+      using(make({ ...proxied(servers), proxy: servers.proxy }), async (transport) => {
+        const body = 'x'.repeat(1000);
+        const echo = parseEcho(await transport.request({ method: 'POST', path: '/echo', body }));
+
+        assert.deepEqual([echo.method, echo.body], ['POST', body]);
+        assert.equal(echo.headers['proxy-authorization'], undefined);
+      }),
+  },
+  {
+    name: 'verifies the server behind a proxy',
+    run: (make, servers) =>
+      fails(make({ ...proxied(servers), proxy: servers.proxy, ca: servers.otherCa }), '/echo', 'tls'),
+  },
+  {
+    name: 'reports a proxy that opens no tunnel, and a proxy that is not there',
+    run: async (make, servers) => {
+      await fails(make({ ...proxied(servers), proxy: servers.refusingProxy }), '/echo');
+      const nowhere = servers.refusedServer.replace('https:', 'http:');
+      await fails(make({ ...proxied(servers), proxy: nowhere }), '/echo', 'refused');
+    },
+  },
+];
+
+const proxied = (servers: HostileServers): Access => ({
+  ...access(servers),
+  server: servers.proxiedServer,
+  tlsServerName: 'localhost',
+});
