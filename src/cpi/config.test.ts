@@ -6,6 +6,8 @@ import { deepMerge } from './config/deep-merge.ts';
 import { parseConfig } from './config.ts';
 import type { Json } from './input.ts';
 
+const pem = '-----BEGIN CERTIFICATE-----';
+
 const invalid = (message: RegExp) => (error: unknown) => {
   assert.ok(isProductError(error, 'INVALID_CONFIG'), String(error));
   assert.match(error.message, message);
@@ -44,11 +46,26 @@ test('what is not known is refused by name, what has the wrong shape by its path
     [{ agent: { ntp: 'pool' } }, /config\.agent\.ntp/u],
     [{ defaults: { resources: { requests: { cpu: '1 core' } } } }, /requests\.cpu/u],
     [{ defaults: { ephemeral_disk: { size: -1 } } }, /ephemeral_disk\.size/u],
+    [{ kubernetes: { kubeconfig: {}, server: 'https://h' } }, /two ways/u],
+    [{ kubernetes: { context: 'c' } }, /config\.kubernetes\.context .*there is none/u],
+    [{ kubernetes: { token: 'secret' } }, /config\.kubernetes\.token needs kubernetes\.server/u],
+    [{ kubernetes: { server: 'http://h' } }, /has to be https/u],
+    [{ kubernetes: { server: 'https://user:secret@h' } }, /has to be https/u],
+    [{ kubernetes: { server: 'https://h', client_key: pem } }, /only one of client_certificate/u],
+    [{ kubernetes: { server: 'https://h', ca: 'secret' } }, /ca does not hold PEM/u],
+    [{ env: { https_proxy: 7 } }, /config\.env\.https_proxy/u],
+    [{ env: { all_proxy: 'x' } }, /"all_proxy"/u],
     [{ deadlines: { create_vm: '10' } }, /deadlines\.create_vm/u],
     [{ deadlines: { soon: 10 } }, /"soon"/u],
     [[], /config /u],
   ];
-  for (const [file, message] of cases) assert.throws(() => parseConfig(file, {}), invalid(message));
+  for (const [file, message] of cases) {
+    assert.throws(() => parseConfig(file, {}), invalid(message));
+    assert.throws(
+      () => parseConfig(file, {}),
+      (error) => !String(error).includes('secret'),
+    );
+  }
 });
 
 test('a named context is an entry of contexts, which wins, or one of the kubeconfig, which keeps its namespace', () => {
@@ -73,6 +90,21 @@ test('a named context is an entry of contexts, which wins, or one of the kubecon
     invalid(/contexts\.east.*"contexts"/u),
   );
   assert.throws(() => parseConfig({ contexts: { east: 7 } }, {}), invalid(/config\.contexts\.east /u));
+});
+
+test('a later layer that names a way to a cluster replaces the former whole; its parts can be changed alone', () => {
+  const file = { kubernetes: { server: 'https://one', token: 'first', ca: pem, namespace: 'n' } };
+  const other = parseConfig(file, { kubernetes: { kubeconfig: { users: [] } } }).kubernetes;
+  assert.deepEqual([other.kubeconfig, other.server, other.namespace], [{ users: [] }, undefined, 'n']);
+  const second = parseConfig(file, { kubernetes: { server: 'https://two/' } }).kubernetes;
+  assert.deepEqual(
+    [second.server?.url, second.server?.token, second.server?.ca],
+    ['https://two', undefined, undefined],
+  );
+  const renewed = parseConfig(file, { kubernetes: { token: 'second' } }).kubernetes;
+  assert.deepEqual([renewed.server?.url, renewed.server?.token], ['https://one', 'second']);
+  const pod = parseConfig({ kubernetes: { kubeconfig: {} } }, { kubernetes: { kubeconfig: null } });
+  assert.deepEqual([pod.kubernetes.kubeconfig, pod.kubernetes.server], [undefined, undefined]);
 });
 
 test('a merge has every key of both, the second wins, and prototypes stay as they are', () => {

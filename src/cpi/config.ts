@@ -7,6 +7,8 @@ import { parseDefaults } from './config/defaults.ts';
 import type { KubernetesConfig } from './config/kubernetes.ts';
 import { parseKubernetes } from './config/kubernetes.ts';
 import { mergeLayers } from './config/layers.ts';
+import type { ProxyVariables } from './config/proxies.ts';
+import { parseProxies } from './config/proxies.ts';
 import type { Json, Place } from './input.ts';
 import { at } from './input.ts';
 
@@ -15,6 +17,7 @@ export interface CpiConfig {
   readonly agent: AgentConfig;
   readonly defaults: Defaults;
   readonly deadlines: Deadlines;
+  readonly proxies: ProxyVariables;
 }
 
 /**
@@ -31,6 +34,7 @@ export function parseConfig(file: unknown, request: Readonly<Json>, contextName?
     agent: parseAgent(sections['agent'], at(place, 'agent')),
     defaults: parseDefaults(sections['defaults'], at(place, 'defaults')),
     deadlines: parseDeadlines(sections['deadlines'], at(place, 'deadlines')),
+    proxies: parseProxies(sections['env'], at(place, 'env')),
   };
 }
 

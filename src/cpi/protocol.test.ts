@@ -45,6 +45,27 @@ test('secrets of all sources, and passwords in their URLs, are cut out of messag
   const env = {
     bosh: { password: 'pass-word-2', group: 'director-deployment-group', tags: { team: 'team-name' } },
   };
+  const exec = {
+    command: '/bin/plugin-name',
+    args: ['argument-1'],
+    env: [{ name: 'variable-name', value: 'pass-word-3' }],
+  };
+  const forms = {
+    kubernetes: {
+      token: 'pass-word-4',
+      client_key: 'pass-word-5',
+      kubeconfig: { users: [{ name: 'user-name', user: { exec } }] },
+    },
+    env: { https_proxy: 'http://proxy-user:pass-word-6@proxy-host:3128' },
+  };
+  for (const source of [forms, { contexts: { 'context-name': forms } }]) {
+    const text =
+      'argument-1 pass-word-3 pass-word-4 pass-word-5 pass-word-6 variable-name plugin-name proxy-host:3128';
+    assert.equal(
+      redactor(secretsOf(source))(text),
+      `${'<redacted> '.repeat(5)}variable-name plugin-name proxy-host:3128`,
+    );
+  }
   for (const kubeconfig of [
     { kind: 'Config', users: [{ name: 'user-name', user: { token: 'the-token' } }] },
     'kind: Config\nusers:\n- name: user-name\n  user:\n    token: "the-token"\n',

@@ -2,7 +2,7 @@ const shortestSecret = 6;
 /** Parts of create_vm's env that name things and are no secrets. */
 const plainKeys = new Set(['group', 'groups', 'tags']);
 const secretLines =
-  /^\s*(?:- )?(?:token|password|client-key-data|client-certificate-data):\s*["']?([^\s"']+)/gmu;
+  /^\s*(?:- )?(?:token|password|client-key-data|client-certificate-data|proxy-url|value):\s*["']?([^\s"']+)/gmu;
 
 /**
  * A function that replaces every string found in `sources` (and the password of each URL among them).
@@ -20,20 +20,31 @@ export function redactor(...sources: unknown[]): (text: string) => string {
 
 /** The secret parts of a configuration or of a request's context, whatever their shape: it may not have been parsed. */
 export function secretsOf(config: unknown): unknown[] {
-  const { agent, kubernetes, contexts } = objectOf(config);
-  return [
-    agent,
-    ...secretsOfAccess(objectOf(kubernetes)),
-    ...Object.values(objectOf(contexts)).flatMap(secretsOf),
-  ];
+  const { agent, kubernetes, contexts, env } = objectOf(config);
+  const inContexts = Object.values(objectOf(contexts)).flatMap((context) => secretsOf(context));
+  return [agent, ...secretsOfAccess(objectOf(kubernetes)), ...passwordsOf(env), ...inContexts];
 }
 
-function secretsOfAccess({ kubeconfig }: Record<string, unknown>): unknown[] {
+function secretsOfAccess({ kubeconfig, token, client_key: key }: Record<string, unknown>): unknown[] {
   if (typeof kubeconfig === 'string')
-    return [kubeconfig, [...kubeconfig.matchAll(secretLines)].map(([, value]) => value)];
-  const { users } = objectOf(kubeconfig);
-  return [Array.isArray(users) ? users.map((entry) => objectOf(entry)['user']) : users];
+    return [token, key, kubeconfig, [...kubeconfig.matchAll(secretLines)].map(([, value]) => value)];
+  const { users, clusters } = objectOf(kubeconfig);
+  const proxies = listOf(clusters).map((entry) => objectOf(objectOf(entry)['cluster'])['proxy-url']);
+  return [token, key, listOf(users).flatMap(secretsOfUser), passwordsOf(proxies)];
 }
+
+/** Of an exec plugin what is given to it; what it is called is no secret. */
+function secretsOfUser(entry: unknown): unknown[] {
+  const { exec, ...user } = objectOf(objectOf(entry)['user']);
+  const { args, env } = objectOf(exec);
+  return [user, args, listOf(env).map((variable) => objectOf(variable)['value'])];
+}
+
+/** Passwords of the URLs in a value; the URLs themselves name servers and are no secret. */
+const passwordsOf = (value: unknown): string[] =>
+  stringsIn(value).flatMap((text) => withPassword(text).slice(1));
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 function objectOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};

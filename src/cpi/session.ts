@@ -1,10 +1,8 @@
-import type { Access } from '../kubernetes/access.ts';
 import { systemClock } from '../kubernetes/clock.ts';
-import { loadAccess } from '../kubernetes/load-access.ts';
 import { openTransport } from '../kubernetes/open-transport.ts';
 import { RestApi } from '../kubernetes/rest-api.ts';
+import { accessOf } from './access.ts';
 import type { Cloud } from './cloud.ts';
-import type { CpiConfig } from './config.ts';
 import { parseConfig } from './config.ts';
 
 export interface SessionOptions {
@@ -14,7 +12,7 @@ export interface SessionOptions {
   readonly context: Readonly<Record<string, unknown>>;
   /** The context that the call's cids or cloud_properties name. */
   readonly contextName: string | undefined;
-  /** Of the process; read where the service account of a pod is used. */
+  /** Of the process: proxies, and what exec plugins and the service account of a pod need. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -49,12 +47,4 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       transport.close();
     },
   };
-}
-
-async function accessOf(config: CpiConfig, environment: SessionOptions['environment']): Promise<Access> {
-  const { kubeconfig, context, namespace, defaultNamespace } = config.kubernetes;
-  if (kubeconfig !== undefined) return loadAccess(kubeconfig, { context, namespace, defaultNamespace });
-  const { inClusterAccess } = await import('../kubernetes/in-cluster-access.ts');
-  const access = inClusterAccess({ environment });
-  return namespace === undefined ? access : { ...access, namespace };
 }

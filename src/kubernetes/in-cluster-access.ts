@@ -9,26 +9,31 @@ export const serviceAccountDirectory = '/var/run/secrets/kubernetes.io/serviceac
 export interface InClusterOptions {
   /** The process's environment: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are read. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** https URL; absent: what the environment says, else the name that the cluster's DNS has for it. */
+  readonly server?: string | undefined;
   readonly directory?: string;
 }
 
-/** Access as the service account of the pod that this process runs in (client-go rest.InClusterConfig). */
+/**
+ * Access as the service account of the pod that this process runs in (client-go rest.InClusterConfig). The token is read
+ * again for each request, because it rotates. Where the environment does not name the server (a director takes it out)
+ * the cluster's DNS is asked.
+ */
 export function inClusterAccess(options: InClusterOptions): Access {
   const directory = options.directory ?? serviceAccountDirectory;
-  const host = options.environment['KUBERNETES_SERVICE_HOST'];
-  const port = options.environment['KUBERNETES_SERVICE_PORT'];
-  if (host === undefined || host === '' || port === undefined || port === '') {
-    throw new ProductError(
-      'INVALID_CONFIG',
-      'KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set, so this process is in no pod; give a kubeconfig',
-    );
-  }
   return {
-    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    server: options.server ?? environmentServer(options.environment) ?? 'https://kubernetes.default.svc',
     ca: readMounted(directory, 'ca.crt'),
     tokenFile: join(directory, 'token'),
     namespace: readMounted(directory, 'namespace').trim(),
   };
+}
+
+function environmentServer(environment: InClusterOptions['environment']): string | undefined {
+  const host = environment['KUBERNETES_SERVICE_HOST'] ?? '';
+  const port = environment['KUBERNETES_SERVICE_PORT'] ?? '';
+  if (host === '' || port === '') return undefined;
+  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function readMounted(directory: string, name: string): string {
@@ -38,7 +43,7 @@ function readMounted(directory: string, name: string): string {
   } catch (error) {
     throw new ProductError(
       'INVALID_CONFIG',
-      `${path} cannot be read; does the pod mount its service account token?`,
+      `there is no kubeconfig and no service account: ${path} cannot be read; give a kubeconfig, or run in a pod that mounts its service account token`,
       { cause: error },
     );
   }

@@ -124,7 +124,12 @@ test('in a pod the service account speaks', (t) => {
     tokenFile: join(directory, 'token'),
     namespace: 'bosh',
   });
-  assert.throws(() => inClusterAccess({ environment: {}, directory }), /KUBERNETES_SERVICE_HOST/u);
+  assert.equal(inClusterAccess({ environment: {}, directory }).server, 'https://kubernetes.default.svc');
+  assert.equal(inClusterAccess({ environment, directory, server: 'https://api' }).server, 'https://api');
+  assert.throws(
+    () => inClusterAccess({ environment, directory: join(directory, 'none') }),
+    (error) => isProductError(error, 'INVALID_CONFIG') && /give a kubeconfig/u.test(error.message),
+  );
 });
 
 test('what is wrong is named by its key and never by its value', async () => {

@@ -70,3 +70,12 @@ export async function call(
   }
   return response;
 }
+
+/** Why an artefact cannot be tried here, as the reason of a skip: the executable is for one platform. */
+export function isMissing(name: 'executable' | 'bundle'): string | false {
+  return (
+    name === 'executable' &&
+    !(process.platform === 'linux' && process.arch === 'x64') &&
+    'needs Linux on x86-64'
+  );
+}

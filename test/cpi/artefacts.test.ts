@@ -15,7 +15,7 @@ import {
 import type { CpiResponse } from '../../src/cpi/protocol.ts';
 import { namespaces, persistentVolumeClaims, secrets } from '../../src/kubernetes/resources.ts';
 import type { Artefact, CallOptions } from './artefact.ts';
-import { call, runCpi } from './artefact.ts';
+import { call, isMissing, runCpi } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';
 
 let world: CpiWorld;
@@ -312,14 +312,6 @@ for (const name of ['executable', 'bundle'] as const) {
 
 function requestOf(method: string, args: unknown[], context: object = {}): object {
   return { method, arguments: args, context: { director_uuid: 'd-1', ...context }, api_version: 2 };
-}
-
-function isMissing(name: 'executable' | 'bundle'): string | false {
-  return (
-    name === 'executable' &&
-    !(process.platform === 'linux' && process.arch === 'x64') &&
-    'needs Linux on x86-64'
-  );
 }
 
 async function untilSecret(): Promise<void> {

@@ -30,6 +30,7 @@ test('a kubeconfig in YAML is JSON in the rendered configuration', async () => {
       agent: { mbus: 'https://a', ntp: [] },
       defaults: {},
       deadlines: {},
+      env: {},
       contexts: {},
     });
   }

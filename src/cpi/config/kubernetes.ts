@@ -2,13 +2,11 @@ import type { AttachSetting } from '../disk/attach/strategy.ts';
 import { attachSettingAt } from '../disk/attach/strategy.ts';
 import type { Place } from '../input.ts';
 import { at, optionalStringAt, recordAt, refuseUnknownKeys, stringAt, stringsAt, wrong } from '../input.ts';
+import type { AccessConfig } from './access.ts';
+import { accessKeys, parseAccess } from './access.ts';
 
 /** The cluster and the place in it that a call works on. */
-export interface KubernetesConfig {
-  /** Object, JSON text or YAML text; absent: the service account of the pod that we run in. Secret. */
-  readonly kubeconfig: unknown;
-  /** Of the kubeconfig; absent: its current-context. */
-  readonly context: string | undefined;
+export interface KubernetesConfig extends AccessConfig {
   readonly namespace: string | undefined;
   /** Where neither `namespace` nor the kubeconfig's context say one. */
   readonly defaultNamespace: string | undefined;
@@ -27,14 +25,14 @@ export function parseKubernetes(value: unknown, place: Place): KubernetesConfig 
   refuseUnknownKeys(
     section,
     [
-      ...['kubeconfig', 'context', 'namespace', 'kubelet_root_dir', 'image_pull_secrets'],
+      ...accessKeys,
+      ...['namespace', 'kubelet_root_dir', 'image_pull_secrets'],
       ...['attach', 'disk_namespace'],
     ],
     place,
   );
   return {
-    kubeconfig: section['kubeconfig'] ?? undefined,
-    context: optionalStringAt(section['context'], at(place, 'context')),
+    ...parseAccess(section, place),
     namespace: optionalStringAt(section['namespace'], at(place, 'namespace')),
     defaultNamespace: undefined,
     kubeletRootDirectory: directoryAt(section['kubelet_root_dir'], at(place, 'kubelet_root_dir')),

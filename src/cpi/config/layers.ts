@@ -1,9 +1,10 @@
 import type { Json, Place } from '../input.ts';
 import { at, recordAt, refuseUnknownKeys, wrong } from '../input.ts';
+import { accessForms, accessKeys } from './access.ts';
 import { deepMerge } from './deep-merge.ts';
 
 /** The sections that a context of ours may have too. */
-export const sections = ['kubernetes', 'agent', 'defaults', 'deadlines'] as const;
+export const sections = ['kubernetes', 'agent', 'defaults', 'deadlines', 'env'] as const;
 const contextsKey = 'contexts';
 const known: readonly string[] = [...sections, contextsKey];
 
@@ -32,11 +33,12 @@ export function mergeLayers({ file, request, contextName }: Layers, place: Place
   const base = recordAt(file, place);
   refuseUnknownKeys(base, known, place);
   const overrides = Object.fromEntries(Object.entries(request).filter(([key]) => known.includes(key)));
-  const { [contextsKey]: contexts, ...merged } = deepMerge(base, overrides);
+  const { [contextsKey]: contexts, ...merged } = mergeLayer(base, overrides, place);
   const entries = contextEntries(contexts, at(place, contextsKey));
   if (contextName === undefined) return { sections: merged, kubeconfigContext: undefined };
   const entry = entries.get(contextName);
-  if (entry !== undefined) return { sections: deepMerge(merged, entry), kubeconfigContext: undefined };
+  if (entry !== undefined)
+    return { sections: mergeLayer(merged, entry, place), kubeconfigContext: undefined };
   const { kubeconfig } = recordAt(merged['kubernetes'], at(place, 'kubernetes'));
   if (kubeconfig === undefined || kubeconfig === null) {
     throw wrong(
@@ -54,4 +56,13 @@ function contextEntries(value: unknown, place: Place): Map<string, Json> {
     return [name, entry] as const;
   });
   return new Map(entries);
+}
+
+/** A later layer that names a way to a cluster replaces the former one whole: parts of two make none. */
+function mergeLayer(base: Json, over: Json, place: Place): Json {
+  const later = recordAt(over['kubernetes'], at(place, 'kubernetes'));
+  if (!accessForms.some((name) => Object.hasOwn(later, name))) return deepMerge(base, over);
+  const former = Object.entries(recordAt(base['kubernetes'], at(place, 'kubernetes')));
+  const rest = Object.fromEntries(former.filter(([key]) => !accessKeys.includes(key)));
+  return deepMerge({ ...base, kubernetes: rest }, over);
 }

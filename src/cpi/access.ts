@@ -1,0 +1,36 @@
+import type { Access } from '../kubernetes/access.ts';
+import { loadAccess } from '../kubernetes/load-access.ts';
+import type { CpiConfig } from './config.ts';
+import type { ServerConfig } from './config/access.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The way to the cluster that a configuration names; `process` is our own environment. Rejects with INVALID_CONFIG. */
+export async function accessOf({ kubernetes, proxies }: CpiConfig, process: Environment): Promise<Access> {
+  const { kubeconfig, server, context, namespace, defaultNamespace } = kubernetes;
+  const environment = { ...process, ...proxies };
+  if (kubeconfig !== undefined) {
+    return loadAccess(kubeconfig, { context, namespace, defaultNamespace, environment });
+  }
+  const [{ inClusterAccess }, { proxyOf, serverAccess }] = await Promise.all([
+    import('../kubernetes/in-cluster-access.ts'),
+    import('../kubernetes/server-access.ts'),
+  ]);
+  if (server === undefined || isAnonymous(server)) {
+    const pod = inClusterAccess({ environment, server: server?.url });
+    const ca = server?.ca ?? pod.ca;
+    return {
+      ...pod,
+      ...(ca !== undefined && { ca }),
+      ...proxyOf(pod.server, environment),
+      namespace: namespace ?? pod.namespace,
+    };
+  }
+  return {
+    ...serverAccess({ ...server, server: server.url }, environment),
+    namespace: namespace ?? 'default',
+  };
+}
+
+const isAnonymous = ({ token, certificate }: ServerConfig): boolean =>
+  token === undefined && certificate === undefined;

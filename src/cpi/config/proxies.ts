@@ -1,0 +1,22 @@
+import type { Place } from '../input.ts';
+import { at, optionalStringAt, recordAt, refuseUnknownKeys } from '../input.ts';
+
+/** What a director takes out of the environment of a CPI; the names are those of other CPIs. */
+const variables = ['http_proxy', 'https_proxy', 'no_proxy'] as const;
+
+/** Proxy variables as a process has them, in both spellings. Secret: a URL may carry a password. */
+export type ProxyVariables = Readonly<Record<string, string>>;
+
+/**
+ * The section `env`: https_proxy and no_proxy lead to the API server, all three are in the environment of exec plugins.
+ * They go over those of our own process. Throws INVALID_CONFIG.
+ */
+export function parseProxies(value: unknown, place: Place): ProxyVariables {
+  const section = recordAt(value, place);
+  refuseUnknownKeys(section, variables, place);
+  const given = variables.flatMap((name) => {
+    const text = optionalStringAt(section[name], at(place, name));
+    return text === undefined ? [] : [[name, text] as const, [name.toUpperCase(), text] as const];
+  });
+  return Object.fromEntries(given);
+}

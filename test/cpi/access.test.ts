@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { CpiError } from '../../src/cpi/protocol.ts';
+import { namespace } from '../../src/cpi/testing/test-cloud.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import { namespaces, persistentVolumeClaims } from '../../src/kubernetes/resources.ts';
+import { call, isMissing } from './artefact.ts';
+import { CpiWorld } from './cpi-world.ts';
+
+let world: CpiWorld;
+let server: { url: string; ca: string; certificate: string; key: string };
+
+before(async () => {
+  world = await CpiWorld.start();
+  await world.api.create<KubernetesObject>(namespaces, { metadata: { name: 'east' } });
+  const { clusters, users } = world.settings.kubernetes['kubeconfig'] as Lists;
+  const text = (data = ''): string => Buffer.from(data, 'base64').toString();
+  server = {
+    url: clusters[0]?.cluster['server'] ?? '',
+    ca: text(clusters[0]?.cluster['certificate-authority-data']),
+    certificate: text(users[0]?.user['client-certificate-data']),
+    key: text(users[0]?.user['client-key-data']),
+  };
+});
+after(() => world.stop());
+
+interface Lists {
+  readonly clusters: readonly { cluster: Record<string, string> }[];
+  readonly users: readonly { user: Record<string, string> }[];
+}
+
+/** The ways to a cluster, by real processes. */
+for (const name of ['executable', 'bundle'] as const) {
+  describe(`the CPI's ${name}`, { skip: isMissing(name) }, () => {
+    const ask = async (
+      method: string,
+      args: unknown[],
+      config: object,
+    ): Promise<{ result: unknown; error: CpiError | null }> => {
+      const artefact = world.artefacts.get(name);
+      assert.ok(artefact !== undefined);
+      const path = join(world.directory, `${name}.json`);
+      await writeFile(path, JSON.stringify(config));
+      return call(artefact, { method, arguments: args, context: {} }, { config: path });
+    };
+
+    test('knows a server with a client certificate', async () => {
+      const { url, ca, certificate, key } = server;
+      const kubernetes = { server: url, ca, client_certificate: certificate, client_key: key, namespace };
+      const { error } = await ask('has_disk', ['disk-none'], { kubernetes });
+      assert.equal(error, null);
+    });
+
+    test('runs an exec plugin, and says why one failed', async () => {
+      const plugin = join(world.directory, 'plugin');
+      const status = { clientCertificateData: server.certificate, clientKeyData: server.key };
+      const apiVersion = 'client.authentication.k8s.io/v1';
+      await writeFile(`${plugin}.json`, JSON.stringify({ apiVersion, kind: 'ExecCredential', status }));
+      await writeFile(
+        plugin,
+        `#!/bin/sh\n[ "$RIGHT" = yes ] && cat "$0.json" || { echo not yet >&2; exit 4; }\n`,
+      );
+      await chmod(plugin, 0o755);
+      const outcome = (right: string): ReturnType<typeof ask> =>
+        ask('has_disk', ['disk-none'], {
+          kubernetes: {
+            kubeconfig: {
+              'current-context': 'c',
+              contexts: [{ name: 'c', context: { cluster: 'c', user: 'u', namespace } }],
+              clusters: [
+                {
+                  name: 'c',
+                  cluster: {
+                    server: server.url,
+                    'certificate-authority-data': Buffer.from(server.ca).toString('base64'),
+                  },
+                },
+              ],
+              users: [
+                {
+                  name: 'u',
+                  user: { exec: { apiVersion, command: plugin, env: [{ name: 'RIGHT', value: right }] } },
+                },
+              ],
+            },
+          },
+        });
+      assert.equal((await outcome('yes')).error, null);
+      assert.match((await outcome('no')).error?.message ?? '', /exit code 4; it said: not yet$/u);
+    });
+
+    test('works in the context that cloud_properties and cids name', async () => {
+      const config = { ...world.settings, contexts: { 'a:east': { kubernetes: { namespace: 'east' } } } };
+      const { result: disk, error } = await ask('create_disk', [64, { context: 'a:east' }], config);
+      assert.equal(error, null);
+      assert.match(String(disk), /^a:east:disk-[0-9a-f-]{36}$/u);
+      const { items } = await world.api.list(persistentVolumeClaims, { namespace: 'east' });
+      assert.deepEqual(
+        items.map(({ metadata }) => `a:east:${metadata.name ?? ''}`),
+        [disk],
+      );
+      assert.equal((await ask('has_disk', [disk], config)).result, true);
+      assert.equal((await ask('has_disk', [String(disk).replace('a:east:', '')], config)).result, false);
+      assert.equal((await ask('delete_disk', [disk], config)).error, null);
+      assert.equal((await ask('has_disk', [disk], config)).result, false);
+      const attached = await ask('attach_disk', ['vm-1', disk], config);
+      assert.match(attached.error?.message ?? '', /'disk-[^']*' is in context 'a:east'/u);
+      const unknown = await ask('has_disk', ['west:disk-1'], config);
+      assert.match(unknown.error?.message ?? '', /"west", which is not in contexts/u);
+    });
+  });
+}
