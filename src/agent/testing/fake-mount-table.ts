@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { isSameVolume, mountAt, volumeOf } from '../disk/mount-table.ts';
 import type { Mount, MountTable } from '../disk/mount-table.ts';
 
@@ -31,6 +32,7 @@ export class FakeMountTable implements MountTable {
     if (volume === undefined || isSameVolume(volume, mountAt(this.#mounts, target))) {
       throw new Error(`a second mount of ${source} on ${target}`);
     }
+    await mkdir(target, { recursive: true });
     this.#mounts.push({ ...volume, mountPoint: target, isReadOnly: false });
   }
 
