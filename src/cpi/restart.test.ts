@@ -8,6 +8,9 @@ import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
+import { attachDisk } from './disk/attach-disk.ts';
+import { deleteDisk } from './disk/delete-disk.ts';
+import { detachDisk } from './disk/detach-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
 import { type AgentVm, createAgentVm, newAgentDisk, untilAnswers } from './testing/agent-vm.ts';
 import { ownAgent } from './testing/agents.ts';
@@ -69,6 +72,48 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(await getDisks(world.cloud, [vm.cid]), [disk]);
     assert.deepEqual(await vm.client.value('list_disk'), [disk]);
     await deleteVm(world.cloud, [vm.cid]);
+  });
+
+  test('baseline: without mount(2) the store is the disk all the same, through restart, detach and attach', async () => {
+    const vm = await createAgentVm(world, { address: '127.64.40.2', properties: { profile: 'baseline' } });
+    const disk = await newAgentDisk(world, vm);
+    await startJob(vm);
+    assert.equal(
+      (await world.inVm(vm.cid, 'readlink /var/vcap/store')).trim(),
+      `/warden-cpi-dev/disks/${disk}/store`,
+    );
+    const busy = (error: unknown): boolean => isProductError(error, 'DISK_BUSY');
+    await assert.rejects(detachDisk(world.cloud, [vm.cid, disk]), busy);
+
+    await rebootVm(world.cloud, [vm.cid]);
+    await untilAnswers(vm);
+    await reaches(vm.client, 'running');
+    assert.equal(await lives(vm.cid), 'life\nlife\n');
+    assert.deepEqual(await vm.client.value('list_disk'), [disk]);
+    await assert.rejects(detachDisk(world.cloud, [vm.cid, disk]), busy);
+
+    await vm.client.task('stop');
+    await world.inVm(
+      vm.cid,
+      '(cd /var/vcap/store && exec sleep 1000) > /dev/null 2>&1 & echo $! > /tmp/user',
+    );
+    await assert.rejects(vm.client.task('unmount_disk', disk), /in use .*sleep \(pid/u);
+    await world.inVm(vm.cid, 'kill $(cat /tmp/user)');
+    assert.deepEqual(await vm.client.task('unmount_disk', disk), {
+      message: `Unmounted partition of disk ${disk}`,
+    });
+    await vm.client.task('remove_persistent_disk', disk);
+    await detachDisk(world.cloud, [vm.cid, disk]);
+    assert.deepEqual(await vm.client.value('list_disk'), []);
+
+    const hint = await attachDisk(world.cloud, [vm.cid, disk]);
+    await vm.client.task('add_persistent_disk', disk, { path: hint });
+    await vm.client.task('mount_disk', disk);
+    await vm.client.value('start');
+    await reaches(vm.client, 'running');
+    assert.equal(await lives(vm.cid), 'life\nlife\nlife\n');
+    await deleteVm(world.cloud, [vm.cid]);
+    await deleteDisk(world.cloud, [disk]);
   });
 
   test('reboot_vm of what is no VM is VM_NOT_FOUND', async () => {

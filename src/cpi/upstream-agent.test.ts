@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually } from '../agent/testing/eventually.ts';
-import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { describeInNamespace, namespaceMode } from '../cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
@@ -103,7 +103,12 @@ describeInNamespace(import.meta.filename, () => {
       await agent(vm, 'remove_persistent_disk', first);
       await detachDisk(world.cloud, [vm, first]);
 
-      await world.inVm(vm, '(cd /var/vcap/store && exec sleep 1000) > /dev/null 2>&1 & echo $! > /tmp/user');
+      // an unprivileged user's namespace has one user only
+      const as = namespaceMode === 'root' ? 'setpriv --reuid 1000 --regid 1000 --clear-groups' : 'exec';
+      await world.inVm(
+        vm,
+        `(${as} sleep 1000 3> /var/vcap/store/open) > /dev/null 2>&1 & echo $! > /tmp/user`,
+      );
       await assert.rejects(agent(vm, 'unmount_disk', second), /busy/u);
       assert.equal(await agent(vm, 'list_disk'), `${second}\n`);
       await world.inVm(vm, 'kill $(cat /tmp/user)');

@@ -205,7 +205,7 @@ export class PersistentDisks {
   }
 
   async #busy(cid: string, target: string): Promise<ProductError> {
-    const holders = await this.#options.table.holders(target);
+    const holders = await this.#options.table.holders((await realFolder(target)) ?? target);
     const who = holders.length === 0 ? 'a process that cannot be seen here' : holders.join('; ');
     return new ProductError(
       'DISK_BUSY',
