@@ -112,8 +112,16 @@ describeInNamespace(import.meta.filename, () => {
     await vm.client.value('start');
     await reaches(vm.client, 'running');
     assert.equal(await lives(vm.cid), 'life\nlife\nlife\n');
+
+    await vm.client.task('stop');
+    const larger = await newAgentDisk(world, vm);
+    await vm.client.task('migrate_disk');
+    assert.equal(await lives(vm.cid), 'life\nlife\nlife\n');
+    assert.deepEqual(await vm.client.value('list_disk'), [larger]);
+    await vm.client.task('remove_persistent_disk', disk);
+    await detachDisk(world.cloud, [vm.cid, disk]);
     await deleteVm(world.cloud, [vm.cid]);
-    await deleteDisk(world.cloud, [disk]);
+    for (const cid of [disk, larger]) await deleteDisk(world.cloud, [cid]);
   });
 
   test('reboot_vm of what is no VM is VM_NOT_FOUND', async () => {
