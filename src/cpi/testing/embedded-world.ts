@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { mkdir, mkdtemp, readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { LocalApi } from '../../cluster/api/local-api.ts';
 import { openLocalApi } from '../../cluster/api/open-local-api.ts';
+import type { ApiServer } from '../../cluster/api/start-api-server.ts';
+import { startApiServer } from '../../cluster/api/start-api-server.ts';
 import { startControllers } from '../../cluster/controllers/start-controllers.ts';
 import { runCommand } from '../../cluster/node/command.ts';
 import type { EmbeddedNode } from '../../cluster/node/embedded-node.ts';
@@ -46,6 +49,18 @@ export class EmbeddedWorld {
 
   get cloud(): Cloud {
     return this.cloudWith({});
+  }
+
+  /** As the control plane sees it: nothing is refused. */
+  get api(): LocalApi {
+    return this.#api;
+  }
+
+  /** The same cluster over HTTPS, until the caller closes it. */
+  serve(onRequest: (request: IncomingMessage) => void): Promise<ApiServer> {
+    const onError = (error: unknown): void => void this.errors.push(error);
+    const { directory } = this;
+    return startApiServer({ api: this.#api, console: this.#node, directory, port: 0, onError, onRequest });
   }
 
   /** A CPI with these keys in the section `kubernetes` of its configuration. */

@@ -18,7 +18,8 @@ interface VolumeAttachment extends KubernetesObject {
 
 /**
  * Waits until the storage driver has detached the disk's volume from the node it was on: before that an attach on
- * another node stalls. Nothing to wait for where the cluster has no VolumeAttachments or the node is not known.
+ * another node stalls. Nothing is waited for where the cluster has no VolumeAttachments, the CPI's role may not list
+ * them (manifests/rbac/cluster.yaml), or the node is not known.
  */
 export async function waitUntilVolumeDetached(
   cloud: Cloud,
@@ -47,7 +48,7 @@ async function listVolumeAttachments(cloud: Cloud): Promise<VolumeAttachment[]> 
   try {
     return (await cloud.api.list<VolumeAttachment>(volumeAttachments)).items;
   } catch (error) {
-    if (isApiError(error, 404)) return [];
+    if (isApiError(error, 404) || isApiError(error, 403)) return [];
     throw error;
   }
 }

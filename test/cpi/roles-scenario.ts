@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { isProductError } from '../../src/errors/product-error.ts';
+import { persistentVolumeClaims, secrets } from '../../src/kubernetes/resources.ts';
+import { createVmArguments, image, namespace } from '../../src/cpi/testing/test-cloud.ts';
+import { diskNamespace } from './roles-world.ts';
+import type { RolesWorld } from './roles-world.ts';
+
+interface Caller {
+  readonly call: (method: string, args: readonly unknown[]) => Promise<unknown>;
+  readonly newAddress: () => string;
+  readonly deleteSlowly: RolesWorld['deleteSlowly'];
+  readonly diskNamespace: string;
+}
+
+const callerOf = (world: RolesWorld, kubernetes: { disk_namespace?: string; attach?: string }): Caller => ({
+  diskNamespace: kubernetes.disk_namespace ?? namespace,
+  deleteSlowly: (reference, deletion) => world.deleteSlowly(reference, deletion),
+  call: (method, args) => world.call(method, args, kubernetes),
+  newAddress: () => world.newAddress(),
+});
+
+/** Every method of the CPI, with each attach strategy, and what it asks when something does not come about. */
+export async function callEveryMethod(world: RolesWorld): Promise<void> {
+  const caller = callerOf(world, {});
+  const { call } = caller;
+  const stemcell = String(await call('create_stemcell', ['/tmp/image', { image_reference: image }]));
+  await vmAndDisk(caller, stemcell);
+  await vmAndDisk(callerOf(world, { attach: 'recreate' }), stemcell);
+  await call('calculate_vm_cloud_properties', [{ cpu: 1, ram: 512, ephemeral_disk_size: 1024 }]);
+  // nowhere to go: the last words come from events
+  const nowhere = createVmArguments({ agentId: 'nowhere', properties: { node_selector: { no: 'where' } } });
+  await assert.rejects(call('create_vm', nowhere), (error) => isProductError(error));
+  await call('delete_stemcell', [stemcell]);
+}
+
+async function vmAndDisk(caller: Caller, stemcell: string): Promise<void> {
+  const { call, deleteSlowly } = caller;
+  const vm = await newVm(caller, stemcell);
+  assert.equal(await call('has_vm', [vm]), true);
+  await call('set_vm_metadata', [vm, { job: 'j' }]);
+  const disk = String(await call('create_disk', [16, { storage_class: 'local' }, vm]));
+  assert.equal(await call('has_disk', [disk]), true);
+  await call('attach_disk', [vm, disk]);
+  assert.deepEqual(await call('get_disks', [vm]), [disk]);
+  await call('set_disk_metadata', [disk, { job: 'j' }]);
+  await call('reboot_vm', [vm]);
+  await call('detach_disk', [vm, disk]);
+  await deleteSlowly({ resource: secrets, namespace, name: vm }, () => call('delete_vm', [vm]));
+  const claim = { resource: persistentVolumeClaims, namespace: caller.diskNamespace, name: disk };
+  await deleteSlowly(claim, () => call('delete_disk', [disk]));
+}
+
+async function newVm({ call, newAddress }: Caller, stemcell: string): Promise<string> {
+  const ip = newAddress();
+  const networks = { default: { type: 'manual', ip } };
+  const agentId = `agent-${ip.replaceAll('.', '-')}`;
+  const [cid] = (await call('create_vm', createVmArguments({ agentId, image: stemcell, networks }))) as [
+    string,
+  ];
+  return cid;
+}
+
+/** What touches disks, where they live in a namespace of their own. */
+export async function callForDiskNamespace(world: RolesWorld): Promise<void> {
+  const caller = callerOf(world, { disk_namespace: diskNamespace });
+  await vmAndDisk(caller, image);
+  // of a class that makes nothing: the claim waits for a volume that nobody brings, and events say so
+  const vm = await newVm(caller, image);
+  const disk = await caller.call('create_disk', [16, { storage_class: '' }, vm]);
+  await assert.rejects(caller.call('attach_disk', [vm, disk]), (error) => isProductError(error));
+  await caller.call('delete_vm', [vm]);
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { eventually } from '../../src/agent/testing/eventually.ts';
+import type { Attributes } from '../../src/cluster/api/access/attributes.ts';
+import { breakDown } from '../../src/cluster/api/access/policy-rule.ts';
+import type { PolicyRule } from '../../src/cluster/api/access/policy-rule.ts';
+import { requestAttributes } from '../../src/cluster/api/http/request-attributes.ts';
+import { loadCredentials } from '../../src/cluster/api/pki/credentials.ts';
+import type { ApiServer } from '../../src/cluster/api/start-api-server.ts';
+import { methods } from '../../src/cpi/methods.ts';
+import { openSession } from '../../src/cpi/session.ts';
+import { EmbeddedWorld } from '../../src/cpi/testing/embedded-world.ts';
+import { namespace } from '../../src/cpi/testing/test-cloud.ts';
+import type { ObjectReference, Resource } from '../../src/kubernetes/api.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import * as resources from '../../src/kubernetes/resources.ts';
+
+export type Manifest = 'namespaced' | 'cluster' | 'disk-namespace';
+
+type RbacObject = KubernetesObject & { readonly kind: string; readonly rules?: PolicyRule[] };
+
+const kinds: Readonly<Record<string, Resource>> = {
+  ServiceAccount: resources.serviceAccounts,
+  Role: resources.roles,
+  RoleBinding: resources.roleBindings,
+  ClusterRole: resources.clusterRoles,
+  ClusterRoleBinding: resources.clusterRoleBindings,
+};
+
+export const diskNamespace = 'bosh-disks';
+
+/** What a request wanted and who sent it is written down; everything else is the embedded cluster. */
+export class RolesWorld {
+  readonly world: EmbeddedWorld;
+  /** Of the CPI alone, in order. */
+  readonly requests: Attributes[] = [];
+  /** The methods that were called. */
+  readonly called = new Set<string>();
+  #server: ApiServer | undefined;
+  #addresses = 0;
+
+  private constructor(world: EmbeddedWorld) {
+    this.world = world;
+  }
+
+  static async start(manifests: readonly Manifest[]): Promise<RolesWorld> {
+    const roles = new RolesWorld(await EmbeddedWorld.start());
+    roles.#server = await roles.world.serve((request) => roles.#note(request));
+    const { api } = roles.world;
+    await api.create(resources.namespaces, { metadata: { name: diskNamespace } });
+    for (const object of manifests.flatMap(readManifest)) {
+      const resource = kinds[object.kind];
+      assert(resource !== undefined, `no resource for ${object.kind}`);
+      await api.create(resource, object);
+    }
+    return roles;
+  }
+
+  /** One call as the director would make it, by the token of the manifests' account. */
+  async call(method: string, args: readonly unknown[], kubernetes: object = {}): Promise<unknown> {
+    this.called.add(method);
+    const { status } = await this.world.api.requestToken(namespace, 'bosh-cpi', { spec: {} });
+    const file = {
+      kubernetes: {
+        kubeconfig: await this.#kubeconfig(status.token),
+        kubelet_root_dir: join(this.world.directory, 'kubelet'),
+        ...kubernetes,
+      },
+      agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' },
+      deadlines: { schedule: 2, release: 1, delete_vm: 30, detach_disk: 30, create_vm: 30, attach_disk: 30 },
+    };
+    const session = await openSession({ file, context: {}, contextName: undefined, environment: {} });
+    try {
+      const verb = await methods.get(method)?.();
+      assert(verb !== undefined, `the CPI has no method ${method}`);
+      return await verb(session.cloud, args);
+    } finally {
+      session.close();
+    }
+  }
+
+  /** Deletes by that call, while the object stays until the CPI watches for its end. */
+  async deleteSlowly(reference: ObjectReference, deletion: () => Promise<unknown>): Promise<void> {
+    const { api } = this.world;
+    const { metadata } = await api.get(reference);
+    const held = [...(metadata.finalizers ?? []), 'bosh.cloudfoundry.org/test'];
+    await api.patch(reference, { metadata: { finalizers: held } });
+    const seen = this.requests.length;
+    const isWatched = (): boolean =>
+      this.requests
+        .slice(seen)
+        .some(
+          (wanted) =>
+            'resource' in wanted && wanted.resource === reference.resource.plural && wanted.verb === 'watch',
+        );
+    const deleting = deletion();
+    await Promise.race([
+      deleting,
+      eventually(`a watch of ${reference.name}`, async () => isWatched() || undefined),
+    ]);
+    const { metadata: now } = await api.get(reference);
+    const rest = (now.finalizers ?? []).filter((name) => name !== held.at(-1));
+    await api.patch(reference, { metadata: { finalizers: rest } });
+    await deleting;
+  }
+
+  newAddress(): string {
+    this.#addresses += 1;
+    return `127.64.11.${this.#addresses}`;
+  }
+
+  async stop(): Promise<void> {
+    await this.#server?.close();
+    await this.world.stop();
+    assert.deepEqual(this.world.errors, []);
+  }
+
+  #note({ method = 'GET', url = '/', headers }: IncomingMessage): void {
+    if (headers.authorization === undefined) return;
+    const { pathname: path, searchParams: query } = new URL(url, 'https://localhost');
+    const attributes = requestAttributes({ method, path, query });
+    this.requests.push(attributes);
+    // a WebSocket needs both: see start-api-server.ts
+    if ('subresource' in attributes && attributes.subresource === 'exec')
+      this.requests.push({ ...attributes, verb: 'create' });
+  }
+
+  async #kubeconfig(token: string): Promise<object> {
+    const { authority } = await loadCredentials(this.world.directory, Date.now());
+    const ca = Buffer.from(authority).toString('base64');
+    return {
+      'current-context': 'c',
+      clusters: [{ name: 'c', cluster: { server: this.#server?.url, 'certificate-authority-data': ca } }],
+      users: [{ name: 'c', user: { token } }],
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'c', namespace } }],
+    };
+  }
+}
+
+/** The objects of a file in manifests/rbac. */
+export function readManifest(name: Manifest): RbacObject[] {
+  const file = join(import.meta.dirname, '..', '..', 'manifests', 'rbac', `${name}.yaml`);
+  return parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as RbacObject);
+}
+
+/** One thing that the manifests allow, in one namespace or, undefined, in all of the cluster. */
+export interface Right {
+  readonly namespace: string | undefined;
+  readonly rule: PolicyRule;
+}
+
+export function rightsOf(manifests: readonly Manifest[]): Right[] {
+  return manifests
+    .flatMap(readManifest)
+    .flatMap(({ rules = [], metadata: { namespace } }) =>
+      rules.flatMap(breakDown).map((rule) => ({ namespace, rule })),
+    );
+}

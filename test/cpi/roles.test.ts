@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Attributes } from '../../src/cluster/api/access/attributes.ts';
+import { decide } from '../../src/cluster/api/access/authorize.ts';
+import { ruleAllows } from '../../src/cluster/api/access/policy-rule.ts';
+import { accountGroups, accountUserName } from '../../src/cluster/api/access/user.ts';
+import { describeInNamespace } from '../../src/cluster/node/testing/in-namespace.ts';
+import { methods } from '../../src/cpi/methods.ts';
+import { namespace } from '../../src/cpi/testing/test-cloud.ts';
+import { callEveryMethod, callForDiskNamespace } from './roles-scenario.ts';
+import { rightsOf, RolesWorld } from './roles-world.ts';
+import type { Manifest } from './roles-world.ts';
+
+/** The CPI as a service account with the roles of manifests/rbac and nothing else, on the embedded cluster. */
+describeInNamespace(import.meta.filename, () => {
+  function describeRoles(
+    manifests: readonly Manifest[],
+    scenario: (world: RolesWorld) => Promise<void>,
+    define: (world: () => RolesWorld) => void,
+  ): void {
+    describe(`with ${manifests.join(' and ')}`, () => {
+      let world: RolesWorld;
+      before(async () => {
+        world = await RolesWorld.start(manifests);
+        await scenario(world);
+      });
+      after(() => world.stop());
+      define(() => world);
+    });
+  }
+
+  describeRoles(['namespaced', 'cluster'], callEveryMethod, (world) => {
+    test('every method was called', () => assertAllCalled(world()));
+
+    test('nothing that it asked for was refused', () => {
+      const name = accountUserName(namespace, 'bosh-cpi');
+      const user = { name, groups: [...accountGroups(namespace), 'system:authenticated'] };
+      const { registry } = world().world.api;
+      assert(world().requests.length > 50);
+      const refused = world().requests.filter((attributes) => !decide(registry, user, attributes).allowed);
+      assert.deepEqual(refused, []);
+    });
+
+    test('every right of the manifests was used', () => assertAllUsed(world(), ['namespaced', 'cluster']));
+  });
+
+  describeRoles(['namespaced'], callEveryMethod, (world) => {
+    test('every method works where nothing of the cluster may be read', () => assertAllCalled(world()));
+  });
+
+  describeRoles(['namespaced', 'disk-namespace'], callForDiskNamespace, (world) => {
+    test('disks in a namespace of their own: every right there was used', () =>
+      assertAllUsed(world(), ['disk-namespace']));
+  });
+});
+
+function assertAllCalled({ called }: RolesWorld): void {
+  const missing = [...methods.keys()].filter((method) => !called.has(method));
+  assert.deepEqual(missing, [], 'call it in roles-scenario.ts, and name its verbs in manifests/rbac');
+}
+
+/** What only another cluster can ask for, with the reason. */
+const notHere: readonly string[] = [
+  // the embedded cluster has no storage driver that attaches, so its list is 404 and nothing is waited for
+  'watch volumeattachments',
+];
+
+function assertAllUsed({ requests }: RolesWorld, manifests: readonly Manifest[]): void {
+  const unused = rightsOf(manifests)
+    .filter(
+      ({ namespace: where, rule }) =>
+        !requests.some((wanted) => ruleAllows(rule, wanted) && isIn(where, wanted)),
+    )
+    .map(({ rule: { verbs = [], resources = [] } }) => `${verbs.join()} ${resources.join()}`);
+  assert.deepEqual(
+    unused.filter((right) => !notHere.includes(right)),
+    [],
+  );
+}
+
+const isIn = (where: string | undefined, wanted: Attributes): boolean =>
+  where === undefined || ('namespace' in wanted && wanted.namespace === where);
