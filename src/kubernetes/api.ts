@@ -39,6 +39,11 @@ export interface DeleteOptions {
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
+export interface CreateOptions {
+  /** Everything but the write itself: defaults, admission, validation. */
+  readonly dryRun?: boolean;
+}
+
 export type PatchType = 'application/merge-patch+json' | 'application/json-patch+json';
 
 /**
@@ -52,7 +57,7 @@ export interface KubernetesApi {
   get<T extends KubernetesObject>(reference: ObjectReference): Promise<T>;
   list<T extends KubernetesObject>(resource: Resource, query?: ListQuery): Promise<ObjectList<T>>;
   /** POST; `object.metadata.namespace` says where. */
-  create<T extends KubernetesObject>(resource: Resource, object: T): Promise<T>;
+  create<T extends KubernetesObject>(resource: Resource, object: T, options?: CreateOptions): Promise<T>;
   /** PUT, on the status subresource when asked; conditional where the object carries a resourceVersion. */
   replace<T extends KubernetesObject>(resource: Resource, object: T, subresource?: 'status'): Promise<T>;
   patch<T extends KubernetesObject>(

@@ -1,4 +1,5 @@
 import type {
+  CreateOptions,
   DeleteOptions,
   KubernetesApi,
   ListQuery,
@@ -70,11 +71,15 @@ export class RestApi implements KubernetesApi {
     }
   }
 
-  async create<T extends KubernetesObject>(resource: Resource, object: T): Promise<T> {
+  async create<T extends KubernetesObject>(
+    resource: Resource,
+    object: T,
+    { dryRun = false }: CreateOptions = {},
+  ): Promise<T> {
     return this.#json({
       method: 'POST',
       path: resourcePath(resource, namespaceOf(resource, object)),
-      query: writeQuery,
+      query: { ...writeQuery, ...(dryRun && { dryRun: 'All' }) },
       body: JSON.stringify(object),
     });
   }

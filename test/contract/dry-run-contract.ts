@@ -29,6 +29,16 @@ export function dryRunContract(makeSubject: () => Promise<WireSubject>): void {
     assert.equal((await exchange(subject, pods, { name: 'dry' })).status, 404);
   });
 
+  test('a client asks for it at a create', async () => {
+    const { api, namespace } = subject;
+    const made = await api.create(pods, unschedulablePod(namespace, 'dry'), { dryRun: true });
+    assert.equal(made.metadata.name, 'dry');
+    await assert.rejects(api.get({ resource: pods, namespace, name: 'dry' }), { code: 404 });
+    await assert.rejects(api.create(configMaps, configMap(namespace, 'kept'), { dryRun: true }), {
+      code: 409,
+    });
+  });
+
   test('admission and validation run', async () => {
     const { namespace } = subject;
     const post = (resource: typeof pods, body: unknown): ReturnType<typeof exchange> =>

@@ -1,5 +1,6 @@
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type {
+  CreateOptions,
   DeleteOptions,
   ListQuery,
   ObjectReference,
@@ -46,9 +47,13 @@ export class LocalApi implements ControlPlaneApi {
     return { ...list, items: list.items.map((item) => copy(item) as T) };
   }
 
-  async create<T extends KubernetesObject>(resource: Resource, object: T): Promise<T> {
+  async create<T extends KubernetesObject>(
+    resource: Resource,
+    object: T,
+    { dryRun = false }: CreateOptions = {},
+  ): Promise<T> {
     const namespace = resource.namespaced ? object.metadata.namespace : undefined;
-    return copy(createObject(this.registry, this.#kind(resource), object, { namespace })) as T;
+    return copy(createObject(this.registry, this.#kind(resource), object, { namespace, dryRun })) as T;
   }
 
   async replace<T extends KubernetesObject>(

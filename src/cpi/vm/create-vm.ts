@@ -1,5 +1,6 @@
 import { waitUntilAddressIsFree } from '../address/address-holders.ts';
 import type { Cloud } from '../cloud.ts';
+import { decideStrategy } from '../disk/attach/decide-strategy.ts';
 import type { Json } from '../input.ts';
 import { creationError } from './creation-error.ts';
 import { ensureVm, hasDisks } from './ensure-vm.ts';
@@ -18,11 +19,12 @@ export async function createVm(
   cloud: Cloud,
   args: readonly unknown[],
 ): Promise<[string, Record<string, Json>]> {
-  const request = parseVmRequest(cloud, args);
-  const { plan, networks } = request;
+  const parsed = parseVmRequest(cloud, args);
+  const { networks } = parsed;
+  const plan = { ...parsed.plan, attach: await decideStrategy(cloud, parsed.plan) };
   if (plan.address !== undefined) await waitUntilAddressIsFree(cloud, plan.address, plan.cid);
   try {
-    const pod = await ensureVm(cloud, request);
+    const pod = await ensureVm(cloud, { ...parsed, plan });
     const running = await waitUntilRunning(cloud, pod, plan.address);
     return [plan.cid, withAddress(networks, plan.address ?? running.status?.podIP)];
   } catch (error) {

@@ -15,7 +15,7 @@ export interface VmRequest {
   readonly networks: Readonly<Record<string, Json>>;
 }
 
-/** The arguments of create_vm. Checks everything that can be checked without Kubernetes. */
+/** The arguments of create_vm. Checks everything that can be checked without Kubernetes; how disks come is not. */
 export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): VmRequest {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_vm' };
   const { config, namespace, directorUuid } = cloud;
@@ -28,14 +28,11 @@ export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): VmReques
   const env = recordAt(args[5], at(place, 'env'));
   const group = groupOf(env, at(place, 'env'));
   const cid = vmCid(agentId);
-  const {
-    agent,
-    kubernetes: { attach },
-  } = config;
+  const { agent } = config;
   return {
     plan: {
       ...{ cid, agentId, namespace, image, properties, address: networks.address, group, directorUuid },
-      attach: attach === 'recreate' ? 'recreate' : 'hot',
+      attach: 'hot',
     },
     settings: agentSettings({ agentId, vmCid: cid, networks: networks.given, env, agent }),
     networks: networks.given,

@@ -12,8 +12,8 @@ export type AttachSetting = AttachStrategy | 'auto';
 /** The configured strategy; hot when nothing is given. */
 export function attachSettingAt(value: unknown, place: Place): AttachSetting {
   if (value === undefined || value === null) return 'hot';
-  if (value === 'hot' || value === 'recreate') return value;
-  throw wrong(place, 'has to be hot or recreate');
+  if (value === 'hot' || value === 'recreate' || value === 'auto') return value;
+  throw wrong(place, 'has to be hot, recreate or auto');
 }
 
 /** What a VM's pod or Secret says; a VM made before the strategy was recorded is hot. */

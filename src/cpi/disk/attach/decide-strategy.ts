@@ -1,0 +1,57 @@
+import { ProductError } from '../../../errors/product-error.ts';
+import type { ApiError } from '../../../kubernetes/api-error.ts';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import { pods } from '../../../kubernetes/resources.ts';
+import type { Cloud } from '../../cloud.ts';
+import { diskNamespaceOf } from '../../cloud.ts';
+import type { VmPlan } from '../../vm/vm-pod.ts';
+import { vmPod } from '../../vm/vm-pod.ts';
+import { attachmentPod } from './attachment-pod.ts';
+import type { AttachStrategy } from './strategy.ts';
+
+/**
+ * How a new VM is to get its disks. `auto` asks the API server, by a create that is not carried out, whether it would
+ * admit an attachment where attachments live. Throws NOT_SUPPORTED, before anything was made, where the VM would have to
+ * be made anew for disks of another namespace, which no pod can mount.
+ */
+export async function decideStrategy(cloud: Cloud, plan: VmPlan): Promise<AttachStrategy> {
+  const { attach } = cloud.config.kubernetes;
+  if (attach === 'hot') return 'hot';
+  if (attach === 'recreate') return recreate(cloud, plan, 'kubernetes.attach is recreate');
+  const refusal = await refusalOf(cloud, plan);
+  return refusal === undefined
+    ? 'hot'
+    : recreate(cloud, plan, `an attachment is not admitted there: ${refusal.message}`);
+}
+
+function recreate(cloud: Cloud, { cid }: VmPlan, why: string): AttachStrategy {
+  const disks = diskNamespaceOf(cloud);
+  if (disks === cloud.namespace) return 'recreate';
+  throw new ProductError(
+    'NOT_SUPPORTED',
+    `VM '${cid}' of namespace ${cloud.namespace} could not get disks of kubernetes.disk_namespace ${disks}: ${why}, and a pod mounts claims of its own namespace only; leave out kubernetes.disk_namespace or have the namespace admit attachments`,
+  );
+}
+
+/** Why an attachment would be refused for good; a quota that is full is not that. */
+async function refusalOf(cloud: Cloud, plan: VmPlan): Promise<ApiError | undefined> {
+  const vm = vmPod(plan, '');
+  const uid = cloud.newUuid();
+  const attachment = attachmentPod({
+    diskCid: `disk-${uid}`,
+    namespace: diskNamespaceOf(cloud),
+    vm: { ...vm, metadata: { ...vm.metadata, uid } },
+    nodeName: 'any',
+    kubeletRootDirectory: cloud.config.kubernetes.kubeletRootDirectory,
+    directorUuid: cloud.directorUuid,
+  });
+  try {
+    await cloud.api.create(pods, attachment, { dryRun: true });
+    return undefined;
+  } catch (error) {
+    if (isApiError(error) && [400, 403, 422].includes(error.code)) {
+      return error.message.includes('exceeded quota') ? undefined : error;
+    }
+    throw error;
+  }
+}
