@@ -5,6 +5,9 @@ import type { Pod } from '../kubernetes/pod.ts';
 import { podLastWords } from '../kubernetes/pod-words.ts';
 import { waitFor } from '../kubernetes/wait.ts';
 import type { Cloud } from './cloud.ts';
+import { whileNodeAnswers } from './node/look-at-node.ts';
+import { lostNodeError } from './node/lost-node-error.ts';
+import type { LostNode } from './node/node-state.ts';
 
 /** Asks for the deletion of exactly that object. One that is gone, or was made anew, is success. */
 export async function requestDeletion(cloud: Cloud, reference: ObjectReference, uid: string): Promise<void> {
@@ -21,12 +24,32 @@ export interface GoneOptions {
   readonly deadlineSeconds: number;
   /** For the DEADLINE error: `VM 'vm-1'`. */
   readonly what: string;
+  /** The node of a pod. A pod does not go by itself while its node does not answer. */
+  readonly nodeName?: string | undefined;
+  /** What to do where that node is lost; absent: reject with NODE_LOST. */
+  readonly whenLost?: (lost: LostNode) => Promise<void>;
 }
 
-/** Waits until that object is gone; one of the same name with another uid is not it. Rejects with DEADLINE. */
+/**
+ * Waits until that object is gone; one of the same name with another uid is not it. Rejects with DEADLINE, and with
+ * NODE_LOST as soon as it is clear that its node does not end it.
+ */
 export async function waitUntilGone(cloud: Cloud, options: GoneOptions): Promise<void> {
+  const { nodeName, what } = options;
+  if (nodeName === undefined) return waitForEnd(cloud, options);
+  const refuse = (lost: LostNode): Promise<void> =>
+    Promise.reject(lostNodeError(`${what} is not gone`, lost, []));
+  return whileNodeAnswers(cloud, {
+    nodeName,
+    work: (signal) => waitForEnd(cloud, options, signal),
+    whenLost: options.whenLost ?? refuse,
+  });
+}
+
+async function waitForEnd(cloud: Cloud, options: GoneOptions, signal?: AbortSignal): Promise<void> {
   const { reference, uid } = options;
   await waitFor<KubernetesObject, true>({
+    ...(signal !== undefined && { signal }),
     api: cloud.api,
     clock: cloud.clock,
     reference,

@@ -9,10 +9,16 @@ import { podReference } from './vm/find-vm.ts';
  * Waits until a pod has a node. Rejects with DEADLINE, which carries the scheduler's words, and with what `gone` gives
  * where the pod went away.
  */
-export async function waitForNode(cloud: Cloud, pod: Pod, gone: () => ProductError): Promise<Pod> {
+export async function waitForNode(
+  cloud: Cloud,
+  pod: Pod,
+  gone: () => ProductError,
+  signal?: AbortSignal,
+): Promise<Pod> {
   const { name = '', uid, namespace = cloud.namespace } = pod.metadata;
   if (pod.spec.nodeName !== undefined) return pod;
   return waitFor<Pod, Pod>({
+    ...(signal !== undefined && { signal }),
     api: cloud.api,
     clock: cloud.clock,
     reference: { ...podReference(cloud, name), namespace },

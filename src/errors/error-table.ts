@@ -69,6 +69,9 @@ export const errorTable = {
   VM_NOT_RESTARTED: cloudError(
     'the VM did not start again after its disks had been changed; its disks and state are whole',
   ),
+  NODE_LOST: cloudError(
+    'a node does not answer, and what may still run there was not taken away by force; the message has the command that settles it',
+  ),
   DEADLINE: cloudError('something awaited did not come in time'),
   // Kubernetes
   KUBERNETES_API: cloudError('the Kubernetes API answered with an error'),

@@ -20,6 +20,8 @@ export interface WaitOptions<T extends KubernetesObject, R> {
   /** Asked once, when the deadline has passed: what Kubernetes last said about it. */
   readonly lastWords?: (last: T | undefined) => string | Promise<string>;
   readonly clock?: Clock;
+  /** Ends the wait, which then rejects with the signal's reason: nobody needs its result any more. */
+  readonly signal?: AbortSignal;
 }
 
 const pauseMs = 200;
@@ -39,12 +41,17 @@ export async function waitFor<T extends KubernetesObject, R>(options: WaitOption
   const seen: Seen<T> = { last: undefined, trouble: undefined };
   const deadline = Symbol('deadline');
   const watching = watchUntil(options, clock, over.signal, seen);
+  const given = options.signal;
+  const abort = (): void => over.abort();
+  given?.addEventListener('abort', abort, { once: true });
   try {
     const result = await Promise.race([watching, alarm.then((): typeof deadline => deadline)]);
+    given?.throwIfAborted();
     if (result !== deadline && result !== undefined) {
       return result.value;
     }
   } finally {
+    given?.removeEventListener('abort', abort);
     finished.abort();
     over.abort();
     // what it meets after its end was decided is nobody's concern

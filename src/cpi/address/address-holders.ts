@@ -34,6 +34,7 @@ async function waitForHolder(cloud: Cloud, holder: Pod, address: string): Promis
   await waitUntilGone(cloud, {
     reference: podReference(cloud, name),
     uid,
+    nodeName: holder.spec.nodeName,
     deadlineSeconds: cloud.config.deadlines.deleteVm,
     what: `VM '${name}', which still has the address ${address},`,
   });

@@ -17,6 +17,8 @@ export interface Deadlines {
   readonly release: number;
   readonly detachDisk: number;
   readonly deleteDisk: number;
+  /** How long a node has to be silent before it counts as lost. */
+  readonly lostNode: number;
 }
 
 const defaultDeadlines: Deadlines = {
@@ -29,6 +31,7 @@ const defaultDeadlines: Deadlines = {
   release: 20,
   detachDisk: 180,
   deleteDisk: 180,
+  lostNode: 120,
 };
 
 const keys: Readonly<Record<string, keyof Deadlines>> = {
@@ -41,6 +44,7 @@ const keys: Readonly<Record<string, keyof Deadlines>> = {
   release: 'release',
   detach_disk: 'detachDisk',
   delete_disk: 'deleteDisk',
+  lost_node: 'lostNode',
 };
 
 /** The section `deadlines`. Throws INVALID_CONFIG. */

@@ -1,8 +1,10 @@
 import type { Cloud } from '../cloud.ts';
 import { listAttachments, requestEnd, waitUntilEnded } from '../disk/attach/attachments.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
+import type { LostNode } from '../node/node-state.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import { findVm, findVmSecret, podReference, secretReference } from './find-vm.ts';
+import { settleLostVm } from './settle-lost-vm.ts';
 import { waitUntilClaimsGone } from './vm-claims.ts';
 
 /**
@@ -10,7 +12,7 @@ import { waitUntilClaimsGone } from './vm-claims.ts';
  *
  * The Secret goes first: it owns the rest, so that whatever happens to us the cluster finishes the work. Attachments
  * are asked to end in the same breath: the pod cannot go while they hold its hub, nor they while its jobs use a disk.
- * Rejects with DEADLINE.
+ * Rejects with DEADLINE, with NODE_LOST where its node is lost and more than the pod is at stake (settle-lost-vm.ts).
  */
 export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
   const [pod, secret, attachments] = await Promise.all([
@@ -22,14 +24,24 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
     ...(secret === undefined
       ? []
       : [{ reference: secretReference(cloud, cid), uid: secret.metadata.uid ?? '' }]),
-    ...(pod === undefined ? [] : [{ reference: podReference(cloud, cid), uid: pod.metadata.uid ?? '' }]),
+    ...(pod === undefined
+      ? []
+      : [
+          {
+            reference: podReference(cloud, cid),
+            uid: pod.metadata.uid ?? '',
+            nodeName: pod.spec.nodeName,
+          },
+        ]),
   ];
   for (const { reference, uid } of owned) await requestDeletion(cloud, reference, uid);
   for (const attachment of attachments) await requestEnd(cloud, attachment);
   const deadlineSeconds = cloud.config.deadlines.deleteVm;
+  const what = `VM '${cid}'`;
+  const whenLost = (lost: LostNode): Promise<void> => settleLostVm(cloud, cid, pod, lost);
   await Promise.all([
-    ...attachments.map((attachment) => waitUntilEnded(cloud, attachment, deadlineSeconds)),
-    ...owned.map((object) => waitUntilGone(cloud, { ...object, deadlineSeconds, what: `VM '${cid}'` })),
+    ...attachments.map((attachment) => waitUntilEnded(cloud, attachment, deadlineSeconds, whenLost)),
+    ...owned.map((object) => waitUntilGone(cloud, { ...object, deadlineSeconds, what, whenLost })),
   ]);
   const hasClaims = [pod, secret].some((object) => object !== undefined && strategyOf(object) === 'recreate');
   if (hasClaims) await waitUntilClaimsGone(cloud, cid);

@@ -84,12 +84,13 @@ function isSettled(found: Pod, wanted: Pod): boolean {
 
 async function end(
   cloud: Cloud,
-  { metadata: { name = '', uid = '', deletionTimestamp } }: Pod,
+  { metadata: { name = '', uid = '', deletionTimestamp }, spec: { nodeName } }: Pod,
 ): Promise<void> {
   const reference = podReference(cloud, name);
   if (deletionTimestamp === undefined) await requestDeletion(cloud, reference, uid);
   const deadlineSeconds = cloud.config.deadlines.deleteVm;
-  await waitUntilGone(cloud, { reference, uid, deadlineSeconds, what: `the former pod of VM '${name}'` });
+  const what = `the former pod of VM '${name}'`;
+  await waitUntilGone(cloud, { reference, uid, nodeName, deadlineSeconds, what });
 }
 
 async function create(cloud: Cloud, pod: Pod): Promise<Pod | undefined> {

@@ -6,6 +6,7 @@ import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { isOurs, label } from '../../labels.ts';
 import { attachmentName } from '../../names.ts';
+import type { GoneOptions } from '../../remove-object.ts';
 import { requestDeletion, waitUntilGone } from '../../remove-object.ts';
 
 /** The pod of that name where attachments live. */
@@ -47,9 +48,20 @@ export async function requestEnd(cloud: Cloud, attachment: Pod): Promise<void> {
   await requestDeletion(cloud, attachmentReference(cloud, name), uid);
 }
 
-export async function waitUntilEnded(cloud: Cloud, attachment: Pod, deadlineSeconds: number): Promise<void> {
+/**
+ * Waits until an attachment is gone. It is never removed by force: what it holds may still be written to. On a lost node
+ * `whenLost` decides; absent: NODE_LOST.
+ */
+export async function waitUntilEnded(
+  cloud: Cloud,
+  attachment: Pod,
+  deadlineSeconds: number,
+  whenLost?: GoneOptions['whenLost'],
+): Promise<void> {
   const { name = '', uid = '' } = attachment.metadata;
   await waitUntilGone(cloud, {
+    nodeName: attachment.spec.nodeName,
+    ...(whenLost !== undefined && { whenLost }),
     reference: attachmentReference(cloud, name),
     uid,
     deadlineSeconds,

@@ -34,6 +34,7 @@ export async function livingHolder(cloud: Cloud, claim: PersistentVolumeClaim): 
     await waitUntilGone(cloud, {
       reference: podReference(cloud, vmCid),
       uid: pod.metadata.uid ?? '',
+      nodeName: pod.spec.nodeName,
       deadlineSeconds: cloud.config.deadlines.detachDisk,
       what: `the pod of the deleted VM '${vmCid}', which still has disk '${name}',`,
     });

@@ -8,6 +8,7 @@ import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { findVm, vmNotFound } from '../../vm/find-vm.ts';
+import { whileNodeAnswers } from '../../node/look-at-node.ts';
 import { waitForNode } from '../../wait-for-node.ts';
 import { startProblem } from '../../vm/start-problem.ts';
 import { hubPath } from '../../vm/vm-pod.ts';
@@ -26,7 +27,7 @@ export async function attachHot(cloud: Cloud, vm: Pod, diskCid: string): Promise
   const scheduled = await waitForNode(cloud, vm, () => vmNotFound(cloud, vm.metadata.name ?? ''));
   const { attachment, isNew } = await ensureAttachment(cloud, scheduled, diskCid);
   try {
-    await waitUntilHeld(cloud, attachment, diskCid);
+    await waitUntilHeld(cloud, attachment, { diskCid, nodeName: scheduled.spec.nodeName ?? '' });
     if (!isNew) await bindAgain(cloud, attachment);
   } catch (error) {
     throw await takenBack(cloud, attachment, error);
@@ -106,11 +107,39 @@ async function create(cloud: Cloud, vm: Pod, diskCid: string): Promise<Pod | und
   }
 }
 
-async function waitUntilHeld(cloud: Cloud, attachment: Pod, diskCid: string): Promise<void> {
-  const { name = '', uid } = attachment.metadata;
+async function waitUntilHeld(
+  cloud: Cloud,
+  attachment: Pod,
+  { diskCid, nodeName }: { diskCid: string; nodeName: string },
+): Promise<void> {
   const gone = (): ProductError => notAttachable(diskCid, 'its attachment was deleted meanwhile');
-  await waitForNode(cloud, attachment, gone);
+  const refuse = (words: string): Promise<never> => Promise.reject(notAttachable(diskCid, words));
+  await whileNodeAnswers(cloud, {
+    nodeName,
+    work: async (signal) => {
+      await waitForNode(cloud, attachment, gone, signal);
+      await waitUntilMounted(cloud, attachment, { diskCid, gone, signal });
+    },
+    whenLost: (lost) =>
+      refuse(`node '${lost.name}' of the VM has not answered since ${lost.since} (${lost.words})`),
+    whenGivenUp: () => refuse(`node '${nodeName}' of the VM is gone or out of service`),
+  });
+}
+
+interface Mounting {
+  readonly diskCid: string;
+  /** The error where the attachment was deleted meanwhile. */
+  readonly gone: () => ProductError;
+  readonly signal: AbortSignal;
+}
+
+async function waitUntilMounted(
+  cloud: Cloud,
+  { metadata: { name = '', uid } }: Pod,
+  { diskCid, gone, signal }: Mounting,
+): Promise<void> {
   await waitFor<Pod, true>({
+    signal,
     api: cloud.api,
     clock: cloud.clock,
     reference: attachmentReference(cloud, name),

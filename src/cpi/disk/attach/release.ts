@@ -4,6 +4,8 @@ import type { Pod } from '../../../kubernetes/pod.ts';
 import type { Cloud, ExecOutcome } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
+import { lookAtNode } from '../../node/look-at-node.ts';
+import { lostNodeError } from '../../node/lost-node-error.ts';
 import { holderContainer } from './attachment-pod.ts';
 import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
 import { bindScript } from './bind-script.ts';
@@ -14,7 +16,8 @@ const graceSeconds = 40;
 
 /**
  * Has the holder of an attachment take the disk out of the VM, while it runs and nobody uses the disk.
- * Resolves when the disk is out or the attachment is gone. Rejects with DISK_BUSY, the disk still attached.
+ * Resolves when the disk is out, or the attachment or its node is gone. Rejects with DISK_BUSY, the disk still attached,
+ * and with NODE_LOST.
  */
 export async function releaseDisk(cloud: Cloud, attachment: Pod): Promise<void> {
   const diskCid = diskCidOf(attachment);
@@ -28,6 +31,7 @@ export async function releaseDisk(cloud: Cloud, attachment: Pod): Promise<void> 
       if (outcome.exitCode === releaseExit.busy) throw busy(attachment, outcome.stdout, seconds);
     }
     if (cloud.clock.now() >= end) {
+      if (await isGivenUp(cloud, attachment)) return;
       const words =
         outcome instanceof Error
           ? outcome.message
@@ -39,6 +43,20 @@ export async function releaseDisk(cloud: Cloud, attachment: Pod): Promise<void> 
     }
     await cloud.clock.sleep(pauseMs);
   }
+}
+
+/**
+ * True where the node was deleted or tainted out-of-service: nothing writes there any more, an operator said so.
+ * NODE_LOST where it is lost and nobody has said that.
+ */
+async function isGivenUp(cloud: Cloud, attachment: Pod): Promise<boolean> {
+  const { nodeName } = attachment.spec;
+  const state = nodeName === undefined ? undefined : await lookAtNode(cloud, nodeName);
+  if (state?.kind === 'lost') {
+    const disk = `disk '${diskCidOf(attachment)}'`;
+    throw lostNodeError(`${disk} is still attached to VM '${vmCidOf(attachment)}'`, state, [disk]);
+  }
+  return state?.kind === 'given up';
 }
 
 /**

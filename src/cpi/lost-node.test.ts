@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from '../../test/support/until.ts';
+import type { ErrorCode } from '../errors/error-table.ts';
+import { isProductError } from '../errors/product-error.ts';
+import { ApiError, isApiError } from '../kubernetes/api-error.ts';
+import type { KubernetesApi, ObjectReference } from '../kubernetes/api.ts';
+import type { Node } from '../kubernetes/node.ts';
+import type { KubernetesObject } from '../kubernetes/object.ts';
+import type { Pod } from '../kubernetes/pod.ts';
+import { nodes, pods } from '../kubernetes/resources.ts';
+import { attachDisk } from './disk/attach-disk.ts';
+import { createDisk } from './disk/create-disk.ts';
+import { deleteDisk } from './disk/delete-disk.ts';
+import { detachDisk } from './disk/detach-disk.ts';
+import { getDisks } from './disk/get-disks.ts';
+import type { SimulatedWorld } from './testing/simulated-world.ts';
+import { startSimulatedWorld } from './testing/simulated-world.ts';
+import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts';
+import { createVm } from './vm/create-vm.ts';
+import { deleteVm } from './vm/delete-vm.ts';
+import { hasVm } from './vm/has-vm.ts';
+
+/** Design 4.6, sentence by sentence. */
+
+const dynamic = { default: { type: 'dynamic' } };
+const zone = (name: string): { zone: string } => ({ zone: name });
+let count = 0;
+
+async function newVm({ cloud }: SimulatedWorld, in_: string, networks: object = dynamic): Promise<string> {
+  count += 1;
+  const [cid] = await createVm(
+    cloud,
+    createVmArguments({ agentId: `agent-${count}`, networks, properties: zone(in_) }),
+  );
+  return cid;
+}
+
+async function newDisk(world: SimulatedWorld, vm: string): Promise<string> {
+  await world.addVolume();
+  const disk = await createDisk(world.cloud, [16, { storage_class: '' }, vm]);
+  await attachDisk(world.cloud, [vm, disk]);
+  return disk;
+}
+
+const podOf = ({ cloud }: SimulatedWorld, name: string): Promise<Pod> =>
+  cloud.api.get<Pod>({ resource: pods, namespace, name });
+
+/** Silent for longer than the deadline `lost_node`, which is 1 s here. */
+async function lose({ cluster, cloud }: SimulatedWorld, name: string): Promise<void> {
+  cluster.nodes.freeze(name);
+  await until(`node ${name} to be lost`, async () => {
+    const { status } = await cloud.api.get<Node>({ resource: nodes, name });
+    const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+    return ready?.status === 'Unknown' && Date.now() - Date.parse(ready.lastTransitionTime ?? '') > 1000;
+  });
+}
+
+async function taintOutOfService({ cloud }: SimulatedWorld, name: string): Promise<void> {
+  const { spec } = await cloud.api.get<Node>({ resource: nodes, name });
+  const outOfService = {
+    key: 'node.kubernetes.io/out-of-service',
+    value: 'nodeshutdown',
+    effect: 'NoExecute',
+  };
+  await cloud.api.patch(
+    { resource: nodes, name },
+    { spec: { taints: [...(spec?.taints ?? []), outOfService] } },
+  );
+}
+
+const rejection =
+  (code: ErrorCode, ...patterns: RegExp[]) =>
+  (error: unknown) => {
+    assert.ok(isProductError(error, code), String(error));
+    for (const pattern of patterns) assert.match(error.message, pattern);
+    return true;
+  };
+const settles = /kubectl taint nodes sim-1 node\.kubernetes\.io\/out-of-service=nodeshutdown:NoExecute/u;
+
+test('node gone: delete_vm waits for the pod to go, then succeeds; the disk survives and can be attached elsewhere', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const { cloud } = world;
+  const vm = await newVm(world, 'z1', { default: { type: 'manual', ip: '127.64.0.10' } });
+  const disk = await newDisk(world, vm);
+  world.cluster.nodes.freeze('sim-1');
+  await cloud.api.delete({ resource: nodes, name: 'sim-1' });
+
+  await deleteVm(cloud, [vm]);
+  assert.deepEqual(await namesLeft(world.cluster.api), [`persistentvolumeclaims ${disk}`]);
+  const next = await newVm(world, 'z2', { default: { type: 'manual', ip: '127.64.0.10' } });
+  await attachDisk(cloud, [next, disk]);
+  assert.deepEqual(await getDisks(cloud, [next]), [disk]);
+});
+
+test('node tainted out-of-service: the same', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const vm = await newVm(world, 'z1');
+  const disk = await newDisk(world, vm);
+  await lose(world, 'sim-1');
+  await taintOutOfService(world, 'sim-1');
+
+  await deleteVm(world.cloud, [vm]);
+  assert.deepEqual(await namesLeft(world.cluster.api), [`persistentvolumeclaims ${disk}`]);
+  await attachDisk(world.cloud, [await newVm(world, 'z2'), disk]);
+});
+
+test('not ready past a deadline, no disks, no fixed address: deleted by force', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const vm = await newVm(world, 'z1');
+  await lose(world, 'sim-1');
+  assert.equal(await hasVm(world.cloud, [vm]), true);
+  await deleteVm(world.cloud, [vm]);
+  assert.deepEqual(await namesLeft(world.cluster.api), []);
+  assert.equal(await hasVm(world.cloud, [vm]), false);
+});
+
+test('with a disk: an error that names disk, node and remedy; has_vm stays true; the remedy settles it', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const { cloud } = world;
+  const vm = await newVm(world, 'z1');
+  const disks = [await newDisk(world, vm), await newDisk(world, vm)];
+  await lose(world, 'sim-1');
+
+  await assert.rejects(
+    deleteVm(cloud, [vm]),
+    rejection('NODE_LOST', new RegExp(vm, 'u'), settles, ...disks.map((disk) => new RegExp(disk, 'u'))),
+  );
+  assert.equal(await hasVm(cloud, [vm]), true);
+  for (const disk of disks) await podOf(world, `attach-${disk}`);
+  await taintOutOfService(world, 'sim-1');
+  await deleteVm(cloud, [vm]);
+  assert.equal(await hasVm(cloud, [vm]), false);
+});
+
+test('with a fixed address: the same error names the address', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const vm = await newVm(world, 'z1', { default: { type: 'manual', ip: '127.64.0.10' } });
+  await lose(world, 'sim-1');
+  await assert.rejects(deleteVm(world.cloud, [vm]), rejection('NODE_LOST', /127\.64\.0\.10/u, settles));
+  await podOf(world, vm);
+});
+
+test('a node that comes back before anybody gave it up: what was asked for is done then', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const vm = await newVm(world, 'z1');
+  const disk = await newDisk(world, vm);
+  await lose(world, 'sim-1');
+  await assert.rejects(deleteVm(world.cloud, [vm]), rejection('NODE_LOST'));
+  await world.cluster.nodes.thaw('sim-1');
+  await deleteVm(world.cloud, [vm]);
+  assert.deepEqual(await namesLeft(world.cluster.api), [`persistentvolumeclaims ${disk}`]);
+});
+
+test('a node that is silent for a moment: nothing is forced, the pod goes when it is back', async (t) => {
+  const world = await startSimulatedWorld(t, 2, { deadlines: { lost_node: 600, delete_vm: 20 } });
+  const vm = await newVm(world, 'z1');
+  world.cluster.nodes.freeze('sim-1');
+  const deletion = deleteVm(world.cloud, [vm]);
+  await until(
+    'the deletion to be asked for',
+    async () => (await podOf(world, vm)).metadata.deletionTimestamp,
+  );
+  await until('the node to be unknown', async () => {
+    const { status } = await world.cloud.api.get<Node>({ resource: nodes, name: 'sim-1' });
+    return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'Unknown');
+  });
+  await podOf(world, vm);
+  await world.cluster.nodes.thaw('sim-1');
+  await deletion;
+});
+
+test('delete_vm collects what is left where the pod is gone already', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const { cloud } = world;
+  const vm = await newVm(world, 'z1');
+  const disk = await newDisk(world, vm);
+  await cloud.api.delete({ resource: pods, namespace, name: vm }, { gracePeriodSeconds: 0 });
+  assert.equal(await hasVm(cloud, [vm]), false);
+  await deleteVm(cloud, [vm]);
+  assert.deepEqual(await namesLeft(world.cluster.api), [`persistentvolumeclaims ${disk}`]);
+  await deleteDisk(cloud, [disk]);
+});
+
+test('a role that may not read nodes: the wait ends at its deadline and says so', async (t) => {
+  const world = await startSimulatedWorld(t, 2, { deadlines: { lost_node: 1, delete_vm: 2 } });
+  const vm = await newVm(world, 'z1');
+  await lose(world, 'sim-1');
+  const { api } = world.cloud;
+  const forbidden: KubernetesApi = {
+    get: <T extends KubernetesObject>(reference: ObjectReference) =>
+      reference.resource === nodes ? Promise.reject(forbiddenError()) : api.get<T>(reference),
+    list: (resource, query) => api.list(resource, query),
+    create: (resource, object) => api.create(resource, object),
+    replace: (resource, object, subresource) => api.replace(resource, object, subresource),
+    patch: (reference, patch, options) => api.patch(reference, patch, options),
+    delete: (reference, options) => api.delete(reference, options),
+    watch: (resource, query) => api.watch(resource, query),
+  };
+  await assert.rejects(
+    deleteVm({ ...world.cloud, api: forbidden }, [vm]),
+    rejection('DEADLINE', /VM '.*' to be gone/u),
+  );
+  await podOf(world, vm);
+});
+
+test('detach_disk towards a lost node: NODE_LOST, still attached; given up, it succeeds', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const { cloud } = world;
+  const vm = await newVm(world, 'z1');
+  const disk = await newDisk(world, vm);
+  await lose(world, 'sim-1');
+  await assert.rejects(detachDisk(cloud, [vm, disk]), rejection('NODE_LOST', new RegExp(disk, 'u'), settles));
+  assert.deepEqual(await getDisks(cloud, [vm]), [disk]);
+  await taintOutOfService(world, 'sim-1');
+  await detachDisk(cloud, [vm, disk]);
+  await assert.rejects(podOf(world, `attach-${disk}`), (error) => isApiError(error, 404));
+});
+
+test('attach_disk towards a lost node: a bounded error, and nothing of it is left', async (t) => {
+  const world = await startSimulatedWorld(t, 2, {
+    deadlines: { schedule: 60, attach_disk: 60, lost_node: 1 },
+  });
+  const { cloud } = world;
+  const vm = await newVm(world, 'z1');
+  await world.addVolume();
+  const disk = await createDisk(cloud, [16, { storage_class: '' }, vm]);
+  await lose(world, 'sim-1');
+  await assert.rejects(
+    attachDisk(cloud, [vm, disk]),
+    rejection('DISK_NOT_ATTACHABLE', /node 'sim-1' of the VM has not answered since/u),
+  );
+  assert.ok(!(await namesLeft(world.cluster.api)).includes(`pods attach-${disk}`));
+});
+
+function forbiddenError(): ApiError {
+  return new ApiError({
+    ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason: 'Forbidden', code: 403 },
+    message: 'nodes is forbidden',
+  });
+}

@@ -1,0 +1,39 @@
+import { PassThrough } from 'node:stream';
+import { ApiError } from '../../kubernetes/api-error.ts';
+import type { ExecRequest, ExecSession, PodConsole } from '../../cluster/node/pod-console.ts';
+import { releaseExit } from '../disk/attach/release-script.ts';
+
+/**
+ * For suites alone: answers the scripts that the CPI runs in attachments as the holder of a well disk would, on
+ * simulated nodes, where nothing runs and nothing is mounted.
+ */
+export class HolderConsole implements PodConsole {
+  /** Disks that something in the VM uses. */
+  readonly busyDisks = new Set<string>();
+
+  logs(): AsyncIterable<Uint8Array> {
+    throw nothing('log');
+  }
+
+  async exec({ command }: ExecRequest): Promise<ExecSession> {
+    const [, , , script, diskCid = ''] = command;
+    if (script !== 'release' && script !== 'bind') throw nothing('command');
+    const isBusy = script === 'release' && this.busyDisks.has(diskCid);
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+    stdout.end(isBusy ? 'process 7 has it mounted at /var/vcap/store\n.\n' : '');
+    stderr.end();
+    const exitCode = isBusy ? releaseExit.busy : releaseExit.released;
+    return Promise.resolve({
+      ...{ stdin: undefined, stdout, stderr, exited: Promise.resolve({ exitCode }) },
+      resize: () => undefined,
+      kill: () => undefined,
+    });
+  }
+}
+
+function nothing(what: string): ApiError {
+  return new ApiError({
+    ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason: 'BadRequest', code: 400 },
+    message: `the suite's console has no such ${what}`,
+  });
+}

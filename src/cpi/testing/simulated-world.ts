@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import type { SimulatedNode } from '../../cluster/node/simulated/simulated-node-object.ts';
+import type { SimulatedCluster } from '../../cluster/testing/simulated-cluster.ts';
+import { startSimulatedCluster } from '../../cluster/testing/simulated-cluster.ts';
+import type { KubernetesApi } from '../../kubernetes/api.ts';
+import { systemClock } from '../../kubernetes/clock.ts';
+import { persistentVolumes } from '../../kubernetes/resources.ts';
+import type { PersistentVolume } from '../../kubernetes/volume.ts';
+import type { Cloud, ExecCommand, ExecOutcome } from '../cloud.ts';
+import { parseConfig } from '../config.ts';
+import { HolderConsole } from './holder-console.ts';
+import { namespace } from './test-cloud.ts';
+
+export interface SimulatedWorld {
+  readonly cluster: SimulatedCluster;
+  readonly cloud: Cloud;
+  readonly console: HolderConsole;
+  /** A static volume of 1 GiB with the class "", reachable in that zone only, or from every node. */
+  addVolume(zone?: string): Promise<void>;
+}
+
+const deadlines = {
+  ...{ schedule: 5, sandbox: 1, create_vm: 20, delete_vm: 20, attach_disk: 20, release: 1 },
+  ...{ detach_disk: 20, delete_disk: 20, lost_node: 1 },
+};
+
+/** The verbs on a whole cluster of simulated nodes that can be lost: `sim-1` in zone z1, `sim-2` in z2 and so on. */
+export async function startSimulatedWorld(
+  t: TestContext,
+  nodeCount = 2,
+  config: object = {},
+): Promise<SimulatedWorld> {
+  const console = new HolderConsole();
+  const nodes: SimulatedNode[] = Array.from({ length: nodeCount }, (_, index) => ({
+    name: `sim-${index + 1}`,
+    zone: `z${index + 1}`,
+  }));
+  const cluster = await startSimulatedCluster({ nodes, console });
+  t.after(() => cluster.stop());
+  const cloud = simulatedCloud(cluster, cluster.api, { deadlines, ...config });
+  return { cluster, cloud, console, addVolume: (zone) => addVolume(cluster, zone) };
+}
+
+/** A Cloud over whatever reaches the cluster's API. */
+export function simulatedCloud(cluster: SimulatedCluster, api: KubernetesApi, config: object): Cloud {
+  return {
+    api,
+    exec: (command) => exec(cluster, command),
+    config: parseConfig({ agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' }, ...config }, {}),
+    namespace,
+    clock: systemClock,
+    newUuid: randomUUID,
+    directorUuid: 'director-1',
+  };
+}
+
+async function exec(
+  { nodes }: SimulatedCluster,
+  { pod, container, command }: ExecCommand,
+): Promise<ExecOutcome> {
+  const session = await nodes.exec({ namespace, pod, container, command, stdin: false, tty: false });
+  const [stdout, stderr] = await Promise.all([buffer(session.stdout), buffer(session.stderr)]);
+  return { ...(await session.exited), stdout: stdout.toString(), stderr: stderr.toString() };
+}
+
+async function addVolume({ api }: SimulatedCluster, zone: string | undefined): Promise<void> {
+  const inZone = { key: 'topology.kubernetes.io/zone', operator: 'In' as const, values: [zone ?? ''] };
+  await api.create<PersistentVolume>(persistentVolumes, {
+    metadata: { name: `volume-${randomUUID()}` },
+    spec: {
+      capacity: { storage: '1Gi' },
+      accessModes: ['ReadWriteOnce'],
+      persistentVolumeReclaimPolicy: 'Retain',
+      storageClassName: '',
+      hostPath: { path: '/simulated' },
+      ...(zone !== undefined && {
+        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [inZone] }] } },
+      }),
+    },
+  });
+}

@@ -1,0 +1,43 @@
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import type { Cloud } from '../cloud.ts';
+import { diskCidOf, listAttachments } from '../disk/attach/attachments.ts';
+import { annotation } from '../labels.ts';
+import { lostNodeError } from '../node/lost-node-error.ts';
+import type { LostNode } from '../node/node-state.ts';
+import { podReference } from './find-vm.ts';
+import { disksOf } from './pod-record.ts';
+
+/**
+ * Decides about a VM whose deletion was asked for and whose node is lost. Without disks and without a fixed address its
+ * pod is removed by force: should it still run there, it can harm nobody. With either it may still write to a disk that
+ * the next VM gets, or answer at its address: NODE_LOST, which says how an operator settles it. Attachments are never forced.
+ */
+export async function settleLostVm(
+  cloud: Cloud,
+  cid: string,
+  pod: Pod | undefined,
+  lost: LostNode,
+): Promise<void> {
+  const disks = [
+    ...new Set([
+      ...(await listAttachments(cloud, cid)).map(diskCidOf),
+      ...(pod === undefined ? [] : disksOf(pod)),
+    ]),
+  ];
+  const address = pod?.metadata.annotations?.[annotation.ipAddress];
+  const stakes = [
+    ...(disks.length === 0 ? [] : [`its disks ${disks.map((disk) => `'${disk}'`).join(', ')}`]),
+    ...(address === undefined ? [] : [`its address ${address}`]),
+  ];
+  if (stakes.length > 0) throw lostNodeError(`VM '${cid}' was not removed by force`, lost, stakes);
+  if (pod !== undefined) await removeByForce(cloud, pod);
+}
+
+async function removeByForce(cloud: Cloud, { metadata: { name = '', uid = '' } }: Pod): Promise<void> {
+  try {
+    await cloud.api.delete(podReference(cloud, name), { gracePeriodSeconds: 0, preconditions: { uid } });
+  } catch (error) {
+    if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
+  }
+}
