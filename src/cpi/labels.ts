@@ -6,7 +6,7 @@ const domain = 'bosh.cloudfoundry.org/';
 export const label = {
   /** The version of our object layout, so that a later CPI knows what it meets. */
   layout: `${domain}layout`,
-  /** `vm`, `disk`, `attachment` or `volume` (what a VM of the strategy `recreate` keeps its state on). */
+  /** One of `Kind`. */
   kind: `${domain}kind`,
   agentId: `${domain}agent-id`,
   vmId: `${domain}vm-id`,
@@ -17,6 +17,8 @@ export const label = {
   ipAddress: `${domain}ip-address`,
   /** On a disk that nothing has claimed by an attachment or metadata: its creator may have been killed. */
   unclaimed: `${domain}unclaimed`,
+  /** On a copy that update_disk made: the cid that its caller knows, until the caller names the copy by its own. */
+  replaces: `${domain}replaces`,
 } as const;
 
 export const annotation = {
@@ -32,9 +34,14 @@ export const annotation = {
   specDigest: `${domain}spec-digest`,
   /** The name that a dynamic disk was asked for with. */
   diskName: `${domain}disk-name`,
+  /** The class that a disk's type names for its snapshots. */
+  snapshotClass: `${domain}snapshot-class`,
+  /** On a disk that update_disk copies: the copy, which is nobody's while the disk is there. */
+  copy: `${domain}copy`,
 } as const;
 
-export type Kind = 'vm' | 'disk' | 'attachment' | 'volume';
+/** `volume`: what a VM of the strategy `recreate` keeps its state on; `copy`: what update_disk makes for the time of its work. */
+export type Kind = 'vm' | 'disk' | 'attachment' | 'volume' | 'snapshot' | 'copy';
 
 export function baseLabels(kind: Kind, directorUuid: string | undefined): Record<string, string> {
   return {

@@ -23,6 +23,11 @@ export function isDiskCid(text: unknown): text is string {
   return typeof text === 'string' && text.startsWith('disk-') && text.length <= 56 && isDnsLabel(text);
 }
 
+/** True for a text that can be a snapshot's cid. */
+export function isSnapshotCid(text: unknown): text is string {
+  return typeof text === 'string' && text.startsWith('snap-') && isDnsLabel(text);
+}
+
 export const attachmentName = (diskCid: string): string => `attach-${diskCid}`;
 
 /** A label value for any text: the text itself where it may be one, else a readable part and a hash of the whole. */

@@ -72,6 +72,9 @@ export const errorTable = {
   NODE_LOST: cloudError(
     'a node does not answer, and what may still run there was not taken away by force; the message has the command that settles it',
   ),
+  DISK_UPDATE_FAILED: cloudError(
+    'a disk could not be brought to its new size or type and not back either; its content is whole',
+  ),
   DEADLINE: cloudError('something awaited did not come in time'),
   // Kubernetes
   KUBERNETES_API: cloudError('the Kubernetes API answered with an error'),

@@ -27,3 +27,8 @@ export function isApiError(error: unknown, code?: number, reason?: string): erro
     (reason === undefined || error.reason === reason)
   );
 }
+
+/** True where the server does not know the resource at all: a 404 that names no object (apiserver, NotFoundHandler). */
+export function isMissingResource(error: unknown): boolean {
+  return isApiError(error, 404) && (error.status.details?.name ?? '') === '';
+}

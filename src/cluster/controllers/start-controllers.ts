@@ -40,9 +40,11 @@ export interface StartControllersOptions {
   readonly random: () => number;
   /** Told of every failure; what failed is tried again, so nothing has to be done about it. */
   readonly onError: (error: unknown) => void;
+  /** Absent: all of them. */
+  readonly only?: readonly CreateController[];
 }
 
-const controllers: readonly CreateController[] = [
+const allControllers: readonly CreateController[] = [
   createGarbageCollector,
   createNamespaceLifecycle,
   createDefaultAccounts,
@@ -88,7 +90,7 @@ export async function startControllers(options: StartControllersOptions): Promis
       return recorder;
     },
   };
-  const queues = controllers.map((create) => create(context));
+  const queues = (options.only ?? allControllers).map((create) => create(context));
   const informers = allInformers(context.informers);
   const watching = informers.map((informer) => informer.run());
   // decisions wait for the whole picture: a claim must not look lost because its volume is read later

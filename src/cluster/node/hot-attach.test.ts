@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { parseConfig } from '../../cpi/config.ts';
 import { attachmentPod, holderContainer } from '../../cpi/disk/attach/attachment-pod.ts';
 import { releaseScript } from '../../cpi/disk/attach/release-script.ts';
-import { diskClaim } from '../../cpi/disk/claim.ts';
+import { diskClaim, parseDiskProperties } from '../../cpi/disk/claim.ts';
 import { parseVmProperties } from '../../cpi/vm/vm-properties.ts';
 import { vmPod } from '../../cpi/vm/vm-pod.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
@@ -131,7 +131,12 @@ describeInNamespace(import.meta.filename, () => {
     await api.create(
       persistentVolumeClaims,
       diskClaim({
-        ...{ cid, namespace, sizeMiB: 1, properties: { storageClass: undefined, name: undefined } },
+        ...{
+          cid,
+          namespace,
+          sizeMiB: 1,
+          properties: parseDiskProperties({}, { code: 'INVALID_ARGUMENT', path: 'disk' }),
+        },
         directorUuid: undefined,
       }),
     );

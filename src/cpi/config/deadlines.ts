@@ -17,6 +17,12 @@ export interface Deadlines {
   readonly release: number;
   readonly detachDisk: number;
   readonly deleteDisk: number;
+  /** Until a snapshot is ready to use. */
+  readonly snapshotDisk: number;
+  /** Until a volume has its new size or attributes. */
+  readonly resizeDisk: number;
+  /** Until a disk's copy in another class is bound. */
+  readonly updateDisk: number;
   /** How long a node has to be silent before it counts as lost. */
   readonly lostNode: number;
 }
@@ -31,6 +37,9 @@ const defaultDeadlines: Deadlines = {
   release: 20,
   detachDisk: 180,
   deleteDisk: 180,
+  snapshotDisk: 600,
+  resizeDisk: 300,
+  updateDisk: 1800,
   lostNode: 120,
 };
 
@@ -44,6 +53,9 @@ const keys: Readonly<Record<string, keyof Deadlines>> = {
   release: 'release',
   detach_disk: 'detachDisk',
   delete_disk: 'deleteDisk',
+  snapshot_disk: 'snapshotDisk',
+  resize_disk: 'resizeDisk',
+  update_disk: 'updateDisk',
   lost_node: 'lostNode',
 };
 

@@ -10,8 +10,10 @@ import { refuseHeld } from './attach/disk-lock.ts';
 import { attachHot, clearAttachment } from './attach/hot.ts';
 import type { RecreatedVm } from './attach/recreate.ts';
 import { strategyOf } from './attach/strategy.ts';
+import { dropCopy } from './change/drop-copy.ts';
 import type { PersistentVolumeClaim } from './claim.ts';
-import { claimReference, findClaim } from './claim.ts';
+import { claimReference } from './claim.ts';
+import { findDisk } from './find-disk.ts';
 import { diskNotFound } from './set-disk-metadata.ts';
 
 /**
@@ -23,19 +25,23 @@ export async function attachDisk(cloud: Cloud, args: readonly unknown[]): Promis
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'attach_disk' };
   const vmCid = stringAt(args[0], at(place, 'vm_cid'));
   const diskCid = stringAt(args[1], at(place, 'disk_cid'));
-  const [pod, claim] = await Promise.all([findVm(cloud, vmCid), findClaim(cloud, diskCid)]);
+  const [pod, claim] = await Promise.all([findVm(cloud, vmCid), findDisk(cloud, diskCid)]);
   const recreated = await recreatedVm(cloud, vmCid, pod);
   if (recreated !== undefined) {
     const usable = usableClaim(cloud, diskCid, claim);
-    await clearAttachment(cloud, diskCid);
+    await clearAttachment(cloud, usable.metadata.name ?? '');
+    await dropCopy(cloud, usable);
     const { attachByRecreate } = await import('./attach/recreate.ts');
-    return attachByRecreate(cloud, recreated, usable);
+    const hint = await attachByRecreate(cloud, recreated, usable);
+    await markKnown(cloud, usable, diskCid);
+    return hint;
   }
   const vm = await requireLive(cloud, vmCid, pod);
   const usable = usableClaim(cloud, diskCid, claim);
   await refuseHeld(cloud, usable);
-  const hint = await attachHot(cloud, vm, diskCid);
-  await markAttached(cloud, usable);
+  await dropCopy(cloud, usable);
+  const hint = await attachHot(cloud, vm, usable.metadata.name ?? '');
+  await markAttached(cloud, usable, diskCid);
   return hint;
 }
 
@@ -60,13 +66,26 @@ async function recreatedVm(
 }
 
 /** Somebody has the disk now; what a VM that is gone left on the claim goes. */
-async function markAttached(cloud: Cloud, { metadata }: PersistentVolumeClaim): Promise<void> {
-  const { labels = {}, name = '' } = metadata;
-  if (labels[label.unclaimed] === undefined && labels[label.vmId] === undefined) return;
+async function markAttached(cloud: Cloud, claim: PersistentVolumeClaim, cid: string): Promise<void> {
+  const { labels = {}, name = '' } = claim.metadata;
+  if (labels[label.unclaimed] === undefined && labels[label.vmId] === undefined) {
+    await markKnown(cloud, claim, cid);
+    return;
+  }
   await cloud.api.patch(claimReference(cloud, name), {
     metadata: {
-      labels: { [label.unclaimed]: null, [label.vmId]: null },
+      labels: {
+        [label.unclaimed]: null,
+        [label.vmId]: null,
+        ...(name === cid && { [label.replaces]: null }),
+      },
       annotations: { [annotation.vmUid]: null },
     },
   });
+}
+
+/** Whoever names a copy by its own cid has heard of it: the former one is a stranger's from now on. */
+async function markKnown(cloud: Cloud, { metadata }: PersistentVolumeClaim, cid: string): Promise<void> {
+  if (metadata.name !== cid || metadata.labels?.[label.replaces] === undefined) return;
+  await cloud.api.patch(claimReference(cloud, cid), { metadata: { labels: { [label.replaces]: null } } });
 }

@@ -1,40 +1,43 @@
 import type { Cloud } from '../cloud.ts';
 import { diskNamespaceOf } from '../cloud.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
+import type { DataSource, PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { Json, Place } from '../input.ts';
 import { at, optionalStringAt, refuseUnknownKeys, wrong } from '../input.ts';
 import { annotation, baseLabels, isOurs, label } from '../labels.ts';
 import { isDiskCid } from '../names.ts';
 
-/** The part of v1.PersistentVolumeClaim that we write or read. */
-export interface PersistentVolumeClaim extends KubernetesObject {
-  spec: {
-    accessModes: string[];
-    storageClassName?: string;
-    volumeMode?: 'Filesystem' | 'Block';
-    volumeName?: string;
-    resources: { requests: { storage: string } };
-  };
-  status?: { phase?: string };
-}
+export type { PersistentVolumeClaim };
 
 export interface DiskProperties {
   /** Absent: the cluster's default class; empty: a static volume. */
   readonly storageClass: string | undefined;
+  /** VolumeSnapshotClass of the disk's snapshots; absent: the default of its driver. */
+  readonly snapshotClass: string | undefined;
+  readonly attributesClass: string | undefined;
   readonly name: string | undefined;
 }
 
 /** cloud_properties of a disk. `name` is what the director gives a dynamic disk. */
 export function parseDiskProperties(properties: Json, place: Place): DiskProperties {
-  refuseUnknownKeys(properties, ['storage_class', 'name'], place);
+  refuseUnknownKeys(
+    properties,
+    ['storage_class', 'snapshot_class', 'volume_attributes_class', 'name'],
+    place,
+  );
+  const optional = (key: string): string | undefined => optionalStringAt(properties[key], at(place, key));
   const storageClass = properties['storage_class'] ?? undefined;
   if (storageClass !== undefined && typeof storageClass !== 'string') {
     throw wrong(at(place, 'storage_class'), 'has to be a string');
   }
-  return { storageClass, name: optionalStringAt(properties['name'], at(place, 'name')) };
+  return {
+    storageClass,
+    snapshotClass: optional('snapshot_class'),
+    attributesClass: optional('volume_attributes_class'),
+    name: optional('name'),
+  };
 }
 
 export interface ClaimPlan {
@@ -43,29 +46,34 @@ export interface ClaimPlan {
   readonly sizeMiB: number;
   readonly properties: DiskProperties;
   readonly directorUuid: string | undefined;
+  /** What the volume is filled from; absent: nothing. */
+  readonly dataSource?: DataSource;
 }
 
 /** The claim behind a disk, marked unclaimed until somebody attaches it or gives it metadata. */
-export function diskClaim({
-  cid,
-  namespace,
-  sizeMiB,
-  properties,
-  directorUuid,
-}: ClaimPlan): PersistentVolumeClaim {
+export function diskClaim(plan: ClaimPlan): PersistentVolumeClaim {
+  const { cid, namespace, properties, dataSource } = plan;
+  const { storageClass, attributesClass } = properties;
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata: {
       name: cid,
       namespace,
-      labels: { ...baseLabels('disk', directorUuid), [label.diskId]: cid, [label.unclaimed]: 'true' },
-      ...(properties.name !== undefined && { annotations: { [annotation.diskName]: properties.name } }),
+      labels: { ...baseLabels('disk', plan.directorUuid), [label.diskId]: cid, [label.unclaimed]: 'true' },
+      annotations: {
+        ...(properties.name !== undefined && { [annotation.diskName]: properties.name }),
+        ...(properties.snapshotClass !== undefined && {
+          [annotation.snapshotClass]: properties.snapshotClass,
+        }),
+      },
     },
     spec: {
       accessModes: ['ReadWriteOnce'],
-      ...(properties.storageClass !== undefined && { storageClassName: properties.storageClass }),
-      resources: { requests: { storage: `${sizeMiB}Mi` } },
+      ...(storageClass !== undefined && { storageClassName: storageClass }),
+      ...(attributesClass !== undefined && { volumeAttributesClassName: attributesClass }),
+      ...(dataSource !== undefined && { dataSource }),
+      resources: { requests: { storage: `${plan.sizeMiB}Mi` } },
     },
   };
 }

@@ -7,7 +7,9 @@ import { findAttachment, requestEnd, vmCidOf, waitUntilEnded } from './attach/at
 import { releaseDisk } from './attach/release.ts';
 import { waitUntilVolumeDetached } from './attach/volume-attachments.ts';
 import { strategyOf } from './attach/strategy.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
 import { isDiskCid } from '../names.ts';
+import { findDisk } from './find-disk.ts';
 
 /**
  * detach_disk(vm_cid, disk_cid): returns when another VM, on another node too, can have the disk.
@@ -19,9 +21,9 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'detach_disk' };
   const vmCid = stringAt(args[0], at(place, 'vm_cid'));
   const diskCid = stringAt(args[1], at(place, 'disk_cid'));
-  const attachment = isDiskCid(diskCid) ? await findAttachment(cloud, diskCid) : undefined;
+  const { attachment, name } = await attachmentOf(cloud, diskCid);
   if (attachment === undefined || vmCidOf(attachment) !== vmCid) {
-    await detachFromRecreated(cloud, vmCid, diskCid);
+    await detachFromRecreated(cloud, vmCid, name);
     return null;
   }
   if (attachment.metadata.deletionTimestamp === undefined) {
@@ -29,8 +31,20 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
     await requestEnd(cloud, attachment);
   }
   await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
-  await waitUntilVolumeDetached(cloud, diskCid, attachment.spec.nodeName);
+  await waitUntilVolumeDetached(cloud, name, attachment.spec.nodeName);
   return null;
+}
+
+/** The attachment of a disk or, where its cid is a former one, of the copy that replaced it, and that one's name. */
+async function attachmentOf(
+  cloud: Cloud,
+  diskCid: string,
+): Promise<{ attachment: Pod | undefined; name: string }> {
+  if (!isDiskCid(diskCid)) return { attachment: undefined, name: diskCid };
+  const attachment = await findAttachment(cloud, diskCid);
+  if (attachment !== undefined) return { attachment, name: diskCid };
+  const name = (await findDisk(cloud, diskCid))?.metadata.name ?? diskCid;
+  return { attachment: name === diskCid ? undefined : await findAttachment(cloud, name), name };
 }
 
 /** The strategy `recreate` has no attachment. DISK_NOT_ATTACHED for a VM that has another. */

@@ -8,19 +8,29 @@ import { label } from '../labels.ts';
 import { metadataPatch } from '../metadata.ts';
 import { isDiskCid } from '../names.ts';
 import { claimReference } from './claim.ts';
+import { findDisk } from './find-disk.ts';
 
 /** set_disk_metadata(disk_cid, metadata): one patch, which also claims the disk. DISK_NOT_FOUND without it. */
 export async function setDiskMetadata(cloud: Cloud, args: readonly unknown[]): Promise<null> {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'set_disk_metadata' };
   const cid = stringAt(args[0], at(place, 'disk_cid'));
   const metadata = recordAt(args[1], at(place, 'metadata'));
+  if (!isDiskCid(cid)) throw diskNotFound(cloud, cid);
+  // whoever describes a disk has heard of it, and by this cid
+  const ownPatch = metadataPatch(metadata, { [label.unclaimed]: null, [label.replaces]: null });
+  if (await patchIfThere(cloud, cid, ownPatch)) return null;
+  const name = (await findDisk(cloud, cid))?.metadata.name;
   const patch = metadataPatch(metadata, { [label.unclaimed]: null });
+  if (name === undefined || !(await patchIfThere(cloud, name, patch))) throw diskNotFound(cloud, cid);
+  return null;
+}
+
+async function patchIfThere(cloud: Cloud, name: string, patch: unknown): Promise<boolean> {
   try {
-    if (!isDiskCid(cid)) throw diskNotFound(cloud, cid);
-    await cloud.api.patch(claimReference(cloud, cid), patch);
-    return null;
+    await cloud.api.patch(claimReference(cloud, name), patch);
+    return true;
   } catch (error) {
-    if (isApiError(error, 404)) throw diskNotFound(cloud, cid);
+    if (isApiError(error, 404)) return false;
     throw error;
   }
 }

@@ -5,6 +5,7 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod, PodStatus } from '../../kubernetes/pod.ts';
 import { events, persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
 import type { ExecCommand, ExecOutcome } from '../cloud.ts';
+import { volumeAnnotations } from '../../kubernetes/volume.ts';
 import { annotation, label } from '../labels.ts';
 
 export const nodeName = 'embedded';
@@ -101,7 +102,7 @@ export class FakeNode {
   }
 
   /** An object that changed or went meanwhile comes again, or is no more. */
-  async #guarded<T>(object: T, sync: (object: T) => Promise<void>): Promise<void> {
+  async #guarded<T>(object: T, sync: (object: T) => Promise<unknown>): Promise<void> {
     try {
       await sync(object);
     } catch (error) {
@@ -118,11 +119,24 @@ export class FakeNode {
       await this.#lookAgain();
     } else if (pod.spec.nodeName === undefined) {
       const trouble = this.unschedulable ?? this.#farDisk(pod);
-      if (trouble === undefined) await this.#api.bindPod(namespace, name, nodeName);
-      else await this.#setStatus(pod, unscheduledStatus(trouble));
+      if (trouble === undefined) {
+        await this.#selectNode(pod);
+        await this.#api.bindPod(namespace, name, nodeName);
+      } else await this.#setStatus(pod, unscheduledStatus(trouble));
     } else await this.#setStatus(pod, this.#statusOf(pod));
     if (this.sandboxTrouble !== undefined)
       await this.#event(pod, 'FailedCreatePodSandBox', this.sandboxTrouble);
+  }
+
+  /** What a scheduler says to claims that wait for their first consumer. */
+  async #selectNode(pod: Pod): Promise<void> {
+    for (const { persistentVolumeClaim: volume } of pod.spec.volumes ?? []) {
+      if (volume === undefined) continue;
+      const annotations = { [volumeAnnotations.selectedNode]: nodeName };
+      const { namespace } = pod.metadata;
+      const reference = { resource: persistentVolumeClaims, namespace, name: volume.claimName };
+      await this.#guarded(reference, (claim) => this.#api.patch(claim, { metadata: { annotations } }));
+    }
   }
 
   async #setStatus(pod: Pod, status: PodStatus): Promise<void> {
@@ -203,9 +217,10 @@ export class FakeNode {
 
   async #syncClaim(claim: KubernetesObject): Promise<void> {
     const { name = '', namespace, deletionTimestamp, finalizers = [] } = claim.metadata;
-    if (deletionTimestamp === undefined || finalizers.length === 0) return;
+    const others = finalizers.filter((finalizer) => finalizer !== 'kubernetes.io/pvc-protection');
+    if (deletionTimestamp === undefined || others.length === finalizers.length) return;
     const reference = { resource: persistentVolumeClaims, namespace, name };
-    await this.#api.patch(reference, { metadata: { finalizers: [] } });
+    await this.#api.patch(reference, { metadata: { finalizers: others } });
   }
 
   async #event(pod: Pod, reason: string, message: string): Promise<void> {

@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ErrorCode } from '../../../errors/error-table.ts';
+import { isProductError } from '../../../errors/product-error.ts';
+import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import {
+  persistentVolumeClaims,
+  pods,
+  volumeAttributesClasses,
+  volumeSnapshotClasses,
+  volumeSnapshots,
+} from '../../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../../kubernetes/volume.ts';
+import { annotation, label } from '../../labels.ts';
+import { storageCloud } from '../../testing/storage-cloud.ts';
+import type { StorageCloud } from '../../testing/storage-cloud.ts';
+import { createVmArguments, namespace, vmCidOfTest as vmCid } from '../../testing/test-cloud.ts';
+import { createVm } from '../../vm/create-vm.ts';
+import { attachDisk } from '../attach-disk.ts';
+import { createDisk } from '../create-disk.ts';
+import { deleteDisk } from '../delete-disk.ts';
+import { detachDisk } from '../detach-disk.ts';
+import { hasDisk } from '../has-disk.ts';
+import { resizeDisk } from '../resize-disk.ts';
+import { setDiskMetadata } from '../set-disk-metadata.ts';
+import { updateDisk } from '../update-disk.ts';
+
+const rejection =
+  (code: ErrorCode, message = /./u) =>
+  (error: unknown) => {
+    assert.ok(isProductError(error, code), String(error));
+    assert.match(error.message, message);
+    return true;
+  };
+
+const claimOf = ({ api }: StorageCloud, name: string): Promise<PersistentVolumeClaim> =>
+  api.get({ resource: persistentVolumeClaims, namespace, name });
+
+/** A disk of a class that binds at once, bound. */
+async function boundDisk(world: StorageCloud, storageClass = 'now', more: object = {}): Promise<string> {
+  const cid = await createDisk(world.cloud, [64, { storage_class: storageClass, ...more }, null]);
+  while ((await claimOf(world, cid)).status?.phase !== 'Bound') await world.cloud.clock.sleep(5);
+  return cid;
+}
+
+async function attributesClass(
+  { api }: StorageCloud,
+  name: string,
+  parameters: Record<string, string>,
+): Promise<void> {
+  const driverName = name === 'alien' ? 'driver.example' : 'bosh-kubernetes.io/local';
+  await api.create<VolumeAttributesClass>(volumeAttributesClasses, {
+    metadata: { name },
+    driverName,
+    parameters,
+  });
+}
+
+/** Everything that a disk verb could leave. */
+async function diskObjects({ api }: StorageCloud): Promise<string[]> {
+  const lists = await Promise.all(
+    [persistentVolumeClaims, volumeSnapshots, pods].map((resource) =>
+      api.list<KubernetesObject>(resource, { namespace }),
+    ),
+  );
+  return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+}
+
+test('resize_disk grows, also a second time; the size that it has is success', async (t) => {
+  const world = await storageCloud(t);
+  const disk = await boundDisk(world);
+  for (const size of [128, 128, 256]) {
+    await resizeDisk(world.cloud, [disk, size]);
+    assert.equal((await claimOf(world, disk)).status?.capacity?.['storage'], `${size}Mi`);
+  }
+});
+
+test('resize_disk: what cannot be done is NotSupported, and nothing changed', async (t) => {
+  const world = await storageCloud(t);
+  const disk = await boundDisk(world);
+  const fixed = await boundDisk(world, 'fixed');
+  const unbound = await createDisk(world.cloud, [64, { storage_class: 'later' }, null]);
+  await resizeDisk(world.cloud, [unbound, 64]);
+  const cases: [string, number, RegExp][] = [
+    [disk, 63, /do not shrink/u],
+    [fixed, 65, /allowVolumeExpansion/u],
+    [unbound, 65, /never attached/u],
+  ];
+  for (const [cid, size, message] of cases) {
+    const before = await claimOf(world, cid);
+    await assert.rejects(resizeDisk(world.cloud, [cid, size]), rejection('NOT_SUPPORTED', message));
+    assert.deepEqual(await claimOf(world, cid), before);
+  }
+  await assert.rejects(resizeDisk(world.cloud, ['disk-none', 64]), rejection('DISK_NOT_FOUND'));
+  for (const size of [0, -1, 1.5, '64', null, undefined]) {
+    await assert.rejects(resizeDisk(world.cloud, [disk, size]), rejection('INVALID_ARGUMENT', /new_size/u));
+  }
+});
+
+test('a file system that grows at the next mount counts as done', async (t) => {
+  const world = await storageCloud(t);
+  const disk = await createDisk(world.cloud, [64, { storage_class: 'foreign' }, null]);
+  const reference = { resource: persistentVolumeClaims, namespace, name: disk };
+  await world.api.patch(reference, { spec: { volumeName: 'pv-1' } });
+  const say = (status: object): Promise<KubernetesObject> =>
+    world.api.patch(reference, { status }, { subresource: 'status' });
+  const capacity = { storage: '64Mi' };
+  await say({ phase: 'Bound', capacity });
+  const resized = resizeDisk(world.cloud, [disk, 128]);
+  const conditions = [{ type: 'FileSystemResizePending', status: 'True' }];
+  while ((await claimOf(world, disk)).spec.resources?.requests?.['storage'] !== '128Mi') {
+    await world.cloud.clock.sleep(5);
+  }
+  await say({ phase: 'Bound', capacity, conditions });
+  assert.equal(await resized, null);
+});
+
+test('an attached disk is neither resized nor updated', async (t) => {
+  const world = await storageCloud(t);
+  await createVm(world.cloud, createVmArguments());
+  const disk = await boundDisk(world);
+  await attachDisk(world.cloud, [vmCid, disk]);
+  const busy = rejection('DISK_BUSY', /detach it before/u);
+  await assert.rejects(resizeDisk(world.cloud, [disk, 128]), busy);
+  await assert.rejects(updateDisk(world.cloud, [disk, 128, { storage_class: 'other' }]), busy);
+  await detachDisk(world.cloud, [vmCid, disk]);
+  await resizeDisk(world.cloud, [disk, 128]);
+});
+
+test('update_disk in place answers null: nothing, more size, other attributes, another snapshot class', async (t) => {
+  const world = await storageCloud(t);
+  await attributesClass(world, 'open', { permissions: '0755' });
+  const disk = await boundDisk(world);
+  const type = { storage_class: 'now' };
+  const before = await claimOf(world, disk);
+  assert.equal(await updateDisk(world.cloud, [disk, 64, type]), null);
+  assert.deepEqual(await claimOf(world, disk), before);
+
+  const all = { ...type, volume_attributes_class: 'open', snapshot_class: 'local' };
+  assert.equal(await updateDisk(world.cloud, [disk, 128, all]), null);
+  const { spec, status, metadata } = await claimOf(world, disk);
+  assert.equal(status?.capacity?.['storage'], '128Mi');
+  assert.equal(status.currentVolumeAttributesClassName, 'open');
+  assert.deepEqual(world.provisioner.modified.get(spec.volumeName ?? ''), { permissions: '0755' });
+  assert.equal(metadata.annotations?.[annotation.snapshotClass], 'local');
+});
+
+test('attributes that the driver cannot do are taken back; those that nobody has are refused', async (t) => {
+  const world = await storageCloud(t);
+  await attributesClass(world, 'open', { permissions: '0755' });
+  await attributesClass(world, 'fast', { iops: '3000' });
+  await attributesClass(world, 'alien', { iops: '3000' });
+  const disk = await boundDisk(world);
+  const update = (name: string): Promise<string | null> =>
+    updateDisk(world.cloud, [disk, 64, { storage_class: 'now', volume_attributes_class: name }]);
+  await assert.rejects(update('fast'), rejection('NOT_SUPPORTED', /cannot do iops=3000/u));
+  assert.equal((await claimOf(world, disk)).spec.volumeAttributesClassName, undefined);
+  await update('open');
+  await assert.rejects(update('fast'), rejection('NOT_SUPPORTED'));
+  assert.equal((await claimOf(world, disk)).spec.volumeAttributesClassName, 'open');
+  await assert.rejects(update('none'), rejection('NOT_SUPPORTED', /no VolumeAttributesClass "none"/u));
+  await assert.rejects(update('alien'), rejection('NOT_SUPPORTED', /driver.example/u));
+});
+
+for (const [means, target] of [
+  ['a snapshot', 'other'],
+  ['a snapshot', 'later'],
+  ['a clone', 'other'],
+  ['a clone', 'later'],
+] as const) {
+  test(`update_disk to class ${target} by ${means}: a new cid, the data, and nothing else`, async (t) => {
+    const world = await storageCloud(t);
+    if (means === 'a clone') await world.api.delete({ resource: volumeSnapshotClasses, name: 'local' });
+    const disk = await boundDisk(world, 'now');
+    await setDiskMetadata(world.cloud, [disk, { deployment: 'd' }]);
+    const { volumeName = '' } = (await claimOf(world, disk)).spec;
+    const copy = await updateDisk(world.cloud, [disk, 128, { storage_class: target }]);
+    assert.ok(copy !== null);
+    assert.deepEqual(await diskObjects(world), [copy]);
+    const { spec, metadata } = await claimOf(world, copy);
+    assert.equal(spec.storageClassName, target);
+    assert.equal(spec.resources?.requests?.['storage'], '128Mi');
+    assert.equal(metadata.labels?.['bosh.cloudfoundry.org/deployment'], 'd');
+    const source = world.provisioner.sources.get(spec.volumeName ?? '') ?? '';
+    assert.equal(
+      means === 'a clone' ? source : world.provisioner.sources.get(source),
+      volumeName,
+      'the copy has the data of the disk',
+    );
+  });
+}
+
+test('update_disk to what no driver can do: NotSupported, and nothing changed', async (t) => {
+  const world = await storageCloud(t);
+  const disk = await boundDisk(world);
+  const unbound = await createDisk(world.cloud, [64, { storage_class: 'later' }, null]);
+  const cases: [string, number, object, RegExp][] = [
+    [disk, 64, { storage_class: 'foreign' }, /no driver copies that/u],
+    [disk, 64, { storage_class: 'none' }, /no storage class "none"/u],
+    [disk, 64, { storage_class: '' }, /no storage class ""/u],
+    [disk, 63, { storage_class: 'now' }, /do not shrink/u],
+    [unbound, 128, { storage_class: 'later' }, /never attached/u],
+    [unbound, 64, { storage_class: 'now' }, /never attached/u],
+  ];
+  const before = await diskObjects(world);
+  for (const [cid, size, type, message] of cases) {
+    await assert.rejects(updateDisk(world.cloud, [cid, size, type]), rejection('NOT_SUPPORTED', message));
+  }
+  assert.deepEqual(await diskObjects(world), before);
+  assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.copy], undefined);
+  await assert.rejects(updateDisk(world.cloud, [disk, 64, { type: 'x' }]), rejection('INVALID_ARGUMENT'));
+  await assert.rejects(updateDisk(world.cloud, ['disk-none', 64, {}]), rejection('DISK_NOT_FOUND'));
+});
+
+test('a copy that is not made in time is taken back, and the disk is as before', async (t) => {
+  const world = await storageCloud(t, { deadlines: { update_disk: 1 } });
+  const disk = await boundDisk(world);
+  world.provisioner.broken = true;
+  await assert.rejects(
+    updateDisk(world.cloud, [disk, 64, { storage_class: 'other' }]),
+    rejection('DEADLINE', /no space left on device/u),
+  );
+  assert.deepEqual(await diskObjects(world), [disk]);
+  assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.copy], undefined);
+});
+
+test('the former cid finds the copy until somebody names it by its own', async (t) => {
+  const world = await storageCloud(t);
+  const { cloud } = world;
+  await createVm(cloud, createVmArguments());
+  const disk = await boundDisk(world);
+  const type = { storage_class: 'other' };
+  const copy = await updateDisk(cloud, [disk, 64, type]);
+  assert.ok(copy !== null);
+  assert.equal(await updateDisk(cloud, [disk, 64, type]), copy);
+  assert.equal(await hasDisk(cloud, [disk]), true);
+  await resizeDisk(cloud, [disk, 128]);
+  await setDiskMetadata(cloud, [disk, { deployment: 'd' }]);
+  assert.equal(await attachDisk(cloud, [vmCid, disk]), `/warden-cpi-dev/disks/${copy}/store`);
+  await assert.rejects(deleteDisk(cloud, [disk]), rejection('DISK_BUSY'));
+  await detachDisk(cloud, [vmCid, disk]);
+  const second = await updateDisk(cloud, [disk, 128, { storage_class: 'now' }]);
+  assert.ok(second !== null && second !== copy);
+  assert.equal(await hasDisk(cloud, [disk]), true);
+  assert.equal(await hasDisk(cloud, [copy]), false, 'no caller ever heard of it');
+
+  await attachDisk(cloud, [vmCid, second]);
+  assert.equal((await claimOf(world, second)).metadata.labels?.[label.replaces], undefined);
+  assert.equal(await hasDisk(cloud, [disk]), false);
+  await deleteDisk(cloud, [disk]);
+  assert.equal(await hasDisk(cloud, [second]), true, 'a stranger to it now');
+});
+
+test('delete_disk by the former cid deletes the copy', async (t) => {
+  const world = await storageCloud(t);
+  const disk = await boundDisk(world);
+  await updateDisk(world.cloud, [disk, 64, { storage_class: 'other' }]);
+  await deleteDisk(world.cloud, [disk]);
+  assert.deepEqual(await diskObjects(world), []);
+});

@@ -1,0 +1,74 @@
+import type { DataSource, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
+import { annotation, label } from '../../labels.ts';
+import type { DiskProperties } from '../claim.ts';
+import { bytesOf, requestedBytes } from '../claim-size.ts';
+
+export interface CopyOrder {
+  /** The cid that the caller knows the disk by. */
+  readonly cid: string;
+  readonly claim: PersistentVolumeClaim;
+  readonly sizeMiB: number;
+  readonly properties: DiskProperties;
+  readonly source: StorageClass;
+  readonly target: StorageClass;
+  /** The class of the snapshot through which the copy is made; absent: a clone. */
+  readonly snapshotClass: string | undefined;
+}
+
+/** The claim of a copy: the disk's labels and metadata, and whom it replaces. Pure. */
+export function copyClaim(order: CopyOrder, name: string, dataSource: DataSource): PersistentVolumeClaim {
+  const { claim, properties, target } = order;
+  const { snapshotClass } = properties;
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      name,
+      namespace: claim.metadata.namespace ?? '',
+      labels: {
+        ...withoutVm(claim.metadata.labels ?? {}),
+        [label.diskId]: name,
+        [label.replaces]: order.cid,
+      },
+      annotations: {
+        ...lasting(claim.metadata.annotations ?? {}),
+        ...(snapshotClass !== undefined && { [annotation.snapshotClass]: snapshotClass }),
+      },
+    },
+    spec: {
+      accessModes: claim.spec.accessModes ?? ['ReadWriteOnce'],
+      volumeMode: claim.spec.volumeMode ?? 'Filesystem',
+      storageClassName: target.metadata.name ?? '',
+      ...(properties.attributesClass !== undefined && {
+        volumeAttributesClassName: properties.attributesClass,
+      }),
+      dataSource,
+      resources: { requests: { storage: `${order.sizeMiB}Mi` } },
+    },
+  };
+}
+
+/** True for a claim that is what `copyClaim` would make. Pure. */
+export function isCopyAsked(order: CopyOrder, { spec, metadata }: PersistentVolumeClaim): boolean {
+  const kind = order.snapshotClass === undefined ? 'PersistentVolumeClaim' : 'VolumeSnapshot';
+  return (
+    metadata.deletionTimestamp === undefined &&
+    requestedBytes({ metadata, spec }) === bytesOf(order.sizeMiB) &&
+    spec.storageClassName === order.target.metadata.name &&
+    spec.volumeAttributesClassName === order.properties.attributesClass &&
+    spec.dataSource?.kind === kind
+  );
+}
+
+/** A VM that is gone may have left its name on the disk. */
+function withoutVm(labels: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => key !== label.vmId));
+}
+
+/** Without what is the binder's, the provisioner's and update_disk's own. */
+function lasting(annotations: Readonly<Record<string, string>>): Record<string, string> {
+  const own: readonly string[] = [annotation.copy, annotation.snapshotClass, annotation.vmUid];
+  return Object.fromEntries(
+    Object.entries(annotations).filter(([key]) => !/(^|\.)kubernetes\.io\//u.test(key) && !own.includes(key)),
+  );
+}

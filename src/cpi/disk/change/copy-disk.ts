@@ -1,0 +1,143 @@
+import { isProductError, ProductError } from '../../../errors/product-error.ts';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import { describeEvents } from '../../../kubernetes/pod-words.ts';
+import { persistentVolumeClaims, persistentVolumes, pods } from '../../../kubernetes/resources.ts';
+import type { DataSource, PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
+import { waitFor } from '../../../kubernetes/wait.ts';
+import type { Cloud } from '../../cloud.ts';
+import { annotation, baseLabels } from '../../labels.ts';
+import { requestDeletion, waitUntilGone } from '../../remove-object.ts';
+import { takeSnapshot } from '../../snapshot/take-snapshot.ts';
+import { consumerPod } from './consumer-pod.ts';
+import type { CopyOrder } from './copy-claim.ts';
+import { copyClaim, isCopyAsked } from './copy-claim.ts';
+import { copySnapshotName, dropCopy, removeHelpers } from './drop-copy.ts';
+
+/**
+ * Puts a copy of another class or size in the place of a detached disk, and resolves with its cid (docs/decisions/0010). The
+ * disk is marked with the copy's name, the copy made and bound, its helpers removed, and only then the disk deleted. Killed
+ * anywhere and called again it goes on; until the disk's deletion the copy is nobody's, from then on it is the disk.
+ */
+export async function copyDisk(cloud: Cloud, order: CopyOrder): Promise<string> {
+  const { claim, copyName } = await marked(cloud, order);
+  const { namespace = '', name = '', uid = '' } = claim.metadata;
+  try {
+    await make(cloud, { ...order, claim }, copyName);
+    await removeHelpers(cloud, namespace, copyName);
+  } catch (error) {
+    throw await takenBack(cloud, claim, error);
+  }
+  const reference = { resource: persistentVolumeClaims, namespace, name };
+  await requestDeletion(cloud, reference, uid);
+  const deadlineSeconds = cloud.config.deadlines.deleteDisk;
+  await waitUntilGone(cloud, { reference, uid, deadlineSeconds, what: `disk '${name}', which was copied,` });
+  return copyName;
+}
+
+/** The disk with the name of its copy on it; what an earlier call made of other wishes is gone. */
+async function marked(
+  cloud: Cloud,
+  order: CopyOrder,
+): Promise<{ claim: PersistentVolumeClaim; copyName: string }> {
+  const { claim } = order;
+  const { namespace = '', name = '', annotations = {} } = claim.metadata;
+  const former = annotations[annotation.copy];
+  if (former !== undefined) {
+    const found = await findClaim(cloud, namespace, former);
+    if (found === undefined || isCopyAsked(order, found)) return { claim, copyName: former };
+    await dropCopy(cloud, claim);
+  }
+  const copyName = `disk-${cloud.newUuid()}`;
+  const mark = { metadata: { annotations: { [annotation.copy]: copyName } } };
+  const reference = { resource: persistentVolumeClaims, namespace, name };
+  return { claim: await cloud.api.patch<PersistentVolumeClaim>(reference, mark), copyName };
+}
+
+async function make(cloud: Cloud, order: CopyOrder, copyName: string): Promise<void> {
+  const { namespace = '' } = order.claim.metadata;
+  const dataSource = await sourceOf(cloud, order, copyName);
+  await ensure(() => cloud.api.create(persistentVolumeClaims, copyClaim(order, copyName, dataSource)));
+  if (order.target.volumeBindingMode === 'WaitForFirstConsumer') {
+    await ensureConsumer(cloud, order.claim, copyName);
+  }
+  await waitFor<PersistentVolumeClaim, true>({
+    api: cloud.api,
+    clock: cloud.clock,
+    reference: { resource: persistentVolumeClaims, namespace, name: copyName },
+    condition: (now) => {
+      if (now === undefined) throw new ProductError('DISK_NOT_FOUND', `'${copyName}' was deleted meanwhile`);
+      return now.status?.phase === 'Bound' ? true : undefined;
+    },
+    awaited: `the copy '${copyName}' of disk '${order.claim.metadata.name ?? ''}' to be bound`,
+    deadlineMs: cloud.config.deadlines.updateDisk * 1000,
+    lastWords: () => describeEvents(cloud.api, { namespace, name: copyName, kind: 'PersistentVolumeClaim' }),
+  });
+}
+
+async function ensureConsumer(cloud: Cloud, claim: PersistentVolumeClaim, claimName: string): Promise<void> {
+  const { namespace = '' } = claim.metadata;
+  const source = await findVolume(cloud, claim.spec.volumeName ?? '');
+  const pod = consumerPod({ claimName, namespace, source, directorUuid: cloud.directorUuid });
+  try {
+    await ensure(() => cloud.api.create(pods, pod));
+  } catch (error) {
+    // a policy of the namespace: the copy is taken back, and the director has its own way
+    if (isApiError(error, 403)) throw new ProductError('NOT_SUPPORTED', error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function sourceOf(cloud: Cloud, order: CopyOrder, copyName: string): Promise<DataSource> {
+  const { name: claimName = '', namespace = '' } = order.claim.metadata;
+  if (order.snapshotClass === undefined) return { kind: 'PersistentVolumeClaim', name: claimName };
+  const name = copySnapshotName(copyName);
+  const className = order.snapshotClass;
+  const labels = baseLabels('copy', cloud.directorUuid);
+  await takeSnapshot(cloud, { name, namespace, claimName, className, labels, annotations: {} });
+  return { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name };
+}
+
+/** What is there already was made by an earlier try: only such a one has the name. */
+async function ensure(create: () => Promise<unknown>): Promise<void> {
+  try {
+    await create();
+  } catch (error) {
+    if (!isApiError(error, 409, 'AlreadyExists')) throw error;
+  }
+}
+
+async function findClaim(
+  cloud: Cloud,
+  namespace: string,
+  name: string,
+): Promise<PersistentVolumeClaim | undefined> {
+  try {
+    return await cloud.api.get<PersistentVolumeClaim>({ resource: persistentVolumeClaims, namespace, name });
+  } catch (error) {
+    if (isApiError(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+/** Undefined where the role may not read volumes: the copy is then made wherever the scheduler likes. */
+async function findVolume(cloud: Cloud, name: string): Promise<PersistentVolume | undefined> {
+  try {
+    return await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
+  } catch (error) {
+    if (isApiError(error, 403) || isApiError(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+/** The error to report, after the copy is gone and the disk as before; where it does not go, the error says that too. */
+async function takenBack(cloud: Cloud, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
+  try {
+    await dropCopy(cloud, claim);
+    return error;
+  } catch (second) {
+    if (!isProductError(error) || !(second instanceof Error)) return error;
+    return new ProductError(error.code, `${error.message}; taking it back failed: ${second.message}`, {
+      cause: error,
+    });
+  }
+}

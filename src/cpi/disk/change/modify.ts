@@ -1,0 +1,87 @@
+import { ProductError } from '../../../errors/product-error.ts';
+import { isApiError, isMissingResource } from '../../../kubernetes/api-error.ts';
+import type { ObjectReference } from '../../../kubernetes/api.ts';
+import { describeEvents } from '../../../kubernetes/pod-words.ts';
+import { persistentVolumeClaims, volumeAttributesClasses } from '../../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../../kubernetes/volume.ts';
+import { waitFor } from '../../../kubernetes/wait.ts';
+import type { Cloud } from '../../cloud.ts';
+
+/**
+ * Rejects where a volume of that driver can never have the class: NOT_IMPLEMENTED without the API, NOT_SUPPORTED without the
+ * class or for another driver's. A role that may not read it goes on. Changes nothing.
+ */
+export async function checkAttributesClass(
+  cloud: Cloud,
+  name: string,
+  driver: string | undefined,
+): Promise<void> {
+  try {
+    const found = await cloud.api.get<VolumeAttributesClass>({ resource: volumeAttributesClasses, name });
+    if (driver !== undefined && found.driverName !== driver) {
+      throw new ProductError(
+        'NOT_SUPPORTED',
+        `VolumeAttributesClass "${name}" is of driver ${found.driverName}, the disk's volume of ${driver}`,
+      );
+    }
+  } catch (error) {
+    if (isMissingResource(error)) {
+      throw new ProductError('NOT_IMPLEMENTED', 'the cluster has no VolumeAttributesClasses');
+    }
+    if (isApiError(error, 404)) {
+      throw new ProductError('NOT_SUPPORTED', `the cluster has no VolumeAttributesClass "${name}"`);
+    }
+    if (!isApiError(error, 403)) throw error;
+  }
+}
+
+/**
+ * Brings a volume to another VolumeAttributesClass, null for none, and waits until its driver has done it. Where the driver says
+ * that it never will, the wish is taken back: NOT_SUPPORTED. Idempotent.
+ */
+export async function modify(
+  cloud: Cloud,
+  claim: PersistentVolumeClaim,
+  wanted: string | null,
+): Promise<void> {
+  const { name = '', namespace = '' } = claim.metadata;
+  const reference = { resource: persistentVolumeClaims, namespace, name };
+  await ask(cloud, reference, wanted);
+  if (wanted === null) return;
+  const outcome = await waitFor<PersistentVolumeClaim, 'done' | 'infeasible'>({
+    api: cloud.api,
+    clock: cloud.clock,
+    reference,
+    condition: (now) => {
+      if (now === undefined) throw new ProductError('DISK_NOT_FOUND', `disk '${name}' was deleted meanwhile`);
+      const { modifyVolumeStatus: state, currentVolumeAttributesClassName: current } = now.status ?? {};
+      if (state?.status === 'Infeasible' && state.targetVolumeAttributesClassName === wanted) {
+        return 'infeasible';
+      }
+      return current === wanted && state === undefined ? 'done' : undefined;
+    },
+    awaited: `disk '${name}' to have the VolumeAttributesClass ${wanted}`,
+    deadlineMs: cloud.config.deadlines.resizeDisk * 1000,
+    lastWords: () => describeEvents(cloud.api, { namespace, name, kind: 'PersistentVolumeClaim' }),
+  });
+  if (outcome === 'infeasible') throw await takenBack(cloud, claim, wanted);
+}
+
+async function takenBack(cloud: Cloud, claim: PersistentVolumeClaim, wanted: string): Promise<ProductError> {
+  const { name = '', namespace = '' } = claim.metadata;
+  const before = claim.status?.currentVolumeAttributesClassName ?? null;
+  const words = await describeEvents(cloud.api, { namespace, name, kind: 'PersistentVolumeClaim' });
+  const why = `the driver of disk '${name}' cannot do VolumeAttributesClass "${wanted}": ${words}`;
+  try {
+    await ask(cloud, { resource: persistentVolumeClaims, namespace, name }, before);
+    return new ProductError('NOT_SUPPORTED', why);
+  } catch (error) {
+    // servers before Kubernetes 1.34 do not let a class go, in effect or not
+    if (!isApiError(error, 422)) throw error;
+    return new ProductError('DISK_UPDATE_FAILED', `${why}; taking it back failed: ${error.message}`);
+  }
+}
+
+async function ask(cloud: Cloud, reference: ObjectReference, wanted: string | null): Promise<void> {
+  await cloud.api.patch(reference, { spec: { volumeAttributesClassName: wanted } });
+}

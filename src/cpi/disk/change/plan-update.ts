@@ -1,0 +1,99 @@
+import { ProductError } from '../../../errors/product-error.ts';
+import type { PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
+import type { DiskProperties } from '../claim.ts';
+import { bytesOf, hasSize, inMiB, requestedBytes } from '../claim-size.ts';
+import { classNamed, defaultClassName } from '../storage-classes.ts';
+
+export interface UpdateQuestion {
+  readonly claim: PersistentVolumeClaim;
+  readonly sizeMiB: number;
+  readonly properties: DiskProperties;
+  /** Undefined where the role may not list them. */
+  readonly classes: readonly StorageClass[] | undefined;
+}
+
+export type UpdatePlan =
+  | { readonly kind: 'keep' }
+  /** In place; null takes back a class that never came into effect. */
+  | { readonly kind: 'change'; readonly grows: boolean; readonly attributesClass?: string | null }
+  | { readonly kind: 'copy'; readonly source: StorageClass; readonly target: StorageClass };
+
+/**
+ * How a disk becomes what its type says now. Throws NOT_SUPPORTED for what no storage driver can do; the director then copies
+ * file by file. Pure.
+ */
+export function planUpdate(question: UpdateQuestion): UpdatePlan {
+  const { claim, sizeMiB, properties, classes } = question;
+  const now = requestedBytes(claim);
+  if (bytesOf(sizeMiB) < now) {
+    throw refuse(claim, `it has ${inMiB(now)}, and volumes do not shrink to ${sizeMiB} MiB`);
+  }
+  const present = claim.spec.storageClassName ?? '';
+  const target = targetName(properties, classes) ?? present;
+  const grows = isToGrow(claim, bytesOf(sizeMiB));
+  const attributes = attributesChange(claim, properties.attributesClass);
+  if (target === present && !grows && attributes === undefined) return { kind: 'keep' };
+  if (claim.status?.phase !== 'Bound') throw refuse(claim, 'it was never attached, so it has no volume yet');
+  const inPlace =
+    target === present && attributes !== 'none any more' && (!grows || isExpandable(classes, present));
+  if (!inPlace) return copyPlan(question, present, target);
+  const attributesClass = properties.attributesClass ?? null;
+  return { kind: 'change', grows, ...(attributes !== undefined && { attributesClass }) };
+}
+
+/** Also where an earlier call asked and was killed before the driver had done it. */
+function isToGrow(claim: PersistentVolumeClaim, wanted: bigint): boolean {
+  return wanted > requestedBytes(claim) || (claim.status?.phase === 'Bound' && !hasSize(claim, wanted));
+}
+
+/** Where nobody may read the class, the API knows. */
+function isExpandable(classes: readonly StorageClass[] | undefined, name: string): boolean {
+  return classes === undefined || classNamed(classes, name)?.allowVolumeExpansion === true;
+}
+
+/** A driver can copy its own volumes only. */
+function copyPlan({ claim, classes }: UpdateQuestion, present: string, target: string): UpdatePlan {
+  if (classes === undefined) {
+    throw refuse(claim, 'storage classes cannot be listed with this role, so nobody knows who could copy it');
+  }
+  const [from, to] = [present, target].map((name) => classNamed(classes, name));
+  if (from === undefined || to === undefined) {
+    const missing = from === undefined ? present : target;
+    throw refuse(
+      claim,
+      `there is no storage class "${missing}" to copy it ${from === undefined ? 'from' : 'to'}`,
+    );
+  }
+  if (from.provisioner !== to.provisioner || from.provisioner === noProvisioner) {
+    throw refuse(
+      claim,
+      `storage class "${present}" is of driver ${from.provisioner}, "${target}" of ${to.provisioner}: no driver copies that`,
+    );
+  }
+  return { kind: 'copy', source: from, target: to };
+}
+
+const noProvisioner = 'kubernetes.io/no-provisioner';
+
+/** Undefined: what it is now. Without a name in the type it is the default class. */
+function targetName(
+  { storageClass }: DiskProperties,
+  classes: readonly StorageClass[] | undefined,
+): string | undefined {
+  return storageClass ?? (classes === undefined ? undefined : defaultClassName(classes));
+}
+
+function attributesChange(
+  { spec, status }: PersistentVolumeClaim,
+  wanted: string | undefined,
+): 'another' | 'none any more' | undefined {
+  const effective = status?.currentVolumeAttributesClassName;
+  // Kubernetes lets go of a class only while it is not in effect
+  if (wanted === undefined && effective !== undefined) return 'none any more';
+  const isSettled = wanted === undefined || status?.phase !== 'Bound' || effective === wanted;
+  return spec.volumeAttributesClassName === wanted && isSettled ? undefined : 'another';
+}
+
+function refuse({ metadata }: PersistentVolumeClaim, why: string): ProductError {
+  return new ProductError('NOT_SUPPORTED', `disk '${metadata.name ?? ''}' cannot be updated: ${why}`);
+}

@@ -1,0 +1,28 @@
+import { parseQuantity } from '../../kubernetes/quantity.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+
+const mebibyte = 1024n * 1024n;
+
+export const bytesOf = (sizeMiB: number): bigint => BigInt(sizeMiB) * mebibyte;
+
+/** What the claim asks for, in bytes. */
+export function requestedBytes({ spec }: PersistentVolumeClaim): bigint {
+  return parseQuantity(spec.resources?.requests?.['storage'] ?? '0') ?? 0n;
+}
+
+/** For messages: bytes as whole MiB, which is how BOSH counts. */
+export const inMiB = (bytes: bigint): string => `${(bytes + mebibyte - 1n) / mebibyte} MiB`;
+
+/**
+ * Whether the volume has the size that is asked for, as far as it can get without a pod: a file system grows when it is
+ * mounted the next time (kubernetes-csi/external-resizer, FileSystemResizePending).
+ */
+export function hasSize({ status }: PersistentVolumeClaim, bytes: bigint): boolean {
+  const capacity = parseQuantity(status?.capacity?.['storage'] ?? '0') ?? 0n;
+  return (
+    capacity >= bytes ||
+    status?.conditions?.some(({ type, status: value }) => type === resizePending && value === 'True') === true
+  );
+}
+
+const resizePending = 'FileSystemResizePending';

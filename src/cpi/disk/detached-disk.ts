@@ -1,0 +1,45 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import type { Cloud } from '../cloud.ts';
+import { findAttachment, vmCidOf, waitUntilEnded } from './attach/attachments.ts';
+import { livingHolder } from './attach/disk-lock.ts';
+import { findDisk } from './find-disk.ts';
+import { diskNotFound } from './set-disk-metadata.ts';
+
+/** The claim of a disk that no VM has. Rejects with DISK_NOT_FOUND, and as `waitUntilDetached` does. */
+export async function detachedDisk(
+  cloud: Cloud,
+  cid: string,
+  purpose: string,
+): Promise<PersistentVolumeClaim> {
+  const claim = await findDisk(cloud, cid);
+  if (claim === undefined) throw diskNotFound(cloud, cid);
+  if (claim.metadata.deletionTimestamp !== undefined) {
+    throw new ProductError('DISK_NOT_FOUND', `disk '${cid}' is being deleted`);
+  }
+  await waitUntilDetached(cloud, claim, purpose);
+  return claim;
+}
+
+/**
+ * Rejects with DISK_BUSY, nothing changed, while a VM has the disk, by whatever strategy; one that is just being detached is
+ * waited for. `purpose` ends the sentence: `detach it before it is <purpose>`.
+ */
+export async function waitUntilDetached(
+  cloud: Cloud,
+  claim: PersistentVolumeClaim,
+  purpose: string,
+): Promise<void> {
+  const { name = '' } = claim.metadata;
+  const attachment = await findAttachment(cloud, name);
+  const holder = await livingHolder(cloud, claim);
+  const isAttached = attachment !== undefined && attachment.metadata.deletionTimestamp === undefined;
+  const vmCid = isAttached ? vmCidOf(attachment) : holder;
+  if (vmCid !== undefined) {
+    throw new ProductError(
+      'DISK_BUSY',
+      `disk '${name}' is attached to VM '${vmCid}'; detach it before it is ${purpose}`,
+    );
+  }
+  if (attachment !== undefined) await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
+}

@@ -1,0 +1,53 @@
+import { isApiError } from '../../kubernetes/api-error.ts';
+import { volumeSnapshotClasses } from '../../kubernetes/resources.ts';
+import type { VolumeSnapshotClass } from '../../kubernetes/snapshot.ts';
+import { snapshotAnnotations } from '../../kubernetes/snapshot.ts';
+import type { Cloud } from '../cloud.ts';
+
+export interface SnapshotClassQuestion {
+  /** `snapshot_class` of the disk's type; absent: the default class of the driver. */
+  readonly named: string | undefined;
+  /** Absent where nothing says it: a static volume. */
+  readonly driver: string | undefined;
+}
+
+export type SnapshotClassAnswer =
+  /** Without a name the cluster's snapshot controller chooses: the role may not read classes. */
+  { readonly className: string | undefined } | { readonly lacking: string };
+
+/** The VolumeSnapshotClass for a disk, or what the cluster lacks. One request; nothing is changed. */
+export async function findSnapshotClass(
+  cloud: Cloud,
+  question: SnapshotClassQuestion,
+): Promise<SnapshotClassAnswer> {
+  try {
+    const { items } = await cloud.api.list<VolumeSnapshotClass>(volumeSnapshotClasses);
+    return chooseSnapshotClass(items, question);
+  } catch (error) {
+    if (isApiError(error, 404)) return { lacking: 'the cluster has no API snapshot.storage.k8s.io/v1' };
+    if (isApiError(error, 403)) return { className: question.named };
+    throw error;
+  }
+}
+
+/** Pure. */
+export function chooseSnapshotClass(
+  classes: readonly VolumeSnapshotClass[],
+  { named, driver }: SnapshotClassQuestion,
+): SnapshotClassAnswer {
+  const serving = classes.filter((one) => driver === undefined || one.driver === driver);
+  if (named !== undefined) {
+    return serving.some(({ metadata }) => metadata.name === named)
+      ? { className: named }
+      : { lacking: `the cluster has no VolumeSnapshotClass "${named}"${ofDriver(driver)}` };
+  }
+  const defaults = serving.filter(
+    ({ metadata }) => metadata.annotations?.[snapshotAnnotations.defaultClass] === 'true',
+  );
+  const [first, second] = defaults;
+  if (first !== undefined && second === undefined) return { className: first.metadata.name };
+  const count = first === undefined ? 'no' : 'more than one';
+  return { lacking: `the cluster has ${count} default VolumeSnapshotClass${ofDriver(driver)}` };
+}
+
+const ofDriver = (driver: string | undefined): string => (driver === undefined ? '' : ` of driver ${driver}`);

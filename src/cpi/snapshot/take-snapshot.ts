@@ -1,0 +1,101 @@
+import { isProductError, ProductError } from '../../errors/product-error.ts';
+import { isApiError, isMissingResource } from '../../kubernetes/api-error.ts';
+import type { ObjectReference } from '../../kubernetes/api.ts';
+import { describeEvents } from '../../kubernetes/pod-words.ts';
+import { volumeSnapshots } from '../../kubernetes/resources.ts';
+import type { VolumeSnapshot } from '../../kubernetes/snapshot.ts';
+import { waitFor } from '../../kubernetes/wait.ts';
+import type { Cloud } from '../cloud.ts';
+import { requestDeletion, waitUntilGone } from '../remove-object.ts';
+
+export interface SnapshotOrder {
+  readonly name: string;
+  readonly namespace: string;
+  readonly claimName: string;
+  readonly className: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/**
+ * Makes a VolumeSnapshot and waits until it is ready to use; one of that name that is there already is the one. What it
+ * made is taken back when it fails. Rejects with NOT_IMPLEMENTED where the cluster has no such API.
+ */
+export async function takeSnapshot(cloud: Cloud, order: SnapshotOrder): Promise<void> {
+  await create(cloud, order);
+  const { name, namespace } = order;
+  const reference = { resource: volumeSnapshots, namespace, name };
+  try {
+    await waitFor<VolumeSnapshot, true>({
+      api: cloud.api,
+      clock: cloud.clock,
+      reference,
+      condition: (snapshot) => {
+        if (snapshot === undefined) throw deletedMeanwhile(name);
+        return snapshot.status?.readyToUse === true ? true : undefined;
+      },
+      awaited: `snapshot '${name}' of disk '${order.claimName}' to be ready`,
+      deadlineMs: cloud.config.deadlines.snapshotDisk * 1000,
+      // a driver tries again, so an error in the status is no end before the deadline
+      lastWords: (last) =>
+        last?.status?.error?.message ??
+        describeEvents(cloud.api, { namespace, name, kind: 'VolumeSnapshot' }),
+    });
+  } catch (error) {
+    throw await takenBack(cloud, reference, error);
+  }
+}
+
+/** Deletes a snapshot and waits until it is gone. A missing one, or a missing API, is success. */
+export async function removeSnapshot(cloud: Cloud, reference: ObjectReference): Promise<void> {
+  const uid = await uidOf(cloud, reference);
+  if (uid === undefined) return;
+  await requestDeletion(cloud, reference, uid);
+  const deadlineSeconds = cloud.config.deadlines.deleteDisk;
+  await waitUntilGone(cloud, { reference, uid, deadlineSeconds, what: `snapshot '${reference.name}'` });
+}
+
+async function create(cloud: Cloud, order: SnapshotOrder): Promise<void> {
+  const { name, namespace, claimName, className, labels, annotations } = order;
+  try {
+    await cloud.api.create<VolumeSnapshot>(volumeSnapshots, {
+      apiVersion: 'snapshot.storage.k8s.io/v1',
+      kind: 'VolumeSnapshot',
+      metadata: { name, namespace, labels: { ...labels }, annotations: { ...annotations } },
+      spec: {
+        source: { persistentVolumeClaimName: claimName },
+        ...(className !== undefined && { volumeSnapshotClassName: className }),
+      },
+    });
+  } catch (error) {
+    if (isMissingResource(error)) {
+      throw new ProductError('NOT_IMPLEMENTED', 'the cluster has no API snapshot.storage.k8s.io/v1');
+    }
+    if (!isApiError(error, 409, 'AlreadyExists')) throw error;
+  }
+}
+
+async function uidOf(cloud: Cloud, reference: ObjectReference): Promise<string | undefined> {
+  try {
+    return (await cloud.api.get(reference)).metadata.uid;
+  } catch (error) {
+    if (isApiError(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+const deletedMeanwhile = (name: string): ProductError =>
+  new ProductError('KUBERNETES_API', `snapshot '${name}' was deleted meanwhile`);
+
+/** The error to report, after the snapshot is gone; where it does not go, the error says that too. */
+async function takenBack(cloud: Cloud, reference: ObjectReference, error: unknown): Promise<unknown> {
+  try {
+    await removeSnapshot(cloud, reference);
+    return error;
+  } catch (second) {
+    if (!isProductError(error) || !(second instanceof Error)) return error;
+    return new ProductError(error.code, `${error.message}; taking it back failed: ${second.message}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,68 @@
+import type { TestContext } from 'node:test';
+import type { CreateController } from '../../cluster/controllers/runtime/controller.ts';
+import { createSnapshotController } from '../../cluster/controllers/snapshots/snapshot-controller.ts';
+import { createSnapshotTaker } from '../../cluster/controllers/snapshots/snapshot-taker.ts';
+import { startControllers } from '../../cluster/controllers/start-controllers.ts';
+import { FakeProvisioner } from '../../cluster/controllers/testing/cluster-fixture.ts';
+import { createClaimBinder } from '../../cluster/controllers/volumes/claim-binder.ts';
+import { createSourceProtection } from '../../cluster/controllers/volumes/source-protection.ts';
+import { createSourceProvisioner } from '../../cluster/controllers/volumes/source-provisioner.ts';
+import { createVolumeModifier } from '../../cluster/controllers/volumes/volume-modifier.ts';
+import { createVolumeReclaimer } from '../../cluster/controllers/volumes/volume-reclaimer.ts';
+import { createVolumeResizer } from '../../cluster/controllers/volumes/volume-resizer.ts';
+import { systemClock } from '../../kubernetes/clock.ts';
+import { nodes, storageClasses } from '../../kubernetes/resources.ts';
+import type { StorageClass } from '../../kubernetes/volume.ts';
+import { nodeName } from './fake-node.ts';
+import type { TestCloud } from './test-cloud.ts';
+import { testCloud } from './test-cloud.ts';
+
+export interface StorageCloud extends TestCloud {
+  /** What the driver made, without any directory. */
+  readonly provisioner: FakeProvisioner;
+}
+
+const driver = 'bosh-kubernetes.io/local';
+const controllers: readonly CreateController[] = [
+  createClaimBinder,
+  createSourceProvisioner,
+  createSourceProtection,
+  createVolumeResizer,
+  createVolumeModifier,
+  createVolumeReclaimer,
+  createSnapshotController,
+  createSnapshotTaker,
+];
+
+/**
+ * A test cloud with the storage controllers of the embedded cluster. Its classes: `local` (default) and `later` bind at the
+ * first consumer; `now` and `other` at once; `fixed` is not expandable; `foreign` is of a driver that nobody runs.
+ */
+export async function storageCloud(
+  t: TestContext,
+  config: Record<string, unknown> = {},
+): Promise<StorageCloud> {
+  const world = await testCloud(t, config);
+  const { api } = world;
+  await api.create(nodes, { metadata: { name: nodeName, labels: { 'kubernetes.io/hostname': nodeName } } });
+  const classes: [string, Partial<StorageClass>][] = [
+    ['later', { volumeBindingMode: 'WaitForFirstConsumer' }],
+    ['now', {}],
+    ['other', {}],
+    ['fixed', { allowVolumeExpansion: false }],
+    ['foreign', { provisioner: 'driver.example' }],
+  ];
+  for (const [name, more] of classes) {
+    const base = { metadata: { name }, provisioner: driver, allowVolumeExpansion: true };
+    await api.create<StorageClass>(storageClasses, { ...base, volumeBindingMode: 'Immediate', ...more });
+  }
+  const provisioner = new FakeProvisioner();
+  const running = await startControllers({
+    ...{ api, provisioner, clock: systemClock, only: controllers },
+    random: () => 0,
+    // what fails is tried again, and a test that waits in vain says so
+    onError: () => undefined,
+  });
+  t.after(() => running.stop());
+  return { ...world, provisioner };
+}
