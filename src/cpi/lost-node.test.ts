@@ -20,6 +20,7 @@ import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { hasVm } from './vm/has-vm.ts';
+import { rebootVm } from './vm/reboot-vm.ts';
 
 /** Design 4.6, sentence by sentence. */
 
@@ -239,3 +240,11 @@ function forbiddenError(): ApiError {
     message: 'nodes is forbidden',
   });
 }
+
+test('reboot_vm towards a lost node: NODE_LOST, nothing was changed', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const vm = await newVm(world, 'z1');
+  await lose(world, 'sim-1');
+  await assert.rejects(rebootVm(world.cloud, [vm]), rejection('NODE_LOST', /was not rebooted/u, settles));
+  assert.equal(await hasVm(world.cloud, [vm]), true);
+});

@@ -15,6 +15,7 @@ import {
 } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
+import { rebootVm } from '../vm/reboot-vm.ts';
 import { setVmMetadata } from '../vm/set-vm-metadata.ts';
 import { attachDisk } from './attach-disk.ts';
 import { createDisk } from './create-disk.ts';
@@ -161,4 +162,16 @@ test('two disks attached at the same time are both attached', async (t) => {
   const hints = await Promise.all(disks.map((disk) => attachDisk(cloud, [vmCid, disk])));
   assert.deepEqual(hints, disks.map(hintOf));
   assert.deepEqual((await getDisks(cloud, [vmCid])).toSorted(), disks.toSorted());
+});
+
+test('reboot_vm of a VM whose pod an attach left ended makes the pod that is recorded', async (t) => {
+  const { cloud, api } = await testCloud(t, recreate);
+  await createVm(cloud, createVmArguments());
+  const disk = await newDisk(cloud);
+  await attachDisk(cloud, [vmCid, disk]);
+  const { uid } = (await podOf(cloud)).metadata;
+  await api.delete({ resource: pods, namespace, name: vmCid }, { gracePeriodSeconds: 0 });
+  assert.equal(await rebootVm(cloud, [vmCid]), null);
+  assert.notEqual((await podOf(cloud)).metadata.uid, uid);
+  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
 });

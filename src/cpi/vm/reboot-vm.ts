@@ -4,27 +4,35 @@ import { podLastWords } from '../../kubernetes/pod-words.ts';
 import { waitFor } from '../../kubernetes/wait.ts';
 import type { Cloud } from '../cloud.ts';
 import { stringAt } from '../input.ts';
+import { lostNodeError } from '../node/lost-node-error.ts';
+import { whileNodeAnswers } from '../node/look-at-node.ts';
 import { askToStop } from './ask-to-stop.ts';
-import { podReference } from './find-vm.ts';
-import { liveVm } from './live-vm.ts';
+import { findVm, podReference } from './find-vm.ts';
+import { requireLive } from './live-vm.ts';
 import { vmContainer } from './vm-pod.ts';
 
 /**
  * reboot_vm(vm_cid): returns when a new container runs in the VM's pod, which keeps its address, its disks and the
  * agent's state; the agent then runs the jobs of the last apply again. A container that is down already is waited for.
  * Called again after any end it restarts the container once more. Nothing is written through the API: PID 1 is asked
- * to end, by exec. Rejects with VM_NOT_FOUND, VM_NOT_REBOOTED where the pod ended for good, or DEADLINE.
+ * to end, by exec. Rejects with VM_NOT_FOUND, VM_NOT_REBOOTED where the pod ended for good, NODE_LOST, or DEADLINE.
  */
 export async function rebootVm(cloud: Cloud, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'reboot_vm.vm_cid' });
-  const vm = await liveVm(cloud, cid);
+  const found = await findVm(cloud, cid);
+  if (await isMadeAnew(cloud, cid, found)) return null;
+  const vm = await requireLive(cloud, cid, found);
   const former = statusOf(vm);
   const finished = new AbortController();
   const asking =
     former?.state?.running === undefined
       ? Promise.resolve(undefined)
       : askToStop(cloud, { pod: cid, isStill: isContainer(former, vm), signal: finished.signal });
-  const waiting = restarted(cloud, vm, former).finally(() => {
+  const waiting = whileNodeAnswers(cloud, {
+    nodeName: vm.spec.nodeName ?? '',
+    work: (signal) => restarted(cloud, vm, former, signal),
+    whenLost: (lost) => Promise.reject(lostNodeError(`VM '${cid}' was not rebooted`, lost, [])),
+  }).finally(() => {
     finished.abort();
   });
   try {
@@ -33,6 +41,18 @@ export async function rebootVm(cloud: Cloud, args: readonly unknown[]): Promise<
     throw withTrouble(error, await asking);
   }
   return null;
+}
+
+/**
+ * Where an attach or detach by \`recreate\` was cut short the VM has no pod that stays: the one that it is to have is made,
+ * which is a start of its container too.
+ */
+async function isMadeAnew(cloud: Cloud, cid: string, pod: Pod | undefined): Promise<boolean> {
+  if (pod !== undefined && pod.metadata.deletionTimestamp === undefined) return false;
+  const { findRecreatedVm } = await import('../disk/attach/recreate.ts');
+  if ((await findRecreatedVm(cloud, cid, pod)) === undefined) return false;
+  await (await import('./settle-pod.ts')).settlePod(cloud, cid);
+  return true;
 }
 
 const statusOf = (pod: Pod): ContainerStatus | undefined =>
@@ -50,11 +70,17 @@ const isContainer =
     );
   };
 
-async function restarted(cloud: Cloud, vm: Pod, former: ContainerStatus | undefined): Promise<void> {
+async function restarted(
+  cloud: Cloud,
+  vm: Pod,
+  former: ContainerStatus | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   const { name = '', uid } = vm.metadata;
   await waitFor<Pod, true>({
     api: cloud.api,
     clock: cloud.clock,
+    signal,
     reference: podReference(cloud, name),
     condition: (pod) => {
       if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined)
