@@ -1,6 +1,7 @@
 import { describe } from 'node:test';
 import { dryRunContract } from './dry-run-contract.ts';
 import { fieldValidationContract } from './field-validation-contract.ts';
+import { strategicMergeContract } from './strategic-merge-contract.ts';
 import type { Subject, WireSubject } from './subject.ts';
 import { chunkContract } from './chunk-contract.ts';
 import { definitionContract } from './definition-contract.ts';
@@ -33,5 +34,6 @@ export function describeWire(name: string, makeSubject: () => Promise<WireSubjec
     describe('field validation', () => fieldValidationContract(makeSubject));
     describe('dry runs', () => dryRunContract(makeSubject));
     describe('chunks', () => chunkContract(makeSubject));
+    describe('strategic merge patch', () => strategicMergeContract(makeSubject));
   });
 }

@@ -15,7 +15,7 @@ export const serviceAccountKind: Kind = {
   categories: [],
   schema: kindSchema({
     automountServiceAccountToken: flag,
-    imagePullSecrets: listOf(fields({ name: text }), { key: 'name' }),
+    imagePullSecrets: listOf(fields({ name: text })),
   }),
   hasStatus: false,
   countsGenerations: false,

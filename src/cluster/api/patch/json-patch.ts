@@ -1,5 +1,5 @@
 import { badRequest, tooLarge, unprocessable } from '../errors/status-errors.ts';
-import { isRecord, jsonEqual } from '../schema/json.ts';
+import { isRecord, jsonEqual, measure } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 
 interface Operation {
@@ -10,6 +10,9 @@ interface Operation {
 }
 
 const maximumOperations = 10_000;
+/** Values, not bytes. */
+const maximumCopied = 100_000;
+const maximumDepth = 200;
 
 /**
  * RFC 6902. Changes neither argument.
@@ -18,7 +21,26 @@ const maximumOperations = 10_000;
  */
 export function applyJsonPatch(target: unknown, patch: unknown): unknown {
   const operations = parseOperations(patch);
-  return operations.reduce(applyOperation, structuredClone(target));
+  let copied = 0;
+  return operations.reduce((document, operation) => {
+    const added = addedBy(document, operation);
+    copied += added.size;
+    if (copied > maximumCopied || added.depth > maximumDepth) {
+      throw unprocessable('unable to copy, the accumulated size or depth increase exceeds the limit');
+    }
+    return applyOperation(document, operation);
+  }, structuredClone(target));
+}
+
+/** A patch of a few copies and additions could otherwise double an object until memory or stack end. */
+function addedBy(
+  document: unknown,
+  { op, path, from = '', value }: Operation,
+): { size: number; depth: number } {
+  if (op !== 'copy' && op !== 'add' && op !== 'replace' && op !== 'move') return { size: 0, depth: 0 };
+  const below = parsePointer(path).length;
+  const measured = measure(op === 'copy' || op === 'move' ? read(document, parsePointer(from)) : value);
+  return { size: op === 'copy' ? measured.size : 0, depth: below + measured.depth };
 }
 
 function parseOperations(patch: unknown): Operation[] {

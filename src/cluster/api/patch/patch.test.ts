@@ -101,6 +101,23 @@ describe('JSON patch', () => {
   });
 });
 
+describe('JSON patches that would grow without end', () => {
+  test('copies that double an object, in breadth or in depth, are 422', () => {
+    const broad = Array.from({ length: 40 }, (_, n) => ({ op: 'copy', from: '', path: `/c${n}` }));
+    const deep = Array.from({ length: 40 }, (_, n) => ({
+      op: 'copy',
+      from: '',
+      path: `${'/d'.repeat(n)}/d`,
+    }));
+    for (const patch of [broad, deep]) {
+      assert.throws(
+        () => applyJsonPatch({ a: { b: 1 } }, patch),
+        (error) => isApiError(error, 422),
+      );
+    }
+  });
+});
+
 describe('strategic merge patch', () => {
   const pod = {
     metadata: { finalizers: ['a/a'] },
@@ -121,8 +138,8 @@ describe('strategic merge patch', () => {
         name: 'one',
         image: 'x:1',
         env: [
-          { name: 'A', value: '1' },
           { name: 'B', value: '2' },
+          { name: 'A', value: '1' },
         ],
       },
       { name: 'two', image: 'y:1' },
@@ -147,7 +164,7 @@ describe('strategic merge patch', () => {
 
   test('replaces atomic lists, extends sets, deletes from sets, replaces on demand', () => {
     assert.deepEqual(apply({ spec: { tolerations: [{ key: 'b' }] } }).spec.tolerations, [{ key: 'b' }]);
-    assert.deepEqual(apply({ metadata: { finalizers: ['b/b', 'a/a'] } }).metadata.finalizers, ['a/a', 'b/b']);
+    assert.deepEqual(apply({ metadata: { finalizers: ['b/b', 'a/a'] } }).metadata.finalizers, ['b/b', 'a/a']);
     const shrunk = apply({ metadata: { '$deleteFromPrimitiveList/finalizers': ['a/a'] } });
     assert.deepEqual(shrunk.metadata.finalizers, []);
     const replaced = apply({ spec: { containers: [{ $patch: 'replace' }, { name: 'only', image: 'w:1' }] } });

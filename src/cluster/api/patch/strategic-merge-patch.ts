@@ -1,93 +1,131 @@
 import { badRequest } from '../errors/status-errors.ts';
-import { isRecord, jsonEqual } from '../schema/json.ts';
+import { isRecord } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { ListSchema, Schema } from '../schema/schema.ts';
+import { memberOf, setMember, withoutDirectives } from './strategic-directives.ts';
+import {
+  assertOrdered,
+  deleteScalars,
+  keyOfList,
+  mergeItems,
+  mergeScalars,
+  sortItems,
+} from './strategic-lists.ts';
+
+const orderPrefix = '$setElementOrder/';
+const deletionPrefix = '$deleteFromPrimitiveList/';
 
 /**
- * Strategic merge as kubectl apply and edit send it (apimachinery pkg/util/strategicpatch): lists of objects merge
- * by the merge key of the schema, with the directives `$patch: delete|replace|merge`, `$setElementOrder/...`,
+ * Strategic merge as kubectl apply and edit send it (apimachinery pkg/util/strategicpatch/patch.go): lists of objects
+ * merge by the merge key of the schema, with the directives `$patch: delete|replace`, `$setElementOrder/...`,
  * `$deleteFromPrimitiveList/...` and `$retainKeys`. Changes neither argument.
  * Throws ApiError 400 for a directive or an item that makes no sense.
  */
 export function applyStrategicMergePatch(schema: Schema, target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return structuredClone(patch);
-  if (patch['$patch'] === 'replace') return structuredClone(withoutDirectives(patch));
-  if (patch['$patch'] === 'delete') return {};
-  const merged = retained(isRecord(target) ? target : {}, patch['$retainKeys']);
-  for (const [key, value] of Object.entries(patch)) {
-    if (key.startsWith('$')) applyListDirective(schema, merged, key, value);
-    else mergeMember(schema, merged, key, value);
-  }
-  for (const [key, order] of Object.entries(patch)) {
-    if (key.startsWith('$setElementOrder/')) sortMember(schema, merged, key.slice(17), order);
-  }
+  if (Object.hasOwn(patch, '$patch')) return replaced(patch);
+  const merged = retained(isRecord(target) ? target : {}, patch);
+  const fields = new Set(Object.keys(patch).map(fieldOf));
+  fields.delete('$retainKeys');
+  for (const field of fields) mergeField({ schema, merged, patch, field });
   return merged;
 }
 
-function memberSchema(schema: Schema, key: string): Schema {
-  if (schema.type === 'map') return schema.values;
-  return (schema.type === 'object' ? schema.fields[key] : undefined) ?? { type: 'anything' };
-}
-
-function mergeMember(schema: Schema, merged: JsonRecord, key: string, value: unknown): void {
-  const member = memberSchema(schema, key);
-  if (value === null) delete merged[key];
-  else if (Array.isArray(value) && member.type === 'list')
-    merged[key] = mergeList(member, merged[key], value);
-  else merged[key] = applyStrategicMergePatch(member, merged[key], value);
-}
-
-function mergeList(schema: ListSchema, target: unknown, patch: readonly unknown[]): unknown {
-  const current: unknown[] = Array.isArray(target) ? [...target] : [];
-  const { merge } = schema;
-  if (merge === undefined) return structuredClone(patch);
-  if (merge === 'set')
-    return [...current, ...patch.filter((item) => !current.some((old) => jsonEqual(old, item)))];
-  if (patch.some((item) => isRecord(item) && item['$patch'] === 'replace')) {
-    return structuredClone(patch.filter((item) => !(isRecord(item) && item['$patch'] === 'replace')));
+function replaced(patch: JsonRecord): unknown {
+  switch (patch['$patch']) {
+    case 'replace':
+      return withoutDirectives(patch);
+    case 'delete':
+      return {};
+    default:
+      throw badRequest(`unknown patch type: ${JSON.stringify(patch['$patch'])}`);
   }
-  return patch.reduce<unknown[]>((items, item) => mergeItem(schema, merge.key, items, item), current);
 }
 
-function mergeItem(schema: ListSchema, key: string, items: unknown[], patch: unknown): unknown[] {
-  if (!isRecord(patch) || patch[key] === undefined) {
-    // the item itself may hold a secret
-    throw badRequest(`an item of a list in the patch does not contain declared merge key: ${key}`);
+/** The field that a key of a patch is about. */
+function fieldOf(key: string): string {
+  if (key.startsWith(orderPrefix)) return key.slice(orderPrefix.length);
+  if (key.startsWith(deletionPrefix)) return key.slice(deletionPrefix.length);
+  if (key.startsWith('$') && key !== '$retainKeys') throw badRequest(`unknown patch directive ${key}`);
+  return key;
+}
+
+interface Field {
+  readonly schema: Schema;
+  readonly merged: JsonRecord;
+  readonly patch: JsonRecord;
+  readonly field: string;
+}
+
+/** One field, with all that the patch says about it. */
+function mergeField({ schema, merged, patch, field }: Field): void {
+  const member = memberOf(schema, field);
+  const before = Object.hasOwn(merged, field) ? merged[field] : undefined;
+  const deletions = directive(patch, `${deletionPrefix}${field}`);
+  if (deletions !== undefined) {
+    if (member.type !== 'list' || member.merge !== 'set') {
+      throw badRequest(`${deletionPrefix}${field}: ${field} is no list of values that merge`);
+    }
+    if (Array.isArray(before)) merged[field] = deleteScalars(before, deletions);
   }
-  const index = items.findIndex((item) => isRecord(item) && jsonEqual(item[key], patch[key]));
-  if (patch['$patch'] === 'delete') return items.filter((_, at) => at !== index);
-  const merged = applyStrategicMergePatch(schema.items, index === -1 ? {} : items[index], patch);
-  return index === -1 ? [...items, merged] : items.with(index, merged);
+  if (Object.hasOwn(patch, field)) mergeValue({ schema, merged, patch, field }, member);
+  const order = directive(patch, `${orderPrefix}${field}`);
+  if (order !== undefined) orderField({ schema, merged, patch, field }, { member, before, order });
 }
 
-function applyListDirective(schema: Schema, merged: JsonRecord, key: string, value: unknown): void {
-  if (key === '$patch' || key === '$retainKeys' || key.startsWith('$setElementOrder/')) return;
-  const field = /^\$deleteFromPrimitiveList\/(.+)$/.exec(key)?.[1];
-  if (field === undefined || !Array.isArray(value)) throw badRequest(`unknown patch directive ${key}`);
-  const current = merged[field];
-  if (memberSchema(schema, field).type !== 'list' || !Array.isArray(current)) return;
-  merged[field] = current.filter((item) => !value.some((gone) => jsonEqual(gone, item)));
+/** The list of a directive; undefined where the patch does not have it. */
+function directive(patch: JsonRecord, key: string): readonly unknown[] | undefined {
+  if (!Object.hasOwn(patch, key)) return undefined;
+  const value = patch[key];
+  if (!Array.isArray(value)) throw badRequest(`${key} must be a list`);
+  return value;
 }
 
-/** Items in the given order first; those that the patch's author did not know keep their place behind. */
-function sortMember(schema: Schema, merged: JsonRecord, field: string, order: unknown): void {
-  const member = memberSchema(schema, field);
+function mergeValue({ merged, patch, field }: Field, member: Schema): void {
+  const value = patch[field];
+  const current = Object.hasOwn(merged, field) ? merged[field] : undefined;
+  if (value === null) delete merged[field];
+  else if (Array.isArray(value) && member.type === 'list' && member.merge !== undefined) {
+    setMember(merged, field, mergeList(member, Array.isArray(current) ? current : [], value));
+  } else if (isRecord(value)) {
+    const removes = current === undefined && value['$patch'] === 'delete';
+    if (!removes) setMember(merged, field, applyStrategicMergePatch(member, current, value));
+  } else setMember(merged, field, structuredClone(value));
+}
+
+function mergeList(schema: ListSchema, current: readonly unknown[], patch: readonly unknown[]): unknown[] {
+  if (typeof schema.merge !== 'object') return mergeScalars(current, patch);
+  const merge = (target: unknown, item: unknown): unknown =>
+    applyStrategicMergePatch(schema.items, target, item);
+  return mergeItems(schema.merge.key, current, patch, merge);
+}
+
+interface Ordering {
+  readonly member: Schema;
+  /** The field as it was before the patch. */
+  readonly before: unknown;
+  readonly order: readonly unknown[];
+}
+
+function orderField({ merged, patch, field }: Field, { member, before, order }: Ordering): void {
+  if (member.type !== 'list' || member.merge === undefined) {
+    throw badRequest(`${orderPrefix}${field}: ${field} is no list that merges`);
+  }
   const items = merged[field];
-  if (member.type !== 'list' || !Array.isArray(items) || !Array.isArray(order)) return;
-  const identity = (item: unknown): unknown =>
-    typeof member.merge === 'object' && isRecord(item) ? item[member.merge.key] : item;
-  const rank = (item: unknown): number => {
-    const index = order.findIndex((wanted) => jsonEqual(identity(wanted), identity(item)));
-    return index === -1 ? order.length : index;
-  };
-  merged[field] = items.toSorted((left, right) => rank(left) - rank(right));
+  if (!Array.isArray(items)) return;
+  const key = keyOfList(member);
+  const value = patch[field];
+  if (Array.isArray(value)) assertOrdered(field, key, value, order);
+  merged[field] = sortItems(key, items, order, Array.isArray(before) ? before : []);
 }
 
-function retained(target: JsonRecord, keys: unknown): JsonRecord {
-  if (!Array.isArray(keys)) return { ...target };
+/** A copy of the target with the members that `$retainKeys` lists, or all. */
+function retained(target: JsonRecord, patch: JsonRecord): JsonRecord {
+  const keys = directive(patch, '$retainKeys');
+  if (keys === undefined) return { ...target };
+  const stray = Object.entries(patch).find(
+    ([key, value]) => value !== null && !key.startsWith('$') && !keys.includes(key),
+  );
+  if (stray !== undefined) throw badRequest(`$retainKeys does not list ${stray[0]}, which the patch sets`);
   return Object.fromEntries(Object.entries(target).filter(([key]) => keys.includes(key)));
-}
-
-function withoutDirectives(patch: JsonRecord): JsonRecord {
-  return Object.fromEntries(Object.entries(patch).filter(([key]) => !key.startsWith('$')));
 }

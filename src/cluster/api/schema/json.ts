@@ -27,3 +27,16 @@ export function jsonEqual(left: unknown, right: unknown): boolean {
 function definedKeys(record: JsonRecord): string[] {
   return Object.keys(record).filter((key) => record[key] !== undefined);
 }
+
+/** How many values a JSON value holds, itself included, and how deep they lie. Without recursion. */
+export function measure(value: unknown): { readonly size: number; readonly depth: number } {
+  let level: unknown[] = [value];
+  let size = 0;
+  let depth = 0;
+  while (level.length > 0) {
+    size += level.length;
+    depth += 1;
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []));
+  }
+  return { size, depth };
+}

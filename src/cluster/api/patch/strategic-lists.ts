@@ -1,0 +1,126 @@
+import { badRequest } from '../errors/status-errors.ts';
+import { isRecord } from '../schema/json.ts';
+import type { ListSchema } from '../schema/schema.ts';
+import { withoutDirectives } from './strategic-directives.ts';
+
+/** The merge key of a list of objects; undefined for a list of scalars. */
+export const keyOfList = ({ merge }: ListSchema): string | undefined =>
+  typeof merge === 'object' ? merge.key : undefined;
+
+/** What makes an item that item. */
+const identity = (key: string | undefined, item: unknown): string =>
+  JSON.stringify(key !== undefined && isRecord(item) ? item[key] : item) ?? '';
+
+/** Where each item of a list stands, the first of equal ones; -1 for others. */
+function places(list: readonly unknown[], key: string | undefined): (item: unknown) => number {
+  const known = new Map<string, number>();
+  list.forEach((item, index) => {
+    const id = identity(key, item);
+    if (!known.has(id)) known.set(id, index);
+  });
+  return (item) => known.get(identity(key, item)) ?? -1;
+}
+
+const directiveOf = (item: unknown): unknown =>
+  isRecord(item) && Object.hasOwn(item, '$patch') ? item['$patch'] : undefined;
+
+/** Both lists, each value once; those of the patch keep its order. */
+export function mergeScalars(current: readonly unknown[], patch: readonly unknown[]): unknown[] {
+  if (patch.some((item) => isRecord(item) || Array.isArray(item))) {
+    throw badRequest('a list of values in the patch must not hold objects or lists');
+  }
+  const both = [...current, ...patch];
+  const first = places(both, undefined);
+  const once = both.filter((item, index) => first(item) === index);
+  return sortItems(undefined, once, patch, current);
+}
+
+export function deleteScalars(current: readonly unknown[], gone: readonly unknown[]): unknown[] {
+  const deleted = places(gone, undefined);
+  return current.filter((item) => deleted(item) === -1);
+}
+
+/**
+ * Joins two lists of objects by `key`; `merge` joins two items. Items of the patch keep its order
+ * (strategicpatch mergeSlice). Throws ApiError 400 for an item without the key.
+ */
+export function mergeItems(
+  key: string,
+  current: readonly unknown[],
+  patch: readonly unknown[],
+  merge: (target: unknown, item: unknown) => unknown,
+): unknown[] {
+  for (const item of patch) assertItem(key, item);
+  const plain = patch.filter((item) => directiveOf(item) === undefined);
+  if (patch.some((item) => directiveOf(item) === 'replace')) return plain.map(withoutDirectives);
+  const deleted = places(
+    patch.filter((item) => directiveOf(item) === 'delete'),
+    key,
+  );
+  const merged = current.filter((item) => deleted(item) === -1);
+  const known = new Map(
+    merged.map((item, index) => [identity(key, item), index]).toReversed() as [string, number][],
+  );
+  for (const item of plain) {
+    const index = known.get(identity(key, item));
+    if (index !== undefined) merged[index] = merge(merged[index], item);
+    else known.set(identity(key, item), merged.push(withoutDirectives(item)) - 1);
+  }
+  return sortItems(key, merged, plain, current);
+}
+
+function assertItem(key: string, item: unknown): void {
+  const directive = directiveOf(item);
+  if (directive === 'replace') return;
+  if (directive !== undefined && directive !== 'delete') {
+    throw badRequest(`unknown patch type: ${JSON.stringify(directive)}`);
+  }
+  if (!isRecord(item) || !Object.hasOwn(item, key) || item[key] === null) {
+    // the item itself may hold a secret
+    throw badRequest(`an item of a list in the patch does not contain declared merge key: ${key}`);
+  }
+}
+
+/**
+ * Items that `order` names stand in its order; the others, which the patch's author did not know, keep their order of
+ * `before` and come as near to their old place as that allows (strategicpatch normalizeElementOrder).
+ */
+export function sortItems(
+  key: string | undefined,
+  items: readonly unknown[],
+  order: readonly unknown[],
+  before: readonly unknown[],
+): unknown[] {
+  const rank = places(order, key);
+  const place = places(before, key);
+  const known = items.filter((item) => rank(item) !== -1).toSorted((left, right) => rank(left) - rank(right));
+  const others = items
+    .filter((item) => rank(item) === -1)
+    .toSorted((left, right) => place(left) - place(right));
+  const sorted: unknown[] = [];
+  let next = 0;
+  for (const item of known) {
+    const here = place(item);
+    while (next < others.length && isBefore(place(others[next]), here)) {
+      sorted.push(others[next]);
+      next += 1;
+    }
+    sorted.push(item);
+  }
+  return [...sorted, ...others.slice(next)];
+}
+
+const isBefore = (place: number, here: number): boolean => place !== -1 && here !== -1 && place < here;
+
+/** Throws ApiError 400 where the patch's own items are not all in the order that it asks for. */
+export function assertOrdered(
+  field: string,
+  key: string | undefined,
+  patch: readonly unknown[],
+  order: readonly unknown[],
+): void {
+  if (patch.some((item) => directiveOf(item) === 'replace')) return;
+  const ranks = patch.filter((item) => directiveOf(item) !== 'delete').map(places(order, key));
+  const ordered = ranks.every((rank, index) => rank !== -1 && rank >= (ranks[index - 1] ?? 0));
+  if (!ordered) throw badRequest(`the order in patch list ${field} does not match $setElementOrder/${field}`);
+}

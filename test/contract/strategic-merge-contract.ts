@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import type { Pod } from '../../src/kubernetes/pod.ts';
+import { configMaps, pods } from '../../src/kubernetes/resources.ts';
+import { define, definedResource, definitionOf, referenceTo } from './contract-definitions.ts';
+import { configMap, unschedulablePod } from './contract-objects.ts';
+import type { WireSubject } from './subject.ts';
+import { exchange } from './wire.ts';
+import type { Answer } from './wire.ts';
+
+const contentType = 'application/strategic-merge-patch+json';
+
+/** Strategic merge patch (kubernetes.io: Update API Objects in Place; apimachinery pkg/util/strategicpatch). */
+export function strategicMergeContract(makeSubject: () => Promise<WireSubject>): void {
+  let subject: WireSubject;
+  const gears = definedResource('gears');
+  const definition = definitionOf('Gear', { type: 'object' });
+  before(async () => {
+    subject = await makeSubject();
+    await define(subject.api, definition);
+  });
+  after(async () => {
+    await subject.api.delete(referenceTo(definition));
+    await subject.end();
+  });
+
+  const patch = (resource: typeof pods, name: string, body: unknown, subresource?: string): Promise<Answer> =>
+    exchange(subject, resource, {
+      method: 'PATCH',
+      name,
+      ...(subresource === undefined ? {} : { subresource }),
+      contentType,
+      body,
+    });
+
+  test('containers join by name', async () => {
+    const { api, namespace } = subject;
+    await api.create<Pod>(pods, unschedulablePod(namespace, 'joined'));
+    const { status, json } = await patch(pods, 'joined', {
+      spec: { containers: [{ name: 'main', image: 'embedded.bosh-kubernetes/host-root:2' }] },
+    });
+    assert.equal(status, 200);
+    const { spec } = json as unknown as Pod;
+    assert.deepEqual(
+      spec.containers.map(({ name, image }) => [name, image]),
+      [['main', 'embedded.bosh-kubernetes/host-root:2']],
+    );
+    assert.equal(spec.containers[0]?.imagePullPolicy, 'IfNotPresent');
+  });
+
+  test('conditions join by type, new ones first, and $patch: delete removes one', async () => {
+    const { api, namespace } = subject;
+    await api.create<Pod>(pods, unschedulablePod(namespace, 'conditions'));
+    const conditionsAfter = async (conditions: object[]): Promise<string[]> => {
+      const { status, json } = await patch(pods, 'conditions', { status: { conditions } }, 'status');
+      assert.equal(status, 200);
+      return ((json as unknown as Pod).status?.conditions ?? [])
+        .filter(({ type }) => type.startsWith('contract/'))
+        .map(({ type, status: state }) => `${type} ${state}`);
+    };
+    await conditionsAfter([{ type: 'contract/a', status: 'True' }]);
+    assert.deepEqual(await conditionsAfter([{ type: 'contract/b', status: 'True' }]), [
+      'contract/b True',
+      'contract/a True',
+    ]);
+    assert.deepEqual(await conditionsAfter([{ type: 'contract/a', status: 'False' }]), [
+      'contract/b True',
+      'contract/a False',
+    ]);
+    assert.deepEqual(await conditionsAfter([{ type: 'contract/b', $patch: 'delete' }]), ['contract/a False']);
+  });
+
+  test('finalizers are a set: additions, $deleteFromPrimitiveList, $setElementOrder', async () => {
+    const { api, namespace } = subject;
+    const of = (...names: string[]): string[] => names.map((name) => `bosh.cloudfoundry.org/${name}`);
+    await api.create(configMaps, configMap(namespace, 'set', { finalizers: of('a', 'b') }));
+    const finalizersAfter = async (metadata: object): Promise<unknown> => {
+      const { json } = await patch(configMaps, 'set', { metadata });
+      return (json as unknown as KubernetesObject).metadata.finalizers;
+    };
+    const ordered = { '$setElementOrder/finalizers': of('b', 'c', 'a'), finalizers: of('c') };
+    assert.deepEqual(await finalizersAfter(ordered), of('b', 'c', 'a'));
+    assert.deepEqual(await finalizersAfter({ '$deleteFromPrimitiveList/finalizers': of('c') }), of('b', 'a'));
+    assert.equal(await finalizersAfter({ finalizers: null }), undefined);
+  });
+
+  test('$patch: replace takes the place of a map, $retainKeys keeps what it lists', async () => {
+    const { api, namespace } = subject;
+    await api.create(configMaps, configMap(namespace, 'maps', { data: { a: '1', b: '2', c: '3' } }));
+    const dataAfter = async (data: object): Promise<unknown> =>
+      (await patch(configMaps, 'maps', { data })).json['data'];
+    assert.deepEqual(await dataAfter({ $retainKeys: ['a', 'd'], d: '4' }), { a: '1', d: '4' });
+    assert.deepEqual(await dataAfter({ $patch: 'replace', e: '5' }), { e: '5' });
+  });
+
+  test('custom resources have none: 415', async () => {
+    const { api, namespace } = subject;
+    await api.create(gears, {
+      apiVersion: 'contract.cloudfoundry.org/v1',
+      kind: 'Gear',
+      metadata: { namespace, name: 'gear' },
+    });
+    const { status, json } = await patch(gears, 'gear', { metadata: { labels: { a: 'b' } } });
+    assert.deepEqual([status, json['reason']], [415, 'UnsupportedMediaType']);
+  });
+}
