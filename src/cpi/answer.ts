@@ -67,9 +67,14 @@ async function callVerb(
     const result = await verb(session.cloud, call.arguments);
     return success(resultInContext(signature, result, contextName), '');
   } catch (error) {
-    const { redactor, secretsOf } = await import('./redact.ts');
+    const [{ redactor, secretsOf }, { isApiError }, { explainApiError }] = await Promise.all([
+      import('./redact.ts'),
+      import('../kubernetes/api-error.ts'),
+      import('./failure/explain-api-error.ts'),
+    ]);
+    const known = isApiError(error) ? explainApiError(error) : error;
     const redact = redactor(secretsOf(file), secretsOf(request.context), request.arguments[5]);
-    return failure(error, '', (message) => redact(inContext(message, contextName)));
+    return failure(known, '', (message) => redact(inContext(message, contextName)));
   } finally {
     session?.close();
   }

@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { errorTable } from '../errors/error-table.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
 import { isProductError, ProductError } from '../errors/product-error.ts';
-import { ApiError } from '../kubernetes/api-error.ts';
 import { failure, parseRequest } from './protocol.ts';
 import { redactor, secretsOf } from './redact.ts';
 
@@ -30,11 +29,10 @@ test('every code of the table gives its BOSH type and whether to try again', () 
   }
 });
 
-test('errors of Kubernetes and of ours are told apart', () => {
-  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code: 403 } as const;
-  const forbidden = failure(new ApiError({ ...status, message: 'pods is forbidden' }), '', plain).error;
-  assert.equal(forbidden?.message, 'the Kubernetes API answered: pods is forbidden');
-  assert.equal(failure(new TypeError('x is undefined'), '', plain).error?.type, 'Bosh::Clouds::CpiError');
+test('a fault of ours is a CpiError that asks to be reported', () => {
+  const { error } = failure(new TypeError('x is undefined'), '', plain);
+  assert.equal(error?.type, 'Bosh::Clouds::CpiError');
+  assert.match(error.message, /^a fault in the CPI, please report it: TypeError: x is undefined/u);
 });
 
 test('secrets of all sources, and passwords in their URLs, are cut out of messages; names are not', () => {

@@ -65,8 +65,7 @@ export function success(result: unknown, log: string): CpiResponse {
 
 /**
  * The response for anything thrown. `redact` is applied to the message, which may carry text of the API server.
- * An error that is no ProductError keeps its message only when it came from Kubernetes; anything else is a fault of
- * ours and could quote input.
+ * An error that is no ProductError is a fault of ours.
  */
 export function failure(error: unknown, log: string, redact: (text: string) => string): CpiResponse {
   return { result: null, error: describe(error, redact), log: redact(log) };
@@ -76,14 +75,6 @@ function describe(error: unknown, redact: (text: string) => string): CpiError {
   if (isProductError(error)) {
     const { boshType, okToRetry } = errorTable[error.code];
     return { type: boshType, message: redact(error.message), ok_to_retry: okToRetry };
-  }
-  if (error instanceof Error && error.name === 'ApiError') {
-    const { boshType, okToRetry } = errorTable.KUBERNETES_API;
-    return {
-      type: boshType,
-      message: redact(`the Kubernetes API answered: ${error.message}`),
-      ok_to_retry: okToRetry,
-    };
   }
   return { type: 'Bosh::Clouds::CpiError', message: redact(faultOf(error)), ok_to_retry: false };
 }

@@ -78,6 +78,18 @@ export const errorTable = {
   DEADLINE: cloudError('something awaited did not come in time'),
   // Kubernetes
   KUBERNETES_API: cloudError('the Kubernetes API answered with an error'),
+  KUBERNETES_INVALID: cloudError('the Kubernetes API finds what was asked of it invalid'),
+  KUBERNETES_UNAUTHORIZED: cloudError('the Kubernetes API does not accept the credentials'),
+  KUBERNETES_FORBIDDEN: cloudError('a role, an admission plugin or a policy of the cluster refuses it'),
+  KUBERNETES_NOT_FOUND: cloudError('an object, namespace or kind that was needed is not in the cluster'),
+  KUBERNETES_CONFLICT: cloudError('an object was changed by others at the same time'),
+  KUBERNETES_BUSY: cloudError('the Kubernetes API was too busy, or not able to answer, for several tries'),
+  QUOTA_EXCEEDED: cloudError('a ResourceQuota of the namespace is used up'),
+  NO_DISK_SPACE: {
+    boshType: 'Bosh::Clouds::NoDiskSpace',
+    okToRetry: true,
+    meaning: 'a ResourceQuota leaves no room for the disk; nothing was changed',
+  },
   KUBERNETES_UNREACHABLE: cloudError('the Kubernetes API could not be reached'),
   // deployer
   INTERRUPTED: cloudError(

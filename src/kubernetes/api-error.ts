@@ -1,13 +1,22 @@
 import type { Status } from './object.ts';
 
+/** What was asked: the method and the path below the server's URL, without its query. */
+export interface ApiRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+}
+
 /** An answer of the Kubernetes API that is a Status failure. `code` is the HTTP status. */
 export class ApiError extends Error {
   readonly status: Status;
+  /** Absent where no request was made: the embedded API in the same process. */
+  readonly request: ApiRequest | undefined;
 
-  constructor(status: Status) {
+  constructor(status: Status, request?: ApiRequest) {
     super(status.message ?? `${status.code} ${status.reason ?? 'Unknown'}`);
     this.name = 'ApiError';
     this.status = status;
+    this.request = request;
   }
 
   get code(): number {

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import type { ClientOptions, WebSocket as Socket } from 'ws';
 import type { Access } from './access.ts';
 import { authorization, credentialsOf, serverAddress } from './access.ts';
-import type { ApiError } from './api-error.ts';
+import type { ApiError, ApiRequest } from './api-error.ts';
 import { nodeTls } from './node-tls.ts';
 import { openTransport } from './open-transport.ts';
 import { responseError } from './response-status.ts';
@@ -29,7 +29,7 @@ export async function openExecSocket(access: Access, path: string): Promise<Exec
   const socket = new WebSocket(url, ['v5.channel.k8s.io'], await socketOptions(access));
   socket.binaryType = 'nodebuffer';
   const messages = new Readable({ objectMode: true, read: () => undefined });
-  const opened = whenOpened(socket, access).catch(async (error: unknown) => {
+  const opened = whenOpened(socket, access, path).catch(async (error: unknown) => {
     throw (await askAgain(access, path, error)) ?? error;
   });
   // both sides of a failure see it; whoever does not listen must not crash the process
@@ -50,7 +50,7 @@ export async function openExecSocket(access: Access, path: string): Promise<Exec
   };
 }
 
-function whenOpened(socket: Socket, access: Access): Promise<void> {
+function whenOpened(socket: Socket, access: Access, path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   socket.on('open', resolve);
   socket.on('error', (error) => {
@@ -59,7 +59,7 @@ function whenOpened(socket: Socket, access: Access): Promise<void> {
   socket.on('unexpected-response', (_request, response: IncomingMessage) => {
     text(response).then(
       (body) => {
-        reject(responseError(response.statusCode ?? 500, body));
+        reject(responseError(response.statusCode ?? 500, body, execRequest(path)));
         socket.terminate();
       },
       (error: unknown) => {
@@ -81,11 +81,14 @@ async function askAgain(access: Access, path: string, error: unknown): Promise<A
   const transport = await openTransport(access);
   try {
     const { status, body } = await transport.request({ method: 'GET', path });
-    return status === 400 || status < 300 ? undefined : responseError(status, body);
+    return status === 400 || status < 300 ? undefined : responseError(status, body, execRequest(path));
   } finally {
     transport.close();
   }
 }
+
+/** The query holds the command. */
+const execRequest = (path: string): ApiRequest => ({ method: 'GET', path: path.replace(/\?.*$/u, '') });
 
 /** Bun puts its own client behind the name `ws`: it reads `tls` and `proxy`, Node's takes what its agent has. */
 async function socketOptions(access: Access): Promise<ClientOptions> {

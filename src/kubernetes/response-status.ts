@@ -1,9 +1,11 @@
+import type { ApiRequest } from './api-error.ts';
 import { ApiError } from './api-error.ts';
 import type { Status } from './object.ts';
 
 /** The error of a response with a failure status: its Status body, or one made of what came instead. */
-export function responseError(status: number, body: string): ApiError {
-  return new ApiError(parseStatus(body) ?? plainStatus(status, body));
+export function responseError(status: number, body: string, request: ApiRequest): ApiError {
+  const { method, path } = request;
+  return new ApiError(parseStatus(body) ?? plainStatus(status, body), { method, path });
 }
 
 function parseStatus(body: string): Status | undefined {

@@ -141,7 +141,10 @@ export class RestApi implements KubernetesApi {
         signal: query.signal,
       });
       if (stream.status !== 200) {
-        throw responseError(stream.status, await readText(stream.chunks));
+        throw responseError(stream.status, await readText(stream.chunks), {
+          method: 'GET',
+          path: resourcePath(resource, query.namespace),
+        });
       }
       for await (const event of readJsonLines(stream.chunks)) {
         yield event as WatchEvent<T>;
@@ -223,7 +226,7 @@ export class RestApi implements KubernetesApi {
         return { response };
       }
       const setback = { status: response.status, retryAfter: response.headers['retry-after'] };
-      return { setback, error: responseError(response.status, response.body) };
+      return { setback, error: responseError(response.status, response.body, request) };
     } catch (error) {
       const failure = transportFailure(error);
       if (failure === undefined) {

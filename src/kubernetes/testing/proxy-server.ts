@@ -12,7 +12,9 @@ export async function startProxy(target: string): Promise<{ port: number; close(
   server.on('connect', (request, socket) => {
     socket.on('error', () => socket.destroy());
     if (request.headers['proxy-authorization'] !== expected) {
-      socket.end('HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n');
+      socket.end('HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n', () =>
+        socket.destroy(),
+      );
       return;
     }
     const upstream = connect(Number(target), '127.0.0.1', () => {

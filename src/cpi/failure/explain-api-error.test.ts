@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ErrorCode } from '../../errors/error-table.ts';
+import { errorTable } from '../../errors/error-table.ts';
+import type { ApiRequest } from '../../kubernetes/api-error.ts';
+import { ApiError } from '../../kubernetes/api-error.ts';
+import type { Status } from '../../kubernetes/object.ts';
+import { creationError } from '../vm/creation-error.ts';
+import { explainApiError } from './explain-api-error.ts';
+
+const pods = '/api/v1/namespaces/bosh/pods';
+
+function apiError(code: number, message: string, more: Partial<Status> = {}, request?: ApiRequest): ApiError {
+  return new ApiError(
+    { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, message, ...more },
+    request,
+  );
+}
+
+/** Messages as Kubernetes 1.36 writes them, the code they become, and the next step that they are given. */
+const cases: readonly [ApiError, ErrorCode, RegExp][] = [
+  [
+    apiError(
+      403,
+      'pods "vm-1" is forbidden: exceeded quota: small, requested: pods=1, used: pods=5, limited: pods=5',
+      { details: { kind: 'pods', name: 'vm-1' } },
+    ),
+    'QUOTA_EXCEEDED',
+    /raise ResourceQuota small or/u,
+  ],
+  [
+    apiError(
+      403,
+      'persistentvolumeclaims "disk-1" is forbidden: exceeded quota: storage, requested: requests.storage=1Gi, used: requests.storage=9Gi, limited: requests.storage=9Gi',
+      { details: { kind: 'persistentvolumeclaims', name: 'disk-1' } },
+    ),
+    'NO_DISK_SPACE',
+    /raise ResourceQuota storage or/u,
+  ],
+  [
+    apiError(
+      403,
+      'pods "vm-1" is forbidden: violates PodSecurity "baseline:latest": privileged (container "bosh" must not set securityContext.privileged=true)',
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /admits pods of the level baseline only/u,
+  ],
+  [
+    apiError(
+      403,
+      'pods is forbidden: User "system:serviceaccount:bosh:cpi" cannot create resource "pods" in API group "" in the namespace "bosh"',
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /lacks the verb "create" on "pods" \(apiGroup ""\) in namespace bosh$/u,
+  ],
+  [
+    apiError(
+      403,
+      'storageclasses.storage.k8s.io "fast" is forbidden: User "u" cannot get resource "storageclasses" in API group "storage.k8s.io" at the cluster scope',
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /lacks the verb "get" on "storageclasses" \(apiGroup "storage\.k8s\.io"\), in a ClusterRole$/u,
+  ],
+  [
+    apiError(403, 'pods "vm-1" is forbidden: no PriorityClass with name high was found'),
+    'KUBERNETES_FORBIDDEN',
+    /create PriorityClass high or correct priority_class/u,
+  ],
+  [
+    apiError(
+      403,
+      'pods "vm-1" is forbidden: error looking up service account bosh/jobs: serviceaccount "jobs" not found',
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /create ServiceAccount jobs or correct service_account/u,
+  ],
+  [
+    apiError(403, 'pods "vm-1" is forbidden: pod rejected: RuntimeClass "kata" not found'),
+    'KUBERNETES_FORBIDDEN',
+    /create RuntimeClass kata or correct runtime_class/u,
+  ],
+  [
+    apiError(
+      403,
+      'pods "vm-1" is forbidden: unable to create new content in namespace bosh because it is being terminated',
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /wait until the namespace is gone/u,
+  ],
+  [
+    apiError(403, 'admission webhook "policy.example" denied the request: no privileged pods'),
+    'KUBERNETES_FORBIDDEN',
+    /webhook policy\.example has to admit it/u,
+  ],
+  [
+    apiError(403, 'pods "vm-1" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi'),
+    'KUBERNETES_FORBIDDEN',
+    /LimitRange/u,
+  ],
+  [apiError(403, 'no'), 'KUBERNETES_FORBIDDEN', /has to admit it$/u],
+  [apiError(401, 'Unauthorized', { reason: 'Unauthorized' }), 'KUBERNETES_UNAUTHORIZED', /expired: renew/u],
+  [
+    apiError(404, 'namespaces "bosh" not found', { details: { kind: 'namespaces', name: 'bosh' } }),
+    'KUBERNETES_NOT_FOUND',
+    /create namespace bosh or correct kubernetes\.namespace/u,
+  ],
+  [
+    apiError(404, 'the server could not find the requested resource', { details: {} }),
+    'KUBERNETES_NOT_FOUND',
+    /does not serve this kind of object/u,
+  ],
+  [
+    apiError(404, 'pods "vm-1" not found', { details: { kind: 'pods', name: 'vm-1' } }),
+    'KUBERNETES_NOT_FOUND',
+    /removed meanwhile/u,
+  ],
+  [
+    apiError(422, 'Pod "vm-1" is invalid', {
+      details: { causes: [{ field: 'spec.containers[0].image', message: 'Required value' }] },
+    }),
+    'KUBERNETES_INVALID',
+    /is invalid; spec\.containers\[0\]\.image: Required value; correct the cloud_properties/u,
+  ],
+  [apiError(400, 'unknown field "spec.x"'), 'KUBERNETES_INVALID', /correct/u],
+  [
+    apiError(413, 'Request entity too large: limit is 3145728'),
+    'KUBERNETES_INVALID',
+    /too large for the API/u,
+  ],
+  [apiError(415, 'the body was in an unknown format'), 'KUBERNETES_NOT_FOUND', /does not serve/u],
+  [apiError(409, 'the object has been modified'), 'KUBERNETES_CONFLICT', /run the call again/u],
+  [apiError(410, 'too old resource version'), 'KUBERNETES_CONFLICT', /run the call again/u],
+  [apiError(429, 'too many requests'), 'KUBERNETES_BUSY', /look at its load/u],
+  [apiError(503, 'the server is currently unable to handle the request'), 'KUBERNETES_BUSY', /load/u],
+  [apiError(500, 'etcdserver: mvcc: database space exceeded'), 'KUBERNETES_API', /API server's log/u],
+];
+
+test('every answer of Kubernetes has a code, its own words and a next step', () => {
+  for (const [error, code, next] of cases) {
+    const explained = explainApiError(error);
+    assert.equal(explained.code, code, error.message);
+    assert.match(explained.message, next);
+    assert.ok(explained.message.includes(error.message));
+  }
+});
+
+test('the object and the namespace are named where the request is known', () => {
+  const words = (method: ApiRequest['method'], path: string): string =>
+    explainApiError(apiError(500, 'no', { reason: 'InternalError' }, { method, path })).message;
+  assert.match(
+    words('POST', pods),
+    /^creating pods in namespace bosh failed: the Kubernetes API answered 500 InternalError: no; /u,
+  );
+  assert.match(words('DELETE', `${pods}/vm-1`), /^deleting pods vm-1 in namespace bosh failed: /u);
+  assert.match(words('GET', `${pods}/vm-1/exec`), /^using exec of pods vm-1 in namespace bosh failed: /u);
+  assert.match(
+    words('GET', '/apis/storage.k8s.io/v1/storageclasses/fast'),
+    /^reading storageclasses fast failed: /u,
+  );
+  assert.match(words('PATCH', '/version'), /^changing \/version failed: /u);
+});
+
+test('create_vm says whether time may mend it, in the type that the director knows', () => {
+  const retried = new Set<ErrorCode>([
+    'QUOTA_EXCEEDED',
+    'NO_DISK_SPACE',
+    'KUBERNETES_CONFLICT',
+    'KUBERNETES_BUSY',
+    'KUBERNETES_API',
+  ]);
+  for (const [error, code] of cases) {
+    const failed = creationError('vm-1', error, undefined) as { code: ErrorCode; message: string };
+    const { boshType, okToRetry } = errorTable[failed.code];
+    assert.equal(boshType, 'Bosh::Clouds::VMCreationFailed');
+    assert.equal(okToRetry, retried.has(code), error.message);
+    assert.match(failed.message, /^VM 'vm-1' could not be created: /u);
+  }
+});

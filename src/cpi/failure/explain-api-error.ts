@@ -1,0 +1,88 @@
+import type { ErrorCode } from '../../errors/error-table.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import type { ApiError } from '../../kubernetes/api-error.ts';
+import { refusal } from './forbidden.ts';
+import { describeRequest } from './request-words.ts';
+
+export interface Explanation {
+  readonly code: ErrorCode;
+  /** What the operator does about it. */
+  readonly next: string;
+}
+
+/**
+ * What an answer of the Kubernetes API means to a BOSH operator: what was asked of which object where, the server's own
+ * words, and the next step (apimachinery: pkg/api/errors/errors.go has the codes and reasons). Pure.
+ */
+export function explainApiError(error: ApiError): ProductError {
+  const { code, next } = explanation(error);
+  const asked = error.request === undefined ? '' : `${describeRequest(error.request)} failed: `;
+  const reason = `${error.code} ${error.reason}`;
+  return new ProductError(code, `${asked}the Kubernetes API answered ${reason}: ${wordsOf(error)}; ${next}`, {
+    cause: error,
+  });
+}
+
+function explanation(error: ApiError): Explanation {
+  switch (error.code) {
+    case 400:
+    case 422:
+      return {
+        code: 'KUBERNETES_INVALID',
+        next: 'correct the cloud_properties or the property that this comes from',
+      };
+    case 401:
+      return {
+        code: 'KUBERNETES_UNAUTHORIZED',
+        next: 'the credentials are wrong or have expired: renew the token, the certificate or the login of the kubeconfig',
+      };
+    case 403:
+      return refusal(error);
+    case 404:
+      return notFound(error);
+    case 405:
+    case 406:
+    case 415:
+      return { code: 'KUBERNETES_NOT_FOUND', next: 'the cluster does not serve this kind of request' };
+    case 409:
+    case 410:
+      return {
+        code: 'KUBERNETES_CONFLICT',
+        next: 'something else changed it at the same time: run the call again',
+      };
+    case 413:
+      return {
+        code: 'KUBERNETES_INVALID',
+        next: 'the env or the metadata of the VM is too large for the API',
+      };
+    case 429:
+    case 503:
+    case 504:
+      return {
+        code: 'KUBERNETES_BUSY',
+        next: 'it was asked again in vain: look at its load, then run the call again',
+      };
+    default:
+      return { code: 'KUBERNETES_API', next: "look at the API server's log, then run the call again" };
+  }
+}
+
+function notFound({ status, message }: ApiError): Explanation {
+  const { kind, name } = status.details ?? {};
+  if (kind === 'namespaces' || /^namespaces "/u.test(message)) {
+    const which = name === undefined ? 'the namespace' : `namespace ${name}`;
+    return { code: 'KUBERNETES_NOT_FOUND', next: `create ${which} or correct kubernetes.namespace` };
+  }
+  if (name === undefined) {
+    return { code: 'KUBERNETES_NOT_FOUND', next: 'the cluster does not serve this kind of object' };
+  }
+  return { code: 'KUBERNETES_NOT_FOUND', next: 'it was removed meanwhile, or never there' };
+}
+
+/** The server's words; the fields of an invalid object, where its message does not name them. */
+function wordsOf({ message, status }: ApiError): string {
+  const fields = (status.details?.causes ?? []).flatMap(({ field, message: cause }) =>
+    field === undefined || message.includes(field) ? [] : [`${field}: ${cause ?? ''}`],
+  );
+  return [message, ...fields].join('; ');
+}

@@ -1,0 +1,76 @@
+import type { ApiError } from '../../kubernetes/api-error.ts';
+import type { Explanation } from './explain-api-error.ts';
+
+/** Who says no with 403, by the words of Kubernetes' own plugins. */
+const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) => Explanation][] = [
+  // plugin/pkg/admission/resourcequota
+  [
+    /exceeded quota: ([^,]+)/u,
+    ([quota = ''], { status }) => ({
+      code: status.details?.kind === 'persistentvolumeclaims' ? 'NO_DISK_SPACE' : 'QUOTA_EXCEEDED',
+      next: `raise ResourceQuota ${quota} or remove what is not needed`,
+    }),
+  ],
+  // plugin/pkg/admission/security/podsecurity
+  [
+    /violates PodSecurity "([^":]+)/u,
+    ([level = '']) => ({
+      code: 'KUBERNETES_FORBIDDEN',
+      next: `the namespace admits pods of the level ${level} only: use another namespace or a lower profile`,
+    }),
+  ],
+  // apiserver: pkg/endpoints/handlers/responsewriters/errors.go
+  [
+    /cannot (\w+) resource "([^"]+)"(?: in API group "([^"]*)")?(?:.* in the namespace "([^"]+)")?/u,
+    ([verb = '', resource = '', group = '', namespace]) => ({
+      code: 'KUBERNETES_FORBIDDEN',
+      next:
+        `the role of the CPI lacks the verb "${verb}" on "${resource}" (apiGroup "${group}")` +
+        (namespace === undefined ? ', in a ClusterRole' : ` in namespace ${namespace}`),
+    }),
+  ],
+  // plugin/pkg/admission: priority, serviceaccount, runtimeclass
+  [/no PriorityClass with name (\S+)/u, ([name = '']) => absent(`PriorityClass ${name}`, 'priority_class')],
+  [
+    /error looking up service account \S+: serviceaccounts? "([^"]+)" not found/u,
+    ([name = '']) => absent(`ServiceAccount ${name}`, 'service_account'),
+  ],
+  [/RuntimeClass "([^"]+)" not found/u, ([name = '']) => absent(`RuntimeClass ${name}`, 'runtime_class')],
+  // plugin/pkg/admission/namespace/lifecycle
+  [
+    /because it is being terminated/u,
+    () => ({
+      code: 'KUBERNETES_FORBIDDEN',
+      next: 'wait until the namespace is gone and make it again, or use another',
+    }),
+  ],
+  // apiserver: pkg/admission/plugin/webhook
+  [
+    /admission webhook "([^"]+)" denied/u,
+    ([name = '']) => ({
+      code: 'KUBERNETES_FORBIDDEN',
+      next: `the policy behind webhook ${name} has to admit it`,
+    }),
+  ],
+  // plugin/pkg/admission/limitranger
+  [
+    /(?:maximum|minimum) \S+ usage per/u,
+    () => ({ code: 'KUBERNETES_FORBIDDEN', next: 'change the resources of the VM or the LimitRange' }),
+  ],
+];
+
+/** What a 403 means. */
+export function refusal(error: ApiError): Explanation {
+  for (const [pattern, explain] of refusals) {
+    const found = pattern.exec(error.message);
+    if (found !== null) return explain(found.slice(1), error);
+  }
+  return {
+    code: 'KUBERNETES_FORBIDDEN',
+    next: 'a role, an admission plugin or a policy of the cluster has to admit it',
+  };
+}
+
+function absent(what: string, property: string): Explanation {
+  return { code: 'KUBERNETES_FORBIDDEN', next: `create ${what} or correct ${property} in cloud_properties` };
+}

@@ -1,0 +1,26 @@
+import type { ApiRequest } from '../../kubernetes/api-error.ts';
+
+const doing: Readonly<Record<ApiRequest['method'], string>> = {
+  GET: 'reading',
+  POST: 'creating',
+  PUT: 'replacing',
+  PATCH: 'changing',
+  DELETE: 'deleting',
+};
+
+/** A request by the object that it was about: `creating pods in namespace bosh`, `deleting pods vm-1 in namespace bosh`. */
+export function describeRequest({ method, path }: ApiRequest): string {
+  const parts =
+    /^\/apis?\/(?:[^/]+\/)?v[^/]+(?:\/namespaces\/([^/]+))?\/([^/?]+)(?:\/([^/?]+))?(?:\/([^/?]+))?/u.exec(
+      path,
+    );
+  if (parts === null) return `${doing[method]} ${path}`;
+  const [, namespace, plural = '', name, subresource] = parts;
+  const words = [
+    subresource === undefined ? doing[method] : `using ${subresource} of`,
+    plural,
+    ...(name === undefined ? [] : [name]),
+    ...(namespace === undefined ? [] : [`in namespace ${namespace}`]),
+  ];
+  return words.join(' ');
+}
