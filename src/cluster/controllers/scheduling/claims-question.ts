@@ -18,17 +18,23 @@ export type ClaimsAnswer =
       /** Claims whose volume is made once the node is known. */
       readonly unbound: readonly PersistentVolumeClaim[];
       readonly selectedNodes: readonly string[];
+      /** Names of claims that one pod alone may use (ReadWriteOncePod). */
+      readonly exclusive: readonly string[];
     };
 
 /** The scheduler plugin VolumeBinding's first look, with its words. Pure. */
 export function lookAtClaims(pod: Pod, sources: ClaimSources): ClaimsAnswer {
   const volumes: PersistentVolume[] = [];
   const unbound: PersistentVolumeClaim[] = [];
+  const exclusive: string[] = [];
   for (const { name, ephemeral } of podClaims(pod)) {
     const claim = sources.claim(`${pod.metadata.namespace ?? ''}/${name}`);
     const refusal = claimRefusal(pod, { name, ephemeral }, claim);
     if (claim === undefined || refusal !== undefined) {
       return { refusal: refusal ?? '' };
+    }
+    if (claim.spec.accessModes?.includes('ReadWriteOncePod') === true) {
+      exclusive.push(name);
     }
     const volume = boundVolume(claim, sources);
     if (volume !== undefined) {
@@ -42,7 +48,7 @@ export function lookAtClaims(pod: Pod, sources: ClaimSources): ClaimsAnswer {
   const selectedNodes = unbound.flatMap(
     ({ metadata }) => metadata.annotations?.[volumeAnnotations.selectedNode] ?? [],
   );
-  return { volumes, unbound, selectedNodes };
+  return { volumes, unbound, selectedNodes, exclusive };
 }
 
 function claimRefusal(

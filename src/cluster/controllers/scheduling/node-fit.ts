@@ -6,6 +6,7 @@ import { podAffinityRefusal } from './pod-affinity.ts';
 import type { Amounts } from './pod-requests.ts';
 import { addAmounts, insufficient, podRequests } from './pod-requests.ts';
 import { matchesNodeTerms } from './selector.ts';
+import { podClaims } from '../volumes/pod-claims.ts';
 import { spreadRefusal } from './topology-spread.ts';
 
 export interface NodeSituation {
@@ -20,6 +21,8 @@ export interface FitQuestion {
   readonly volumes: readonly PersistentVolume[];
   /** Where claims of the pod have been promised to be already. */
   readonly selectedNodes: readonly string[];
+  /** Claims of the pod that it may not share with another (ReadWriteOncePod). */
+  readonly exclusive?: readonly string[];
   readonly nodes: readonly NodeSituation[];
   /** `podRequests`, or one that remembers what it added up. */
   readonly requestsOf?: (pod: Pod) => Amounts;
@@ -36,6 +39,7 @@ export function nodeRefusals(question: FitQuestion, situation: NodeSituation): s
     affinityRefusal(pod, node) ??
     volumeRefusal(question, node) ??
     portRefusal(pod, podsOnNode) ??
+    exclusiveRefusal(question) ??
     spreadRefusal(pod, node, question.nodes) ??
     podAffinityRefusal(pod, node, question.nodes);
   return first === undefined ? resourceRefusals(question, situation) : [first];
@@ -81,6 +85,24 @@ function volumeRefusal({ volumes, selectedNodes }: FitQuestion, node: Node): str
   });
   return misplaced || selectedNodes.some((selected) => selected !== name)
     ? "node(s) didn't match PersistentVolume's node affinity"
+    : undefined;
+}
+
+/** Plugin VolumeRestrictions: whichever node the other pod is on. */
+function exclusiveRefusal({ pod, exclusive = [], nodes }: FitQuestion): string | undefined {
+  if (exclusive.length === 0) {
+    return undefined;
+  }
+  const { namespace } = pod.metadata;
+  const isTaken = nodes
+    .flatMap(({ podsOnNode }) => podsOnNode)
+    .some(
+      (other) =>
+        other.metadata.namespace === namespace &&
+        podClaims(other).some(({ name }) => exclusive.includes(name)),
+    );
+  return isTaken
+    ? 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode'
     : undefined;
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import { nodes, pods } from '../../../kubernetes/resources.ts';
+import { nodes, persistentVolumeClaims, pods } from '../../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import type { ClusterFixture } from '../testing/cluster-fixture.ts';
 import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
 
@@ -68,5 +69,24 @@ suite('scheduler', () => {
     await cluster.api.patch(at(nodes, 'embedded'), { spec: { unschedulable: null } });
 
     assert.equal(await scheduled(cluster, 'vm-1'), 'embedded');
+  });
+
+  test('a claim of one pod alone keeps others away until that pod has gone', async (t) => {
+    const cluster = await startCluster(t);
+    const claim: PersistentVolumeClaim = {
+      metadata: { name: 'disk-1', namespace: 'bosh' },
+      spec: { accessModes: ['ReadWriteOncePod'], resources: { requests: { storage: '1Mi' } } },
+    };
+    await cluster.api.create(persistentVolumeClaims, claim);
+    const volumes = [{ name: 'd', persistentVolumeClaim: { claimName: 'disk-1' } }];
+    await cluster.api.create(pods, makePod('one', { volumes }));
+    await scheduled(cluster, 'one');
+    await cluster.api.create(pods, makePod('two', { volumes }));
+    assert.match(
+      await unschedulable(cluster, 'two'),
+      /: 1 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode\./u,
+    );
+    await cluster.api.delete(at(pods, 'one'), { gracePeriodSeconds: 0 });
+    assert.equal(await scheduled(cluster, 'two'), 'embedded');
   });
 });

@@ -82,8 +82,8 @@ export function createScheduler(context: ControllerContext): WorkQueue {
       await refuse(pod, unfitEverywhere(nodes.length, claims.refusal));
       return;
     }
-    const { volumes, unbound, selectedNodes } = claims;
-    const choice = chooseNode({ pod, volumes, selectedNodes, nodes, requestsOf });
+    const { volumes, unbound, selectedNodes, exclusive } = claims;
+    const choice = chooseNode({ pod, volumes, selectedNodes, exclusive, nodes, requestsOf });
     if (choice.node === undefined) {
       await refuse(pod, choice.message);
       return;
