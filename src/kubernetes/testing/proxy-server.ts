@@ -23,6 +23,7 @@ export async function startProxy(target: string): Promise<{ port: number; close(
     });
     upstream.on('error', () => socket.destroy());
     upstream.on('close', () => socket.destroy());
+    socket.on('close', () => upstream.destroy());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
