@@ -73,3 +73,22 @@ export const leases: Resource = {
   plural: 'leases',
   namespaced: true,
 };
+
+export const podDisruptionBudgets: Resource = {
+  group: 'policy',
+  version: 'v1',
+  plural: 'poddisruptionbudgets',
+  namespaced: true,
+};
+export const priorityClasses: Resource = {
+  group: 'scheduling.k8s.io',
+  version: 'v1',
+  plural: 'priorityclasses',
+  namespaced: false,
+};
+export const runtimeClasses: Resource = {
+  group: 'node.k8s.io',
+  version: 'v1',
+  plural: 'runtimeclasses',
+  namespaced: false,
+};

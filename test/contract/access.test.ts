@@ -14,6 +14,7 @@ import {
 import { configMap, unschedulablePod } from './contract-objects.ts';
 import { made, makePolicySubject } from './policy-subject.ts';
 import type { PolicySubject, Somebody } from './policy-subject.ts';
+import { until } from './until.ts';
 
 /**
  * Who may do what: RBAC, service accounts and their tokens (kubernetes: plugin/pkg/auth/authorizer/rbac,
@@ -258,20 +259,10 @@ test('each namespace has its account default, also again after it was deleted', 
   const found = async (): Promise<string | undefined> =>
     (await admin.api.list(serviceAccounts, { namespace, fieldSelector: 'metadata.name=default' })).items[0]
       ?.metadata.uid;
-  const first = await until(found);
+  const first = await until('the account default', found);
   await admin.api.delete(reference);
-  await until(async () => {
+  await until('the next account default', async () => {
     const uid = await found();
     return uid === first ? undefined : uid;
   });
 });
-
-async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  const end = Date.now() + 20_000;
-  for (;;) {
-    const value = await look();
-    if (value !== undefined) return value;
-    assert(Date.now() < end, 'waited 20 s in vain');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}

@@ -4,6 +4,7 @@ import type { VolumeProvisioner } from '../node/volume-provisioner.ts';
 import { DefinedKinds } from './collection/defined-kinds.ts';
 import { createDefaultAccounts } from './accounts/default-accounts.ts';
 import { createRootCertificates } from './accounts/root-certificates.ts';
+import { createDisruptionBudgets } from './disruption/disruption-budgets.ts';
 import { createEventExpiry } from './collection/event-expiry.ts';
 import { createGarbageCollector } from './collection/garbage-collector.ts';
 import { createNamespaceLifecycle } from './collection/namespace-lifecycle.ts';
@@ -48,6 +49,7 @@ const allControllers: readonly CreateController[] = [
   createGarbageCollector,
   createNamespaceLifecycle,
   createDefaultAccounts,
+  createDisruptionBudgets,
   createRootCertificates,
   createEventExpiry,
   createClaimProtection,

@@ -1,6 +1,12 @@
 import type { Resource } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
-import { clusterRoleBindings, clusterRoles, serviceAccounts } from '../../../kubernetes/resources.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  priorityClasses,
+  serviceAccounts,
+} from '../../../kubernetes/resources.ts';
+import { systemPriorities } from '../kinds/priority-classes.ts';
 import { defaultAccount } from '../kinds/service-accounts.ts';
 import type { PolicyRule } from './policy-rule.ts';
 import { authenticatedGroup, mastersGroup } from './user.ts';
@@ -71,7 +77,7 @@ const builtInBindings: ReadonlyMap<string, string> = new Map([
 
 type Made = KubernetesObject & Record<string, unknown>;
 
-/** The objects behind all this: the accounts of the first namespaces, the roles and their bindings. */
+/** The objects behind all this: the accounts of the first namespaces, the roles, their bindings, and priorities. */
 export function accessObjects(namespaces: readonly string[]): [Resource, Made][] {
   return [
     // no token in pods that did not ask for one
@@ -82,6 +88,10 @@ export function accessObjects(namespaces: readonly string[]): [Resource, Made][]
     ...[...builtInRoles].map(([name, rules]): [Resource, Made] => [
       clusterRoles,
       { metadata: { name, labels: bootstrapLabels }, rules: [...rules] },
+    ]),
+    ...[...systemPriorities].map(([name, value]): [Resource, Made] => [
+      priorityClasses,
+      { metadata: { name }, value, description: 'Used for pods that a cluster cannot do without.' },
     ]),
     ...[...builtInBindings].map(([name, group]): [Resource, Made] => [
       clusterRoleBindings,

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { badRequest, methodNotAllowed } from '../errors/status-errors.ts';
 import { bindPod, finalizeNamespace } from '../registry/control-plane-verbs.ts';
-import { deleteObject } from '../registry/delete.ts';
+import { evictPod } from '../registry/evict.ts';
 import { decodeObject } from '../schema/decode.ts';
 import { fields, integer, kindSchema, listOf, text } from '../schema/schema.ts';
 import { objectReference } from '../kinds/events.ts';
@@ -43,7 +43,7 @@ export async function serveBinding({
   answerJson(response, 201, success);
 }
 
-/** POST pods/eviction: a graceful delete, as there are no disruption budgets here. Throws ApiError. */
+/** POST pods/eviction. Throws ApiError. */
 export async function serveEviction({
   registry,
   route,
@@ -55,15 +55,11 @@ export async function serveEviction({
   const body = decodeObject(eviction, await readObject(request), 'Eviction', 'policy/v1');
   const options = (body['deleteOptions'] ?? {}) as { gracePeriodSeconds?: number; dryRun?: string[] };
   const { dryRun, ...deletion } = options;
-  deleteObject(
-    registry,
-    route.kind,
-    { namespace: route.namespace, name: route.name ?? '' },
-    {
-      ...deletion,
-      dryRun: isDryRun(dryRun ?? []) || writeParameters(query).dryRun,
-    },
-  );
+  const location = { namespace: route.namespace, name: route.name ?? '' };
+  const { name = location.name } = (body['metadata'] ?? {}) as { name?: string };
+  if (name !== location.name) throw badRequest('name in URL does not match name in Eviction object');
+  const isDry = isDryRun(dryRun ?? []) || writeParameters(query).dryRun;
+  evictPod(registry, location, { ...deletion, dryRun: isDry });
   answerJson(response, 201, success);
 }
 

@@ -1,4 +1,6 @@
 import type { Kind } from './kind.ts';
+import { podDisruptionBudgetKind } from './pod-disruption-budgets.ts';
+import { priorityClassKind } from './priority-classes.ts';
 import { clusterRoleBindingKind, roleBindingKind } from './rbac/role-bindings.ts';
 import { clusterRoleKind, roleKind } from './rbac/roles.ts';
 import {
@@ -8,15 +10,19 @@ import {
   subjectAccessReviewKind,
 } from './reviews/access-reviews.ts';
 import { selfSubjectReviewKind, tokenReviewKind } from './reviews/identity-reviews.ts';
+import { runtimeClassKind } from './runtime-classes.ts';
 import { serviceAccountKind } from './service-accounts.ts';
 
-/** The kinds that say who may do what. */
+/** The kinds that say who may do what, and what pods may be and cost. */
 export const policyKinds: readonly Kind[] = [
   clusterRoleBindingKind,
   clusterRoleKind,
   localSubjectAccessReviewKind,
+  podDisruptionBudgetKind,
+  priorityClassKind,
   roleBindingKind,
   roleKind,
+  runtimeClassKind,
   selfSubjectAccessReviewKind,
   selfSubjectReviewKind,
   selfSubjectRulesReviewKind,

@@ -42,7 +42,12 @@ export function deleteObject(
   return { object: options.dryRun === true ? draft : registry.store.put(resource, draft), gone: false };
 }
 
-function assertPreconditions(kind: Kind, { metadata }: StoredObject, { preconditions }: DeleteOptions): void {
+/** Throws ApiError 409 where the object is not the one, or not in the state, that was meant. */
+export function assertPreconditions(
+  kind: Kind,
+  { metadata }: StoredObject,
+  { preconditions }: DeleteOptions,
+): void {
   const { uid, resourceVersion } = preconditions ?? {};
   if (uid !== undefined && uid !== metadata.uid) {
     throw conflict(

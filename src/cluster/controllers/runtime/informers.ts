@@ -1,4 +1,5 @@
 import type { KubernetesApi } from '../../../kubernetes/api.ts';
+import type { PodDisruptionBudget } from '../../../kubernetes/disruption-budget.ts';
 import type { Lease } from '../../../kubernetes/lease.ts';
 import type { Node } from '../../../kubernetes/node.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
@@ -33,6 +34,9 @@ export interface Informers {
   readonly roleBindings: Informer;
   readonly clusterRoles: Informer;
   readonly clusterRoleBindings: Informer;
+  readonly budgets: Informer<PodDisruptionBudget>;
+  readonly priorityClasses: Informer;
+  readonly runtimeClasses: Informer;
   readonly events: Informer<EventRecord>;
   readonly volumes: Informer<PersistentVolume>;
   readonly claims: Informer<PersistentVolumeClaim>;
@@ -61,6 +65,9 @@ export function createInformers(api: KubernetesApi, runtime: ControllerRuntime):
     roleBindings: of(resources.roleBindings),
     clusterRoles: of(resources.clusterRoles),
     clusterRoleBindings: of(resources.clusterRoleBindings),
+    budgets: of(resources.podDisruptionBudgets),
+    priorityClasses: of(resources.priorityClasses),
+    runtimeClasses: of(resources.runtimeClasses),
     events: of(resources.events),
     volumes: of(resources.persistentVolumes),
     claims: of(resources.persistentVolumeClaims),

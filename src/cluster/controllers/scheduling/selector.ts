@@ -1,39 +1,9 @@
-import type { LabelSelector, NodeSelectorTerm, SelectorRequirement } from '../../../kubernetes/pod.ts';
+import { matchesRequirement } from '../../../kubernetes/label-selector.ts';
+import type { NodeSelectorTerm } from '../../../kubernetes/pod.ts';
+
+export { matchesLabelSelector, matchesRequirement } from '../../../kubernetes/label-selector.ts';
 
 type Labels = Readonly<Record<string, string>>;
-
-/** apimachinery pkg/labels/selector.go, Requirement.Matches. Pure. */
-export function matchesRequirement(
-  { key, operator, values = [] }: SelectorRequirement,
-  labels: Labels,
-): boolean {
-  const value = labels[key];
-  switch (operator) {
-    case 'In':
-      return value !== undefined && values.includes(value);
-    case 'NotIn':
-      return value === undefined || !values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    case 'DoesNotExist':
-      return value === undefined;
-    case 'Gt':
-      return compareIntegers(value, values[0], (one, other) => one > other);
-    case 'Lt':
-      return compareIntegers(value, values[0], (one, other) => one < other);
-    default:
-      return operator satisfies never;
-  }
-}
-
-/** A selector of labels; the empty one matches everything. */
-export function matchesLabelSelector(selector: LabelSelector, labels: Labels): boolean {
-  const { matchLabels = {}, matchExpressions = [] } = selector;
-  return (
-    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-    matchExpressions.every((requirement) => matchesRequirement(requirement, labels))
-  );
-}
 
 /** Terms are alternatives, requirements of one term come together, and an empty term matches nothing. */
 export function matchesNodeTerms(
@@ -54,16 +24,4 @@ export function matchesNodeTerm(
     matchExpressions.every((requirement) => matchesRequirement(requirement, node.labels)) &&
     matchFields.every((requirement) => matchesRequirement(requirement, fields))
   );
-}
-
-function compareIntegers(
-  one: string | undefined,
-  other: string | undefined,
-  holds: (one: bigint, other: bigint) => boolean,
-): boolean {
-  const integer = /^[+-]?\d+$/u;
-  if (one === undefined || other === undefined || !integer.test(one) || !integer.test(other)) {
-    return false;
-  }
-  return holds(BigInt(one), BigInt(other));
 }

@@ -50,6 +50,9 @@ const checks: readonly Check[] = [limits, terminal, hostPort, command, sharedMou
 
 /** Why the node cannot run that pod as it is written, in a sentence; `undefined` when it can. */
 export function findUnsupported(pod: Pod, ids: readonly IdRange[]): string | undefined {
+  const { runtimeClassName } = pod.spec;
+  if (runtimeClassName !== undefined)
+    return `the pod wants the RuntimeClass ${runtimeClassName}, and the embedded node has one runtime only`;
   for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
     for (const check of checks) {
       const problem = check(container, pod, ids);

@@ -77,16 +77,6 @@ function pullPolicy(image: string): 'Always' | 'IfNotPresent' {
   return image.includes('@') || (tag !== undefined && tag !== 'latest') ? 'IfNotPresent' : 'Always';
 }
 
-const systemPriorities: Readonly<Record<string, number>> = {
-  'system-cluster-critical': 2_000_000_000,
-  'system-node-critical': 2_000_001_000,
-};
-
-/** The priority behind a class; undefined where there is no such class. */
-export function priorityOf(className: string): number | undefined {
-  return Object.hasOwn(systemPriorities, className) ? systemPriorities[className] : undefined;
-}
-
 /** Admission plugin DefaultTolerationSeconds. */
 export function addDefaultTolerations(spec: PodSpec): void {
   for (const key of ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']) {

@@ -153,6 +153,7 @@ export const podSchema = kindSchema({
     schedulerName: text,
     priority: integer,
     priorityClassName: text,
+    runtimeClassName: text,
     preemptionPolicy: text,
     securityContext: fields(identity),
     imagePullSecrets: listOf(fields({ name: text }), { key: 'name' }),

@@ -1,37 +1,22 @@
 import type { Pod } from '../../../../kubernetes/pod.ts';
 import { pods } from '../../../../kubernetes/resources.ts';
-import { forbidden } from '../../errors/status-errors.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 import { ageColumn, at, column, nameColumn, textAt } from '../columns.ts';
 import type { AdmissionContext, Draft, Kind } from '../kind.ts';
 import { admitAccount } from './account-admission.ts';
-import { addDefaultTolerations, asPod, fillPodDefaults, priorityOf, qosClass } from './pod-defaults.ts';
+import { admitPriority, admitRuntimeClass } from './class-admission.ts';
+import { addDefaultTolerations, asPod, fillPodDefaults, qosClass } from './pod-defaults.ts';
 import { podSchema } from './pod-schema.ts';
 import { summarizePod } from './pod-summary.ts';
 import { validatePod, validatePodUpdate } from './pod-validation.ts';
 
-/** Strategy and the admission plugins Priority, ServiceAccount and DefaultTolerationSeconds. */
+/** Strategy and the admission plugins Priority, RuntimeClass, ServiceAccount and DefaultTolerationSeconds. */
 function admit(draft: Draft, context: AdmissionContext): void {
   const pod = asPod(draft);
   const { spec } = pod;
-  const priority = spec.priorityClassName === undefined ? 0 : priorityOf(spec.priorityClassName);
-  if (priority === undefined) {
-    throw forbidden(
-      pods,
-      draft.metadata.name,
-      `no PriorityClass with name ${spec.priorityClassName} was found`,
-    );
-  }
-  if (spec.priority !== undefined && spec.priority !== priority) {
-    throw forbidden(
-      pods,
-      draft.metadata.name,
-      `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`,
-    );
-  }
-  spec.priority = priority;
+  admitPriority(pod, context);
+  admitRuntimeClass(pod, context);
   admitAccount(pod, context);
-  spec.preemptionPolicy ??= 'PreemptLowerPriority';
   addDefaultTolerations(spec);
   pod.status = { phase: 'Pending', qosClass: qosClass(spec) };
 }

@@ -1,0 +1,50 @@
+import type { Pod } from '../../../../kubernetes/pod.ts';
+import { pods, priorityClasses, runtimeClasses } from '../../../../kubernetes/resources.ts';
+import type { ApiError } from '../../../../kubernetes/api-error.ts';
+import { forbidden } from '../../errors/status-errors.ts';
+import type { StoredObject } from '../../store/stored-object.ts';
+import type { AdmissionContext } from '../kind.ts';
+
+interface PriorityClass extends StoredObject {
+  readonly value: number;
+  readonly preemptionPolicy: string;
+}
+
+/**
+ * Admission plugin Priority: fills in what the pod's class, or the default one, says. Throws ApiError 403 for a class
+ * that is not there and for values of the pod's own that say something else.
+ */
+export function admitPriority({ spec, metadata }: Pod, context: AdmissionContext): void {
+  const classes = context.list(priorityClasses) as readonly PriorityClass[];
+  const refuse = (why: string): ApiError => forbidden(pods, metadata.name ?? '', why);
+  const byDefault = classes.find((object) => object['globalDefault'] === true)?.metadata.name ?? '';
+  const name = (spec.priorityClassName ?? '') === '' ? byDefault : (spec.priorityClassName ?? '');
+  const found = classes.find((object) => object.metadata.name === name);
+  if (name !== '' && found === undefined) throw refuse(`no PriorityClass with name ${name} was found`);
+  if (name !== '') spec.priorityClassName = name;
+  const { value = 0, preemptionPolicy = 'PreemptLowerPriority' } = found ?? {};
+  if (spec.priority !== undefined && spec.priority !== value) {
+    throw refuse(
+      `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`,
+    );
+  }
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy) {
+    throw refuse(
+      `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`,
+    );
+  }
+  spec.priority = value;
+  spec.preemptionPolicy = preemptionPolicy;
+}
+
+/** Admission plugin RuntimeClass. Throws ApiError 403 for a class that is not there. */
+export function admitRuntimeClass({ spec, metadata }: Pod, context: AdmissionContext): void {
+  const { runtimeClassName: name } = spec;
+  if (name === undefined) return;
+  if (!context.list(runtimeClasses).some((object) => object.metadata.name === name))
+    throw forbidden(
+      pods,
+      metadata.name ?? '',
+      `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`,
+    );
+}

@@ -1,0 +1,92 @@
+import { priorityClasses } from '../../../kubernetes/resources.ts';
+import { forbiddenField, unsupportedValue } from '../errors/field-causes.ts';
+import type { Cause } from '../errors/field-causes.ts';
+import { forbidden } from '../errors/status-errors.ts';
+import { flag, integer, kindSchema, text } from '../schema/schema.ts';
+import type { StoredObject } from '../store/stored-object.ts';
+import { ageColumn, column, nameColumn, textAt } from './columns.ts';
+import type { AdmissionContext, Draft, Kind } from './kind.ts';
+import { checkImmutable } from './object-meta.ts';
+
+export const highestUserPriority = 1_000_000_000;
+
+/** The classes that every cluster has (kubernetes: pkg/apis/scheduling/v1/helpers.go). */
+export const systemPriorities: ReadonlyMap<string, number> = new Map([
+  ['system-cluster-critical', 2_000_000_000],
+  ['system-node-critical', 2_000_001_000],
+]);
+
+const policies = ['Never', 'PreemptLowerPriority'];
+
+/** kubernetes: pkg/apis/scheduling/validation/validation.go */
+function validate(draft: Draft): Cause[] {
+  const { name } = draft.metadata;
+  const value = Number(draft['value']);
+  const policy = textAt(draft, ['preemptionPolicy']);
+  const isSystem = systemPriorities.get(name) === value;
+  return [
+    ...(name.startsWith('system-') && !isSystem
+      ? [
+          forbiddenField(
+            'metadata.name',
+            "priority class names with 'system-' prefix are reserved for system use only",
+          ),
+        ]
+      : []),
+    ...(value > highestUserPriority && !isSystem
+      ? [
+          forbiddenField(
+            'value',
+            `maximum allowed value of a user defined priority is ${highestUserPriority}`,
+          ),
+        ]
+      : []),
+    ...(policies.includes(policy) ? [] : [unsupportedValue('preemptionPolicy', policy, policies)]),
+  ];
+}
+
+/** Admission plugin Priority: one class at most is what pods have that name none. Throws ApiError 403. */
+function admitDefault(draft: Draft, context: AdmissionContext): void {
+  if (draft['globalDefault'] !== true) return;
+  const { name } = draft.metadata;
+  const other = context
+    .list(priorityClasses)
+    .find((object) => object['globalDefault'] === true && object.metadata.name !== name);
+  if (other !== undefined) {
+    throw forbidden(
+      priorityClasses,
+      name,
+      `PriorityClass ${other.metadata.name} has already been marked as default. Only one default can exist`,
+    );
+  }
+}
+
+export const priorityClassKind: Kind = {
+  resource: priorityClasses,
+  name: 'PriorityClass',
+  singular: 'priorityclass',
+  shortNames: ['pc'],
+  categories: [],
+  schema: kindSchema({ value: integer, globalDefault: flag, description: text, preemptionPolicy: text }),
+  hasStatus: false,
+  countsGenerations: true,
+  nameRule: 'subdomain',
+  columns: [
+    nameColumn,
+    column('Value', (object) => Number(object['value'] ?? 0), { type: 'integer' }),
+    column('Global-Default', (object) => String(object['globalDefault'] === true)),
+    ageColumn,
+    column('PreemptionPolicy', (object) => textAt(object, ['preemptionPolicy']), { wide: true }),
+  ],
+  fillDefaults: (draft) => {
+    draft['value'] ??= 0;
+    draft['preemptionPolicy'] ??= 'PreemptLowerPriority';
+  },
+  prepareCreate: admitDefault,
+  admitUpdate: (draft, _current: StoredObject, context) => admitDefault(draft, context),
+  validate,
+  validateUpdate: (draft, current) => [
+    ...checkImmutable('value', draft['value'], current['value']),
+    ...checkImmutable('preemptionPolicy', draft['preemptionPolicy'], current['preemptionPolicy']),
+  ],
+};

@@ -1,0 +1,26 @@
+import { runtimeClasses } from '../../../kubernetes/resources.ts';
+import { required } from '../errors/field-causes.ts';
+import { kindSchema, text } from '../schema/schema.ts';
+import { ageColumn, column, nameColumn, textAt } from './columns.ts';
+import type { Kind } from './kind.ts';
+import { checkName } from './names.ts';
+import { checkImmutable } from './object-meta.ts';
+
+/** Without overhead and scheduling: no node here has a second runtime, so they could change nothing. */
+export const runtimeClassKind: Kind = {
+  resource: runtimeClasses,
+  name: 'RuntimeClass',
+  singular: 'runtimeclass',
+  shortNames: [],
+  categories: [],
+  schema: kindSchema({ handler: text }),
+  hasStatus: false,
+  countsGenerations: false,
+  nameRule: 'subdomain',
+  columns: [nameColumn, column('Handler', (object) => textAt(object, ['handler'])), ageColumn],
+  validate: (draft) => {
+    const handler = textAt(draft, ['handler']);
+    return handler === '' ? [required('handler')] : checkName('handler', handler, 'label');
+  },
+  validateUpdate: (draft, current) => checkImmutable('handler', draft['handler'], current['handler']),
+};

@@ -1,0 +1,34 @@
+import type { KubernetesObject } from './object.ts';
+import type { LabelSelector } from './pod.ts';
+
+/** policy/v1 PodDisruptionBudget. */
+export interface PodDisruptionBudget extends KubernetesObject {
+  spec: {
+    /** A number, or `50%` of what the pods' controllers want. */
+    minAvailable?: number | string;
+    maxUnavailable?: number | string;
+    selector?: LabelSelector;
+    unhealthyPodEvictionPolicy?: 'IfHealthyBudget' | 'AlwaysAllow';
+  };
+  status?: DisruptionBudgetStatus;
+}
+
+export interface DisruptionBudgetStatus {
+  observedGeneration?: number;
+  /** Evictions that the server allowed and that have not happened yet, with their time. */
+  disruptedPods?: Record<string, string>;
+  disruptionsAllowed: number;
+  currentHealthy: number;
+  desiredHealthy: number;
+  expectedPods: number;
+  conditions?: BudgetCondition[];
+}
+
+export interface BudgetCondition {
+  type: string;
+  status: 'True' | 'False';
+  reason: string;
+  message: string;
+  lastTransitionTime: string;
+  observedGeneration?: number;
+}
