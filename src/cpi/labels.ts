@@ -32,8 +32,6 @@ export const annotation = {
   attach: `${domain}attach`,
   /** Says whether a pod is what a repeated create_vm would make. */
   specDigest: `${domain}spec-digest`,
-  /** The name that a dynamic disk was asked for with. */
-  diskName: `${domain}disk-name`,
   /** The class that a disk's type names for its snapshots. */
   snapshotClass: `${domain}snapshot-class`,
   /** On a disk that update_disk copies: the copy, which is nobody's while the disk is there. */

@@ -8,6 +8,7 @@ import type { Json, Place } from '../input.ts';
 import { at, optionalStringAt, refuseUnknownKeys, wrong } from '../input.ts';
 import { annotation, baseLabels, isOurs, label } from '../labels.ts';
 import { isDiskCid } from '../names.ts';
+import { refuseDevices } from './refuse-devices.ts';
 
 export type { PersistentVolumeClaim };
 
@@ -17,14 +18,14 @@ export interface DiskProperties {
   /** VolumeSnapshotClass of the disk's snapshots; absent: the default of its driver. */
   readonly snapshotClass: string | undefined;
   readonly attributesClass: string | undefined;
-  readonly name: string | undefined;
 }
 
-/** cloud_properties of a disk. `name` is what the director gives a dynamic disk. */
+/** cloud_properties of a disk. */
 export function parseDiskProperties(properties: Json, place: Place): DiskProperties {
+  refuseDevices(properties, place);
   refuseUnknownKeys(
     properties,
-    ['storage_class', 'snapshot_class', 'volume_attributes_class', 'name'],
+    ['storage_class', 'snapshot_class', 'volume_attributes_class', 'volume_mode'],
     place,
   );
   const optional = (key: string): string | undefined => optionalStringAt(properties[key], at(place, key));
@@ -36,7 +37,6 @@ export function parseDiskProperties(properties: Json, place: Place): DiskPropert
     storageClass,
     snapshotClass: optional('snapshot_class'),
     attributesClass: optional('volume_attributes_class'),
-    name: optional('name'),
   };
 }
 
@@ -62,7 +62,6 @@ export function diskClaim(plan: ClaimPlan): PersistentVolumeClaim {
       namespace,
       labels: { ...baseLabels('disk', plan.directorUuid), [label.diskId]: cid, [label.unclaimed]: 'true' },
       annotations: {
-        ...(properties.name !== undefined && { [annotation.diskName]: properties.name }),
         ...(properties.snapshotClass !== undefined && {
           [annotation.snapshotClass]: properties.snapshotClass,
         }),

@@ -266,3 +266,18 @@ test('metadata: labels where they can be, all of it in an annotation, what is go
   assert.equal(then['bosh.cloudfoundry.org/director'], 'other');
   assert.equal(then['bosh.cloudfoundry.org/instance-group'], undefined);
 });
+
+test('create_disk of a dynamic disk or a block volume is NOT_SUPPORTED before anything is made', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  for (const properties of [{ name: 'scratch', type: 'merged' }, { volume_mode: 'Block' }]) {
+    await assert.rejects(
+      createDisk(cloud, [64, properties, null]),
+      (error) => isProductError(error, 'NOT_SUPPORTED') && error.message.includes('no device'),
+    );
+  }
+  await assert.rejects(createDisk(cloud, [64, { volume_mode: 'Tape' }, null]), (error) =>
+    isProductError(error, 'INVALID_ARGUMENT'),
+  );
+  assert.deepEqual(await namesLeft(api), []);
+  await createDisk(cloud, [64, { volume_mode: 'Filesystem' }, null]);
+});
