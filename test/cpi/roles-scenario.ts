@@ -43,6 +43,8 @@ async function vmAndDisk(caller: Caller, stemcell: string): Promise<void> {
   await call('attach_disk', [vm, disk]);
   assert.deepEqual(await call('get_disks', [vm]), [disk]);
   await call('set_disk_metadata', [disk, { job: 'j' }]);
+  const beside = await newVm(caller, stemcell, [disk]);
+  await call('delete_vm', [beside]);
   await call('reboot_vm', [vm]);
   await call('detach_disk', [vm, disk]);
   await deleteSlowly({ resource: secrets, namespace, name: vm }, () => call('delete_vm', [vm]));
@@ -50,13 +52,16 @@ async function vmAndDisk(caller: Caller, stemcell: string): Promise<void> {
   await deleteSlowly(claim, () => call('delete_disk', [disk]));
 }
 
-async function newVm({ call, newAddress }: Caller, stemcell: string): Promise<string> {
+async function newVm(
+  { call, newAddress }: Caller,
+  stemcell: string,
+  disks: readonly string[] = [],
+): Promise<string> {
   const ip = newAddress();
   const networks = { default: { type: 'manual', ip } };
   const agentId = `agent-${ip.replaceAll('.', '-')}`;
-  const [cid] = (await call('create_vm', createVmArguments({ agentId, image: stemcell, networks }))) as [
-    string,
-  ];
+  const args = createVmArguments({ agentId, image: stemcell, networks }).with(4, disks);
+  const [cid] = (await call('create_vm', args)) as [string];
   return cid;
 }
 

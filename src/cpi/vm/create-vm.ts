@@ -5,6 +5,7 @@ import type { Json } from '../input.ts';
 import { creationError } from './creation-error.ts';
 import { ensureVm, hasDisks } from './ensure-vm.ts';
 import { removeVm } from './remove-vm.ts';
+import { volumeTerms } from './volume-affinity.ts';
 import { parseVmRequest } from './vm-request.ts';
 import { waitUntilRunning } from './wait-until-running.ts';
 
@@ -21,7 +22,12 @@ export async function createVm(
 ): Promise<[string, Record<string, Json>]> {
   const parsed = parseVmRequest(cloud, args);
   const { networks } = parsed;
-  const plan = { ...parsed.plan, attach: await decideStrategy(cloud, parsed.plan) };
+  const { zone } = parsed.plan.properties.placement;
+  const [attach, terms] = await Promise.all([
+    decideStrategy(cloud, parsed.plan),
+    volumeTerms(cloud, parsed.diskCids, zone),
+  ]);
+  const plan = { ...parsed.plan, attach, volumeTerms: terms };
   if (plan.address !== undefined) await waitUntilAddressIsFree(cloud, plan.address, plan.cid);
   try {
     const pod = await ensureVm(cloud, { ...parsed, plan });

@@ -1,9 +1,13 @@
-import type { PodSpec, Toleration } from '../../kubernetes/pod.ts';
+import type {
+  NodeSelectorTerm,
+  PodSpec,
+  Toleration,
+  TopologySpreadConstraint,
+} from '../../kubernetes/pod.ts';
 import { label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import type { Placement } from './properties/placement.ts';
-
-const zoneLabel = 'topology.kubernetes.io/zone';
+import { zoneLabel } from './zone-label.ts';
 
 /** A VM stays where it is when its node is out of reach: BOSH resurrects it, Kubernetes does not. */
 export const stayTolerations: readonly Toleration[] = ['not-ready', 'unreachable'].map((reason) => ({
@@ -12,14 +16,34 @@ export const stayTolerations: readonly Toleration[] = ['not-ready', 'unreachable
   effect: 'NoExecute',
 }));
 
+export interface Surroundings {
+  /** env.bosh.group. */
+  readonly group: string | undefined;
+  /** Where the VM's disks can be reached, as alternatives; empty: anywhere. */
+  readonly volumeTerms?: readonly NodeSelectorTerm[];
+}
+
 type PodPlacement = Pick<
   PodSpec,
-  'nodeSelector' | 'tolerations' | 'affinity' | 'priorityClassName' | 'runtimeClassName'
+  | 'nodeSelector'
+  | 'tolerations'
+  | 'affinity'
+  | 'topologySpreadConstraints'
+  | 'priorityClassName'
+  | 'runtimeClassName'
 >;
 
-/** Where a VM's pod may run: never spec.nodeName, which the scheduler would not see. `group` is env.bosh.group. Pure. */
-export function podPlacement(placement: Placement, group: string | undefined): PodPlacement {
+/** Where a VM's pod may run: never spec.nodeName, which the scheduler would not see. Pure. */
+export function podPlacement(placement: Placement, { group, volumeTerms = [] }: Surroundings): PodPlacement {
   const { zone, nodeSelector, tolerations, priorityClass, runtimeClass } = placement;
+  const affinity = {
+    ...(volumeTerms.length > 0 && {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...volumeTerms] },
+      },
+    }),
+    ...(group !== undefined && { podAntiAffinity: apartFrom(group) }),
+  };
   return {
     nodeSelector: {
       ...nodeSelector,
@@ -27,23 +51,30 @@ export function podPlacement(placement: Placement, group: string | undefined): P
       ...(zone !== undefined && { [zoneLabel]: zone }),
     },
     tolerations: [...stayTolerations, ...tolerations],
-    ...(group !== undefined && { affinity: { podAntiAffinity: apartFrom(group) } }),
+    ...(Object.keys(affinity).length > 0 && { affinity }),
+    ...(group !== undefined && { topologySpreadConstraints: spreadOf(group, zone) }),
     ...(priorityClass !== undefined && { priorityClassName: priorityClass }),
     ...(runtimeClass !== undefined && { runtimeClassName: runtimeClass }),
   };
 }
 
+const membersOf = (group: string): { matchLabels: Record<string, string> } => ({
+  matchLabels: { [label.group]: labelValue(group) },
+});
+
 /** Soft: a group larger than the cluster still runs. */
 function apartFrom(group: string): NonNullable<NonNullable<PodSpec['affinity']>['podAntiAffinity']> {
-  return {
-    preferredDuringSchedulingIgnoredDuringExecution: [
-      {
-        weight: 100,
-        podAffinityTerm: {
-          topologyKey: 'kubernetes.io/hostname',
-          labelSelector: { matchLabels: { [label.group]: labelValue(group) } },
-        },
-      },
-    ],
-  };
+  const podAffinityTerm = { topologyKey: 'kubernetes.io/hostname', labelSelector: membersOf(group) };
+  return { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm }] };
+}
+
+/** Evenly over the nodes and, where BOSH gives no zone, over the zones; soft as well. */
+function spreadOf(group: string, zone: string | undefined): TopologySpreadConstraint[] {
+  const keys = ['kubernetes.io/hostname', ...(zone === undefined ? [zoneLabel] : [])];
+  return keys.map((topologyKey) => ({
+    maxSkew: 1,
+    topologyKey,
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: membersOf(group),
+  }));
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AttachStrategy } from '../disk/attach/strategy.ts';
-import type { Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
+import type { NodeSelectorTerm, Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { entryScript } from './entry-script.ts';
@@ -21,6 +21,8 @@ export interface VmPlan {
   readonly address: string | undefined;
   /** env.bosh.group: VMs of one group avoid each other's node. */
   readonly group: string | undefined;
+  /** Where the volumes of its disks can be reached. */
+  readonly volumeTerms?: readonly NodeSelectorTerm[];
   readonly directorUuid: string | undefined;
   readonly attach: AttachStrategy;
 }
@@ -83,7 +85,7 @@ function podSpec(plan: VmPlan): PodSpec {
     ...(imagePullSecrets.length > 0 && {
       imagePullSecrets: imagePullSecrets.map((name) => ({ name })),
     }),
-    ...podPlacement(properties.placement, plan.group),
+    ...podPlacement(properties.placement, plan),
     initContainers: [
       {
         name: 'prepare',

@@ -139,7 +139,7 @@ test('placement in the pod: zone, labels, tolerations, priority, runtime', () =>
     priority_class: 'high',
     runtime_class: 'kata',
   });
-  assert.deepEqual(podPlacement(placement, undefined), {
+  assert.deepEqual(podPlacement(placement, { group: undefined }), {
     nodeSelector: { disk: 'ssd', 'kubernetes.io/os': 'linux', 'topology.kubernetes.io/zone': 'z1' },
     tolerations: [
       ...stayTolerations,

@@ -13,6 +13,8 @@ export interface VmRequest {
   /** The agent's settings. Secret. */
   readonly settings: string;
   readonly networks: Readonly<Record<string, Json>>;
+  /** Disks that the VM will get: hints where to put it. */
+  readonly diskCids: readonly string[];
 }
 
 /** The arguments of create_vm. Checks everything that can be checked without Kubernetes; how disks come is not. */
@@ -24,7 +26,7 @@ export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): VmReques
   imageParts(image, at(place, 'stemcell_cid'));
   const properties = parseVmProperties(args[2], at(place, 'cloud_properties'), config);
   const networks = parseNetworks(args[3], at(place, 'networks'));
-  stringsAt(args[4], at(place, 'disk_cids'));
+  const diskCids = stringsAt(args[4], at(place, 'disk_cids'));
   const env = recordAt(args[5], at(place, 'env'));
   const group = groupOf(env, at(place, 'env'));
   const cid = vmCid(agentId);
@@ -36,10 +38,13 @@ export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): VmReques
     },
     settings: agentSettings({ agentId, vmCid: cid, networks: networks.given, env, agent }),
     networks: networks.given,
+    diskCids,
   };
 }
 
+/** The last of `groups` is the group too: director, deployment and instance group (director: env of a VM). */
 function groupOf(env: Json, place: Place): string | undefined {
   const bosh = recordAt(env['bosh'], at(place, 'bosh'));
-  return optionalStringAt(bosh['group'], at(place, 'bosh.group'));
+  const groups = stringsAt(bosh['groups'], at(place, 'bosh.groups'));
+  return optionalStringAt(bosh['group'], at(place, 'bosh.group')) ?? groups.at(-1);
 }

@@ -1,0 +1,81 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { NodeSelectorTerm } from '../../kubernetes/pod.ts';
+import { persistentVolumes } from '../../kubernetes/resources.ts';
+import type { PersistentVolume } from '../../kubernetes/volume.ts';
+import type { Cloud } from '../cloud.ts';
+import { findClaim } from '../disk/claim.ts';
+import { zoneLabel } from './zone-label.ts';
+
+interface VolumePlace {
+  readonly diskCid: string;
+  readonly terms: readonly NodeSelectorTerm[];
+}
+
+/**
+ * Where the volumes of these disks can be reached: node selector terms, alternatives, that a VM which is to have them
+ * has to meet; empty: anywhere. disk_cids are hints: a disk that is not there, is not bound yet (a class that waits for
+ * its first consumer) or whose volume the role may not read says nothing. Two GETs per disk.
+ * VM_CREATION_FAILED where the zone that was asked for is none of a volume's: no disk could be attached there.
+ */
+export async function volumeTerms(
+  cloud: Cloud,
+  diskCids: readonly string[],
+  zone: string | undefined,
+): Promise<readonly NodeSelectorTerm[]> {
+  const places = (await Promise.all(diskCids.map((cid) => placeOf(cloud, cid)))).filter(
+    (place) => place !== undefined,
+  );
+  for (const place of places) refuseOtherZone(place, zone);
+  return allOf(places.map(({ terms }) => terms));
+}
+
+/** Requirements that hold together, each of them given as alternatives. Pure. */
+export function allOf(wishes: readonly (readonly NodeSelectorTerm[])[]): readonly NodeSelectorTerm[] {
+  const [first = [], ...others] = wishes;
+  return others.reduce<readonly NodeSelectorTerm[]>(
+    (sum, terms) => sum.flatMap((one) => terms.map((other) => both(one, other))),
+    first,
+  );
+}
+
+function both(one: NodeSelectorTerm, other: NodeSelectorTerm): NodeSelectorTerm {
+  const matchExpressions = distinct([...(one.matchExpressions ?? []), ...(other.matchExpressions ?? [])]);
+  const matchFields = distinct([...(one.matchFields ?? []), ...(other.matchFields ?? [])]);
+  return {
+    ...(matchExpressions.length > 0 && { matchExpressions }),
+    ...(matchFields.length > 0 && { matchFields }),
+  };
+}
+
+function distinct<T>(items: readonly T[]): T[] {
+  return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
+}
+
+async function placeOf(cloud: Cloud, diskCid: string): Promise<VolumePlace | undefined> {
+  const claim = await findClaim(cloud, diskCid);
+  const name = claim?.status?.phase === 'Bound' ? claim.spec.volumeName : undefined;
+  if (name === undefined) return undefined;
+  try {
+    const volume = await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
+    const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+    return terms.length === 0 ? undefined : { diskCid, terms };
+  } catch (error) {
+    if (isApiError(error, 403) || isApiError(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+function refuseOtherZone({ diskCid, terms }: VolumePlace, zone: string | undefined): void {
+  const zones = terms.map(({ matchExpressions = [] }) =>
+    matchExpressions.find(({ key, operator }) => key === zoneLabel && operator === 'In'),
+  );
+  const named = zones.flatMap((requirement) => requirement?.values ?? []);
+  if (zone === undefined || zones.some((requirement) => requirement === undefined) || named.includes(zone))
+    return;
+  throw new ProductError(
+    'VM_CREATION_FAILED',
+    `a VM in zone '${zone}' could not have disk '${diskCid}', whose volume is in zone ${named.map((one) => `'${one}'`).join(', ')}; ` +
+      'put the instance into the AZ of its disk, or move the disk first',
+  );
+}
