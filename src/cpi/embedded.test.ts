@@ -58,6 +58,24 @@ describeInNamespace(import.meta.filename, () => {
     await deleteVm(world.cloud, [vm]);
   });
 
+  test('a VM of a size runs; one with limits is refused with the reason, and nothing of it is left', async () => {
+    const networks = { default: { type: 'dynamic' } };
+    const create = (agentId: string, properties: object): ReturnType<typeof createVm> =>
+      createVm(world.cloud, createVmArguments({ agentId, networks, properties }));
+    const [vm] = await create('sized', { cpu: '50m', memory: 64, ephemeral_disk: { size: 32 } });
+    assert.deepEqual((await podOf(vm)).spec.containers[0]?.resources?.requests, {
+      ...{ cpu: '50m', memory: '64Mi', 'ephemeral-storage': '32Mi' },
+    });
+    await deleteVm(world.cloud, [vm]);
+    await assert.rejects(
+      create('limited', { resources: { limits: { memory: '1Gi' } } }),
+      (error) =>
+        isProductError(error, 'VM_CREATION_FAILED') &&
+        error.message.includes('has resource limits, which the embedded node cannot enforce'),
+    );
+    await assert.rejects(podOf('vm-limited'), (error) => isApiError(error, 404));
+  });
+
   test('a killed agent comes back; PID 1 reaps what it left', async () => {
     const vm = await newVm();
     const agent = 'sleep 1000000';

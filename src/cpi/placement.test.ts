@@ -35,7 +35,7 @@ async function newVm(
   return cloud.api.get<Pod>({ resource: pods, namespace, name });
 }
 
-const nodeOf = ({ spec }: Pod): string | undefined => spec.nodeName;
+const nodeOf = ({ spec }: Pod): string => spec.nodeName ?? '';
 
 /** A disk whose volume is bound, in that zone. */
 async function boundDisk(world: SimulatedWorld, zone: string): Promise<string> {
