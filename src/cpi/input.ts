@@ -32,9 +32,13 @@ export function optionalStringAt(value: unknown, place: Place): string | undefin
   return value === undefined || value === null ? undefined : stringAt(value, place);
 }
 
+/** MiB of what a Kubernetes quantity can say in bytes (apimachinery: pkg/api/resource, int64). */
+const largest = 2 ** 43 - 1;
+
+/** A size in MiB, a number of cores or of seconds: no cluster has more than `largest` of anything. */
 export function positiveIntegerAt(value: unknown, place: Place): number {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value <= 0) {
-    throw wrong(place, 'has to be a whole number greater than 0');
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value <= 0 || value > largest) {
+    throw wrong(place, `has to be a whole number from 1 to ${largest}`);
   }
   return value;
 }

@@ -1,5 +1,5 @@
 import { isDnsLabel } from '../../kubernetes/names.ts';
-import { isDiskCid, isVmCid } from '../names.ts';
+import { isDiskCid, isSnapshotCid, isVmCid } from '../names.ts';
 
 export type CidKind = 'vm' | 'disk' | 'snapshot' | 'network';
 
@@ -33,7 +33,7 @@ function isNameOf(name: string, kind: CidKind): boolean {
     case 'disk':
       return isDiskCid(name);
     case 'snapshot':
-      return name.startsWith('snap') && isDnsLabel(name);
+      return isSnapshotCid(name);
     case 'network':
       return name.startsWith('net') && isDnsLabel(name);
     default:

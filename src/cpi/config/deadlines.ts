@@ -1,5 +1,5 @@
 import type { Place } from '../input.ts';
-import { at, positiveIntegerAt, recordAt, refuseUnknownKeys } from '../input.ts';
+import { at, positiveIntegerAt, recordAt, refuseUnknownKeys, wrong } from '../input.ts';
 
 /** Whole seconds. Each wait that ends says what was awaited and the last thing Kubernetes said about it. */
 export interface Deadlines {
@@ -65,6 +65,15 @@ export function parseDeadlines(value: unknown, place: Place): Deadlines {
   refuseUnknownKeys(section, Object.keys(keys), place);
   const given = Object.entries(keys)
     .filter(([key]) => section[key] !== undefined && section[key] !== null)
-    .map(([key, name]) => [name, positiveIntegerAt(section[key], at(place, key))] as const);
+    .map(([key, name]) => [name, secondsAt(section[key], at(place, key))] as const);
   return { ...defaultDeadlines, ...Object.fromEntries(given) };
+}
+
+/** Timers of a runtime end at 2^31 ms; longer ones end at once. */
+const longest = 7 * 24 * 3600;
+
+function secondsAt(value: unknown, place: Place): number {
+  const seconds = positiveIntegerAt(value, place);
+  if (seconds > longest) throw wrong(place, `has to be ${longest} (a week) at most`);
+  return seconds;
 }

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { answer } from './answer.ts';
+import type { Parameter, Signature } from './call/signatures.ts';
+import { signatures } from './call/signatures.ts';
+import { methods } from './methods.ts';
+import type { CpiResponse } from './protocol.ts';
+import { countingApi } from './testing/counting-api.ts';
+import type { Requests } from './testing/counting-api.ts';
+import { agentId, image, testCloud } from './testing/test-cloud.ts';
+
+/** Every method of the table, with every argument wrong in every way: the type its caller expects, nothing written. */
+const nowhere = '00000000-0000-4000-8000-00000000dead';
+const plausible: Readonly<Record<Parameter['type'], unknown>> = {
+  string: image,
+  size: 64,
+  object: {},
+  networks: { default: { type: 'dynamic' } },
+  'vm cid': `vm-${nowhere}`,
+  'disk cid': `disk-${nowhere}`,
+  'disk cids': [],
+  'snapshot cid': `snap-${nowhere}`,
+  'network cid': `net-${nowhere}`,
+  'placing properties': {},
+  properties: {},
+  'network definition': { type: 'manual', cloud_properties: {} },
+};
+const noText = [7, 0, true, {}, [], ''];
+const noObject = [7, 'text', true, []];
+const noCid = [7, true, {}, [], null, ''];
+const wrongValues: Readonly<Record<Parameter['type'], readonly unknown[]>> = {
+  string: [...noText, null],
+  size: ['64', -1, 0, 1.5, 2 ** 43, 2 ** 53, 1e300, true, {}, [], null],
+  object: noObject,
+  networks: [
+    ...noObject,
+    {},
+    null,
+    { default: 7 },
+    { default: { type: 'quantum' } },
+    { default: { type: 'manual', ip: 7 } },
+  ],
+  'vm cid': noCid,
+  'disk cid': noCid,
+  'disk cids': [7, 'disk-1', {}, [7], [null], ['']],
+  'snapshot cid': noCid,
+  'network cid': noCid,
+  'placing properties': [...noObject, { context: 7 }, { context: '' }, { 'no-such-key': 1 }],
+  properties: [...noObject, { context: 7 }, { context: '' }, { 'no-such-key': 1 }],
+  'network definition': [...noObject, null, { cloud_properties: { context: 7 } }],
+};
+const foreign = [
+  'garbage',
+  '../x',
+  'i-0abc',
+  'vm_1',
+  'VM-1',
+  'x'.repeat(300),
+  'x:y',
+  ':vm-1',
+  'vm-../etc',
+  'vm-1\n',
+  'disk-☃',
+  'net 1',
+];
+/** What a caller gets for a cid of nothing; any other method names what is missing. */
+const answers: Readonly<Record<string, unknown>> = {
+  has_vm: false,
+  has_disk: false,
+  delete_vm: null,
+  delete_disk: null,
+  delete_stemcell: null,
+  delete_snapshot: null,
+  delete_network: null,
+};
+const missing: Readonly<Record<string, string>> = {
+  'vm cid': 'VMNotFound',
+  'disk cid': 'DiskNotFound',
+};
+
+interface World {
+  readonly requests: Requests;
+  readonly ask: (method: string, args: readonly unknown[]) => Promise<CpiResponse>;
+}
+
+async function world(t: TestContext): Promise<World> {
+  const { cloud, api } = await testCloud(t);
+  const counting = countingApi(api);
+  return {
+    requests: counting.requests,
+    ask: (method, args) =>
+      answer(JSON.stringify({ method, arguments: args, context: {} }), {
+        readConfig: () => Promise.resolve('{}'),
+        openSession: () =>
+          Promise.resolve({ cloud: { ...cloud, api: counting.api }, close: () => undefined }),
+      }),
+  };
+}
+
+const argumentsOf = (method: string, { parameters }: Signature): unknown[] =>
+  parameters.map(({ name, type }) => {
+    if (name === 'agent_id') return agentId;
+    return method === 'create_stemcell' && name === 'cloud_properties'
+      ? { image_reference: image }
+      : plausible[type];
+  });
+
+function assertError(response: CpiResponse, types: readonly string[], what: string): void {
+  assert.ok(response.error !== null, `${what} was accepted: ${JSON.stringify(response.result)}`);
+  assert.equal(response.result, null);
+  assert.ok(
+    types.includes(response.error.type.replace('Bosh::Clouds::', '')),
+    `${what}: ${JSON.stringify(response.error)}`,
+  );
+  assert.doesNotMatch(response.error.message, /a fault in the CPI/u);
+}
+
+for (const method of methods.keys()) {
+  test(method, async (t) => {
+    const signature = signatures.get(method);
+    assert.ok(signature !== undefined, `${method} has no signature`);
+    const { requests, ask } = await world(t);
+    for (const [index, parameter] of signature.parameters.entries()) {
+      await t.test(`${parameter.name} of a wrong type or size`, async () => {
+        for (const value of wrongValues[parameter.type]) {
+          if (value === null && parameter.isOptional === true) continue;
+          const args: unknown[] = argumentsOf(method, signature).with(index, value);
+          await expectRefusal(ask, method, args);
+        }
+        assert.deepEqual(requests.writes, []);
+      });
+    }
+    await t.test('no arguments', async () => {
+      await expectRefusal(ask, method, []);
+      assert.deepEqual(requests.writes, []);
+    });
+    const [first] = signature.parameters;
+    if (first?.type.endsWith(' cid') !== true) return;
+    await t.test('cids of others', async () => {
+      for (const cid of foreign) {
+        const response = await ask(method, argumentsOf(method, signature).with(0, cid));
+        const what = `${method}(${JSON.stringify(cid)})`;
+        if (method in answers) {
+          assert.deepEqual(response, { result: answers[method], error: null, log: '' }, what);
+        } else assertError(response, [missing[first.type] ?? ''], what);
+      }
+      assert.deepEqual(requests.writes, []);
+    });
+  });
+}
+
+async function expectRefusal(ask: World['ask'], method: string, args: readonly unknown[]): Promise<void> {
+  const response = await ask(method, args);
+  const what = `${method}(${JSON.stringify(args)})`;
+  // what names nothing is not there, whatever its type
+  if (method.startsWith('has_')) assert.deepEqual(response, { result: false, error: null, log: '' }, what);
+  else assertError(response, ['CloudError', 'VMCreationFailed', 'NotSupported'], what);
+}
+
+test('null for an optional argument is as nothing', async (t) => {
+  const { ask } = await world(t);
+  const vm = await ask('create_vm', [
+    agentId,
+    image,
+    null,
+    { default: { type: 'dynamic', cloud_properties: null } },
+    null,
+    null,
+  ]);
+  assert.equal(vm.error, null);
+  const disk = await ask('create_disk', [64, null, null]);
+  assert.equal(disk.error, null);
+  for (const [method, cid] of [
+    ['set_vm_metadata', (vm.result as string[])[0]],
+    ['set_disk_metadata', disk.result],
+  ] as const) {
+    assert.deepEqual(await ask(method, [cid, null]), { result: null, error: null, log: '' });
+  }
+});
