@@ -100,6 +100,14 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
+  test('ReadWriteOncePod goes with no other access mode', async () => {
+    const both = claim('both', { accessModes: ['ReadWriteOncePod', 'ReadWriteOnce'] });
+    await assert.rejects(
+      subject.api.create(persistentVolumeClaims, both),
+      isInvalid(/may not use ReadWriteOncePod with other access modes/u),
+    );
+  });
+
   test('a claim that is not bound keeps its size', async () => {
     const { api } = subject;
     await api.create(persistentVolumeClaims, claim('pending'));

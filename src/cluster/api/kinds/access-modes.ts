@@ -1,4 +1,4 @@
-import { required, unsupportedValue } from '../errors/field-causes.ts';
+import { forbiddenField, required, unsupportedValue } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 
 const short: Readonly<Record<string, string>> = {
@@ -12,6 +12,9 @@ const short: Readonly<Record<string, string>> = {
 export function checkAccessModes(field: string, modes: unknown): Cause[] {
   if (!Array.isArray(modes) || modes.length === 0)
     return [required(field, 'at least 1 access mode is required')];
+  if (modes.includes('ReadWriteOncePod') && modes.length > 1) {
+    return [forbiddenField(field, 'may not use ReadWriteOncePod with other access modes')];
+  }
   return modes
     .filter((mode) => short[String(mode)] === undefined)
     .map((mode) => unsupportedValue(field, mode, Object.keys(short).toSorted()));
