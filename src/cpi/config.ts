@@ -9,11 +9,14 @@ import { parseKubernetes } from './config/kubernetes.ts';
 import { mergeLayers } from './config/layers.ts';
 import type { ProxyVariables } from './config/proxies.ts';
 import { parseProxies } from './config/proxies.ts';
+import type { NetworksConfig } from './config/networks.ts';
+import { parseNetworksConfig } from './config/networks.ts';
 import type { Json, Place } from './input.ts';
 import { at } from './input.ts';
 
 export interface CpiConfig {
   readonly kubernetes: KubernetesConfig;
+  readonly networks: NetworksConfig;
   readonly agent: AgentConfig;
   readonly defaults: Defaults;
   readonly deadlines: Deadlines;
@@ -31,6 +34,7 @@ export function parseConfig(file: unknown, request: Readonly<Json>, contextName?
   const kubernetes = parseKubernetes(sections['kubernetes'], at(place, 'kubernetes'));
   return {
     kubernetes: kubeconfigContext === undefined ? kubernetes : inContext(kubernetes, kubeconfigContext),
+    networks: parseNetworksConfig(sections['networks'], at(place, 'networks')),
     agent: parseAgent(sections['agent'], at(place, 'agent')),
     defaults: parseDefaults(sections['defaults'], at(place, 'defaults')),
     deadlines: parseDeadlines(sections['deadlines'], at(place, 'deadlines')),

@@ -43,6 +43,12 @@ export function positiveIntegerAt(value: unknown, place: Place): number {
   return value;
 }
 
+export function booleanAt(value: unknown, place: Place): boolean | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'boolean') throw wrong(place, 'has to be true or false');
+  return value;
+}
+
 export function stringsAt(value: unknown, place: Place): string[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw wrong(place, 'has to be a list of strings');

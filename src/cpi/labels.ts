@@ -14,7 +14,6 @@ export const label = {
   /** The director's uuid. */
   directorId: `${domain}director-id`,
   group: `${domain}group`,
-  ipAddress: `${domain}ip-address`,
   /** On a disk that nothing has claimed by an attachment or metadata: its creator may have been killed. */
   unclaimed: `${domain}unclaimed`,
   /** On a copy that update_disk made: the cid that its caller knows, until the caller names the copy by its own. */
@@ -22,7 +21,7 @@ export const label = {
 } as const;
 
 export const annotation = {
-  /** Read by the node's CNI: the embedded node, or our static-ip wrapper. */
+  /** What was asked for, one of each family; read by the embedded node and our static-ip wrapper. */
   ipAddress: `${domain}ip-address`,
   /** JSON of what set_vm_metadata or set_disk_metadata was given last. */
   metadata: `${domain}metadata`,
@@ -32,6 +31,8 @@ export const annotation = {
   attach: `${domain}attach`,
   /** Says whether a pod is what a repeated create_vm would make. */
   specDigest: `${domain}spec-digest`,
+  /** On a VM's Secret: JSON list of the Services that it has a part in. */
+  services: `${domain}services`,
   /** The class that a disk's type names for its snapshots. */
   snapshotClass: `${domain}snapshot-class`,
   /** On a disk that update_disk copies: the copy, which is nobody's while the disk is there. */
@@ -39,7 +40,7 @@ export const annotation = {
 } as const;
 
 /** `volume`: what a VM of the strategy `recreate` keeps its state on; `copy`: what update_disk makes for the time of its work. */
-export type Kind = 'vm' | 'disk' | 'attachment' | 'volume' | 'snapshot' | 'copy';
+export type Kind = 'vm' | 'disk' | 'attachment' | 'volume' | 'snapshot' | 'copy' | 'service' | 'network';
 
 export function baseLabels(kind: Kind, directorUuid: string | undefined): Record<string, string> {
   return {

@@ -196,6 +196,7 @@ test('a role that may not read nodes: the wait ends at its deadline and says so'
     replace: (resource, object, subresource) => api.replace(resource, object, subresource),
     patch: (reference, patch, options) => api.patch(reference, patch, options),
     delete: (reference, options) => api.delete(reference, options),
+    groups: () => api.groups(),
     watch: (resource, query) => api.watch(resource, query),
   };
   await assert.rejects(

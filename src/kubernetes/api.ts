@@ -67,6 +67,8 @@ export interface KubernetesApi {
   ): Promise<T>;
   /** Resolves when the server took the deletion, which for pods and finalized objects is not the end of it. */
   delete(reference: ObjectReference, options?: DeleteOptions): Promise<void>;
+  /** Names of the API groups that are served, the core group left out: what is installed in the cluster. */
+  groups(): Promise<readonly string[]>;
   /** Events as they come; ends with the signal or when the server closes it. */
   watch<T extends KubernetesObject>(resource: Resource, query?: WatchQuery): AsyncIterable<WatchEvent<T>>;
 }

@@ -57,6 +57,12 @@ export const networkAttachmentDefinitions: Resource = {
   plural: 'network-attachment-definitions',
   namespaced: true,
 };
+export const networkPolicies: Resource = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  plural: 'networkpolicies',
+  namespaced: true,
+};
 export const endpointSlices: Resource = {
   group: 'discovery.k8s.io',
   version: 'v1',

@@ -116,6 +116,11 @@ export class RestApi implements KubernetesApi {
     });
   }
 
+  async groups(): Promise<readonly string[]> {
+    const { groups } = await this.#json<{ groups: { name: string }[] }>({ method: 'GET', path: '/apis' });
+    return groups.map(({ name }) => name);
+  }
+
   async delete(reference: ObjectReference, options: DeleteOptions = {}): Promise<void> {
     await this.#send({
       method: 'DELETE',

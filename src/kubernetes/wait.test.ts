@@ -19,6 +19,7 @@ function silentApi(items: KubernetesObject[], events: WatchEvent<KubernetesObjec
     replace: unused,
     patch: unused,
     delete: unused,
+    groups: unused,
     list: <T extends KubernetesObject>() =>
       Promise.resolve({
         apiVersion: 'v1',

@@ -31,8 +31,11 @@ const withoutContext = (value: unknown): Json => {
 };
 const parseVm = (value: unknown): unknown => parseVmProperties(withoutContext(value), place, config);
 const parseDisk = (value: unknown): unknown => parseDiskProperties(withoutContext(value), place);
-const parseNetwork = (value: unknown): unknown =>
-  parseNetworks({ default: { type: 'manual', ip: '10.0.0.1', cloud_properties: value } }, place);
+const parseNetwork = (value: unknown): unknown => {
+  const type = 'vip' in (value as Json) ? 'vip' : 'manual';
+  const network = { type, ip: '192.0.2.1', cloud_properties: value };
+  return parseNetworks(type === 'vip' ? { default: { type: 'dynamic' }, network } : { network }, place);
+};
 
 for (const [heading, parser, more] of [
   ['cloud_properties of a VM', parseVm, ['context']],

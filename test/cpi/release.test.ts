@@ -27,6 +27,7 @@ test('a kubeconfig in YAML is JSON in the rendered configuration', async () => {
     const config = await renderConfig({ kubernetes: { kubeconfig: given }, agent: { mbus: 'https://a' } });
     assert.deepEqual(config, {
       kubernetes: { kubeconfig, kubelet_root_dir: '/var/lib/kubelet', image_pull_secrets: [], attach: 'hot' },
+      networks: { address_strategy: 'auto', network_policy: false },
       agent: { mbus: 'https://a', ntp: [] },
       defaults: {},
       deadlines: {},
@@ -47,6 +48,7 @@ test('what is rendered is what the CPI reads, with every property set or none', 
       attach: 'recreate',
       disk_namespace: 'disks',
     },
+    networks: { address_strategy: 'kube-ovn', network_policy: true },
     agent: { mbus: 'nats://x', blobstore: { provider: 'dav', options: { password: 'quoted "secret"' } } },
     ntp: ['0.pool'],
     defaults: { resources: { requests: { cpu: '1' } }, ephemeral_disk: { size: 10, storage_class: 's' } },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isProductError } from '../../src/errors/product-error.ts';
-import { persistentVolumeClaims, secrets } from '../../src/kubernetes/resources.ts';
+import { persistentVolumeClaims, secrets, services } from '../../src/kubernetes/resources.ts';
 import { createVmArguments, image, namespace } from '../../src/cpi/testing/test-cloud.ts';
 import { diskNamespace } from './roles-world.ts';
 import type { RolesWorld } from './roles-world.ts';
@@ -27,6 +27,7 @@ export async function callEveryMethod(world: RolesWorld): Promise<void> {
   await vmAndDisk(caller, stemcell);
   await vmAndDisk(callerOf(world, { attach: 'recreate' }), stemcell);
   await call('calculate_vm_cloud_properties', [{ cpu: 1, ram: 512, ephemeral_disk_size: 1024 }]);
+  await servicesOfSuccessors(caller);
   // nowhere to go: the last words come from events
   const nowhere = createVmArguments({ agentId: 'nowhere', properties: { node_selector: { no: 'where' } } });
   await assert.rejects(call('create_vm', nowhere), (error) => isProductError(error));
@@ -50,6 +51,24 @@ async function vmAndDisk(caller: Caller, stemcell: string): Promise<void> {
   await deleteSlowly({ resource: secrets, namespace, name: vm }, () => call('delete_vm', [vm]));
   const claim = { resource: persistentVolumeClaims, namespace: caller.diskNamespace, name: disk };
   await deleteSlowly(claim, () => call('delete_disk', [disk]));
+}
+
+/** A Service that a second VM joins and inherits, beside one of the group; its end is awaited. */
+async function servicesOfSuccessors({ call, deleteSlowly }: Caller): Promise<void> {
+  const list = [
+    { name: 'own', selector: 'vm', ports: [{ port: 80 }] },
+    { name: 'shared', ports: [{ port: 80 }] },
+  ];
+  const newOne = async (agentId: string): Promise<string> => {
+    const wanted = { agentId, properties: { services: list }, networks: { default: { type: 'dynamic' } } };
+    const env = { bosh: { group: 'd-group' } };
+    const [cid] = (await call('create_vm', createVmArguments({ ...wanted, env }))) as [string];
+    return cid;
+  };
+  const former = await newOne('former');
+  const next = await newOne('next');
+  await call('delete_vm', [former]);
+  await deleteSlowly({ resource: services, namespace, name: 'own' }, () => call('delete_vm', [next]));
 }
 
 async function newVm(

@@ -80,6 +80,11 @@ export class LocalApi implements ControlPlaneApi {
     deleteObject(this.registry, this.#kind(reference.resource), locate(reference), options);
   }
 
+  async groups(): Promise<readonly string[]> {
+    const named = [...this.registry.kinds.values()].map(({ resource }) => resource.group);
+    return [...new Set(named)].filter((group) => group !== '');
+  }
+
   async *watch<T extends KubernetesObject>(
     resource: Resource,
     query: WatchQuery = {},

@@ -119,8 +119,9 @@ describeInNamespace(import.meta.filename, () => {
       parseConfig({}, {}),
     );
     const plan = {
-      ...{ cid, agentId: cid.replace('vm-', ''), namespace, image: hostRootImage, properties, address },
+      ...{ cid, agentId: cid.replace('vm-', ''), namespace, image: hostRootImage, properties },
       ...{ group: undefined, directorUuid: undefined, attach: 'hot' as const },
+      networking: { labels: {}, annotations: { 'bosh.cloudfoundry.org/ip-address': address } },
     };
     const pod = await api.create<Pod>(pods, vmPod(plan, secret.metadata.uid ?? ''));
     await untilReady(cid);

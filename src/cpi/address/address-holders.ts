@@ -4,31 +4,40 @@ import { pods } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { letGoWhereTerminating } from '../disk/attach/let-go.ts';
 import { label } from '../labels.ts';
-import { labelValue } from '../names.ts';
 import { waitUntilGone } from '../remove-object.ts';
 import { podReference } from '../vm/find-vm.ts';
+import { askedAddresses } from './asked-addresses.ts';
 
 /**
- * Waits until no other VM has the address: one that is on its way out is waited for, its disks are released.
- * Rejects with VM_CREATION_FAILED, before anything was made, where a living VM has it.
+ * Waits until no other VM has one of the addresses, which are known by their labels (`addressLabels`): a VM that is on
+ * its way out is waited for, its disks are released.
+ * Rejects with VM_CREATION_FAILED, before anything was made, where a living VM has one.
  */
-export async function waitUntilAddressIsFree(cloud: Cloud, address: string, vmCid: string): Promise<void> {
-  const { items } = await cloud.api.list<Pod>(pods, {
-    namespace: cloud.namespace,
-    labelSelector: `${label.kind}=vm,${label.ipAddress}=${labelValue(address)}`,
-  });
-  const holders = items.filter(({ metadata }) => metadata.name !== vmCid);
+export async function waitUntilAddressesAreFree(
+  cloud: Cloud,
+  labels: readonly string[],
+  vmCid: string,
+): Promise<void> {
+  const lists = await Promise.all(
+    labels.map((address) =>
+      cloud.api.list<Pod>(pods, {
+        namespace: cloud.namespace,
+        labelSelector: `${label.kind}=vm,${address}`,
+      }),
+    ),
+  );
+  const holders = lists.flatMap(({ items }) => items).filter(({ metadata }) => metadata.name !== vmCid);
   const living = holders.find(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (living !== undefined) {
     throw new ProductError(
       'VM_CREATION_FAILED',
-      `VM '${vmCid}' could not be created: VM '${living.metadata.name ?? ''}' has the address ${address}`,
+      `VM '${vmCid}' could not be created: VM '${living.metadata.name ?? ''}' has the address ${askedAddresses(living) ?? ''}`,
     );
   }
-  await Promise.all(holders.map((holder) => waitForHolder(cloud, holder, address)));
+  await Promise.all(holders.map((holder) => waitForHolder(cloud, holder)));
 }
 
-async function waitForHolder(cloud: Cloud, holder: Pod, address: string): Promise<void> {
+async function waitForHolder(cloud: Cloud, holder: Pod): Promise<void> {
   const { name = '', uid = '' } = holder.metadata;
   await letGoWhereTerminating(cloud, holder);
   await waitUntilGone(cloud, {
@@ -36,6 +45,6 @@ async function waitForHolder(cloud: Cloud, holder: Pod, address: string): Promis
     uid,
     nodeName: holder.spec.nodeName,
     deadlineSeconds: cloud.config.deadlines.deleteVm,
-    what: `VM '${name}', which still has the address ${address},`,
+    what: `VM '${name}', which still has the address ${askedAddresses(holder) ?? ''},`,
   });
 }

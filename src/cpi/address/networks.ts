@@ -1,17 +1,23 @@
-import { isIP } from 'node:net';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Json, Place } from '../input.ts';
-import { at, recordAt, refuseUnknownKeys, stringAt, wrong } from '../input.ts';
+import { at, recordAt, wrong } from '../input.ts';
+import { isOwnInterface } from './network.ts';
+import type { Network } from './network.ts';
+import { parseNetwork } from './network.ts';
 
 export interface Networks {
   /** The networks hash as it came, for the settings and the result. */
   readonly given: Readonly<Record<string, Json>>;
-  /** The address that a manual network asks for; undefined: any. */
-  readonly address: string | undefined;
+  /** Those of the pod's own interface: one dynamic, or one manual of each family. May be none, beside attachments. */
+  readonly own: readonly Network[];
+  /** Those that Multus makes interfaces of their own for. */
+  readonly attached: readonly Network[];
+  readonly vips: readonly Network[];
 }
 
 /**
- * The networks argument of create_vm. One network per VM: a pod has one interface.
+ * The networks argument of create_vm. A pod has one interface, with one address of each family; every other network
+ * needs a `network_attachment`, and a vip is a Service.
  * A missing type is manual (old CLIs leave it out: bosh-softlayer-cpi-release#130).
  * Throws INVALID_ARGUMENT for a wrong shape, NOT_SUPPORTED for what a pod cannot have.
  */
@@ -19,35 +25,25 @@ export function parseNetworks(value: unknown, place: Place): Networks {
   const entries = Object.entries(recordAt(value, place)).map(
     ([name, network]) => [name, recordAt(network, at(place, name))] as const,
   );
-  const [first, ...others] = entries;
-  if (first === undefined) throw wrong(place, 'names no network');
-  if (others.length > 0) {
-    throw new ProductError(
-      'NOT_SUPPORTED',
-      `${place.path}: a VM can have one network here, but ${entries.map(([name]) => name).join(', ')} were asked for`,
-    );
-  }
-  return { given: Object.fromEntries(entries), address: addressOf(first[1], at(place, first[0])) };
+  const all = entries.map(([name, network]) => parseNetwork(name, network, at(place, name)));
+  const vips = all.filter(({ type }) => type === 'vip');
+  const attached = all.filter(({ properties }) => properties.attachment !== undefined);
+  const own = all.filter(isOwnInterface);
+  if (own.length + attached.length === 0)
+    throw wrong(place, vips.length === 0 ? 'names no network' : 'names no network but vip');
+  refuseTwoInterfaces(own, place);
+  return { given: Object.fromEntries(entries), own, attached, vips };
 }
 
-function addressOf(network: Json, place: Place): string | undefined {
-  refuseUnknownKeys(
-    recordAt(network['cloud_properties'], at(place, 'cloud_properties')),
-    [],
-    at(place, 'cloud_properties'),
+function refuseTwoInterfaces(own: readonly Network[], place: Place): void {
+  const families = own.map(({ family }) => family);
+  const groups = new Set(own.map(({ nicGroup }) => nicGroup).filter((group) => group !== undefined));
+  const isOne = own.length < 2 || (new Set(families).size === own.length && !families.includes(undefined));
+  if (isOne && groups.size < 2) return;
+  throw new ProductError(
+    'NOT_SUPPORTED',
+    `${place.path}: a pod has one interface with one address of each family, but ` +
+      `${own.map(({ name }) => name).join(', ')} were asked for; networks beside it need Multus and ` +
+      'cloud_properties.network_attachment',
   );
-  const type = network['type'] ?? 'manual';
-  switch (type) {
-    case 'dynamic':
-      return undefined;
-    case 'manual': {
-      const ip = stringAt(network['ip'], at(place, 'ip'));
-      if (isIP(ip) === 0) throw wrong(at(place, 'ip'), 'is not an IP address');
-      return ip;
-    }
-    case 'vip':
-      throw new ProductError('NOT_SUPPORTED', `${place.path}: networks of type vip are not supported`);
-    default:
-      throw wrong(at(place, 'type'), 'has to be manual or dynamic');
-  }
 }

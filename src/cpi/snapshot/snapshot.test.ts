@@ -60,6 +60,7 @@ function withoutSnapshots(api: KubernetesApi): KubernetesApi {
     replace: (resource, object, subresource) => api.replace(resource, object, subresource),
     patch: (reference, patch, options) => api.patch(reference, patch, options),
     delete: (reference, options) => api.delete(reference, options),
+    groups: () => api.groups(),
     watch: (resource, query) => api.watch(resource, query),
   };
 }

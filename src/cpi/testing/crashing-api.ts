@@ -34,6 +34,7 @@ export function crashingApi(api: KubernetesApi, write: number, moment: 'before' 
     replace: (resource, object, subresource) => change(() => api.replace(resource, object, subresource)),
     patch: (reference, patch, options) => change(() => api.patch(reference, patch, options)),
     delete: (reference, options) => change(() => api.delete(reference, options)),
+    groups: () => read(() => api.groups()),
     watch: (resource, query) => {
       alive();
       return api.watch(resource, query);

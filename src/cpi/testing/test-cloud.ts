@@ -7,7 +7,7 @@ import type { LocalApi } from '../../cluster/api/local-api.ts';
 import { openLocalApi } from '../../cluster/api/open-local-api.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import { persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
+import { persistentVolumeClaims, pods, secrets, services } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { parseConfig } from '../config.ts';
 import { FakeNode } from './fake-node.ts';
@@ -68,7 +68,7 @@ export function createVmArguments(
 /** Names of all objects that a verb could have left. */
 export async function namesLeft(api: LocalApi): Promise<string[]> {
   const lists = await Promise.all(
-    [pods, secrets, persistentVolumeClaims].map(async (resource) => {
+    [pods, secrets, services, persistentVolumeClaims].map(async (resource) => {
       const { items } = await api.list<KubernetesObject>(resource, { namespace });
       return items.map(({ metadata }) => `${resource.plural} ${metadata.name ?? ''}`);
     }),

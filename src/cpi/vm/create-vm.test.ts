@@ -174,7 +174,12 @@ const refused: readonly [string, Parameters<typeof createVmArguments>[0], ErrorC
     'NOT_SUPPORTED',
     /a, b/u,
   ],
-  ['a vip', { networks: { a: { type: 'vip', ip: '1.2.3.4' } } }, 'NOT_SUPPORTED', /vip/u],
+  [
+    'a vip without ports',
+    { networks: { a: { type: 'vip', ip: '1.2.3.4' } } },
+    'INVALID_ARGUMENT',
+    /a\.cloud_properties\.vip/u,
+  ],
   ['an unknown network type', { networks: { a: { type: 'odd' } } }, 'INVALID_ARGUMENT', /a\.type/u],
   ['an address that is none', { networks: { a: { ip: '127.64.0' } } }, 'INVALID_ARGUMENT', /a\.ip/u],
   [

@@ -1,7 +1,10 @@
-import { waitUntilAddressIsFree } from '../address/address-holders.ts';
+import { waitUntilAddressesAreFree } from '../address/address-holders.ts';
+import { filledNetworks } from '../address/filled-networks.ts';
+import { addressLabels, podNetworking } from '../address/pod-networking.ts';
 import type { Cloud } from '../cloud.ts';
 import { decideStrategy } from '../disk/attach/decide-strategy.ts';
 import type { Json } from '../input.ts';
+import { waitForVips } from '../service/vip.ts';
 import { creationError } from './creation-error.ts';
 import { ensureVm, hasDisks } from './ensure-vm.ts';
 import { removeVm } from './remove-vm.ts';
@@ -11,8 +14,8 @@ import { waitUntilRunning } from './wait-until-running.ts';
 
 /**
  * create_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env): returns `[vm_cid, networks]` when the
- * VM's container runs with the address that was asked for. Called again with the same agent id after any end it
- * arrives at one VM: the former one where it is what is asked for, else a new one.
+ * VM's container runs with the addresses that were asked for and its Services are there. Called again with the same
+ * agent id after any end it arrives at one VM: the former one where it is what is asked for, else a new one.
  * Everything is checked before anything is made; a failure removes what was made, then rejects with VM_CREATION_FAILED
  * or, where a later try may succeed, VM_CREATION_FAILED_RETRY.
  */
@@ -23,29 +26,21 @@ export async function createVm(
   const parsed = parseVmRequest(cloud, args);
   const { networks } = parsed;
   const { zone } = parsed.plan.properties.placement;
+  const networked = { ...parsed.plan, networking: await podNetworking(cloud, networks) };
   const [attach, terms] = await Promise.all([
-    decideStrategy(cloud, parsed.plan),
+    decideStrategy(cloud, networked),
     volumeTerms(cloud, parsed.diskCids, zone),
   ]);
-  const plan = { ...parsed.plan, attach, volumeTerms: terms };
-  if (plan.address !== undefined) await waitUntilAddressIsFree(cloud, plan.address, plan.cid);
+  const plan = { ...networked, attach, volumeTerms: terms };
+  await waitUntilAddressesAreFree(cloud, addressLabels(networks), plan.cid);
   try {
     const pod = await ensureVm(cloud, { ...parsed, plan });
-    const running = await waitUntilRunning(cloud, pod, plan.address);
-    return [plan.cid, withAddress(networks, plan.address ?? running.status?.podIP)];
+    const running = await waitUntilRunning(cloud, pod);
+    await waitForVips(cloud, networks.vips);
+    return [plan.cid, filledNetworks(networks, running)];
   } catch (error) {
     throw creationError(plan.cid, error, await removeFailed(cloud, plan.cid));
   }
-}
-
-function withAddress(
-  networks: Readonly<Record<string, Json>>,
-  address: string | undefined,
-): Record<string, Json> {
-  const filled = Object.entries(networks).map(
-    ([name, network]) => [name, address === undefined ? network : { ...network, ip: address }] as const,
-  );
-  return Object.fromEntries(filled);
 }
 
 /** What stood in the way of removing what was made; undefined when nothing is left. A VM with disks is not ours to end. */

@@ -6,6 +6,9 @@ import { pods, secrets } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { listAttachments } from '../disk/attach/attachments.ts';
 import { annotation, isOurs } from '../labels.ts';
+import { ensureService } from '../service/ensure-service.ts';
+import { servicesOf } from '../service/release-services.ts';
+import type { ServiceOwner } from '../service/service-object.ts';
 import { findVmSecret, podReference, secretReference } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
 import { disksOf, encodePod, isSameDigest, podKey, recordedPod } from './pod-record.ts';
@@ -15,7 +18,7 @@ import { ensureVmClaims } from './vm-claims.ts';
 import { settingsKey, vmLabels, vmPod } from './vm-pod.ts';
 
 /**
- * Makes the VM's Secret, then the pod that it owns; what a former call of the same agent id made is adopted where it is
+ * Makes the VM's Secret, then the Services and the pod that it owns; what a former call of the same agent id made is adopted where it is
  * what this one would make, else removed first. Killed between the two it leaves a Secret that the next call adopts.
  */
 export async function ensureVm(cloud: Cloud, request: VmRequest): Promise<Pod> {
@@ -48,6 +51,8 @@ async function adoptOrCreate(cloud: Cloud, request: VmRequest): Promise<Pod | un
   const wanted = vmSecret(request);
   const secret = await createOrGet(cloud, wanted, 'secrets');
   if (!isUsable(secret) || secret.data[settingsKey] !== wanted.data[settingsKey]) return undefined;
+  if (servicesOf(secret).join() !== servicesOf(wanted).join()) return undefined;
+  for (const service of request.services) await ensureService(cloud, service, ownerOf(request, secret));
   const pod = await wantedPod(cloud, request, secret);
   if (pod === undefined) return undefined;
   const found = await createOrGet(cloud, pod, 'pods');
@@ -65,7 +70,12 @@ async function wantedPod(cloud: Cloud, { plan }: VmRequest, secret: VmSecret): P
   return recorded;
 }
 
-function vmSecret({ plan, settings }: VmRequest): VmSecret {
+function ownerOf({ plan }: VmRequest, secret: VmSecret): ServiceOwner {
+  const { cid, namespace, group, directorUuid } = plan;
+  return { cid, namespace, group, directorUuid, uid: secret.metadata.uid ?? '' };
+}
+
+function vmSecret({ plan, settings, services }: VmRequest): VmSecret {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -74,7 +84,12 @@ function vmSecret({ plan, settings }: VmRequest): VmSecret {
       name: plan.cid,
       namespace: plan.namespace,
       labels: vmLabels(plan),
-      annotations: { [annotation.attach]: plan.attach },
+      annotations: {
+        [annotation.attach]: plan.attach,
+        ...(services.length > 0 && {
+          [annotation.services]: JSON.stringify(services.map(({ name }) => name)),
+        }),
+      },
     },
     data: {
       [settingsKey]: Buffer.from(settings, 'utf8').toString('base64'),

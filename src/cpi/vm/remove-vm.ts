@@ -3,6 +3,7 @@ import { listAttachments, requestEnd, waitUntilEnded } from '../disk/attach/atta
 import { strategyOf } from '../disk/attach/strategy.ts';
 import type { LostNode } from '../node/node-state.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
+import { releaseServices, waitUntilReleased } from '../service/release-services.ts';
 import { findVm, findVmSecret, podReference, secretReference } from './find-vm.ts';
 import { settleLostVm } from './settle-lost-vm.ts';
 import { waitUntilClaimsGone } from './vm-claims.ts';
@@ -10,8 +11,9 @@ import { waitUntilClaimsGone } from './vm-claims.ts';
 /**
  * Removes all that belongs to a VM and waits until it is gone; its disks stay, no longer attached. Missing is success.
  *
- * The Secret goes first: it owns the rest, so that whatever happens to us the cluster finishes the work. Attachments
- * are asked to end in the same breath: the pod cannot go while they hold its hub, nor they while its jobs use a disk.
+ * Its Services pass to others while its Secret, which names them, is there. Then the Secret goes: it owns the rest, so
+ * that whatever happens to us the cluster finishes the work. Attachments are asked to end in the same breath: the pod
+ * cannot go while they hold its hub, nor they while its jobs use a disk.
  * Rejects with DEADLINE, with NODE_LOST where its node is lost and more than the pod is at stake (settle-lost-vm.ts).
  */
 export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
@@ -34,6 +36,7 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
           },
         ]),
   ];
+  const services = secret === undefined ? [] : await releaseServices(cloud, secret);
   for (const { reference, uid } of owned) await requestDeletion(cloud, reference, uid);
   for (const attachment of attachments) await requestEnd(cloud, attachment);
   const deadlineSeconds = cloud.config.deadlines.deleteVm;
@@ -42,6 +45,7 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
   await Promise.all([
     ...attachments.map((attachment) => waitUntilEnded(cloud, attachment, deadlineSeconds, whenLost)),
     ...owned.map((object) => waitUntilGone(cloud, { ...object, deadlineSeconds, what, whenLost })),
+    waitUntilReleased(cloud, services),
   ]);
   const hasClaims = [pod, secret].some((object) => object !== undefined && strategyOf(object) === 'recreate');
   if (hasClaims) await waitUntilClaimsGone(cloud, cid);

@@ -1,8 +1,8 @@
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
+import { askedAddresses } from '../address/asked-addresses.ts';
 import type { Cloud } from '../cloud.ts';
 import { diskCidOf, listAttachments } from '../disk/attach/attachments.ts';
-import { annotation } from '../labels.ts';
 import { lostNodeError } from '../node/lost-node-error.ts';
 import type { LostNode } from '../node/node-state.ts';
 import { podReference } from './find-vm.ts';
@@ -25,7 +25,7 @@ export async function settleLostVm(
       ...(pod === undefined ? [] : disksOf(pod)),
     ]),
   ];
-  const address = pod?.metadata.annotations?.[annotation.ipAddress];
+  const address = pod === undefined ? undefined : askedAddresses(pod);
   const stakes = [
     ...(disks.length === 0 ? [] : [`its disks ${disks.map((disk) => `'${disk}'`).join(', ')}`]),
     ...(address === undefined ? [] : [`its address ${address}`]),

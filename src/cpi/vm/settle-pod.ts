@@ -4,7 +4,6 @@ import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
-import { annotation } from '../labels.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import { findVm, findVmSecret, podReference, secretReference, vmNotFound } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
@@ -47,7 +46,7 @@ export async function settlePod(cloud: Cloud, vmCid: string): Promise<Pod> {
     const wanted = await wantedPod(cloud, vmCid);
     try {
       const pod = await ensurePod(cloud, wanted);
-      return await waitUntilRunning(cloud, pod, wanted.metadata.annotations?.[annotation.ipAddress]);
+      return await waitUntilRunning(cloud, pod);
     } catch (error) {
       const now = await wantedPod(cloud, vmCid);
       if (left <= 1 || isDeepStrictEqual(disksOf(now), disksOf(wanted))) throw error;

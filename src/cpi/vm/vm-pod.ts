@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { PodNetworking } from '../address/pod-networking.ts';
 import type { AttachStrategy } from '../disk/attach/strategy.ts';
 import type { NodeSelectorTerm, Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
@@ -17,8 +18,7 @@ export interface VmPlan {
   readonly namespace: string;
   readonly image: string;
   readonly properties: VmProperties;
-  /** The address of a manual network. */
-  readonly address: string | undefined;
+  readonly networking: PodNetworking;
   /** env.bosh.group: VMs of one group avoid each other's node. */
   readonly group: string | undefined;
   /** Where the volumes of its disks can be reached. */
@@ -56,15 +56,15 @@ export function vmPod(plan: VmPlan, secretUid: string): Pod {
       namespace: plan.namespace,
       labels: {
         ...vmLabels(plan),
-        ...(plan.address !== undefined && { [label.ipAddress]: labelValue(plan.address) }),
+        ...plan.networking.labels,
       },
       annotations: {
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
         [annotation.attach]: plan.attach,
         [annotation.specDigest]: createHash('sha256')
-          .update(JSON.stringify([spec, plan.address]))
+          .update(JSON.stringify([spec, plan.networking]))
           .digest('hex'),
-        ...(plan.address !== undefined && { [annotation.ipAddress]: plan.address }),
+        ...plan.networking.annotations,
       },
       ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name: plan.cid, uid: secretUid }],
     },

@@ -5,9 +5,10 @@ import { access } from './properties/access.ts';
 import { compute } from './properties/compute.ts';
 import { placement } from './properties/placement.ts';
 import { privilege } from './properties/privilege.ts';
+import { services } from './properties/services.ts';
 
 /** Each subject of the cloud_properties has a file in `properties`; a new one is added here, in two lines. */
-const topics = { compute, placement, access, privilege };
+const topics = { compute, placement, access, privilege, services };
 
 export type VmProperties = {
   readonly [Name in keyof typeof topics]: ReturnType<(typeof topics)[Name]['parse']>;
@@ -25,5 +26,6 @@ export function parseVmProperties(value: unknown, place: Place, config: CpiConfi
     placement: topics.placement.parse(properties, place, config),
     access: topics.access.parse(properties, place, config),
     privilege: topics.privilege.parse(properties, place, config),
+    services: topics.services.parse(properties, place, config),
   };
 }

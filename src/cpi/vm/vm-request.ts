@@ -1,8 +1,11 @@
+import type { Networks } from '../address/networks.ts';
 import { parseNetworks } from '../address/networks.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Json, Place } from '../input.ts';
 import { at, optionalStringAt, recordAt, stringAt, stringsAt } from '../input.ts';
 import { vmCid } from '../names.ts';
+import type { ServiceRequest } from '../service/service-request.ts';
+import { vipService } from '../service/vip.ts';
 import { imageParts } from '../stemcell/create-stemcell.ts';
 import { agentSettings } from './agent-settings.ts';
 import type { VmPlan } from './vm-pod.ts';
@@ -12,13 +15,18 @@ export interface VmRequest {
   readonly plan: VmPlan;
   /** The agent's settings. Secret. */
   readonly settings: string;
-  readonly networks: Readonly<Record<string, Json>>;
+  readonly networks: Networks;
+  /** Those of the cloud_properties and those behind vips. */
+  readonly services: readonly ServiceRequest[];
   /** Disks that the VM will get: hints where to put it. */
   readonly diskCids: readonly string[];
 }
 
+/** What the arguments say; what the cluster makes of the networks is asked of it. */
+export type ParsedVmRequest = Omit<VmRequest, 'plan'> & { readonly plan: Omit<VmPlan, 'networking'> };
+
 /** The arguments of create_vm. Checks everything that can be checked without Kubernetes; how disks come is not. */
-export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): VmRequest {
+export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): ParsedVmRequest {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_vm' };
   const { config, namespace, directorUuid } = cloud;
   const agentId = stringAt(args[0], at(place, 'agent_id'));
@@ -33,11 +41,12 @@ export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): VmReques
   const { agent } = config;
   return {
     plan: {
-      ...{ cid, agentId, namespace, image, properties, address: networks.address, group, directorUuid },
+      ...{ cid, agentId, namespace, image, properties, group, directorUuid },
       attach: 'hot',
     },
     settings: agentSettings({ agentId, vmCid: cid, networks: networks.given, env, agent }),
-    networks: networks.given,
+    networks,
+    services: [...properties.services, ...networks.vips.flatMap(vipService)],
     diskCids,
   };
 }

@@ -2,6 +2,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { describeEvents, podLastWords } from '../../kubernetes/pod-words.ts';
 import { waitFor } from '../../kubernetes/wait.ts';
+import { addressProblem } from '../address/address-problem.ts';
 import type { Cloud } from '../cloud.ts';
 import { podReference } from './find-vm.ts';
 import { waitForNode } from '../wait-for-node.ts';
@@ -12,15 +13,15 @@ const lookAtEventsMs = 5_000;
 const deletedMeanwhile = { message: 'its pod was deleted meanwhile', mayPass: true };
 
 /**
- * Waits until the VM's container runs. Rejects with VM_CREATION_FAILED, or VM_CREATION_FAILED_RETRY where time or
+ * Waits until the VM's container runs with the addresses that its pod asks for. Rejects with VM_CREATION_FAILED, or VM_CREATION_FAILED_RETRY where time or
  * capacity may help, with what Kubernetes says about it.
  */
-export async function waitUntilRunning(cloud: Cloud, pod: Pod, address: string | undefined): Promise<Pod> {
+export async function waitUntilRunning(cloud: Cloud, pod: Pod): Promise<Pod> {
   await waitForNode(cloud, pod, () => failure(deletedMeanwhile, ''));
   const finished = new AbortController();
   const sandbox = sandboxTrouble(cloud, pod, finished.signal);
   try {
-    return await Promise.race([started(cloud, pod, address), sandbox]);
+    return await Promise.race([started(cloud, pod), sandbox]);
   } finally {
     finished.abort();
     // what it meets after the VM's start is decided is nobody's concern
@@ -28,11 +29,7 @@ export async function waitUntilRunning(cloud: Cloud, pod: Pod, address: string |
   }
 }
 
-async function started(
-  cloud: Cloud,
-  { metadata: { name = '', uid } }: Pod,
-  address: string | undefined,
-): Promise<Pod> {
+async function started(cloud: Cloud, { metadata: { name = '', uid } }: Pod): Promise<Pod> {
   const subject = { namespace: cloud.namespace, name };
   const outcome = await waitFor<Pod, { pod: Pod } | { message: string; mayPass: boolean }>({
     api: cloud.api,
@@ -44,7 +41,9 @@ async function started(
       }
       const problem = startProblem(pod);
       if (problem !== undefined) return { message: problem, mayPass: false };
-      return isRunning(pod) ? (addressProblem(pod, address) ?? { pod }) : undefined;
+      if (!isRunning(pod)) return undefined;
+      const wrongAddress = addressProblem(pod);
+      return wrongAddress === undefined ? { pod } : { message: wrongAddress, mayPass: false };
     },
     awaited: `container ${vmContainer} of pod ${name} to run`,
     deadlineMs: cloud.config.deadlines.createVm * 1000,
@@ -57,25 +56,6 @@ async function started(
 function isRunning({ status }: Pod): boolean {
   const container = status?.containerStatuses?.find(({ name }) => name === vmContainer);
   return container?.state?.running !== undefined && status?.podIP !== undefined;
-}
-
-function addressProblem(
-  pod: Pod,
-  address: string | undefined,
-): { message: string; mayPass: false } | undefined {
-  if (
-    address === undefined ||
-    pod.status?.podIP === address ||
-    pod.status?.podIPs?.some(({ ip }) => ip === address)
-  ) {
-    return undefined;
-  }
-  return {
-    message:
-      `it got the address ${pod.status?.podIP ?? 'none'} instead of ${address}: the network of this cluster does not ` +
-      'read the annotation bosh.cloudfoundry.org/ip-address; install the static-ip CNI plugin or use a dynamic network',
-    mayPass: false,
-  };
 }
 
 /** A sandbox that cannot be made shows in events alone: the pod's status says no more than ContainerCreating. */

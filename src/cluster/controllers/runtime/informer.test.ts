@@ -23,6 +23,7 @@ function scripted(
     replace: unused,
     patch: unused,
     delete: unused,
+    groups: unused,
     list: <T extends KubernetesObject>() => {
       round += 1;
       const items = (rounds[round]?.items ?? []) as T[];

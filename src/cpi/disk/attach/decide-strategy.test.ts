@@ -41,6 +41,7 @@ function refusing(api: KubernetesApi, code: number, message: string): Kubernetes
     replace: (resource, object, subresource) => api.replace(resource, object, subresource),
     patch: (reference, patch, options) => api.patch(reference, patch, options),
     delete: (reference, options) => api.delete(reference, options),
+    groups: () => api.groups(),
     watch: (resource, query) => api.watch(resource, query),
     create: (resource, object, options) => {
       const { volumes = [] } = (object as { spec?: { volumes?: { hostPath?: unknown }[] } }).spec ?? {};

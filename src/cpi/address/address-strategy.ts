@@ -1,0 +1,49 @@
+import type { KubernetesApi } from '../../kubernetes/api.ts';
+import { annotation } from '../labels.ts';
+
+/** How a pod asks for its address; who reads that is the cluster's network. */
+export const addressStrategies = ['calico', 'kube-ovn', 'static-ip'] as const;
+export type AddressStrategy = (typeof addressStrategies)[number];
+
+export const addressAnnotation = {
+  calico: 'cni.projectcalico.org/ipAddrs',
+  'kube-ovn': 'ovn.kubernetes.io/ip_address',
+} as const;
+
+/** API groups that the network's own objects are in. Kube-OVN first: Calico's may be there for policies alone. */
+const marks: readonly (readonly [string, AddressStrategy])[] = [
+  ['kubeovn.io', 'kube-ovn'],
+  ['crd.projectcalico.org', 'calico'],
+  ['projectcalico.org', 'calico'],
+];
+
+/** The configured strategy, or the one that the API groups of the cluster speak for: one request. */
+export async function addressStrategy(
+  api: KubernetesApi,
+  configured: AddressStrategy | undefined,
+): Promise<AddressStrategy> {
+  if (configured !== undefined) return configured;
+  const groups = await api.groups();
+  return marks.find(([group]) => groups.includes(group))?.[1] ?? 'static-ip';
+}
+
+/**
+ * The annotations that ask for these addresses, at most one of each family (kubernetes reference 2.1). Ours is always
+ * there: it is the record of what was asked for.
+ */
+export function addressAnnotations(
+  addresses: readonly string[],
+  strategy: AddressStrategy,
+): Record<string, string> {
+  const own = { [annotation.ipAddress]: addresses.join(',') };
+  switch (strategy) {
+    case 'calico':
+      return { ...own, [addressAnnotation.calico]: JSON.stringify(addresses) };
+    case 'kube-ovn':
+      return { ...own, [addressAnnotation['kube-ovn']]: addresses.join(',') };
+    case 'static-ip':
+      return own;
+    default:
+      return strategy satisfies never;
+  }
+}

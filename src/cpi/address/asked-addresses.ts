@@ -1,0 +1,14 @@
+import type { Pod } from '../../kubernetes/pod.ts';
+import { annotation } from '../labels.ts';
+import { multus } from './network-attachments.ts';
+
+/** The fixed addresses that a VM's pod was made with, for messages; undefined where it has none. Pure. */
+export function askedAddresses({ metadata: { annotations = {} } }: Pod): string | undefined {
+  const attached = annotations[multus.networks];
+  const all = [
+    annotations[annotation.ipAddress],
+    attached?.includes('"ips"') === true ? attached : undefined,
+  ];
+  const given = all.filter((text) => text !== undefined);
+  return given.length === 0 ? undefined : given.join(' and ');
+}

@@ -1,0 +1,42 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+export type Family = 'IPv4' | 'IPv6';
+
+/** The family of an address; undefined for a text that is none. */
+export function familyOf(text: string): Family | undefined {
+  if (isIPv4(text)) return 'IPv4';
+  return isIPv6(text) && !text.includes('%') ? 'IPv6' : undefined;
+}
+
+/** One spelling for each address, so that two can be compared: RFC 5952 for IPv6. */
+export function canonicalAddress(address: string): string {
+  return isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
+}
+
+/** Bits of an address: 32 or 128. */
+export const addressBits = (family: Family): number => (family === 'IPv4' ? 32 : 128);
+
+/** The prefix length of `255.255.255.0`, or `ffff:ffff::`; undefined for a text that is no mask of that family. */
+export function maskLength(mask: string, family: Family): number | undefined {
+  if (familyOf(mask) !== family) return undefined;
+  const bits = bitsOf(mask, family);
+  return /^1*0*$/u.test(bits) ? bits.lastIndexOf('1') + 1 : undefined;
+}
+
+/** The bits of an address as a text of 0 and 1. */
+export function bitsOf(address: string, family: Family): string {
+  if (family === 'IPv4')
+    return address
+      .split('.')
+      .map((part) => binary(Number(part), 8))
+      .join('');
+  // the URL parser writes the IPv4 tail of a mixed spelling as groups
+  const [head = '', tail] = canonicalAddress(address).split('::');
+  const groups = (text: string | undefined): string[] =>
+    text === undefined || text === '' ? [] : text.split(':');
+  const missing = 8 - groups(head).length - groups(tail).length;
+  const all = [...groups(head), ...Array.from({ length: missing }, () => '0'), ...groups(tail)];
+  return all.map((group) => binary(Number.parseInt(group, 16), 16)).join('');
+}
+
+const binary = (value: number, length: number): string => value.toString(2).padStart(length, '0');

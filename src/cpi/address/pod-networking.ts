@@ -1,0 +1,90 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { Resource } from '../../kubernetes/api.ts';
+import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
+import type { Cloud } from '../cloud.ts';
+import { labelValue } from '../names.ts';
+import { policyLabel } from '../network/network-names.ts';
+import { addressAnnotations, addressStrategy } from './address-strategy.ts';
+import { attachmentElements, multus } from './network-attachments.ts';
+import type { Network } from './network.ts';
+import type { Networks } from './networks.ts';
+
+/** What a VM's networks put on its pod. */
+export interface PodNetworking {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/**
+ * Finds out how this cluster gives the networks to a pod, and that what they name is there. Changes nothing.
+ * Rejects with NOT_SUPPORTED where a definition, Multus or a policy is missing.
+ */
+export async function podNetworking(cloud: Cloud, networks: Networks): Promise<PodNetworking> {
+  const { own, attached } = networks;
+  const elements = attachmentElements(attached, cloud.namespace);
+  const policies = policiesOf(networks);
+  await Promise.all([
+    ...elements.map((element) => requireAttachment(cloud, element)),
+    ...policies.map((policy) => requirePolicy(cloud, policy)),
+  ]);
+  const addresses = own.flatMap(({ address }) => (address === undefined ? [] : [address]));
+  const strategy =
+    addresses.length === 0
+      ? undefined
+      : await addressStrategy(cloud.api, cloud.config.networks.addressStrategy);
+  return {
+    labels: Object.fromEntries([
+      ...addressLabels(networks).map((key) => [key, ''] as const),
+      ...policies.map((policy) => [policyLabel(policy), ''] as const),
+    ]),
+    annotations: {
+      ...(strategy !== undefined && addressAnnotations(addresses, strategy)),
+      ...(elements.length > 0 && { [multus.networks]: JSON.stringify(elements) }),
+    },
+  };
+}
+
+/** A label for each address that is asked for, by which the next one who wants it finds its holder. */
+export function addressLabels({ own, attached }: Networks): string[] {
+  return [...own, ...attached].flatMap(({ address, properties: { attachment } }: Network) => {
+    if (address === undefined) return [];
+    const wire = attachment === undefined ? '' : `.${attachment.namespace ?? ''}.${attachment.name}`;
+    return [`ip.bosh.cloudfoundry.org/${labelValue(`${address}${wire}`)}`];
+  });
+}
+
+const policiesOf = ({ own, attached }: Networks): string[] => [
+  ...new Set([...own, ...attached].flatMap(({ properties }) => properties.policy ?? [])),
+];
+
+async function requireAttachment(
+  cloud: Cloud,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<void> {
+  if (await exists(cloud, networkAttachmentDefinitions, namespace, name)) return;
+  throw new ProductError(
+    'NOT_SUPPORTED',
+    `there is no NetworkAttachmentDefinition ${namespace}/${name}: install Multus and create it, or leave ` +
+      'network_attachment out',
+  );
+}
+
+async function requirePolicy(cloud: Cloud, name: string): Promise<void> {
+  if (await exists(cloud, networkPolicies, cloud.namespace, name)) return;
+  throw new ProductError(
+    'NOT_SUPPORTED',
+    `there is no NetworkPolicy '${name}' in namespace ${cloud.namespace}: the network was deleted, or made elsewhere`,
+  );
+}
+
+/** A kind that the cluster does not serve has no objects. */
+async function exists(cloud: Cloud, resource: Resource, namespace: string, name: string): Promise<boolean> {
+  try {
+    await cloud.api.get({ resource, namespace, name });
+    return true;
+  } catch (error) {
+    if (isApiError(error, 404)) return false;
+    throw error;
+  }
+}

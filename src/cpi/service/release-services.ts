@@ -1,0 +1,100 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { KubernetesObject, OwnerReference } from '../../kubernetes/object.ts';
+import { services } from '../../kubernetes/resources.ts';
+import type { Service } from '../../kubernetes/service.ts';
+import type { Cloud } from '../cloud.ts';
+import { annotation, isOurs } from '../labels.ts';
+import { waitUntilGone } from '../remove-object.ts';
+import { find, serviceReference } from './ensure-service.ts';
+import { isLivingOwner } from './living-owner.ts';
+import { holderOf, vmSelector } from './service-object.ts';
+
+const tries = 10;
+
+/** What is to be waited for when the VM's own objects are on their way out. */
+export type Pending = readonly { readonly name: string; readonly uid: string }[];
+
+/** The Services that a VM has a part in, as its Secret says. */
+export function servicesOf(secret: KubernetesObject): string[] {
+  const text = secret.metadata.annotations?.[annotation.services];
+  return text === undefined ? [] : (JSON.parse(text) as string[]);
+}
+
+/**
+ * Ends a VM's part in its Services, before its Secret goes: one that is its alone is deleted, one that passes traffic
+ * to it alone goes to its newest successor; of a group's it stays an owner until the garbage collector sees that the
+ * Secret is gone. Killed anywhere, the next call finds the Secret still there and goes on.
+ */
+export async function releaseServices(cloud: Cloud, secret: KubernetesObject): Promise<Pending> {
+  const pending = await Promise.all(servicesOf(secret).map((name) => release(cloud, name, secret)));
+  return pending.flat();
+}
+
+/** Waits until the Services that were deleted are gone: a load balancer may have to be taken down. Rejects with DEADLINE. */
+export async function waitUntilReleased(cloud: Cloud, pending: Pending): Promise<void> {
+  const deadlineSeconds = cloud.config.deadlines.deleteVm;
+  await Promise.all(
+    pending.map(({ name, uid }) =>
+      waitUntilGone(cloud, {
+        reference: serviceReference(cloud, name),
+        uid,
+        deadlineSeconds,
+        what: `Service '${name}'`,
+      }),
+    ),
+  );
+}
+
+async function release(cloud: Cloud, name: string, secret: KubernetesObject): Promise<Pending> {
+  for (let left = tries; left > 0; left -= 1) {
+    const service = await find(cloud, name);
+    if (service === undefined || !isOurs(service, 'service')) return [];
+    const { uid = '', deletionTimestamp } = service.metadata;
+    if (!isOwner(service, secret)) return [];
+    if (deletionTimestamp !== undefined) return [{ name, uid }];
+    const outcome = await unlessChanged(() => releaseSeen(cloud, service, secret));
+    if (outcome !== undefined) return outcome;
+  }
+  throw new ProductError('DEADLINE', `Service '${name}' is changed by others again and again`);
+}
+
+/** On exactly the state that was seen: a VM that joins at the same time is a conflict, and counts at the next look. */
+async function releaseSeen(cloud: Cloud, service: Service, secret: KubernetesObject): Promise<Pending> {
+  const { name = '', uid = '', resourceVersion = '', ownerReferences = [] } = service.metadata;
+  const others = ownerReferences.filter((owner) => owner.uid !== secret.metadata.uid);
+  const isHeld = holderOf(service) === secret.metadata.name;
+  if (!isHeld && others.length > 0) return [];
+  const heir = await newestLiving(cloud, others);
+  if (heir === undefined) {
+    await cloud.api.delete(serviceReference(cloud, name), { preconditions: { uid, resourceVersion } });
+    return [{ name, uid }];
+  }
+  const { metadata, spec } = service;
+  await cloud.api.replace<Service>(services, {
+    ...service,
+    metadata: { ...metadata, ownerReferences: others },
+    spec: { ...spec, selector: vmSelector(heir.name) },
+  });
+  return [];
+}
+
+async function newestLiving(
+  cloud: Cloud,
+  owners: readonly OwnerReference[],
+): Promise<OwnerReference | undefined> {
+  for (const owner of owners.toReversed()) if (await isLivingOwner(cloud, owner)) return owner;
+  return undefined;
+}
+
+const isOwner = ({ metadata }: Service, secret: KubernetesObject): boolean =>
+  metadata.ownerReferences?.some(({ uid }) => uid === secret.metadata.uid) === true;
+
+async function unlessChanged<T>(action: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await action();
+  } catch (error) {
+    if (isApiError(error, 409) || isApiError(error, 404)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import type { OwnerReference } from '../../kubernetes/object.ts';
+import type { Service, ServiceSpec } from '../../kubernetes/service.ts';
+import { annotation, baseLabels, label } from '../labels.ts';
+import { labelValue } from '../names.ts';
+import { toServicePorts } from './service-ports.ts';
+import type { ServiceRequest } from './service-request.ts';
+
+/** The VM that asks for a Service. */
+export interface ServiceOwner {
+  readonly cid: string;
+  readonly namespace: string;
+  /** Of its Secret. */
+  readonly uid: string;
+  /** env.bosh.group; absent with create-env. */
+  readonly group: string | undefined;
+  readonly directorUuid: string | undefined;
+}
+
+/** True for a Service of one VM at a time, which passes to its successor. */
+export const isOfOneVm = ({ selector }: ServiceRequest, { group }: Pick<ServiceOwner, 'group'>): boolean =>
+  selector === 'vm' ||
+  (selector === undefined && group === undefined) ||
+  (selector === 'group' && group === undefined);
+
+/** Pods of that VM: attachments carry its label too. */
+export const vmSelector = (cid: string): Record<string, string> => ({
+  [label.kind]: 'vm',
+  [label.vmId]: cid,
+});
+
+/** The VM that a Service of one VM passes traffic to; undefined for a shared one. */
+export const holderOf = ({ spec }: Service): string | undefined => spec.selector?.[label.vmId];
+
+export const ownerReference = ({ cid, uid }: Pick<ServiceOwner, 'cid' | 'uid'>): OwnerReference => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  name: cid,
+  uid,
+});
+
+/** The Service as its first VM makes it, owned by that VM's Secret. */
+export function serviceObject(request: ServiceRequest, owner: ServiceOwner): Service {
+  const spec = serviceSpec(request);
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      name: request.name,
+      namespace: owner.namespace,
+      labels: {
+        ...baseLabels('service', owner.directorUuid),
+        ...(owner.group !== undefined && { [label.group]: labelValue(owner.group) }),
+      },
+      annotations: {
+        ...request.annotations,
+        [annotation.specDigest]: createHash('sha256')
+          .update(JSON.stringify([spec, request.annotations, request.selector]))
+          .digest('hex'),
+      },
+      ownerReferences: [ownerReference(owner)],
+    },
+    spec: { ...spec, selector: selectorOf(request, owner) },
+  };
+}
+
+function selectorOf(request: ServiceRequest, owner: ServiceOwner): Record<string, string> {
+  if (isOfOneVm(request, owner)) return vmSelector(owner.cid);
+  if (typeof request.selector === 'object') return { ...request.selector };
+  return { [label.kind]: 'vm', [label.group]: labelValue(owner.group ?? '') };
+}
+
+function serviceSpec(request: ServiceRequest): ServiceSpec {
+  const { type, clusterIp, ports, loadBalancerIp, loadBalancerClass, externalIps } = request;
+  return {
+    type,
+    ...(clusterIp !== undefined && { clusterIP: clusterIp }),
+    ports: toServicePorts(ports),
+    ...(loadBalancerIp !== undefined && { loadBalancerIP: loadBalancerIp }),
+    ...(loadBalancerClass !== undefined && { loadBalancerClass }),
+    ...(externalIps.length > 0 && { externalIPs: [...externalIps] }),
+  };
+}

@@ -1,0 +1,64 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { Service } from '../../kubernetes/service.ts';
+import { waitFor } from '../../kubernetes/wait.ts';
+import type { Network } from '../address/network.ts';
+import { canonicalAddress } from '../address/ip-text.ts';
+import type { Cloud } from '../cloud.ts';
+import { labelValue } from '../names.ts';
+import { serviceReference } from './ensure-service.ts';
+import type { ServiceRequest } from './service-request.ts';
+
+/** The Service behind a network of type vip: of one VM at a time, with the address as its name. */
+export function vipService({ address = '', properties: { vip } }: Network): ServiceRequest[] {
+  if (vip === undefined) return [];
+  const { via, ports } = vip;
+  return [
+    {
+      name: vipName(address),
+      type: via === 'load_balancer' ? 'LoadBalancer' : 'ClusterIP',
+      clusterIp: via === 'cluster_ip' ? address : undefined,
+      ports,
+      selector: 'vm',
+      annotations: {},
+      loadBalancerIp: via === 'load_balancer' ? address : undefined,
+      loadBalancerClass: undefined,
+      externalIps: via === 'external_ip' ? [address] : [],
+    },
+  ];
+}
+
+/** Services' names have no dots and colons and begin with a letter. */
+const vipName = (address: string): string =>
+  address.includes('.') ? `vip-${address.replaceAll('.', '-')}` : labelValue(`vip-${address}`).toLowerCase();
+
+/**
+ * Waits until the load balancers have the addresses that were asked for: before that a vip is a wish.
+ * Rejects with VM_CREATION_FAILED for another address, with DEADLINE where none comes.
+ */
+export async function waitForVips(cloud: Cloud, vips: readonly Network[]): Promise<void> {
+  const balanced = vips.filter(({ properties }) => properties.vip?.via === 'load_balancer');
+  await Promise.all(balanced.map((network) => waitForVip(cloud, network.address ?? '')));
+}
+
+async function waitForVip(cloud: Cloud, address: string): Promise<void> {
+  const name = vipName(address);
+  const given = await waitFor<Service, readonly string[]>({
+    api: cloud.api,
+    clock: cloud.clock,
+    reference: serviceReference(cloud, name),
+    condition: (service) => {
+      const ingress = service?.status?.loadBalancer?.ingress ?? [];
+      return ingress.length === 0 ? undefined : ingress.map(({ ip, hostname }) => ip ?? hostname ?? '');
+    },
+    awaited: `a load balancer with the address ${address} (Service ${name})`,
+    deadlineMs: cloud.config.deadlines.createVm * 1000,
+    lastWords: () =>
+      Promise.resolve('nothing gave it an address: has this cluster a load balancer that serves Services?'),
+  });
+  if (given.map(canonicalAddress).includes(address)) return;
+  throw new ProductError(
+    'VM_CREATION_FAILED',
+    `the load balancer gave Service ${name} the address ${given.join(', ')} instead of ${address}; it has to honour ` +
+      'loadBalancerIP, or choose vip.via external_ip or cluster_ip',
+  );
+}
