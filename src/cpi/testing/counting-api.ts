@@ -31,6 +31,10 @@ export function countingApi(api: KubernetesApi): {
         note('reads', 'watch', resource);
         return api.watch(resource, query);
       },
+      groups: () => {
+        requests.reads.push('get groups');
+        return api.groups();
+      },
       create: (resource, object, ...more) => {
         note('writes', 'create', resource);
         return api.create(resource, object, ...more);

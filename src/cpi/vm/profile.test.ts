@@ -44,8 +44,9 @@ function podWith(profile: string, attach: VmPlan['attach']): Pod {
     place,
     parseConfig({}, {}),
   );
-  const plan = { cid: 'vm-a', agentId: 'a', namespace: 'n', image: 'i', address: undefined, group: 'g' };
-  return vmPod({ ...plan, attach, directorUuid: undefined, properties }, 'uid');
+  const plan = { cid: 'vm-a', agentId: 'a', namespace: 'n', image: 'i', group: 'g' };
+  const networking = { labels: {}, annotations: {} };
+  return vmPod({ ...plan, networking, attach, directorUuid: undefined, properties }, 'uid');
 }
 
 test('Pod Security baseline has nothing against a baseline VM, and names what is against it in the others', () => {
