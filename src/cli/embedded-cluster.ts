@@ -3,13 +3,19 @@ import { daemonStatus } from '../cluster/daemon/daemon-status.ts';
 import { removeClusterDirectory } from '../cluster/daemon/remove-cluster-directory.ts';
 import { startDaemon } from '../cluster/daemon/start-daemon.ts';
 import { stopDaemon } from '../cluster/daemon/stop-daemon.ts';
+import { ProductError } from '../errors/product-error.ts';
 import { kubeconfigPath } from './connect.ts';
 import type { Installation } from './installation.ts';
+
+export interface StartOptions {
+  /** `NAME` or `NAME=ZONE` each. */
+  readonly simulatedNodes: readonly string[];
+}
 
 /** The embedded cluster of one installation. Every verb is idempotent. */
 export interface EmbeddedCluster {
   /** Resolves when the API answers. */
-  start(say: (line: string) => void): Promise<void>;
+  start(say: (line: string) => void, options?: StartOptions): Promise<void>;
   /** Resolves with whether it ran, when no process and no mount of it is left. */
   stop(): Promise<boolean>;
   /** Stops it and removes all its data, disks included. */
@@ -27,9 +33,17 @@ export function embeddedCluster({
 }: Installation): EmbeddedCluster {
   const stop = async (): Promise<boolean> => (await stopDaemon(clusterDirectory)).stopped;
   return {
-    async start(say) {
+    async start(say, { simulatedNodes } = { simulatedNodes: [] }) {
       const main = join(root, 'src', 'cluster', 'main.ts');
-      const info = await startDaemon({ directory: clusterDirectory, runtimeDirectory, nodeBinary, main });
+      const info = await startDaemon({
+        ...{ directory: clusterDirectory, runtimeDirectory, nodeBinary, main, simulatedNodes },
+      });
+      if (!info.started && simulatedNodes.length > 0) {
+        throw new ProductError(
+          'CLUSTER_START',
+          'the cluster runs already; stop it first, since simulated nodes come with its start',
+        );
+      }
       if (info.started) say(`Embedded cluster started; kubeconfig: ${info.kubeconfig}`);
     },
     stop,

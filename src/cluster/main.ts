@@ -12,6 +12,8 @@ const { values } = parseArgs({
     directory: { type: 'string' },
     'runtime-directory': { type: 'string' },
     'prepare-host': { type: 'boolean', default: false },
+    /** NAME=ZONE, as often as wanted: nodes beside the real one that report status and run nothing. */
+    'simulated-node': { type: 'string', multiple: true, default: [] },
   },
 });
 const { directory, 'runtime-directory': runtimeDirectory } = values;
@@ -42,6 +44,8 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
     { startServiceProxy },
     { nodeAddress },
     { loadCredentials },
+    { SimulatedNodes },
+    { parseSimulatedNode },
   ] = await Promise.all([
     import('./api/open-local-api.ts'),
     import('./api/start-api-server.ts'),
@@ -51,18 +55,24 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
     import('./proxy/start-service-proxy.ts'),
     import('./node/pods/pod-addresses.ts'),
     import('./api/pki/credentials.ts'),
+    import('./node/simulated/simulated-nodes.ts'),
+    import('./node/simulated/parse-simulated-node.ts'),
   ]);
   const clock = systemClock;
   const onError = (error: unknown): void => console.error(new Date(clock.now()).toISOString(), error);
   const api = await openLocalApi({ directory, clock });
   const { promise: apiServer, resolve: serving } = Promise.withResolvers<URL>();
   const node = await startNode({ api, directory, runtimeDirectory, clock, version, apiServer, onError });
+  const simulated = new SimulatedNodes({
+    ...{ api, nodes: values['simulated-node'].map(parseSimulatedNode), clock, behind: node, onError },
+  });
+  if (values['simulated-node'].length > 0) await simulated.start();
   const { authority: rootCertificate } = await loadCredentials(directory, clock.now());
   const controllers = await startControllers({
     ...{ api, provisioner: node, clock, random: Math.random, rootCertificate, onError },
   });
   const proxy = await startServiceProxy({ api, nodeAddress, clock, random: Math.random, onError });
-  const server = await startApiServer({ api, console: node, directory, onError });
+  const server = await startApiServer({ api, console: simulated, directory, onError });
   serving(new URL(server.url));
   console.log(new Date(clock.now()).toISOString(), `serving on ${server.url}`);
   process.once('SIGTERM', () => {
@@ -72,6 +82,7 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
   async function stop(): Promise<void> {
     await controllers.stop();
     await proxy.stop();
+    await simulated.stop();
     await node.stop(stopGrace);
     await server.close();
     await api.close();

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { parseSimulatedNode } from '../../cluster/node/simulated/parse-simulated-node.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Command } from '../command.ts';
 import { kubeconfigPath } from '../connect.ts';
@@ -8,15 +9,17 @@ import { holdLock } from '../hold-lock.ts';
 /** The embedded cluster without a deployment: for kubectl, for tests, for a bosh CLI of one's own. */
 export const cluster: Command = {
   name: 'cluster',
-  usage: 'start|stop|status|kubeconfig',
+  usage: 'start [--simulated-node NAME=ZONE]...|stop|status|kubeconfig',
   summary: 'Run the embedded cluster alone; kubeconfig prints what kubectl needs',
   async run([verb, ...rest], { installation, terminal }) {
-    if (rest.length > 0)
+    const simulatedNodes = verb === 'start' ? simulatedNodesOf(rest) : [];
+    if (rest.length > 0 && simulatedNodes.length === 0)
       throw new ProductError('INVALID_ARGUMENT', `'cluster ${verb ?? ''}' takes no further words`);
     const embedded = embeddedCluster(installation);
+    const say = (line: string): void => terminal.error(line);
     switch (verb) {
       case 'start':
-        await holdLock(installation.lockPath, () => embedded.start((line) => terminal.error(line)));
+        await holdLock(installation.lockPath, () => embedded.start(say, { simulatedNodes }));
         terminal.out(`${await embedded.describe()}\n`);
         return 0;
       case 'stop':
@@ -37,6 +40,16 @@ export const cluster: Command = {
     }
   },
 };
+
+/** `--simulated-node NAME=ZONE`, as often as wanted. Throws INVALID_ARGUMENT. */
+function simulatedNodesOf(words: readonly string[]): string[] {
+  const nodes = words.flatMap((word, index) => (index % 2 === 1 ? [word] : []));
+  if (words.length % 2 === 1 || words.some((word, index) => index % 2 === 0 && word !== '--simulated-node')) {
+    throw new ProductError('INVALID_ARGUMENT', `'cluster start' takes --simulated-node NAME=ZONE alone`);
+  }
+  for (const node of nodes) parseSimulatedNode(node);
+  return nodes;
+}
 
 async function readKubeconfig(path: string): Promise<string> {
   try {

@@ -11,7 +11,8 @@ import { isProductError } from '../../errors/product-error.ts';
 import { loadAccess } from '../../kubernetes/load-access.ts';
 import { openApi } from '../../kubernetes/open-api.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
-import { pods } from '../../kubernetes/resources.ts';
+import { execInPod } from '../../kubernetes/pod-exec.ts';
+import { nodes, pods } from '../../kubernetes/resources.ts';
 import { hostRootImage } from '../node/image/host-root-image.ts';
 import { parseMountInfo } from '../node/mounts/mountinfo.ts';
 import { checkRequirements } from './check-requirements.ts';
@@ -229,6 +230,34 @@ describeAsUsers(import.meta.filename, () => {
     await until(async () => (await starts(cluster)) === 1);
     await stopDaemon(cluster.directory, { grace: 5_000 });
     assert.deepEqual(await processesWith(cluster.word), []);
+  });
+
+  test('simulated nodes beside the real one: a pod of theirs runs, and a command in it is refused', async (t) => {
+    const cluster = await makeCluster(t);
+    await startDaemon({ ...cluster.options, simulatedNodes: ['sim-1=z1', 'sim-2'] });
+    const kubeconfig = await readFile(join(cluster.directory, 'kubeconfig'), 'utf8');
+    const access = await loadAccess(kubeconfig);
+    const api = await openApi(access);
+    const names = (await api.list(nodes)).items.map(({ metadata }) => metadata.name);
+    assert.deepEqual(names, ['embedded', 'sim-1', 'sim-2']);
+    const nodeSelector = { 'topology.kubernetes.io/zone': 'z1' };
+    await api.create(pods, podOf('there', 'true', { nodeSelector }));
+    await until(async () => {
+      const pod = await api.get<Pod>({ resource: pods, namespace: 'bosh', name: 'there' });
+      return pod.status?.phase === 'Running' && pod.spec.nodeName === 'sim-1';
+    });
+    const command = {
+      namespace: 'bosh',
+      pod: 'there',
+      container: 'main',
+      command: ['true'],
+      deadlineMs: 5000,
+    };
+    await assert.rejects(
+      execInPod(access, command),
+      /simulated node, which reports status and runs nothing/u,
+    );
+    api.close();
   });
 
   test('a cluster that dies says what it said', async (t) => {

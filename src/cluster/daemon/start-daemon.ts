@@ -18,6 +18,8 @@ export interface DaemonOptions {
   readonly nodeBinary: string;
   /** The cluster's main module: src/cluster/main.ts or a bundle of it. */
   readonly main: string;
+  /** `NAME=ZONE` each: nodes that report status and run nothing. A cluster that runs already keeps those it has. */
+  readonly simulatedNodes?: readonly string[];
   /** Milliseconds until the API has to be ready; 30 s when absent. */
   readonly deadline?: number;
   readonly clock?: Clock;
@@ -66,6 +68,7 @@ function launch(directory: string, log: string, mode: NamespaceMode, options: Da
   const command = [
     ...[options.nodeBinary, '--disable-warning=ExperimentalWarning', options.main],
     ...['--directory', directory, '--runtime-directory', options.runtimeDirectory],
+    ...(options.simulatedNodes ?? []).flatMap((node) => ['--simulated-node', node]),
   ];
   const init = ['/bin/sh', join(import.meta.dirname, 'init.sh'), directory];
   const child = spawn('unshare', [...unshareArguments(mode), ...init, ...command], {
