@@ -2,10 +2,20 @@ import { cluster } from './commands/cluster.ts';
 import { createEnv } from './commands/create-env.ts';
 import { deleteEnv } from './commands/delete-env.ts';
 import { destroy } from './commands/destroy.ts';
+import { orphans } from './commands/orphans.ts';
 import { status } from './commands/status.ts';
 import { stop } from './commands/stop.ts';
 import { up } from './commands/up.ts';
 import type { Command } from './command.ts';
 
 /** Every sub-command, in the order of the help text. */
-export const commands: readonly Command[] = [up, stop, status, destroy, cluster, createEnv, deleteEnv];
+export const commands: readonly Command[] = [
+  up,
+  stop,
+  status,
+  orphans,
+  destroy,
+  cluster,
+  createEnv,
+  deleteEnv,
+];

@@ -1,13 +1,9 @@
-import { parseArgs } from 'node:util';
-import { ProductError } from '../../errors/product-error.ts';
 import type { Command } from '../command.ts';
 import { listBoshObjects, type DiskSummary, type VmSummary } from '../bosh-objects.ts';
 import { kubeconfigPath, withKubernetes } from '../connect.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
-import { firstSentence } from '../env-arguments.ts';
+import { kubernetesUsage, parseKubernetesArguments } from '../kubernetes-arguments.ts';
 import { formatTable } from '../table.ts';
-
-const usage = '[--kubeconfig FILE] [--namespace NAME]';
 
 /**
  * What the CPI keeps in a cluster: VMs, disks, and disks that nobody claimed, which a killed caller may have left. Reads
@@ -15,10 +11,10 @@ const usage = '[--kubeconfig FILE] [--namespace NAME]';
  */
 export const status: Command = {
   name: 'status',
-  usage,
+  usage: kubernetesUsage,
   summary: 'List VMs and disks in the cluster, unclaimed disks among them',
   async run(words, { installation, terminal }) {
-    const values = parseWords(words);
+    const values = parseKubernetesArguments('status', words);
     const cluster = embeddedCluster(installation);
     if (values.kubeconfig === undefined) {
       terminal.out(`${await cluster.describe()}\n`);
@@ -32,19 +28,6 @@ export const status: Command = {
     return 0;
   },
 };
-
-function parseWords(words: readonly string[]): { readonly kubeconfig?: string; readonly namespace?: string } {
-  try {
-    return parseArgs({
-      args: [...words],
-      options: { kubeconfig: { type: 'string' }, namespace: { type: 'string' } },
-      strict: true,
-    }).values;
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw new ProductError('INVALID_ARGUMENT', `${firstSentence(error.message)}. Usage: status ${usage}`);
-  }
-}
 
 function report(vms: readonly VmSummary[], disks: readonly DiskSummary[]): string {
   const vmTable = formatTable(

@@ -1,0 +1,96 @@
+import { isApiError } from '../kubernetes/api-error.ts';
+import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
+import type { KubernetesObject } from '../kubernetes/object.ts';
+import { persistentVolumeClaims, pods, volumeSnapshots } from '../kubernetes/resources.ts';
+
+/** Labels and annotations of the CPI, as an operator's tool may read them (object layout 1). */
+const domain = 'bosh.cloudfoundry.org/';
+const kind = `${domain}kind`;
+const diskId = `${domain}disk-id`;
+const vmId = `${domain}vm-id`;
+const unclaimed = `${domain}unclaimed`;
+const copy = `${domain}copy`;
+
+/** Something that a killed CPI call may have left. */
+export interface Orphan {
+  readonly what: 'disk' | 'snapshot' | 'copy' | 'helper pod' | 'helper snapshot';
+  readonly name: string;
+  /** The disk that it is a snapshot or a copy of, or helps to copy. */
+  readonly disk: string | undefined;
+  readonly createdAt: string;
+}
+
+interface ClusterObjects {
+  readonly claims: readonly KubernetesObject[];
+  readonly pods: readonly KubernetesObject[];
+  readonly snapshots: readonly KubernetesObject[];
+}
+
+/** What of the CPI's objects in a namespace nobody may know of, the oldest first. Reads only. */
+export async function listOrphans(api: KubernetesApi, namespace: string): Promise<Orphan[]> {
+  const [claims, podList, snapshots] = await Promise.all(
+    [persistentVolumeClaims, pods, volumeSnapshots].map((resource) => listOurs(api, resource, namespace)),
+  );
+  return findOrphans({ claims: claims ?? [], pods: podList ?? [], snapshots: snapshots ?? [] });
+}
+
+/**
+ * An unclaimed disk that no VM has; every snapshot, because its mark stays; a copy that update_disk made of a disk which is
+ * still there, and what was made for that. Pure.
+ */
+export function findOrphans(objects: ClusterObjects): Orphan[] {
+  const attached = new Set(objects.pods.filter(isKind('attachment')).map((pod) => labelOf(pod, diskId)));
+  const disks = objects.claims.filter(isKind('disk'));
+  const copied = disks.filter(
+    ({ metadata }) => metadata.annotations?.[copy] !== undefined && metadata.deletionTimestamp === undefined,
+  );
+  const copyOf = new Map(copied.map(({ metadata }) => [metadata.annotations?.[copy], metadata.name]));
+  const orphan = (object: KubernetesObject, what: Orphan['what'], disk: string | undefined): Orphan => ({
+    ...{ what, disk },
+    name: object.metadata.name ?? '',
+    createdAt: object.metadata.creationTimestamp ?? '',
+  });
+  const isHeld = (claim: KubernetesObject): boolean =>
+    attached.has(claim.metadata.name ?? '') || labelOf(claim, vmId) !== undefined;
+  return [
+    ...disks
+      .filter((claim) => copyOf.has(claim.metadata.name))
+      .map((claim) => orphan(claim, 'copy', copyOf.get(claim.metadata.name))),
+    ...disks
+      .filter((claim) => !copyOf.has(claim.metadata.name))
+      .filter((claim) => labelOf(claim, unclaimed) !== undefined && !isHeld(claim))
+      .map((claim) => orphan(claim, 'disk', undefined)),
+    ...objects.snapshots
+      .filter(isKind('snapshot'))
+      .map((snapshot) => orphan(snapshot, 'snapshot', labelOf(snapshot, diskId))),
+    ...objects.snapshots
+      .filter(isKind('copy'))
+      .map((snapshot) => orphan(snapshot, 'helper snapshot', copyOf.get(snapshot.metadata.name?.slice(5)))),
+    ...objects.pods
+      .filter(isKind('copy'))
+      .map((pod) => orphan(pod, 'helper pod', copyOf.get(labelOf(pod, diskId)))),
+  ].toSorted(
+    (one, other) => one.createdAt.localeCompare(other.createdAt) || one.name.localeCompare(other.name),
+  );
+}
+
+/** A cluster without the snapshot kinds has no snapshots. */
+async function listOurs(
+  api: KubernetesApi,
+  resource: Resource,
+  namespace: string,
+): Promise<KubernetesObject[]> {
+  try {
+    return (await api.list<KubernetesObject>(resource, { namespace, labelSelector: kind })).items;
+  } catch (error) {
+    if (isApiError(error, 404)) return [];
+    throw error;
+  }
+}
+
+const isKind =
+  (wanted: string) =>
+  (object: KubernetesObject): boolean =>
+    labelOf(object, kind) === wanted;
+
+const labelOf = ({ metadata }: KubernetesObject, name: string): string | undefined => metadata.labels?.[name];
