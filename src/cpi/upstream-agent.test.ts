@@ -33,15 +33,22 @@ describeInNamespace(import.meta.filename, () => {
       return said?.stdout === 'booted\n'.repeat(count) ? true : undefined;
     });
 
-  async function newVm(profile: Profile): Promise<string> {
+  async function newVm(profile: Profile, cloud = world.cloud): Promise<string> {
     const networks = { default: { type: 'manual', ip: `127.64.41.${profiles.indexOf(profile) + 1}` } };
     const [cid] = await createVm(
-      world.cloud,
+      cloud,
       createVmArguments({ agentId: `agent-${profile}`, networks, properties: { profile } }),
     );
     await boots(cid, 1);
     return cid;
   }
+
+  /** Under `recreate` an attach starts the container anew. */
+  const agentRuns = (vm: string): Promise<true> =>
+    eventually('the agent in this container', async () => {
+      const said = await world.exec(vm, 'bosh', ['test', '-e', '/run/agent']).catch(() => undefined);
+      return said?.exitCode === 0 ? true : undefined;
+    });
 
   /** Runs an action of the agent with the PATH that the entry gave it. */
   const agent = (vm: string, ...words: string[]): Promise<string> =>
@@ -50,9 +57,10 @@ describeInNamespace(import.meta.filename, () => {
       `PATH=$(cat /var/vcap/bosh/agent.path) UNMOUNT_TRIES=2 /opt/bosh-kubernetes/node ${words.join(' ')} 2>&1`,
     );
 
-  async function newDisk(vm: string): Promise<string> {
-    const disk = await createDisk(world.cloud, [16, {}, vm]);
-    const hint = await attachDisk(world.cloud, [vm, disk]);
+  async function newDisk(vm: string, cloud = world.cloud): Promise<string> {
+    const disk = await createDisk(cloud, [16, {}, vm]);
+    const hint = await attachDisk(cloud, [vm, disk]);
+    await agentRuns(vm);
     await agent(vm, 'add_persistent_disk', disk, hint);
     await agent(vm, 'mount_disk', disk);
     return disk;
@@ -73,6 +81,47 @@ describeInNamespace(import.meta.filename, () => {
     };
     assert.match(await rights('baseline'), /^00000000a80425fb\n.*(?:denied|superuser|permitted)/iu);
     assert.equal(await rights('sys-admin'), '00000000a82425fb\nmounted\n');
+  });
+
+  test('monit runs without a service manager: started once, again when it was killed, not when it was stopped', async () => {
+    const vm = await newVm('baseline');
+    const script =
+      "printf '#!/bin/sh\\necho $$ >> /tmp/monits\\nsleep 1000 & wait\\n' > /var/vcap/bosh/bin/monit";
+    await world.inVm(vm, `${script}; chmod 755 /var/vcap/bosh/bin/monit`);
+    const service = (words: string): Promise<string> =>
+      world.inVm(vm, `PATH=$(cat /var/vcap/bosh/agent.path); ${words}`);
+    const monits = (count: number): Promise<true> =>
+      eventually(`monit ${count}`, async () =>
+        (await world.inVm(vm, 'wc -l < /tmp/monits')).trim() === String(count) ? true : undefined,
+      );
+    await service('systemctl start monit && sv start monit');
+    await monits(1);
+    await service('systemctl kill monit && systemctl start monit');
+    await monits(2);
+    await service('sv stop monit');
+    await eventually('the end of all monits', async () => {
+      const left = 'for pid in $(cat /tmp/monits); do if [ -e /proc/$pid ]; then echo $pid; fi; done';
+      return (await world.inVm(vm, left)) === '' ? true : undefined;
+    });
+    await assert.rejects(service('systemctl restart systemd-resolved'), /no service manager/u);
+    await deleteVm(world.cloud, [vm]);
+  });
+
+  test('baseline with the strategy recreate: the disk that is mounted is kept by a restart and not detached', async () => {
+    const cloud = world.cloudWith({ attach: 'recreate' });
+    const vm = await newVm('baseline', cloud);
+    const disk = await newDisk(vm, cloud);
+    await world.inVm(vm, 'echo kept > /var/vcap/store/canary');
+    await refusedAsBusy(detachDisk(cloud, [vm, disk]));
+    await rebootVm(cloud, [vm]);
+    await agentRuns(vm);
+    assert.equal(await world.inVm(vm, 'cat /var/vcap/store/canary'), 'kept\n');
+    assert.equal(await agent(vm, 'list_disk'), `${disk}\n`);
+    assert.equal(await agent(vm, 'unmount_disk', disk), `Unmounted partition of ${disk}\n`);
+    await agent(vm, 'remove_persistent_disk', disk);
+    await detachDisk(cloud, [vm, disk]);
+    await deleteVm(cloud, [vm]);
+    await deleteDisk(cloud, [disk]);
   });
 
   for (const profile of profiles) {

@@ -71,6 +71,7 @@ boot() {
   [ "$(cids | wc -l)" -le 1 ] || fail 'Unexpected disk attached'
   [ ! -x "$bosh/job" ] || "$bosh/job"
   echo booted >> "$bosh/boots"
+  : > /run/agent
   trap 'exit 0' TERM
   while :; do
     sleep 1000 &

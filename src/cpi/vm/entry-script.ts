@@ -59,7 +59,7 @@ ${installShims}bind_disk() {
   mountpoint -q /var/vcap/store || "$shims/mount" "$hub/disks/$name/store" /var/vcap/store -o bind
 }
 bind_disk || exit 1
-PATH=$shims:\${PATH:-/usr/sbin:/usr/bin:/sbin:/bin}
+PATH=$shims:$bosh/bin:\${PATH:-/usr/sbin:/usr/bin:/sbin:/bin}
 export PATH
 while :; do
   "$bosh/bin/bosh-agent" -P ubuntu -C "$bosh/agent.json" &

@@ -1,5 +1,6 @@
 import { hostnameShim } from './hostname-shim.ts';
 import { mountShim } from './mount-shim.ts';
+import { serviceShim } from './service-shim.ts';
 import { shimFunctions } from './shim-functions.ts';
 import { umountShim } from './umount-shim.ts';
 
@@ -8,6 +9,8 @@ const shims: Readonly<Record<string, string>> = {
   functions: shimFunctions,
   hostname: hostnameShim,
   mount: mountShim,
+  sv: serviceShim,
+  systemctl: serviceShim,
   umount: umountShim,
 };
 
