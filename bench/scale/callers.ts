@@ -1,0 +1,37 @@
+import { runCpi } from '../../test/cpi/artefact.ts';
+import { methods } from '../../src/cpi/methods.ts';
+import type { CpiResponse } from '../../src/cpi/protocol.ts';
+import { openSession } from '../../src/cpi/session.ts';
+
+/** One CPI call; rejects where the CPI answers with an error. */
+export type Caller = (method: string, args: readonly unknown[]) => Promise<unknown>;
+
+/** The verbs in this process, each call with a connection of its own as a CPI process has. */
+export function inProcess(config: object): Caller {
+  return async (method, args) => {
+    const verb = await methods.get(method)?.();
+    if (verb === undefined) throw new Error(`there is no method ${method}`);
+    const { cloud, close } = await openSession({
+      file: config,
+      context: {},
+      contextName: undefined,
+      environment: {},
+    });
+    try {
+      return await verb(cloud, args);
+    } finally {
+      close();
+    }
+  };
+}
+
+/** A process for each call, as a director starts them. */
+export function byProcesses(command: readonly string[], configPath: string): Caller {
+  return async (method, args) => {
+    const request = JSON.stringify({ method, arguments: args, context: {}, api_version: 2 });
+    const { stdout } = await runCpi({ name: 'cpi', command }, request, { config: configPath });
+    const { result, error } = JSON.parse(stdout) as CpiResponse;
+    if (error !== null) throw new Error(`${method}: ${error.message}`);
+    return result;
+  };
+}

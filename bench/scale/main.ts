@@ -1,0 +1,118 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { buildCpi } from '../../scripts/build-cpi.ts';
+import { formatTable } from '../../src/cli/table.ts';
+import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import { openTransport } from '../../src/kubernetes/open-transport.ts';
+import { pods } from '../../src/kubernetes/resources.ts';
+import { RestApi } from '../../src/kubernetes/rest-api.ts';
+import type { Caller } from './callers.ts';
+import { byProcesses, inProcess } from './callers.ts';
+import type { Spread } from './in-parallel.ts';
+import { inParallel } from './in-parallel.ts';
+import { startScaleServer } from './scale-server.ts';
+
+const image = 'embedded.bosh-kubernetes/host-root:1';
+const workers = 32;
+const { values } = parseArgs({
+  options: {
+    vms: { type: 'string', default: '1000' },
+    /** A CPI process for each call instead of the verbs in this process. */
+    processes: { type: 'boolean', default: false },
+    /** How many pods of others has_vm meets in the end. */
+    pods: { type: 'string', default: '10000' },
+  },
+});
+
+const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-scale-'));
+const server = await startScaleServer(10);
+try {
+  const config = {
+    kubernetes: { kubeconfig: server.kubeconfig, namespace: 'bosh' },
+    agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' },
+  };
+  const call = await callerOf(config);
+  const how = values.processes
+    ? 'a CPI process for each call'
+    : 'the verbs in one process, a connection for each call';
+  process.stdout.write(`${values.vms} VMs, ${workers} workers, ${how}, 10 simulated nodes\n`);
+  const [vm] = await lives(call, Number(values.vms));
+  process.stdout.write(`the cluster has ${await server.memory()} MiB resident\n\n`);
+  await growth(call, String(vm), Number(values.pods));
+} finally {
+  await server.close();
+  await rm(scratch, { recursive: true });
+}
+
+async function callerOf(config: object): Promise<Caller> {
+  if (!values.processes) return inProcess(config);
+  const { bundle, executable } = await buildCpi({ outDirectory: join(scratch, 'cpi') });
+  const path = join(scratch, 'cpi.json');
+  await writeFile(path, JSON.stringify(config), { mode: 0o600 });
+  return byProcesses(executable === undefined ? [process.execPath, bundle] : [executable], path);
+}
+
+/** The life of each VM but the first, which is left. Resolves with the cids. */
+async function lives(call: Caller, count: number): Promise<string[]> {
+  const agents = Array.from({ length: count }, (_, index) => `scale-${index}`);
+  const vms: string[] = [];
+  const disks: string[] = [];
+  const networks = { default: { type: 'dynamic', cloud_properties: {} } };
+  const rows: [string, Spread][] = [];
+  const time = async (name: string, work: (index: number) => Promise<void>): Promise<void> => {
+    rows.push([name, await inParallel(agents, workers, (_, index) => work(index))]);
+  };
+  await time('create_vm', async (index) => {
+    const properties = { zone: `z${(index % 3) + 1}`, cpu: 1, memory: 1024 };
+    const env = { bosh: { group: `scale-group-${index % 20}` } };
+    const [cid] = (await call('create_vm', [agents[index], image, properties, networks, [], env])) as [
+      string,
+    ];
+    vms[index] = cid;
+  });
+  await time('create_disk', async (index) => {
+    disks[index] = String(await call('create_disk', [64, {}, vms[index]]));
+  });
+  await time('attach_disk', async (index) => void (await call('attach_disk', [vms[index], disks[index]])));
+  await time('has_vm', async (index) => void (await call('has_vm', [vms[index]])));
+  await time('detach_disk', async (index) => void (await call('detach_disk', [vms[index], disks[index]])));
+  await time('delete_disk', async (index) => void (await call('delete_disk', [disks[index]])));
+  await time('delete_vm', async (index) => void (index > 0 && (await call('delete_vm', [vms[index]]))));
+  const figure = (ms: number): string => ms.toFixed(0);
+  const cells = rows.map(([name, { wall, median, p95, max }]) => [
+    ...[name, (wall / 1000).toFixed(1), figure((1000 * count) / wall)],
+    ...[median, p95, max].map(figure),
+  ]);
+  process.stdout.write(`${formatTable(['', 'wall s', 'calls/s', 'median ms', 'p95 ms', 'max ms'], cells)}\n`);
+  return vms;
+}
+
+/** has_vm of one VM, one call at a time, in a namespace that fills with pods of others. */
+async function growth(call: Caller, vm: string, most: number): Promise<void> {
+  const transport = await openTransport(await loadAccess(server.kubeconfig));
+  const api = new RestApi({ transport });
+  const rows: string[][] = [];
+  let made = 0;
+  for (const count of [0, most / 10, most]) {
+    const names = Array.from({ length: count - made }, (_, index) => `filler-${made + index}`);
+    await inParallel(names, workers, async (name) => {
+      const container = { name: 'main', image, command: ['sleep'] };
+      const nodeName = `sim-${(name.length % 10) + 1}`;
+      await api.create(pods, {
+        metadata: { namespace: 'bosh', name },
+        ...{ spec: { nodeName, containers: [container] } },
+      });
+    });
+    made = count;
+    const calls = Array.from({ length: 200 }, (_, index) => index);
+    const { median, p95 } = await inParallel(calls, 1, async () => void (await call('has_vm', [vm])));
+    rows.push([String(count), median.toFixed(2), p95.toFixed(2)]);
+  }
+  transport.close();
+  process.stdout.write(
+    `has_vm, one call at a time\n${formatTable(['pods of others', 'median ms', 'p95 ms'], rows)}\n`,
+  );
+  process.stdout.write(`the cluster has ${await server.memory()} MiB resident\n`);
+}
