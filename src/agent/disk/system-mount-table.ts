@@ -9,8 +9,8 @@ import type { Mount, MountTable } from './mount-table.ts';
 
 const run = promisify(execFile);
 // the shims first, which the entry of the VM's pod writes: where nothing may be mounted they make links instead
-const path = '/var/lib/bosh-kubernetes/shims:/usr/sbin:/usr/bin:/sbin:/bin';
-const environment = { PATH: path, LC_ALL: 'C' };
+const searchPath = '/var/lib/bosh-kubernetes/shims:/usr/sbin:/usr/bin:/sbin:/bin';
+const environment = { PATH: searchPath, LC_ALL: 'C' };
 
 /**
  * The kernel's mounts, through mount(8) and umount(8). At the paths of `linkable` a link counts as a mount of what it

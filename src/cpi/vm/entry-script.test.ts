@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { entryScript } from './entry-script.ts';
+
+const run = promisify(execFile);
+const namespaces = [
+  ...['--user', '--map-root-user', '--mount', '--pid', '--fork', '--kill-child', '--propagation', 'private'],
+];
+const container = join(import.meta.dirname, '../../agent/testing/container.sh');
+
+interface Ending {
+  readonly code: number;
+  readonly output: string;
+}
+
+/**
+ * Runs the entry as PID 1 of a container in which disk-1 is attached, with an agent that says what it finds and ends
+ * the container; `disk` is what managed_disk_settings.json says, `hints` are the disks that the agent knows.
+ */
+async function enter(t: TestContext, disk: string, hints: readonly string[]): Promise<Ending | undefined> {
+  const probe = spawnSync('unshare', [...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
+  if (probe.status !== 0) {
+    t.skip(`needs user, mount and pid namespaces: ${probe.stderr.toString()}`);
+    return undefined;
+  }
+  const work = await mkdtemp(join(tmpdir(), 'entry-'));
+  t.after(() => rm(work, { recursive: true }));
+  for (const folder of ['root', 'volume/store', 'state/bosh/bin', 'state/data/sys/run/j'])
+    await mkdir(join(work, folder), { recursive: true });
+  const say = 'echo "agent: $(cat /var/vcap/store/canary 2>&1)"; ls /var/vcap/bosh /var/vcap/data/sys/run/j';
+  await writeFile(join(work, 'state/bosh/bin/bosh-agent'), `#!/bin/sh\n${say}\nkill -TERM 1\n`, {
+    mode: 0o755,
+  });
+  await writeFile(join(work, 'state/bosh/managed_disk_settings.json'), disk);
+  const known = Object.fromEntries(hints.map((cid) => [cid, { ID: cid }]));
+  await writeFile(join(work, 'state/bosh/persistent_disk_hints.json'), JSON.stringify(known));
+  await writeFile(join(work, 'state/data/sys/run/j/j.pid'), '1');
+  await writeFile(join(work, 'volume/store/canary'), 'the disk');
+  await writeFile(join(work, 'agent.cjs'), '');
+  await writeFile(join(work, 'entry'), entryScript.replace('left=600', 'left=2'));
+  const words = [...namespaces, '/bin/sh', container, work, process.execPath];
+  try {
+    const { stdout } = await run('unshare', words);
+    return { code: 0, output: stdout };
+  } catch (error) {
+    const { code, stdout } = error as { code: number; stdout: string };
+    return { code, output: stdout };
+  }
+}
+
+test('the noted disk is on the store before the agent starts, and no pid file of a former life is left', async (t) => {
+  const ending = await enter(t, 'disk-1', ['disk-1']);
+  if (ending === undefined) return;
+  assert.match(ending.output, /agent: the disk\n/u);
+  assert.match(ending.output, /managed_disk_settings\.json/u);
+  assert.doesNotMatch(ending.output, /j\.pid/u);
+  assert.equal(ending.code, 0);
+});
+
+test('a noted disk that does not come ends the container before the agent starts', async (t) => {
+  const ending = await enter(t, 'disk-2', ['disk-1', 'disk-2']);
+  if (ending === undefined) return;
+  assert.equal(ending.code, 1);
+  assert.match(ending.output, /disk disk-2 did not come/u);
+  assert.doesNotMatch(ending.output, /agent:/u);
+});
+
+test('the note of a disk that is not attached any more is removed', async (t) => {
+  const ending = await enter(t, 'disk-2', ['disk-1']);
+  if (ending === undefined) return;
+  assert.match(ending.output, /disk disk-2 is not attached any more/u);
+  assert.match(ending.output, /agent: .*No such file/u);
+  assert.doesNotMatch(ending.output, /managed_disk_settings/u);
+});
+
+test('what is no cid is not made a path', async (t) => {
+  const ending = await enter(t, '../../etc', ['disk-1']);
+  if (ending === undefined) return;
+  assert.equal(ending.code, 1);
+  assert.doesNotMatch(ending.output, /agent:/u);
+});
