@@ -20,15 +20,18 @@ import type { Transport } from '../../src/kubernetes/transport.ts';
 
 type Method = Parameters<Transport['request']>[0]['method'];
 
+export interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+  /** The header of that name. */
+  readonly warning: string | undefined;
+}
+
 /** What a real server answers to somebody, in one namespace of the suite's own. */
 export interface Somebody {
   readonly api: RestApi;
   /** Any path, the subresources included that a KubernetesApi has no verb for. */
-  call(
-    method: Method,
-    path: string,
-    body?: unknown,
-  ): Promise<{ status: number; body: Record<string, unknown> }>;
+  call(method: Method, path: string, body?: unknown): Promise<Answer>;
 }
 
 /** A cluster whose policies are tested: over HTTPS, with controllers, and with users. */
@@ -97,7 +100,8 @@ function somebody(transport: Transport): Somebody {
       const text = body === undefined ? {} : { body: JSON.stringify(body) };
       const type = method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {};
       const answer = await transport.request({ method, path, ...text, ...type });
-      return { status: answer.status, body: JSON.parse(answer.body) as Record<string, unknown> };
+      const parsed = JSON.parse(answer.body) as Record<string, unknown>;
+      return { status: answer.status, body: parsed, warning: answer.headers['warning'] };
     },
   };
 }

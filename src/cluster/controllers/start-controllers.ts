@@ -5,6 +5,7 @@ import { DefinedKinds } from './collection/defined-kinds.ts';
 import { createDefaultAccounts } from './accounts/default-accounts.ts';
 import { createRootCertificates } from './accounts/root-certificates.ts';
 import { createDisruptionBudgets } from './disruption/disruption-budgets.ts';
+import { createQuotaUsage } from './quotas/quota-usage.ts';
 import { createEventExpiry } from './collection/event-expiry.ts';
 import { createGarbageCollector } from './collection/garbage-collector.ts';
 import { createNamespaceLifecycle } from './collection/namespace-lifecycle.ts';
@@ -50,6 +51,7 @@ const allControllers: readonly CreateController[] = [
   createNamespaceLifecycle,
   createDefaultAccounts,
   createDisruptionBudgets,
+  createQuotaUsage,
   createRootCertificates,
   createEventExpiry,
   createClaimProtection,

@@ -10,6 +10,7 @@ import {
   subjectAccessReviewKind,
 } from './reviews/access-reviews.ts';
 import { selfSubjectReviewKind, tokenReviewKind } from './reviews/identity-reviews.ts';
+import { resourceQuotaKind } from './resource-quotas.ts';
 import { runtimeClassKind } from './runtime-classes.ts';
 import { serviceAccountKind } from './service-accounts.ts';
 
@@ -20,6 +21,7 @@ export const policyKinds: readonly Kind[] = [
   localSubjectAccessReviewKind,
   podDisruptionBudgetKind,
   priorityClassKind,
+  resourceQuotaKind,
   roleBindingKind,
   roleKind,
   runtimeClassKind,

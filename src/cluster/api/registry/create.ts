@@ -7,10 +7,12 @@ import {
   invalid,
   notFound,
 } from '../errors/status-errors.ts';
-import { assertNoEscalation } from '../access/escalation.ts';
+import { admitWrite } from '../admission/admit-write.ts';
+import { chargeQuotas } from '../admission/quota/admit-quota.ts';
 import type { User } from '../access/user.ts';
 import type { Draft, Kind } from '../kinds/kind.ts';
 import { checkMetadata } from '../kinds/object-meta.ts';
+import { strictValidation } from '../schema/field-validation.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
@@ -53,9 +55,12 @@ export function createObject(
   const resource = groupResource(kind.resource);
   const { namespace, name } = draft.metadata;
   if (registry.store.get(resource, namespace, name) !== undefined) throw alreadyExists(kind.resource, name);
-  const { user } = options;
-  if (user !== undefined) assertNoEscalation(registry, kind, { user, draft, current: undefined });
-  return options.dryRun === true ? withoutVersion(draft) : registry.store.put(resource, draft);
+  const { user, fieldValidation: { warn } = strictValidation } = options;
+  admitWrite(registry, kind, { draft, current: undefined, user, warn });
+  if (options.dryRun === true) return withoutVersion(draft);
+  const stored = registry.store.put(resource, draft);
+  chargeQuotas(registry, namespace);
+  return stored;
 }
 
 /** As it would be stored; it never was, so it has no version. */

@@ -1,9 +1,11 @@
 import { conflict, badRequest, groupResource, invalid, staleVersion } from '../errors/status-errors.ts';
 import { invalidValue } from '../errors/field-causes.ts';
-import { assertNoEscalation } from '../access/escalation.ts';
+import { admitWrite } from '../admission/admit-write.ts';
+import { chargeQuotas } from '../admission/quota/admit-quota.ts';
 import type { User } from '../access/user.ts';
 import type { Draft, Kind } from '../kinds/kind.ts';
 import { checkMetadata, checkMetadataUpdate } from '../kinds/object-meta.ts';
+import { strictValidation } from '../schema/field-validation.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
 import { jsonEqual } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
@@ -47,9 +49,11 @@ export function updateObject(
   ];
   if (causes.length > 0) throw invalid(kind.name, kind.resource.group, draft.metadata.name, causes);
   if (options.subresource === undefined) kind.admitUpdate?.(draft, current, admissionContext(registry));
-  const { user } = options;
-  if (user !== undefined) assertNoEscalation(registry, kind, { user, draft, current });
-  return storeUpdate(registry, kind, { draft, current, dryRun: options.dryRun === true });
+  const { user, dryRun = false, fieldValidation: { warn } = strictValidation } = options;
+  if (options.subresource === undefined) admitWrite(registry, kind, { draft, current, user, warn });
+  const stored = storeUpdate(registry, kind, { draft, current, dryRun });
+  if (!dryRun && options.subresource === undefined) chargeQuotas(registry, location.namespace);
+  return stored;
 }
 
 /** Writes a checked draft over the present object, or removes it where that completes a deletion. */

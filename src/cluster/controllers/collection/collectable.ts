@@ -26,6 +26,7 @@ export function collectableKinds(informers: Informers): CollectableKind[] {
     core('Secret', informers.secrets),
     core('ConfigMap', informers.configMaps),
     core('ServiceAccount', informers.serviceAccounts),
+    core('ResourceQuota', informers.quotas),
     rbac('Role', informers.roles),
     rbac('RoleBinding', informers.roleBindings),
     rbac('ClusterRole', informers.clusterRoles),

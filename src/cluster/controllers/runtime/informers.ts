@@ -34,6 +34,7 @@ export interface Informers {
   readonly roleBindings: Informer;
   readonly clusterRoles: Informer;
   readonly clusterRoleBindings: Informer;
+  readonly quotas: Informer;
   readonly budgets: Informer<PodDisruptionBudget>;
   readonly priorityClasses: Informer;
   readonly runtimeClasses: Informer;
@@ -65,6 +66,7 @@ export function createInformers(api: KubernetesApi, runtime: ControllerRuntime):
     roleBindings: of(resources.roleBindings),
     clusterRoles: of(resources.clusterRoles),
     clusterRoleBindings: of(resources.clusterRoleBindings),
+    quotas: of(resources.resourceQuotas),
     budgets: of(resources.podDisruptionBudgets),
     priorityClasses: of(resources.priorityClasses),
     runtimeClasses: of(resources.runtimeClasses),

@@ -1,0 +1,65 @@
+import type { Pod } from '../../../../kubernetes/pod.ts';
+import { namespaces, pods } from '../../../../kubernetes/resources.ts';
+import { forbidden, groupResource, invalid } from '../../errors/status-errors.ts';
+import type { Registry } from '../../registry/registry.ts';
+import type { Draft } from '../../kinds/kind.ts';
+import type { StoredObject } from '../../store/stored-object.ts';
+import { checkSecurityLabels, describeLevel, securityPolicy, violations } from './security-policy.ts';
+import type { LevelVersion } from './security-policy.ts';
+
+type Warn = (message: string) => void;
+
+/**
+ * Admission plugin PodSecurity for a new pod: refuses what its namespace enforces against and warns of what it warns
+ * of (pod-security-admission/admission). There is no audit log here, so the mode audit has nowhere to go.
+ * Throws ApiError 403.
+ */
+export function admitPodSecurity(registry: Registry, pod: Pod, warn: Warn): void {
+  const { namespace = '', name = '' } = pod.metadata;
+  const labels = registry.store.get('namespaces', undefined, namespace)?.metadata.labels ?? {};
+  const policy = securityPolicy(labels);
+  const enforced = violations(pod, policy.enforce);
+  if (enforced !== undefined)
+    throw forbidden(
+      pods,
+      name,
+      `violates PodSecurity "${describeLevel(policy.enforce)}": ${enforced.details}`,
+    );
+  const warned = violations(pod, policy.warn);
+  if (warned !== undefined)
+    warn(`would violate PodSecurity "${describeLevel(policy.warn)}": ${warned.details}`);
+}
+
+/**
+ * The same plugin for a namespace: its labels have to mean something, and pods that are there already and would be
+ * refused now are warned of. Throws ApiError 422; what was wrong before may stay.
+ */
+export function admitSecurityLabels(
+  registry: Registry,
+  { draft, current, warn }: { draft: Draft; current: StoredObject | undefined; warn: Warn },
+): void {
+  const labels = draft.metadata.labels ?? {};
+  const causes = checkSecurityLabels(labels);
+  const before = current?.metadata.labels ?? {};
+  if (causes.length > 0 && checkSecurityLabels(before).length === 0)
+    throw invalid('Namespace', namespaces.group, draft.metadata.name, causes);
+  const { enforce } = securityPolicy(labels);
+  if (current === undefined || describeLevel(enforce) === describeLevel(securityPolicy(before).enforce))
+    return;
+  for (const warning of warnings(registry, draft.metadata.name, enforce)) warn(warning);
+}
+
+function warnings(registry: Registry, namespace: string, enforce: LevelVersion): string[] {
+  const named = new Map<string, string[]>();
+  for (const object of registry.store.list(groupResource(pods), namespace)) {
+    const { reasons } = violations(object as unknown as Pod, enforce) ?? {};
+    if (reasons !== undefined) named.set(reasons, [...(named.get(reasons) ?? []), object.metadata.name]);
+  }
+  if (named.size === 0) return [];
+  const lines = [...named].map(([reasons, [first = '', ...others]]) => {
+    const more = others.length === 1 ? ' (and 1 other pod)' : ` (and ${others.length} other pods)`;
+    return `${first}${others.length === 0 ? '' : more}: ${reasons}`;
+  });
+  const head = `existing pods in namespace "${namespace}" violate the new PodSecurity enforce level "${describeLevel(enforce)}"`;
+  return [head, ...lines.toSorted()];
+}

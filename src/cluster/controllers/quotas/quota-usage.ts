@@ -1,0 +1,70 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import { resourceQuotas } from '../../../kubernetes/resources.ts';
+import type { ResourceQuota } from '../../api/admission/quota/admit-quota.ts';
+import { formatUsage, namespaceUsage, resourceOfName } from '../../api/admission/quota/quota-usage.ts';
+import { groupResource } from '../../api/errors/status-errors.ts';
+import type { StoredObject } from '../../api/store/stored-object.ts';
+import type { ControllerContext } from '../runtime/controller.ts';
+import { allInformers } from '../runtime/informers.ts';
+import { WorkQueue } from '../runtime/work-queue.ts';
+
+/** How often objects are counted again that no watch here tells of: those of kinds defined later. */
+const recountMs = 10_000;
+
+/**
+ * Keeps `status.used` of quotas true when objects end (kubernetes: pkg/controller/resourcequota); what is added is
+ * charged by admission itself.
+ */
+export function createQuotaUsage(context: ControllerContext): WorkQueue {
+  const { api, informers } = context;
+  const queue = new WorkQueue('quota-usage', reconcile, context);
+  const watched = new Map(
+    allInformers(informers).map((informer) => [groupResource(informer.resource), informer]),
+  );
+
+  for (const informer of watched.values()) {
+    informer.onChange(({ before, after }) => {
+      const namespace = (after ?? before)?.metadata.namespace;
+      if (namespace === undefined || informers.quotas.list().length === 0) return;
+      for (const { metadata } of informers.quotas.list())
+        if (metadata.namespace === namespace) queue.add(`${namespace}/${metadata.name ?? ''}`);
+    });
+  }
+
+  async function reconcile(key: string): Promise<void> {
+    const quota = informers.quotas.get(key) as ResourceQuota | undefined;
+    if (quota === undefined || quota.metadata.deletionTimestamp !== undefined) return;
+    const hard = quota.spec?.hard ?? {};
+    const names = Object.keys(hard);
+    const counted = new Map<string, readonly StoredObject[]>();
+    for (const resource of new Set(names.map(resourceOfName)))
+      if (resource !== undefined)
+        counted.set(resource, await objectsOf(resource, quota.metadata.namespace ?? ''));
+    if ([...counted.keys()].some((resource) => !watched.has(resource))) queue.addAfter(key, recountMs);
+    const status = {
+      hard: { ...hard },
+      used: formatUsage(namespaceUsage(names, (name) => counted.get(name) ?? [])),
+    };
+    if (isDeepStrictEqual(status, quota.status)) return;
+    try {
+      await api.replace(resourceQuotas, { ...quota, status }, 'status');
+    } catch (error) {
+      if (!isApiError(error, 404)) throw error;
+    }
+  }
+
+  /** From the server: what admission has just charged may not be in the copy yet. */
+  async function objectsOf(resource: string, namespace: string): Promise<readonly StoredObject[]> {
+    const [plural = '', ...group] = resource.split('.');
+    const asked = { group: group.join('.'), version: 'v1', plural, namespaced: true };
+    try {
+      return (await api.list(asked, { namespace })).items as unknown as readonly StoredObject[];
+    } catch (error) {
+      if (isApiError(error, 404)) return [];
+      throw error;
+    }
+  }
+
+  return queue;
+}

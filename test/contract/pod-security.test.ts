@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { isApiError } from '../../src/kubernetes/api-error.ts';
+import type { Pod } from '../../src/kubernetes/pod.ts';
+import { namespaces, pods } from '../../src/kubernetes/resources.ts';
+import { unschedulablePod } from './contract-objects.ts';
+import { makePolicySubject } from './policy-subject.ts';
+import type { PolicySubject } from './policy-subject.ts';
+
+/** Pod Security admission by the labels of a namespace (pod-security-admission: policy/, admission/). */
+let subject: PolicySubject;
+before(async () => {
+  subject = await makePolicySubject();
+});
+after(() => subject.end());
+
+async function label(labels: Readonly<Record<string, string | null>>): Promise<void> {
+  const own = Object.fromEntries(
+    Object.entries(labels).map(([name, value]) => [`pod-security.kubernetes.io/${name}`, value]),
+  );
+  const reference = { resource: namespaces, name: subject.namespace };
+  await subject.admin.api.patch(reference, { metadata: { labels: own } });
+}
+
+type Container = Pod['spec']['containers'][number];
+
+function podWith(name: string, container: Partial<Container>, spec: Partial<Pod['spec']> = {}): Pod {
+  const pod = unschedulablePod(subject.namespace, name);
+  const [main] = pod.spec.containers;
+  assert(main !== undefined);
+  return { ...pod, spec: { ...pod.spec, ...spec, containers: [{ ...main, ...container }] } };
+}
+
+async function refused(pod: Pod, message: string): Promise<void> {
+  await assert.rejects(subject.admin.api.create(pods, pod), (error) => {
+    assert(isApiError(error, 403, 'Forbidden'), String(error));
+    assert.equal(error.message, `pods "${pod.metadata.name}" is forbidden: violates PodSecurity ${message}`);
+    return true;
+  });
+}
+
+const privileged = { securityContext: { privileged: true } };
+
+test('without labels, and under privileged, everything may run', async () => {
+  await subject.admin.api.create(pods, podWith('free', privileged));
+  await label({ enforce: 'privileged' });
+  await subject.admin.api.create(pods, podWith('free-too', privileged));
+});
+
+test('baseline refuses what reaches the node, and says all of it', async () => {
+  await label({ enforce: 'baseline' });
+  await refused(
+    podWith('bad', privileged),
+    '"baseline:latest": privileged (container "main" must not set securityContext.privileged=true)',
+  );
+  const volumes = [{ name: 'host', hostPath: { path: '/x' } }];
+  const container = { securityContext: { capabilities: { add: ['SYS_ADMIN', 'NET_RAW', 'CHOWN'] } } };
+  await refused(
+    podWith('worse', container, { hostNetwork: true, hostPID: true, volumes }),
+    '"baseline:latest": non-default capabilities (container "main" must not include "NET_RAW", "SYS_ADMIN" in securityContext.capabilities.add), host namespaces (hostNetwork=true, hostPID=true), hostPath volumes (volume "host")',
+  );
+  await refused(
+    podWith('open', { securityContext: { seccompProfile: { type: 'Unconfined' } } }),
+    '"baseline:latest": seccompProfile (container "main" must not set securityContext.seccompProfile.type to "Unconfined")',
+  );
+  await subject.admin.api.create(pods, podWith('good', {}));
+});
+
+test('restricted wants hardening said; a dry run is refused as well', async () => {
+  await label({ enforce: 'restricted' });
+  await refused(
+    podWith('soft', {}),
+    '"restricted:latest": allowPrivilegeEscalation != false (container "main" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "main" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "main" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "main" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+  );
+  const hard: Pod['spec']['containers'][number]['securityContext'] = {
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'] },
+    runAsNonRoot: true,
+    runAsUser: 1000,
+    seccompProfile: { type: 'RuntimeDefault' },
+  };
+  await refused(
+    podWith('root', { securityContext: { ...hard, runAsUser: 0 } }),
+    '"restricted:latest": runAsUser=0 (container "main" must not set runAsUser=0)',
+  );
+  await subject.admin.api.create(pods, podWith('hard', { securityContext: hard }));
+  const path = `/api/v1/namespaces/${subject.namespace}/pods?dryRun=All`;
+  assert.equal((await subject.admin.call('POST', path, podWith('dry', {}))).status, 403);
+});
+
+test('a version is that of its time: v1.18 did not ask for a seccomp profile', async () => {
+  await label({ enforce: 'restricted', 'enforce-version': 'v1.18' });
+  const securityContext = { allowPrivilegeEscalation: false, runAsNonRoot: true };
+  await subject.admin.api.create(pods, podWith('old', { securityContext }));
+  await label({ 'enforce-version': null });
+});
+
+test('labels that mean nothing are refused; warnings come and stop nothing', async () => {
+  const { admin, namespace } = subject;
+  await label({ enforce: null });
+  await assert.rejects(label({ enforce: 'strict' }), (error) => {
+    assert(isApiError(error, 422, 'Invalid'), String(error));
+    assert.match(
+      error.message,
+      /metadata\.labels\[pod-security\.kubernetes\.io\/enforce\]: Invalid value: "strict": must be one of privileged, baseline, restricted/u,
+    );
+    return true;
+  });
+  await label({ warn: 'baseline' });
+  const { status, warning } = await admin.call(
+    'POST',
+    `/api/v1/namespaces/${namespace}/pods`,
+    podWith('warned', privileged),
+  );
+  assert.equal(status, 201);
+  assert.equal(
+    warning,
+    '299 - "would violate PodSecurity \\"baseline:latest\\": privileged (container \\"main\\" must not set securityContext.privileged=true)"',
+  );
+  const labels = { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } } };
+  const stricter = await admin.call('PATCH', `/api/v1/namespaces/${namespace}`, labels);
+  assert.match(
+    stricter.warning ?? '',
+    /existing pods in namespace \\"\S+\\" violate the new PodSecurity enforce level \\"baseline:latest\\"/u,
+  );
+});
