@@ -33,6 +33,7 @@ export class BunSocketTransport implements Transport {
   readonly #address: string;
   readonly #timeoutMs: number;
   readonly #connections = new Set<BunConnection>();
+  #closed = false;
 
   constructor(runtime: BunRuntime, access: Access, options: TransportOptions = {}) {
     this.#runtime = runtime;
@@ -71,6 +72,7 @@ export class BunSocketTransport implements Transport {
   }
 
   close(): void {
+    this.#closed = true;
     for (const connection of this.#connections) connection.close();
   }
 
@@ -85,6 +87,8 @@ export class BunSocketTransport implements Transport {
       headers: requestHeaders(credentials, request),
       body: request.body,
     });
+    // a connection that is opened now would keep the process alive
+    if (this.#closed) throw unreachable(this.#address, new Error('the transport was closed'));
     const connection = this.#connection(credentials);
     const body = new ByteQueue({ ...flowLimits, onFlow: (wanted) => connection.flow(wanted) });
     const failed = (error: unknown): void => {

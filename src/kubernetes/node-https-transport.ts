@@ -21,6 +21,7 @@ export class NodeHttpsTransport implements Transport {
   readonly #timeoutMs: number;
   #agent: Agent | undefined;
   #certificate: string | undefined;
+  readonly #closed = new AbortController();
 
   constructor(access: Access, options: TransportOptions = {}) {
     this.#access = access;
@@ -52,17 +53,19 @@ export class NodeHttpsTransport implements Transport {
   }
 
   close(): void {
+    this.#closed.abort(new DOMException('the transport was closed', 'AbortError'));
     this.#agent?.destroy();
   }
 
   async #send(request: TransportRequest, timeout: AbortSignal): Promise<IncomingMessage> {
     const credentials = await credentialsOf(this.#access);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const signals = [timeout, this.#closed.signal, ...(request.signal === undefined ? [] : [request.signal])];
     const outgoing = httpsRequest(requestUrl(this.#access.server, request), {
       agent: this.#agentFor(credentials),
       method: request.method,
       headers: requestHeaders(credentials, request),
-      signal: request.signal === undefined ? timeout : AbortSignal.any([timeout, request.signal]),
+      signal: AbortSignal.any(signals),
     });
     outgoing.on('response', resolve);
     // also after the answer has begun: a broken connection is then reported by the response's own stream

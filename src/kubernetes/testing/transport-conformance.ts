@@ -208,6 +208,20 @@ export const transportConformance: readonly ConformanceCase[] = [
       }),
   },
   {
+    name: 'lets nothing go on after it was closed',
+    run: async (make, servers) => {
+      const transport = make(access(servers));
+      const pending = [0, 1].map(() => transport.request({ method: 'GET', path: '/slow' }));
+      transport.close();
+
+      const outcomes = await Promise.allSettled(pending);
+      assert.deepEqual(
+        outcomes.map(({ status }) => status),
+        ['rejected', 'rejected'],
+      );
+    },
+  },
+  {
     name: 'ends a stream where the server ends it',
     run: (make, servers) =>
       using(make(access(servers)), async (transport) => {

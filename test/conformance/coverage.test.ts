@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { readFile, readdir } from 'node:fs/promises';
+import { test } from 'node:test';
+import { clauses, notRun } from './clauses.ts';
+
+test('every clause of the list is tested once', async () => {
+  const folder = new URL('./', import.meta.url);
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.test.ts'));
+  const texts = await Promise.all(files.map((name) => readFile(new URL(name, folder), 'utf8')));
+  const tested = texts.flatMap((text) =>
+    [...text.matchAll(/^ *clause\('(\d+[a-z])'/gmu)].map(([, id]) => id ?? ''),
+  );
+
+  assert.deepEqual(tested.toSorted(), Object.keys(clauses).toSorted());
+});
+
+test('what is not run has a reason, and nothing of what a CPI is for is among it', () => {
+  for (const [id, reason] of Object.entries(notRun)) {
+    const number = Number.parseInt(id, 10);
+    assert.ok(id in clauses, id);
+    assert.ok(reason.length > 20, `${id}: ${reason}`);
+    assert.ok(!(number >= 17 && number <= 26) && !(number >= 31 && number <= 38), id);
+  }
+});

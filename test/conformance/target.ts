@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Access } from '../../src/kubernetes/access.ts';
+import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import { EmbeddedLine } from '../support/embedded-line.ts';
+import { stemcell } from '../support/line-vm.ts';
+
+/** The cluster that the suite runs against. */
+export interface Target {
+  readonly kind: 'embedded' | 'kubeconfig';
+  /** As an administrator: the suite looks at what the CPI made, and makes namespaces and roles. */
+  readonly access: Access;
+  readonly kubeconfig: string;
+  readonly kubeletRootDirectory: string;
+  /** A stemcell cid that its nodes can run, with an agent in it. */
+  readonly stemcell: string;
+  /** Fixed addresses of its pod network that nobody else uses; none where the network cannot pin one. */
+  readonly addresses: readonly string[];
+  /** Restarts the API server; absent where the suite may not. */
+  readonly restart?: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * KUBECONFIG with CONFORMANCE_STEMCELL (image reference) and, where addresses can be pinned, CONFORMANCE_ADDRESSES
+ * (comma-separated); without them an embedded cluster of the suite's own, whose addresses are 127.64.76.0/24.
+ */
+export async function openTarget(environment: NodeJS.ProcessEnv = process.env): Promise<Target> {
+  const { KUBECONFIG: path, CONFORMANCE_STEMCELL: image, CONFORMANCE_ADDRESSES: addresses } = environment;
+  if (path === undefined || path === '') return embedded();
+  if (image === undefined) throw new Error('KUBECONFIG is set: CONFORMANCE_STEMCELL has to name an image');
+  const kubeconfig = await readFile(path, 'utf8');
+  return {
+    kind: 'kubeconfig',
+    access: await loadAccess(kubeconfig),
+    kubeconfig,
+    kubeletRootDirectory: environment['CONFORMANCE_KUBELET_ROOT_DIR'] ?? '/var/lib/kubelet',
+    stemcell: image,
+    addresses: addresses === undefined ? [] : addresses.split(','),
+    stop: async () => {},
+  };
+}
+
+async function embedded(): Promise<Target> {
+  const line = await EmbeddedLine.start();
+  return {
+    kind: 'embedded',
+    access: line.access,
+    kubeconfig: await readFile(line.kubeconfig, 'utf8'),
+    kubeletRootDirectory: join(line.clusterDirectory, 'kubelet'),
+    stemcell,
+    addresses: Array.from({ length: 40 }, (_, index) => `127.64.76.${index + 10}`),
+    restart: async () => {
+      await line.kill('everything');
+      await line.restart();
+    },
+    stop: async () => {
+      await line.destroy();
+      await line.remove();
+    },
+  };
+}

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CpiResponse } from '../../src/cpi/protocol.ts';
+import { isApiError } from '../../src/kubernetes/api-error.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import { openApi } from '../../src/kubernetes/open-api.ts';
+import type { Pod } from '../../src/kubernetes/pod.ts';
+import { execInPod, type ExecResult } from '../../src/kubernetes/pod-exec.ts';
+import {
+  namespaces,
+  persistentVolumeClaims,
+  pods,
+  secrets,
+  services,
+} from '../../src/kubernetes/resources.ts';
+import type { RestApi } from '../../src/kubernetes/rest-api.ts';
+import { checkout, mbusPassword } from '../support/embedded-line.ts';
+import { call, type CallOptions } from '../cpi/artefact.ts';
+import { openTarget, type Target } from './target.ts';
+
+export interface RequestOptions extends Omit<CallOptions, 'config'> {
+  readonly apiVersion?: number;
+  /** Beside what a director always sends. */
+  readonly context?: Readonly<Record<string, unknown>>;
+  /** Of the configuration: sections that win. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+}
+
+export interface NewVm {
+  readonly agentId?: string;
+  readonly properties?: unknown;
+  readonly networks?: unknown;
+  readonly disks?: unknown;
+  readonly env?: unknown;
+}
+
+type Settings = Record<string, Record<string, unknown>>;
+
+/** One namespace of the target, and the CPI's executable with a configuration for it. */
+export class World {
+  readonly target: Target;
+  readonly api: RestApi;
+  readonly namespace: string;
+  readonly directory: string;
+  readonly settings: Settings;
+  #addresses: string[];
+
+  private constructor(parts: Pick<World, 'target' | 'api' | 'namespace' | 'directory' | 'settings'>) {
+    this.target = parts.target;
+    this.api = parts.api;
+    this.namespace = parts.namespace;
+    this.directory = parts.directory;
+    this.settings = parts.settings;
+    this.#addresses = [...parts.target.addresses];
+  }
+
+  static async open(): Promise<World> {
+    const target = await openTarget();
+    const api = await openApi(target.access);
+    const namespace = `conformance-${randomUUID().slice(0, 8)}`;
+    await api.create(namespaces, { metadata: { name: namespace } });
+    const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-conformance-'));
+    const settings = {
+      kubernetes: {
+        kubeconfig: target.kubeconfig,
+        namespace,
+        kubelet_root_dir: target.kubeletRootDirectory,
+      },
+      agent: { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` },
+      deadlines: {
+        schedule: 5,
+        sandbox: 10,
+        create_vm: 60,
+        release: 2,
+        attach_disk: 20,
+        detach_disk: 30,
+        delete_vm: 60,
+        delete_disk: 20,
+      },
+    };
+    return new World({ target, api, namespace, directory, settings });
+  }
+
+  /** Removes the namespace with all that a failed test left in it. */
+  async close(): Promise<void> {
+    for (const cid of (await this.objects()).vms) await this.request('delete_vm', [cid]);
+    for (const cid of (await this.objects()).disks) await this.request('delete_disk', [cid]);
+    await this.api.delete({ resource: namespaces, name: this.namespace });
+    this.api.close();
+    await rm(this.directory, { recursive: true });
+    await this.target.stop();
+  }
+
+  /** One process of the CPI; its response, held to the envelope. */
+  async request(
+    method: string,
+    args: readonly unknown[],
+    options: RequestOptions = {},
+  ): Promise<CpiResponse> {
+    const { apiVersion = 2, context = {}, settings = {}, ...rest } = options;
+    const config = join(this.directory, `${randomUUID()}.json`);
+    await writeFile(config, JSON.stringify(merge(this.settings, settings)), { mode: 0o600 });
+    const request = {
+      method,
+      arguments: args,
+      api_version: apiVersion,
+      context: { director_uuid: 'director-1', request_id: 'cpi-000001', ...context },
+    };
+    try {
+      return await call({ name: 'executable', command: [join(checkout, 'dist', 'cpi', 'cpi')] }, request, {
+        ...rest,
+        config,
+      });
+    } finally {
+      await rm(config);
+    }
+  }
+
+  /** The result of a call that has to succeed. */
+  async call<T>(method: string, ...args: readonly unknown[]): Promise<T> {
+    const { result, error } = await this.request(method, args);
+    assert.equal(error, null, `${method}: ${error?.type}: ${error?.message}`);
+    return result as T;
+  }
+
+  /** The message of a call that has to fail with that type. */
+  async refuses(
+    type: string,
+    method: string,
+    args: readonly unknown[],
+    options?: RequestOptions,
+  ): Promise<string> {
+    const { error } = await this.request(method, args, options);
+    assert.ok(error !== null, `${method} succeeded`);
+    assert.equal(error.type, `Bosh::Clouds::${type}`, error.message);
+    return error.message;
+  }
+
+  vmArguments({
+    agentId = randomUUID(),
+    properties = {},
+    networks,
+    disks = [],
+    env = {},
+  }: NewVm = {}): unknown[] {
+    const dynamic = { default: { type: 'dynamic', cloud_properties: {} } };
+    return [agentId, this.target.stemcell, properties, networks ?? dynamic, disks, env];
+  }
+
+  async newVm(vm: NewVm = {}): Promise<string> {
+    const [cid] = await this.call<[string, unknown]>('create_vm', ...this.vmArguments(vm));
+    return cid;
+  }
+
+  newDisk(properties: unknown = {}, vm: string | null = null, size = 64): Promise<string> {
+    return this.call<string>('create_disk', size, properties, vm);
+  }
+
+  /** An address that no other test of this file has. */
+  address(): string {
+    const address = this.#addresses.shift();
+    assert.ok(address !== undefined, 'the target has no more fixed addresses');
+    return address;
+  }
+
+  manual(ip: string): unknown {
+    return {
+      default: {
+        type: 'manual',
+        ip,
+        netmask: '255.255.255.0',
+        cloud_properties: {},
+        default: ['dns', 'gateway'],
+      },
+    };
+  }
+
+  pod(name: string): Promise<Pod> {
+    return this.api.get<Pod>({ resource: pods, namespace: this.namespace, name });
+  }
+
+  async podIsGone(name: string): Promise<boolean> {
+    try {
+      await this.pod(name);
+      return false;
+    } catch (error) {
+      if (isApiError(error, 404)) return true;
+      throw error;
+    }
+  }
+
+  exec(pod: string, script: string): Promise<ExecResult> {
+    const command = ['/bin/sh', '-c', script];
+    return execInPod(this.target.access, {
+      ...{ namespace: this.namespace, pod, container: 'bosh', command, deadlineMs: 30_000 },
+    });
+  }
+
+  /** Output of a shell command in a VM that has to succeed. */
+  async run(vm: string, script: string): Promise<string> {
+    const { exitCode, stdout, stderr } = await this.exec(vm, script);
+    assert.equal(exitCode, 0, `${script}: ${stdout}${stderr}`);
+    return stdout;
+  }
+
+  /** Names of all that the CPI made in the namespace. */
+  async objects(): Promise<Record<'vms' | 'attachments' | 'disks' | 'secrets' | 'services', string[]>> {
+    const query = { namespace: this.namespace, labelSelector: 'bosh.cloudfoundry.org/kind' };
+    const [podList, claims, secretList, serviceList] = await Promise.all(
+      [pods, persistentVolumeClaims, secrets, services].map((resource) => this.api.list(resource, query)),
+    );
+    const names = (list: typeof podList, kind?: string): string[] =>
+      (list?.items ?? [])
+        .filter(
+          ({ metadata }: KubernetesObject) =>
+            kind === undefined || metadata.labels?.['bosh.cloudfoundry.org/kind'] === kind,
+        )
+        .map(({ metadata }: KubernetesObject) => metadata.name ?? '')
+        .toSorted();
+    return {
+      vms: names(podList, 'vm'),
+      attachments: names(podList, 'attachment'),
+      disks: names(claims, 'disk'),
+      secrets: names(secretList),
+      services: names(serviceList),
+    };
+  }
+}
+
+function merge(base: Settings, over: Readonly<Record<string, unknown>>): Settings {
+  const sections = Object.entries(over).map(
+    ([key, value]) => [key, { ...base[key], ...(value as object) }] as const,
+  );
+  return { ...base, ...Object.fromEntries(sections) };
+}
