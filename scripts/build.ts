@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { cp, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { packRelease } from '../src/bosh/release/pack-release.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
 import { hostRootImage } from '../src/cluster/node/image/host-root-image.ts';
+import type { CpiArtefacts } from './build-cpi.ts';
 import { buildCpi } from './build-cpi.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -14,6 +15,7 @@ const dist = join(root, 'dist');
 /** Everything that leaves the repository, into `dist/`. Run again it makes the same bytes. */
 async function buildAll(): Promise<void> {
   await mkdir(dist, { recursive: true });
+  await removeScratch(join(dist, 'cpi'));
   await Promise.all([
     buildCpi({ outDirectory: join(dist, 'cpi') }).then(packCpiRelease),
     buildRuntime(join(dist, 'runtime')),
@@ -30,14 +32,24 @@ async function buildAll(): Promise<void> {
   ]);
 }
 
+/** What a build that was killed left; builds run one at a time (ensure-built.mjs). */
+async function removeScratch(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  for (const name of await readdir(directory)) {
+    if (name.startsWith('.build-')) await rm(join(directory, name), { recursive: true });
+  }
+}
+
 /** The release directory with the CPI's artefacts among its sources, packed. */
-async function packCpiRelease(): Promise<void> {
+async function packCpiRelease({ bundle, executable }: CpiArtefacts): Promise<void> {
   const staging = join(dist, 'release');
   await rm(staging, { recursive: true, force: true });
   await cp(join(root, 'release'), staging, { recursive: true });
   const sources = join(staging, 'src', 'bosh_kubernetes_cpi');
   await mkdir(sources, { recursive: true });
-  for (const name of await readdir(join(dist, 'cpi'))) await cp(join(dist, 'cpi', name), join(sources, name));
+  for (const file of [bundle, executable]) {
+    if (file !== undefined) await cp(file, join(sources, basename(file)));
+  }
   await packWithContentVersion(staging, join(dist, 'bosh-kubernetes-release.tgz'));
 }
 

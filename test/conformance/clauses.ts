@@ -93,7 +93,7 @@ export const clauses: Readonly<Record<string, string>> = {
   '40d': 'update_disk that is impossible is NotSupported',
   '40e': 'update_disk that fails half way loses nothing',
   '41a': 'set_disk_metadata with every kind of value, repeated, missing disk',
-  '41b': 'set_disk_metadata of a dynamic disk',
+  '41b': 'a dynamic disk is refused before it exists; metadata keys of its callers are kept',
   '42a': 'snapshot_disk is ready before it returns',
   '42b': 'snapshot_disk missing disk',
   '42c': 'delete_snapshot missing',

@@ -303,7 +303,11 @@ describe('disks', () => {
   });
 
   clause('41b', async () => {
-    const disk = await world.newDisk({ name: 'scratch-1' });
+    const before = await world.objects();
+    const message = await world.refuses('NotSupported', 'create_disk', [64, { name: 'scratch-1' }, null]);
+    assert.match(message, /dynamic disk/u);
+    assert.deepEqual(await world.objects(), before);
+    const disk = await world.newDisk();
     await world.call('set_disk_metadata', disk, {
       director: 'd',
       deployment: 'cf',
