@@ -32,5 +32,7 @@ export const methods: ReadonlyMap<string, () => Promise<Verb>> = new Map<string,
   ['snapshot_disk', async () => (await import('./snapshot/snapshot-disk.ts')).snapshotDisk],
   ['delete_snapshot', async () => (await import('./snapshot/delete-snapshot.ts')).deleteSnapshot],
   ['set_disk_metadata', async () => (await import('./disk/set-disk-metadata.ts')).setDiskMetadata],
+  ['create_network', async () => (await import('./network/create-network.ts')).createNetwork],
+  ['delete_network', async () => (await import('./network/delete-network.ts')).deleteNetwork],
   ['get_disks', async () => (await import('./disk/get-disks.ts')).getDisks],
 ]);

@@ -75,6 +75,7 @@ export const errorTable = {
   DISK_UPDATE_FAILED: cloudError(
     'a disk could not be brought to its new size or type and not back either; its content is whole',
   ),
+  NETWORK_IN_USE: cloudError('VMs are in the network, so it was not deleted'),
   DEADLINE: cloudError('something awaited did not come in time'),
   // Kubernetes
   KUBERNETES_API: cloudError('the Kubernetes API answered with an error'),

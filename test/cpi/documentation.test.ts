@@ -7,6 +7,7 @@ import { parseConfig } from '../../src/cpi/config.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/claim.ts';
 import type { Json, Place } from '../../src/cpi/input.ts';
 import { methods, unsupportedMethods } from '../../src/cpi/methods.ts';
+import { parseNetworkRequest } from '../../src/cpi/network/network-request.ts';
 import { stemcellCid } from '../../src/cpi/stemcell/create-stemcell.ts';
 import { parseVmProperties } from '../../src/cpi/vm/vm-properties.ts';
 import { assertDocumented, knownKeys, sectionsOf, valuesOf } from './documented.ts';
@@ -37,10 +38,17 @@ const parseNetwork = (value: unknown): unknown => {
   return parseNetworks(type === 'vip' ? { default: { type: 'dynamic' }, network } : { network }, place);
 };
 
+const parseManaged = (value: unknown): unknown =>
+  parseNetworkRequest(
+    { type: 'manual', range: '10.0.0.0/24', cloud_properties: value },
+    { ...config, networks: { ...config.networks, networkPolicy: true } },
+  );
+
 for (const [heading, parser, more] of [
   ['cloud_properties of a VM', parseVm, ['context']],
   ['cloud_properties of a disk', parseDisk, ['context']],
   ['cloud_properties of a network', parseNetwork, []],
+  ['cloud_properties of a managed network', parseManaged, []],
 ] as const) {
   test(`${heading}: the keys that the code reads, each with an example that it accepts`, () => {
     const documented = section(heading);

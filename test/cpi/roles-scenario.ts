@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
+import { install } from '../../src/cpi/testing/network-kinds.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
-import { persistentVolumeClaims, secrets, services } from '../../src/kubernetes/resources.ts';
+import {
+  persistentVolumeClaims,
+  secrets,
+  services,
+  networkAttachmentDefinitions,
+  networkPolicies,
+} from '../../src/kubernetes/resources.ts';
 import { createVmArguments, image, namespace } from '../../src/cpi/testing/test-cloud.ts';
 import { diskNamespace } from './roles-world.ts';
 import type { RolesWorld } from './roles-world.ts';
@@ -28,6 +35,7 @@ export async function callEveryMethod(world: RolesWorld): Promise<void> {
   await vmAndDisk(callerOf(world, { attach: 'recreate' }), stemcell);
   await call('calculate_vm_cloud_properties', [{ cpu: 1, ram: 512, ephemeral_disk_size: 1024 }]);
   await servicesOfSuccessors(caller);
+  await networks(world, caller);
   // nowhere to go: the last words come from events
   const nowhere = createVmArguments({ agentId: 'nowhere', properties: { node_selector: { no: 'where' } } });
   await assert.rejects(call('create_vm', nowhere), (error) => isProductError(error));
@@ -51,6 +59,30 @@ async function vmAndDisk(caller: Caller, stemcell: string): Promise<void> {
   await deleteSlowly({ resource: secrets, namespace, name: vm }, () => call('delete_vm', [vm]));
   const claim = { resource: persistentVolumeClaims, namespace: caller.diskNamespace, name: disk };
   await deleteSlowly(claim, () => call('delete_disk', [disk]));
+}
+
+/** Both kinds of network, a second call for the same one, and a VM that names it. */
+async function networks({ world: { api } }: RolesWorld, { call, deleteSlowly }: Caller): Promise<void> {
+  await install(api, 'network policies', 'multus');
+  const asked = { network_policy: true, network_attachment: { type: 'macvlan' } };
+  for (const [key, resource] of [
+    ['network_policy', networkPolicies],
+    ['network_attachment', networkAttachmentDefinitions],
+  ] as const) {
+    const definition = { type: 'manual', range: '10.0.0.0/24', cloud_properties: { [key]: asked[key] } };
+    const made = (await call('create_network', [definition])) as [string, object, object];
+    assert.deepEqual(await call('create_network', [definition]), made);
+    const [name, , properties] = made;
+    const network = { type: 'dynamic', cloud_properties: properties };
+    const wanted = createVmArguments({ agentId: `in-${name}`.slice(0, 40), networks: { network } });
+    if (key === 'network_policy') {
+      const [cid] = (await call('create_vm', wanted)) as [string];
+      await call('delete_vm', [cid]);
+      // no Multus is here, so there is no interface
+    } else
+      await assert.rejects(call('create_vm', wanted), (error) => isProductError(error, 'VM_CREATION_FAILED'));
+    await deleteSlowly({ resource, namespace, name }, () => call('delete_network', [name]));
+  }
 }
 
 /** A Service that a second VM joins and inherits, beside one of the group; its end is awaited. */

@@ -40,3 +40,14 @@ export function bitsOf(address: string, family: Family): string {
 }
 
 const binary = (value: number, length: number): string => value.toString(2).padStart(length, '0');
+
+/** The address with those bits, canonical. */
+export function addressOf(bits: string, family: Family): string {
+  const size = family === 'IPv4' ? 8 : 16;
+  const groups = Array.from({ length: bits.length / size }, (_, index) =>
+    Number.parseInt(bits.slice(index * size, (index + 1) * size), 2),
+  );
+  return family === 'IPv4'
+    ? groups.join('.')
+    : canonicalAddress(groups.map((group) => group.toString(16)).join(':'));
+}

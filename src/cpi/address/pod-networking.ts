@@ -4,7 +4,7 @@ import type { Resource } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { labelValue } from '../names.ts';
-import { policyLabel } from '../network/network-names.ts';
+import { isNetworkCid, memberLabel } from '../network/network-names.ts';
 import { addressAnnotations, addressStrategy } from './address-strategy.ts';
 import { attachmentElements, multus } from './network-attachments.ts';
 import type { Network } from './network.ts';
@@ -36,7 +36,7 @@ export async function podNetworking(cloud: Cloud, networks: Networks): Promise<P
   return {
     labels: Object.fromEntries([
       ...addressLabels(networks).map((key) => [key, ''] as const),
-      ...policies.map((policy) => [policyLabel(policy), ''] as const),
+      ...memberships(networks).map((cid) => [memberLabel(cid), ''] as const),
     ]),
     annotations: {
       ...(strategy !== undefined && addressAnnotations(addresses, strategy)),
@@ -57,6 +57,15 @@ export function addressLabels({ own, attached }: Networks): string[] {
 const policiesOf = ({ own, attached }: Networks): string[] => [
   ...new Set([...own, ...attached].flatMap(({ properties }) => properties.policy ?? [])),
 ];
+
+/** The networks of create_network that the VM is in. */
+function memberships({ own, attached }: Networks): string[] {
+  const named = [...own, ...attached].flatMap(({ properties: { attachment, policy } }) => [
+    attachment?.name ?? '',
+    policy ?? '',
+  ]);
+  return [...new Set(named)].filter(isNetworkCid);
+}
 
 async function requireAttachment(
   cloud: Cloud,

@@ -6,6 +6,7 @@ import type { Pod, PodStatus } from '../../kubernetes/pod.ts';
 import { events, persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
 import type { ExecCommand, ExecOutcome } from '../cloud.ts';
 import { volumeAnnotations } from '../../kubernetes/volume.ts';
+import { multus } from '../address/network-attachments.ts';
 import { annotation, label } from '../labels.ts';
 
 export const nodeName = 'embedded';
@@ -25,6 +26,8 @@ export class FakeNode {
   unschedulable: string | undefined;
   /** The annotation is not read: every pod gets this address. */
   ownAddress: string | undefined;
+  /** Multus runs: further interfaces get what they ask for (`as asked`), or this address. */
+  multus: string | undefined;
   /** The sandbox of a VM cannot be made, with this message. */
   sandboxTrouble: string | undefined;
   readonly #api: ControlPlaneApi;
@@ -123,7 +126,10 @@ export class FakeNode {
         await this.#selectNode(pod);
         await this.#api.bindPod(namespace, name, nodeName);
       } else await this.#setStatus(pod, unscheduledStatus(trouble));
-    } else await this.#setStatus(pod, this.#statusOf(pod));
+    } else {
+      await this.#attachNetworks(pod);
+      await this.#setStatus(pod, this.#statusOf(pod));
+    }
     if (this.sandboxTrouble !== undefined)
       await this.#event(pod, 'FailedCreatePodSandBox', this.sandboxTrouble);
   }
@@ -137,6 +143,20 @@ export class FakeNode {
       const reference = { resource: persistentVolumeClaims, namespace, name: volume.claimName };
       await this.#guarded(reference, (claim) => this.#api.patch(claim, { metadata: { annotations } }));
     }
+  }
+
+  async #attachNetworks({ metadata: { name = '', namespace, annotations = {} } }: Pod): Promise<void> {
+    const asked = annotations[multus.networks];
+    if (this.multus === undefined || asked === undefined || annotations[multus.status] !== undefined) return;
+    const elements = JSON.parse(asked) as { name: string; namespace: string; ips?: string[] }[];
+    const status = elements.map((element, index) => ({
+      name: `${element.namespace}/${element.name}`,
+      interface: `net${index + 1}`,
+      ips:
+        this.multus === 'as asked' ? (element.ips ?? []).map((ip) => ip.replace(/\/.*/u, '')) : [this.multus],
+    }));
+    const patch = { metadata: { annotations: { [multus.status]: JSON.stringify(status) } } };
+    await this.#api.patch({ resource: pods, namespace, name }, patch);
   }
 
   async #setStatus(pod: Pod, status: PodStatus): Promise<void> {
@@ -200,12 +220,12 @@ export class FakeNode {
     this.#addresses += 1;
     const free = `127.64.1.${this.#addresses}`;
     const address = pod.spec.hostNetwork === true ? '127.0.0.1' : (annotations[annotation.ipAddress] ?? free);
-    const podIP = this.ownAddress ?? address;
+    const [podIP = '', ...others] = (this.ownAddress ?? address).split(',');
     const state = { running: { startedAt: '2026-01-01T00:00:00Z' } };
     return {
       phase: 'Running',
       podIP,
-      podIPs: [{ ip: podIP }],
+      podIPs: [podIP, ...others].map((ip) => ({ ip })),
       containerStatuses: [{ ...container, ready: true, started: true, state }],
     };
   }

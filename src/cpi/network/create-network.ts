@@ -1,0 +1,65 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { Resource } from '../../kubernetes/api.ts';
+import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
+import type { Cloud } from '../cloud.ts';
+import type { Json } from '../input.ts';
+import { isOurs } from '../labels.ts';
+import { waitUntilGone } from '../remove-object.ts';
+import type { NetworkObject } from './network-object.ts';
+import { networkObject } from './network-object.ts';
+import { parseNetworkRequest } from './network-request.ts';
+
+/**
+ * create_network({type, cloud_properties, range, gateway}): returns `[cid, {range, gateway, reserved},
+ * cloud_properties]`; those cloud_properties replace the subnet's, and create_vm reads them. The same request gives the
+ * same network, after any end of a former call.
+ * Rejects with NOT_IMPLEMENTED, before anything changed, where nothing would enforce it or the cluster has no such kind.
+ */
+export async function createNetwork(
+  cloud: Cloud,
+  args: readonly unknown[],
+): Promise<[string, { range: string; gateway: string; reserved: string[] }, Json]> {
+  const request = parseNetworkRequest(args[0], cloud.config);
+  const object = networkObject(cloud, request);
+  const { name = '' } = object.metadata;
+  const isPolicy = request.kind === 'policy';
+  await ensure(cloud, isPolicy ? networkPolicies : networkAttachmentDefinitions, object);
+  const properties = isPolicy ? { network_policy: name } : { network_attachment: name };
+  return [name, { range: request.range.text, gateway: request.gateway, reserved: [] }, properties];
+}
+
+async function ensure(cloud: Cloud, resource: Resource, object: NetworkObject): Promise<void> {
+  const { name = '' } = object.metadata;
+  const reference = { resource, namespace: cloud.namespace, name };
+  try {
+    await cloud.api.create(resource, object);
+    return;
+  } catch (error) {
+    if (isNotServed(error)) throw notServed(resource);
+    if (!isApiError(error, 409, 'AlreadyExists')) throw error;
+  }
+  const found = await cloud.api.get(reference);
+  if (!isOurs(found, 'network'))
+    throw new ProductError('INVALID_ARGUMENT', `${resource.plural} '${name}' exists and is not of this CPI`);
+  if (found.metadata.deletionTimestamp === undefined) return;
+  await waitUntilGone(cloud, {
+    reference,
+    uid: found.metadata.uid ?? '',
+    deadlineSeconds: cloud.config.deadlines.deleteVm,
+    what: `the former network '${name}'`,
+  });
+  await ensure(cloud, resource, object);
+}
+
+/** A namespace that is missing is a 404 too, and another matter. */
+const isNotServed = (error: unknown): boolean =>
+  isApiError(error, 404) && error.status.details?.kind !== 'namespaces';
+
+function notServed({ group, plural }: Resource): ProductError {
+  const what = plural === networkPolicies.plural ? 'NetworkPolicies' : 'Multus';
+  return new ProductError(
+    'NOT_IMPLEMENTED',
+    `create_network: this cluster has no ${what}: it does not serve ${plural}.${group}`,
+  );
+}

@@ -1,0 +1,46 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { ObjectReference } from '../../kubernetes/api.ts';
+import { networkAttachmentDefinitions, networkPolicies, pods } from '../../kubernetes/resources.ts';
+import type { Cloud } from '../cloud.ts';
+import { stringAt } from '../input.ts';
+import { isOurs } from '../labels.ts';
+import { requestDeletion, waitUntilGone } from '../remove-object.ts';
+import { isNetworkCid, memberLabel, policyPrefix } from './network-names.ts';
+
+/**
+ * delete_network(network_cid): returns when it is gone; missing is success. Rejects with NETWORK_IN_USE while a VM is
+ * in it, since two requests for the same network are one, or with DEADLINE.
+ */
+export async function deleteNetwork(cloud: Cloud, args: readonly unknown[]): Promise<null> {
+  const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_network.network_cid' });
+  if (!isNetworkCid(cid)) return null;
+  const resource = cid.startsWith(policyPrefix) ? networkPolicies : networkAttachmentDefinitions;
+  const reference = { resource, namespace: cloud.namespace, name: cid };
+  const found = await find(cloud, reference);
+  if (found === undefined || !isOurs(found, 'network')) return null;
+  const { namespace } = cloud;
+  const { items } = await cloud.api.list(pods, { namespace, labelSelector: memberLabel(cid) });
+  if (items.length > 0) {
+    const names = items.map(({ metadata }) => `'${metadata.name ?? ''}'`).join(', ');
+    throw new ProductError(
+      'NETWORK_IN_USE',
+      `network '${cid}' was not deleted: VM ${names} is in it; delete it first`,
+    );
+  }
+  const { uid = '' } = found.metadata;
+  await requestDeletion(cloud, reference, uid);
+  const deadlineSeconds = cloud.config.deadlines.deleteVm;
+  await waitUntilGone(cloud, { reference, uid, deadlineSeconds, what: `network '${cid}'` });
+  return null;
+}
+
+async function find(cloud: Cloud, reference: ObjectReference): Promise<KubernetesObject | undefined> {
+  try {
+    return await cloud.api.get(reference);
+  } catch (error) {
+    if (isApiError(error, 404)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,41 @@
+import { addressBits, addressOf, bitsOf, canonicalAddress, familyOf } from '../address/ip-text.ts';
+import type { Family } from '../address/ip-text.ts';
+import type { Place } from '../input.ts';
+import { stringAt, wrong } from '../input.ts';
+
+export interface IpRange {
+  /** As it was given: `10.0.0.0/24`. */
+  readonly text: string;
+  readonly family: Family;
+  /** The bits that all its addresses have in common, a text of 0 and 1. */
+  readonly prefix: string;
+}
+
+/** Throws INVALID_ARGUMENT. */
+export function rangeAt(value: unknown, place: Place): IpRange {
+  const text = stringAt(value, place);
+  const [address = '', length = '', ...more] = text.split('/');
+  const family = familyOf(address);
+  const isLength = /^\d{1,3}$/u.test(length) && family !== undefined && Number(length) <= addressBits(family);
+  if (family === undefined || !isLength || more.length > 0)
+    throw wrong(place, 'is not a range (10.0.0.0/24)');
+  return { text, family, prefix: bitsOf(address, family).slice(0, Number(length)) };
+}
+
+/** True for an address of the range. */
+export const isInRange = ({ family, prefix }: IpRange, address: string): boolean =>
+  familyOf(address) === family && bitsOf(address, family).startsWith(prefix);
+
+/** An address of the range, in its canonical spelling. Throws INVALID_ARGUMENT. */
+export function addressInRange(value: unknown, range: IpRange, place: Place): string {
+  const text = stringAt(value, place);
+  if (!isInRange(range, text)) throw wrong(place, 'is not an address of the range');
+  return canonicalAddress(text);
+}
+
+/** The first address after the network's own; of a range of one, that one. */
+export function firstAddress({ family, prefix }: IpRange): string {
+  const free = addressBits(family) - prefix.length;
+  const rest = free === 0 ? '' : '1'.padStart(free, '0');
+  return addressOf(`${prefix}${rest}`, family);
+}

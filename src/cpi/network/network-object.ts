@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { Cloud } from '../cloud.ts';
+import { baseLabels } from '../labels.ts';
+import { attachmentPrefix, memberLabel, policyPrefix } from './network-names.ts';
+import type { NetworkRequest } from './network-request.ts';
+
+export interface NetworkObject extends KubernetesObject {
+  readonly spec: Record<string, unknown>;
+}
+
+/**
+ * The object behind a network. Its name comes from what was asked for, so that a call that is repeated after a crash
+ * finds what the former one made: create_network carries no other key.
+ */
+export function networkObject(cloud: Cloud, request: NetworkRequest): NetworkObject {
+  const prefix = request.kind === 'policy' ? policyPrefix : attachmentPrefix;
+  const name = `${prefix}${digestOf([cloud.directorUuid, request])}`;
+  return {
+    metadata: {
+      name,
+      namespace: cloud.namespace,
+      labels: baseLabels('network', cloud.directorUuid),
+      annotations: { 'bosh.cloudfoundry.org/range': request.range.text },
+    },
+    spec:
+      request.kind === 'policy'
+        ? policySpec(name, request.allowFrom)
+        : attachmentSpec(name, request.pluginConfig),
+  };
+}
+
+/** VMs of the network hear each other, the ranges that are allowed, and nobody else; what they say is not limited. */
+function policySpec(name: string, allowFrom: readonly string[]): Record<string, unknown> {
+  const podSelector = { matchLabels: { [memberLabel(name)]: '' } };
+  const from = [{ podSelector }, ...allowFrom.map((cidr) => ({ ipBlock: { cidr } }))];
+  return { podSelector, policyTypes: ['Ingress'], ingress: [{ from }] };
+}
+
+/** Addresses come from the VMs' networks: the plugin `static` takes them, by the capability `ips`. */
+function attachmentSpec(name: string, pluginConfig: Record<string, unknown>): Record<string, unknown> {
+  const isList = pluginConfig['plugins'] !== undefined;
+  const config = {
+    cniVersion: '1.0.0',
+    name,
+    ...(!isList && { capabilities: { ips: true }, ipam: { type: 'static' } }),
+    ...pluginConfig,
+  };
+  return { config: JSON.stringify(config) };
+}
+
+function digestOf(value: unknown): string {
+  const sorted = JSON.stringify(value, (_, item: unknown) =>
+    typeof item === 'object' && item !== null && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).toSorted(([left], [right]) => (left < right ? -1 : 1)))
+      : item,
+  );
+  return createHash('sha256').update(sorted).digest('hex').slice(0, 20);
+}

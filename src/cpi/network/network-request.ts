@@ -1,0 +1,82 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { CpiConfig } from '../config.ts';
+import type { Json, Place } from '../input.ts';
+import { at, booleanAt, recordAt, refuseUnknownKeys, stringsAt, wrong } from '../input.ts';
+import { vmPropertyKeys } from '../vm/vm-properties.ts';
+import type { IpRange } from './ip-range.ts';
+import { addressInRange, firstAddress, rangeAt } from './ip-range.ts';
+
+export type NetworkRequest = {
+  readonly range: IpRange;
+  readonly gateway: string;
+} & (
+  | { readonly kind: 'policy'; readonly allowFrom: readonly string[] }
+  | { readonly kind: 'attachment'; readonly pluginConfig: Json }
+);
+
+const own = ['network_policy', 'allow_from', 'network_attachment'];
+
+/**
+ * The definition that create_network gets: `{type, cloud_properties, range, gateway, netmask_bits}`. The director
+ * merges the AZ's cloud_properties under the subnet's, so a VM's keys are let pass; all others are refused by name.
+ * Throws INVALID_ARGUMENT, NOT_SUPPORTED for a range of our choice, NOT_IMPLEMENTED where nothing would enforce the
+ * network.
+ */
+export function parseNetworkRequest(value: unknown, config: CpiConfig): NetworkRequest {
+  const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_network' };
+  const given = recordAt(value, place);
+  refuseUnknownKeys(given, ['type', 'cloud_properties', 'range', 'gateway', 'netmask_bits'], place);
+  if ((given['type'] ?? 'manual') !== 'manual')
+    throw new ProductError('NOT_SUPPORTED', `${place.path}.type: only manual networks can be created`);
+  const properties = recordAt(given['cloud_properties'], at(place, 'cloud_properties'));
+  const ours = Object.entries(properties).filter(([key]) => !vmPropertyKeys.includes(key));
+  refuseUnknownKeys(Object.fromEntries(ours), own, at(place, 'cloud_properties'));
+  const what = whatAt(properties, at(place, 'cloud_properties'), config);
+  if ((given['range'] ?? undefined) === undefined)
+    throw new ProductError(
+      'NOT_SUPPORTED',
+      `${place.path}.range is needed: the addresses of pods are the cluster's, this CPI cannot choose a range of them`,
+    );
+  const range = rangeAt(given['range'], at(place, 'range'));
+  const gateway = given['gateway'] ?? undefined;
+  return {
+    ...what,
+    range,
+    gateway:
+      gateway === undefined ? firstAddress(range) : addressInRange(gateway, range, at(place, 'gateway')),
+  };
+}
+
+function whatAt(
+  properties: Json,
+  place: Place,
+  { networks }: CpiConfig,
+): { kind: 'policy'; allowFrom: string[] } | { kind: 'attachment'; pluginConfig: Json } {
+  const asked = booleanAt(properties['network_policy'], at(place, 'network_policy'));
+  const allowFrom = stringsAt(properties['allow_from'], at(place, 'allow_from')).map(
+    (text, index) => rangeAt(text, at(at(place, 'allow_from'), index)).text,
+  );
+  const attachment = properties['network_attachment'] ?? undefined;
+  if (attachment !== undefined) {
+    if (asked === true || allowFrom.length > 0)
+      throw wrong(
+        place,
+        'has network_attachment and what is for a policy; no policy reaches such an interface',
+      );
+    return { kind: 'attachment', pluginConfig: pluginConfigAt(attachment, at(place, 'network_attachment')) };
+  }
+  if (asked ?? networks.networkPolicy) return { kind: 'policy', allowFrom };
+  throw new ProductError(
+    'NOT_IMPLEMENTED',
+    `${place.path}: a network is a NetworkPolicy where the cluster enforces them (network_policy: true, here or in ` +
+      'the property networks.network_policy), or an interface of Multus (network_attachment: a CNI configuration)',
+  );
+}
+
+/** A CNI plugin's configuration, or a list of them in `plugins`; what is in it is the plugins' matter. */
+function pluginConfigAt(value: unknown, place: Place): Json {
+  const config = recordAt(value, place);
+  if (typeof config['type'] !== 'string' && !Array.isArray(config['plugins']))
+    throw wrong(place, 'has to be a CNI configuration with a type, or plugins');
+  return config;
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { ErrorCode } from '../../errors/error-table.ts';
+import { isProductError } from '../../errors/product-error.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import { networkAttachmentDefinitions, networkPolicies, pods } from '../../kubernetes/resources.ts';
+import type { Place } from '../input.ts';
+import { install } from '../testing/network-kinds.ts';
+import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { deleteVm } from '../vm/delete-vm.ts';
+import { createNetwork } from './create-network.ts';
+import { deleteNetwork } from './delete-network.ts';
+import { addressInRange, firstAddress, isInRange, rangeAt } from './ip-range.ts';
+
+const rejection = (code: ErrorCode, message: RegExp) => (error: unknown) => {
+  assert.ok(isProductError(error, code), String(error));
+  assert.match(error.message, message);
+  return true;
+};
+
+const definition = (properties: unknown, more: object = {}): [object] => [
+  { type: 'manual', range: '10.0.0.0/24', cloud_properties: properties, ...more },
+];
+const policy = { network_policy: true };
+const macvlan = { network_attachment: { type: 'macvlan', master: 'eth1' } };
+
+type Kept = KubernetesObject & { spec: Record<string, unknown> };
+
+test('a NetworkPolicy lets the VMs of the network hear each other and the allowed ranges', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  await install(api, 'network policies');
+  const [cid, range, properties] = await createNetwork(
+    cloud,
+    definition({ ...policy, allow_from: ['10.9.0.0/16'] }, { gateway: '10.0.0.254' }),
+  );
+  assert.deepEqual(range, { range: '10.0.0.0/24', gateway: '10.0.0.254', reserved: [] });
+  assert.deepEqual(properties, { network_policy: cid });
+  const { spec } = await api.get<Kept>({ resource: networkPolicies, namespace, name: cid });
+  const podSelector = { matchLabels: { [`bosh.cloudfoundry.org/${cid}`]: '' } };
+  assert.deepEqual(spec, {
+    podSelector,
+    policyTypes: ['Ingress'],
+    ingress: [{ from: [{ podSelector }, { ipBlock: { cidr: '10.9.0.0/16' } }] }],
+  });
+
+  const networks = { a: { type: 'dynamic', cloud_properties: properties } };
+  const [vm] = await createVm(cloud, createVmArguments({ networks }));
+  const { metadata } = await api.get<Pod>({ resource: pods, namespace, name: vm });
+  assert.equal(metadata.labels?.[`bosh.cloudfoundry.org/${cid}`], '');
+  await assert.rejects(
+    deleteNetwork(cloud, [cid]),
+    rejection('NETWORK_IN_USE', new RegExp(`VM '${vm}' is in it`, 'u')),
+  );
+  await deleteVm(cloud, [vm]);
+  assert.equal(await deleteNetwork(cloud, [cid]), null);
+  assert.equal(await deleteNetwork(cloud, [cid]), null);
+  await assert.rejects(
+    createVm(cloud, createVmArguments({ networks })),
+    rejection('NOT_SUPPORTED', /there is no NetworkPolicy/u),
+  );
+  assert.deepEqual(await namesLeft(api), []);
+});
+
+test('a NetworkAttachmentDefinition takes addresses, and its network is an interface', async (t) => {
+  const { cloud, api, node } = await testCloud(t);
+  await install(api, 'multus');
+  node.multus = 'as asked';
+  const [cid, { gateway }, properties] = await createNetwork(cloud, definition({ ...macvlan, zone: 'z1' }));
+  assert.equal(gateway, '10.0.0.1');
+  assert.deepEqual(properties, { network_attachment: cid });
+  const { spec } = await api.get<Kept>({ resource: networkAttachmentDefinitions, namespace, name: cid });
+  assert.deepEqual(JSON.parse(String(spec['config'])), {
+    ...{ cniVersion: '1.0.0', name: cid, capabilities: { ips: true }, ipam: { type: 'static' } },
+    ...{ type: 'macvlan', master: 'eth1' },
+  });
+  const network = { ip: '10.0.0.7', netmask: '255.255.255.0', cloud_properties: properties };
+  const [vm] = await createVm(cloud, createVmArguments({ networks: { network } }));
+  await assert.rejects(deleteNetwork(cloud, [cid]), rejection('NETWORK_IN_USE', /is in it/u));
+  await deleteVm(cloud, [vm]);
+  await deleteNetwork(cloud, [cid]);
+});
+
+test('the same request is the same network; another range is another', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  await install(api, 'network policies');
+  const [first] = await createNetwork(cloud, definition(policy));
+  assert.deepEqual((await createNetwork(cloud, definition(policy)))[0], first);
+  const [other] = await createNetwork(cloud, definition(policy, { range: '10.0.1.0/24' }));
+  assert.notEqual(other, first);
+});
+
+test('the property networks.network_policy says that policies are enforced; a subnet may say otherwise', async (t) => {
+  const { cloud, api } = await testCloud(t, { networks: { network_policy: true } });
+  await install(api, 'network policies');
+  assert.match((await createNetwork(cloud, definition({})))[0], /^net-policy-/u);
+  await assert.rejects(
+    createNetwork(cloud, definition({ network_policy: false })),
+    rejection('NOT_IMPLEMENTED', /network_policy: true/u),
+  );
+});
+
+const refused: readonly [string, unknown[], ErrorCode, RegExp][] = [
+  [
+    'nothing that enforces it',
+    definition({}),
+    'NOT_IMPLEMENTED',
+    /NetworkPolicy where the cluster enforces them/u,
+  ],
+  ['no such kind: policies', definition(policy), 'NOT_IMPLEMENTED', /has no NetworkPolicies/u],
+  ['no such kind: Multus', definition(macvlan), 'NOT_IMPLEMENTED', /has no Multus/u],
+  [
+    'an unknown key',
+    definition({ ...policy, vlan: 7 }),
+    'INVALID_ARGUMENT',
+    /"vlan" \(known are network_policy/u,
+  ],
+  [
+    'both',
+    definition({ ...policy, ...macvlan }),
+    'INVALID_ARGUMENT',
+    /network_attachment and what is for a policy/u,
+  ],
+  ['no plugin', definition({ network_attachment: {} }), 'INVALID_ARGUMENT', /CNI configuration/u],
+  [
+    'a range of our choice',
+    definition(policy, { range: null, netmask_bits: 24 }),
+    'NOT_SUPPORTED',
+    /range is needed/u,
+  ],
+  [
+    'a range that is none',
+    definition(policy, { range: '10.0.0.0' }),
+    'INVALID_ARGUMENT',
+    /range is not a range/u,
+  ],
+  [
+    'a gateway elsewhere',
+    definition(policy, { gateway: '10.0.1.1' }),
+    'INVALID_ARGUMENT',
+    /gateway is not an address of the/u,
+  ],
+  ['a dynamic network', definition(policy, { type: 'dynamic' }), 'NOT_SUPPORTED', /only manual networks/u],
+];
+
+for (const [name, args, code, message] of refused) {
+  test(`create_network refused before anything changed: ${name}`, async (t) => {
+    const { cloud } = await testCloud(t);
+    await assert.rejects(createNetwork(cloud, args), rejection(code, message));
+  });
+}
+
+test('delete_network: what is no network of ours is success and left alone', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  for (const cid of ['garbage', 'net-policy-gone', 'net-attachment-gone', 'vm-1'])
+    assert.equal(await deleteNetwork(cloud, [cid]), null);
+  await install(api, 'network policies');
+  await api.create(networkPolicies, {
+    metadata: { namespace, name: 'net-policy-foreign' },
+    spec: {},
+  } as Kept);
+  assert.equal(await deleteNetwork(cloud, ['net-policy-foreign']), null);
+  await api.get({ resource: networkPolicies, namespace, name: 'net-policy-foreign' });
+});
+
+const place: Place = { code: 'INVALID_ARGUMENT', path: 'range' };
+
+test('the gateway of a range that names none is in it', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.tuple(fc.ipV4(), fc.nat(32)), fc.tuple(fc.ipV6(), fc.nat(128))),
+      ([address, bits]) => {
+        const range = rangeAt(`${address}/${bits}`, place);
+        assert(isInRange(range, address));
+        assert.equal(addressInRange(firstAddress(range), range, place), firstAddress(range));
+      },
+    ),
+  );
+});
