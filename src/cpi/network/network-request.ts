@@ -24,6 +24,7 @@ const own = ['network_policy', 'allow_from', 'network_attachment'];
  */
 export function parseNetworkRequest(value: unknown, config: CpiConfig): NetworkRequest {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_network' };
+  if (value === undefined || value === null) throw wrong(place, 'needs the definition of a network');
   const given = recordAt(value, place);
   refuseUnknownKeys(given, ['type', 'cloud_properties', 'range', 'gateway', 'netmask_bits'], place);
   if ((given['type'] ?? 'manual') !== 'manual')
