@@ -21,6 +21,19 @@ test('any text is a request or INVALID_REQUEST', () => {
   );
 });
 
+test('what nests deeper than anybody writes is refused before it is walked; brackets in strings do not count', () => {
+  const nested = (levels: number): string =>
+    `{"method":"x","arguments":[${'['.repeat(levels)}${']'.repeat(levels)},"[{\\"["]}`;
+  assert.equal(parseRequest(nested(98)).method, 'x');
+  for (const levels of [99, 100_000]) {
+    assert.throws(
+      () => parseRequest(nested(levels)),
+      (error) => isProductError(error, 'INVALID_REQUEST'),
+    );
+  }
+  assert.equal(parseRequest(`{"method":"x","arguments":["${'['.repeat(1000)}"]}`).method, 'x');
+});
+
 test('every code of the table gives its BOSH type and whether to try again', () => {
   for (const code of Object.keys(errorTable) as ErrorCode[]) {
     const { error } = failure(new ProductError(code, 'why'), '', plain);

@@ -85,7 +85,28 @@ function faultOf(error: unknown): string {
   return `a fault in the CPI, please report it: ${error.name}: ${error.message}${where === undefined ? '' : ` (${where.trim()})`}`;
 }
 
+/** More than any caller nests, and few enough for whatever walks a value. */
+const deepest = 100;
+
+/** Whether the brackets of a JSON text nest deeper than that, those in strings aside. */
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let isString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (isString) {
+      if (character === '\\') index += 1;
+      else isString = character !== '"';
+    } else if (character === '"') isString = true;
+    else if (character === '[' || character === '{') depth += 1;
+    else if (character === ']' || character === '}') depth -= 1;
+    if (depth > deepest) return true;
+  }
+  return false;
+}
+
 function parseObject(text: string): Record<string, unknown> {
+  if (isTooDeep(text)) throw invalid(`it nests more than ${deepest} levels`);
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -25,7 +25,11 @@ export interface Outcome {
 }
 
 /** One process, stdin to exit. */
-export async function runCpi(artefact: Artefact, input: string, options: CallOptions = {}): Promise<Outcome> {
+export async function runCpi(
+  artefact: Artefact,
+  input: string | Buffer,
+  options: CallOptions = {},
+): Promise<Outcome> {
   const [program = '', ...words] = [
     ...artefact.command,
     ...(options.config === undefined ? [] : [options.config]),

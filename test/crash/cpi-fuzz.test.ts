@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { runCpi } from '../cpi/artefact.ts';
+import { CpiWorld } from '../cpi/cpi-world.ts';
+import { sectionsOf } from '../cpi/documented.ts';
+import { checkEnvelope } from './cpi-fuzz/envelope.ts';
+import { fuzzWorld } from './cpi-fuzz/fuzz-world.ts';
+import type { Input } from './cpi-fuzz/inputs.ts';
+import { inputMaker } from './cpi-fuzz/inputs.ts';
+import { seededRandom } from './cpi-fuzz/random.ts';
+
+/** Anything on stdin: one valid envelope on stdout, no fault of ours, no secret. */
+const seed = Number(process.env['BOSH_KUBERNETES_FUZZ_SEED'] ?? Date.now() % 2 ** 32);
+const inputs = Number(process.env['BOSH_KUBERNETES_FUZZ_INPUTS'] ?? 100_000);
+const processes = Number(process.env['BOSH_KUBERNETES_FUZZ_PROCESSES'] ?? 1_000);
+const atOnce = 24;
+const perWorld = 2_000;
+/** Most of a process's time is a wait for the one second that each deadline has here. */
+const processesAtOnce = 12;
+
+class Tally {
+  readonly kinds = new Map<string, number>();
+  readonly outcomes = new Map<string, number>();
+  pastEnvelope = 0;
+
+  add({ kind }: Input, outcome: string): void {
+    this.kinds.set(kind, (this.kinds.get(kind) ?? 0) + 1);
+    this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
+  }
+
+  get total(): number {
+    return [...this.kinds.values()].reduce((sum, count) => sum + count, 0);
+  }
+}
+
+/** Runs `work` until it says that there is nothing left, so many at a time. */
+async function inParallel(workers: number, work: () => Promise<boolean>): Promise<void> {
+  await Promise.all(
+    Array.from({ length: workers }, async () => {
+      while (await work());
+    }),
+  );
+}
+
+async function shortDeadlines(): Promise<object> {
+  const page = sectionsOf(await readFile(new URL('../../docs/cpi.md', import.meta.url), 'utf8'));
+  const row = page.get('Properties')?.rows.get('deadlines') ?? '';
+  return Object.fromEntries([...row.matchAll(/([a-z_]+) \d+/gu)].map(([, name = '']) => [name, 1]));
+}
+
+/** Checks one answer; what it was to is in the message of a failure. */
+function check(tally: Tally, input: Input, stdout: string): void {
+  try {
+    tally.add(input, checkEnvelope(stdout));
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    assert.fail(
+      `seed ${seed}: ${cause}\nstdin: ${input.bytes.toString('utf8').slice(0, 2000)}\nstdout: ${stdout.slice(0, 2000)}`,
+    );
+  }
+}
+
+test(`${inputs} inputs in this process`, async (t) => {
+  const random = seededRandom(seed);
+  const make = await inputMaker();
+  const tally = new Tally();
+  while (tally.total < inputs) {
+    let left = Math.min(perWorld, inputs - tally.total);
+    await t.test(`from ${tally.total}`, async (part) => {
+      const { ask, known } = await fuzzWorld(part);
+      await inParallel(atOnce, async () => {
+        if (left <= 0) return false;
+        left -= 1;
+        const input = make(random, known);
+        const { stdout, isPastEnvelope } = await ask(input.bytes);
+        if (isPastEnvelope) tally.pastEnvelope += 1;
+        check(tally, input, stdout);
+        return true;
+      });
+    });
+    if (left > 0) return;
+  }
+  t.diagnostic(`seed ${seed}: ${tally.total} inputs, ${tally.pastEnvelope} past the envelope`);
+  t.diagnostic(`inputs ${JSON.stringify(Object.fromEntries(tally.kinds))}`);
+  t.diagnostic(`outcomes ${JSON.stringify(Object.fromEntries(tally.outcomes))}`);
+  assert.equal(tally.total, inputs);
+  assert.ok(tally.pastEnvelope * 2 >= tally.total, 'less than half got past the envelope');
+});
+
+test(`${processes} inputs to real processes`, async (t) => {
+  const world = await CpiWorld.start();
+  t.after(() => world.stop());
+  const artefact = world.artefacts.get('executable') ?? world.artefacts.get('bundle');
+  assert.ok(artefact !== undefined);
+  const random = seededRandom(seed + 1);
+  const make = await inputMaker();
+  const tally = new Tally();
+  let left = processes;
+  const config = join(world.directory, 'hasty.json');
+  await writeFile(config, JSON.stringify({ ...world.settings, deadlines: await shortDeadlines() }), {
+    mode: 0o600,
+  });
+  await inParallel(processesAtOnce, async () => {
+    if (left <= 0) return false;
+    left -= 1;
+    const input = make(random, { vms: [], disks: [] });
+    const { stdout, stderr, code } = await runCpi(artefact, input.bytes, { config });
+    assert.equal(`${code} ${stderr}`, '0 ', `seed ${seed}: ${input.bytes.toString('utf8').slice(0, 2000)}`);
+    check(tally, input, stdout);
+    return true;
+  });
+  t.diagnostic(`seed ${seed}: ${tally.total} processes of the ${artefact.name}`);
+  t.diagnostic(`inputs ${JSON.stringify(Object.fromEntries(tally.kinds))}`);
+  t.diagnostic(`outcomes ${JSON.stringify(Object.fromEntries(tally.outcomes))}`);
+  assert.equal(tally.total, processes);
+});

@@ -1,0 +1,24 @@
+/** Numbers that a seed decides, so that a failure can be had again. */
+export interface Random {
+  readonly seed: number;
+  /** A whole number from 0 up to, not including, `end`. */
+  readonly below: (end: number) => number;
+  readonly oneOf: <T>(items: readonly T[]) => T;
+}
+
+/** mulberry32: small, and good enough to choose inputs. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const below = (end: number): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % end;
+  };
+  const oneOf = <T>(items: readonly T[]): T => {
+    const item = items[below(items.length)];
+    if (item === undefined && !items.includes(item as T)) throw new Error('nothing to choose from');
+    return item as T;
+  };
+  return { seed, below, oneOf };
+}
