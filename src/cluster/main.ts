@@ -60,7 +60,7 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
   ]);
   const clock = systemClock;
   const onError = (error: unknown): void => console.error(new Date(clock.now()).toISOString(), error);
-  const api = await openLocalApi({ directory, clock });
+  const api = await openLocalApi({ directory, clock, onError });
   const { promise: apiServer, resolve: serving } = Promise.withResolvers<URL>();
   const node = await startNode({ api, directory, runtimeDirectory, clock, version, apiServer, onError });
   const simulated = new SimulatedNodes({

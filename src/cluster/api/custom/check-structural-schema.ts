@@ -46,7 +46,7 @@ const members: Check = (field, value) =>
 const oneOfWords =
   (words: readonly string[]): Check =>
   (field, value) =>
-    words.includes(String(value)) ? [] : [unsupportedValue(field, value, words)];
+    typeof value === 'string' && words.includes(value) ? [] : [unsupportedValue(field, value, words)];
 
 const keywords: Readonly<Record<string, Check>> = {
   type: oneOfWords(structuralTypes),

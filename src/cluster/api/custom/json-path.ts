@@ -43,6 +43,12 @@ function stepInto(step: Step, value: unknown): unknown[] {
   if ('index' in step) return list.slice(step.index, step.index + 1);
   if ('all' in step) return list;
   return list.filter(
-    (item) => isRecord(item) && Object.hasOwn(item, step.where) && String(item[step.where]) === step.equals,
+    (item) =>
+      isRecord(item) &&
+      Object.hasOwn(item, step.where) &&
+      isScalar(item[step.where]) &&
+      String(item[step.where]) === step.equals,
   );
 }
+
+const isScalar = (value: unknown): boolean => typeof value !== 'object';

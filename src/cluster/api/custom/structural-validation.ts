@@ -46,7 +46,13 @@ const mistype = (path: string, type: string, found: string): Cause =>
 
 function checkEnum(schema: StructuralSchema, value: unknown, path: string): Cause[] {
   if (schema.enum === undefined || schema.enum.some((item) => jsonEqual(item, value))) return [];
-  return [unsupportedValue(path, value, schema.enum.map(String))];
+  return [
+    unsupportedValue(
+      path,
+      value,
+      schema.enum.map((item) => (typeof item === 'string' ? item : JSON.stringify(item))),
+    ),
+  ];
 }
 
 function checkList(schema: StructuralSchema, list: readonly unknown[], path: string): Cause[] {

@@ -147,6 +147,18 @@ export function internalError(message: string): ApiError {
   return statusError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
 }
 
+/**
+ * 507 for a write that found the disk full. Not one of Kubernetes' own answers (its store gives 500 there), but the one
+ * of HTTP (RFC 4918 11.5); clients that retry a 500 gain nothing here. `file`: the journal.
+ */
+export function insufficientStorage(file: string): ApiError {
+  return statusError(
+    507,
+    'InsufficientStorage',
+    `no space left for the cluster's journal ${file}: nothing of the request was stored; free space on that disk, and writes work again`,
+  );
+}
+
 /** For what a real server would do and this one does not: said before anything changed. */
 export function notImplemented(what: string): ApiError {
   return statusError(501, 'NotImplemented', `the embedded cluster does not implement ${what}`);

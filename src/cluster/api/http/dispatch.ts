@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PodConsole } from '../../node/pod-console.ts';
-import { badRequest, methodNotAllowed, unknownPath } from '../errors/status-errors.ts';
+import { badRequest, unknownPath } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import { authorize } from '../access/authorize.ts';
 import type { User } from '../access/user.ts';
@@ -28,10 +28,7 @@ export async function dispatch(
 ): Promise<void> {
   const { pathname, searchParams: query } = parseUrl(request);
   const user = admit(served, request, { path: pathname, query });
-  if (serveInfo(served.registry, pathname, request, response)) {
-    if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
-    return;
-  }
+  if (serveInfo(served.registry, pathname, request, response)) return;
   const route = parseResourceRoute(served.registry, pathname);
   const call = { ...served, user, route, query, request, response };
   switch (subresourceOf(route.kind.name, route.subresource)) {

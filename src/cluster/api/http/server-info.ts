@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { unknownPath } from '../errors/status-errors.ts';
+import { methodNotAllowed, unknownPath } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import { answerJson, answerText } from './answer.ts';
 import { aggregated, aggregatedDiscovery, groupList, groupOf, resourceList } from './discovery.ts';
@@ -18,7 +18,7 @@ export const publicPaths: ReadonlySet<string> = new Set([
   '/version/',
 ]);
 
-/** Serves health, version, discovery and OpenAPI; false where the path is none of these. Throws ApiError 404. */
+/** Serves health, version, discovery and OpenAPI; false where the path is none of these. Throws ApiError 404 and 405. */
 export function serveInfo(
   registry: Registry,
   path: string,
@@ -27,13 +27,14 @@ export function serveInfo(
 ): boolean {
   const parts = path.split('/').filter((part) => part !== '');
   const [root, group, version, ...more] = parts;
+  const isCore = root === 'api' && (group === undefined || version === undefined);
+  const isGroups = root === 'apis' && more.length === 0;
+  if (!publicPaths.has(path) && root !== 'openapi' && !isCore && !isGroups) return false;
+  if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
   if (publicPaths.has(path)) answerPublic(path, response);
   else if (root === 'openapi') answerOpenApi(registry, parts.slice(1), response);
-  else if (root === 'api' && (group === undefined || version === undefined))
-    answerCore(registry, group, request, response);
-  else if (root === 'apis' && more.length === 0)
-    answerGroups(registry, { group, version }, request, response);
-  else return false;
+  else if (isCore) answerCore(registry, group, request, response);
+  else answerGroups(registry, { group, version }, request, response);
   return true;
 }
 

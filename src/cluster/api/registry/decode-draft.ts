@@ -25,12 +25,12 @@ export function decodeDraft(
   if (!isRecord(body)) throw badRequest(`the request's body must be a JSON object of kind ${kind.name}`);
   if ((body['kind'] ?? kind.name) !== kind.name) {
     throw badRequest(
-      `${String(body['kind'])} in version ${JSON.stringify(body['apiVersion'] ?? apiVersion)} cannot be handled as a ${kind.name}`,
+      `${printed(body['kind'])} in version ${JSON.stringify(body['apiVersion'] ?? apiVersion)} cannot be handled as a ${kind.name}`,
     );
   }
   if ((body['apiVersion'] ?? apiVersion) !== apiVersion) {
     throw badRequest(
-      `the API version in the data (${String(body['apiVersion'])}) does not match the expected API version (${apiVersion})`,
+      `the API version in the data (${printed(body['apiVersion'])}) does not match the expected API version (${apiVersion})`,
     );
   }
   const decoded =
@@ -49,3 +49,5 @@ export function decodeDraft(
     metadata: { uid: '', resourceVersion: '', name: '', ...metadata },
   };
 }
+
+const printed = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { insufficientStorage } from '../errors/status-errors.ts';
 import { encodeLine, readLines } from './journal-lines.ts';
 
 /**
@@ -55,7 +56,10 @@ export class Journal {
     );
   }
 
-  /** Writes one record. Throws (ENOSPC, EIO) with nothing of the record left in the file. */
+  /**
+   * Writes one record. Throws ApiError 507 on a full disk, and what else the file system says, with nothing of the
+   * record left in the file.
+   */
   append(record: unknown): void {
     if (this.#broken !== undefined) throw this.#broken;
     const line = encodeLine(record);
@@ -63,7 +67,7 @@ export class Journal {
       writeWhole(this.#descriptor, line);
     } catch (error) {
       this.#cutBack();
-      throw error;
+      throw isNoSpace(error) ? insufficientStorage(this.#file) : error;
     }
     this.#size += line.length;
     this.#compaction?.tail.push(line);
@@ -157,6 +161,10 @@ const compactionFloor = 4 * 1024 * 1024;
 function writeWhole(descriptor: number, bytes: Uint8Array): void {
   let written = 0;
   while (written < bytes.length) written += writeSync(descriptor, bytes, written);
+}
+
+function isNoSpace(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }
 
 function isSystemError(error: unknown): boolean {

@@ -1,0 +1,51 @@
+import { randomInt } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { Acknowledged } from './support/acknowledged.ts';
+import { startApi } from './support/api-process.ts';
+import type { ApiProcess } from './support/api-process.ts';
+import { seeded } from './support/fuzz/seeded.ts';
+import type { Chance } from './support/fuzz/seeded.ts';
+
+const kills = 100;
+const seed = Number(process.env['BOSH_KUBERNETES_FUZZ_SEED'] ?? randomInt(2 ** 32));
+const writers = ['a', 'b', 'c', 'd'].map((writer) => [1, 2, 3, 4].map((n) => `${writer}${n}`));
+
+test(
+  `the API server killed -9 ${kills} times during writes keeps each acknowledged one`,
+  { timeout: 900_000 },
+  async (t) => {
+    t.diagnostic(`seed ${seed}; BOSH_KUBERNETES_FUZZ_SEED=${seed} makes the same writes again`);
+    const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-killed-api-'));
+    t.after(() => rmSync(directory, { recursive: true }));
+    const chance = seeded(seed);
+    const acknowledged = new Acknowledged(chance);
+    for (let n = 0; n < kills; n += 1) {
+      const api = await startApi(directory);
+      await acknowledged.check(api.transport);
+      await writeUntilKilled(api, acknowledged, chance);
+    }
+    const last = await startApi(directory);
+    await acknowledged.check(last.transport);
+    await last.kill();
+    const { writes, unanswered, doneUnanswered } = acknowledged;
+    t.diagnostic(
+      `${kills} kills, ${writes} acknowledged writes, all there; ${unanswered} without an answer, of which ${doneUnanswered} were done`,
+    );
+  },
+);
+
+/** All writers at once; the kill comes a random moment after a random number of answers. */
+async function writeUntilKilled(api: ApiProcess, acknowledged: Acknowledged, chance: Chance): Promise<void> {
+  let left = 1 + chance.below(40);
+  let killed: Promise<void> | undefined;
+  const count = (): void => {
+    left -= 1;
+    if (left <= 0) killed ??= setTimeout(chance.below(6)).then(() => api.kill());
+  };
+  await Promise.all(writers.map((names) => acknowledged.write(api.transport, names, count)));
+  await killed;
+}

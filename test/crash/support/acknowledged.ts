@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { isProductError } from '../../../src/errors/product-error.ts';
+import type { KubernetesObject, ObjectList } from '../../../src/kubernetes/object.ts';
+import type { Transport, TransportRequest } from '../../../src/kubernetes/transport.ts';
+import type { Chance } from './fuzz/seeded.ts';
+
+interface ConfigMap extends KubernetesObject {
+  data?: Record<string, string>;
+}
+
+/** `undefined`: the object is not there. */
+type State = string | undefined;
+
+interface Write {
+  readonly method: TransportRequest['method'];
+  readonly outcome: State;
+}
+
+const collection = '/api/v1/namespaces/bosh/configmaps';
+
+/** ConfigMaps and what of them a server has acknowledged. Each has one writer, so its state is known. */
+export class Acknowledged {
+  readonly #states = new Map<string, State>();
+  /** The write that was not answered. */
+  readonly #open = new Map<string, State>();
+  readonly #chance: Chance;
+  #numbers = 0;
+  writes = 0;
+  /** Of those without an answer: how many were done all the same. */
+  unanswered = 0;
+  doneUnanswered = 0;
+
+  constructor(chance: Chance) {
+    this.#chance = chance;
+  }
+
+  /** Writes to one object after the other until the server is gone; `onAcknowledged` after each answer. */
+  async write(transport: Transport, names: readonly string[], onAcknowledged: () => void): Promise<void> {
+    for (let n = 0; ; n += 1) {
+      const name = names[n % names.length] ?? '';
+      const write = this.#next(name);
+      this.#open.set(name, write.outcome);
+      try {
+        const { status, body } = await transport.request(requestOf(name, write));
+        assert([200, 201].includes(status), `${write.method} ${name}: ${status} ${body}`);
+      } catch (error) {
+        if (isProductError(error, 'KUBERNETES_UNREACHABLE')) return;
+        throw error;
+      }
+      this.#open.delete(name);
+      this.#states.set(name, write.outcome);
+      this.writes += 1;
+      onAcknowledged();
+    }
+  }
+
+  /** Compares the server's objects with all that was acknowledged. */
+  async check(transport: Transport): Promise<void> {
+    const { status, body } = await transport.request({ method: 'GET', path: collection });
+    assert.equal(status, 200, body);
+    const { items } = JSON.parse(body) as ObjectList<ConfigMap>;
+    const found = new Map(items.map(({ metadata, data }) => [metadata.name ?? '', data?.['state']]));
+    for (const [name, outcome] of this.#open) {
+      this.unanswered += 1;
+      if (found.get(name) !== outcome) continue;
+      this.doneUnanswered += 1;
+      this.#states.set(name, outcome);
+    }
+    this.#open.clear();
+    const there = [...this.#states].filter(([, state]) => state !== undefined);
+    assert.deepEqual([...found].toSorted(), there.toSorted());
+  }
+
+  #next(name: string): Write {
+    this.#numbers += 1;
+    if (this.#states.get(name) === undefined) return { method: 'POST', outcome: this.#content() };
+    if (this.#chance.once(4)) return { method: 'DELETE', outcome: undefined };
+    return { method: 'PATCH', outcome: this.#content() };
+  }
+
+  /** Long enough for the journal to be rewritten now and then. */
+  #content(): string {
+    return `${this.#numbers} ${'x'.repeat(this.#chance.below(40_000))}`;
+  }
+}
+
+function requestOf(name: string, { method, outcome }: Write): TransportRequest {
+  const body = JSON.stringify({ metadata: { name }, data: { state: outcome } });
+  switch (method) {
+    case 'POST':
+      return { method, path: collection, body, contentType: 'application/json' };
+    case 'PATCH':
+      return { method, path: `${collection}/${name}`, body, contentType: 'application/merge-patch+json' };
+    default:
+      return { method, path: `${collection}/${name}` };
+  }
+}

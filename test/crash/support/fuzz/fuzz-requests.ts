@@ -1,0 +1,283 @@
+import type { Resource } from '../../../../src/kubernetes/api.ts';
+import type { LocalApi } from '../../../../src/cluster/api/local-api.ts';
+import { groupResource } from '../../../../src/cluster/api/errors/status-errors.ts';
+import { resourcePath } from '../../../../src/kubernetes/resource-path.ts';
+import { kindOf } from '../../../../src/cluster/api/registry/registry.ts';
+import type { Kind } from '../../../../src/cluster/api/kinds/kind.ts';
+import { mutate, spoil } from './mutate-json.ts';
+import type { Chance } from './seeded.ts';
+import { templates } from './valid-objects.ts';
+import type { Fields, Template } from './valid-objects.ts';
+
+export interface FuzzRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  /** A valid request with something changed in its object or its query; false: changed beyond that. */
+  readonly mutation: boolean;
+}
+
+/** Without definitions most requests would meet no kind. */
+const definitionKind = 'CustomResourceDefinition';
+const namespaces = ['bosh', 'default', 'n1'];
+const names = ['n1', 'n2', 'n3', 'n4', 'n5'];
+const strategic = 'application/strategic-merge-patch+json';
+const patchTypes = ['application/merge-patch+json', strategic, 'application/json-patch+json'];
+const values = [
+  '',
+  '0',
+  '1',
+  '-1',
+  'All',
+  'true',
+  'x',
+  '99999999999999999999',
+  '%',
+  'a=b',
+  'a in (b',
+  'Strict',
+  '\u0000',
+  'metadata.name=n1',
+];
+/** The second half is known to reads alone. */
+const parameters = [
+  'dryRun',
+  'fieldValidation',
+  'labelSelector',
+  'fieldSelector',
+  'limit',
+  'continue',
+  'resourceVersionMatch',
+  'gracePeriodSeconds',
+  'propagationPolicy',
+  'pretty',
+];
+
+/** The next request; `api` shows what there is to be changed. */
+export function fuzzRequest(chance: Chance, api: LocalApi): FuzzRequest {
+  const valid = validRequest(chance, api);
+  return chance.once(8) ? broken(chance, valid) : mutated(chance, valid);
+}
+
+interface Valid {
+  readonly method: string;
+  readonly resource: Resource;
+  readonly segments: readonly string[];
+  readonly namespace: string | undefined;
+  readonly query: Readonly<Record<string, string>>;
+  readonly contentType: string;
+  readonly body: unknown;
+}
+
+function validRequest(chance: Chance, api: LocalApi): Valid {
+  const template = chance.pick(
+    templates.filter(({ resource }) => api.registry.kinds.has(groupResource(resource))),
+  );
+  const { resource } = template;
+  const kind = kindOf(api.registry, resource);
+  const namespace = resource.namespaced ? chance.pick(namespaces) : undefined;
+  const name = chance.pick(names);
+  const at = { resource, namespace, query: writeQuery(chance), contentType: 'application/json' };
+  switch (chance.below(10)) {
+    case 0:
+    case 1:
+    case 2:
+      return { ...at, method: 'POST', segments: [], body: newObject(chance, template, namespace, name) };
+    case 3:
+    case 4: {
+      const body = stored(chance, api, resource) ?? newObject(chance, template, namespace, name);
+      return {
+        ...at,
+        ...placeOf(body),
+        method: 'PUT',
+        segments: [nameOf(body), ...status(chance, kind)],
+        body,
+      };
+    }
+    case 5:
+    case 6:
+    case 7:
+      return { ...at, ...patchRequest(chance, api, template, kind) };
+    case 8:
+      return {
+        ...at,
+        method: 'DELETE',
+        segments: chance.once(20) && kind.name !== definitionKind ? [] : [name],
+        body: deleteOptions(chance),
+      };
+    default:
+      return { ...at, ...reading(chance, name, kind), body: undefined };
+  }
+}
+
+function newObject(
+  chance: Chance,
+  { resource, make }: Template,
+  namespace: string | undefined,
+  name: string,
+): Fields {
+  const fields = make(chance);
+  const spec = fields['spec'] as { names?: { plural: string }; group?: string } | undefined;
+  const defined = spec?.names === undefined ? name : `${spec.names.plural}.${spec.group ?? ''}`;
+  const { group, version } = resource;
+  return {
+    apiVersion: group === '' ? version : `${group}/${version}`,
+    metadata: {
+      name: defined,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(chance.once(4) ? { labels: { a: 'b' }, finalizers: ['a.b/c'] } : {}),
+    },
+    ...fields,
+  };
+}
+
+function stored(chance: Chance, api: LocalApi, resource: Resource): Fields | undefined {
+  const objects = api.registry.store.list(groupResource(resource));
+  if (objects.length === 0) return undefined;
+  const { metadata, ...rest } = structuredClone(chance.pick(objects));
+  const { resourceVersion: _version, ...kept } = metadata;
+  return { ...rest, metadata: chance.once(2) ? kept : metadata };
+}
+
+const nameOf = (object: Fields): string => String((object['metadata'] as { name?: string }).name ?? 'n1');
+const placeOf = (object: Fields): { namespace: string | undefined } => ({
+  namespace: (object['metadata'] as { namespace?: string }).namespace,
+});
+const status = (chance: Chance, kind: Kind): string[] => (kind.hasStatus && chance.once(3) ? ['status'] : []);
+
+function patchRequest(
+  chance: Chance,
+  api: LocalApi,
+  template: Template,
+  kind: Kind,
+): Pick<Valid, 'method' | 'segments' | 'namespace' | 'contentType' | 'body'> {
+  const target = stored(chance, api, template.resource) ?? { metadata: { name: 'n1', namespace: 'bosh' } };
+  const contentType = chance.pick(
+    patchTypes.filter((type) => kind.custom === undefined || type !== strategic),
+  );
+  const fields = chance.once(2)
+    ? template.make(chance)
+    : { metadata: { labels: { a: 'c' }, annotations: { b: null } }, status: { phase: 'x' } };
+  const body =
+    contentType === 'application/json-patch+json'
+      ? Object.entries(fields).map(([key, value]) => ({
+          op: chance.pick(['add', 'replace', 'test', 'remove']),
+          path: `/${key}`,
+          value,
+        }))
+      : fields;
+  return {
+    method: 'PATCH',
+    segments: [nameOf(target), ...status(chance, kind)],
+    ...placeOf(target),
+    contentType,
+    body,
+  };
+}
+
+function deleteOptions(chance: Chance): Fields | undefined {
+  if (chance.once(2)) return undefined;
+  return {
+    kind: 'DeleteOptions',
+    apiVersion: 'v1',
+    gracePeriodSeconds: chance.below(40),
+    propagationPolicy: chance.pick(['Background', 'Foreground', 'Orphan']),
+  };
+}
+
+function reading(chance: Chance, name: string, kind: Kind): Pick<Valid, 'method' | 'segments' | 'query'> {
+  if (chance.once(2)) return { method: 'GET', segments: [name, ...status(chance, kind)], query: {} };
+  const query = {
+    limit: String(chance.below(4)),
+    labelSelector: chance.pick(['', 'a=b', 'a', '!a', 'a in (b,c)']),
+  };
+  return { method: 'GET', segments: [], query };
+}
+
+function writeQuery(chance: Chance): Record<string, string> {
+  return {
+    ...(chance.once(3) ? { fieldValidation: chance.pick(['Strict', 'Warn', 'Ignore']) } : {}),
+    ...(chance.once(6) ? { dryRun: 'All' } : {}),
+  };
+}
+
+/** Something changed in the object or, where there is none or by chance, in the query. */
+function mutated(chance: Chance, valid: Valid): FuzzRequest {
+  const inQuery = valid.body === undefined || chance.once(6);
+  const query = inQuery ? { ...valid.query, [chance.pick(parameters)]: chance.pick(values) } : valid.query;
+  const body = inQuery ? valid.body : mutateBody(chance, valid.body);
+  return written({ ...valid, query }, body === undefined ? undefined : JSON.stringify(body), true);
+}
+
+/** Of a JSON patch mostly what its operations bring. */
+function mutateBody(chance: Chance, body: unknown): unknown {
+  if (!Array.isArray(body) || body.length === 0 || chance.once(5)) return mutate(chance, body);
+  const at = chance.below(body.length);
+  const operation = body[at] as Fields;
+  return body.with(at, { ...operation, value: mutate(chance, operation['value']) });
+}
+
+/** Something changed in the text, the path, the method or the headers. */
+function broken(chance: Chance, valid: Valid): FuzzRequest {
+  const text = valid.body === undefined ? undefined : JSON.stringify(valid.body);
+  const request = written(valid, text, false);
+  switch (chance.below(4)) {
+    case 0:
+      return {
+        ...request,
+        body: spoil(chance, text ?? '{}'),
+        method: text === undefined ? 'POST' : request.method,
+      };
+    case 1: {
+      const at = chance.below(request.path.length);
+      return {
+        ...request,
+        path: `/${request.path.slice(1, at)}${chance.pick(['/', '%', '%00', '%2e%2e', '?', '~', '//', 'status', '..', '%ff'])}${request.path.slice(Math.max(at, 1))}`,
+      };
+    }
+    case 2:
+      return {
+        ...request,
+        method: chance.pick(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']),
+      };
+    default:
+      return {
+        ...request,
+        headers: {
+          ...request.headers,
+          [chance.pick(['accept', 'content-type'])]: chance.pick([
+            '',
+            '*/*',
+            'text/html',
+            'application/json;as=Table;g=meta.k8s.io;v=v1',
+            'application/json;as=Table',
+            'application/apply-patch+yaml',
+            'application/vnd.kubernetes.protobuf',
+            ';;==,,',
+          ]),
+        },
+      };
+  }
+}
+
+function written(
+  { method, resource, namespace, segments, query, contentType }: Valid,
+  body: string | undefined,
+  mutation: boolean,
+): FuzzRequest {
+  const search = new URLSearchParams(query).toString();
+  return {
+    method,
+    path: `${pathOf(resource, namespace, segments)}${search === '' ? '' : `?${search}`}`,
+    headers: body === undefined ? {} : { 'content-type': contentType },
+    body,
+    mutation,
+  };
+}
+
+/** As `resourcePath`, for names that may be none. */
+function pathOf(resource: Resource, namespace: string | undefined, segments: readonly string[]): string {
+  const encoded = segments.map((segment) => encodeURIComponent(segment)).join('/');
+  return `${resourcePath(resource, namespace === undefined || /[/%]|^\.*$/.test(namespace) ? undefined : namespace)}${encoded === '' ? '' : `/${encoded}`}`;
+}

@@ -1,0 +1,28 @@
+/** Chance that can be had again: the same seed, the same sequence (mulberry32). */
+export interface Chance {
+  /** An integer of [0, bound). */
+  below(bound: number): number;
+  pick<T>(items: readonly T[]): T;
+  /** True once in `n` times. */
+  once(n: number): boolean;
+}
+
+export function seeded(seed: number): Chance {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const below = (bound: number): number => Math.floor(next() * bound);
+  return {
+    below,
+    once: (n) => below(n) === 0,
+    pick: <T>(items: readonly T[]): T => {
+      const item = items[below(items.length)];
+      if (item === undefined && items.length === 0) throw new Error('nothing to pick from');
+      return item as T;
+    },
+  };
+}
