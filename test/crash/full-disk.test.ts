@@ -54,11 +54,11 @@ test('a journal that was full is whole for the next process', { skip, timeout: 1
 interface SmallDisk {
   readonly transport: Transport;
   /** Takes all room that is left. */
-  fill(): void;
+  readonly fill: () => void;
   /** Gives it back. */
-  free(): void;
+  readonly free: () => void;
   /** A cluster directory with the journal as it is on the small disk. */
-  copyJournal(): string;
+  readonly copyJournal: () => string;
 }
 
 async function startOnSmallDisk(t: TestContext): Promise<SmallDisk> {

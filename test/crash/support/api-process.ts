@@ -23,7 +23,7 @@ const server = join(import.meta.dirname, '../../contract/serve.ts');
  * (`unshare --mount ...`); the process that is killed is the server all the same, since it is executed in place.
  */
 export async function startApi(directory: string, enter: readonly string[] = []): Promise<ApiProcess> {
-  const [program = process.execPath, ...words] = [...enter, process.execPath, server, directory];
+  const [program, ...words] = [...enter, process.execPath, server, directory] as const;
   const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
   const kubeconfig = await firstLine(child);
   const transport = await openTransport(await loadAccess(readFileSync(kubeconfig, 'utf8')));
