@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
 import type { Cloud, Verb } from './cloud.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
@@ -9,15 +7,10 @@ import { detachDisk } from './disk/detach-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
 import { setDiskMetadata } from './disk/set-disk-metadata.ts';
 import { isProductError } from '../errors/product-error.ts';
-import { Crash, crashingApi } from './testing/crashing-api.ts';
+import type { CrashCase } from './testing/crash-case.ts';
+import { testCrashes } from './testing/crash-case.ts';
 import type { TestCloud } from './testing/test-cloud.ts';
-import {
-  createVmArguments,
-  namesLeft,
-  namespace,
-  testCloud,
-  vmCidOfTest as vmCid,
-} from './testing/test-cloud.ts';
+import { createVmArguments, namesLeft, namespace, vmCidOfTest as vmCid } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { hasVm } from './vm/has-vm.ts';
@@ -25,17 +18,6 @@ import { disksOf } from './vm/pod-record.ts';
 import { waitUntilClaimsGone } from './vm/vm-claims.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
-
-interface CrashCase {
-  readonly name: string;
-  readonly config?: Record<string, unknown>;
-  /** The state that the verb starts from; resolves with the verb's arguments. */
-  readonly prepare: (cloud: Cloud) => Promise<unknown[]>;
-  readonly verb: Verb;
-  /** How many writes one call makes at most. */
-  readonly writes: number;
-  readonly check: (world: TestCloud, args: readonly unknown[]) => Promise<void>;
-}
 
 const withDisk = async (cloud: Cloud): Promise<string[]> => {
   await createVm(cloud, createVmArguments());
@@ -189,27 +171,4 @@ async function volumesOf({ api }: Cloud): Promise<string[]> {
   return disksOf(await api.get<Pod>({ resource: pods, namespace, name: vmCid }));
 }
 
-for (const crashCase of cases) {
-  for (let write = 1; write <= crashCase.writes; write += 1) {
-    for (const moment of ['before', 'after'] as const) {
-      test(`${crashCase.name}: killed ${moment} write ${write}, then called again`, (t) =>
-        killedThenAgain(t, crashCase, write, moment));
-    }
-  }
-}
-
-async function killedThenAgain(
-  t: TestContext,
-  { config, prepare, verb, check }: CrashCase,
-  write: number,
-  moment: 'before' | 'after',
-): Promise<void> {
-  const world = await testCloud(t, config);
-  const args = await prepare(world.cloud);
-  const dying = { ...world.cloud, api: crashingApi(world.api, write, moment) };
-  await assert.rejects(verb(dying, args), (error) => error instanceof Crash);
-  await verb(world.cloud, args);
-  await check(world, args);
-  await verb(world.cloud, args);
-  await check(world, args);
-}
+testCrashes(cases);
