@@ -5,11 +5,12 @@ import {
   persistentVolumeClaims,
   secrets,
   services,
+  volumeSnapshots,
   networkAttachmentDefinitions,
   networkPolicies,
 } from '../../src/kubernetes/resources.ts';
 import { createVmArguments, image, namespace } from '../../src/cpi/testing/test-cloud.ts';
-import { diskNamespace } from './roles-world.ts';
+import { attributesClass, diskNamespace, otherClass } from './roles-world.ts';
 import type { RolesWorld } from './roles-world.ts';
 
 interface Caller {
@@ -55,10 +56,18 @@ async function vmAndDisk(caller: Caller, stemcell: string): Promise<void> {
   const beside = await newVm(caller, stemcell, [disk]);
   await call('delete_vm', [beside]);
   await call('reboot_vm', [vm]);
+  const snapshot = await call('snapshot_disk', [disk, { deployment: 'd' }]);
   await call('detach_disk', [vm, disk]);
+  const volumeSnapshot = {
+    resource: volumeSnapshots,
+    namespace: caller.diskNamespace,
+    name: String(snapshot),
+  };
+  await deleteSlowly(volumeSnapshot, () => call('delete_snapshot', [snapshot]));
+  const left = await changed(caller, disk);
   await deleteSlowly({ resource: secrets, namespace, name: vm }, () => call('delete_vm', [vm]));
-  const claim = { resource: persistentVolumeClaims, namespace: caller.diskNamespace, name: disk };
-  await deleteSlowly(claim, () => call('delete_disk', [disk]));
+  const claim = { resource: persistentVolumeClaims, namespace: caller.diskNamespace, name: left };
+  await deleteSlowly(claim, () => call('delete_disk', [left]));
 }
 
 /** Both kinds of network, a second call for the same one, and a VM that names it. */
@@ -82,6 +91,19 @@ async function networks({ world: { api } }: RolesWorld, { call, deleteSlowly }: 
     } else
       await assert.rejects(call('create_vm', wanted), (error) => isProductError(error, 'VM_CREATION_FAILED'));
     await deleteSlowly({ resource, namespace, name }, () => call('delete_network', [name]));
+  }
+}
+
+/** A disk that grew, changed its attributes class and moved to another class, where the classes may be read. */
+async function changed({ call }: Caller, disk: string): Promise<string> {
+  await call('resize_disk', [disk, 32]);
+  const attributes = { storage_class: 'local', volume_attributes_class: attributesClass };
+  await call('update_disk', [disk, 32, attributes]);
+  try {
+    return String(await call('update_disk', [disk, 32, { ...attributes, storage_class: otherClass }]));
+  } catch (error) {
+    if (!isProductError(error, 'NOT_SUPPORTED')) throw error;
+    return disk;
   }
 }
 

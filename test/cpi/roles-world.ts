@@ -7,6 +7,7 @@ import { eventually } from '../../src/agent/testing/eventually.ts';
 import type { Attributes } from '../../src/cluster/api/access/attributes.ts';
 import { breakDown } from '../../src/cluster/api/access/policy-rule.ts';
 import type { PolicyRule } from '../../src/cluster/api/access/policy-rule.ts';
+import { localProvisioner } from '../../src/cluster/api/bootstrap.ts';
 import { requestAttributes } from '../../src/cluster/api/http/request-attributes.ts';
 import { loadCredentials } from '../../src/cluster/api/pki/credentials.ts';
 import type { ApiServer } from '../../src/cluster/api/start-api-server.ts';
@@ -17,6 +18,7 @@ import { namespace } from '../../src/cpi/testing/test-cloud.ts';
 import type { ObjectReference, Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import * as resources from '../../src/kubernetes/resources.ts';
+import type { StorageClass, VolumeAttributesClass } from '../../src/kubernetes/volume.ts';
 
 export type Manifest = 'namespaced' | 'cluster' | 'disk-namespace';
 
@@ -31,6 +33,9 @@ const kinds: Readonly<Record<string, Resource>> = {
 };
 
 export const diskNamespace = 'bosh-disks';
+/** Of the same driver as `local`, so that a disk can move there. */
+export const otherClass = 'other';
+export const attributesClass = 'open';
 
 /** What a request wanted and who sent it is written down; everything else is the embedded cluster. */
 export class RolesWorld {
@@ -51,6 +56,17 @@ export class RolesWorld {
     roles.#server = await roles.world.serve((request) => roles.#note(request));
     const { api } = roles.world;
     await api.create(resources.namespaces, { metadata: { name: diskNamespace } });
+    await api.create<StorageClass>(resources.storageClasses, {
+      metadata: { name: otherClass },
+      provisioner: localProvisioner,
+      volumeBindingMode: 'WaitForFirstConsumer',
+      allowVolumeExpansion: true,
+    });
+    await api.create<VolumeAttributesClass>(resources.volumeAttributesClasses, {
+      metadata: { name: attributesClass },
+      driverName: localProvisioner,
+      parameters: { permissions: '0755' },
+    });
     for (const object of manifests.flatMap(readManifest)) {
       const resource = kinds[object.kind];
       assert(resource !== undefined, `no resource for ${object.kind}`);
