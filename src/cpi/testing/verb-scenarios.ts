@@ -1,0 +1,128 @@
+import type { ContainerState } from '../../kubernetes/pod.ts';
+import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import type { Cloud } from '../cloud.ts';
+import { attachDisk } from '../disk/attach-disk.ts';
+import { createDisk } from '../disk/create-disk.ts';
+import { createNetwork } from '../network/create-network.ts';
+import { snapshotDisk } from '../snapshot/snapshot-disk.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { install } from './network-kinds.ts';
+import { createVmArguments, image, namespace, vmCidOfTest as vm } from './test-cloud.ts';
+
+/** One call of a method as it goes when all is well: nothing is found half made, and nothing has to be tried again. */
+export interface VerbScenario {
+  /** The row in docs/cpi.md. */
+  readonly name: string;
+  readonly method: string;
+  readonly config?: Record<string, unknown>;
+  /** Makes what the call needs; resolves with its arguments. */
+  readonly prepare: (cloud: Cloud) => Promise<unknown[]>;
+  /** What the node does meanwhile, where the test's node does not. */
+  readonly exec?: (cloud: Cloud) => Cloud['exec'];
+}
+
+const withVm = async (cloud: Cloud): Promise<unknown[]> => {
+  await createVm(cloud, createVmArguments());
+  return [vm];
+};
+
+const newDisk = (cloud: Cloud, storageClass = 'later'): Promise<string> =>
+  createDisk(cloud, [64, { storage_class: storageClass }, null]);
+
+const withDisk = async (cloud: Cloud): Promise<unknown[]> => [...(await withVm(cloud)), await newDisk(cloud)];
+
+const attached = async (cloud: Cloud): Promise<unknown[]> => {
+  const args = await withDisk(cloud);
+  await attachDisk(cloud, args);
+  return args;
+};
+
+async function boundDisk(cloud: Cloud): Promise<string> {
+  const name = await newDisk(cloud, 'now');
+  const reference = { resource: persistentVolumeClaims, namespace, name };
+  while ((await cloud.api.get<PersistentVolumeClaim>(reference)).status?.phase !== 'Bound') {
+    await cloud.clock.sleep(5);
+  }
+  return name;
+}
+
+const says = async ({ api }: Cloud, containerID: string): Promise<void> => {
+  const state: ContainerState = { running: { startedAt: '2026-01-01T00:00:00Z' } };
+  const container = { name: 'bosh', image, imageID: '', ready: true, restartCount: 0, state, containerID };
+  const reference = { resource: pods, namespace, name: vm };
+  await api.patch(reference, { status: { containerStatuses: [container] } }, { subresource: 'status' });
+};
+
+const isolated = { type: 'manual', range: '10.0.0.0/24', cloud_properties: { network_policy: true } };
+const recreate = { kubernetes: { attach: 'recreate' } };
+const metadata = { director: 'd', deployment: 'dep', job: 'group', index: '0' };
+const alone = (method: string, ...args: unknown[]): VerbScenario => ({
+  name: method,
+  method,
+  prepare: () => Promise.resolve(args),
+});
+const given = (method: string, prepare: VerbScenario['prepare']): VerbScenario => ({
+  name: method,
+  method,
+  prepare,
+});
+const onRecreate = (scenario: VerbScenario): VerbScenario => ({
+  ...scenario,
+  name: `${scenario.method} (recreate)`,
+  config: recreate,
+});
+
+const createVmScenario = alone('create_vm', ...createVmArguments());
+const deleteVmScenario = given('delete_vm', withVm);
+const attachScenario = given('attach_disk', withDisk);
+const detachScenario = given('detach_disk', attached);
+
+export const verbScenarios: readonly VerbScenario[] = [
+  alone('create_stemcell', '/image', { image_reference: image }),
+  alone('delete_stemcell', image),
+  createVmScenario,
+  onRecreate(createVmScenario),
+  deleteVmScenario,
+  { ...given('delete_vm', attached), name: 'delete_vm (a disk attached)' },
+  onRecreate(deleteVmScenario),
+  {
+    ...given('reboot_vm', async (cloud) => {
+      const args = await withVm(cloud);
+      await says(cloud, 'one');
+      return args;
+    }),
+    exec: (cloud) => async () => {
+      await says(cloud, 'two');
+      return { exitCode: 0, stdout: '', stderr: '' };
+    },
+  },
+  given('has_vm', withVm),
+  given('set_vm_metadata', async (cloud) => [...(await withVm(cloud)), metadata]),
+  alone('calculate_vm_cloud_properties', { ram: 1024, cpu: 1, ephemeral_disk_size: 1024 }),
+  alone('create_disk', 64, { storage_class: 'later' }, null),
+  given('delete_disk', async (cloud) => [await newDisk(cloud)]),
+  given('has_disk', async (cloud) => [await newDisk(cloud)]),
+  attachScenario,
+  onRecreate(attachScenario),
+  detachScenario,
+  onRecreate(detachScenario),
+  given('resize_disk', async (cloud) => [await boundDisk(cloud), 128]),
+  given('update_disk', async (cloud) => [await boundDisk(cloud), 128, { storage_class: 'now' }]),
+  {
+    ...given('update_disk', async (cloud) => [await boundDisk(cloud), 64, { storage_class: 'other' }]),
+    name: 'update_disk (into another class)',
+  },
+  given('set_disk_metadata', async (cloud) => [await newDisk(cloud), metadata]),
+  given('get_disks', attached),
+  given('snapshot_disk', async (cloud) => [await boundDisk(cloud), metadata]),
+  given('delete_snapshot', async (cloud) => [await snapshotDisk(cloud, [await boundDisk(cloud), {}])]),
+  given('create_network', async ({ api }) => {
+    await install(api, 'network policies');
+    return [isolated];
+  }),
+  given('delete_network', async (cloud) => {
+    await install(cloud.api, 'network policies');
+    return [(await createNetwork(cloud, [isolated]))[0]];
+  }),
+];

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { methods } from '../../src/cpi/methods.ts';
+import { countingApi } from '../../src/cpi/testing/counting-api.ts';
+import { storageCloud } from '../../src/cpi/testing/storage-cloud.ts';
+import { verbScenarios } from '../../src/cpi/testing/verb-scenarios.ts';
+import type { Clock } from '../../src/kubernetes/clock.ts';
+import { systemClock } from '../../src/kubernetes/clock.ts';
+import { sectionsOf } from './documented.ts';
+
+/** The table of requests in docs/cpi.md: writes are exact, reads and execs are the most there are when all is well. */
+const page = await readFile(new URL('../../docs/cpi.md', import.meta.url), 'utf8');
+const rows = sectionsOf(page).get('Requests')?.rows ?? new Map<string, string>();
+
+interface Row {
+  readonly reads: number;
+  readonly writes: number;
+  readonly execs: number;
+}
+
+function rowOf(name: string): Row {
+  const cells = (rows.get(name) ?? '').split('|').map((cell) => cell.trim());
+  const [reads = Number.NaN, writes = Number.NaN, execs = Number.NaN] = cells.slice(2, 5).map(Number);
+  return { reads, writes, execs };
+}
+
+/** The looks at events and nodes that a verb takes after some seconds are for what goes wrong, not for a slow machine. */
+const patient: Clock = {
+  ...systemClock,
+  sleep: (milliseconds, signal) => systemClock.sleep(milliseconds >= 1000 ? 60_000 : milliseconds, signal),
+};
+
+test('every method has a row', () => {
+  const named = [...rows.keys()].map((name) => name.split(' ')[0]);
+  for (const method of methods.keys()) assert.ok(named.includes(method), method);
+  assert.deepEqual(
+    [...rows.keys()],
+    verbScenarios.map(({ name }) => name),
+  );
+});
+
+for (const scenario of verbScenarios) {
+  test(`${scenario.name}: as many requests as it is said`, async (t) => {
+    const { cloud } = await storageCloud(t, { deadlines: {}, ...scenario.config });
+    const args = await scenario.prepare(cloud);
+    const { api, requests } = countingApi(cloud.api);
+    const exec = scenario.exec?.(cloud) ?? cloud.exec;
+    let execs = 0;
+    const verb = await methods.get(scenario.method)?.();
+    assert.ok(verb !== undefined);
+    await verb(
+      {
+        ...cloud,
+        api,
+        clock: patient,
+        exec: (command) => {
+          execs += 1;
+          return exec(command);
+        },
+      },
+      args,
+    );
+    const said = rowOf(scenario.name);
+    const seen = JSON.stringify({ ...requests, execs });
+    assert.equal(requests.writes.length, said.writes, seen);
+    assert.ok(requests.reads.length <= said.reads, seen);
+    assert.ok(execs <= said.execs, seen);
+  });
+}
