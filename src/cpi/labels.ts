@@ -37,6 +37,8 @@ export const annotation = {
   snapshotClass: `${domain}snapshot-class`,
   /** On a disk that update_disk copies: the copy, which is nobody's while the disk is there. */
   copy: `${domain}copy`,
+  /** `true` on a claim that was deleted while it was attached: its volume may go with the attachment. */
+  giveUp: `${domain}give-up`,
 } as const;
 
 /** `volume`: what a VM of the strategy `recreate` keeps its state on; `copy`: what update_disk makes for the time of its work. */

@@ -66,6 +66,9 @@ export const errorTable = {
   DISK_NOT_ATTACHABLE: cloudError('the disk could not be attached; the attempt was taken back'),
   CONTEXT_MISMATCH: cloudError('a call speaks of objects in different contexts; nothing was changed'),
   DISK_BUSY: cloudError('the disk is still in use, so it was not detached or deleted'),
+  DISK_WOULD_BE_LOST: cloudError(
+    'the claim of an attached disk was deleted by somebody, and letting it go would delete the data; nothing was changed',
+  ),
   VM_NOT_RESTARTED: cloudError(
     'the VM did not start again after its disks had been changed; its disks and state are whole',
   ),

@@ -101,7 +101,7 @@ test('a VM whose pod was deleted is made again with its disk', async () => {
   assert.equal(await assertConverged(line), content);
 });
 
-test('an attached claim that was deleted stays until it is detached, and status tells', async () => {
+test('an attached claim that was deleted is not let go before its owner says so, and status tells', async () => {
   const content = await line.answer();
   const disk = (await line.state()).disks[0]?.cid ?? '';
   await line.kubectl('delete', 'pvc', disk, '--wait=false');
@@ -110,6 +110,8 @@ test('an attached claim that was deleted stays until it is detached, and status 
   assert.match((await line.command(['status'])).stdout, new RegExp(`^${disk} .*Terminating`, 'm'));
   assertSucceeded(await line.up());
   assert.equal(await line.answer(), content);
+  assertRefused(await line.deleteEnv(), 'kubectl patch pv', 'kubectl annotate pvc', '[CPI_ERROR]');
+  await line.kubectl('annotate', 'pvc', disk, 'bosh.cloudfoundry.org/give-up=true');
   assertSucceeded(await line.deleteEnv());
   await assertNothingLeft(line);
 });

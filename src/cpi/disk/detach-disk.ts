@@ -4,6 +4,7 @@ import type { Place } from '../input.ts';
 import { at, stringAt } from '../input.ts';
 import { findVm, vmNotFound } from '../vm/find-vm.ts';
 import { findAttachment, requestEnd, vmCidOf, waitUntilEnded } from './attach/attachments.ts';
+import { claimsOf, refuseLoss } from './attach/refuse-loss.ts';
 import { releaseDisk } from './attach/release.ts';
 import { waitUntilVolumeDetached } from './attach/volume-attachments.ts';
 import { strategyOf } from './attach/strategy.ts';
@@ -15,7 +16,7 @@ import { findDisk } from './find-disk.ts';
  * detach_disk(vm_cid, disk_cid): returns when another VM, on another node too, can have the disk.
  * The holder is asked to release the disk before its pod is deleted, because a deletion cannot be taken back.
  * DISK_NOT_ATTACHED where the disk is not on that VM (VM_NOT_FOUND where there is no such VM either), DISK_BUSY while
- * something uses it: it is then still attached.
+ * something uses it: it is then still attached. DISK_WOULD_BE_LOST where its claim was deleted by somebody.
  */
 export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promise<null> {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'detach_disk' };
@@ -26,6 +27,7 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
     await detachFromRecreated(cloud, vmCid, name);
     return null;
   }
+  refuseLoss(vmCid, await claimsOf(cloud, [name]));
   if (attachment.metadata.deletionTimestamp === undefined) {
     await releaseDisk(cloud, attachment);
     await requestEnd(cloud, attachment);

@@ -20,6 +20,8 @@ export class FakeNode {
   readonly releasedDisks = new Set<string>();
   /** Disks whose bind step fails, with its message. */
   readonly brokenDisks = new Map<string, string>();
+  /** Claims of disks that are being deleted stay, as if a pod used them. */
+  keepsClaims = false;
   /** Disks that no node of a VM can have: a pod with such a volume is given no node. */
   readonly farDisks = new Set<string>();
   /** No pod is given a node, with this message. */
@@ -239,6 +241,7 @@ export class FakeNode {
     const { name = '', namespace, deletionTimestamp, finalizers = [] } = claim.metadata;
     const others = finalizers.filter((finalizer) => finalizer !== 'kubernetes.io/pvc-protection');
     if (deletionTimestamp === undefined || others.length === finalizers.length) return;
+    if (this.keepsClaims && claim.metadata.labels?.[label.kind] === 'disk') return;
     const reference = { resource: persistentVolumeClaims, namespace, name };
     await this.#api.patch(reference, { metadata: { finalizers: others } });
   }

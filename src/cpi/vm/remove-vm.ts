@@ -1,6 +1,8 @@
 import type { Cloud } from '../cloud.ts';
-import { listAttachments, requestEnd, waitUntilEnded } from '../disk/attach/attachments.ts';
+import { diskCidOf, listAttachments, requestEnd, waitUntilEnded } from '../disk/attach/attachments.ts';
+import { claimsOf, claimsOfRecreatedVm, refuseLoss } from '../disk/attach/refuse-loss.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
+import { isOurs } from '../labels.ts';
 import type { LostNode } from '../node/node-state.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import { releaseServices, waitUntilReleased } from '../service/release-services.ts';
@@ -14,13 +16,21 @@ import { waitUntilClaimsGone } from './vm-claims.ts';
  * Its Services pass to others while its Secret, which names them, is there. Then the Secret goes: it owns the rest, so
  * that whatever happens to us the cluster finishes the work. Attachments are asked to end in the same breath: the pod
  * cannot go while they hold its hub, nor they while its jobs use a disk.
- * Rejects with DEADLINE, with NODE_LOST where its node is lost and more than the pod is at stake (settle-lost-vm.ts).
+ * Rejects with DEADLINE, with NODE_LOST where its node is lost and more than the pod is at stake (settle-lost-vm.ts), and
+ * before anything was changed with DISK_WOULD_BE_LOST.
  */
 export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
   const [pod, secret, attachments] = await Promise.all([
     findVm(cloud, cid),
     findVmSecret(cloud, cid),
     listAttachments(cloud, cid),
+  ]);
+  const isRecreated = [pod, secret].some(
+    (object) => object !== undefined && strategyOf(object) === 'recreate',
+  );
+  refuseLoss(cid, [
+    ...(await claimsOf(cloud, attachments.map(diskCidOf))),
+    ...(isRecreated ? await claimsOfRecreatedVm(cloud, cid) : []).filter((claim) => isOurs(claim, 'disk')),
   ]);
   const owned = [
     ...(secret === undefined
@@ -47,6 +57,5 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
     ...owned.map((object) => waitUntilGone(cloud, { ...object, deadlineSeconds, what, whenLost })),
     waitUntilReleased(cloud, services),
   ]);
-  const hasClaims = [pod, secret].some((object) => object !== undefined && strategyOf(object) === 'recreate');
-  if (hasClaims) await waitUntilClaimsGone(cloud, cid);
+  if (isRecreated) await waitUntilClaimsGone(cloud, cid);
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readlinkSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readlinkSync } from 'node:fs';
 
 function processesIn(namespace: string): number[] {
   return readdirSync('/proc')
@@ -12,8 +12,28 @@ function processesIn(namespace: string): number[] {
  * first process is (daemon/init.sh): no container runs there.
  */
 export function mountNamespaceOf(pid: number): string | undefined {
+  return unlessGone(() => readlinkSync(`/proc/${pid}/ns/mnt`));
+}
+
+/** A mount namespace that is kept from ending: the kernel gives the name of an ended one to the next that is made. */
+export interface HeldNamespace {
+  readonly name: string;
+  readonly release: () => void;
+}
+
+/** The mount namespace of a process, held until `release`; undefined as for `mountNamespaceOf`. */
+export function holdMountNamespace(pid: number): HeldNamespace | undefined {
+  const descriptor = unlessGone(() => openSync(`/proc/${pid}/ns/mnt`, 'r'));
+  if (descriptor === undefined) return undefined;
+  return {
+    name: readlinkSync(`/proc/self/fd/${descriptor}`),
+    release: () => closeSync(descriptor),
+  };
+}
+
+function unlessGone<T>(read: () => T): T | undefined {
   try {
-    return readlinkSync(`/proc/${pid}/ns/mnt`);
+    return read();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT' || code === 'ESRCH' || code === 'EACCES') {
@@ -25,7 +45,8 @@ export function mountNamespaceOf(pid: number): string | undefined {
 
 /**
  * SIGKILL to every process of a mount namespace, again and again until a look finds none: a container without a
- * pid namespace of its own has no first process whose death ends the others.
+ * pid namespace of its own has no first process whose death ends the others. The namespace has to be held meanwhile:
+ * else its name may be that of a container which is just started.
  */
 export async function killNamespace(namespace: string, pause: () => Promise<void>): Promise<void> {
   for (;;) {

@@ -11,7 +11,8 @@ import type {
   ContainerProcess,
   RunningContainer,
 } from './container-runtime.ts';
-import { killNamespace, mountNamespaceOf, sendSignal } from './kill-namespace.ts';
+import type { HeldNamespace } from './kill-namespace.ts';
+import { holdMountNamespace, killNamespace, mountNamespaceOf, sendSignal } from './kill-namespace.ts';
 import { closeChildEnds, openPipes } from './named-pipe.ts';
 import { execArguments } from './stage-arguments.ts';
 import { execExit, type StartedCommand } from './start-protocol.ts';
@@ -25,9 +26,11 @@ export interface StartedProcess extends StartedCommand {
 }
 
 /** The mount namespace of that process, unless it is the node's own, whose processes are never killed together. */
-function foreignNamespace(pid: number): string | undefined {
-  const namespace = mountNamespaceOf(pid);
-  return namespace === mountNamespaceOf(process.pid) ? undefined : namespace;
+function foreignNamespace(pid: number): HeldNamespace | undefined {
+  const namespace = holdMountNamespace(pid);
+  if (namespace === undefined || namespace.name !== mountNamespaceOf(process.pid)) return namespace;
+  namespace.release();
+  return undefined;
 }
 
 /** A container whose command runs. */
@@ -37,7 +40,7 @@ export class NamespaceContainer implements RunningContainer {
   readonly exited: Promise<ContainerExit>;
   readonly #plan: ContainerPlan;
   readonly #process: StartedProcess;
-  readonly #mountNamespace: string | undefined;
+  readonly #mountNamespace: HeldNamespace | undefined;
   #ended = false;
 
   constructor(plan: ContainerPlan, started: StartedProcess) {
@@ -45,7 +48,7 @@ export class NamespaceContainer implements RunningContainer {
     this.pid = started.pid;
     this.#plan = plan;
     this.#process = started;
-    this.#mountNamespace = foreignNamespace(started.pid);
+    this.#mountNamespace = plan.nodePids ? foreignNamespace(started.pid) : undefined;
     this.exited = this.#end();
   }
 
@@ -98,13 +101,14 @@ export class NamespaceContainer implements RunningContainer {
     const exit = await this.#process.exited;
     await this.#killRest();
     this.#ended = true;
+    this.#mountNamespace?.release();
     await this.#process.drained;
     return exit;
   }
 
   async #killRest(): Promise<void> {
-    if (this.#plan.nodePids && this.#mountNamespace !== undefined) {
-      await killNamespace(this.#mountNamespace, () => systemClock.sleep(5));
+    if (this.#mountNamespace !== undefined && !this.#ended) {
+      await killNamespace(this.#mountNamespace.name, () => systemClock.sleep(5));
     }
   }
 }

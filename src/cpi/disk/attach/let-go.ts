@@ -1,16 +1,23 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { Cloud } from '../../cloud.ts';
-import { listAttachments, requestEnd } from './attachments.ts';
+import { diskCidOf, listAttachments, requestEnd } from './attachments.ts';
+import { claimsOf, isLostWhenDetached } from './refuse-loss.ts';
 
 /**
  * Ends the attachments of a VM that is being deleted; does nothing for any other. Its pod cannot go before them, and
- * they notice its end by themselves only where its preStop hook could run, so every verb that meets it does this.
+ * they notice its end by themselves only where its preStop hook could run, so every verb that meets it does this. One
+ * whose claim was deleted by somebody keeps it: the holder has let go of the disk, and the data would go with the pod.
  */
 export async function letGoWhereTerminating(cloud: Cloud, vm: Pod): Promise<void> {
   const { deletionTimestamp, name = '' } = vm.metadata;
   if (deletionTimestamp === undefined) return;
   const attachments = await listAttachments(cloud, name);
+  const claims = await claimsOf(cloud, attachments.map(diskCidOf));
+  const lost = claims.flatMap((claim) =>
+    claim !== undefined && isLostWhenDetached(claim) ? [claim.metadata.name] : [],
+  );
   for (const attachment of attachments) {
-    if (attachment.metadata.deletionTimestamp === undefined) await requestEnd(cloud, attachment);
+    if (attachment.metadata.deletionTimestamp !== undefined || lost.includes(diskCidOf(attachment))) continue;
+    await requestEnd(cloud, attachment);
   }
 }

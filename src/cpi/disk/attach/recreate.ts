@@ -12,6 +12,7 @@ import type { PersistentVolumeClaim } from '../claim.ts';
 import { findClaim } from '../claim.ts';
 import { isHeldBy, lockDisk, unlockDisk } from './disk-lock.ts';
 import { refuseInUse } from './in-use.ts';
+import { claimsOfRecreatedVm, refuseLoss } from './refuse-loss.ts';
 import { strategyOf } from './strategy.ts';
 import { waitUntilVolumeDetached } from './volume-attachments.ts';
 
@@ -52,6 +53,7 @@ export async function attachByRecreate(
   const vmCid = vm.secret.metadata.name ?? '';
   const diskCid = claim.metadata.name ?? '';
   refuseOtherNamespace(cloud, vmCid, diskCid);
+  refuseLoss(vmCid, await claimsOfRecreatedVm(cloud, vmCid));
   await lockDisk(cloud, claim, vm.secret);
   try {
     if (!disksOfRecreatedVm(vm).includes(diskCid)) {
@@ -82,6 +84,7 @@ export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: s
   if (!isRecorded && !isMounted && !isHeld) {
     throw new ProductError('DISK_NOT_ATTACHED', `disk '${diskCid}' is not attached to VM '${vmCid}'`);
   }
+  refuseLoss(vmCid, await claimsOfRecreatedVm(cloud, vmCid));
   if (isRecorded) {
     if (isMounted) await refuseInUse(cloud, pod, diskCid);
     await recordDisks(cloud, secret, pod, (cids) => cids.filter((cid) => cid !== diskCid));
