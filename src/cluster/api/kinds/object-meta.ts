@@ -48,6 +48,10 @@ function checkOwners(field: string, metadata: ObjectMeta): Cause[] {
       .filter((key) => owner[key] === undefined || owner[key] === '')
       .map((key) => invalidValue(`${field}[${index}].${key}`, '', `${key} must not be empty`)),
   );
+  const banned = owners.filter(({ apiVersion, kind }) => apiVersion === 'v1' && kind === 'Event');
+  causes.push(
+    ...banned.map((owner) => invalidValue(field, owner, '/v1, Kind=Event is disallowed from being an owner')),
+  );
   const controllers = owners.filter((owner) => owner.controller === true);
   if (controllers.length < 2) return causes;
   const names = controllers.map((owner) => owner.name).join(' and ');

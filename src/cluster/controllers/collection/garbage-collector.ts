@@ -1,9 +1,10 @@
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { DeleteOptions } from '../../../kubernetes/api.ts';
 import type { KubernetesObject, OwnerReference } from '../../../kubernetes/object.ts';
+import { jsonEqual } from '../../api/schema/json.ts';
 import { groupResource } from '../../api/errors/status-errors.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
-import { awaitsFinalizer, patchSeen, removeFinalizer } from '../runtime/finalizers.ts';
+import { awaitsFinalizer, hasFinalizer, patchSeen, removeFinalizer } from '../runtime/finalizers.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import type { CollectableKind } from './collectable.ts';
@@ -37,8 +38,13 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
       if (after !== undefined && (isOwned(after) || isLeaving(after))) {
         queue.add(reference);
       }
-      if (after === undefined && before !== undefined) {
+      if (before === undefined) {
+        return;
+      }
+      if (after === undefined) {
         addAll(dependents.of(before.metadata.uid ?? ''));
+      }
+      if (!jsonEqual(before.metadata.ownerReferences, after?.metadata.ownerReferences)) {
         addOwners(before);
       }
     });
@@ -50,7 +56,7 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
     }
   }
 
-  /** An owner may have waited for this dependent to go. */
+  /** An owner may have waited for this dependent to go, or to let it go. */
   function addOwners(object: KubernetesObject): void {
     for (const owner of object.metadata.ownerReferences ?? []) {
       const kind = kindOfOwner(kinds(), owner);
@@ -92,14 +98,26 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
       }
       return;
     }
-    // with a leaving owner, whatever depends on this object has to go before it too
-    const deep = states.includes('leaving') && dependents.of(object.metadata.uid ?? '').length > 0;
-    await deleteSeen(kind, object, deep ? 'Foreground' : 'Background');
+    const below = dependents.of(object.metadata.uid ?? '');
+    if (!states.includes('leaving') || below.length === 0) {
+      await deleteSeen(kind, object, policyOf(object));
+      return;
+    }
+    // with a leaving owner, whatever depends on this object has to go before it too, unless they wait in a circle
+    if (below.some((one) => isForeground(find(one)?.object))) {
+      const unblocked = owners.map((owner) => ({ ...owner, blockOwnerDeletion: false }));
+      await patchSeen(api, kind.informer.resource, object, { metadata: { ownerReferences: unblocked } });
+    }
+    await deleteSeen(kind, object, 'Foreground');
   }
 
   async function stateOf(owner: OwnerReference, dependent: KubernetesObject): Promise<OwnerState> {
     const kind = kindOfOwner(kinds(), owner);
     if (kind === undefined) {
+      return 'unknown';
+    }
+    // no such owner can be found: a mistake of the object's author, and no reason to delete it
+    if (kind.informer.resource.namespaced && dependent.metadata.namespace === undefined) {
       return 'unknown';
     }
     const key = ownerKey(kind, owner, dependent);
@@ -108,7 +126,7 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
     if (object?.metadata.uid !== owner.uid) {
       return 'absent';
     }
-    return awaitsFinalizer(object, foreground) && owner.blockOwnerDeletion === true ? 'leaving' : 'present';
+    return isForeground(object) ? 'leaving' : 'present';
   }
 
   /** The copy may not have an owner yet that was created a moment ago. */
@@ -194,4 +212,13 @@ function isOwned(object: KubernetesObject): boolean {
 
 function isLeaving(object: KubernetesObject): boolean {
   return awaitsFinalizer(object, foreground) || awaitsFinalizer(object, orphan);
+}
+
+const isForeground = (object: KubernetesObject | undefined): boolean =>
+  object !== undefined && awaitsFinalizer(object, foreground);
+
+/** As the object's own finalizers say. */
+function policyOf(object: KubernetesObject): NonNullable<DeleteOptions['propagationPolicy']> {
+  if (hasFinalizer(object, orphan)) return 'Orphan';
+  return hasFinalizer(object, foreground) ? 'Foreground' : 'Background';
 }

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { isApiError } from '../../src/kubernetes/api-error.ts';
+import type { DeleteOptions } from '../../src/kubernetes/api.ts';
+import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../src/kubernetes/object.ts';
+import { configMaps, persistentVolumes } from '../../src/kubernetes/resources.ts';
+import { configMap } from './contract-objects.ts';
+import type { Subject } from './subject.ts';
+import { until } from './until.ts';
+
+const hold = ['bosh.cloudfoundry.org/contract'];
+
+/** Owners and dependents (kubernetes.io: Garbage Collection; pkg/controller/garbagecollector). */
+export function collectionContract(makeSubject: () => Promise<Subject>): void {
+  let subject: Subject;
+  const limit = { timeout: 60_000 };
+  before(async () => {
+    subject = await makeSubject();
+  });
+  after(() => subject.end());
+
+  const at = (name: string): { resource: typeof configMaps; namespace: string; name: string } => ({
+    resource: configMaps,
+    namespace: subject.namespace,
+    name,
+  });
+  const find = async (name: string): Promise<KubernetesObject | undefined> => {
+    try {
+      return await subject.api.get(at(name));
+    } catch (error) {
+      if (isApiError(error, 404)) return undefined;
+      throw error;
+    }
+  };
+  const make = (name: string, metadata: ObjectMeta = {}): Promise<KubernetesObject> =>
+    subject.api.create<KubernetesObject>(configMaps, configMap(subject.namespace, name, metadata));
+  const owning = ({ metadata }: KubernetesObject, more: Partial<OwnerReference> = {}): OwnerReference => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    ...more,
+  });
+  const remove = (name: string, propagationPolicy?: DeleteOptions['propagationPolicy']): Promise<void> =>
+    subject.api.delete(at(name), propagationPolicy === undefined ? {} : { propagationPolicy });
+  const gone = (name: string): Promise<true> =>
+    until(`${name} to go`, async () => ((await find(name)) === undefined ? true : undefined));
+  const leaving = (name: string): Promise<KubernetesObject> =>
+    until(`the deletion of ${name}`, async () => {
+      const found = await find(name);
+      return found?.metadata.deletionTimestamp === undefined ? undefined : found;
+    });
+  const release = async (name: string): Promise<void> => {
+    await subject.api.patch(at(name), { metadata: { finalizers: null } });
+  };
+
+  test('an object with several owners stays until the last of them is gone', limit, async () => {
+    const owners = await Promise.all(['s1', 's2', 's3'].map((name) => make(name)));
+    await make('shared', { ownerReferences: owners.map((owner) => owning(owner)) });
+    for (const [index, name] of ['s1', 's2'].entries()) {
+      await remove(name);
+      await until('the reference to go', async () => {
+        const references = (await find('shared'))?.metadata.ownerReferences ?? [];
+        return references.length === 2 - index ? true : undefined;
+      });
+    }
+    const last = await find('shared');
+    assert.deepEqual(
+      [last?.metadata.deletionTimestamp, last?.metadata.ownerReferences?.[0]?.name],
+      [undefined, 's3'],
+    );
+    await remove('s3');
+    await gone('shared');
+  });
+
+  test('background, the default: the owner goes at once, its dependents after it', limit, async () => {
+    const owner = await make('back');
+    await make('back-child', { ownerReferences: [owning(owner)], finalizers: hold });
+    await remove('back');
+    assert.equal(await find('back'), undefined);
+    await leaving('back-child');
+    await release('back-child');
+    await gone('back-child');
+  });
+
+  test('foreground: the owner waits for the dependents that block it, and for no other', limit, async () => {
+    const owner = await make('fore');
+    const blocking = owning(owner, { blockOwnerDeletion: true });
+    await make('fore-blocking', { ownerReferences: [blocking], finalizers: hold });
+    await make('fore-free', { ownerReferences: [owning(owner)], finalizers: hold });
+    await remove('fore', 'Foreground');
+    const waiting = await leaving('fore');
+    assert.deepEqual(waiting.metadata.finalizers, ['foregroundDeletion']);
+    await leaving('fore-blocking');
+    assert.notEqual(await find('fore'), undefined);
+    await release('fore-blocking');
+    await gone('fore');
+    await leaving('fore-free');
+    await release('fore-free');
+    await gone('fore-free');
+  });
+
+  test('foreground goes through generations: the youngest first', limit, async () => {
+    const owner = await make('old');
+    const child = await make('middle', { ownerReferences: [owning(owner, { blockOwnerDeletion: true })] });
+    const references = [owning(child, { blockOwnerDeletion: true })];
+    await make('young', { ownerReferences: references, finalizers: hold });
+    await remove('old', 'Foreground');
+    await leaving('young');
+    assert.notEqual(await find('middle'), undefined);
+    assert.notEqual(await find('old'), undefined);
+    await release('young');
+    await gone('old');
+    assert.deepEqual([await find('young'), await find('middle')], [undefined, undefined]);
+  });
+
+  test(
+    'foreground with a second owner that stays: the dependent stays, without the reference',
+    limit,
+    async () => {
+      const going = await make('going');
+      const staying = await make('staying');
+      const references = [owning(going, { blockOwnerDeletion: true }), owning(staying)];
+      await make('of-both', { ownerReferences: references });
+      await remove('going', 'Foreground');
+      await gone('going');
+      const { metadata } = (await find('of-both')) ?? { metadata: {} };
+      assert.deepEqual(
+        [metadata.deletionTimestamp, metadata.ownerReferences?.map(({ name }) => name)],
+        [undefined, ['staying']],
+      );
+    },
+  );
+
+  test('foreground with owners in a circle ends', limit, async () => {
+    const first = await make('circle-1');
+    const second = await make('circle-2', { ownerReferences: [owning(first, { blockOwnerDeletion: true })] });
+    const back = { metadata: { ownerReferences: [owning(second, { blockOwnerDeletion: true })] } };
+    await subject.api.patch(at('circle-1'), back);
+    await remove('circle-1', 'Foreground');
+    await gone('circle-1');
+    await gone('circle-2');
+  });
+
+  test('orphan: the dependents stay and lose the reference', limit, async () => {
+    const owner = await make('parent');
+    await make('child', { ownerReferences: [owning(owner, { blockOwnerDeletion: true })] });
+    await remove('parent', 'Orphan');
+    await gone('parent');
+    const child = await find('child');
+    assert.deepEqual(
+      [child?.metadata.deletionTimestamp, child?.metadata.ownerReferences],
+      [undefined, undefined],
+    );
+  });
+
+  test('an orphan finalizer of its own keeps what a collected object owns', limit, async () => {
+    const owner = await make('top');
+    const middle = await make('keeper', { ownerReferences: [owning(owner)], finalizers: ['orphan'] });
+    await make('kept', { ownerReferences: [owning(middle)] });
+    await remove('top');
+    await gone('keeper');
+    const kept = await find('kept');
+    assert.deepEqual(
+      [kept?.metadata.deletionTimestamp, kept?.metadata.ownerReferences],
+      [undefined, undefined],
+    );
+  });
+
+  test('a cluster-scoped object is not collected for an owner in a namespace', limit, async () => {
+    const { api, namespace } = subject;
+    const name = `${namespace}-contract-owned`;
+    const owner = await make('namespaced-owner');
+    const reference = { resource: persistentVolumes, name };
+    const volume = {
+      metadata: { name, ownerReferences: [owning(owner, { uid: 'no-such-uid' })] },
+      spec: { capacity: { storage: '1Mi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/nowhere' } },
+    };
+    await api.create<KubernetesObject & { spec: object }>(persistentVolumes, volume);
+    await make('of-nobody', { ownerReferences: [owning(owner, { uid: 'no-such-uid' })] });
+    // both were told to the collector, this one later
+    await gone('of-nobody');
+    assert.equal((await api.get(reference)).metadata.deletionTimestamp, undefined);
+    await api.delete(reference);
+  });
+
+  test('an Event owns nothing', limit, async () => {
+    const reference = { apiVersion: 'v1', kind: 'Event', name: 'e', uid: 'u' };
+    await assert.rejects(
+      make('of-event', { ownerReferences: [reference] }),
+      (error) => isApiError(error, 422) && error.message.includes('is disallowed from being an owner'),
+    );
+  });
+}
