@@ -35,13 +35,10 @@ export class CpiWorld {
     this.#server = parts.server;
   }
 
-  static async start(): Promise<CpiWorld> {
+  /** Builds the artefacts where none are given. */
+  static async start(built?: CpiWorld['artefacts']): Promise<CpiWorld> {
     const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-cpi-'));
-    const { bundle, executable } = await buildCpi({ outDirectory: join(directory, 'cpi') });
-    const artefacts = new Map<'executable' | 'bundle', Artefact>([
-      ['bundle', { name: 'bundle', command: [process.execPath, bundle] }],
-    ]);
-    if (executable !== undefined) artefacts.set('executable', { name: 'executable', command: [executable] });
+    const artefacts = built ?? (await buildArtefacts(join(directory, 'cpi')));
     const api = await openLocalApi({ directory });
     const node = new FakeNode(api);
     const onError = (error: unknown): void => {
@@ -64,6 +61,16 @@ export class CpiWorld {
     await this.api.close();
     await rm(this.directory, { recursive: true });
   }
+}
+
+/** Both artefacts, or the bundle alone where the executable cannot be built. */
+export async function buildArtefacts(outDirectory: string): Promise<CpiWorld['artefacts']> {
+  const { bundle, executable } = await buildCpi({ outDirectory });
+  const artefacts = new Map<'executable' | 'bundle', Artefact>([
+    ['bundle', { name: 'bundle', command: [process.execPath, bundle] }],
+  ]);
+  if (executable !== undefined) artefacts.set('executable', { name: 'executable', command: [executable] });
+  return artefacts;
 }
 
 function parseYaml(text: string): unknown {

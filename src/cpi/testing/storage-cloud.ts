@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test';
+import type { LocalApi } from '../../cluster/api/local-api.ts';
 import type { CreateController } from '../../cluster/controllers/runtime/controller.ts';
 import { createSnapshotController } from '../../cluster/controllers/snapshots/snapshot-controller.ts';
 import { createSnapshotTaker } from '../../cluster/controllers/snapshots/snapshot-taker.ts';
@@ -43,7 +44,15 @@ export async function storageCloud(
   config: Record<string, unknown> = {},
 ): Promise<StorageCloud> {
   const world = await testCloud(t, config);
-  const { api } = world;
+  const storage = await startStorage(world.api);
+  t.after(() => storage.stop());
+  return { ...world, provisioner: storage.provisioner };
+}
+
+/** The classes, the controllers and the driver of a storage cloud. */
+export async function startStorage(
+  api: LocalApi,
+): Promise<{ readonly provisioner: FakeProvisioner; stop(): Promise<void> }> {
   await api.create(nodes, { metadata: { name: nodeName, labels: { 'kubernetes.io/hostname': nodeName } } });
   const classes: [string, Partial<StorageClass>][] = [
     ['later', { volumeBindingMode: 'WaitForFirstConsumer' }],
@@ -63,6 +72,5 @@ export async function storageCloud(
     // what fails is tried again, and a test that waits in vain says so
     onError: () => undefined,
   });
-  t.after(() => running.stop());
-  return { ...world, provisioner };
+  return { provisioner, stop: () => running.stop() };
 }
