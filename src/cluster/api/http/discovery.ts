@@ -9,6 +9,8 @@ interface Subresource {
   readonly name: string;
   readonly kind: string;
   readonly verbs: readonly string[];
+  /** Of the object that is sent, where it is another than the resource's: kubectl drain looks for it. */
+  readonly of?: { readonly group: string; readonly version: string };
 }
 
 /** The subresources of a kind, as discovery lists them. */
@@ -21,14 +23,19 @@ function subresourcesOf(kind: Kind): Subresource[] {
       return [
         ...status,
         { name: 'binding', kind: 'Binding', verbs: ['create'] },
-        { name: 'eviction', kind: 'Eviction', verbs: ['create'] },
+        { name: 'eviction', kind: 'Eviction', verbs: ['create'], of: { group: 'policy', version: 'v1' } },
         { name: 'exec', kind: 'PodExecOptions', verbs: ['create', 'get'] },
         { name: 'log', kind: 'Pod', verbs: ['get'] },
       ];
     case 'Namespace':
       return [...status, { name: 'finalize', kind: 'Namespace', verbs: ['update'] }];
     case 'ServiceAccount':
-      return [{ name: 'token', kind: 'TokenRequest', verbs: ['create'] }];
+      return [
+        {
+          ...{ name: 'token', kind: 'TokenRequest', verbs: ['create'] },
+          of: { group: 'authentication.k8s.io', version: 'v1' },
+        },
+      ];
     default:
       return status;
   }
@@ -58,6 +65,7 @@ export function resourceList(kinds: Iterable<Kind>, group: string, version: stri
         name: `${kind.resource.plural}/${subresource.name}`,
         singularName: '',
         namespaced: kind.resource.namespaced,
+        ...subresource.of,
         kind: subresource.kind,
         verbs: subresource.verbs,
       })),
@@ -113,7 +121,7 @@ function discovered(kind: Kind): JsonRecord {
     categories: kind.categories,
     subresources: subresourcesOf(kind).map((subresource) => ({
       subresource: subresource.name,
-      responseKind: { group, version, kind: subresource.kind },
+      responseKind: { group, version, ...subresource.of, kind: subresource.kind },
       verbs: subresource.verbs,
     })),
   };

@@ -1,3 +1,5 @@
+import { policyMessages } from './protobuf-policy.ts';
+
 /** How a field of a message is read: `skipped` is for empty times that Go always sends. */
 export type WireType =
   | 'text'
@@ -5,9 +7,14 @@ export type WireType =
   | 'integer'
   | 'flag'
   | 'skipped'
+  /** resource.Quantity and intstr.IntOrString, messages of their own. */
+  | 'quantity'
+  | 'integerOrText'
   | { readonly message: WireMessage }
+  /** Repeated. */
+  | { readonly messages: WireMessage }
   | { readonly list: 'text' }
-  | { readonly map: 'text' | 'base64' };
+  | { readonly map: 'text' | 'base64' | 'quantity' };
 
 /** The fields of a message by their numbers. */
 export type WireMessage = Readonly<Record<number, readonly [name: string, type: WireType]>>;
@@ -37,8 +44,11 @@ const deleteOptions: WireMessage = {
   5: ['dryRun', { list: 'text' }],
 };
 
-/** The messages that kubectl sends as protobuf: its create secret, configmap, namespace, and its drain. */
+/** The messages that kubectl sends as protobuf: its create commands, its drain, and its auth. */
 export const messages: Readonly<Record<string, WireMessage>> = {
+  ...Object.fromEntries(
+    Object.entries(policyMessages).map(([kind, message]) => [kind, { 1: metadata, ...message }]),
+  ),
   Namespace: {
     1: metadata,
     2: ['spec', { message: { 1: ['finalizers', { list: 'text' }] } }],

@@ -40,11 +40,25 @@ function addField(decoded: JsonRecord, name: string, type: WireType, field: Wire
   if (type === 'skipped') return;
   if (type === 'integer') decoded[name] = Number(field.integer);
   else if (type === 'flag') decoded[name] = field.integer !== 0n;
+  else if (type === 'integerOrText') decoded[name] = integerOrText(field.bytes);
   else if (typeof type === 'string') addText(decoded, name, scalar(type, field.bytes));
   else if ('message' in type) decoded[name] = decodeMessage(type.message, field.bytes);
-  else if ('list' in type)
-    decoded[name] = [...((decoded[name] as string[] | undefined) ?? []), text(field.bytes)];
+  else if ('messages' in type) append(decoded, name, decodeMessage(type.messages, field.bytes));
+  else if ('list' in type) append(decoded, name, text(field.bytes));
   else decoded[name] = { ...(decoded[name] as JsonRecord | undefined), ...mapEntry(type.map, field.bytes) };
+}
+
+function append(decoded: JsonRecord, name: string, item: unknown): void {
+  decoded[name] = [...((decoded[name] as unknown[] | undefined) ?? []), item];
+}
+
+function integerOrText(bytes: Buffer): string | number {
+  const {
+    type = 0,
+    number = 0,
+    string = '',
+  } = decodeMessage({ 1: ['type', 'integer'], 2: ['number', 'integer'], 3: ['string', 'text'] }, bytes);
+  return type === 0 ? Number(number) : String(string);
 }
 
 /** Go sends the empty string for an absent one. */
@@ -53,10 +67,19 @@ function addText(decoded: JsonRecord, name: string, value: string): void {
 }
 
 const text = (bytes: Buffer): string => bytes.toString('utf8');
-const scalar = (type: 'text' | 'base64', bytes: Buffer): string =>
-  type === 'text' ? text(bytes) : bytes.toString('base64');
 
-function mapEntry(type: 'text' | 'base64', bytes: Buffer): JsonRecord {
+function scalar(type: 'text' | 'base64' | 'quantity', bytes: Buffer): string {
+  switch (type) {
+    case 'text':
+      return text(bytes);
+    case 'base64':
+      return bytes.toString('base64');
+    case 'quantity':
+      return text([...readFields(bytes)].find(({ number }) => number === 1)?.bytes ?? Buffer.alloc(0));
+  }
+}
+
+function mapEntry(type: 'text' | 'base64' | 'quantity', bytes: Buffer): JsonRecord {
   const fields = [...readFields(bytes)];
   const bytesOf = (number: number): Buffer =>
     fields.find((field) => field.number === number)?.bytes ?? Buffer.alloc(0);
