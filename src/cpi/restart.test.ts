@@ -44,7 +44,7 @@ describeInNamespace(import.meta.filename, () => {
     await reaches(client, 'running');
   }
 
-  test('reboot_vm, and a killed container: same pod, address, disk and agent state; the jobs run again', async () => {
+  test('reboot_vm, and a container killed in mid-write: same pod, address, disk and agent state; the jobs run again', async () => {
     const vm = await createAgentVm(world, { address: '127.64.40.1' });
     const disk = await newAgentDisk(world, vm);
     await startJob(vm);
@@ -57,6 +57,12 @@ describeInNamespace(import.meta.filename, () => {
     await reaches(vm.client, 'running');
     assert.equal(await lives(vm.cid), 'life\nlife\n');
 
+    const writing = 'i=0; while :; do i=$((i + 1)); echo $i >> /var/vcap/store/log; done';
+    await world.inVm(vm.cid, `(${writing}) > /dev/null 2>&1 &`);
+    await eventually('a line of the log', async () => {
+      const said = await world.exec(vm.cid, 'bosh', ['test', '-s', '/var/vcap/store/log']);
+      return said.exitCode === 0 ? true : undefined;
+    });
     await world.killContainer(vm.cid);
     await eventually('a third life', async () => {
       const now = (await podOf(vm.cid)).status?.containerStatuses?.[0];
@@ -65,6 +71,8 @@ describeInNamespace(import.meta.filename, () => {
     await untilAnswers(vm);
     await reaches(vm.client, 'running');
     assert.equal(await lives(vm.cid), 'life\nlife\nlife\n');
+
+    await world.inVm(vm.cid, "awk '$1 != NR { exit 1 }' /var/vcap/store/log");
 
     const last = await podOf(vm.cid);
     assert.equal(last.metadata.uid, metadata.uid);

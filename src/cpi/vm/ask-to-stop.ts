@@ -19,7 +19,7 @@ const againMs = 5_000;
 /**
  * Asks PID 1 of a VM to end until it was heard: a connection may break, also because the container ended under it.
  * Only the container that was seen is asked, so that no second one is stopped. Resolves with what went wrong last;
- * undefined where PID 1 was reached. Ends with `signal`; never rejects with an error of Kubernetes.
+ * undefined where PID 1 was reached. Ends with `signal`; rejects where the role does not allow it (403).
  */
 export async function askToStop(cloud: Cloud, options: AskOptions): Promise<string | undefined> {
   let trouble: string | undefined;
@@ -55,8 +55,8 @@ async function isThere(cloud: Cloud, { pod, isStill }: AskOptions): Promise<bool
   }
 }
 
-/** What Kubernetes says; anything else is a fault of ours. */
+/** What Kubernetes says that time may mend; anything else is a fault of ours or of the role. */
 function wordsOf(error: unknown): string {
-  if (isApiError(error) || isProductError(error)) return error.message;
+  if ((isApiError(error) && error.code !== 403) || isProductError(error)) return error.message;
   throw error;
 }

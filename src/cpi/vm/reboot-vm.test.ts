@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
+import { ApiError, isApiError } from '../../kubernetes/api-error.ts';
 import type { ContainerState, PodStatus } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import type { Cloud, ExecCommand } from '../cloud.ts';
@@ -67,6 +68,15 @@ test('the connection that ends with the container is no error', async (t) => {
     throw new ProductError('KUBERNETES_UNREACHABLE', 'the connection ended');
   });
   assert.equal(await rebootVm(cloud, [cid]), null);
+});
+
+test('a role that may not exec is told at once', async (t) => {
+  const { cloud } = await world(t, () => {
+    const message = 'pods "vm" is forbidden';
+    const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
+    throw new ApiError({ ...status, code: 403, reason: 'Forbidden', message });
+  });
+  await assert.rejects(rebootVm(cloud, [cid]), (error) => isApiError(error, 403));
 });
 
 test('a container that is down is not asked, and one that runs already is not the new one', async (t) => {

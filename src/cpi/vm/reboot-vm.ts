@@ -30,7 +30,7 @@ export async function rebootVm(cloud: Cloud, args: readonly unknown[]): Promise<
       : askToStop(cloud, { pod: cid, isStill: isContainer(former, vm), signal: finished.signal });
   const waiting = whileNodeAnswers(cloud, {
     nodeName: vm.spec.nodeName ?? '',
-    work: (signal) => restarted(cloud, vm, former, signal),
+    work: (signal) => restarted(cloud, vm, former, AbortSignal.any([signal, finished.signal])),
     whenLost: (lost) => Promise.reject(lostNodeError(`VM '${cid}' was not rebooted`, lost, [])),
   }).finally(() => {
     finished.abort();
@@ -38,13 +38,14 @@ export async function rebootVm(cloud: Cloud, args: readonly unknown[]): Promise<
   try {
     await Promise.all([waiting, asking]);
   } catch (error) {
+    finished.abort();
     throw withTrouble(error, await asking);
   }
   return null;
 }
 
 /**
- * Where an attach or detach by \`recreate\` was cut short the VM has no pod that stays: the one that it is to have is made,
+ * Where an attach or detach by `recreate` was cut short the VM has no pod that stays: the one that it is to have is made,
  * which is a start of its container too.
  */
 async function isMadeAnew(cloud: Cloud, cid: string, pod: Pod | undefined): Promise<boolean> {
