@@ -16,6 +16,8 @@ export const label = {
   group: `${domain}group`,
   /** On a disk that nothing has claimed by an attachment or metadata: its creator may have been killed. */
   unclaimed: `${domain}unclaimed`,
+  /** On a VM that counts for the budget of its group. */
+  disruptionBudget: `${domain}disruption-budget`,
   /** On a copy that update_disk made: the cid that its caller knows, until the caller names the copy by its own. */
   replaces: `${domain}replaces`,
 } as const;
@@ -29,6 +31,8 @@ export const annotation = {
   vmUid: `${domain}vm-uid`,
   /** The strategy that the VM was made with: `hot` or `recreate`. */
   attach: `${domain}attach`,
+  /** On a budget: the VM whose coming or going it was changed for last. */
+  settledBy: `${domain}settled-by`,
   /** Says whether a pod is what a repeated create_vm would make. */
   specDigest: `${domain}spec-digest`,
   /** On a VM's Secret: JSON list of the Services that it has a part in. */
@@ -42,7 +46,16 @@ export const annotation = {
 } as const;
 
 /** `volume`: what a VM of the strategy `recreate` keeps its state on; `copy`: what update_disk makes for the time of its work. */
-export type Kind = 'vm' | 'disk' | 'attachment' | 'volume' | 'snapshot' | 'copy' | 'service' | 'network';
+export type Kind =
+  | 'vm'
+  | 'disk'
+  | 'attachment'
+  | 'volume'
+  | 'snapshot'
+  | 'copy'
+  | 'service'
+  | 'network'
+  | 'budget';
 
 export function baseLabels(kind: Kind, directorUuid: string | undefined): Record<string, string> {
   return {

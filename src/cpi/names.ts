@@ -28,6 +28,12 @@ export function isSnapshotCid(text: unknown): text is string {
   return typeof text === 'string' && text.startsWith('snap-') && isDnsLabel(text);
 }
 
+/** The name of the PodDisruptionBudget of a group, given the group's label value. */
+export function budgetName(group: string): string {
+  const plain = `group-${group}`;
+  return isDnsLabel(plain) && !hashed.test(plain) ? plain : `group-${withHash(group, 57, /[^a-z0-9]+/gu)}`;
+}
+
 export const attachmentName = (diskCid: string): string => `attach-${diskCid}`;
 
 /** A label value for any text: the text itself where it may be one, else a readable part and a hash of the whole. */

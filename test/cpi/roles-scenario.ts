@@ -34,6 +34,7 @@ export async function callEveryMethod(world: RolesWorld): Promise<void> {
   const stemcell = String(await call('create_stemcell', ['/tmp/image', { image_reference: image }]));
   await vmAndDisk(caller, stemcell);
   await vmAndDisk(callerOf(world, { attach: 'recreate' }), stemcell);
+  await groupWithBudget(caller);
   await call('calculate_vm_cloud_properties', [{ cpu: 1, ram: 512, ephemeral_disk_size: 1024 }]);
   await servicesOfSuccessors(caller);
   await networks(world, caller);
@@ -41,6 +42,17 @@ export async function callEveryMethod(world: RolesWorld): Promise<void> {
   const nowhere = createVmArguments({ agentId: 'nowhere', properties: { node_selector: { no: 'where' } } });
   await assert.rejects(call('create_vm', nowhere), (error) => isProductError(error));
   await call('delete_stemcell', [stemcell]);
+}
+
+/** Its budget comes with the second VM, follows the third and goes with the last but one. */
+async function groupWithBudget({ call }: Caller): Promise<void> {
+  const networks = { default: { type: 'dynamic' } };
+  const env = { bosh: { group: 'group' } };
+  const properties = { disruption_budget: true };
+  const agents = ['member-1', 'member-2', 'member-3'];
+  for (const agentId of agents)
+    await call('create_vm', createVmArguments({ agentId, networks, env, properties }));
+  for (const agentId of agents) await call('delete_vm', [`vm-${agentId}`]);
 }
 
 async function vmAndDisk(caller: Caller, stemcell: string): Promise<void> {

@@ -6,6 +6,7 @@ import { decideStrategy } from '../disk/attach/decide-strategy.ts';
 import type { Json } from '../input.ts';
 import { waitForVips } from '../service/vip.ts';
 import { creationError } from './creation-error.ts';
+import { budgetGroupOf, settleBudget } from './disruption-budget.ts';
 import { ensureVm, hasDisks } from './ensure-vm.ts';
 import { removeVm } from './remove-vm.ts';
 import { volumeTerms } from './volume-affinity.ts';
@@ -37,6 +38,8 @@ export async function createVm(
     const pod = await ensureVm(cloud, { ...parsed, plan });
     const running = await waitUntilRunning(cloud, pod);
     await waitForVips(cloud, networks.vips);
+    const group = budgetGroupOf(running);
+    if (group !== undefined) await settleBudget(cloud, group, plan.cid);
     return [plan.cid, filledNetworks(networks, running)];
   } catch (error) {
     throw creationError(plan.cid, error, await removeFailed(cloud, plan.cid));

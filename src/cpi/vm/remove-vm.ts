@@ -1,3 +1,5 @@
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
 import type { Cloud } from '../cloud.ts';
 import { diskCidOf, listAttachments, requestEnd, waitUntilEnded } from '../disk/attach/attachments.ts';
 import { claimsOf, claimsOfRecreatedVm, refuseLoss } from '../disk/attach/refuse-loss.ts';
@@ -6,6 +8,7 @@ import { isOurs } from '../labels.ts';
 import type { LostNode } from '../node/node-state.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import { releaseServices, waitUntilReleased } from '../service/release-services.ts';
+import { budgetGroupOf, settleBudget } from './disruption-budget.ts';
 import { findVm, findVmSecret, podReference, secretReference } from './find-vm.ts';
 import { settleLostVm } from './settle-lost-vm.ts';
 import { waitUntilClaimsGone } from './vm-claims.ts';
@@ -47,6 +50,7 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
         ]),
   ];
   const services = secret === undefined ? [] : await releaseServices(cloud, secret);
+  await leaveBudget(cloud, cid, pod, secret);
   for (const { reference, uid } of owned) await requestDeletion(cloud, reference, uid);
   for (const attachment of attachments) await requestEnd(cloud, attachment);
   const deadlineSeconds = cloud.config.deadlines.deleteVm;
@@ -58,4 +62,19 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
     waitUntilReleased(cloud, services),
   ]);
   if (isRecreated) await waitUntilClaimsGone(cloud, cid);
+}
+
+/** The group's budget follows while the Secret still tells the group; a pod on its way out counts no more. */
+async function leaveBudget(
+  cloud: Cloud,
+  cid: string,
+  pod: Pod | undefined,
+  secret: KubernetesObject | undefined,
+): Promise<void> {
+  const [group] = [pod, secret].flatMap((object) =>
+    object === undefined ? [] : (budgetGroupOf(object) ?? []),
+  );
+  if (group === undefined) return;
+  if (pod !== undefined) await requestDeletion(cloud, podReference(cloud, cid), pod.metadata.uid ?? '');
+  await settleBudget(cloud, group, cid);
 }

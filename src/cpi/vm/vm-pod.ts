@@ -4,6 +4,7 @@ import type { AttachStrategy } from '../disk/attach/strategy.ts';
 import type { NodeSelectorTerm, Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
+import { isLastingGroup } from './disruption-budget.ts';
 import { entryScript } from './entry-script.ts';
 import { preStopScript } from './pre-stop-script.ts';
 import { podPlacement } from './pod-placement.ts';
@@ -35,15 +36,19 @@ export const hubVolume = 'hub';
 export const hubPath = '/warden-cpi-dev';
 
 export function vmLabels(
-  plan: Pick<VmPlan, 'cid' | 'agentId' | 'group' | 'directorUuid'>,
+  plan: Pick<VmPlan, 'cid' | 'agentId' | 'group' | 'directorUuid' | 'properties'>,
 ): Record<string, string> {
   return {
     ...baseLabels('vm', plan.directorUuid),
     [label.agentId]: labelValue(plan.agentId),
     [label.vmId]: plan.cid,
     ...(plan.group !== undefined && { [label.group]: labelValue(plan.group) }),
+    ...(hasBudget(plan) && { [label.disruptionBudget]: 'true' }),
   };
 }
+
+const hasBudget = ({ properties, group }: Pick<VmPlan, 'properties' | 'group'>): boolean =>
+  properties.disruption.budget && isLastingGroup(group);
 
 /** The VM's pod, owned by the Secret with that uid. Holds nothing secret. */
 export function vmPod(plan: VmPlan, secretUid: string): Pod {

@@ -3,12 +3,13 @@ import type { Place } from '../input.ts';
 import { recordAt, refuseUnknownKeys } from '../input.ts';
 import { access } from './properties/access.ts';
 import { compute } from './properties/compute.ts';
+import { disruption } from './properties/disruption.ts';
 import { placement } from './properties/placement.ts';
 import { privilege } from './properties/privilege.ts';
 import { services } from './properties/services.ts';
 
 /** Each subject of the cloud_properties has a file in `properties`; a new one is added here, in two lines. */
-const topics = { compute, placement, access, privilege, services };
+const topics = { compute, placement, disruption, access, privilege, services };
 
 export type VmProperties = {
   readonly [Name in keyof typeof topics]: ReturnType<(typeof topics)[Name]['parse']>;
@@ -24,6 +25,7 @@ export function parseVmProperties(value: unknown, place: Place, config: CpiConfi
   return {
     compute: topics.compute.parse(properties, place, config),
     placement: topics.placement.parse(properties, place, config),
+    disruption: topics.disruption.parse(properties, place, config),
     access: topics.access.parse(properties, place, config),
     privilege: topics.privilege.parse(properties, place, config),
     services: topics.services.parse(properties, place, config),

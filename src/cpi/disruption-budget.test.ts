@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { until } from '../../test/support/until.ts';
+import type { PodDisruptionBudget } from '../kubernetes/disruption-budget.ts';
+import { podDisruptionBudgets, pods } from '../kubernetes/resources.ts';
+import { isProductError } from '../errors/product-error.ts';
+import { budgetName } from './names.ts';
+import type { SimulatedWorld } from './testing/simulated-world.ts';
+import { startSimulatedWorld } from './testing/simulated-world.ts';
+import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts';
+import { createVm } from './vm/create-vm.ts';
+import { deleteVm } from './vm/delete-vm.ts';
+
+const networks = { default: { type: 'dynamic' } };
+const group = 'director-deployment-router';
+
+async function newVm(
+  { cloud }: SimulatedWorld,
+  changes: { group?: string; budget?: boolean } = {},
+): Promise<string> {
+  const env = { bosh: { group: changes.group ?? group } };
+  const properties = { disruption_budget: changes.budget ?? true };
+  const [cid] = await createVm(
+    cloud,
+    createVmArguments({ agentId: randomUUID(), networks, env, properties }),
+  );
+  return cid;
+}
+
+async function budgets({ cloud }: SimulatedWorld): Promise<[string, unknown][]> {
+  const { items } = await cloud.api.list<PodDisruptionBudget>(podDisruptionBudgets, { namespace });
+  return items.map(({ metadata, spec }) => [metadata.name ?? '', spec.minAvailable]);
+}
+
+test('all VMs of the group but one have to stay; a group of one has no budget, and the last takes it along', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const vms = [await newVm(world)];
+  assert.deepEqual(await budgets(world), []);
+  vms.push(await newVm(world));
+  assert.deepEqual(await budgets(world), [[budgetName(group), 1]]);
+  vms.push(await newVm(world), await newVm(world, { group: 'other' }));
+  assert.deepEqual(await budgets(world), [[budgetName(group), 2]]);
+  const [first, second, third, other] = vms;
+  await deleteVm(world.cloud, [second]);
+  assert.deepEqual(await budgets(world), [[budgetName(group), 1]]);
+  await deleteVm(world.cloud, [first]);
+  assert.deepEqual(await budgets(world), []);
+  await deleteVm(world.cloud, [third]);
+  await deleteVm(world.cloud, [other]);
+  assert.deepEqual(await namesLeft(world.cluster.api), []);
+});
+
+test('off where it is not asked for, and never for compilation', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const compiling = `director-deployment-compilation-${randomUUID()}`;
+  for (const changes of [{ budget: false }, { budget: false }, { group: compiling }, { group: compiling }])
+    await newVm(world, changes);
+  assert.deepEqual(await budgets(world), []);
+});
+
+test('many come and go at the same time: the number is right in the end', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const vms = await Promise.all(Array.from({ length: 8 }, () => newVm(world)));
+  assert.deepEqual(await budgets(world), [[budgetName(group), 7]]);
+  const more = Array.from({ length: 4 }, () => newVm(world));
+  await Promise.all(vms.slice(0, 6).map((vm) => deleteVm(world.cloud, [vm])));
+  const left = [...vms.slice(6), ...(await Promise.all(more))];
+  assert.deepEqual(await budgets(world), [[budgetName(group), left.length - 1]]);
+  await Promise.all(left.map((vm) => deleteVm(world.cloud, [vm])));
+  assert.deepEqual(await budgets(world), []);
+});
+
+test('the cluster counts the VMs of the group and allows one disruption at a time', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const vms = [await newVm(world), await newVm(world), await newVm(world)];
+  const { status } = await settled(world);
+  assert.equal(status?.expectedPods, vms.length);
+  assert.equal(status?.disruptionsAllowed, 1);
+});
+
+/** The budget when its controller has seen all its pods. */
+async function settled({ cloud }: SimulatedWorld): Promise<PodDisruptionBudget> {
+  const reference = { resource: podDisruptionBudgets, namespace, name: budgetName(group) };
+  return until('the budget to be counted', async () => {
+    const found = await cloud.api.get<PodDisruptionBudget>(reference);
+    const isCurrent = found.status?.observedGeneration === found.metadata.generation;
+    return isCurrent && found.status?.currentHealthy === 3 ? found : undefined;
+  });
+}
+
+test('a delete_vm that was killed before it told the budget is finished by the next', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const vms = [await newVm(world), await newVm(world), await newVm(world)];
+  // as far as a killed call comes: the pod is gone, its Secret and the budget's number are not
+  await world.cloud.api.delete({ resource: pods, namespace, name: vms[0] ?? '' });
+  await until('the pod to go', async () => !(await namesLeft(world.cluster.api)).includes(`pods ${vms[0]}`));
+  assert.deepEqual(await budgets(world), [[budgetName(group), 2]]);
+  await deleteVm(world.cloud, [vms[0]]);
+  assert.deepEqual(await budgets(world), [[budgetName(group), 1]]);
+});
+
+test('a budget of others under that name is not touched', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const foreign: PodDisruptionBudget = {
+    metadata: { name: budgetName(group), namespace },
+    spec: { minAvailable: 5, selector: { matchLabels: { app: 'other' } } },
+  };
+  await world.cloud.api.create<PodDisruptionBudget>(podDisruptionBudgets, foreign);
+  await assert.rejects(
+    newVm(world),
+    (error) => isProductError(error) && error.message.includes('is not of this CPI'),
+  );
+  assert.deepEqual(await budgets(world), [[budgetName(group), 5]]);
+});

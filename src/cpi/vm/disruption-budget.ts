@@ -1,0 +1,132 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { ObjectReference } from '../../kubernetes/api.ts';
+import type { PodDisruptionBudget } from '../../kubernetes/disruption-budget.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import { podDisruptionBudgets, pods } from '../../kubernetes/resources.ts';
+import type { Cloud } from '../cloud.ts';
+import { annotation, baseLabels, isOurs, label } from '../labels.ts';
+import { budgetName } from '../names.ts';
+
+/** How often others may change the same budget between our look and our write. */
+const tries = 20;
+
+/** The director compiles each package on a VM of a group of its own, which ends with the package. */
+const compilation = /(?:^|-)compilation-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
+
+/** True for a group whose VMs may have a budget. */
+export const isLastingGroup = (group: string | undefined): group is string =>
+  group !== undefined && !compilation.test(group);
+
+/** The label value of the group whose budget an object of a VM counts for; undefined where it has none. */
+export function budgetGroupOf({ metadata: { labels = {} } }: KubernetesObject): string | undefined {
+  return labels[label.disruptionBudget] === undefined ? undefined : labels[label.group];
+}
+
+/**
+ * Brings the PodDisruptionBudget of a group to its living VMs: all but one have to stay, as a number, since a share needs
+ * a controller that pods of ours do not have. With fewer than two there is none. To be called after each change of
+ * the group; `cid` is the VM that changed. Every call writes where there is a budget, so that of two at the same
+ * time the one with the older picture is refused and looks again. Rejects with DEADLINE where it never gets through.
+ */
+export async function settleBudget(cloud: Cloud, group: string, cid: string): Promise<void> {
+  for (let left = tries; left > 0; left -= 1) {
+    const existing = await findBudget(cloud, group);
+    const living = await countLiving(cloud, group);
+    try {
+      if (living >= 2) await put(cloud, existing, budget(cloud, { group, living, cid }));
+      else if (existing !== undefined) await remove(cloud, existing);
+      return;
+    } catch (error) {
+      if (!isApiError(error, 409) && !isApiError(error, 404)) throw error;
+    }
+    // others of the group go first
+    await cloud.clock.sleep(20 * (tries - left + 1));
+  }
+  throw new ProductError(
+    'DEADLINE',
+    `the PodDisruptionBudget of group '${group}' is changed by others again and again`,
+  );
+}
+
+const budgetReference = (cloud: Cloud, group: string): ObjectReference => ({
+  resource: podDisruptionBudgets,
+  namespace: cloud.namespace,
+  name: budgetName(group),
+});
+
+async function findBudget(cloud: Cloud, group: string): Promise<PodDisruptionBudget | undefined> {
+  const reference = budgetReference(cloud, group);
+  try {
+    const found = await cloud.api.get<PodDisruptionBudget>(reference);
+    if (isOurs(found, 'budget')) return found;
+  } catch (error) {
+    if (isApiError(error, 404)) return undefined;
+    throw error;
+  }
+  throw new ProductError(
+    'NOT_SUPPORTED',
+    `PodDisruptionBudget '${reference.name}' exists in namespace ${cloud.namespace} and is not of this CPI`,
+  );
+}
+
+/** VMs on their way out count no more. */
+async function countLiving(cloud: Cloud, group: string): Promise<number> {
+  const { items } = await cloud.api.list<Pod>(pods, {
+    namespace: cloud.namespace,
+    labelSelector: `${label.kind}=vm,${label.group}=${group},${label.disruptionBudget}`,
+  });
+  return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined).length;
+}
+
+function budget(
+  { namespace, directorUuid }: Cloud,
+  { group, living, cid }: { group: string; living: number; cid: string },
+): PodDisruptionBudget {
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: {
+      name: budgetName(group),
+      namespace,
+      labels: { ...baseLabels('budget', directorUuid), [label.group]: group },
+      annotations: { [annotation.settledBy]: cid },
+    },
+    spec: {
+      minAvailable: living - 1,
+      selector: {
+        matchLabels: { [label.kind]: 'vm', [label.group]: group, [label.disruptionBudget]: 'true' },
+      },
+      // a VM that does not run keeps nobody from draining its node
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+    },
+  };
+}
+
+async function put(
+  cloud: Cloud,
+  existing: PodDisruptionBudget | undefined,
+  wanted: PodDisruptionBudget,
+): Promise<void> {
+  if (existing === undefined) {
+    await cloud.api.create<PodDisruptionBudget>(podDisruptionBudgets, wanted);
+    return;
+  }
+  const { name = '', namespace, resourceVersion } = existing.metadata;
+  await cloud.api.patch(
+    { resource: podDisruptionBudgets, namespace, name },
+    {
+      metadata: { resourceVersion, annotations: wanted.metadata.annotations },
+      spec: { minAvailable: wanted.spec.minAvailable },
+    },
+  );
+}
+
+async function remove(cloud: Cloud, { metadata }: PodDisruptionBudget): Promise<void> {
+  const { name = '', namespace, uid = '', resourceVersion = '' } = metadata;
+  await cloud.api.delete(
+    { resource: podDisruptionBudgets, namespace, name },
+    { preconditions: { uid, resourceVersion } },
+  );
+}

@@ -1,0 +1,18 @@
+import { at, booleanAt } from '../../input.ts';
+import type { Topic } from './topic.ts';
+
+export interface Disruption {
+  /** The VM's group has a PodDisruptionBudget. */
+  readonly budget: boolean;
+}
+
+/**
+ * `disruption_budget`: true for groups of which a drain may take one VM at a time. Off where nothing is said, and not
+ * in the configuration: no call tells the CPI that a VM is an errand's, so the VM type or an extension has to say it.
+ */
+export const disruption: Topic<Disruption> = {
+  keys: ['disruption_budget'],
+  parse: (properties, place) => ({
+    budget: booleanAt(properties['disruption_budget'], at(place, 'disruption_budget')) ?? false,
+  }),
+};
