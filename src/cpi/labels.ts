@@ -37,6 +37,8 @@ export const annotation = {
   specDigest: `${domain}spec-digest`,
   /** On a VM's Secret: JSON list of the Services that it has a part in. */
   services: `${domain}services`,
+  /** On a Service: JSON list of the annotations that its cloud_properties gave. */
+  givenAnnotations: `${domain}given-annotations`,
   /** The class that a disk's type names for its snapshots. */
   snapshotClass: `${domain}snapshot-class`,
   /** On a disk that update_disk copies: the copy, which is nobody's while the disk is there. */

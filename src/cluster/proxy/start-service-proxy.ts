@@ -110,7 +110,7 @@ function whyNot({ address, port }: Listener, error: unknown): string {
     code === 'EADDRINUSE'
       ? 'another process of this machine listens there, or on that port of every address (0.0.0.0)'
       : code === 'EACCES'
-        ? 'ports below 1024 need a cluster that was started by root'
+        ? 'the cluster may not listen below net.ipv4.ip_unprivileged_port_start, give the Service a higher port'
         : message;
   return `cannot listen on ${address}:${port}: ${why}`;
 }

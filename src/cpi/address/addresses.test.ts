@@ -157,7 +157,7 @@ test('an address is used again when its former VM is gone, and not before', asyn
     // asks while the former one is on its way out
     (async () => {
       for await (const event of api.watch<Pod>(pods, { namespace })) {
-        if (event.type === 'MODIFIED' && event.object.metadata.deletionTimestamp !== undefined) break;
+        if (event.type !== 'ERROR' && event.object.metadata.deletionTimestamp !== undefined) break;
       }
       return createVm(cloud, createVmArguments({ agentId: 'next', networks: { b: six } }));
     })(),

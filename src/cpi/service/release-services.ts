@@ -6,9 +6,9 @@ import type { Service } from '../../kubernetes/service.ts';
 import type { Cloud } from '../cloud.ts';
 import { annotation, isOurs } from '../labels.ts';
 import { waitUntilGone } from '../remove-object.ts';
-import { find, serviceReference } from './ensure-service.ts';
+import { findService, serviceReference } from './find-service.ts';
 import { isLivingOwner } from './living-owner.ts';
-import { holderOf, vmSelector } from './service-object.ts';
+import { holderOf, vmSelector } from './service-holder.ts';
 
 const tries = 10;
 
@@ -48,7 +48,7 @@ export async function waitUntilReleased(cloud: Cloud, pending: Pending): Promise
 
 async function release(cloud: Cloud, name: string, secret: KubernetesObject): Promise<Pending> {
   for (let left = tries; left > 0; left -= 1) {
-    const service = await find(cloud, name);
+    const service = await findService(cloud, name);
     if (service === undefined || !isOurs(service, 'service')) return [];
     const { uid = '', deletionTimestamp } = service.metadata;
     if (!isOwner(service, secret)) return [];

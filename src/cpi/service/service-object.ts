@@ -3,6 +3,7 @@ import type { OwnerReference } from '../../kubernetes/object.ts';
 import type { Service, ServiceSpec } from '../../kubernetes/service.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
+import { vmSelector } from './service-holder.ts';
 import { toServicePorts } from './service-ports.ts';
 import type { ServiceRequest } from './service-request.ts';
 
@@ -23,15 +24,6 @@ export const isOfOneVm = ({ selector }: ServiceRequest, { group }: Pick<ServiceO
   (selector === undefined && group === undefined) ||
   (selector === 'group' && group === undefined);
 
-/** Pods of that VM: attachments carry its label too. */
-export const vmSelector = (cid: string): Record<string, string> => ({
-  [label.kind]: 'vm',
-  [label.vmId]: cid,
-});
-
-/** The VM that a Service of one VM passes traffic to; undefined for a shared one. */
-export const holderOf = ({ spec }: Service): string | undefined => spec.selector?.[label.vmId];
-
 export const ownerReference = ({ cid, uid }: Pick<ServiceOwner, 'cid' | 'uid'>): OwnerReference => ({
   apiVersion: 'v1',
   kind: 'Secret',
@@ -42,6 +34,7 @@ export const ownerReference = ({ cid, uid }: Pick<ServiceOwner, 'cid' | 'uid'>):
 /** The Service as its first VM makes it, owned by that VM's Secret. */
 export function serviceObject(request: ServiceRequest, owner: ServiceOwner): Service {
   const spec = serviceSpec(request);
+  const given = Object.keys(request.annotations);
   return {
     apiVersion: 'v1',
     kind: 'Service',
@@ -54,6 +47,7 @@ export function serviceObject(request: ServiceRequest, owner: ServiceOwner): Ser
       },
       annotations: {
         ...request.annotations,
+        ...(given.length > 0 && { [annotation.givenAnnotations]: JSON.stringify(given) }),
         [annotation.specDigest]: createHash('sha256')
           .update(JSON.stringify([spec, request.annotations, request.selector]))
           .digest('hex'),

@@ -23,7 +23,6 @@ interface Wanted {
   readonly services?: unknown;
   /** Null: create-env's, without one. */
   readonly group?: string | null;
-  readonly networks?: unknown;
 }
 
 const ports = [{ port: 80, target_port: 8080 }];
@@ -32,14 +31,14 @@ const shared = [{ name: 'web', ports }];
 
 async function newVm(
   cloud: Cloud,
-  { agentId, services: list = [], group = 'd-web', networks }: Wanted,
+  { agentId, services: list = [], group = 'd-web' }: Wanted,
 ): Promise<string> {
   const [cid] = await createVm(
     cloud,
     createVmArguments({
       agentId,
       properties: { services: list },
-      networks: networks ?? { default: { type: 'dynamic' } },
+      networks: { default: { type: 'dynamic' } },
       env: group === null ? {} : { bosh: { group } },
     }),
   );
@@ -166,6 +165,39 @@ test('a changed list is applied by the next VM of the group, and keeps the addre
   assert.deepEqual(owners(after), ['vm-one', 'vm-two']);
 });
 
+test('annotations that are given no more go, those of a load balancer stay', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  const annotated = (annotations: object): unknown => [{ name: 'web', ports, annotations }];
+  await newVm(cloud, { agentId: 'one', services: annotated({ 'example.com/a': '1', 'example.com/b': '1' }) });
+  const foreign = { metadata: { annotations: { 'balancer.example/pool': 'x' } } };
+  await api.patch({ resource: services, namespace, name: 'web' }, foreign);
+  await newVm(cloud, { agentId: 'two', services: annotated({ 'example.com/b': '2' }) });
+  const { annotations = {} } = (await get(cloud)).metadata;
+  const shown = Object.entries(annotations).filter(([key]) => key.includes('example'));
+  assert.deepEqual(Object.fromEntries(shown), { 'balancer.example/pool': 'x', 'example.com/b': '2' });
+});
+
+test('a Service that is on its way out is waited for, then made anew', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  const former = await newVm(cloud, { agentId: 'former', services: own });
+  const reference = { resource: services, namespace, name: 'web' };
+  await api.patch(reference, { metadata: { finalizers: ['service.kubernetes.io/load-balancer-cleanup'] } });
+  const { metadata } = await get(cloud);
+  const deleting = deleteVm(cloud, [former]);
+  const making = (async () => {
+    for await (const { type, object } of api.watch(services, { namespace })) {
+      if (type !== 'ERROR' && object.metadata.deletionTimestamp !== undefined) break;
+    }
+    const next = newVm(cloud, { agentId: 'next', services: own });
+    await api.patch(reference, { metadata: { finalizers: [] } });
+    return next;
+  })();
+  await Promise.all([deleting, making]);
+  const made = await get(cloud);
+  assert.notEqual(made.metadata.uid, metadata.uid);
+  assert.equal(holder(made), 'vm-next');
+});
+
 test('a Service of somebody else is left alone, and nothing is left of the VM', async (t) => {
   const { cloud, api } = await testCloud(t);
   await api.create(services, {
@@ -210,60 +242,4 @@ test('a repeated call changes nothing, one with other Services replaces the VM',
   assert.equal((await get(cloud)).metadata.resourceVersion, metadata.resourceVersion);
   await newVm(cloud, { agentId: 'one', services: [{ name: 'other', ports }] });
   assert.deepEqual(await namesLeft(api), ['pods vm-one', 'secrets vm-one', 'services other']);
-});
-
-const vip = (via: string): unknown => ({
-  default: { type: 'dynamic' },
-  public: {
-    type: 'vip',
-    ip: '127.127.0.50',
-    cloud_properties: { vip: { via, ports: [{ port: 443, target_port: 8443 }] } },
-  },
-});
-
-test('a vip is a Service of one VM with that address, which passes to the successor', async (t) => {
-  const { cloud, api } = await testCloud(t);
-  const former = await newVm(cloud, { agentId: 'former', networks: vip('cluster_ip') });
-  const made = await get(cloud, 'vip-127-127-0-50');
-  assert.equal(made.spec.clusterIP, '127.127.0.50');
-  assert.equal(holder(made), former);
-  const next = await newVm(cloud, { agentId: 'next', networks: vip('cluster_ip') });
-  await deleteVm(cloud, [former]);
-  assert.equal(holder(await get(cloud, 'vip-127-127-0-50')), next);
-  await deleteVm(cloud, [next]);
-  assert.deepEqual(await namesLeft(api), []);
-});
-
-for (const [given, outcome] of [
-  ['127.127.0.50', undefined],
-  ['192.0.2.7', /gave Service vip-127-127-0-50 the address 192\.0\.2\.7 instead of 127\.127\.0\.50/u],
-] as const) {
-  test(`a vip through a load balancer that gives ${given}`, async (t) => {
-    const { cloud, api } = await testCloud(t);
-    const making = newVm(cloud, { agentId: 'one', networks: vip('load_balancer') });
-    const status = { loadBalancer: { ingress: [{ ip: given }] } };
-    const reference = { resource: services, namespace, name: 'vip-127-127-0-50' };
-    const balanced = (async () => {
-      for await (const { type } of api.watch(services, { namespace })) {
-        if (type === 'ADDED') return api.patch(reference, { status }, { subresource: 'status' });
-      }
-      return undefined;
-    })();
-    if (outcome === undefined) await making;
-    else await assert.rejects(making, rejection('VM_CREATION_FAILED', outcome));
-    await balanced;
-    assert.equal((await namesLeft(api)).length, outcome === undefined ? 3 : 0);
-  });
-}
-
-test('a vip without a load balancer: a deadline that says so, nothing left', async (t) => {
-  const { cloud, api } = await testCloud(t, { deadlines: { create_vm: 1, delete_vm: 5 } });
-  await assert.rejects(
-    newVm(cloud, { agentId: 'one', networks: vip('load_balancer') }),
-    rejection(
-      'VM_CREATION_FAILED_RETRY',
-      /a load balancer with the address 127\.127\.0\.50.*has this cluster a load/u,
-    ),
-  );
-  assert.deepEqual(await namesLeft(api), []);
 });

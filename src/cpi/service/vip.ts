@@ -5,7 +5,7 @@ import type { Network } from '../address/network.ts';
 import { canonicalAddress } from '../address/ip-text.ts';
 import type { Cloud } from '../cloud.ts';
 import { labelValue } from '../names.ts';
-import { serviceReference } from './ensure-service.ts';
+import { serviceReference } from './find-service.ts';
 import type { ServiceRequest } from './service-request.ts';
 
 /** The Service behind a network of type vip: of one VM at a time, with the address as its name. */

@@ -1,0 +1,115 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import { services } from '../../kubernetes/resources.ts';
+import type { Service } from '../../kubernetes/service.ts';
+import type { Cloud } from '../cloud.ts';
+import { annotation, label } from '../labels.ts';
+import { serviceReference } from './find-service.ts';
+import { isLivingOwner } from './living-owner.ts';
+import { holderOf, vmSelector } from './service-holder.ts';
+import type { ServiceOwner } from './service-object.ts';
+import { isOfOneVm, ownerReference } from './service-object.ts';
+import type { ServiceRequest } from './service-request.ts';
+
+/** What a VM asks for. */
+export interface Wish {
+  readonly wanted: Service;
+  readonly request: ServiceRequest;
+  readonly owner: ServiceOwner;
+}
+
+/**
+ * Makes the Service that is there the one that a VM asks for, with the VM among its owners. False where it has changed
+ * since it was read, or is being deleted by now: look again.
+ */
+export async function adoptService(cloud: Cloud, found: Service, wish: Wish): Promise<boolean> {
+  const { wanted, owner } = wish;
+  const owners = found.metadata.ownerReferences ?? [];
+  const isOwner = owners.some(({ uid }) => uid === owner.uid);
+  const selector = await selectorFor(cloud, found, wish);
+  const digest = annotation.specDigest;
+  const isSame =
+    found.metadata.annotations?.[digest] === wanted.metadata.annotations?.[digest] &&
+    holderOf(found) === selector[label.vmId];
+  if (isSame && isOwner) return true;
+  try {
+    const all = isOwner ? owners : [...owners, ownerReference(owner)];
+    const shape = { ...wanted, spec: { ...wanted.spec, selector } };
+    const now =
+      isSame && owners.length > 0
+        ? await addOwner(cloud, found, owner)
+        : await cloud.api.replace(services, reshaped(found, shape, all));
+    return now.metadata.deletionTimestamp === undefined;
+  } catch (error) {
+    // 422: the object that a JSON patch tests for is another one by now
+    if (isApiError(error, 404) || isApiError(error, 409)) return false;
+    if (isSame && isApiError(error, 422)) return false;
+    throw error;
+  }
+}
+
+/** Appends, so that a group's VMs can do it at once without a conflict. */
+async function addOwner(
+  cloud: Cloud,
+  { metadata: { name = '', uid } }: Service,
+  owner: ServiceOwner,
+): Promise<Service> {
+  const patch = [
+    { op: 'test', path: '/metadata/uid', value: uid },
+    { op: 'add', path: '/metadata/ownerReferences/-', value: ownerReference(owner) },
+  ];
+  return cloud.api.patch<Service>(serviceReference(cloud, name), patch, {
+    type: 'application/json-patch+json',
+  });
+}
+
+/** What Kubernetes has given stays; the rest is what is asked for now. */
+function reshaped(
+  found: Service,
+  wanted: Service,
+  ownerReferences: Service['metadata']['ownerReferences'],
+): Service {
+  const { clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy } = found.spec;
+  const isFixed = wanted.spec.clusterIP !== undefined;
+  return {
+    ...wanted,
+    metadata: {
+      ...found.metadata,
+      labels: { ...found.metadata.labels, ...wanted.metadata.labels },
+      annotations: { ...foreignAnnotations(found), ...wanted.metadata.annotations },
+      ownerReferences: ownerReferences ?? [],
+    },
+    spec: {
+      ...(ipFamilies !== undefined && { ipFamilies }),
+      ...(ipFamilyPolicy !== undefined && { ipFamilyPolicy }),
+      ...(!isFixed && clusterIP !== undefined && { clusterIP }),
+      ...(!isFixed && clusterIPs !== undefined && { clusterIPs }),
+      ...wanted.spec,
+    },
+  };
+}
+
+/** A load balancer writes annotations too; only what a former call gave goes away. */
+function foreignAnnotations({ metadata: { annotations = {} } }: Service): Record<string, string> {
+  const given = JSON.parse(annotations[annotation.givenAnnotations] ?? '[]') as string[];
+  const ours = new Set([...given, annotation.givenAnnotations]);
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !ours.has(key)));
+}
+
+/** Whom it passes traffic to: a Service of one VM stays with a VM that lives. */
+async function selectorFor(
+  cloud: Cloud,
+  found: Service,
+  { wanted, request, owner }: Wish,
+): Promise<Record<string, string>> {
+  const holder = holderOf(found);
+  const own = wanted.spec.selector ?? {};
+  if (!isOfOneVm(request, owner) || holder === undefined || holder === owner.cid) return own;
+  const reference = found.metadata.ownerReferences?.find(({ name }) => name === holder);
+  if (reference === undefined || !(await isLivingOwner(cloud, reference))) return own;
+  if (owner.group !== undefined) return vmSelector(holder);
+  throw new ProductError(
+    'VM_CREATION_FAILED',
+    `Service '${request.name}' is that of VM '${holder}'; delete that VM first, or give the Service another name`,
+  );
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ErrorCode } from '../../errors/error-table.ts';
+import { isProductError } from '../../errors/product-error.ts';
+import { services } from '../../kubernetes/resources.ts';
+import type { Service } from '../../kubernetes/service.ts';
+import type { Cloud } from '../cloud.ts';
+import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { deleteVm } from '../vm/delete-vm.ts';
+
+const rejection = (code: ErrorCode, message: RegExp) => (error: unknown) => {
+  assert.ok(isProductError(error, code), String(error));
+  assert.match(error.message, message);
+  return true;
+};
+
+async function newVm(
+  cloud: Cloud,
+  { agentId, networks }: { agentId: string; networks: unknown },
+): Promise<string> {
+  const [cid] = await createVm(
+    cloud,
+    createVmArguments({ agentId, networks, env: { bosh: { group: 'd-web' } } }),
+  );
+  return cid;
+}
+
+const get = (cloud: Cloud, name: string): Promise<Service> =>
+  cloud.api.get<Service>({ resource: services, namespace, name });
+const holder = ({ spec }: Service): string | undefined => spec.selector?.['bosh.cloudfoundry.org/vm-id'];
+
+const vip = (via: string): unknown => ({
+  default: { type: 'dynamic' },
+  public: {
+    type: 'vip',
+    ip: '127.127.0.50',
+    cloud_properties: { vip: { via, ports: [{ port: 443, target_port: 8443 }] } },
+  },
+});
+
+test('a vip is a Service of one VM with that address, which passes to the successor', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  const former = await newVm(cloud, { agentId: 'former', networks: vip('cluster_ip') });
+  const made = await get(cloud, 'vip-127-127-0-50');
+  assert.equal(made.spec.clusterIP, '127.127.0.50');
+  assert.equal(holder(made), former);
+  const next = await newVm(cloud, { agentId: 'next', networks: vip('cluster_ip') });
+  await deleteVm(cloud, [former]);
+  assert.equal(holder(await get(cloud, 'vip-127-127-0-50')), next);
+  await deleteVm(cloud, [next]);
+  assert.deepEqual(await namesLeft(api), []);
+});
+
+for (const [given, outcome] of [
+  ['127.127.0.50', undefined],
+  ['192.0.2.7', /gave Service vip-127-127-0-50 the address 192\.0\.2\.7 instead of 127\.127\.0\.50/u],
+] as const) {
+  test(`a vip through a load balancer that gives ${given}`, async (t) => {
+    const { cloud, api } = await testCloud(t);
+    const making = newVm(cloud, { agentId: 'one', networks: vip('load_balancer') });
+    const status = { loadBalancer: { ingress: [{ ip: given }] } };
+    const reference = { resource: services, namespace, name: 'vip-127-127-0-50' };
+    const balanced = (async () => {
+      for await (const { type } of api.watch(services, { namespace })) {
+        if (type === 'ADDED') return api.patch(reference, { status }, { subresource: 'status' });
+      }
+      return undefined;
+    })();
+    if (outcome === undefined) await making;
+    else await assert.rejects(making, rejection('VM_CREATION_FAILED', outcome));
+    await balanced;
+    assert.equal((await namesLeft(api)).length, outcome === undefined ? 3 : 0);
+  });
+}
+
+test('a vip without a load balancer: a deadline that says so, nothing left', async (t) => {
+  const { cloud, api } = await testCloud(t, { deadlines: { create_vm: 1, delete_vm: 5 } });
+  await assert.rejects(
+    newVm(cloud, { agentId: 'one', networks: vip('load_balancer') }),
+    rejection(
+      'VM_CREATION_FAILED_RETRY',
+      /a load balancer with the address 127\.127\.0\.50.*has this cluster a load/u,
+    ),
+  );
+  assert.deepEqual(await namesLeft(api), []);
+});
