@@ -60,7 +60,9 @@ async function vmAndDisk(caller: Caller, stemcell: string): Promise<void> {
   const vm = await newVm(caller, stemcell);
   assert.equal(await call('has_vm', [vm]), true);
   await call('set_vm_metadata', [vm, { job: 'j' }]);
-  const disk = String(await call('create_disk', [16, { storage_class: 'local' }, vm]));
+  const disk = String(
+    await call('create_disk', [16, { storage_class: 'local', snapshot_class: 'local' }, vm]),
+  );
   assert.equal(await call('has_disk', [disk]), true);
   await call('attach_disk', [vm, disk]);
   assert.deepEqual(await call('get_disks', [vm]), [disk]);

@@ -15,7 +15,7 @@ export async function deleteSnapshot(cloud: Cloud, args: readonly unknown[]): Pr
   const reference = { ...claimReference(cloud, cid), resource: volumeSnapshots };
   try {
     const snapshot = await cloud.api.get<VolumeSnapshot>(reference);
-    if (isOurs(snapshot, 'snapshot')) await removeSnapshot(cloud, reference);
+    if (isOurs(snapshot, 'snapshot')) await removeSnapshot(cloud, reference, snapshot.metadata.uid ?? '');
   } catch (error) {
     if (!isApiError(error, 404)) throw error;
   }

@@ -46,10 +46,8 @@ export async function takeSnapshot(cloud: Cloud, order: SnapshotOrder): Promise<
   }
 }
 
-/** Deletes a snapshot and waits until it is gone. A missing one, or a missing API, is success. */
-export async function removeSnapshot(cloud: Cloud, reference: ObjectReference): Promise<void> {
-  const uid = await uidOf(cloud, reference);
-  if (uid === undefined) return;
+/** Deletes that snapshot and waits until it is gone. */
+export async function removeSnapshot(cloud: Cloud, reference: ObjectReference, uid: string): Promise<void> {
   await requestDeletion(cloud, reference, uid);
   const deadlineSeconds = cloud.config.deadlines.deleteDisk;
   await waitUntilGone(cloud, { reference, uid, deadlineSeconds, what: `snapshot '${reference.name}'` });
@@ -90,7 +88,8 @@ const deletedMeanwhile = (name: string): ProductError =>
 /** The error to report, after the snapshot is gone; where it does not go, the error says that too. */
 async function takenBack(cloud: Cloud, reference: ObjectReference, error: unknown): Promise<unknown> {
   try {
-    await removeSnapshot(cloud, reference);
+    const uid = await uidOf(cloud, reference);
+    if (uid !== undefined) await removeSnapshot(cloud, reference, uid);
     return error;
   } catch (second) {
     if (!isProductError(error) || !(second instanceof Error)) return error;
