@@ -45,9 +45,11 @@ export function createClaimProtection(context: ControllerContext): WorkQueue {
     }
   }
 
-  /** Asks the API server, not the copy: a pod that was created a moment ago must count. */
+  /** Where the copy says no, the API server is asked: a pod that was created a moment ago must count. */
   async function isUsed(claim: PersistentVolumeClaim): Promise<boolean> {
     const { namespace } = claim.metadata;
+    if (informers.pods.list().some((pod) => pod.metadata.namespace === namespace && usesClaim(pod, claim)))
+      return true;
     const { items } = await api.list<Pod>(pods, { namespace });
     return items.some((pod) => usesClaim(pod, claim));
   }
