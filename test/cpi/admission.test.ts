@@ -19,7 +19,8 @@ interface Policy {
 
 const file = new URL('../../manifests/admission/attachments-only.yaml', import.meta.url);
 const [policyDocument] = parseAllDocuments(await readFile(file, 'utf8'));
-const { spec } = policyDocument?.toJS() as Policy;
+assert.ok(policyDocument !== undefined);
+const { spec } = policyDocument.toJS() as Policy;
 
 /** What of CEL the policy uses (kubernetes.io: Common Expression Language in Kubernetes), as JavaScript. */
 const asScript = (expression: string): string =>
