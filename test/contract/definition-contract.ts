@@ -29,6 +29,9 @@ const widgetDefinition = definitionOf(
       spec: {
         type: 'object',
         required: ['size'],
+        'x-kubernetes-validations': [
+          { rule: '!has(self.fixed) || self.size > 1', message: 'fixed needs a size above 1' },
+        ],
         properties: {
           size: { type: 'integer', minimum: 1, maximum: 10 },
           color: { type: 'string', enum: ['red', 'blue'], default: 'red' },
@@ -37,6 +40,10 @@ const widgetDefinition = definitionOf(
             type: 'object',
             properties: { claim: { type: 'string' }, content: { type: 'string' } },
             oneOf: [{ required: ['claim'] }, { required: ['content'] }],
+          },
+          fixed: {
+            type: 'string',
+            'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'fixed is immutable' }],
           },
           free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
         },

@@ -9,6 +9,7 @@ import type { Cause } from '../errors/field-causes.ts';
 import { isRecord } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import { knownFormats } from './formats.ts';
+import { checkRules, checkTransitions } from './rules/check-rules.ts';
 import { structuralTypes } from './structural-schema.ts';
 
 type Check = (field: string, value: unknown) => Cause[];
@@ -82,6 +83,7 @@ const keywords: Readonly<Record<string, Check>> = {
   'x-kubernetes-int-or-string': aBoolean,
   'x-kubernetes-list-type': oneOfWords(['atomic', 'set', 'map']),
   'x-kubernetes-list-map-keys': texts,
+  'x-kubernetes-validations': checkRules,
   // how server-side apply merges, which is not served here
   'x-kubernetes-map-type': oneOfWords(['atomic', 'granular']),
   'x-kubernetes-embedded-resource': refused('objects embedded in custom resources'),
@@ -90,7 +92,15 @@ const keywords: Readonly<Record<string, Check>> = {
 };
 
 /** Only whole schemas may say these; the members of allOf, anyOf, oneOf and not only check values. */
-const structural = ['type', 'default', 'nullable', 'additionalProperties', 'title', 'description'];
+const structural = [
+  'x-kubernetes-validations',
+  'type',
+  'default',
+  'nullable',
+  'additionalProperties',
+  'title',
+  'description',
+];
 
 /**
  * Causes for what is no structural schema (apiextensions pkg/apiserver/schema/validation.go), and for keywords that
@@ -102,7 +112,7 @@ export function checkStructuralSchema(field: string, value: unknown): Cause[] {
     value['type'] === 'object'
       ? []
       : [invalidValue(`${field}.type`, value['type'] ?? '', 'must be object at the root')];
-  return [...root, ...checkNode(field, value, true)];
+  return [...root, ...checkNode(field, value, true), ...checkTransitions(field, value)];
 }
 
 function checkNode(field: string, value: unknown, whole: boolean): Cause[] {

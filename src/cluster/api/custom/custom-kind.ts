@@ -2,9 +2,11 @@ import { customResourceDefinitions } from '../../../kubernetes/resources.ts';
 import { groupResource, statusError } from '../errors/status-errors.ts';
 import type { AdmissionContext, Kind } from '../kinds/kind.ts';
 import { kindSchema } from '../schema/schema.ts';
+import type { StoredObject } from '../store/stored-object.ts';
 import { asDefinition, servedVersion } from './definition.ts';
 import type { CustomResourceDefinition, DefinitionVersion } from './definition.ts';
 import { printerColumns } from './printer-columns.ts';
+import { checkSchemaRules } from './rules/schema-rules.ts';
 import { fillStructuralDefaults } from './structural-defaults.ts';
 import { validateStructural } from './structural-validation.ts';
 
@@ -24,6 +26,7 @@ export function storedKind(definition: CustomResourceDefinition): Kind {
 function kindOfVersion({ spec }: CustomResourceDefinition, version: DefinitionVersion): Kind {
   const { group, names, scope } = spec;
   const custom = version.schema.openAPIV3Schema;
+  const content = withoutMetadata(custom);
   const hasStatus = version.subresources?.status !== undefined;
   return {
     resource: { group, version: version.name, plural: names.plural, namespaced: scope === 'Namespaced' },
@@ -44,10 +47,16 @@ function kindOfVersion({ spec }: CustomResourceDefinition, version: DefinitionVe
       if (hasStatus) delete draft['status'];
     },
     validate: (draft) => {
-      const { metadata: _metadata, ...content } = draft;
-      return validateStructural(withoutMetadata(custom), content, '');
+      const causes = validateStructural(content, contentOf(draft), '');
+      return causes.length > 0 ? causes : checkSchemaRules(content, contentOf(draft), '');
     },
+    validateUpdate: (draft, current) =>
+      checkSchemaRules(content, contentOf(draft), '', { value: contentOf(current) }),
   };
+}
+
+function contentOf({ metadata: _metadata, ...content }: StoredObject): unknown {
+  return content;
 }
 
 /** metadata is checked as that of any other kind. */

@@ -37,6 +37,7 @@ export interface StructuralSchema {
   readonly 'x-kubernetes-int-or-string'?: boolean;
   readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  readonly 'x-kubernetes-validations'?: readonly { readonly rule: string; readonly message?: string }[];
 }
 
 /** The schema of one member of an object; undefined where nothing is said about it. */

@@ -8,6 +8,19 @@ export const string = (more: Partial<StructuralSchema> = {}): StructuralSchema =
   ...more,
 });
 
+/** Text that stays as it was created. */
+export const fixed = (name: string): StructuralSchema =>
+  string({ 'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: `${name} is immutable` }] });
+
+/** That none of these members goes once it is set. */
+export const keeps = (
+  ...keys: readonly string[]
+): NonNullable<StructuralSchema['x-kubernetes-validations']> =>
+  keys.map((key) => ({
+    rule: `!has(oldSelf.${key}) || has(self.${key})`,
+    message: `${key} is required once set`,
+  }));
+
 /** A schema of an object with these members. */
 export const object = (
   properties: Record<string, StructuralSchema>,

@@ -4,7 +4,7 @@ import {
   volumeSnapshots,
 } from '../../../../kubernetes/resources.ts';
 import type { StructuralSchema } from '../structural-schema.ts';
-import { describeKind, object, printed, string } from './describe.ts';
+import { describeKind, fixed, keeps, object, printed, string } from './describe.ts';
 
 const { group } = volumeSnapshots;
 const annotations = {
@@ -42,12 +42,16 @@ const snapshot = describeKind({
           spec: object(
             {
               source: object(
-                { persistentVolumeClaimName: string(), volumeSnapshotContentName: string() },
+                {
+                  persistentVolumeClaimName: fixed('persistentVolumeClaimName'),
+                  volumeSnapshotContentName: fixed('volumeSnapshotContentName'),
+                },
                 {
                   oneOf: [
                     { required: ['persistentVolumeClaimName'] },
                     { required: ['volumeSnapshotContentName'] },
                   ],
+                  'x-kubernetes-validations': keeps('persistentVolumeClaimName', 'volumeSnapshotContentName'),
                 },
               ),
               volumeSnapshotClassName: string({ minLength: 1 }),
@@ -99,10 +103,13 @@ const content = describeKind({
               deletionPolicy,
               driver: string(),
               source: object(
-                { snapshotHandle: string(), volumeHandle: string() },
-                { oneOf: [{ required: ['snapshotHandle'] }, { required: ['volumeHandle'] }] },
+                { snapshotHandle: fixed('snapshotHandle'), volumeHandle: fixed('volumeHandle') },
+                {
+                  'x-kubernetes-validations': keeps('snapshotHandle', 'volumeHandle'),
+                  oneOf: [{ required: ['snapshotHandle'] }, { required: ['volumeHandle'] }],
+                },
               ),
-              sourceVolumeMode: string(),
+              sourceVolumeMode: fixed('sourceVolumeMode'),
               volumeSnapshotClassName: string(),
               volumeSnapshotRef: object(
                 {

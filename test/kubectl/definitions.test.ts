@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { LocalApi } from '../../src/cluster/api/local-api.ts';
+import { openLocalApi } from '../../src/cluster/api/open-local-api.ts';
+import { startApiServer } from '../../src/cluster/api/start-api-server.ts';
+import type { ApiServer } from '../../src/cluster/api/start-api-server.ts';
+import { FakeConsole } from '../../src/cluster/api/testing/fake-console.ts';
+import { volumeSnapshots } from '../../src/kubernetes/resources.ts';
+import { hasKubectl, Kubectl } from './kubectl.ts';
+import type { KubectlResult } from './kubectl.ts';
+
+const skip = (await hasKubectl()) ? false : 'needs kubectl on PATH';
+
+const definition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: network-attachment-definitions.k8s.cni.cncf.io
+spec:
+  group: k8s.cni.cncf.io
+  scope: Namespaced
+  names:
+    plural: network-attachment-definitions
+    singular: network-attachment-definition
+    kind: NetworkAttachmentDefinition
+    shortNames: [net-attach-def]
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      additionalPrinterColumns:
+        - {name: Config, type: string, jsonPath: .spec.config}
+      schema:
+        openAPIV3Schema:
+          type: object
+          description: What a pod may attach to.
+          properties:
+            spec:
+              type: object
+              properties:
+                config: {type: string, description: A CNI configuration.}
+`;
+const network = (config: string): string => `
+apiVersion: k8s.cni.cncf.io/v1
+kind: NetworkAttachmentDefinition
+metadata: {name: net-1}
+spec: {config: ${config}}
+`;
+const snapshot = `
+apiVersion: snapshot.storage.k8s.io/v1
+kind: VolumeSnapshot
+metadata: {name: snap-1}
+spec: {volumeSnapshotClassName: local, source: {persistentVolumeClaimName: disk-1}}
+`;
+
+describe('kubectl and definitions', { skip }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-kubectl-'));
+  const errors: unknown[] = [];
+  let api: LocalApi;
+  let server: ApiServer;
+  let kubectl: Kubectl;
+
+  before(async () => {
+    api = await openLocalApi({ directory: folder });
+    const onError = (error: unknown): void => void errors.push(error);
+    server = await startApiServer({ api, console: new FakeConsole(), directory: folder, onError });
+    kubectl = new Kubectl(server.kubeconfig, folder);
+  });
+  after(async () => {
+    await server.close();
+    await api.close();
+    rmSync(folder, { recursive: true });
+    assert.deepEqual(errors, []);
+  });
+
+  const run = (words: string, input = ''): Promise<KubectlResult> => kubectl.run(words.split(' '), input);
+  /** The standard output of a call that must succeed. */
+  async function output(words: string, input = ''): Promise<string> {
+    const { exitCode, stdout, stderr } = await run(words, input);
+    assert.equal(exitCode, 0, `kubectl ${words}: ${stderr}`);
+    return stdout;
+  }
+
+  test('a definition is applied, waited for, listed and explained', async () => {
+    await output('apply -f -', definition);
+    await output('wait --for=condition=Established crd/network-attachment-definitions.k8s.cni.cncf.io');
+    assert.match(await output('get crds'), /^NAME +CREATED AT\n/);
+    assert.match(await output('api-resources'), /net-attach-def +k8s\.cni\.cncf\.io\/v1 +true/);
+    assert.match(await output('explain net-attach-def.spec.config'), /A CNI configuration/);
+  });
+
+  test('its objects are applied, applied again, printed in its columns, and refused where they do not fit', async () => {
+    await output('apply -f -', network('first'));
+    await output('apply -f -', network('second'));
+    assert.match(await output('get net-attach-def'), /^NAME +CONFIG\nnet-1 +second\n$/);
+    assert.equal(await output('get net-attach-def net-1 -o jsonpath={.spec.config}'), 'second');
+    const { exitCode, stderr } = await run('apply -f -', network('{}'));
+    assert.equal(exitCode, 1);
+    assert.match(
+      stderr,
+      /spec\.config in body must be of type string: "object"|spec\.config: expected string/,
+    );
+    const typo = await run('apply -f -', network('x, confg: y'));
+    assert.match(typo.stderr, /unknown field "spec\.confg"/);
+  });
+
+  test('the snapshot kinds are there from the start, with their columns', async () => {
+    await output('create -f -', snapshot);
+    const status = { readyToUse: true, restoreSize: '1Gi', boundVolumeSnapshotContentName: 'content-1' };
+    const reference = { resource: volumeSnapshots, namespace: 'bosh', name: 'snap-1' };
+    await api.patch(reference, { status }, { subresource: 'status' });
+    const [header, row] = (await output('get vs')).split('\n');
+    assert.match(
+      header ?? '',
+      /^NAME +READYTOUSE +SOURCEPVC +SOURCESNAPSHOTCONTENT +RESTORESIZE +SNAPSHOTCLASS +SNAPSHOTCONTENT +CREATIONTIME +AGE$/,
+    );
+    assert.match(row ?? '', /^snap-1 +true +disk-1 +1Gi +local +content-1 +\d+s/);
+  });
+
+  test('a definition is deleted with its objects', async () => {
+    await output('delete crd network-attachment-definitions.k8s.cni.cncf.io --timeout=20s');
+    const { stderr } = await run('get net-attach-def');
+    assert.match(stderr, /doesn't have a resource type|could not find the requested resource/);
+  });
+});
