@@ -150,6 +150,18 @@ export function definitionContract(makeSubject: () => Promise<Subject>): void {
     },
   );
 
+  test('rules are held: between members, and with the former value', limit, async () => {
+    const { api } = subject;
+    assert.deepEqual(await refusal('bad', { size: 1, fixed: 'a' }), ['spec FieldValueInvalid']);
+    await api.create(widgets, widget('ruled', { size: 2, fixed: 'a' }));
+    const message = /spec\.fixed: Invalid value: "(string|b)": fixed is immutable/;
+    await assert.rejects(
+      api.patch(at('ruled'), { spec: { fixed: 'b' } }),
+      (error) => isApiError(error, 422) && message.test(error.message),
+    );
+    await api.patch(at('ruled'), { spec: { fixed: 'a', size: 3 } });
+  });
+
   test(
     'an unknown field is refused, except where the schema keeps what it does not know',
     limit,

@@ -1,5 +1,5 @@
-import { binaryOperators, methods } from './rule-expression.ts';
-import type { Expression } from './rule-expression.ts';
+import { methods } from './rule-expression.ts';
+import type { binaryOperators, Expression } from './rule-expression.ts';
 
 const token =
   /\s*(?:(?<number>\d+(?:\.\d+)?)|(?<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<word>[A-Za-z_]\w*)|(?<mark>\|\||&&|==|!=|<=|>=|[<>!().,[\]]))/y;
