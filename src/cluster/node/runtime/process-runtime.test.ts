@@ -240,7 +240,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(await readFile(join(volume, 'written'), 'utf8'), 'x\n');
   });
 
-  test('a mount made by a Bidirectional container reaches a HostToContainer one, and the next one', async () => {
+  test('a mount made by a Bidirectional container reaches a HostToContainer one, the next one, and no other', async () => {
     await mount('--bind', layout.kubelet, layout.kubelet);
     await mount('--make-private', layout.kubelet);
     await mount('--make-shared', layout.kubelet);
@@ -264,6 +264,11 @@ describeInNamespace(import.meta.filename, () => {
       },
     );
     const vm = await start(receiving);
+    const closed = await start(
+      plan(['sleep', '1000'], {
+        mounts: [{ source: hub, target: '/hub', kind: 'directory', readOnly: false, propagation: 'None' }],
+      }),
+    );
     const attach = await start(
       plan(['/bin/sh', '-c', 'mkdir /hub/d && mount --bind /volume /hub/d && echo bound; sleep 1000'], {
         mounts: [
@@ -289,6 +294,15 @@ describeInNamespace(import.meta.filename, () => {
       () => vm.output() + attach.output(),
     );
     assert.equal(await readFile(join(disk, 'store', 'canary'), 'utf8'), 'canary\n');
+    const look = await closed.exec(
+      {
+        command: ['sh', '-c', 'test -d /hub/disks/d && ! test -e /hub/disks/d/store'],
+        environment: new Map([['PATH', '/usr/bin:/bin']]),
+      },
+      { stdin: false },
+    );
+    assert.equal((await look.exited).exitCode, 0, 'a mount reached a container that asked for none');
+    await closed.kill();
     await vm.kill();
     const again = await start({ ...receiving, id: `${receiving.id}-again` });
     await until(

@@ -55,10 +55,11 @@ unlink_disk() {
   kept=$(keeper "$1")
   who=$(using "$(readlink -f "$1")" "$kept")
   [ -z "$who" ] || fail "$1: target is busy: $who"
-  rm "$1"
-  if [ -d "$1.below" ]; then mv "$1.below" "$1"; else mkdir "$1"; fi
+  # first: ended half way, a keeper without its link would hold the disk for ever
   [ -z "$kept" ] || kill -KILL "$kept"
   rm -f "$(keeper_file "$1")"
+  rm "$1"
+  if [ -d "$1.below" ]; then mv "$1.below" "$1"; else mkdir "$1"; fi
 }
 # processes in or with open files in folder $1, but for $2. Those of another user show to that user only, because
 # CAP_SYS_PTRACE is none of the default capabilities.
