@@ -82,10 +82,22 @@ export const templates: readonly Template[] = [
     resource: resources.services,
     make: (chance) => ({
       spec: {
-        type: chance.pick(['ClusterIP', 'NodePort']),
-        ports: [{ port: 1 + chance.below(100) }],
+        type: chance.pick(['ClusterIP', 'NodePort', 'LoadBalancer']),
+        ports: [
+          { name: 'a', port: 1 + chance.below(100), targetPort: chance.pick([8080, 'http']) },
+          { name: 'b', port: 101 + chance.below(100), protocol: 'TCP' },
+        ],
         selector: map(chance),
+        publishNotReadyAddresses: chance.once(2),
       },
+    }),
+  },
+  {
+    resource: resources.endpointSlices,
+    make: (chance) => ({
+      addressType: 'IPv4',
+      endpoints: [{ addresses: [`127.64.0.${chance.below(256)}`], conditions: { ready: chance.once(2) } }],
+      ports: [{ name: text(chance), port: chance.below(100), protocol: 'TCP' }],
     }),
   },
   {
