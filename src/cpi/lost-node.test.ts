@@ -134,6 +134,18 @@ test('with a disk: an error that names disk, node and remedy; has_vm stays true;
   assert.equal(await hasVm(cloud, [vm]), false);
 });
 
+test('with a disk under the strategy recreate: the same, though no attachment tells of it', async (t) => {
+  const world = await startSimulatedWorld(t, 2, { kubernetes: { attach: 'recreate' } });
+  const vm = await newVm(world, 'z1');
+  const disk = await newDisk(world, vm);
+  await lose(world, 'sim-1');
+  await assert.rejects(deleteVm(world.cloud, [vm]), rejection('NODE_LOST', new RegExp(disk, 'u'), settles));
+  await podOf(world, vm);
+  await taintOutOfService(world, 'sim-1');
+  await deleteVm(world.cloud, [vm]);
+  assert.deepEqual(await namesLeft(world.cluster.api), [`persistentvolumeclaims ${disk}`]);
+});
+
 test('with a fixed address: the same error names the address', async (t) => {
   const world = await startSimulatedWorld(t);
   const vm = await newVm(world, 'z1', { default: { type: 'manual', ip: '127.64.0.10' } });

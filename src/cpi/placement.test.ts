@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { until } from '../../test/support/until.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { Node } from '../kubernetes/node.ts';
+import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { NodeSelectorTerm, Pod } from '../kubernetes/pod.ts';
-import { nodes, pods } from '../kubernetes/resources.ts';
+import { nodes, pods, priorityClasses, runtimeClasses } from '../kubernetes/resources.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { label } from './labels.ts';
@@ -74,6 +75,21 @@ test('node_selector and tolerations', async (t) => {
   );
   const tolerations = [{ key: 'dedicated', value: 'bosh', effect: 'NoSchedule' }];
   assert.equal(nodeOf(await newVm(world, { properties: { node_selector, tolerations } })), 'sim-2');
+});
+
+test('priority_class and runtime_class: of the cluster, else the VM is refused and nothing is left', async (t) => {
+  const world = await startSimulatedWorld(t, 2);
+  const { api } = world.cloud;
+  for (const properties of [{ priority_class: 'high' }, { runtime_class: 'kata' }])
+    await assert.rejects(newVm(world, { properties }), (error) =>
+      isProductError(error, 'VM_CREATION_FAILED'),
+    );
+  assert.deepEqual(await namesLeft(world.cluster.api), []);
+  await api.create(priorityClasses, { metadata: { name: 'high' }, value: 1000 } as KubernetesObject);
+  await api.create(runtimeClasses, { metadata: { name: 'kata' }, handler: 'kata' } as KubernetesObject);
+  const { spec } = await newVm(world, { properties: { priority_class: 'high', runtime_class: 'kata' } });
+  assert.equal(spec.priority, 1000);
+  assert.equal(spec.runtimeClassName, 'kata');
 });
 
 test('VMs of one group spread over nodes and zones, and more of them than nodes still run', async (t) => {

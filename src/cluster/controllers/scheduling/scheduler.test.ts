@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import { nodes, persistentVolumeClaims, pods } from '../../../kubernetes/resources.ts';
+import { nodes, persistentVolumeClaims, pods, priorityClasses } from '../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import type { ClusterFixture } from '../testing/cluster-fixture.ts';
 import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
@@ -88,5 +89,25 @@ suite('scheduler', () => {
     );
     await cluster.api.delete(at(pods, 'one'), { gracePeriodSeconds: 0 });
     assert.equal(await scheduled(cluster, 'two'), 'embedded');
+  });
+
+  test('of two that wait the more important one gets the place; nothing is ended for it', async (t) => {
+    const cluster = await startCluster(t);
+    await cluster.api.create(priorityClasses, {
+      metadata: { name: 'high' },
+      value: 1000,
+    } as KubernetesObject);
+    await cluster.api.create(pods, asking('running', { cpu: '3' }));
+    await scheduled(cluster, 'running');
+    await cluster.api.create(pods, asking('low', { cpu: '3' }));
+    await unschedulable(cluster, 'low');
+    const { metadata, spec } = asking('high', { cpu: '3' });
+    await cluster.api.create(pods, { metadata, spec: { ...spec, priorityClassName: 'high' } });
+    await unschedulable(cluster, 'high');
+    assert.equal((await cluster.find<Pod>(at(pods, 'running')))?.metadata.deletionTimestamp, undefined);
+
+    await cluster.api.delete(at(pods, 'running'), { gracePeriodSeconds: 0 });
+    await scheduled(cluster, 'high');
+    assert.equal((await cluster.find<Pod>(at(pods, 'low')))?.spec.nodeName, undefined);
   });
 });
