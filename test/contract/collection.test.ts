@@ -1,46 +1,4 @@
-import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { describe, test } from 'node:test';
-import { startSimulatedCluster } from '../../src/cluster/testing/simulated-cluster.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import { openTransport } from '../../src/kubernetes/open-transport.ts';
-import { namespaces } from '../../src/kubernetes/resources.ts';
-import { RestApi } from '../../src/kubernetes/rest-api.ts';
 import { collectionContract } from './collection-contract.ts';
+import { describeControllers } from './describe-controllers.ts';
 
-describe('collection in the embedded cluster', () =>
-  collectionContract(async () => {
-    const cluster = await startSimulatedCluster({ nodes: [] });
-    const transport = await openTransport(await loadAccess(cluster.kubeconfig));
-    return {
-      api: new RestApi({ transport }),
-      namespace: 'bosh',
-      end: async () => {
-        transport.close();
-        await cluster.stop();
-        assert.deepEqual(cluster.errors, []);
-      },
-    };
-  }));
-
-const kubeconfig = process.env['BOSH_KUBERNETES_TEST_KUBECONFIG'];
-
-if (kubeconfig === undefined) {
-  test('collection in a real cluster', { skip: 'needs BOSH_KUBERNETES_TEST_KUBECONFIG' });
-} else {
-  describe('collection in a real cluster', () =>
-    collectionContract(async () => {
-      const transport = await openTransport(await loadAccess(readFileSync(kubeconfig, 'utf8')));
-      const api = new RestApi({ transport });
-      const namespace = `bosh-contract-${randomBytes(4).toString('hex')}`;
-      await api.create(namespaces, { metadata: { name: namespace } });
-      return {
-        ...{ api, namespace },
-        end: async () => {
-          await api.delete({ resource: namespaces, name: namespace });
-          transport.close();
-        },
-      };
-    }));
-}
+describeControllers('collection', collectionContract);
