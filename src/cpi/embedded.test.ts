@@ -154,7 +154,8 @@ describeInNamespace(import.meta.filename, () => {
   test('after its container was restarted the VM has the disk on the store again, before the agent starts', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
-    await noteMounted(vm, disk, hint);
+    // the agent knows the cid with its context, paths do not
+    await noteMounted(vm, `arn:cluster/east:${disk}`, hint);
     await world.inVm(
       vm,
       'echo kept > /var/vcap/store/canary; mkdir -p /var/vcap/data/sys/run/j; echo 1 > /var/vcap/data/sys/run/j/j.pid',

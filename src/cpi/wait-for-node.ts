@@ -5,6 +5,8 @@ import { waitFor } from '../kubernetes/wait.ts';
 import type { Cloud } from './cloud.ts';
 import { podReference } from './vm/find-vm.ts';
 
+const remedy = 'make room on a node that fits, add one, or ask for less: size, zone, node_selector';
+
 /**
  * Waits until a pod has a node. Rejects with DEADLINE, which carries the scheduler's words, and with what `gone` gives
  * where the pod went away.
@@ -29,6 +31,6 @@ export async function waitForNode(
     },
     awaited: `a node to take pod ${name}`,
     deadlineMs: cloud.config.deadlines.schedule * 1000,
-    lastWords: (last) => podLastWords(cloud.api, { namespace, name }, last),
+    lastWords: async (last) => `${await podLastWords(cloud.api, { namespace, name }, last)}; ${remedy}`,
   });
 }

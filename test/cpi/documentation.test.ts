@@ -89,6 +89,19 @@ test('properties: those of the job, each with an example; each example is a conf
   for (const example of examples) parseConfig(await job.renderConfig(example as Json), {});
 });
 
+test('a cpi-config entry can say all that the job says, but for node_path', async () => {
+  const job = await kubernetesCpiJob();
+  for (const example of section('Properties').examples) {
+    const { node_path: _, ...properties } = example as Json;
+    const rendered = parseConfig(await job.renderConfig(properties), {});
+    assert.deepEqual(parseConfig({}, { director_uuid: 'd', ...properties }), rendered);
+    assert.deepEqual(
+      parseConfig(await job.renderConfig({ agent: { ntp: ['other'] } }), properties),
+      rendered,
+    );
+  }
+});
+
 test('every key of the configuration has a property', async () => {
   const job = await kubernetesCpiJob();
   const properties = new Set(job.properties.map((name) => (name === 'ntp' ? 'agent.ntp' : name)));

@@ -18,9 +18,17 @@ export function parseCid(text: unknown, kind: CidKind): ContextCid | undefined {
   if (typeof text !== 'string') return undefined;
   const colon = text.lastIndexOf(':');
   const name = text.slice(colon + 1);
-  if (colon === 0 || !isNameOf(name, kind)) return undefined;
-  return { context: colon < 0 ? undefined : text.slice(0, colon), name };
+  const context = colon < 0 ? undefined : text.slice(0, colon);
+  if (!isNameOf(name, kind) || (context !== undefined && !isContextName(context))) return undefined;
+  return { context, name };
 }
+
+/**
+ * What the name of a context may be: visible ASCII but quotes and backslashes, so that a cid is the same text in the JSON of
+ * an agent and in its shell, and short enough for a director's column of 255 characters with the longest name behind it.
+ */
+export const isContextName = (text: string): boolean =>
+  /^[\x21\x23-\x26\x28-\x5b\x5d-\x5f\x61-\x7e]{1,190}$/u.test(text);
 
 /** The cid of an object in a context. */
 export const cidIn = (context: string | undefined, name: string): string =>

@@ -1,8 +1,8 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Json, Place } from '../input.ts';
-import { at, optionalStringAt } from '../input.ts';
+import { at, optionalStringAt, wrong } from '../input.ts';
 import type { CidKind } from './context-cid.ts';
-import { cidIn, parseCid } from './context-cid.ts';
+import { cidIn, isContextName, parseCid } from './context-cid.ts';
 import type { Parameter, Signature } from './signatures.ts';
 
 export interface ResolvedCall {
@@ -112,8 +112,13 @@ function ofDefinition(value: unknown, place: Place): Part {
 
 function withoutContext(value: unknown, place: Place): { context: string | undefined; rest: unknown } {
   if (!isObject(value)) return { context: undefined, rest: value };
-  const { context, ...rest } = value;
-  return { context: optionalStringAt(context, at(place, 'context')), rest };
+  const { context: given, ...rest } = value;
+  const context = optionalStringAt(given, at(place, 'context'));
+  if (context === undefined || isContextName(context)) return { context, rest };
+  throw wrong(
+    at(place, 'context'),
+    'has to be up to 190 visible ASCII characters without quotes and backslashes',
+  );
 }
 
 function mismatch(method: string, one: Claim, other: Claim): ProductError {

@@ -32,7 +32,7 @@ export interface MergedLayers {
 export function mergeLayers({ file, request, contextName }: Layers, place: Place): MergedLayers {
   const base = recordAt(file, place);
   refuseUnknownKeys(base, known, place);
-  const overrides = Object.fromEntries(Object.entries(request).filter(([key]) => known.includes(key)));
+  const overrides = overridesOf(request, place);
   const { [contextsKey]: contexts, ...merged } = mergeLayer(base, overrides, place);
   const entries = contextEntries(contexts, at(place, contextsKey));
   if (contextName === undefined) return { sections: merged, kubeconfigContext: undefined };
@@ -47,6 +47,14 @@ export function mergeLayers({ file, request, contextName }: Layers, place: Place
     );
   }
   return { sections: merged, kubeconfigContext: contextName };
+}
+
+/** What the job's property `ntp` is becomes agent.ntp here, as in the job's template. */
+function overridesOf(request: Readonly<Json>, place: Place): Json {
+  const given = Object.fromEntries(Object.entries(request).filter(([key]) => known.includes(key)));
+  if (request['ntp'] === undefined) return given;
+  const agent = recordAt(given['agent'], at(place, 'agent'));
+  return { ...given, agent: { ntp: request['ntp'], ...agent } };
 }
 
 function contextEntries(value: unknown, place: Place): Map<string, Json> {

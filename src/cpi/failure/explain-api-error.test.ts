@@ -169,10 +169,13 @@ test('create_vm says whether time may mend it, in the type that the director kno
     'KUBERNETES_API',
   ]);
   for (const [error, code] of cases) {
-    const failed = creationError('vm-1', error, undefined) as { code: ErrorCode; message: string };
+    const failed = creationError({ cid: 'vm-1', namespace: 'bosh' }, error, undefined) as {
+      code: ErrorCode;
+      message: string;
+    };
     const { boshType, okToRetry } = errorTable[failed.code];
     assert.equal(boshType, 'Bosh::Clouds::VMCreationFailed');
     assert.equal(okToRetry, retried.has(code), error.message);
-    assert.match(failed.message, /^VM 'vm-1' could not be created: /u);
+    assert.match(failed.message, /^VM 'vm-1' in namespace bosh could not be created: /u);
   }
 });

@@ -42,7 +42,7 @@ export async function createVm(
     if (group !== undefined) await settleBudget(cloud, group, plan.cid);
     return [plan.cid, filledNetworks(networks, running)];
   } catch (error) {
-    throw creationError(plan.cid, error, await removeFailed(cloud, plan.cid));
+    throw creationError(plan, error, await removeFailed(cloud, plan.cid));
   }
 }
 

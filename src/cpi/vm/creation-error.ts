@@ -3,16 +3,21 @@ import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import { explainApiError } from '../failure/explain-api-error.ts';
 
+export interface FailedVm {
+  readonly cid: string;
+  readonly namespace: string;
+}
+
 /**
  * The error of a create_vm that failed with `error`; `leftover` is why its traces could not be removed, if so.
  * Faults of ours pass through as they are.
  */
-export function creationError(cid: string, error: unknown, leftover: unknown): unknown {
+export function creationError({ cid, namespace }: FailedVm, error: unknown, leftover: unknown): unknown {
   const known = isApiError(error) ? explainApiError(error) : error;
   if (!isProductError(known)) return error;
   const rest =
     leftover instanceof Error ? `; not everything of it could be removed: ${leftover.message}` : '';
-  const message = `VM '${cid}' could not be created: ${known.message}${rest}`;
+  const message = `VM '${cid}' in namespace ${namespace} could not be created: ${known.message}${rest}`;
   const code = mayPass.has(known.code) ? 'VM_CREATION_FAILED_RETRY' : 'VM_CREATION_FAILED';
   return new ProductError(code, message, { cause: error });
 }

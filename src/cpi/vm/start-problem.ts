@@ -11,6 +11,16 @@ const lasting: Readonly<Record<string, string>> = {
   CrashLoopBackOff: 'its container ends again and again',
 };
 
+const images = "check the stemcell's image_reference, image_pull_secrets and the way to the registry";
+const logs = 'look at the log of the container (kubectl logs)';
+const remedies: Readonly<Record<string, string>> = {
+  ImagePullBackOff: images,
+  InvalidImageName: images,
+  ErrImageNeverPull: images,
+  RunContainerError: logs,
+  CrashLoopBackOff: logs,
+};
+
 /** Decides whether a pod that has a node and has not started is hopeless: what is wrong, or undefined. Pure. */
 export function startProblem(pod: Pod): string | undefined {
   const { phase, reason, message } = pod.status ?? {};
@@ -31,5 +41,7 @@ function containerProblem({ name, state, lastState }: ContainerStatus): string |
       ? undefined
       : `it ended with exit code ${ended.exitCode}: ${ended.message ?? ended.reason ?? ''}`,
   ].filter((part) => part !== undefined);
-  return `${cause} (container ${name}, ${reason ?? ''}): ${detail.join('; ')}`;
+  const remedy = remedies[reason ?? ''];
+  const next = remedy === undefined ? '' : `; ${remedy}`;
+  return `${cause} (container ${name}, ${reason ?? ''}): ${detail.join('; ')}${next}`;
 }
