@@ -24,7 +24,11 @@ test('every method that can be called has a signature', () => {
 });
 
 test('a cid is split at the last colon, and comes back whole', () => {
-  const context = fc.string({ minLength: 1, maxLength: 190, unit: fc.constantFrom(...'aZ0:/@._-') });
+  const context = fc.string({
+    minLength: 1,
+    maxLength: 190,
+    unit: fc.constantFrom('a', 'Z', '0', ':', '/', '@', '.', '_', '-'),
+  });
   fc.assert(
     fc.property(context, fc.constantFrom('vm-1', 'vm-a-b'), (name, vm) => {
       const text = cidIn(name, vm);
