@@ -107,6 +107,33 @@ describe('kubectl and definitions', { skip }, () => {
     assert.match(typo.stderr, /unknown field "spec\.confg"/);
   });
 
+  test('--validate=warn shows the warnings of the server, --dry-run=server stores nothing', async () => {
+    const doubtful = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: doubtful}\nnonsense: 1\n';
+    const warned = await run('create --validate=warn --dry-run=server -f -', doubtful);
+    assert.deepEqual([warned.exitCode, warned.stdout], [0, 'configmap/doubtful created (server dry run)\n']);
+    assert.match(warned.stderr, /Warning: unknown field "nonsense"/);
+    assert.match(
+      (await run('create -f -', doubtful)).stderr,
+      /strict decoding error: unknown field "nonsense"/,
+    );
+    assert.match((await run('get configmap doubtful')).stderr, /NotFound/);
+  });
+
+  test('lists in chunks', async () => {
+    for (const name of ['c1', 'c2', 'c3']) await output(`create configmap ${name}`);
+    assert.equal(
+      await output('get configmaps --chunk-size=1 -o name'),
+      'configmap/c1\nconfigmap/c2\nconfigmap/c3\n',
+    );
+  });
+
+  test('a strategic merge patch from the command line', async () => {
+    await output('create configmap patched --from-literal=a=1');
+    const patch = { data: { $patch: 'replace', b: '2' } };
+    await kubectl.run(['patch', 'configmap', 'patched', '--type=strategic', '-p', JSON.stringify(patch)]);
+    assert.equal(await output('get configmap patched -o jsonpath={.data}'), '{"b":"2"}');
+  });
+
   test('the snapshot kinds are there from the start, with their columns', async () => {
     await output('create -f -', snapshot);
     const status = { readyToUse: true, restoreSize: '1Gi', boundVolumeSnapshotContentName: 'content-1' };

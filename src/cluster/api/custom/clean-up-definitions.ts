@@ -9,6 +9,7 @@ import type { StoredObject } from '../store/stored-object.ts';
 import { storedKind } from './custom-kind.ts';
 import { cleanupFinalizer } from './custom-resource-definitions.ts';
 import { asDefinition } from './definition.ts';
+import { settleDefinitions } from './settle-definitions.ts';
 
 const definitions = groupResource(customResourceDefinitions);
 
@@ -17,7 +18,7 @@ const isLeaving = ({ metadata }: StoredObject): boolean =>
 
 /**
  * Deletes the instances of definitions that are being deleted, and lets a definition go when its last instance has
- * gone (apiextensions pkg/controller/finalizer). Works after the write that gave it work, and at once for what an
+ * gone (apiextensions pkg/controller/finalizer); settles the others (settle-definitions.ts). Works after the write that gave it work, and at once for what an
  * earlier process left half done. What fails (a full disk) is told to `onError` and tried again with the next change.
  * Answers how to stop.
  */
@@ -30,6 +31,7 @@ export function cleanUpDefinitions(registry: Registry, onError: (error: unknown)
     if (stopped) return;
     try {
       for (const object of store.list(definitions).filter(isLeaving)) cleanUp(registry, object);
+      settleDefinitions(registry);
     } catch (error) {
       onError(error);
     }
@@ -40,8 +42,8 @@ export function cleanUpDefinitions(registry: Registry, onError: (error: unknown)
     planned = true;
     queueMicrotask(settle);
   };
-  const unsubscribe = store.subscribe(({ resource, object }) => {
-    if (resource === definitions ? isLeaving(object) : ofLeaving(registry, resource)) plan();
+  const unsubscribe = store.subscribe(({ resource }) => {
+    if (resource === definitions || ofLeaving(registry, resource)) plan();
   });
   plan();
   return () => {
