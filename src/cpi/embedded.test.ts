@@ -5,7 +5,7 @@ import { isApiError } from '../kubernetes/api-error.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
-import { releaseDisk } from './disk/attach/release.ts';
+import { bindAgain, releaseDisk } from './disk/attach/release.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -126,6 +126,19 @@ describeInNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, [disk]);
   });
 
+  test('the bind step of an attachment whose sandbox was made again stacks no second mount', async () => {
+    const vm = await newVm();
+    const { disk, hint } = await newDisk(vm);
+    const attachment = await podOf(`attach-${disk}`);
+    for (let left = 3; left > 0; left -= 1) await bindAgain(world.cloud, attachment);
+    assert.equal(await mountsOf(vm, disk), 1);
+    await detachDisk(world.cloud, [vm, disk]);
+    assert.equal(await mountsOf(vm, disk), 0);
+    await world.inVm(vm, `! test -e ${hint}`);
+    await deleteVm(world.cloud, [vm]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
   test('a volume that is a file system of its own, seen by the node too: in use is told from not in use', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
@@ -211,6 +224,7 @@ describeInNamespace(import.meta.filename, () => {
     await until(async () => world.inVm(vm, 'cat /var/vcap/store/canary').catch(() => ''), 60_000);
     assert.equal((await podOf(vm)).metadata.uid, metadata.uid);
     assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
+    assert.equal(await mountsOf(vm, disk), 1);
     await world.inVm(vm, 'umount /var/vcap/store');
     await detachDisk(world.cloud, [vm, disk]);
     await deleteVm(world.cloud, [vm]);
@@ -224,6 +238,12 @@ describeInNamespace(import.meta.filename, () => {
       `mkdir -p /var/vcap/store && mount --bind ${hint} /var/vcap/store && printf ${disk} > /var/vcap/bosh/managed_disk_settings.json &&
        echo '{"${disk}":{"ID":"${disk}"}}' > /var/vcap/bosh/persistent_disk_hints.json`,
     );
+  }
+
+  /** How often a disk is mounted at its place in the hub, as the VM sees it. */
+  async function mountsOf(vm: string, disk: string): Promise<number> {
+    const table = await world.inVm(vm, 'cat /proc/self/mountinfo');
+    return table.split('\n').filter((line) => line.split(' ')[4] === `/warden-cpi-dev/disks/${disk}`).length;
   }
 
   /** Processes of a VM with exactly that command line. */

@@ -2,6 +2,7 @@ import { AgentClient } from '../../agent/testing/agent-client.ts';
 import { eventually } from '../../agent/testing/eventually.ts';
 import { errorCode } from '../../agent/file/error-code.ts';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
+import type { Cloud } from '../cloud.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { createVm } from '../vm/create-vm.ts';
@@ -17,8 +18,9 @@ export interface AgentVm {
 /** create_vm with that address, and waits for the agent. */
 export async function createAgentVm(
   world: EmbeddedWorld,
-  { address, properties = {} }: { address: string; properties?: unknown },
+  options: { address: string; properties?: unknown; cloud?: Cloud },
 ): Promise<AgentVm> {
+  const { address, properties = {}, cloud = world.cloud } = options;
   const authority = await createTestAuthority();
   const pair = await authority.server({ ip: address });
   const networks = {
@@ -27,7 +29,7 @@ export async function createAgentVm(
   const cert = { certificate: pair.certificate, private_key: pair.key };
   const env = { bosh: { mbus: { cert } } };
   const agentId = `agent-${address.replaceAll('.', '-')}`;
-  const [cid] = await createVm(world.cloud, createVmArguments({ agentId, networks, properties, env }));
+  const [cid] = await createVm(cloud, createVmArguments({ agentId, networks, properties, env }));
   const authorization = `Basic ${Buffer.from('mbus:secret').toString('base64')}`;
   const client = new AgentClient({ host: address, port: 6868, ca: authority.ca, authorization });
   const vm = { cid, client };

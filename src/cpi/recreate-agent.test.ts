@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { directoriesOf } from '../agent/directories.ts';
+import { helloJob } from '../agent/testing/hello-job.ts';
+import { reaches, specWith } from '../agent/testing/specs.ts';
+import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { isProductError } from '../errors/product-error.ts';
+import type { Cloud } from './cloud.ts';
+import { attachDisk } from './disk/attach-disk.ts';
+import { createDisk } from './disk/create-disk.ts';
+import { deleteDisk } from './disk/delete-disk.ts';
+import { detachDisk } from './disk/detach-disk.ts';
+import { getDisks } from './disk/get-disks.ts';
+import { type AgentVm, createAgentVm, untilAnswers } from './testing/agent-vm.ts';
+import { ownAgent } from './testing/agents.ts';
+import { EmbeddedWorld } from './testing/embedded-world.ts';
+import { deleteVm } from './vm/delete-vm.ts';
+
+/** The strategy `recreate` with our own agent: what create-env and the director do to move a disk's content. */
+describeInNamespace(import.meta.filename, () => {
+  let world: EmbeddedWorld;
+  let cloud: Cloud;
+
+  before(async () => {
+    world = await EmbeddedWorld.start(ownAgent);
+    cloud = world.cloudWith({ attach: 'recreate' });
+  });
+  after(async () => {
+    await world.stop();
+    assert.deepEqual(world.errors, []);
+  });
+
+  async function attach(vm: AgentVm, disk: string): Promise<void> {
+    const hint = await attachDisk(cloud, [vm.cid, disk]);
+    await untilAnswers(vm);
+    await vm.client.task('add_persistent_disk', disk, { path: hint });
+    await vm.client.task('mount_disk', disk);
+  }
+
+  const lives = (vm: AgentVm): Promise<string> => world.inVm(vm.cid, 'cat /var/vcap/store/lives');
+
+  /** A job that writes a line to its disk whenever it starts. */
+  async function startJob({ client }: AgentVm): Promise<void> {
+    const files = helloJob(directoriesOf('/var/vcap'));
+    const ctl = files['./hello/bin/ctl'] ?? '';
+    const writing = ctl.replace('  start)', '  start)\n    echo life >> /var/vcap/store/lives || exit 9');
+    await client.task('apply', await specWith(client, { ...files, './hello/bin/ctl': writing }));
+    await client.value('start');
+    await reaches(client, 'running');
+  }
+
+  for (const profile of ['privileged', 'baseline']) {
+    test(`${profile}: the second disk of a migration; jobs and state come back with each new pod`, async () => {
+      const address = profile === 'privileged' ? '127.64.41.1' : '127.64.41.2';
+      const vm = await createAgentVm(world, { address, properties: { profile }, cloud });
+      const [old, larger] = [
+        await createDisk(cloud, [16, {}, vm.cid]),
+        await createDisk(cloud, [32, {}, vm.cid]),
+      ];
+      await attach(vm, old);
+      await startJob(vm);
+      await assert.rejects(detachDisk(cloud, [vm.cid, old]), (error) => isProductError(error, 'DISK_BUSY'));
+      await reaches(vm.client, 'running');
+      assert.equal(await lives(vm), 'life\n');
+
+      await attach(vm, larger);
+      await reaches(vm.client, 'running');
+      assert.equal(await lives(vm), 'life\nlife\n');
+      assert.deepEqual(await vm.client.value('list_disk'), [old, larger]);
+      await vm.client.task('stop');
+      await vm.client.task('migrate_disk');
+      assert.deepEqual(await vm.client.value('list_disk'), [larger]);
+      await vm.client.task('remove_persistent_disk', old);
+
+      await detachDisk(cloud, [vm.cid, old]);
+      await untilAnswers(vm);
+      assert.deepEqual(await getDisks(cloud, [vm.cid]), [larger]);
+      assert.deepEqual(await vm.client.value('list_disk'), [larger]);
+      await deleteDisk(cloud, [old]);
+      await vm.client.value('start');
+      await reaches(vm.client, 'running');
+      assert.match(await lives(vm), /^(life\n){3,}$/u);
+      await deleteVm(cloud, [vm.cid]);
+      await deleteDisk(cloud, [larger]);
+    });
+  }
+});
