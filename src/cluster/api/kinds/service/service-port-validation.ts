@@ -8,7 +8,7 @@ import {
   unsupportedValue,
 } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
-import { checkName } from '../names.ts';
+import { checkName, checkQualifiedName } from '../names.ts';
 import { isHeadless } from './service-defaults.ts';
 
 const protocols = ['SCTP', 'TCP', 'UDP'];
@@ -36,6 +36,7 @@ function checkPort(spec: ServiceSpec, port: ServicePort, index: number): Cause[]
       ? checkNumber(`${field}.targetPort`, targetPort)
       : checkPortName(`${field}.targetPort`, targetPort)),
     ...checkNodePort(spec, port, `${field}.nodePort`),
+    ...(port.appProtocol === undefined ? [] : checkQualifiedName(`${field}.appProtocol`, port.appProtocol)),
   ];
 }
 
@@ -62,8 +63,8 @@ function checkNodePort(
     : [forbiddenField(field, `may not be used when \`type\` is '${type}'`)];
 }
 
-function checkNumber(field: string, port: number | undefined): Cause[] {
-  if (port === undefined) return [required(field)];
+/** A port that is missing is 0, as in a real server. */
+function checkNumber(field: string, port = 0): Cause[] {
   return port >= 1 && port <= 65_535
     ? []
     : [invalidValue(field, port, 'must be between 1 and 65535, inclusive')];

@@ -68,7 +68,7 @@ function checkLoadBalancer(spec: ServiceSpec): Cause[] {
       const ok = isIP(address) !== 0 && /^\d+$/u.test(bits) && Number(bits) <= (isIPv4(address) ? 32 : 128);
       return ok
         ? []
-        : [invalidValue(`spec.loadBalancerSourceRanges[${index}]`, range, 'must be a valid CIDR value')];
+        : [invalidValue(`spec.LoadBalancerSourceRanges[${index}]`, range, 'must be a valid CIDR value')];
     }),
   ];
 }
