@@ -1,6 +1,7 @@
 import type { Container, Pod, VolumeMount } from '../../../kubernetes/pod.ts';
 import type { ContainerMount, ContainerPlan } from '../runtime/container-runtime.ts';
 import type { ReadyVolume } from '../volumes/pod-volumes.ts';
+import { imageSkeleton } from '../image/image-skeleton.ts';
 import { resolveSubPath } from '../volumes/sub-path.ts';
 import { VolumeError } from '../volumes/volume-error.ts';
 import { containerSecurity } from './container-security.ts';
@@ -34,11 +35,19 @@ function containerMount(mount: VolumeMount, volumes: ReadonlyMap<string, ReadyVo
       : resolveSubPath(volume.path, mount.subPath);
   return {
     source: path,
-    target: mount.mountPath.replace(/(?<=.)\/+$/, ''),
+    target: throughImage(mount.mountPath.replace(/(?<=.)\/+$/, '')),
     kind,
     readOnly: volume.readOnly || mount.readOnly === true,
     propagation: mount.mountPropagation ?? 'None',
   };
+}
+
+/** Where the kernel mounts what is to be at /var/run/secrets: the folder behind the image's own link. */
+function throughImage(path: string): string {
+  const link = imageSkeleton.symlinks.find(
+    ([from, to]) => to.startsWith('/run') && path.startsWith(`${from}/`),
+  );
+  return link === undefined ? path : `${link[1]}${path.slice(link[0].length)}`;
 }
 
 export function environmentOf(

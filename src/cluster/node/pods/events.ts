@@ -63,7 +63,7 @@ export class EventRecorder {
     const now = timestamp(this.#clock.now());
     const event =
       known === undefined
-        ? await this.#create(this.#event(pod, happening, now))
+        ? await this.#first(pod, happening, now)
         : await this.#again(known, now);
     this.#recent.delete(key);
     if (event !== undefined) {
@@ -81,6 +81,19 @@ export class EventRecorder {
         return undefined;
       }
       throw error;
+    }
+  }
+
+  /** Another component may write about the same pod in the same moment: the next number is free. */
+  async #first(pod: Pod, happening: Happening, now: string): Promise<Event | undefined> {
+    for (;;) {
+      try {
+        return await this.#create(this.#event(pod, happening, now));
+      } catch (error) {
+        if (!isApiError(error, 409, 'AlreadyExists')) {
+          throw error;
+        }
+      }
     }
   }
 

@@ -4,13 +4,18 @@ import type { PodServices } from './pod-services.ts';
 
 const retryMs = 10_000;
 
+interface TokenServices extends Pick<PodServices, 'clock'> {
+  readonly volumes: Pick<PodServices['volumes'], 'renewTokens'>;
+  readonly events: Pick<PodServices['events'], 'record'>;
+}
+
 /**
  * Gives a pod's volumes new tokens before the present ones end, until the signal; what goes wrong is an event and is
  * tried again. The volumes were set up a moment ago.
  */
 export async function keepTokensFresh(
   pod: Pod,
-  { clock, volumes, events }: Pick<PodServices, 'clock' | 'volumes' | 'events'>,
+  { clock, volumes, events }: TokenServices,
   signal: AbortSignal,
 ): Promise<void> {
   const renewal = tokenRenewal(pod);
