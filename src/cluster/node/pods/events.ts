@@ -62,9 +62,7 @@ export class EventRecorder {
     const known = this.#recent.get(key);
     const now = timestamp(this.#clock.now());
     const event =
-      known === undefined
-        ? await this.#first(pod, happening, now)
-        : await this.#again(known, now);
+      known === undefined ? await this.#first(pod, happening, now) : await this.#again(known, now);
     this.#recent.delete(key);
     if (event !== undefined) {
       this.#recent.set(key, event);
