@@ -34,26 +34,28 @@ interface Claim extends KubernetesObject {
   status?: { phase?: string };
 }
 
-/** The VMs and disks that the CPI keeps in a namespace, sorted by cid. */
+/** The VMs and disks that the CPI keeps in a namespace, the disks perhaps in one of their own, sorted by cid. */
 export async function listBoshObjects(
   api: KubernetesApi,
   namespace: string,
+  diskNamespace: string = namespace,
 ): Promise<{ vms: VmSummary[]; disks: DiskSummary[] }> {
-  const [podList, claimList] = await Promise.all([
-    api.list<Pod>(pods, { namespace, labelSelector: kind }),
-    api.list<Claim>(persistentVolumeClaims, { namespace, labelSelector: `${kind}=disk` }),
+  const [vmList, attachmentList, claimList] = await Promise.all([
+    api.list<Pod>(pods, { namespace, labelSelector: `${kind}=vm` }),
+    api.list<Pod>(pods, { namespace: diskNamespace, labelSelector: `${kind}=attachment` }),
+    api.list<Claim>(persistentVolumeClaims, { namespace: diskNamespace, labelSelector: `${kind}=disk` }),
   ]);
-  const attachments = podList.items.filter((pod) => labelOf(pod, kind) === 'attachment');
-  const vmOf = new Map(attachments.map((pod) => [labelOf(pod, diskId), labelOf(pod, vmId)]));
+  const vmOf = new Map([
+    ...attachmentList.items.map((pod) => [labelOf(pod, diskId), labelOf(pod, vmId)] as const),
+    ...vmList.items.flatMap(disksInPod),
+  ]);
   return {
-    vms: podList.items
-      .filter((pod) => labelOf(pod, kind) === 'vm')
-      .map((pod) =>
-        summarizeVm(
-          pod,
-          [...vmOf].filter(([, vm]) => vm === pod.metadata.name).map(([disk]) => disk ?? ''),
-        ),
+    vms: vmList.items.map((pod) =>
+      summarizeVm(
+        pod,
+        [...vmOf].filter(([, vm]) => vm === pod.metadata.name).map(([disk]) => disk ?? ''),
       ),
+    ),
     disks: claimList.items.map((claim) => ({
       cid: claim.metadata.name ?? '',
       size: claim.spec?.resources?.requests?.storage ?? '-',
@@ -63,6 +65,12 @@ export async function listBoshObjects(
     })),
   };
 }
+
+/** Under the strategy `recreate` a disk is a volume of the VM's pod, named as its claim. */
+const disksInPod = ({ metadata, spec }: Pod): (readonly [string, string | undefined])[] =>
+  (spec.volumes ?? [])
+    .filter(({ name, persistentVolumeClaim }) => persistentVolumeClaim?.claimName === name)
+    .map(({ name }) => [name, metadata.name] as const);
 
 function summarizeVm(pod: Pod, disks: readonly string[]): VmSummary {
   const deleted = pod.metadata.deletionTimestamp !== undefined;

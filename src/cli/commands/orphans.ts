@@ -19,7 +19,7 @@ export const orphans: Command = {
     }
     const kubeconfig = values.kubeconfig ?? kubeconfigPath(installation.clusterDirectory);
     const found = await withKubernetes(kubeconfig, (api, access) =>
-      listOrphans(api, values.namespace ?? access.namespace),
+      listOrphans(api, values['disk-namespace'] ?? values.namespace ?? access.namespace),
     );
     terminal.out(report(found));
     return 0;

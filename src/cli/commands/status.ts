@@ -22,7 +22,7 @@ export const status: Command = {
     }
     const kubeconfig = values.kubeconfig ?? kubeconfigPath(installation.clusterDirectory);
     const { vms, disks } = await withKubernetes(kubeconfig, (api, access) =>
-      listBoshObjects(api, values.namespace ?? access.namespace),
+      listBoshObjects(api, values.namespace ?? access.namespace, values['disk-namespace']),
     );
     terminal.out(report(vms, disks));
     return 0;
