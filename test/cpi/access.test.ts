@@ -6,6 +6,7 @@ import type { CpiError } from '../../src/cpi/protocol.ts';
 import { namespace } from '../../src/cpi/testing/test-cloud.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { namespaces, persistentVolumeClaims } from '../../src/kubernetes/resources.ts';
+import { startProxy } from '../../src/kubernetes/testing/proxy-server.ts';
 import { call, isMissing } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';
 
@@ -51,6 +52,49 @@ for (const name of ['executable', 'bundle'] as const) {
       const kubernetes = { server: url, ca, client_certificate: certificate, client_key: key, namespace };
       const { error } = await ask('has_disk', ['disk-none'], { kubernetes });
       assert.equal(error, null);
+    });
+
+    test('goes through the proxy of its properties, which a director takes out of the environment', async (t) => {
+      const proxy = await startProxy(new URL(server.url).port);
+      t.after(() => {
+        proxy.close();
+      });
+      const { url, ca, certificate, key } = server;
+      const base64 = (text: string): string => Buffer.from(text).toString('base64');
+      const behind = `https://behind-the-proxy.invalid:${new URL(url).port}`;
+      const kubeconfig = {
+        'current-context': 'c',
+        contexts: [{ name: 'c', context: { cluster: 'c', user: 'u', namespace } }],
+        clusters: [
+          {
+            name: 'c',
+            cluster: {
+              server: behind,
+              'tls-server-name': 'localhost',
+              'certificate-authority-data': base64(ca),
+            },
+          },
+        ],
+        users: [
+          {
+            name: 'u',
+            user: { 'client-certificate-data': base64(certificate), 'client-key-data': base64(key) },
+          },
+        ],
+      };
+      const asked = (env: object): ReturnType<typeof ask> =>
+        ask('has_disk', ['disk-none'], { kubernetes: { kubeconfig }, env });
+      const address = `127.0.0.1:${proxy.port}`;
+      assert.equal((await asked({ https_proxy: `http://user:pass%20word@${address}` })).error, null);
+      const refused =
+        (await asked({ https_proxy: `http://user:s3cret-word@${address}` })).error?.message ?? '';
+      assert.match(
+        refused,
+        new RegExp(`through the proxy ${address.replaceAll('.', '\\.')} could not be reached`, 'u'),
+      );
+      assert.doesNotMatch(refused, /s3cret-word/u);
+      const direct = await asked({ https_proxy: `http://${address}`, no_proxy: '.invalid' });
+      assert.match(direct.error?.message ?? '', /its name cannot be resolved/u);
     });
 
     test('runs an exec plugin, and says why one failed', async () => {
