@@ -109,7 +109,7 @@ describe('disks', () => {
     for (const other of [`disk-${randomUUID()}`, 'garbage', '../../etc', 'disk-A B', '', 'x'.repeat(300)]) {
       assert.equal(await world.call('has_disk', other), false, other);
     }
-    const elsewhere = { settings: { kubernetes: { namespace: 'default' } } };
+    const elsewhere = { settings: { kubernetes: { namespace: world.otherNamespace } } };
     assert.equal((await world.request('has_disk', [disk], elsewhere)).result, false);
     for (const kubeconfig of [nowhere, stranger(world.target)]) {
       await world.refuses('CloudError', 'has_disk', [disk], { settings: { kubernetes: { kubeconfig } } });

@@ -195,7 +195,7 @@ describe('envelope', () => {
 
   clause('14a', async () => {
     const cid = await world.newVm();
-    const context = { kubernetes: { namespace: 'default' } };
+    const context = { kubernetes: { namespace: world.otherNamespace } };
     assert.equal((await answer(request('has_vm', [cid]))).result, true);
     assert.equal((await answer(request('has_vm', [cid], { context }))).result, false);
     const elsewhere = { kubernetes: { kubeconfig: nowhere } };

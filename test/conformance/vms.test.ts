@@ -152,7 +152,7 @@ describe('VMs', () => {
     for (const other of [`vm-${randomUUID()}`, 'garbage', '../../etc', 'vm-A B', '', 'x'.repeat(300), 'ü']) {
       assert.equal(await world.call('has_vm', other), false, other);
     }
-    const elsewhere = { settings: { kubernetes: { namespace: 'default' } } };
+    const elsewhere = { settings: { kubernetes: { namespace: world.otherNamespace } } };
     assert.equal((await world.request('has_vm', [cid], elsewhere)).result, false);
     await world.call('delete_vm', cid);
     assert.equal(await world.call('has_vm', cid), false);

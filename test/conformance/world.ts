@@ -19,6 +19,7 @@ import {
 import type { RestApi } from '../../src/kubernetes/rest-api.ts';
 import { checkout, mbusPassword } from '../support/embedded-line.ts';
 import { call, type CallOptions } from '../cpi/artefact.ts';
+import { applyRoles, tokenKubeconfig, tokenOf } from './roles.ts';
 import { openTarget, type Target } from './target.ts';
 
 export interface RequestOptions extends Omit<CallOptions, 'config'> {
@@ -39,19 +40,24 @@ export interface NewVm {
 
 type Settings = Record<string, Record<string, unknown>>;
 
-/** One namespace of the target, and the CPI's executable with a configuration for it. */
+/** Two namespaces of the target, and the CPI's executable with the roles of manifests/rbac in both. */
 export class World {
   readonly target: Target;
   readonly api: RestApi;
   readonly namespace: string;
+  /** Where the CPI may work, too; nothing is made there. */
+  readonly otherNamespace: string;
   readonly directory: string;
   readonly settings: Settings;
   #addresses: string[];
 
-  private constructor(parts: Pick<World, 'target' | 'api' | 'namespace' | 'directory' | 'settings'>) {
+  private constructor(
+    parts: Pick<World, 'target' | 'api' | 'namespace' | 'otherNamespace' | 'directory' | 'settings'>,
+  ) {
     this.target = parts.target;
     this.api = parts.api;
     this.namespace = parts.namespace;
+    this.otherNamespace = parts.otherNamespace;
     this.directory = parts.directory;
     this.settings = parts.settings;
     this.#addresses = [...parts.target.addresses];
@@ -61,11 +67,14 @@ export class World {
     const target = await openTarget();
     const api = await openApi(target.access);
     const namespace = `conformance-${randomUUID().slice(0, 8)}`;
-    await api.create(namespaces, { metadata: { name: namespace } });
+    const otherNamespace = `${namespace}-other`;
+    for (const name of [namespace, otherNamespace]) await api.create(namespaces, { metadata: { name } });
+    await applyRoles(api, { namespace, others: [otherNamespace] });
+    const token = await tokenOf(target.access, namespace);
     const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-conformance-'));
     const settings = {
       kubernetes: {
-        kubeconfig: target.kubeconfig,
+        kubeconfig: tokenKubeconfig(target.access, token),
         namespace,
         kubelet_root_dir: target.kubeletRootDirectory,
       },
@@ -81,14 +90,19 @@ export class World {
         delete_disk: 20,
       },
     };
-    return new World({ target, api, namespace, directory, settings });
+    return new World({ target, api, namespace, otherNamespace, directory, settings });
   }
 
   /** Removes the namespace with all that a failed test left in it. */
   async close(): Promise<void> {
     for (const cid of (await this.objects()).vms) await this.request('delete_vm', [cid]);
     for (const cid of (await this.objects()).disks) await this.request('delete_disk', [cid]);
-    await this.api.delete({ resource: namespaces, name: this.namespace });
+    for (const name of [this.namespace, this.otherNamespace]) {
+      await this.api.delete({ resource: namespaces, name });
+    }
+    for (const resource of [clusterRoleBindings, clusterRoles]) {
+      await this.api.delete({ resource, name: `bosh-cpi-${this.namespace}` });
+    }
     this.api.close();
     await rm(this.directory, { recursive: true });
     await this.target.stop();

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { isApiError } from '../../src/kubernetes/api-error.ts';
+import type { KubernetesApi, Resource } from '../../src/kubernetes/api.ts';
+import type { Access } from '../../src/kubernetes/access.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import { openTransport } from '../../src/kubernetes/open-transport.ts';
+import * as resources from '../../src/kubernetes/resources.ts';
+import { readManifest } from '../cpi/roles-world.ts';
+
+export const account = 'bosh-cpi';
+
+const kinds: Readonly<Record<string, Resource>> = {
+  ServiceAccount: resources.serviceAccounts,
+  Role: resources.roles,
+  RoleBinding: resources.roleBindings,
+  ClusterRole: resources.clusterRoles,
+  ClusterRoleBinding: resources.clusterRoleBindings,
+};
+
+/** Rules of a role, as the manifests have them. */
+export interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/**
+ * Makes what manifests/rbac has, for `account` of `namespace`, in that namespace and in `others`. Objects of the whole
+ * cluster get the namespace's name, so that suites do not meet. `change` may take rules away.
+ */
+export async function applyRoles(
+  api: KubernetesApi,
+  { namespace, others = [], change = (rule) => rule }: RoleOptions,
+): Promise<void> {
+  for (const object of [...readManifest('namespaced'), ...readManifest('cluster')]) {
+    const resource = kinds[object.kind];
+    assert.ok(resource !== undefined, object.kind);
+    for (const place of resource.namespaced ? [namespace, ...others] : [undefined]) {
+      await createOnce(api, resource, placed(object, { place, namespace, change }));
+    }
+  }
+}
+
+export interface RoleOptions {
+  readonly namespace: string;
+  readonly others?: readonly string[];
+  readonly change?: (rule: Rule) => Rule;
+}
+
+/** A token of `account`, good for an hour. */
+export async function tokenOf(access: Access, namespace: string, seconds = 3600): Promise<string> {
+  const transport = await openTransport(access);
+  try {
+    const { status, body } = await transport.request({
+      method: 'POST',
+      path: `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`,
+      body: JSON.stringify({
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenRequest',
+        spec: { expirationSeconds: seconds },
+      }),
+    });
+    assert.equal(status, 201, body);
+    return (JSON.parse(body) as { status: { token: string } }).status.token;
+  } finally {
+    transport.close();
+  }
+}
+
+/** A kubeconfig for the cluster of `access` with a token and nothing else. */
+export function tokenKubeconfig({ server, ca = '' }: Access, token: string): object {
+  const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
+  return {
+    'current-context': 'conformance',
+    clusters: [{ name: 'conformance', cluster }],
+    users: [{ name: account, user: { token } }],
+    contexts: [{ name: 'conformance', context: { cluster: 'conformance', user: account } }],
+  };
+}
+
+function placed(
+  object: KubernetesObject & { kind: string },
+  {
+    place,
+    namespace,
+    change,
+  }: { place: string | undefined; namespace: string; change: (rule: Rule) => Rule },
+): KubernetesObject {
+  const copy = structuredClone(object) as KubernetesObject & {
+    rules?: Rule[];
+    roleRef?: { name: string };
+    subjects?: { namespace?: string }[];
+  };
+  if (place === undefined) copy.metadata = { ...copy.metadata, name: `bosh-cpi-${namespace}` };
+  else copy.metadata = { ...copy.metadata, namespace: place };
+  if (place === undefined && copy.roleRef !== undefined) copy.roleRef.name = `bosh-cpi-${namespace}`;
+  for (const subject of copy.subjects ?? []) subject.namespace = namespace;
+  if (copy.rules !== undefined) copy.rules = copy.rules.map(change).filter(({ verbs }) => verbs.length > 0);
+  return copy;
+}
+
+async function createOnce(api: KubernetesApi, resource: Resource, object: KubernetesObject): Promise<void> {
+  try {
+    await api.create(resource, object);
+  } catch (error) {
+    if (!isApiError(error, 409)) throw error;
+  }
+}
