@@ -10,6 +10,7 @@ import type { Installation } from './installation.ts';
 export interface StartOptions {
   /** `NAME` or `NAME=ZONE` each. */
   readonly simulatedNodes: readonly string[];
+  readonly nodes: readonly string[];
 }
 
 /** The embedded cluster of one installation. Every verb is idempotent. */
@@ -33,15 +34,15 @@ export function embeddedCluster({
 }: Installation): EmbeddedCluster {
   const stop = async (): Promise<boolean> => (await stopDaemon(clusterDirectory)).stopped;
   return {
-    async start(say, { simulatedNodes } = { simulatedNodes: [] }) {
+    async start(say, { simulatedNodes, nodes } = { simulatedNodes: [], nodes: [] }) {
       const main = join(root, 'src', 'cluster', 'main.ts');
       const info = await startDaemon({
-        ...{ directory: clusterDirectory, runtimeDirectory, nodeBinary, main, simulatedNodes },
+        ...{ directory: clusterDirectory, runtimeDirectory, nodeBinary, main, simulatedNodes, nodes },
       });
-      if (!info.started && simulatedNodes.length > 0) {
+      if (!info.started && simulatedNodes.length + nodes.length > 0) {
         throw new ProductError(
           'CLUSTER_START',
-          'the cluster runs already; stop it first, since simulated nodes come with its start',
+          'the cluster runs already; stop it first, since nodes come with its start',
         );
       }
       if (info.started) say(`Embedded cluster started; kubeconfig: ${info.kubeconfig}`);

@@ -14,6 +14,7 @@ const { values } = parseArgs({
     'prepare-host': { type: 'boolean', default: false },
     /** NAME=ZONE, as often as wanted: nodes beside the real one that report status and run nothing. */
     'simulated-node': { type: 'string', multiple: true, default: [] },
+    node: { type: 'string', multiple: true, default: [] },
   },
 });
 const { directory, 'runtime-directory': runtimeDirectory } = values;
@@ -45,7 +46,7 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
     { nodeAddress },
     { loadCredentials },
     { SimulatedNodes },
-    { parseSimulatedNode },
+    { parseNode },
   ] = await Promise.all([
     import('./api/open-local-api.ts'),
     import('./api/start-api-server.ts'),
@@ -56,15 +57,31 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
     import('./node/pods/pod-addresses.ts'),
     import('./api/pki/credentials.ts'),
     import('./node/simulated/simulated-nodes.ts'),
-    import('./node/simulated/parse-simulated-node.ts'),
+    import('./node/parse-node.ts'),
   ]);
   const clock = systemClock;
   const onError = (error: unknown): void => console.error(new Date(clock.now()).toISOString(), error);
   const api = await openLocalApi({ directory, clock, onError });
   const { promise: apiServer, resolve: serving } = Promise.withResolvers<URL>();
-  const node = await startNode({ api, directory, runtimeDirectory, clock, version, apiServer, onError });
+  const nodes = values.node.map((text) => parseNode(text, 'node'));
+  const node = await startNode({
+    api,
+    directory,
+    runtimeDirectory,
+    nodes,
+    clock,
+    version,
+    apiServer,
+    onError,
+  });
   const simulated = new SimulatedNodes({
-    ...{ api, nodes: values['simulated-node'].map(parseSimulatedNode), clock, behind: node, onError },
+    ...{
+      api,
+      nodes: values['simulated-node'].map((text) => parseNode(text, 'simulated node')),
+      clock,
+      behind: node,
+      onError,
+    },
   });
   if (values['simulated-node'].length > 0) await simulated.start();
   const { authority: rootCertificate } = await loadCredentials(directory, clock.now());

@@ -24,3 +24,6 @@ export interface Node extends KubernetesObject {
     addresses?: { type: string; address: string }[];
   };
 }
+
+/** On nodes of the embedded cluster; nodes of one machine have the same value: a volume of one is a volume of all. */
+export const machineLabel = 'bosh-kubernetes.io/machine';

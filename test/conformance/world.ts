@@ -10,6 +10,8 @@ import { openApi } from '../../src/kubernetes/open-api.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { execInPod, type ExecResult } from '../../src/kubernetes/pod-exec.ts';
 import {
+  clusterRoleBindings,
+  clusterRoles,
   namespaces,
   persistentVolumeClaims,
   pods,

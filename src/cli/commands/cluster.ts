@@ -1,25 +1,25 @@
 import { readFile } from 'node:fs/promises';
-import { parseSimulatedNode } from '../../cluster/node/simulated/parse-simulated-node.ts';
+import { parseArgs } from 'node:util';
+import { parseNode } from '../../cluster/node/parse-node.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Command } from '../command.ts';
 import { kubeconfigPath } from '../connect.ts';
-import { embeddedCluster } from '../embedded-cluster.ts';
+import { embeddedCluster, type StartOptions } from '../embedded-cluster.ts';
 import { holdLock } from '../hold-lock.ts';
 
 /** The embedded cluster without a deployment: for kubectl, for tests, for a bosh CLI of one's own. */
 export const cluster: Command = {
   name: 'cluster',
-  usage: 'start [--simulated-node NAME=ZONE]...|stop|status|kubeconfig',
+  usage: 'start [--node NAME=ZONE]... [--simulated-node NAME=ZONE]...|stop|status|kubeconfig',
   summary: 'Run the embedded cluster alone; kubeconfig prints what kubectl needs',
   async run([verb, ...rest], { installation, terminal }) {
-    const simulatedNodes = verb === 'start' ? simulatedNodesOf(rest) : [];
-    if (rest.length > 0 && simulatedNodes.length === 0)
+    if (rest.length > 0 && verb !== 'start')
       throw new ProductError('INVALID_ARGUMENT', `'cluster ${verb ?? ''}' takes no further words`);
     const embedded = embeddedCluster(installation);
     const say = (line: string): void => terminal.error(line);
     switch (verb) {
       case 'start':
-        await holdLock(installation.lockPath, () => embedded.start(say, { simulatedNodes }));
+        await holdLock(installation.lockPath, () => embedded.start(say, nodesOf(rest)));
         terminal.out(`${await embedded.describe()}\n`);
         return 0;
       case 'stop':
@@ -41,14 +41,24 @@ export const cluster: Command = {
   },
 };
 
-/** `--simulated-node NAME=ZONE`, as often as wanted. Throws INVALID_ARGUMENT. */
-function simulatedNodesOf(words: readonly string[]): string[] {
-  const nodes = words.flatMap((word, index) => (index % 2 === 1 ? [word] : []));
-  if (words.length % 2 === 1 || words.some((word, index) => index % 2 === 0 && word !== '--simulated-node')) {
-    throw new ProductError('INVALID_ARGUMENT', `'cluster start' takes --simulated-node NAME=ZONE alone`);
+/** `--node NAME=ZONE` and `--simulated-node NAME=ZONE`, as often as wanted. Throws INVALID_ARGUMENT. */
+function nodesOf(args: string[]): StartOptions {
+  const values = parseWords(args);
+  const { node: nodes = [], 'simulated-node': simulatedNodes = [] } = values;
+  for (const node of nodes) parseNode(node, 'node');
+  for (const node of simulatedNodes) parseNode(node, 'simulated node');
+  return { nodes, simulatedNodes };
+}
+
+function parseWords(args: string[]): { readonly node?: string[]; readonly 'simulated-node'?: string[] } {
+  const option = { type: 'string', multiple: true } as const;
+  try {
+    return parseArgs({ args, options: { node: option, 'simulated-node': option } }).values;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const message = `'cluster start' takes --node NAME=ZONE and --simulated-node NAME=ZONE alone`;
+    throw new ProductError('INVALID_ARGUMENT', message, { cause: error });
   }
-  for (const node of nodes) parseSimulatedNode(node);
-  return nodes;
 }
 
 async function readKubeconfig(path: string): Promise<string> {

@@ -15,7 +15,10 @@ export interface EmbeddedNodeParts {
   readonly logChanges: EventEmitter;
 }
 
-/** The node of the embedded cluster: runs the pods that are bound to it, and is asked for their logs and commands. */
+/**
+ * The machine of the embedded cluster: runs the pods that are bound to its nodes (more than one Node object may be this
+ * machine), and is asked for their logs and commands.
+ */
 export class EmbeddedNode implements PodConsole, VolumeProvisioner {
   readonly #services: PodServices;
   readonly #persistentVolumes: VolumeProvisioner;
@@ -93,12 +96,19 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     return named.find((worker) => !worker.isRemoved);
   }
 
-  #list(): Promise<ObjectList<Pod>> {
-    return this.#services.api.list<Pod>(pods, this.#query());
+  async #list(): Promise<ObjectList<Pod>> {
+    const list = await this.#services.api.list<Pod>(pods, this.#query());
+    return { ...list, items: list.items.filter((pod) => this.#isMine(pod)) };
   }
 
-  #query(): { readonly fieldSelector: string } {
-    return { fieldSelector: `spec.nodeName=${this.#services.nodeName}` };
+  /** A selector takes one name only; a machine of several sees the pods of all nodes and leaves those of others. */
+  #query(): { readonly fieldSelector?: string } {
+    const [name, ...more] = this.#services.nodeNames;
+    return name === undefined || more.length > 0 ? {} : { fieldSelector: `spec.nodeName=${name}` };
+  }
+
+  #isMine({ spec }: Pod): boolean {
+    return this.#services.nodeNames.includes(spec.nodeName ?? '');
   }
 
   /** Addresses of pods from an earlier life are theirs before any new pod asks. */
@@ -138,7 +148,7 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
       switch (event.type) {
         case 'ADDED':
         case 'MODIFIED':
-          this.#take(event.object);
+          if (this.#isMine(event.object)) this.#take(event.object);
           break;
         case 'DELETED':
           this.#drop(event.object.metadata.uid);

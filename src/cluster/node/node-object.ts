@@ -2,6 +2,7 @@ import { arch, cpus, release, totalmem } from 'node:os';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { machineLabel } from '../../kubernetes/node.ts';
 import { nodes } from '../../kubernetes/resources.ts';
 import { hostRootImage } from './image/host-root-image.ts';
 import { nodeAddress } from './pods/pod-addresses.ts';
@@ -13,6 +14,9 @@ export interface NodeObject extends KubernetesObject {
 
 export interface NodeFacts {
   readonly name: string;
+  readonly zone: string;
+  /** Of which machine it is a node. */
+  readonly machine: string;
   /** Where the volumes are, for ephemeral-storage. Bytes. */
   readonly storage: number;
   /** Names of the machine: /etc/machine-id, boot id, os-release's PRETTY_NAME. */
@@ -96,7 +100,8 @@ function nodeObject(facts: NodeFacts): NodeObject {
         'kubernetes.io/hostname': facts.name,
         'kubernetes.io/os': 'linux',
         'kubernetes.io/arch': architectures[arch()] ?? arch(),
-        'topology.kubernetes.io/zone': facts.name,
+        'topology.kubernetes.io/zone': facts.zone,
+        [machineLabel]: facts.machine,
       },
     },
     spec: {},

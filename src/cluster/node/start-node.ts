@@ -1,6 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { mkdir, readFile, realpath, statfs } from 'node:fs/promises';
 import type { Clock } from '../../kubernetes/clock.ts';
+import { machineLabel } from '../../kubernetes/node.ts';
+import { nodes } from '../../kubernetes/resources.ts';
 import { EmbeddedNode } from './embedded-node.ts';
 import { findPreparedHost, prepareHost } from './image/prepare-host.ts';
 import { nodeLayout, type NodeLayout } from './layout.ts';
@@ -8,6 +10,7 @@ import { mount } from './mounts/mount-command.ts';
 import { readMountTable } from './mounts/mount-table.ts';
 import type { NodeApi } from './node-api.ts';
 import { registerNode } from './node-object.ts';
+import type { NodeName } from './parse-node.ts';
 import { EventRecorder, timestamp } from './pods/events.ts';
 import { PodAddresses } from './pods/pod-addresses.ts';
 import { ProcessRuntime } from './runtime/process-runtime.ts';
@@ -24,7 +27,8 @@ export interface NodeOptions {
   readonly clock: Clock;
   /** Shown as kubeletVersion, without the `v`. */
   readonly version: string;
-  readonly nodeName?: string;
+  /** More Node objects that are this machine, beside `embedded` and those of an earlier start. */
+  readonly nodes?: readonly NodeName[];
   /** Where pods find the API: KUBERNETES_SERVICE_HOST and _PORT. Pods wait for it; absent: they are not told. */
   readonly apiServer?: Promise<URL>;
   /** What goes wrong beside a pod's own trouble. */
@@ -32,13 +36,14 @@ export interface NodeOptions {
 }
 
 const groupOfTerminals = 5;
+const machine = 'embedded';
 
 /**
  * Starts the node: runs the pods of `api` that are bound to it until `stop`. To be called in mount and pid
  * namespaces made for this process alone (daemon/init.sh): it mounts, and takes every process it sees for its own.
  */
 export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
-  const { api, clock, onError, nodeName = 'embedded' } = options;
+  const { api, clock, onError } = options;
   await mkdir(options.directory, { recursive: true });
   const layout = nodeLayout(await realpath(options.directory));
   await shareKubeletDirectory(layout);
@@ -53,25 +58,30 @@ export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
     setsGroups: (await readFile('/proc/self/setgroups', 'utf8')).trim() === 'allow',
     terminalGroup: hasId(parseIdMap(await readFile('/proc/self/gid_map', 'utf8')), groupOfTerminals),
   });
-  await registerNode(api, {
-    name: nodeName,
-    version: options.version,
-    ...(await machineFacts(layout.directory)),
-    now: timestamp(clock.now()),
-  });
+  const facts = { version: options.version, ...(await machineFacts(layout.directory)) };
+  for (const { name, zone = name } of [{ name: machine }, ...(options.nodes ?? [])] as NodeName[]) {
+    await registerNode(api, { name, zone, machine, ...facts, now: timestamp(clock.now()) });
+  }
+  const nodeNames = await namesOf(api, machine);
   const node = new EmbeddedNode({
     services: {
-      ...{ api, clock, layout, runtime, nodeName, ids, logChanges, onError },
+      ...{ api, clock, layout, runtime, nodeNames, ids, logChanges, onError },
       ...(options.apiServer === undefined ? {} : { apiServer: options.apiServer }),
       volumes: new PodVolumes(api, layout),
       addresses: new PodAddresses(),
-      events: new EventRecorder(api, clock, nodeName, onError),
+      events: new EventRecorder(api, clock, machine, onError),
     },
     persistentVolumes,
     logChanges,
   });
   await node.start();
   return node;
+}
+
+/** All Node objects of the machine, also those of an earlier start: their pods are here. */
+async function namesOf(api: NodeApi, name: string): Promise<string[]> {
+  const { items } = await api.list(nodes, { labelSelector: `${machineLabel}=${name}` });
+  return items.map(({ metadata }) => metadata.name ?? '');
 }
 
 /** Mounts below the kubelet directory, and only those, are shared with containers that ask for it. */

@@ -1,6 +1,7 @@
 import type { Node } from '../../../kubernetes/node.ts';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
 import { volumeAnnotations } from '../../../kubernetes/volume.ts';
+import { machineLabel } from '../../../kubernetes/node.ts';
 import { localProvisioner } from './binding-decision.ts';
 
 /** Holds the volume object until its directory is removed (kubernetes-csi/external-provisioner's name for it). */
@@ -28,7 +29,8 @@ export interface LocalVolumeOptions {
 export function localVolume({ claim, storageClass, node, path }: LocalVolumeOptions): PersistentVolume {
   const { name = '', namespace = '', uid = '' } = claim.metadata;
   const { volumeAttributesClassName: attributesClass } = claim.spec;
-  const hostname = node.metadata.labels?.['kubernetes.io/hostname'] ?? node.metadata.name ?? '';
+  const { labels = {}, name: nodeName = '' } = node.metadata;
+  const key = labels[machineLabel] === undefined ? 'kubernetes.io/hostname' : machineLabel;
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
@@ -49,7 +51,7 @@ export function localVolume({ claim, storageClass, node, path }: LocalVolumeOpti
       nodeAffinity: {
         required: {
           nodeSelectorTerms: [
-            { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [hostname] }] },
+            { matchExpressions: [{ key, operator: 'In', values: [labels[key] ?? nodeName] }] },
           ],
         },
       },

@@ -17,7 +17,8 @@ export interface PodServices {
   readonly volumes: PodVolumes;
   readonly addresses: PodAddresses;
   readonly events: EventRecorder;
-  readonly nodeName: string;
+  /** The Node objects that this machine stands for; events come from the first. */
+  readonly nodeNames: readonly string[];
   /** Where pods find the API; see NodeOptions. */
   readonly apiServer?: Promise<URL>;
   /** Ids that exist in the node's user namespace. */

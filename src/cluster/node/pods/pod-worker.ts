@@ -173,7 +173,7 @@ export class PodWorker {
     const { hostNetwork, hostname } = this.#pod.spec;
     const own = hostname ?? this.#pod.metadata.name ?? '';
     return hostNetwork === true
-      ? this.#services.nodeName
+      ? (this.#pod.spec.nodeName ?? '')
       : own.slice(0, longestHostname).replace(/[-.]+$/, '');
   }
 
