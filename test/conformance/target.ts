@@ -42,7 +42,7 @@ export async function openTarget(environment: NodeJS.ProcessEnv = process.env): 
 }
 
 async function embedded(): Promise<Target> {
-  const line = await EmbeddedLine.start();
+  const line = await EmbeddedLine.start({ nodes: ['embedded-2=two'] });
   return {
     kind: 'embedded',
     access: line.access,

@@ -47,22 +47,26 @@ export class EmbeddedLine {
     this.#artefact = { name: 'executable', command: [program] };
   }
 
-  /** Starts a new cluster. `cpi`: the executable to call instead of dist/cpi/cpi. */
-  static async start(cpi = join(checkout, 'dist', 'cpi', 'cpi')): Promise<EmbeddedLine> {
+  /** Starts a new cluster. `cpi`: the executable to call instead of dist/cpi/cpi; `nodes`: more nodes, `NAME=ZONE` each. */
+  static async start({
+    cpi = join(checkout, 'dist', 'cpi', 'cpi'),
+    nodes = [],
+  }: { cpi?: string; nodes?: readonly string[] } = {}): Promise<EmbeddedLine> {
     const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-line-')));
     const line = new EmbeddedLine(directory, cpi);
     await mkdir(line.clusterDirectory, { mode: 0o700 });
-    await line.restart();
+    await line.restart(nodes);
     return line;
   }
 
   /** Starts the daemon again, or finds it running. The kubeconfig stays as it was. */
-  async restart(): Promise<DaemonInfo> {
+  async restart(nodes: readonly string[] = []): Promise<DaemonInfo> {
     const info = await startDaemon({
       directory: this.clusterDirectory,
       runtimeDirectory: join(checkout, 'dist', 'runtime'),
       nodeBinary: process.execPath,
       main: join(checkout, 'src', 'cluster', 'main.ts'),
+      nodes,
     });
     const kubeconfig = await readFile(info.kubeconfig, 'utf8');
     this.#access = await loadAccess(kubeconfig);

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe } from 'node:test';
+import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { networkPolicies } from '../../src/kubernetes/resources.ts';
+import { clause } from './clause.ts';
+import { World } from './world.ts';
+
+const subnet = { type: 'manual', range: '192.0.2.0/24', gateway: '192.0.2.1', cloud_properties: {} };
+
+describe('networks', () => {
+  let world: World;
+  before(async () => {
+    world = await World.open();
+  });
+  after(() => world.close());
+
+  clause('22c', async () => {
+    const before = await world.objects();
+    const several = {
+      one: { type: 'dynamic', cloud_properties: {}, default: ['dns', 'gateway'] },
+      two: { type: 'dynamic', cloud_properties: {} },
+    };
+    const { result, error } = await world.request('create_vm', world.vmArguments({ networks: several }));
+    if (error === null) {
+      const [cid, networks] = result as [string, object];
+      assert.deepEqual(Object.keys(networks), ['one', 'two']);
+      await world.call('delete_vm', cid);
+    } else {
+      assert.match(error.message, /Multus/u);
+    }
+    assert.deepEqual(await world.objects(), before);
+  });
+
+  clause('22d', async () => {
+    const before = await world.objects();
+    const dual = {
+      four: { type: 'manual', ip: world.address(), cloud_properties: {}, default: ['dns', 'gateway'] },
+      six: { type: 'manual', ip: '2001:db8::10', prefix: '128', cloud_properties: {} },
+    };
+    const { result, error } = await world.request('create_vm', world.vmArguments({ networks: dual }));
+    if (error === null) {
+      const [cid] = result as [string];
+      const ips = (await world.pod(cid)).status?.podIPs?.map(({ ip }) => ip);
+      assert.deepEqual(ips, [dual.four.ip, dual.six.ip]);
+      await world.call('delete_vm', cid);
+    } else {
+      assert.equal(error.type, 'Bosh::Clouds::VMCreationFailed', error.message);
+      assert.match(error.message, /2001:db8::10/u);
+    }
+    assert.deepEqual(await world.objects(), before);
+  });
+
+  clause('43a', async () => {
+    const { error } = await world.request('create_network', [subnet]);
+    assert.equal(error?.type, 'Bosh::Clouds::NotImplemented', error?.message);
+    const policy = { ...subnet, cloud_properties: { network_policy: true } };
+    const made = await world.request('create_network', [policy]);
+    if (made.error === null) {
+      const [cid, range, properties] = made.result as [string, { range: string }, object];
+      assert.equal(range.range, subnet.range);
+      assert.equal(typeof properties, 'object');
+      await world.call('delete_network', cid);
+    } else {
+      assert.match(made.error.message, /NetworkPolic|network polic/u);
+    }
+  });
+
+  clause('43b', async () => {
+    for (const cid of [`network-${randomUUID()}`, 'garbage']) {
+      const { error } = await world.request('delete_network', [cid]);
+      assert.ok(error === null || error.type === 'Bosh::Clouds::NetworkNotFound', error?.message);
+    }
+  });
+
+  clause('43c', async () => {
+    for (const wrong of [
+      { ...subnet, range: 'x' },
+      { ...subnet, cloud_properties: { no_such_key: 1 } },
+      null,
+      [],
+    ]) {
+      const { error } = await world.request('create_network', [wrong]);
+      assert.ok(error !== null, JSON.stringify(wrong));
+    }
+    assert.deepEqual(await policies(), []);
+  });
+
+  async function policies(): Promise<unknown[]> {
+    try {
+      return (await world.api.list(networkPolicies, { namespace: world.namespace })).items;
+    } catch (error) {
+      if (isApiError(error, 404)) return [];
+      throw error;
+    }
+  }
+});

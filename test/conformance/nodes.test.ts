@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe } from 'node:test';
+import { SimulatedNodes } from '../../src/cluster/node/simulated/simulated-nodes.ts';
+import { systemClock } from '../../src/kubernetes/clock.ts';
+import type { Node } from '../../src/kubernetes/node.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../src/kubernetes/resources.ts';
+import { clause } from './clause.ts';
+import { World } from './world.ts';
+
+/**
+ * Nodes that run VMs (two of the embedded cluster, or those that the target has), and one that is simulated beside them,
+ * because it has to be lost.
+ */
+describe('nodes', () => {
+  const silent = `silent-${randomUUID().slice(0, 8)}`;
+  let world: World;
+  let simulated: SimulatedNodes;
+  before(async () => {
+    world = await World.open();
+    simulated = new SimulatedNodes({
+      ...{ api: world.api, nodes: [{ name: silent, zone: silent }], clock: systemClock },
+      onError: (error) => {
+        throw error;
+      },
+    });
+    await simulated.start();
+  });
+  after(async () => {
+    await simulated.stop();
+    await world.api.delete({ resource: nodes, name: silent });
+    await world.close();
+  });
+
+  const deadlines = { settings: { deadlines: { lost_node: 1, delete_vm: 20 } } };
+
+  /** No heartbeat comes any more, and the cluster has noticed it. */
+  async function lose(): Promise<void> {
+    simulated.freeze(silent);
+    const { status } = await world.api.get<Node>({ resource: nodes, name: silent });
+    const longAgo = new Date(Date.now() - 60_000).toISOString().replace(/\.\d+Z$/u, 'Z');
+    const conditions = (status?.conditions ?? []).map((condition) =>
+      condition.type === 'Ready'
+        ? { ...condition, status: 'Unknown', reason: 'NodeStatusUnknown', lastTransitionTime: longAgo }
+        : condition,
+    );
+    await world.api.patch(
+      { resource: nodes, name: silent },
+      { status: { conditions } },
+      { subresource: 'status' },
+    );
+  }
+
+  async function runningNodes(): Promise<string[]> {
+    const { items } = await world.api.list<Node>(nodes);
+    return items.map(({ metadata }) => metadata.name ?? '').filter((name) => name !== silent);
+  }
+
+  const onNode = (name: string): object => ({ node_selector: { 'kubernetes.io/hostname': name } });
+
+  clause('24e', async () => {
+    const vm = await world.newVm({ properties: { zone: silent } });
+    await lose();
+    const { error } = await world.request('delete_vm', [vm], deadlines);
+    assert.equal(error, null, error?.message);
+    assert.equal(await world.call('has_vm', vm), false);
+    await simulated.thaw(silent);
+  });
+
+  clause('24f', async () => {
+    const fixed = await world.newVm({ properties: { zone: silent }, networks: world.manual('198.19.0.10') });
+    const owner = await world.newVm({ properties: { zone: silent } });
+    const volume = `${world.namespace}-near`;
+    await makeVolume(volume);
+    const disk = await world.newDisk({ storage_class: '' });
+    await world.call('attach_disk', owner, disk);
+    await lose();
+    for (const [vm, stake] of [
+      [fixed, '198.19.0.10'],
+      [owner, disk],
+    ] as const) {
+      const { error } = await world.request('delete_vm', [vm], deadlines);
+      assert.match(error?.message ?? '', new RegExp(`${silent}.*kubectl taint nodes`, 'su'));
+      assert.ok(error?.message.includes(stake), error?.message);
+      assert.equal(await world.call('has_vm', vm), true);
+    }
+    await simulated.thaw(silent);
+    // nothing runs there that could be asked to let go
+    await world.api.delete({ resource: pods, namespace: world.namespace, name: `attach-${disk}` });
+    for (const vm of [fixed, owner]) await world.call('delete_vm', vm);
+    await world.call('delete_disk', disk);
+    await world.api.delete({ resource: persistentVolumes, name: volume });
+  });
+
+  clause('34f', async () => {
+    const [near = ''] = await runningNodes();
+    const vm = await world.newVm({ properties: onNode(near) });
+    const disk = `disk-${randomUUID()}`;
+    const volume = `${world.namespace}-far`;
+    await makeFarVolume(volume, disk);
+    const settings = { settings: { deadlines: { attach_disk: 5, schedule: 3 } } };
+    const { error } = await world.request('attach_disk', [vm, disk], settings);
+    assert.ok(error !== null, 'a disk of another zone was attached');
+    assert.match(error.message, new RegExp(disk, 'u'));
+    assert.deepEqual(await world.call('get_disks', vm), []);
+    assert.deepEqual((await world.objects()).attachments, []);
+    await world.run(vm, 'true');
+    await world.call('delete_vm', vm);
+    await world.api.delete({ resource: persistentVolumeClaims, namespace: world.namespace, name: disk });
+    await world.api.delete({ resource: persistentVolumes, name: volume });
+  });
+
+  clause('36a', async (t) => {
+    const [one = '', two] = await runningNodes();
+    if (two === undefined) {
+      t.skip('the target has one node');
+      return;
+    }
+    const vm = await world.newVm({ properties: onNode(one) });
+    const disk = await world.newDisk({}, vm);
+    await world.call('attach_disk', vm, disk);
+    await world.run(vm, `echo moved > /warden-cpi-dev/disks/${disk}/store/content`);
+    await world.call('detach_disk', vm, disk);
+    await world.call('delete_vm', vm);
+    const other = await world.newVm({ properties: onNode(two) });
+    await world.call('attach_disk', other, disk);
+    assert.equal((await world.pod(other)).spec.nodeName, two);
+    assert.equal(await world.run(other, `cat /warden-cpi-dev/disks/${disk}/store/content`), 'moved\n');
+    await world.call('delete_vm', other);
+    await world.call('delete_disk', disk);
+  });
+
+  /** A disk of ours that is bound to a volume which only the simulated node's zone can reach. */
+  async function makeFarVolume(name: string, disk: string): Promise<void> {
+    const template = await world.newDisk({ storage_class: '' });
+    const reference = { resource: persistentVolumeClaims, namespace: world.namespace, name: template };
+    const { metadata, spec } = await world.api.get<KubernetesObject & { spec: object }>(reference);
+    await makeVolume(name, {
+      claimRef: { namespace: world.namespace, name: disk },
+      nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [inZone(silent)] }] } },
+    });
+    const { labels = {} } = metadata;
+    await world.api.create(persistentVolumeClaims, {
+      metadata: { name: disk, namespace: world.namespace, labels },
+      ...{ spec: { ...spec, volumeName: name } },
+    });
+    await world.call('delete_disk', template);
+  }
+
+  async function makeVolume(name: string, more: object = {}): Promise<void> {
+    await world.api.create(persistentVolumes, {
+      metadata: { name },
+      ...{
+        spec: {
+          ...{ capacity: { storage: '64Mi' }, accessModes: ['ReadWriteOnce'], storageClassName: '' },
+          ...{ persistentVolumeReclaimPolicy: 'Retain', hostPath: { path: '/nonexistent' }, ...more },
+        },
+      },
+    });
+  }
+});
+
+const inZone = (zone: string): object => ({
+  ...{ key: 'topology.kubernetes.io/zone', operator: 'In', values: [zone] },
+});

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe } from 'node:test';
+import { namespaces } from '../../src/kubernetes/resources.ts';
+import { startApiProxy, type ApiProxy, type Fate, type ProxiedRequest } from '../support/api-proxy.ts';
+import { clause } from './clause.ts';
+import { applyRoles, tokenKubeconfig, tokenOf } from './roles.ts';
+import { World } from './world.ts';
+
+const pass: Fate = { kind: 'pass' };
+
+function refusal(code: number, reason: string, headers: Record<string, string> = {}): Fate {
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason, code };
+  return { kind: 'answer', status: code, headers, body: JSON.stringify({ ...status, message: reason }) };
+}
+
+describe('robustness', () => {
+  let world: World;
+  before(async () => {
+    world = await World.open();
+  });
+  after(() => world.close());
+
+  /** The CPI's configuration, by way of a proxy that treats requests as `decide` says. */
+  async function through(
+    decide: (request: ProxiedRequest) => Fate,
+    use: (settings: { settings: object }, proxy: ApiProxy) => Promise<void>,
+  ): Promise<void> {
+    const proxy = await startApiProxy({ access: world.target.access, decide });
+    try {
+      const token = await tokenOf(world.target.access, world.namespace);
+      const kubeconfig = tokenKubeconfig(
+        { ...world.target.access, server: proxy.server, ca: proxy.ca },
+        token,
+      );
+      await use({ settings: { kubernetes: { kubeconfig } } }, proxy);
+    } finally {
+      await proxy.close();
+    }
+  }
+
+  clause('44a', async () => {
+    const home = join(world.directory, 'home');
+    await mkdir(home);
+    const options = {
+      environment: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', TMPDIR: home, HOME: home },
+      settings: { deadlines: { create_vm: 240, attach_disk: 240, detach_disk: 240 } },
+    };
+    const ok = async (method: string, args: readonly unknown[]): Promise<unknown> => {
+      const { result, error } = await world.request(method, args, options);
+      assert.equal(error, null, `${method}: ${error?.message}`);
+      return result;
+    };
+    const old = await Promise.all(Array.from({ length: 8 }, () => world.newVm()));
+    const disks = await Promise.all(old.map((vm) => world.newDisk({}, vm)));
+
+    const [made] = await Promise.all([
+      Promise.all(Array.from({ length: 16 }, () => ok('create_vm', world.vmArguments()))),
+      Promise.all(old.map((vm, index) => ok('attach_disk', [vm, disks[index]]))),
+      Promise.all(Array.from({ length: 8 }, () => ok('has_vm', [`vm-${randomUUID()}`]))),
+    ]);
+
+    const fresh = made.map((result) => (result as [string])[0]);
+    assert.equal(new Set(fresh).size, 16);
+    assert.deepEqual((await world.objects()).vms, [...old, ...fresh].toSorted());
+    for (const [index, vm] of old.entries()) assert.deepEqual(await ok('get_disks', [vm]), [disks[index]]);
+    assert.deepEqual(await readdir(home), []);
+    await Promise.all([...old, ...fresh].map((vm) => ok('delete_vm', [vm])));
+    await Promise.all(disks.map((disk) => ok('delete_disk', [disk])));
+  });
+
+  clause('44b', async () => {
+    const harmed = new Set<string>();
+    const harm = ({ method, url, number }: ProxiedRequest): Fate => {
+      const what = `${method} ${url.split('?')[0] ?? ''}`;
+      // each kind of request fails once, in turn by another fault
+      if (harmed.has(what)) return pass;
+      harmed.add(what);
+      if (url.includes('watch=')) return refusal(410, 'Expired');
+      if (method === 'GET')
+        return number % 2 === 0
+          ? { kind: 'unheard' }
+          : refusal(503, 'ServiceUnavailable', { 'retry-after': '1' });
+      return refusal(429, 'TooManyRequests', { 'retry-after': '1' });
+    };
+    await through(harm, async (settings, { requests }) => {
+      const call = async (method: string, args: readonly unknown[]): Promise<unknown> => {
+        const { result, error } = await world.request(method, args, settings);
+        assert.equal(error, null, `${method}: ${error?.message}`);
+        return result;
+      };
+      const [vm] = (await call('create_vm', world.vmArguments())) as [string];
+      const disk = (await call('create_disk', [64, {}, vm])) as string;
+      await call('attach_disk', [vm, disk]);
+      await call('set_vm_metadata', [vm, { deployment: 'cf' }]);
+      await call('delete_vm', [vm]);
+      await call('delete_disk', [disk]);
+      assert.ok(harmed.size >= 8, [...harmed].join('\n'));
+      assert.ok(requests.length < 200, `${requests.length} requests`);
+    });
+  });
+
+  clause('45a', async (t) => {
+    const { restart } = world.target;
+    if (restart === undefined) {
+      t.skip('the API of this target is not ours to restart');
+      return;
+    }
+    const nowhere = { node_selector: { 'conformance.test/none': 'none' } };
+    const began = Date.now();
+    const waiting = world.request('create_vm', world.vmArguments({ properties: nowhere }), {
+      settings: { deadlines: { schedule: 8 } },
+    });
+    await restart();
+    const { error } = await waiting;
+    assert.ok(error !== null);
+    assert.ok(Date.now() - began < 60_000);
+    await world.call('delete_vm', await world.newVm());
+  });
+
+  clause('45b', async () => {
+    let expired = false;
+    const decide = (): Fate => (expired ? refusal(401, 'Unauthorized') : pass);
+    await through(decide, async ({ settings }, { requests }) => {
+      const nowhere = { node_selector: { 'conformance.test/none': 'none' } };
+      const waiting = world.request('create_vm', world.vmArguments({ properties: nowhere }), {
+        settings: { ...settings, deadlines: { schedule: 3 } },
+      });
+      while (!requests.some(({ url }) => url.includes('watch=')))
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      expired = true;
+      const { error } = await waiting;
+      assert.match(error?.message ?? '', /401|Unauthorized|credential|token/u);
+    });
+    for (const cid of (await world.objects()).secrets) await world.call('delete_vm', cid);
+  });
+
+  clause('46a', async () => {
+    const { kubeconfig } = world.settings['kubernetes'] ?? {};
+    assert.match(JSON.stringify(kubeconfig), /"user":\{"token":"[^"]+"\}/u);
+    const vm = await world.newVm();
+    const disk = await world.newDisk({}, vm);
+    await world.call('attach_disk', vm, disk);
+    await world.call('set_disk_metadata', disk, { deployment: 'cf' });
+    await world.call('detach_disk', vm, disk);
+    await world.call('delete_vm', vm);
+    await world.call('delete_disk', disk);
+  });
+
+  clause('46b', async () => {
+    const namespace = `${world.namespace}-less`;
+    await world.api.create(namespaces, { metadata: { name: namespace } });
+    await applyRoles(world.api, {
+      namespace,
+      change: (rule) =>
+        rule.resources.includes('pods')
+          ? { ...rule, verbs: rule.verbs.filter((verb) => verb !== 'create') }
+          : rule,
+    });
+    const token = await tokenOf(world.target.access, namespace);
+    const kubernetes = { namespace, kubeconfig: tokenKubeconfig(world.target.access, token) };
+    const { error } = await world.request('create_vm', world.vmArguments(), { settings: { kubernetes } });
+    assert.match(error?.message ?? '', /create/u);
+    assert.match(error?.message ?? '', /pods/u);
+    assert.ok(error?.message.includes(namespace), error?.message);
+    await world.api.delete({ resource: namespaces, name: namespace });
+  });
+
+  clause('47a', async () => {
+    const vm = `vm-${randomUUID()}`;
+    const disk = `disk-${randomUUID()}`;
+    for (const [method, args, words] of [
+      ['reboot_vm', [vm], [vm, world.namespace]],
+      ['set_disk_metadata', [disk, {}], [disk, world.namespace]],
+      ['create_disk', [64, { storage_class: 'there-is-none' }, null], ['there-is-none', 'storage_class']],
+      ['create_vm', world.vmArguments({ properties: { no_such_key: 1 } }), ['no_such_key', 'known are']],
+      [
+        'create_vm',
+        world.vmArguments({ properties: { cpu: 100_000 } }),
+        ['Insufficient cpu', world.namespace],
+      ],
+    ] as const) {
+      const { error } = await world.request(method, args);
+      for (const word of words) assert.ok(error?.message.includes(word), `${method}: ${error?.message}`);
+    }
+  });
+
+  clause('47b', async () => {
+    const vm = `vm-${randomUUID()}`;
+    const disk = `disk-${randomUUID()}`;
+    for (const [type, method, args] of [
+      ['VMNotFound', 'get_disks', [vm]],
+      ['VMNotFound', 'reboot_vm', [vm]],
+      ['VMNotFound', 'set_vm_metadata', [vm, {}]],
+      ['DiskNotFound', 'set_disk_metadata', [disk, {}]],
+      ['DiskNotFound', 'snapshot_disk', [disk, {}]],
+      ['DiskNotFound', 'resize_disk', [disk, 128]],
+      ['NotSupported', 'configure_networks', []],
+      ['NotImplemented', 'current_vm_id', []],
+    ] as const) {
+      await world.refuses(type, method, args);
+    }
+  });
+});

@@ -1,0 +1,144 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, request as httpsRequest } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect } from 'node:tls';
+import { createTestAuthority } from '../../src/kubernetes/testing/certificates.ts';
+import type { Access } from '../../src/kubernetes/access.ts';
+
+export interface ProxiedRequest {
+  /** From 1. */
+  readonly number: number;
+  readonly method: string;
+  /** Path and query. */
+  readonly url: string;
+}
+
+/** What becomes of a request: `lost` never reaches the server, `unheard` reaches it and its answer is lost. */
+export type Fate =
+  | { readonly kind: 'pass' }
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'unheard' }
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly headers?: Record<string, string>;
+      readonly body: string;
+    }
+  | { readonly kind: 'late'; readonly milliseconds: number };
+
+export interface ApiProxyOptions {
+  readonly access: Access;
+  /** Asked for every request, and awaited before anything is done with it. */
+  readonly decide: (request: ProxiedRequest) => Fate | Promise<Fate>;
+  /** Told when the server's answer to a request has come, before the caller gets it. */
+  readonly onAnswer?: (request: ProxiedRequest, status: number) => void | Promise<void>;
+}
+
+/** A TLS proxy before a Kubernetes API that passes requests with their bearer token, or does harm to them. */
+export interface ApiProxy {
+  readonly server: string;
+  /** PEM. */
+  readonly ca: string;
+  readonly requests: readonly ProxiedRequest[];
+  readonly close: () => Promise<void>;
+}
+
+export async function startApiProxy({ access, decide, onAnswer }: ApiProxyOptions): Promise<ApiProxy> {
+  const authority = await createTestAuthority();
+  const pair = await authority.server({ ip: '127.0.0.1' });
+  const requests: ProxiedRequest[] = [];
+  const note = ({ method = 'GET', url = '/' }: IncomingMessage): ProxiedRequest => {
+    const request = { number: requests.length + 1, method, url };
+    requests.push(request);
+    return request;
+  };
+  const server = createServer({ cert: pair.certificate, key: pair.key }, (incoming, outgoing) => {
+    const request = note(incoming);
+    void (async () => {
+      const fate = await decide(request);
+      if (fate.kind === 'lost') incoming.socket.destroy();
+      else if (fate.kind === 'answer') {
+        incoming.resume();
+        outgoing.writeHead(fate.status, { 'content-type': 'application/json', ...fate.headers });
+        outgoing.end(fate.body);
+      } else {
+        if (fate.kind === 'late') await new Promise((resolve) => setTimeout(resolve, fate.milliseconds));
+        pass({ incoming, outgoing, request, isHeard: fate.kind !== 'unheard' });
+      }
+    })();
+  });
+  server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const request = note(incoming);
+    void (async () => {
+      if ((await decide(request)).kind === 'pass') tunnel(access, incoming, socket, head);
+      else socket.destroy();
+    })();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    server: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ca: authority.ca,
+    requests,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+
+  function pass(exchange: {
+    incoming: IncomingMessage;
+    outgoing: ServerResponse;
+    request: ProxiedRequest;
+    isHeard: boolean;
+  }): void {
+    const { incoming, outgoing, request, isHeard } = exchange;
+    const { method, headers, url = '/' } = incoming;
+    const further = httpsRequest(new URL(url, access.server), {
+      ...{ method, headers: { ...headers, host: new URL(access.server).host }, agent: false },
+      ...(access.ca === undefined ? {} : { ca: access.ca }),
+    });
+    further.on('response', (response) => {
+      void (async () => {
+        const status = response.statusCode ?? 502;
+        await onAnswer?.(request, status);
+        if (!isHeard) {
+          response.resume();
+          outgoing.destroy();
+          return;
+        }
+        outgoing.writeHead(status, response.headers);
+        response.pipe(outgoing);
+        response.on('error', () => outgoing.destroy());
+      })();
+    });
+    further.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => further.destroy());
+    incoming.pipe(further);
+  }
+}
+
+/** A WebSocket's handshake and bytes, as they are. */
+function tunnel(access: Access, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const { hostname, port, host } = new URL(access.server);
+  const further = connect({
+    ...{ host: hostname, port: Number(port || 443), servername: '' },
+    ...(access.ca === undefined ? {} : { ca: access.ca }),
+  });
+  further.on('secureConnect', () => {
+    const lines = incoming.rawHeaders
+      .flatMap((text, index, all) => (index % 2 === 0 ? [[text, all[index + 1] ?? '']] : []))
+      .map(([name = '', value = '']) => `${name}: ${name.toLowerCase() === 'host' ? host : value}`);
+    further.write(`GET ${incoming.url ?? '/'} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    further.write(head);
+    further.pipe(socket);
+    socket.pipe(further);
+  });
+  further.on('error', () => socket.destroy());
+  socket.on('error', () => further.destroy());
+  socket.on('close', () => further.destroy());
+  further.on('close', () => socket.destroy());
+}
