@@ -2,14 +2,19 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe } from 'node:test';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import { persistentVolumeClaims, storageClasses, volumeSnapshots } from '../../src/kubernetes/resources.ts';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+  volumeSnapshots,
+} from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
 import { World } from './world.ts';
 
 type Claim = KubernetesObject & {
   readonly spec: { readonly storageClassName?: string };
-  readonly status?: { readonly capacity?: { readonly storage?: string } };
+  readonly status?: { readonly phase?: string; readonly capacity?: { readonly storage?: string } };
 };
 type StorageClass = KubernetesObject & { readonly provisioner: string; readonly parameters?: object };
 
@@ -166,11 +171,17 @@ describe('volumes', () => {
   });
 
   clause('42e', async () => {
-    const before = await world.objects();
-    const disk = await world.newDisk({ snapshot_class: `${world.namespace}-none` });
-    const { error } = await world.request('snapshot_disk', [disk, {}]);
-    assert.equal(error?.type, 'Bosh::Clouds::NotImplemented', error?.message);
+    const name = `${world.namespace}-static`;
+    const spec = {
+      ...{ capacity: { storage: '64Mi' }, accessModes: ['ReadWriteOnce'], storageClassName: '' },
+      ...{ persistentVolumeReclaimPolicy: 'Retain', hostPath: { path: '/nonexistent' } },
+    };
+    await world.api.create(persistentVolumes, { metadata: { name }, ...{ spec } });
+    const disk = await world.newDisk({ storage_class: '' });
+    await until('the claim to be bound', async () => (await claimOf(disk)).status?.phase === 'Bound');
+    await world.refuses('NotImplemented', 'snapshot_disk', [disk, {}]);
+    assert.deepEqual((await world.api.list(volumeSnapshots, { namespace: world.namespace })).items, []);
     await world.call('delete_disk', disk);
-    assert.deepEqual(await world.objects(), before);
+    await world.api.delete({ resource: persistentVolumes, name });
   });
 });
