@@ -22,6 +22,7 @@ import { getObject, kindOf } from './registry/registry.ts';
 import type { Location, Registry } from './registry/registry.ts';
 import { updateObject } from './registry/update.ts';
 import { watchObjects } from './registry/watch.ts';
+import { copyJson } from './schema/json.ts';
 import type { StoredObject } from './store/stored-object.ts';
 import { requestToken } from './tokens/request-token.ts';
 import type { IssuedToken, TokenRequest } from './tokens/token-order.ts';
@@ -97,7 +98,7 @@ export class LocalApi implements ControlPlaneApi {
     if (signal?.aborted === true) end();
     try {
       for await (const event of queue) {
-        yield structuredClone(event) as unknown as WatchEvent<T>;
+        yield copyJson(event) as unknown as WatchEvent<T>;
         if (event.type === 'ERROR') return;
       }
     } finally {
@@ -139,5 +140,5 @@ function locate({ namespace, name, resource }: ObjectReference): Location {
 }
 
 function copy(object: StoredObject): unknown {
-  return structuredClone(object);
+  return copyJson(object);
 }

@@ -24,6 +24,26 @@ export function jsonEqual(left: unknown, right: unknown): boolean {
   );
 }
 
+/**
+ * A copy of a JSON value that shares nothing with it. Several times as fast as structuredClone, which every list of
+ * every controller would pay for; recursive, so for values whose depth the border has bounded.
+ */
+export function copyJson<T>(value: T): T {
+  return copied(value) as T;
+}
+
+function copied(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copied);
+  const copy: JsonRecord = {};
+  for (const [key, item] of Object.entries(value)) {
+    // an assignment would set the prototype
+    if (key === '__proto__') return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, copied(v)]));
+    copy[key] = copied(item);
+  }
+  return copy;
+}
+
 function definedKeys(record: JsonRecord): string[] {
   return Object.keys(record).filter((key) => record[key] !== undefined);
 }
