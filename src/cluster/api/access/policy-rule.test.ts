@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { ResourceAttributes } from './attributes.ts';
+import { breakDown, ruleAllows, ruleCovers } from './policy-rule.ts';
+import type { PolicyRule } from './policy-rule.ts';
+
+const wordsOf = (words: readonly string[]): fc.Arbitrary<string[]> =>
+  fc.uniqueArray(fc.constantFrom(...words), { minLength: 1, maxLength: 3 });
+
+const rule: fc.Arbitrary<PolicyRule> = fc.record(
+  {
+    verbs: wordsOf(['get', 'list', 'create', '*']),
+    apiGroups: wordsOf(['', 'apps', '*']),
+    resources: wordsOf(['pods', 'pods/exec', 'secrets', '*/exec', '*']),
+    resourceNames: wordsOf(['a', 'b']),
+  },
+  { requiredKeys: ['verbs', 'apiGroups', 'resources'] },
+);
+
+const attributes: fc.Arbitrary<ResourceAttributes> = fc.record({
+  verb: fc.constantFrom('get', 'list', 'create', 'delete'),
+  group: fc.constantFrom('', 'apps', 'batch'),
+  resource: fc.constantFrom('pods', 'secrets', 'nodes'),
+  subresource: fc.constantFrom(undefined, 'exec', 'status'),
+  name: fc.constantFrom(undefined, 'a', 'b', 'c'),
+});
+
+test('a rule allows what one of its rights allows, and nothing else', () => {
+  fc.assert(
+    fc.property(rule, attributes, (own, wanted) => {
+      assert.equal(
+        ruleAllows(own, wanted),
+        breakDown(own).some((right) => ruleAllows(right, wanted)),
+      );
+    }),
+  );
+});
+
+test('who holds a rule that covers a right may do all that the right allows', () => {
+  fc.assert(
+    fc.property(rule, rule, attributes, (held, given, wanted) => {
+      for (const right of breakDown(given)) {
+        if (ruleCovers(held, right) && ruleAllows(right, wanted)) assert(ruleAllows(held, wanted));
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('a rule covers itself', () => {
+  fc.assert(
+    fc.property(rule, (own) => {
+      for (const right of breakDown(own)) assert(ruleCovers(own, right));
+    }),
+  );
+});
+
+test('paths: exact, by prefix, all', () => {
+  const allows = (pattern: string, path: string): boolean =>
+    ruleAllows({ verbs: ['get'], nonResourceURLs: [pattern] }, { verb: 'get', path });
+  assert(allows('/healthz', '/healthz') && allows('/apis/*', '/apis/apps/v1') && allows('*', '/x'));
+  assert(!allows('/healthz', '/healthz/x') && !allows('/apis/*', '/apis') && !allows('/', '/x'));
+  assert(
+    !ruleAllows({ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }, { verb: 'get', path: '/metrics' }),
+  );
+});

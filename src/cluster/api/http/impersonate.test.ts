@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { roleBindings, roles, serviceAccounts } from '../../../kubernetes/resources.ts';
+import { startTestServer } from '../testing/test-server.ts';
+
+const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+const userOf = (name: string): string => `system:serviceaccount:bosh:${name}`;
+
+/** apiserver pkg/endpoints/filters/impersonation */
+test('standing for another needs the verb impersonate on whom', async (t) => {
+  const server = await startTestServer(t);
+  const { api } = server;
+  for (const name of ['actor', 'double'])
+    await api.create(serviceAccounts, { metadata: { namespace: 'bosh', name } });
+  const rules = [
+    { apiGroups: [''], resources: ['serviceaccounts'], resourceNames: ['double'], verbs: ['impersonate'] },
+  ];
+  const metadata = { namespace: 'bosh', name: 'actor' };
+  await api.create(roles, { metadata, ...{ rules } });
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'actor' };
+  await api.create(roleBindings, {
+    metadata,
+    ...{ roleRef, subjects: [{ kind: 'ServiceAccount', name: 'actor' }] },
+  });
+  const { status } = await api.requestToken('bosh', 'actor', { spec: {} });
+  const whoami = async (headers: Readonly<Record<string, string>>, isAdmin = false): Promise<unknown[]> => {
+    const own = isAdmin ? {} : { authorization: `Bearer ${status.token}` };
+    const answer = await server.call(review, {
+      method: 'POST',
+      body: {},
+      anonymous: !isAdmin,
+      headers: { ...own, ...headers },
+    });
+    const body = answer.json() as {
+      message?: string;
+      status: { userInfo?: { username: string; groups: string[] } };
+    };
+    const { username, groups } = body.status.userInfo ?? {};
+    return answer.code === 201 ? [username, groups] : [answer.code, body.message];
+  };
+
+  const ofAccounts = ['system:serviceaccounts', 'system:serviceaccounts:bosh', 'system:authenticated'];
+  assert.deepEqual(await whoami({}), [userOf('actor'), ofAccounts]);
+  assert.deepEqual(await whoami({ 'impersonate-user': userOf('double') }), [userOf('double'), ofAccounts]);
+  assert.deepEqual(await whoami({ 'impersonate-user': 'admin' }), [
+    403,
+    `users "admin" is forbidden: User "${userOf('actor')}" cannot impersonate resource "users" in API group "" at the cluster scope`,
+  ]);
+  const asMaster = { 'impersonate-user': userOf('double'), 'impersonate-group': 'system:masters' };
+  assert.equal((await whoami(asMaster))[0], 403);
+  assert.deepEqual(await whoami({ 'impersonate-user': 'jane', 'impersonate-group': 'devs' }, true), [
+    'jane',
+    ['devs', 'system:authenticated'],
+  ]);
+  assert.equal((await whoami({ 'impersonate-group': 'devs' }, true))[0], 400);
+  assert.equal((await whoami({ 'impersonate-user': 'jane', 'impersonate-uid': '1' }, true))[0], 400);
+});
