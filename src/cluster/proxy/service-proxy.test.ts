@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -147,6 +147,45 @@ test('connections follow the endpoints, in turn, past one that refuses', async (
   for (let times = 0; times < 4; times += 1) assert.equal(await ask('127.0.0.1', nodePort, 'ab'), 'one:ba');
   await put(api, slice({ '127.64.9.4': false }, port));
   await until('nobody', async () => (await ask('127.0.0.1', nodePort, 'x')) === undefined);
+});
+
+test('a client that goes away takes its connection with it, and the other way round', async (t) => {
+  const { api } = await world(t);
+  const ended: string[] = [];
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('close', () => ended.push('backend'));
+    socket.write('welcome');
+    socket.on('data', () => socket.resetAndDestroy());
+  });
+  server.listen({ host: '127.64.9.1', port: 0 });
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { spec } = await api.create<Service>(services, makeService());
+  const { port } = server.address() as AddressInfo;
+  // more of them refuse than an event may have listeners before Node warns
+  const many = Array.from({ length: 30 }, (_, index) => [`127.64.8.${index + 1}`, true] as const);
+  await api.create(endpointSlices, slice({ ...Object.fromEntries(many), '127.64.9.1': true }, port));
+  const warnings: Error[] = [];
+  const note = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', note);
+  t.after(() => process.off('warning', note));
+  const greeted = (): Promise<Socket | undefined> => {
+    const socket = connect({ host: '127.0.0.1', port: spec.ports?.[0]?.nodePort ?? 0 });
+    socket.on('error', () => undefined);
+    return new Promise((resolve) => {
+      socket.once('data', () => resolve(socket));
+      socket.once('close', () => resolve(undefined));
+    });
+  };
+  const leaving = await until('a greeting', greeted);
+  leaving.resetAndDestroy();
+  await until('the end of the backend', async () => ended.length === 1);
+  const staying = await until('a greeting', greeted);
+  const closed = new Promise((resolve) => staying.once('close', resolve));
+  staying.write('x');
+  await closed;
+  assert.deepEqual(warnings, []);
 });
 
 test('a big message arrives whole in both directions', async (t) => {

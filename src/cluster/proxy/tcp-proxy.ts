@@ -2,6 +2,13 @@ import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import type { Backend } from './listeners.ts';
 
+/** One connection on its way through. */
+interface Passing {
+  readonly client: Socket;
+  upstream: Socket | undefined;
+  isConnected: boolean;
+}
+
 /**
  * One listening socket of a Service. Connections go to its backends in turn; one that refuses is passed over for the
  * next. Connections that are made live on when the backends change, as they do in a real cluster.
@@ -45,11 +52,16 @@ export class TcpProxy {
     const first = this.#turn;
     this.#turn = (this.#turn + 1) % Number.MAX_SAFE_INTEGER;
     const order = backends.map((_, index) => backends[(first + index) % backends.length] as Backend);
-    this.#tryNext(client, order);
+    const passing: Passing = { client, upstream: undefined, isConnected: false };
+    client.once('close', (hadError) => {
+      if (hadError || !passing.isConnected) passing.upstream?.destroy();
+    });
+    this.#tryNext(passing, order);
   }
 
   /** Nobody to connect to: the client sees what it would see of a closed port. */
-  #tryNext(client: Socket, [backend, ...others]: readonly Backend[]): void {
+  #tryNext(passing: Passing, [backend, ...others]: readonly Backend[]): void {
+    const { client } = passing;
     if (client.destroyed) return;
     if (backend === undefined) {
       client.resetAndDestroy();
@@ -57,18 +69,15 @@ export class TcpProxy {
     }
     const upstream = connect({ ...toOptions(backend), allowHalfOpen: true, noDelay: true });
     this.#watch(upstream);
-    let isConnected = false;
+    passing.upstream = upstream;
     upstream.once('connect', () => {
-      isConnected = true;
+      passing.isConnected = true;
       client.pipe(upstream);
       upstream.pipe(client);
     });
     upstream.once('close', (hadError) => {
-      if (!isConnected) this.#tryNext(client, others);
+      if (!passing.isConnected) this.#tryNext(passing, others);
       else if (hadError) client.resetAndDestroy();
-    });
-    client.once('close', (hadError) => {
-      if (hadError || !isConnected) upstream.destroy();
     });
   }
 
