@@ -73,6 +73,7 @@ export interface PersistentVolume extends KubernetesObject {
     volumeMode?: 'Filesystem' | 'Block';
     nodeAffinity?: { required?: { nodeSelectorTerms: NodeSelectorTerm[] } };
     hostPath?: { path: string; type?: string };
+    csi?: { driver: string };
     local?: { path: string };
   };
   status?: {

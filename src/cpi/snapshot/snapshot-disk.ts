@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
-import { storageClasses } from '../../kubernetes/resources.ts';
-import type { StorageClass } from '../../kubernetes/volume.ts';
+import { persistentVolumes, storageClasses } from '../../kubernetes/resources.ts';
+import type { PersistentVolume, StorageClass } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
 import { findDisk } from '../disk/find-disk.ts';
 import { diskNotFound } from '../disk/set-disk-metadata.ts';
@@ -27,7 +27,12 @@ export async function snapshotDisk(cloud: Cloud, args: readonly unknown[]): Prom
     throw notImplemented(cid, 'it was never attached, so it has no volume');
   const { name: claimName = '', namespace = '' } = claim.metadata;
   const named = claim.metadata.annotations?.[annotation.snapshotClass];
-  const driver = await driverOf(cloud, claim.spec.storageClassName ?? '');
+  const { storageClassName = '', volumeName = '' } = claim.spec;
+  const driver =
+    storageClassName === ''
+      ? await staticDriverOf(cloud, volumeName)
+      : await driverOf(cloud, storageClassName);
+  if (driver === null) throw notImplemented(cid, `volume ${volumeName} has no driver that could take one`);
   const answer = await findSnapshotClass(cloud, { named, driver });
   if ('lacking' in answer) throw notImplemented(cid, answer.lacking);
   const name = `snap-${cloud.newUuid()}`;
@@ -52,7 +57,6 @@ function notImplemented(cid: string, why: string): ProductError {
 
 /** Undefined where the class is gone, is none, or may not be read: then the snapshot's own status will tell. */
 async function driverOf(cloud: Cloud, name: string): Promise<string | undefined> {
-  if (name === '') return undefined;
   try {
     return (await cloud.api.get<StorageClass>({ resource: storageClasses, name })).provisioner;
   } catch (error) {
@@ -65,4 +69,15 @@ function definedOnly(labels: Readonly<Record<string, string | null>>): Record<st
   return Object.fromEntries(
     Object.entries(labels).filter((entry): entry is [string, string] => entry[1] !== null),
   );
+}
+
+/** Of a static volume: null where it has none, undefined where volumes may not be read. */
+async function staticDriverOf(cloud: Cloud, name: string): Promise<string | null | undefined> {
+  try {
+    const { spec } = await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
+    return spec.csi?.driver ?? null;
+  } catch (error) {
+    if (isApiError(error, 404) || isApiError(error, 403)) return undefined;
+    throw error;
+  }
 }
