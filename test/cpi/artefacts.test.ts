@@ -92,8 +92,6 @@ for (const name of ['executable', 'bundle'] as const) {
       for (const [method, type] of [
         ['ping', 'NotImplemented'],
         ['current_vm_id', 'NotImplemented'],
-        ['snapshot_disk', 'NotImplemented'],
-        ['resize_disk', 'NotImplemented'],
         ['__proto__', 'NotImplemented'],
         ['constructor', 'NotImplemented'],
         ['configure_networks', 'NotSupported'],
