@@ -26,6 +26,8 @@ export interface PersistentVolumeClaim extends KubernetesObject {
     currentVolumeAttributesClassName?: string;
     /** Present while the volume is being brought to another VolumeAttributesClass. */
     modifyVolumeStatus?: ModifyVolumeStatus;
+    /** What a growth under way is for, and how far it is (KEP-1790). */
+    allocatedResources?: Record<string, string>;
     allocatedResourceStatuses?: Record<string, string>;
   };
 }

@@ -18,11 +18,14 @@ export const inMiB = (bytes: bigint): string => `${(bytes + mebibyte - 1n) / meb
  * mounted the next time (kubernetes-csi/external-resizer, FileSystemResizePending).
  */
 export function hasSize({ status }: PersistentVolumeClaim, bytes: bigint): boolean {
-  const capacity = parseQuantity(status?.capacity?.['storage'] ?? '0') ?? 0n;
-  return (
-    capacity >= bytes ||
-    status?.conditions?.some(({ type, status: value }) => type === resizePending && value === 'True') === true
+  const sizeIn = (sizes: Readonly<Record<string, string>> | undefined): bigint | undefined =>
+    parseQuantity(sizes?.['storage'] ?? '');
+  if ((sizeIn(status?.capacity) ?? 0n) >= bytes) return true;
+  const isPending = status?.conditions?.some(
+    ({ type, status: value }) => type === resizePending && value === 'True',
   );
+  // the condition may be of an earlier growth, which no pod has taken up yet
+  return isPending === true && (sizeIn(status?.allocatedResources) ?? bytes) >= bytes;
 }
 
 const resizePending = 'FileSystemResizePending';

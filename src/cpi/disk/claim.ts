@@ -2,6 +2,7 @@ import type { Cloud } from '../cloud.ts';
 import { diskNamespaceOf } from '../cloud.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
+import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { DataSource, PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { Json, Place } from '../input.ts';
@@ -28,16 +29,19 @@ export function parseDiskProperties(properties: Json, place: Place): DiskPropert
     ['storage_class', 'snapshot_class', 'volume_attributes_class', 'volume_mode'],
     place,
   );
-  const optional = (key: string): string | undefined => optionalStringAt(properties[key], at(place, key));
-  const storageClass = properties['storage_class'] ?? undefined;
-  if (storageClass !== undefined && typeof storageClass !== 'string') {
-    throw wrong(at(place, 'storage_class'), 'has to be a string');
-  }
+  const classAt = (key: string): string | undefined => classNameAt(properties[key], at(place, key));
   return {
-    storageClass,
-    snapshotClass: optional('snapshot_class'),
-    attributesClass: optional('volume_attributes_class'),
+    // the empty one means static volumes
+    storageClass: properties['storage_class'] === '' ? '' : classAt('storage_class'),
+    snapshotClass: classAt('snapshot_class'),
+    attributesClass: classAt('volume_attributes_class'),
   };
+}
+
+function classNameAt(value: unknown, place: Place): string | undefined {
+  const name = optionalStringAt(value, place);
+  if (name === undefined || isDnsSubdomain(name)) return name;
+  throw wrong(place, 'has to be the name of a class, which is a DNS subdomain in lower case');
 }
 
 export interface ClaimPlan {

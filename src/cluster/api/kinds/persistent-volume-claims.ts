@@ -88,6 +88,8 @@ export const persistentVolumeClaimKind: Kind = {
       accessModes: listOf(text),
       capacity: mapOf(quantity),
       conditions: listOf(condition, { key: 'type' }),
+      allocatedResources: mapOf(quantity),
+      allocatedResourceStatuses: mapOf(text),
       currentVolumeAttributesClassName: text,
       modifyVolumeStatus: fields({ targetVolumeAttributesClassName: text, status: text }),
     }),

@@ -1,22 +1,30 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { TestContext } from 'node:test';
 import type { ErrorCode } from '../../../errors/error-table.ts';
 import { isProductError } from '../../../errors/product-error.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import {
   persistentVolumeClaims,
   pods,
+  storageClasses,
   volumeAttributesClasses,
   volumeSnapshotClasses,
   volumeSnapshots,
 } from '../../../kubernetes/resources.ts';
-import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../../kubernetes/volume.ts';
+import type {
+  PersistentVolumeClaim,
+  StorageClass,
+  VolumeAttributesClass,
+} from '../../../kubernetes/volume.ts';
+import type { Cloud } from '../../cloud.ts';
 import { annotation, label } from '../../labels.ts';
 import { storageCloud } from '../../testing/storage-cloud.ts';
 import type { StorageCloud } from '../../testing/storage-cloud.ts';
-import { createVmArguments, namespace, vmCidOfTest as vmCid } from '../../testing/test-cloud.ts';
+import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../../testing/test-cloud.ts';
 import { createVm } from '../../vm/create-vm.ts';
 import { attachDisk } from '../attach-disk.ts';
+import { bytesOf, hasSize } from '../claim-size.ts';
 import { createDisk } from '../create-disk.ts';
 import { deleteDisk } from '../delete-disk.ts';
 import { detachDisk } from '../detach-disk.ts';
@@ -97,22 +105,65 @@ test('resize_disk: what cannot be done is NotSupported, and nothing changed', as
   }
 });
 
-test('a file system that grows at the next mount counts as done', async (t) => {
-  const world = await storageCloud(t);
-  const disk = await createDisk(world.cloud, [64, { storage_class: 'foreign' }, null]);
+/** A disk of a driver that the test plays itself; `say` writes the claim's status. */
+async function drivenDisk(
+  t: TestContext,
+): Promise<{ cloud: Cloud; disk: string; asked: (size: string) => Promise<void>; say: Say }> {
+  const { cloud, api } = await testCloud(t);
+  await api.create<StorageClass>(storageClasses, {
+    metadata: { name: 'driven' },
+    provisioner: 'driver.example',
+    allowVolumeExpansion: true,
+  });
+  const disk = await createDisk(cloud, [64, { storage_class: 'driven' }, null]);
   const reference = { resource: persistentVolumeClaims, namespace, name: disk };
-  await world.api.patch(reference, { spec: { volumeName: 'pv-1' } });
-  const say = (status: object): Promise<KubernetesObject> =>
-    world.api.patch(reference, { status }, { subresource: 'status' });
-  const capacity = { storage: '64Mi' };
-  await say({ phase: 'Bound', capacity });
-  const resized = resizeDisk(world.cloud, [disk, 128]);
+  const say: Say = (status) => api.patch(reference, { status }, { subresource: 'status' });
+  await say({ phase: 'Bound', capacity: { storage: '64Mi' } });
+  const asked = async (size: string): Promise<void> => {
+    for (;;) {
+      const { spec } = await api.get<PersistentVolumeClaim>(reference);
+      if (spec.resources?.requests?.['storage'] === size) return;
+      await cloud.clock.sleep(5);
+    }
+  };
+  return { cloud, disk, asked, say };
+}
+
+type Say = (status: object) => Promise<KubernetesObject>;
+
+test('a file system that grows at the next mount counts as done', async (t) => {
+  const { cloud, disk, asked, say } = await drivenDisk(t);
   const conditions = [{ type: 'FileSystemResizePending', status: 'True' }];
-  while ((await claimOf(world, disk)).spec.resources?.requests?.['storage'] !== '128Mi') {
-    await world.cloud.clock.sleep(5);
+  for (const size of [128, 256]) {
+    const resized = resizeDisk(cloud, [disk, size]);
+    await asked(`${size}Mi`);
+    await say({ conditions, allocatedResources: { storage: `${size}Mi` } });
+    assert.equal(await resized, null);
   }
-  await say({ phase: 'Bound', capacity, conditions });
-  assert.equal(await resized, null);
+});
+
+test('a pending file system is that of the growth that was asked for, not of an earlier one', () => {
+  const claim = (allocated?: string): PersistentVolumeClaim => ({
+    metadata: {},
+    spec: {},
+    status: {
+      capacity: { storage: '64Mi' },
+      conditions: [{ type: 'FileSystemResizePending', status: 'True' }],
+      ...(allocated !== undefined && { allocatedResources: { storage: allocated } }),
+    },
+  });
+  assert.equal(hasSize(claim('128Mi'), bytesOf(256)), false);
+  assert.equal(hasSize(claim('256Mi'), bytesOf(256)), true);
+  assert.equal(hasSize(claim(), bytesOf(256)), true, 'clusters before Kubernetes 1.34 may not say it');
+});
+
+test('a size that the driver says it never can do is an error', async (t) => {
+  const { cloud, disk, say } = await drivenDisk(t);
+  await say({ allocatedResourceStatuses: { storage: 'ControllerResizeInfeasible' } });
+  await assert.rejects(
+    resizeDisk(cloud, [disk, 128]),
+    rejection('DISK_UPDATE_FAILED', /ControllerResizeInfeasible/u),
+  );
 });
 
 test('an attached disk is neither resized nor updated', async (t) => {
@@ -208,7 +259,9 @@ test('update_disk to what no driver can do: NotSupported, and nothing changed', 
   }
   assert.deepEqual(await diskObjects(world), before);
   assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.copy], undefined);
-  await assert.rejects(updateDisk(world.cloud, [disk, 64, { type: 'x' }]), rejection('INVALID_ARGUMENT'));
+  for (const type of [{ type: 'x' }, { storage_class: '../x' }, { volume_attributes_class: 'A' }, []]) {
+    await assert.rejects(updateDisk(world.cloud, [disk, 64, type]), rejection('INVALID_ARGUMENT'));
+  }
   await assert.rejects(updateDisk(world.cloud, ['disk-none', 64, {}]), rejection('DISK_NOT_FOUND'));
 });
 
