@@ -35,6 +35,16 @@ test('nesting and numbers have bounds', () => {
   assert.deepEqual(parseJson('[-0.5e-3, 12]').value, [-0.0005, 12]);
 });
 
+test('half characters are replaced, whole ones and what only looks like them stay', () => {
+  assert.deepEqual(parseJson('["\\ud800x","\\ud83d\\ude00","\\\\ud800","\\udc00"]').value, [
+    '\ufffdx',
+    '😀',
+    '\\ud800',
+    '\ufffd',
+  ]);
+  assert.deepEqual(parseJson('{"\\udfff":1}').value, { '\ufffd': 1 });
+});
+
 test('text that is no JSON is a SyntaxError, and every JSON value comes back without duplicates', () => {
   assert.throws(() => parseJson('{'), SyntaxError);
   fc.assert(

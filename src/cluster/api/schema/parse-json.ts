@@ -14,9 +14,22 @@ const maximumDuplicates = 100;
  * JSON with an eye for what JSON.parse hides. Throws SyntaxError as JSON.parse does (its message may quote the text,
  * which may hold a secret), and ApiError 400 for nesting beyond 200 and for numbers that no double can hold.
  */
-export function parseJson(text: string): ParsedJson {
+export function parseJson(given: string): ParsedJson {
+  const text = wellFormed(given);
   const value = JSON.parse(text) as unknown;
   return { value, duplicates: findDuplicates(text) };
+}
+
+const surrogate = /\\u[dD][89a-fA-F]/;
+const escapes =
+  /(?<pair>\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|(?<lone>\\u[dD][89a-fA-F][\da-fA-F]{2})|\\./g;
+
+/** Halves of characters become U+FFFD, as in Go: no URL, header or file can carry them. */
+function wellFormed(text: string): string {
+  if (!surrogate.test(text)) return text;
+  return text.replaceAll(escapes, (escape, _pair, lone?: string) =>
+    lone === undefined ? escape : '\\ufffd',
+  );
 }
 
 interface Frame {

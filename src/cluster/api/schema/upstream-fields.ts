@@ -1,77 +1,76 @@
-const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+import { claimFields, podFields } from './upstream-pod-fields.ts';
+import { words } from './words.ts';
 
-const container =
-  words(`args command env envFrom image imagePullPolicy lifecycle livenessProbe name ports readinessProbe
-  resizePolicy resources restartPolicy restartPolicyRules securityContext startupProbe stdin stdinOnce
-  terminationMessagePath terminationMessagePolicy tty volumeDevices volumeMounts workingDir`);
-const securityContext = words(`allowPrivilegeEscalation appArmorProfile capabilities privileged procMount
-  readOnlyRootFilesystem runAsGroup runAsNonRoot runAsUser seLinuxOptions seccompProfile windowsOptions`);
-const handler = words('exec httpGet sleep tcpSocket');
-const claim = words(`accessModes dataSource dataSourceRef resources selector storageClassName
-  volumeAttributesClassName volumeMode volumeName`);
-const podTerm = words(
-  'labelSelector matchLabelKeys mismatchLabelKeys namespaceSelector namespaces topologyKey',
+const attributes = words(
+  'fieldSelector group labelSelector name namespace resource subresource verb version',
 );
-const keyed = words('defaultMode items name optional secretName');
-
-/** What a container may have, by its path in the pod. */
-function containerFields(path: string): Record<string, readonly string[]> {
-  return {
-    [path]: container,
-    [`${path}.securityContext`]: securityContext,
-    [`${path}.lifecycle`]: words('postStart preStop stopSignal'),
-    [`${path}.lifecycle.preStop`]: handler,
-    [`${path}.env`]: words('name value valueFrom'),
-    [`${path}.ports`]: words('containerPort hostIP hostPort name protocol'),
-    [`${path}.resources`]: words('claims limits requests'),
-    [`${path}.volumeMounts`]: words(
-      'mountPath mountPropagation name readOnly recursiveReadOnly subPath subPathExpr',
-    ),
-  };
-}
-
-function affinityFields(path: string): Record<string, readonly string[]> {
-  return {
-    [`${path}.requiredDuringSchedulingIgnoredDuringExecution`]: podTerm,
-    [`${path}.preferredDuringSchedulingIgnoredDuringExecution.podAffinityTerm`]: podTerm,
-  };
-}
+const accessReview = {
+  spec: words('extra groups nonResourceAttributes resourceAttributes uid user'),
+  'spec.resourceAttributes': attributes,
+};
+const rules = words('apiGroups nonResourceURLs resourceNames resources verbs');
+const subjects = words('apiGroup kind name namespace');
+const selector = words('matchExpressions matchLabels');
 
 /** By kind and path without indices: the fields that Kubernetes 1.36 has there, served here or not. */
 const fields: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  ClusterRole: { '': words('aggregationRule rules'), rules },
+  ClusterRoleBinding: { subjects },
   ConfigMap: {},
-  Secret: {},
-  Namespace: {},
-  Pod: {
-    spec: words(`activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy
-      enableServiceLinks ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride
-      imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy priority priorityClassName
-      readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates
-      securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain
-      terminationGracePeriodSeconds tolerations topologySpreadConstraints volumes workloadRef`),
-    ...containerFields('spec.containers'),
-    ...containerFields('spec.initContainers'),
-    'spec.securityContext':
-      words(`appArmorProfile fsGroup fsGroupChangePolicy runAsGroup runAsNonRoot runAsUser
-      seLinuxChangePolicy seLinuxOptions seccompProfile supplementalGroups supplementalGroupsPolicy sysctls
-      windowsOptions`),
-    'spec.affinity': words('nodeAffinity podAffinity podAntiAffinity'),
-    ...affinityFields('spec.affinity.podAffinity'),
-    ...affinityFields('spec.affinity.podAntiAffinity'),
-    'spec.topologySpreadConstraints':
-      words(`labelSelector matchLabelKeys maxSkew minDomains nodeAffinityPolicy
-      nodeTaintsPolicy topologyKey whenUnsatisfiable`),
-    'spec.volumes':
-      words(`awsElasticBlockStore azureDisk azureFile cephfs cinder configMap csi downwardAPI emptyDir
-      ephemeral fc flexVolume flocker gcePersistentDisk gitRepo glusterfs hostPath image iscsi name nfs
-      persistentVolumeClaim photonPersistentDisk portworxVolume projected quobyte rbd scaleIO secret storageos
-      vsphereVolume`),
-    'spec.volumes.secret': keyed,
-    'spec.volumes.configMap': keyed,
-    'spec.volumes.ephemeral.volumeClaimTemplate.spec': claim,
+  CustomResourceDefinition: {
+    spec: words('conversion group names preserveUnknownFields scope versions'),
+    'spec.conversion': words('strategy webhook'),
+    'spec.versions':
+      words(`additionalPrinterColumns deprecated deprecationWarning name schema selectableFields served
+      storage subresources`),
+    'spec.versions.subresources': words('scale status'),
   },
+  EndpointSlice: {
+    '': words('addressType endpoints ports'),
+    endpoints: words('addresses conditions deprecatedTopology hints hostname nodeName targetRef zone'),
+    ports: words('appProtocol name port protocol'),
+  },
+  Event: {
+    '': words(`action count eventTime firstTimestamp involvedObject lastTimestamp message reason related
+      reportingComponent reportingInstance series source type`),
+  },
+  Lease: {
+    spec: words(
+      `acquireTime holderIdentity leaseDurationSeconds leaseTransitions preferredHolder renewTime strategy`,
+    ),
+  },
+  LocalSubjectAccessReview: accessReview,
+  Namespace: {},
+  PodDisruptionBudget: {
+    spec: words('maxUnavailable minAvailable selector unhealthyPodEvictionPolicy'),
+    'spec.selector': selector,
+  },
+  PriorityClass: { '': words('description globalDefault preemptionPolicy value') },
+  ResourceQuota: { spec: words('hard scopeSelector scopes') },
+  Role: { '': ['rules'], rules },
+  RoleBinding: { subjects },
+  RuntimeClass: { '': words('handler overhead scheduling') },
+  Secret: {},
+  SelfSubjectAccessReview: {
+    spec: words('nonResourceAttributes resourceAttributes'),
+    'spec.resourceAttributes': attributes,
+  },
+  SelfSubjectReview: {},
+  SelfSubjectRulesReview: { spec: ['namespace'] },
+  Service: {
+    spec: words(`allocateLoadBalancerNodePorts clusterIP clusterIPs externalIPs externalName externalTrafficPolicy
+      healthCheckNodePort internalTrafficPolicy ipFamilies ipFamilyPolicy loadBalancerClass loadBalancerIP
+      loadBalancerSourceRanges ports publishNotReadyAddresses selector sessionAffinity sessionAffinityConfig
+      trafficDistribution type`),
+    'spec.ports': words('appProtocol name nodePort port protocol targetPort'),
+  },
+  ServiceAccount: { '': words('automountServiceAccountToken imagePullSecrets secrets') },
+  SubjectAccessReview: accessReview,
+  TokenReview: { spec: words('audiences token') },
+  VolumeAttributesClass: { '': words('driverName parameters') },
+  Pod: podFields,
   PersistentVolumeClaim: {
-    spec: claim,
+    spec: claimFields,
     'spec.resources': words('limits requests'),
   },
   PersistentVolume: {

@@ -5,6 +5,7 @@ import { resourcePath } from '../../../../src/kubernetes/resource-path.ts';
 import { kindOf } from '../../../../src/cluster/api/registry/registry.ts';
 import type { Kind } from '../../../../src/cluster/api/kinds/kind.ts';
 import { mutate, spoil } from './mutate-json.ts';
+import { policyTemplates } from './policy-objects.ts';
 import type { Chance } from './seeded.ts';
 import { templates } from './valid-objects.ts';
 import type { Fields, Template } from './valid-objects.ts';
@@ -72,13 +73,19 @@ interface Valid {
 
 function validRequest(chance: Chance, api: LocalApi): Valid {
   const template = chance.pick(
-    templates.filter(({ resource }) => api.registry.kinds.has(groupResource(resource))),
+    [...templates, ...policyTemplates].filter(({ resource }) =>
+      api.registry.kinds.has(groupResource(resource)),
+    ),
   );
   const { resource } = template;
   const kind = kindOf(api.registry, resource);
   const namespace = resource.namespaced ? chance.pick(namespaces) : undefined;
   const name = chance.pick(names);
   const at = { resource, namespace, query: writeQuery(chance), contentType: 'application/json' };
+  if (resource.plural === 'pods' && chance.once(4)) return { ...at, ...podSubresource(chance, name) };
+  if (resource.plural === 'serviceaccounts' && chance.once(4)) return { ...at, ...tokenRequest(name) };
+  if (resource.plural.endsWith('reviews'))
+    return { ...at, method: 'POST', segments: [], body: template.make(chance) };
   switch (chance.below(10)) {
     case 0:
     case 1:
@@ -174,6 +181,27 @@ function patchRequest(
     contentType,
     body,
   };
+}
+
+function podSubresource(chance: Chance, name: string): Pick<Valid, 'method' | 'segments' | 'body'> {
+  const metadata = { name };
+  if (chance.once(2)) {
+    const deleteOptions = { gracePeriodSeconds: chance.below(9) };
+    const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata, deleteOptions };
+    return { method: 'POST', segments: [name, 'eviction'], body };
+  }
+  const body = { apiVersion: 'v1', kind: 'Binding', metadata, target: { kind: 'Node', name: 'n1' } };
+  return { method: 'POST', segments: [name, 'binding'], body };
+}
+
+function tokenRequest(name: string): Pick<Valid, 'method' | 'segments' | 'body'> {
+  const spec = {
+    audiences: ['a'],
+    expirationSeconds: 600,
+    boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'n1' },
+  };
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec };
+  return { method: 'POST', segments: [name, 'token'], body };
 }
 
 function deleteOptions(chance: Chance): Fields | undefined {

@@ -1,0 +1,70 @@
+import type { Resource } from '../../../../src/kubernetes/api.ts';
+import * as resources from '../../../../src/kubernetes/resources.ts';
+import type { Chance } from './seeded.ts';
+import type { Template } from './valid-objects.ts';
+
+const rules = (chance: Chance): object[] => [
+  { apiGroups: [''], resources: ['pods', 'pods/exec'], verbs: [chance.pick(['get', 'list', '*'])] },
+];
+const subjects = [{ kind: 'ServiceAccount', name: 'n1', namespace: 'bosh' }];
+const roleRef = (kind: string): object => ({ apiGroup: 'rbac.authorization.k8s.io', kind, name: 'n1' });
+
+const review = (group: string, plural: string): Resource => ({
+  group,
+  version: 'v1',
+  plural,
+  namespaced: false,
+});
+
+const access = { resourceAttributes: { namespace: 'bosh', verb: 'get', resource: 'pods' } };
+
+/** Valid objects of the kinds that say who may do what, how much, and before whom. */
+export const policyTemplates: readonly Template[] = [
+  { resource: resources.roles, make: (chance) => ({ rules: rules(chance) }) },
+  { resource: resources.clusterRoles, make: (chance) => ({ rules: rules(chance) }) },
+  { resource: resources.roleBindings, make: () => ({ roleRef: roleRef('Role'), subjects }) },
+  { resource: resources.clusterRoleBindings, make: () => ({ roleRef: roleRef('ClusterRole'), subjects }) },
+  { resource: resources.serviceAccounts, make: () => ({ imagePullSecrets: [{ name: 'n1' }] }) },
+  {
+    resource: resources.resourceQuotas,
+    make: (chance) => ({ spec: { hard: { pods: String(5 + chance.below(9)), 'requests.cpu': '40' } } }),
+  },
+  {
+    resource: resources.podDisruptionBudgets,
+    make: (chance) => ({ spec: { minAvailable: chance.below(3), selector: { matchLabels: { a: 'b' } } } }),
+  },
+  {
+    resource: resources.priorityClasses,
+    make: (chance) => ({ value: chance.below(1000), description: 'x' }),
+  },
+  { resource: resources.runtimeClasses, make: () => ({ handler: 'runc' }) },
+  {
+    resource: resources.leases,
+    make: (chance) => ({ spec: { holderIdentity: 'n1', leaseDurationSeconds: 1 + chance.below(60) } }),
+  },
+  {
+    resource: resources.endpointSlices,
+    make: () => ({ addressType: 'IPv4', endpoints: [{ addresses: ['127.64.0.9'] }], ports: [{ port: 80 }] }),
+  },
+  {
+    resource: resources.volumeAttributesClasses,
+    make: () => ({ driverName: 'a.b', parameters: { a: 'b' } }),
+  },
+  {
+    resource: resources.networkPolicies,
+    make: () => ({ spec: { podSelector: {}, policyTypes: ['Ingress'] } }),
+  },
+  { resource: review('authorization.k8s.io', 'selfsubjectaccessreviews'), make: () => ({ spec: access }) },
+  {
+    resource: review('authorization.k8s.io', 'subjectaccessreviews'),
+    make: () => ({ spec: { ...access, user: 'a', groups: ['b'] } }),
+  },
+  {
+    resource: review('authorization.k8s.io', 'selfsubjectrulesreviews'),
+    make: () => ({ spec: { namespace: 'bosh' } }),
+  },
+  {
+    resource: review('authentication.k8s.io', 'tokenreviews'),
+    make: (chance) => ({ spec: { token: chance.pick(['a', 'a.b.c', '']) } }),
+  },
+];
