@@ -3,9 +3,10 @@ import { test } from 'node:test';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
-import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import { nodes, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { label } from '../labels.ts';
+import { nodeName } from '../testing/fake-node.ts';
 import {
   createVmArguments,
   namesLeft,
@@ -153,6 +154,30 @@ test('a pod that does not start with the disk: the VM gets its former pod back a
     const claim = await api.get({ resource: persistentVolumeClaims, namespace, name: disk });
     assert.equal(claim.metadata.labels?.[label.vmId], undefined);
   }
+});
+
+test('on a node that is lost nothing is changed: the pod could not end', async (t) => {
+  const { cloud, api } = await testCloud(t, recreate);
+  await createVm(cloud, createVmArguments());
+  const [kept, other] = [await newDisk(cloud), await newDisk(cloud)];
+  await attachDisk(cloud, [vmCid, kept]);
+  const before = await podOf(cloud);
+  await api.create(nodes, { metadata: { name: nodeName } });
+  const ready = { type: 'Ready', status: 'Unknown', lastTransitionTime: '2020-01-01T00:00:00Z' };
+  await api.patch(
+    { resource: nodes, name: nodeName },
+    { status: { conditions: [ready] } },
+    { subresource: 'status' },
+  );
+
+  const lost = rejection('NODE_LOST', new RegExp(`kubectl taint nodes ${nodeName}`, 'u'));
+  await assert.rejects(attachDisk(cloud, [vmCid, other]), lost);
+  await assert.rejects(detachDisk(cloud, [vmCid, kept]), lost);
+  assert.equal((await podOf(cloud)).metadata.resourceVersion, before.metadata.resourceVersion);
+  assert.deepEqual(await getDisks(cloud, [vmCid]), [kept]);
+  const claim = await api.get({ resource: persistentVolumeClaims, namespace, name: other });
+  assert.equal(claim.metadata.labels?.[label.vmId], undefined);
+  assert.equal(await attachDisk(cloud, [vmCid, kept]), hintOf(kept));
 });
 
 test('two disks attached at the same time are both attached', async (t) => {

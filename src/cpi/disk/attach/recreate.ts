@@ -3,6 +3,8 @@ import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
+import { lookAtNode } from '../../node/look-at-node.ts';
+import { lostNodeError } from '../../node/lost-node-error.ts';
 import { findVm, findVmSecret } from '../../vm/find-vm.ts';
 import type { VmSecret } from '../../vm/pod-record.ts';
 import { disksOf, recordedPod } from '../../vm/pod-record.ts';
@@ -54,6 +56,7 @@ export async function attachByRecreate(
   const diskCid = claim.metadata.name ?? '';
   refuseOtherNamespace(cloud, vmCid, diskCid);
   refuseLoss(vmCid, await claimsOfRecreatedVm(cloud, vmCid));
+  if (!disksOfRecreatedVm(vm).includes(diskCid)) await refuseLostNode(cloud, vm);
   await lockDisk(cloud, claim, vm.secret);
   try {
     if (!disksOfRecreatedVm(vm).includes(diskCid)) {
@@ -86,6 +89,7 @@ export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: s
   }
   refuseLoss(vmCid, await claimsOfRecreatedVm(cloud, vmCid));
   if (isRecorded) {
+    await refuseLostNode(cloud, vm);
     if (isMounted) await refuseInUse(cloud, pod, diskCid);
     await recordDisks(cloud, secret, pod, (cids) => cids.filter((cid) => cid !== diskCid));
   }
@@ -99,6 +103,16 @@ export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: s
   });
   if (isHeld) await unlockDisk(cloud, diskCid);
   await waitUntilVolumeDetached(cloud, diskCid, pod?.spec.nodeName);
+}
+
+/** A pod does not end while its node does not answer, and no other can take its name: NODE_LOST, nothing changed. */
+async function refuseLostNode(cloud: Cloud, { secret, pod }: RecreatedVm): Promise<void> {
+  const nodeName = pod?.spec.nodeName;
+  if (pod === undefined || nodeName === undefined) return;
+  const state = await lookAtNode(cloud, nodeName);
+  if (state.kind !== 'lost') return;
+  const stakes = disksOf(pod).map((cid) => `its disk '${cid}'`);
+  throw lostNodeError(`the disks of VM '${secret.metadata.name ?? ''}' were not changed`, state, stakes);
 }
 
 /** A pod mounts claims of its own namespace alone. */
