@@ -154,5 +154,32 @@ for (const name of ['executable', 'bundle'] as const) {
       const unknown = await ask('has_disk', ['west:disk-1'], config);
       assert.match(unknown.error?.message ?? '', /"west", which is not in contexts/u);
     });
+
+    test('works in two clusters, each a context of one kubeconfig', async (t) => {
+      const other = await CpiWorld.start(world.artefacts);
+      t.after(() => other.stop());
+      const listsOf = ({ settings }: CpiWorld): Lists => settings.kubernetes['kubeconfig'] as Lists;
+      const named = (entries: readonly object[], name: string): object => ({ ...entries[0], name });
+      const [one, two] = [listsOf(world), listsOf(other)];
+      const kubeconfig = {
+        'current-context': 'one',
+        contexts: ['one', 'two'].map((each) => ({
+          name: each,
+          context: { cluster: each, user: each, namespace },
+        })),
+        clusters: [named(one.clusters, 'one'), named(two.clusters, 'two')],
+        users: [named(one.users, 'one'), named(two.users, 'two')],
+      };
+      const config = { kubernetes: { kubeconfig, namespace: 'not-this-one' } };
+      const { result: disk } = await ask('create_disk', [64, { context: 'two' }], config);
+      const claims = async ({ api }: CpiWorld): Promise<unknown[]> =>
+        (await api.list(persistentVolumeClaims)).items.map(({ metadata }) => `two:${metadata.name ?? ''}`);
+      assert.deepEqual(await claims(other), [disk]);
+      assert.ok(!(await claims(world)).includes(disk));
+      assert.equal((await ask('has_disk', [disk], config)).result, true);
+      assert.equal((await ask('has_disk', [String(disk).replace('two:', 'one:')], config)).result, false);
+      assert.equal((await ask('delete_disk', [disk], config)).error, null);
+      assert.deepEqual(await claims(other), []);
+    });
   });
 }
