@@ -1,5 +1,6 @@
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
+import { pods } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { diskCidOf, listAttachments, requestEnd, waitUntilEnded } from '../disk/attach/attachments.ts';
 import { claimsOf, claimsOfRecreatedVm, refuseLoss } from '../disk/attach/refuse-loss.ts';
@@ -50,8 +51,10 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
         ]),
   ];
   const services = secret === undefined ? [] : await releaseServices(cloud, secret);
-  await leaveBudget(cloud, cid, pod, secret);
-  for (const { reference, uid } of owned) await requestDeletion(cloud, reference, uid);
+  const isPodAsked = await leaveBudget(cloud, cid, pod, secret);
+  for (const { reference, uid } of owned) {
+    if (!isPodAsked || reference.resource !== pods) await requestDeletion(cloud, reference, uid);
+  }
   for (const attachment of attachments) await requestEnd(cloud, attachment);
   const deadlineSeconds = cloud.config.deadlines.deleteVm;
   const what = `VM '${cid}'`;
@@ -64,17 +67,21 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
   if (isRecreated) await waitUntilClaimsGone(cloud, cid);
 }
 
-/** The group's budget follows while the Secret still tells the group; a pod on its way out counts no more. */
+/**
+ * The group's budget follows while the Secret still tells the group; a pod on its way out counts no more. Resolves with
+ * whether the deletion of the pod was asked for on the way.
+ */
 async function leaveBudget(
   cloud: Cloud,
   cid: string,
   pod: Pod | undefined,
   secret: KubernetesObject | undefined,
-): Promise<void> {
+): Promise<boolean> {
   const [group] = [pod, secret].flatMap((object) =>
     object === undefined ? [] : (budgetGroupOf(object) ?? []),
   );
-  if (group === undefined) return;
+  if (group === undefined) return false;
   if (pod !== undefined) await requestDeletion(cloud, podReference(cloud, cid), pod.metadata.uid ?? '');
   await settleBudget(cloud, group, cid);
+  return pod !== undefined;
 }

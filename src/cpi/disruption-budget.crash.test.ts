@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import type { PodDisruptionBudget } from '../kubernetes/disruption-budget.ts';
+import { podDisruptionBudgets } from '../kubernetes/resources.ts';
+import type { Cloud } from './cloud.ts';
+import { testCrashes } from './testing/crash-case.ts';
+import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts';
+import { createVm } from './vm/create-vm.ts';
+import { deleteVm } from './vm/delete-vm.ts';
+
+const member = (number: number): unknown[] =>
+  createVmArguments({
+    agentId: `member-${number}`,
+    networks: { default: { type: 'dynamic' } },
+    properties: { disruption_budget: true },
+    env: { bosh: { group: 'group' } },
+  });
+
+const members = async (cloud: Cloud, count: number): Promise<void> => {
+  for (let number = 1; number <= count; number += 1) await createVm(cloud, member(number));
+};
+
+const assertBudget = async ({ api }: Cloud, wanted: readonly number[]): Promise<void> => {
+  const { items } = await api.list<PodDisruptionBudget>(podDisruptionBudgets, { namespace });
+  assert.deepEqual(
+    items.map(({ spec }) => spec.minAvailable),
+    wanted,
+  );
+};
+
+/** Secret, pod and budget of a VM, killed around each write of them. */
+testCrashes([
+  {
+    name: 'create_vm into a group with a budget',
+    prepare: async (cloud) => {
+      await members(cloud, 2);
+      return member(3);
+    },
+    verb: createVm,
+    writes: 3,
+    check: ({ cloud }) => assertBudget(cloud, [2]),
+  },
+  {
+    name: 'delete_vm out of a group with a budget',
+    prepare: async (cloud) => {
+      await members(cloud, 3);
+      return ['vm-member-2'];
+    },
+    verb: deleteVm,
+    writes: 3,
+    check: ({ cloud }) => assertBudget(cloud, [1]),
+  },
+  {
+    name: 'delete_vm of the last but one',
+    prepare: async (cloud) => {
+      await members(cloud, 2);
+      return ['vm-member-1'];
+    },
+    verb: deleteVm,
+    writes: 3,
+    check: async ({ api, cloud }) => {
+      await assertBudget(cloud, []);
+      assert.deepEqual(await namesLeft(api), ['pods vm-member-2', 'secrets vm-member-2']);
+    },
+  },
+]);
