@@ -7,6 +7,8 @@ import { networkAttachmentDefinitions, pods } from '../../kubernetes/resources.t
 import { install } from '../testing/network-kinds.ts';
 import { createVmArguments, namesLeft, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
 import type { TestCloud } from '../testing/test-cloud.ts';
+import { attachDisk } from '../disk/attach-disk.ts';
+import { createDisk } from '../disk/create-disk.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 
@@ -86,6 +88,22 @@ test("another address than the one that Calico was asked for: the remedy is Cali
     ),
   );
   assert.deepEqual(await namesLeft(api), []);
+});
+
+test('a pod that is made anew for a disk asks for the same addresses, and is found by them', async (t) => {
+  const world = await testCloud(t, { kubernetes: { attach: 'recreate' } });
+  await install(world.api, 'calico');
+  const { cloud, api } = world;
+  const before = await annotationsMade(world, dual);
+  const disk = await createDisk(cloud, [64, {}, vmCidOfTest]);
+  await attachDisk(cloud, [vmCidOfTest, disk]);
+  const { metadata, status } = await api.get<Pod>({ resource: pods, namespace, name: vmCidOfTest });
+  assert.equal(metadata.annotations?.[calico], before[calico]);
+  assert.deepEqual(status?.podIPs, [{ ip: '10.0.0.5' }, { ip: 'fd00::5' }]);
+  await assert.rejects(
+    createVm(cloud, createVmArguments({ agentId: 'other', networks: { b: six } })),
+    rejection('VM_CREATION_FAILED', /has the address 10\.0\.0\.5,fd00::5/u),
+  );
 });
 
 const attached = {
