@@ -37,7 +37,7 @@ test(
       });
       codes.set(code, (codes.get(code) ?? 0) + 1);
       assert(
-        code < 500,
+        code < 500 || owed(text),
         `request ${n} of seed ${seed} was answered with ${code}: ${describe(fuzzed)}\n${text.slice(0, 2000)}`,
       );
       if (code >= 400) assert.equal(JSON.parse(text || '{"kind":"Status"}').kind, 'Status');
@@ -56,6 +56,13 @@ test(
     assertAllValid(server.api);
   },
 );
+
+/** The one 500 that Kubernetes itself answers with (pkg/registry/core/pod/storage/eviction.go), and so do we. */
+function owed(text: string): boolean {
+  return text.includes(
+    'This pod has more than one PodDisruptionBudget, which the eviction subresource does not',
+  );
+}
 
 /** Whether decoding took the request, so that admission, validation or the store answered it. */
 function isPastParsing(code: number, text: string): boolean {
