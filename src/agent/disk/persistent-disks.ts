@@ -98,6 +98,7 @@ export class PersistentDisks {
       throw error;
     }
     await writeDurableFile(this.#managedPath, to);
+    // whoever still looks at it there sees the same disk
     await mounts.unmount(storeMigrationTarget);
     await this.#bind(await this.#pathOf(to), store);
     log.info(`disk ${from}: migrated to disk ${to}`);
