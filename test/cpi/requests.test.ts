@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { methods } from '../../src/cpi/methods.ts';
 import { countingApi } from '../../src/cpi/testing/counting-api.ts';
@@ -7,23 +6,10 @@ import { storageCloud } from '../../src/cpi/testing/storage-cloud.ts';
 import { verbScenarios } from '../../src/cpi/testing/verb-scenarios.ts';
 import type { Clock } from '../../src/kubernetes/clock.ts';
 import { systemClock } from '../../src/kubernetes/clock.ts';
-import { sectionsOf } from './documented.ts';
+import { requestRows } from './request-rows.ts';
 
 /** The table of requests in docs/cpi.md: writes are exact, reads and execs are the most there are when all is well. */
-const page = await readFile(new URL('../../docs/cpi.md', import.meta.url), 'utf8');
-const rows = sectionsOf(page).get('Requests')?.rows ?? new Map<string, string>();
-
-interface Row {
-  readonly reads: number;
-  readonly writes: number;
-  readonly execs: number;
-}
-
-function rowOf(name: string): Row {
-  const cells = (rows.get(name) ?? '').split('|').map((cell) => cell.trim());
-  const [reads = Number.NaN, writes = Number.NaN, execs = Number.NaN] = cells.slice(2, 5).map(Number);
-  return { reads, writes, execs };
-}
+const rows = await requestRows();
 
 /** The looks at events and nodes that a verb takes after some seconds are for what goes wrong, not for a slow machine. */
 const patient: Clock = {
@@ -61,7 +47,8 @@ for (const scenario of verbScenarios) {
       },
       args,
     );
-    const said = rowOf(scenario.name);
+    const said = rows.get(scenario.name);
+    assert.ok(said !== undefined);
     const seen = JSON.stringify({ ...requests, execs });
     assert.equal(requests.writes.length, said.writes, seen);
     assert.ok(requests.reads.length <= said.reads, seen);
