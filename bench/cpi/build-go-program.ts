@@ -1,12 +1,20 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
-/** Builds the Go program of a folder beside this file; undefined where there is no Go. A build that fails is an error. */
-export async function buildGoProgram(folder: string, outFile: string): Promise<string | undefined> {
-  const child = spawn('go', ['build', '-trimpath', '-ldflags', '-s -w', '-o', outFile, '.'], {
-    cwd: new URL(`./${folder}/`, import.meta.url).pathname,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+/** Builds the Go program of a folder beside this file, with the modules that a file in it names; undefined where there is no Go. A build that fails is an error. */
+export async function buildGoProgram(
+  folder: string,
+  outFile: string,
+  modules = 'go.mod',
+): Promise<string | undefined> {
+  const child = spawn(
+    'go',
+    ['build', `-modfile=${modules}`, '-trimpath', '-ldflags', '-s -w', '-o', outFile, '.'],
+    {
+      cwd: new URL(`./${folder}/`, import.meta.url).pathname,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
   const code = await new Promise<number | null | 'missing'>((resolve, reject) => {
     child.on('error', (error: NodeJS.ErrnoException) =>
       error.code === 'ENOENT' ? resolve('missing') : reject(error),

@@ -38,17 +38,24 @@ try {
 
 async function prepare(scratch: string, config: string): Promise<Contestant[]> {
   const { bundle, executable } = await buildCpi({ outDirectory: join(scratch, 'cpi') });
-  const go = await buildGoProgram('client-go', join(scratch, 'client-go'));
-  if (go === undefined)
+  const newest = await buildGoProgram('client-go', join(scratch, 'client-go'));
+  // what the target was set against
+  const former = await buildGoProgram('client-go', join(scratch, 'client-go-0.32'), 'client-go-0.32.mod');
+  if (newest === undefined)
     process.stdout.write('client-go: skipped, needs go (1.26 or newer) and the Go module proxy\n');
-  return [
-    ...(go === undefined ? [] : [{ name: 'Go with client-go', command: [go, config] }]),
-    ...(executable === undefined ? [] : [{ name: 'Bun executable', command: [executable, config] }]),
-    { name: 'Node bundle', command: [process.execPath, bundle, config] },
+  const programs: readonly (readonly [string, readonly (string | undefined)[]])[] = [
+    ['Go with client-go 0.36', [newest]],
+    ['Go with client-go 0.32', [former]],
+    ['Bun executable', [executable]],
+    ['Node bundle', [process.execPath, bundle]],
   ];
+  return programs.flatMap(([name, words]) => {
+    const command = words.filter((word) => word !== undefined);
+    return command.length < words.length ? [] : [{ name, command: [...command, config] }];
+  });
 }
 
-/** Ratios are against the first line: client-go where it was built. */
+/** Ratios are against the first line: today's client-go where it was built. */
 function table(times: readonly Times[]): string {
   const [first] = times;
   const figure = (value: number): string => value.toFixed(1);

@@ -16,6 +16,7 @@ export function inProcess(config: object): Caller {
       context: {},
       contextName: undefined,
       environment: {},
+      asks: true,
     });
     try {
       return await verb(cloud, args);

@@ -1,6 +1,6 @@
 import { ProductError } from '../errors/product-error.ts';
 import type { Verb } from './cloud.ts';
-import { infoMethod, methods, stemcellFormats, unsupportedMethods } from './methods.ts';
+import { infoMethod, localMethods, methods, stemcellFormats, unsupportedMethods } from './methods.ts';
 import type { CpiRequest, CpiResponse } from './protocol.ts';
 import { checkApiVersion, failure, newestApiVersion, parseRequest, success } from './protocol.ts';
 import type { Session, SessionOptions } from './session.ts';
@@ -52,18 +52,18 @@ async function callVerb(
   let session: Session | undefined;
   let contextName: string | undefined;
   try {
-    // the file is read while code is loaded
-    const [verb, configText, { resolveCall, resultInContext }, { signatures }] = await Promise.all([
-      load(),
+    // the file is read while code is loaded, and the verb is loaded while the connection is made
+    const [configText, { resolveCall, resultInContext, signatures }] = await Promise.all([
       ports.readConfig(),
-      import('./call/resolve-call.ts'),
-      import('./call/signatures.ts'),
+      import('./call/real-call.ts'),
     ]);
     const signature = signatures.get(request.method) ?? { parameters: [] };
     const call = resolveCall(request.method, signature, request.arguments);
     contextName = call.contextName;
     file = parseFile(configText);
-    session = await ports.openSession({ file, context: request.context, contextName });
+    const asks = !localMethods.includes(request.method);
+    session = await ports.openSession({ file, context: request.context, contextName, asks });
+    const verb = await load();
     const result = await verb(session.cloud, call.arguments);
     return success(resultInContext(signature, result, contextName), '');
   } catch (error) {

@@ -9,7 +9,7 @@ async function main(): Promise<void> {
   const response = await answer(await cpi.readInput(), {
     readConfig: async () => (configPath === undefined ? undefined : cpi.readFile(configPath)),
     openSession: async (options) =>
-      (await import('./session.ts')).openSession({ ...options, environment: process.env }),
+      (await import('./call/real-call.ts')).openSession({ ...options, environment: process.env }),
   });
   await cpi.writeOutput(`${JSON.stringify(response)}\n`);
 }

@@ -9,6 +9,13 @@ export const unsupportedMethods: readonly string[] = ['configure_networks'];
 /** The formats that create_stemcell takes (1.11 of the CPI reference: what docker-cpi calls its light stemcells). */
 export const stemcellFormats: readonly string[] = ['docker-light'];
 
+/** They ask nothing of the API, and work where it cannot be reached. */
+export const localMethods: readonly string[] = [
+  'create_stemcell',
+  'delete_stemcell',
+  'calculate_vm_cloud_properties',
+];
+
 /** Method name to verb. Nothing is loaded before the method is known: half of all CPI processes are `info`. */
 export const methods: ReadonlyMap<string, () => Promise<Verb>> = new Map<string, () => Promise<Verb>>([
   ['create_stemcell', async () => (await import('./stemcell/create-stemcell.ts')).createStemcell],

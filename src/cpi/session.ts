@@ -14,6 +14,8 @@ export interface SessionOptions {
   readonly contextName: string | undefined;
   /** Of the process: proxies, and what exec plugins and the service account of a pod need. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The call is sure to ask the API: the connection is made while its code is loaded. */
+  readonly asks: boolean;
 }
 
 /** A verb's surroundings for one call; `close` lets the process end. */
@@ -22,12 +24,12 @@ export interface Session {
   readonly close: () => void;
 }
 
-/** Parses the configuration and prepares the connection; nothing is sent before a verb asks. */
+/** Parses the configuration and prepares the connection; no request is sent before a verb asks. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { file, context, contextName, environment } = options;
   const config = parseConfig(file, context, contextName);
   const access = await accessOf(config, environment);
-  const transport = await openTransport(access);
+  const transport = await openTransport(access, { connectNow: options.asks });
   const directorUuid = context['director_uuid'];
   return {
     cloud: {

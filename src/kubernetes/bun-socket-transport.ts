@@ -40,6 +40,8 @@ export class BunSocketTransport implements Transport {
     this.#access = access;
     this.#address = serverAddress(access);
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
+    // what goes wrong now goes wrong again, and is told, at the first request
+    if (options.connectNow === true) void this.#connect().catch(() => {});
   }
 
   async request(request: TransportRequest): Promise<TransportResponse> {
@@ -74,6 +76,11 @@ export class BunSocketTransport implements Transport {
   close(): void {
     this.#closed = true;
     for (const connection of this.#connections) connection.close();
+  }
+
+  async #connect(): Promise<void> {
+    const credentials = await credentialsOf(this.#access);
+    if (!this.#closed) this.#connection(credentials);
   }
 
   /** Sends the request; resolves with the answer's head. */

@@ -150,16 +150,20 @@ function dataOrFile(entry: NamedEntry, name: string, directory: string | undefin
 }
 
 function decodeBase64(data: string, key: string): string {
-  const compact = data.replace(/\s/gu, '');
-  if (!/^[A-Za-z0-9+/]*={0,2}$/u.test(compact) || compact.length % 4 !== 0) {
-    throw invalidKubeconfig(key, 'is not base64');
-  }
-  // PEM is ASCII; the first use of Buffer would cost a call of the CPI's executable 0.2 ms
-  const text = atob(compact);
-  if (!text.includes('-----BEGIN ')) {
-    throw invalidKubeconfig(key, 'does not hold PEM');
-  }
+  const text = pemOf(data);
+  if (text === undefined) throw invalidKubeconfig(key, 'is not base64');
+  if (!text.includes('-----BEGIN ')) throw invalidKubeconfig(key, 'does not hold PEM');
   return text;
+}
+
+/** PEM is ASCII, so that no Buffer is needed, whose first use costs a call of the CPI's executable 0.2 ms. */
+function pemOf(base64: string): string | undefined {
+  try {
+    return atob(base64);
+  } catch (error) {
+    if (error instanceof DOMException) return undefined;
+    throw error;
+  }
 }
 
 function readReference(path: string, key: string): string {

@@ -42,6 +42,11 @@ export interface Transport {
 export interface TransportOptions {
   /** Milliseconds for one exchange. */
   readonly timeoutMs?: number;
+  /**
+   * Connect while the caller is still busy with something else: only for one who is sure to ask. A transport that cannot
+   * do both at once connects with its first request; a failure is reported by that request.
+   */
+  readonly connectNow?: boolean;
 }
 
 export const defaultTimeoutMs = 30_000;

@@ -88,7 +88,13 @@ export class RolesWorld {
       agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' },
       deadlines: { schedule: 2, release: 1, delete_vm: 30, detach_disk: 30, create_vm: 30, attach_disk: 30 },
     };
-    const session = await openSession({ file, context: {}, contextName: undefined, environment: {} });
+    const session = await openSession({
+      file,
+      context: {},
+      contextName: undefined,
+      environment: {},
+      asks: true,
+    });
     try {
       const verb = await methods.get(method)?.();
       assert(verb !== undefined, `the CPI has no method ${method}`);
