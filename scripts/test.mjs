@@ -1,5 +1,6 @@
 // npm test: installs and builds what is missing, then runs the fast suite on the pinned Node.
-// Arguments name other suites: folders, or files. `*.crash.test.ts` belongs to npm run test:crash.
+// Arguments name other suites: folders, or files. `*.crash.test.ts` belongs to npm run test:crash, `*.long.test.ts`
+// (most of a minute of a real cluster, beside a short test of the same) to npm run test:long, which is `--long`.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,12 +11,13 @@ ensureInstalled();
 if (!ensureBuilt()) process.exit(1);
 
 const asked = process.argv.slice(2);
+const beside = ['src', 'bench', 'test/contract', 'test/cpi'].flatMap((path) => testsBelow(path));
 const files =
-  asked.length > 0
-    ? asked.flatMap((path) => testsBelow(path))
-    : ['src', 'bench', 'test/contract', 'test/cpi']
-        .flatMap((path) => testsBelow(path))
-        .filter((path) => !path.endsWith('.crash.test.ts'));
+  asked[0] === '--long'
+    ? beside.filter((path) => path.endsWith('.long.test.ts'))
+    : asked.length > 0
+      ? asked.flatMap((path) => testsBelow(path))
+      : beside.filter((path) => !/\.(crash|long)\.test\.ts$/.test(path));
 if (files.length === 0) {
   console.error(`there is no test below ${asked.join(', ')}`);
   process.exit(1);

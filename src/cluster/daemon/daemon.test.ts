@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -93,9 +94,9 @@ async function starts(cluster: Cluster): Promise<number> {
 }
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 15_000;
+  const deadline = Date.now() + 60_000;
   while (!(await condition())) {
-    assert.ok(Date.now() < deadline, `waited 15 s for ${condition.toString()}`);
+    assert.ok(Date.now() < deadline, `waited 60 s for ${condition.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -139,6 +140,22 @@ describeAsUsers(import.meta.filename, () => {
     await startDaemon(cluster.options);
     await until(async () => (await starts(cluster)) === 2);
     assert.equal(await readFile(outside, 'utf8'), 'alive');
+  });
+
+  test('waits for one that has the lock and has not said yet that it runs; starts it when that one gives up', async (t) => {
+    const { options, directory } = await makeCluster(t);
+    const script = 'exec 9>>"$1/lock"; flock 9; echo locked; read -r _';
+    const holder = spawn('sh', ['-c', script, 'sh', directory], { stdio: ['pipe', 'pipe', 'inherit'] });
+    t.after(() => holder.kill());
+    await once(holder.stdout, 'data');
+    const starting = startDaemon(options);
+    const log = join(directory, 'logs', 'cluster.log');
+    const turnedAway = async (): Promise<boolean> =>
+      (await readFile(log, 'utf8').catch(() => '')).includes('another process runs the cluster');
+    await Promise.race([starting, until(turnedAway)]);
+    holder.stdin.end();
+    assert.equal((await starting).started, true);
+    assert.equal((await daemonStatus(directory)).state, 'running');
   });
 
   const victims: [string, (info: DaemonInfo) => Promise<number>, boolean][] = [

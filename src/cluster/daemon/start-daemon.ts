@@ -39,6 +39,8 @@ export interface DaemonInfo {
 const lockedOut = 75;
 const largestLog = 10 * 1024 * 1024;
 const pollInterval = 20;
+const lockInterval = 100;
+const defaultDeadline = 30_000;
 
 /**
  * Starts the embedded cluster of that directory in the background, in namespaces of its own, and resolves when its
@@ -58,11 +60,18 @@ export async function startDaemon(options: DaemonOptions): Promise<DaemonInfo> {
   const mode = await checkRequirements();
   const log = join(directory, 'logs', 'cluster.log');
   await rotate(log);
-  const info = await untilReady(directory, { ...options, child: launch(directory, log, mode, options) });
-  if (info === undefined) {
-    throw await startError(directory, 'it ended before its API was ready');
+  const { deadline = defaultDeadline, clock = systemClock } = options;
+  for (const end = clock.now() + deadline; ; await clock.sleep(lockInterval)) {
+    const child = launch(directory, log, mode, options);
+    const info = await untilReady(directory, { ...options, child });
+    if (info !== undefined) {
+      return info;
+    }
+    // Whoever has the lock has not written down its process yet, or died: in the end one of us starts it.
+    if (child.exitCode !== lockedOut || clock.now() >= end) {
+      throw await startError(directory, 'it ended before its API was ready');
+    }
   }
-  return info;
 }
 
 function launch(directory: string, log: string, mode: NamespaceMode, options: DaemonOptions): ChildProcess {
@@ -92,7 +101,7 @@ interface Awaited extends DaemonOptions {
 
 /** `undefined`: it ended before, be it the one that was launched here or one that was found dying. */
 async function untilReady(directory: string, awaited: Awaited): Promise<DaemonInfo | undefined> {
-  const { child, deadline = 30_000, clock = systemClock } = awaited;
+  const { child, deadline = defaultDeadline, clock = systemClock } = awaited;
   const end = clock.now() + deadline;
   let failed = false;
   child?.on('error', () => (failed = true));

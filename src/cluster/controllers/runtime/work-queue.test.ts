@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Clock } from '../../../kubernetes/clock.ts';
 import { ManualClock } from '../../../kubernetes/testing/manual-clock.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -66,6 +67,60 @@ test('a key that fails is reported and comes back later and later, and the other
   assert.deepEqual(clock.pending, []);
   assert.equal(errors.length, 2);
   assert.match(String(errors[0]), /test: bad/u);
+  queue.stop();
+  await running;
+});
+
+test('a timer that fires before the clock is there does not bring the key too early', async () => {
+  const clock = new ManualClock();
+  const seen: number[] = [];
+  const timerAhead: Clock = {
+    now: () => clock.now(),
+    sleep: async (milliseconds, signal) => {
+      await clock.sleep(milliseconds > 1 ? milliseconds - 1 : milliseconds, signal);
+    },
+  };
+  const reconcile = async (): Promise<void> => {
+    seen.push(timerAhead.now());
+    await turn();
+  };
+  const queue = new WorkQueue('test', reconcile, {
+    clock: timerAhead,
+    random: () => 0,
+    onError: (error) => assert.fail(String(error)),
+  });
+  const start = timerAhead.now();
+  queue.addAfter('a', 1000);
+  const running = queue.run();
+  clock.advance(999);
+  await turns();
+  assert.deepEqual(seen, []);
+  clock.advance(1);
+  await turns();
+  assert.deepEqual(seen, [start + 1000]);
+  queue.stop();
+  await running;
+});
+
+test('a delay that is longer than setTimeout takes is waited for', async () => {
+  const clock = new ManualClock();
+  let count = 0;
+  const queue = new WorkQueue('test', async () => void (count += 1), {
+    clock,
+    random: () => 0,
+    onError: (error) => assert.fail(String(error)),
+  });
+  const month = 30 * 24 * 3600 * 1000;
+  queue.addAfter('a', month);
+  const running = queue.run();
+  await turns();
+  assert.ok(clock.pending.every((left) => left < 2 ** 31));
+  clock.advance(2 ** 31 - 1);
+  await turns();
+  assert.equal(count, 0);
+  clock.advance(month - (2 ** 31 - 1));
+  await turns();
+  assert.equal(count, 1);
   queue.stop();
   await running;
 });

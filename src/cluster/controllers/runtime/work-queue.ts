@@ -14,6 +14,8 @@ export type Reconcile = (key: string) => Promise<void>;
 
 const baseDelayMs = 100;
 const maximumDelayMs = 30_000;
+/** setTimeout takes no more and fires at once instead; a toleration may be longer. */
+const longestSleepMs = 2 ** 31 - 1;
 
 /**
  * Keys to reconcile, one after the other, each once however often it was added meanwhile.
@@ -39,10 +41,22 @@ export class WorkQueue {
     this.#wake();
   }
 
+  /** Not before the clock says that the time is over: whoever looks a moment too early would not come again. */
   addAfter(key: string, milliseconds: number): void {
-    void this.#runtime.clock.sleep(milliseconds, this.#stopped.signal).then(() => {
-      this.add(key);
-    });
+    void this.#addAfter(key, milliseconds);
+  }
+
+  async #addAfter(key: string, milliseconds: number): Promise<void> {
+    const { clock } = this.#runtime;
+    const { signal } = this.#stopped;
+    const due = clock.now() + milliseconds;
+    for (let left = milliseconds; left > 0 && !signal.aborted; left -= longestSleepMs) {
+      await clock.sleep(Math.min(left, longestSleepMs), signal);
+    }
+    // a timer counts on another clock: one of eight is a millisecond ahead of Date.now()
+    const early = due - clock.now();
+    if (early > 0 && !signal.aborted) await clock.sleep(Math.min(early, milliseconds), signal);
+    this.add(key);
   }
 
   /** Works until `stop`; the reconciliation under way is finished. */

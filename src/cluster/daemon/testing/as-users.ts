@@ -12,7 +12,7 @@ function runAs(prefix: readonly string[], file: string): Promise<{ code: number 
     process.execPath,
     '--test',
     '--test-reporter=spec',
-    '--test-timeout=60000',
+    '--test-timeout=300000',
     file,
   ];
   const child = spawn(program, args, {
