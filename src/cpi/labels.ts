@@ -43,6 +43,8 @@ export const annotation = {
   snapshotClass: `${domain}snapshot-class`,
   /** On a disk that update_disk copies: the copy, which is nobody's while the disk is there. */
   copy: `${domain}copy`,
+  /** `true` on such a disk while its copy is removed. */
+  copyDropped: `${domain}copy-dropped`,
   /** `true` on a claim that was deleted while it was attached: its volume may go with the attachment. */
   giveUp: `${domain}give-up`,
 } as const;

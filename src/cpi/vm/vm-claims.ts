@@ -1,8 +1,9 @@
+import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import type { PersistentVolumeClaim } from '../disk/claim.ts';
-import { baseLabels, label } from '../labels.ts';
+import { baseLabels, isOurs, label } from '../labels.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import type { VmPlan } from './vm-pod.ts';
 
@@ -33,7 +34,10 @@ export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim
   return [claim(stateClaimName(plan.cid), stateMiB), claim(dataClaimName(plan.cid), sizeMiB)];
 }
 
-/** Makes those claims; idempotent. One that a former VM of the same name left is waited for and made anew. */
+/**
+ * Makes those claims; idempotent. One that a former VM of the same name left is waited for and made anew; VM_CREATION_FAILED
+ * where the name is somebody else's.
+ */
 export async function ensureVmClaims(cloud: Cloud, plan: VmPlan, secretUid: string): Promise<void> {
   for (const claim of vmClaims(plan, secretUid)) {
     while (!(await isThere(cloud, claim))) await awaitFormer(cloud, claim);
@@ -58,15 +62,27 @@ async function isThere(cloud: Cloud, claim: PersistentVolumeClaim): Promise<bool
     if (!isApiError(error, 409, 'AlreadyExists')) throw error;
   }
   const found = await find(cloud, claim);
+  if (found !== undefined) requireOurs(found);
   return found !== undefined && !isFormer(found, claim);
 }
 
 async function awaitFormer(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
   const found = await find(cloud, claim);
   if (found === undefined || !isFormer(found, claim)) return;
+  requireOurs(found);
   const { name = '', namespace, uid = '' } = found.metadata;
   await requestDeletion(cloud, { resource: persistentVolumeClaims, namespace, name }, uid);
   await gone(cloud, found);
+}
+
+/** Verbs touch nothing else, and this one deletes what is in its way. */
+function requireOurs(found: PersistentVolumeClaim): void {
+  if (isOurs(found, 'volume')) return;
+  const { name = '', namespace = '' } = found.metadata;
+  throw new ProductError(
+    'VM_CREATION_FAILED',
+    `claim '${name}' exists in namespace ${namespace} and is not of this CPI; remove or rename it`,
+  );
 }
 
 const isFormer = (found: PersistentVolumeClaim, wanted: PersistentVolumeClaim): boolean =>

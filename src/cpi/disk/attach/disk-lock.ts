@@ -67,14 +67,35 @@ export async function lockDisk(cloud: Cloud, first: PersistentVolumeClaim, secre
   throw new ProductError('DISK_NOT_ATTACHABLE', `disk '${name}' is changed by others again and again`);
 }
 
-/** Takes the disk from that VM. Idempotent. */
-export async function unlockDisk(cloud: Cloud, diskCid: string): Promise<void> {
+/**
+ * Takes the disk from that VM, and from no other: while this call worked another may have taken it from the VM and given
+ * it to the next. Idempotent.
+ */
+export async function unlockDisk(cloud: Cloud, diskCid: string, secret: VmSecret): Promise<void> {
+  for (let left = tries; left > 0; left -= 1) {
+    const claim = await findClaim(cloud, diskCid);
+    if (claim === undefined || !isHeldBy(claim, secret)) return;
+    if (await unmark(cloud, claim)) return;
+  }
+  throw new ProductError('DISK_NOT_ATTACHABLE', `disk '${diskCid}' is changed by others again and again`);
+}
+
+async function unmark(
+  cloud: Cloud,
+  { metadata: { name = '', resourceVersion } }: PersistentVolumeClaim,
+): Promise<boolean> {
   try {
-    await cloud.api.patch(claimReference(cloud, diskCid), {
-      metadata: { labels: { [label.vmId]: null }, annotations: { [annotation.vmUid]: null } },
+    await cloud.api.patch(claimReference(cloud, name), {
+      metadata: {
+        resourceVersion,
+        labels: { [label.vmId]: null },
+        annotations: { [annotation.vmUid]: null },
+      },
     });
+    return true;
   } catch (error) {
-    if (!isApiError(error, 404)) throw error;
+    if (isApiError(error, 404) || isApiError(error, 409)) return false;
+    throw error;
   }
 }
 

@@ -21,7 +21,8 @@ const tries = 5;
 
 /**
  * Strategy `hot` (design 4.3): makes the attachment pod and waits until its holder runs, which means that the volume
- * is mounted in the VM. Resolves with the hint. What it made is taken back when it fails.
+ * is mounted in the VM. Resolves with the hint. What it made is taken back when it fails, and what a killed call left; a
+ * disk that was in the VM before stays there: a job may be writing to it, and a deletion cannot be taken back.
  */
 export async function attachHot(cloud: Cloud, vm: Pod, diskCid: string): Promise<string> {
   const scheduled = await waitForNode(cloud, vm, () => vmNotFound(cloud, vm.metadata.name ?? ''));
@@ -30,6 +31,7 @@ export async function attachHot(cloud: Cloud, vm: Pod, diskCid: string): Promise
     await waitUntilHeld(cloud, attachment, { diskCid, nodeName: scheduled.spec.nodeName ?? '' });
     if (!isNew) await bindAgain(cloud, attachment);
   } catch (error) {
+    if (!isNew && hasBound(attachment)) throw error;
     throw await takenBack(cloud, attachment, error);
   }
   return `${hubPath}/disks/${diskCid}/store`;
@@ -163,6 +165,15 @@ function notAttachable(diskCid: string, why: string): ProductError {
 function isHeld(pod: Pod): boolean {
   return (
     pod.status?.containerStatuses?.find(({ name }) => name === holderContainer)?.state?.running !== undefined
+  );
+}
+
+/** True where the bind step ever came to its end: the volume is in the VM whatever the holder's container does now. */
+function hasBound(pod: Pod): boolean {
+  const bind = pod.status?.initContainerStatuses?.[0];
+  const holder = pod.status?.containerStatuses?.find(({ name }) => name === holderContainer);
+  return (
+    isHeld(pod) || bind?.state?.terminated?.exitCode === 0 || holder?.lastState?.terminated !== undefined
   );
 }
 

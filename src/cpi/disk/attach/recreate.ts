@@ -45,7 +45,7 @@ export function disksOfRecreatedVm({ secret }: RecreatedVm): string[] {
 /**
  * Strategy `recreate`: the claim is given to the VM, the VM's disks are recorded, then its pod is made anew with the
  * volume. Killed at any point it is finished by the next call. Where the new pod does not start the VM gets its former
- * disks back. Resolves with the hint, the same as under `hot`.
+ * disks back; a disk that its pod had already is not taken away. Resolves with the hint, the same as under `hot`.
  */
 export async function attachByRecreate(
   cloud: Cloud,
@@ -56,10 +56,12 @@ export async function attachByRecreate(
   const diskCid = claim.metadata.name ?? '';
   refuseOtherNamespace(cloud, vmCid, diskCid);
   refuseLoss(vmCid, await claimsOfRecreatedVm(cloud, vmCid));
-  if (!disksOfRecreatedVm(vm).includes(diskCid)) await refuseLostNode(cloud, vm);
+  const isRecorded = disksOfRecreatedVm(vm).includes(diskCid);
+  const isMounted = isRecorded && vm.pod !== undefined && disksOf(vm.pod).includes(diskCid);
+  if (!isRecorded) await refuseLostNode(cloud, vm);
   await lockDisk(cloud, claim, vm.secret);
   try {
-    if (!disksOfRecreatedVm(vm).includes(diskCid)) {
+    if (!isRecorded) {
       await recordDisks(cloud, vm.secret, vm.pod, (cids) => [
         ...cids.filter((cid) => cid !== diskCid),
         diskCid,
@@ -67,8 +69,10 @@ export async function attachByRecreate(
     }
     await settlePod(cloud, vmCid);
   } catch (error) {
+    // a job may be writing to it
+    if (isMounted) throw error;
     if (!isProductError(error) && !isApiError(error)) throw error;
-    throw await takenBack(cloud, { vmCid, diskCid }, error);
+    throw await takenBack(cloud, vm.secret, diskCid, error);
   }
   return `${hubPath}/disks/${diskCid}/store`;
 }
@@ -101,7 +105,7 @@ export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: s
       { cause: error },
     );
   });
-  if (isHeld) await unlockDisk(cloud, diskCid);
+  if (isHeld) await unlockDisk(cloud, diskCid, secret);
   await waitUntilVolumeDetached(cloud, diskCid, pod?.spec.nodeName);
 }
 
@@ -126,11 +130,8 @@ function refuseOtherNamespace(cloud: Cloud, vmCid: string, diskCid: string): voi
 }
 
 /** The error to report, after the VM has its former disks again; where it has not, the error says that too. */
-async function takenBack(
-  cloud: Cloud,
-  { vmCid, diskCid }: { vmCid: string; diskCid: string },
-  error: Error,
-): Promise<unknown> {
+async function takenBack(cloud: Cloud, former: VmSecret, diskCid: string, error: Error): Promise<unknown> {
+  const vmCid = former.metadata.name ?? '';
   const failure = (rest: string): ProductError =>
     new ProductError(
       'DISK_NOT_ATTACHABLE',
@@ -139,13 +140,13 @@ async function takenBack(
     );
   try {
     const secret = await findVmSecret(cloud, vmCid);
-    if (secret !== undefined) {
+    if (secret !== undefined && secret.metadata.uid === former.metadata.uid) {
       await recordDisks(cloud, secret, await findVm(cloud, vmCid), (cids) =>
         cids.filter((cid) => cid !== diskCid),
       );
       await settlePod(cloud, vmCid);
     }
-    await unlockDisk(cloud, diskCid);
+    await unlockDisk(cloud, diskCid, former);
     return failure('');
   } catch (second) {
     if (!(second instanceof Error)) throw second;

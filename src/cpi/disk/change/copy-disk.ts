@@ -5,12 +5,14 @@ import { persistentVolumeClaims, persistentVolumes, pods } from '../../../kubern
 import type { DataSource, PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
-import { annotation, baseLabels } from '../../labels.ts';
-import { requestDeletion, waitUntilGone } from '../../remove-object.ts';
+import { baseLabels } from '../../labels.ts';
+import { waitUntilGone } from '../../remove-object.ts';
 import { takeSnapshot } from '../../snapshot/take-snapshot.ts';
+import { waitUntilDetached } from '../detached-disk.ts';
 import { consumerPod } from './consumer-pod.ts';
 import type { CopyOrder } from './copy-claim.ts';
 import { copyClaim, isCopyAsked } from './copy-claim.ts';
+import { copyOf, deleteCopied, isDropping, markCopy } from './copy-mark.ts';
 import { copySnapshotName, dropCopy, removeHelpers } from './drop-copy.ts';
 
 /**
@@ -24,11 +26,13 @@ export async function copyDisk(cloud: Cloud, order: CopyOrder): Promise<string> 
   try {
     await make(cloud, { ...order, claim }, copyName);
     await removeHelpers(cloud, namespace, copyName);
+    // the copy took its time: what was written since would not be in it
+    await waitUntilDetached(cloud, claim, 'updated');
   } catch (error) {
     throw await takenBack(cloud, claim, error);
   }
   const reference = { resource: persistentVolumeClaims, namespace, name };
-  await requestDeletion(cloud, reference, uid);
+  await deleteCopied(cloud, claim, copyName);
   const deadlineSeconds = cloud.config.deadlines.deleteDisk;
   await waitUntilGone(cloud, { reference, uid, deadlineSeconds, what: `disk '${name}', which was copied,` });
   return copyName;
@@ -40,17 +44,18 @@ async function marked(
   order: CopyOrder,
 ): Promise<{ claim: PersistentVolumeClaim; copyName: string }> {
   const { claim } = order;
-  const { namespace = '', name = '', annotations = {} } = claim.metadata;
-  const former = annotations[annotation.copy];
-  if (former !== undefined) {
-    const found = await findClaim(cloud, namespace, former);
-    if (found === undefined || isCopyAsked(order, found)) return { claim, copyName: former };
-    await dropCopy(cloud, claim);
-  }
+  const { namespace = '', name = '' } = claim.metadata;
+  const former = copyOf(claim);
   const copyName = `disk-${cloud.newUuid()}`;
-  const mark = { metadata: { annotations: { [annotation.copy]: copyName } } };
-  const reference = { resource: persistentVolumeClaims, namespace, name };
-  return { claim: await cloud.api.patch<PersistentVolumeClaim>(reference, mark), copyName };
+  if (former === undefined) return { claim: await markCopy(cloud, claim, copyName), copyName };
+  const found = await findClaim(cloud, namespace, former);
+  if (!isDropping(claim) && (found === undefined || isCopyAsked(order, found)))
+    return { claim, copyName: former };
+  await dropCopy(cloud, claim);
+  const unmarked = await findClaim(cloud, namespace, name);
+  if (unmarked === undefined)
+    throw new ProductError('DISK_NOT_FOUND', `disk '${name}' was deleted meanwhile`);
+  return { claim: await markCopy(cloud, unmarked, copyName), copyName };
 }
 
 async function make(cloud: Cloud, order: CopyOrder, copyName: string): Promise<void> {

@@ -7,18 +7,22 @@ import type { Cloud } from '../../cloud.ts';
 import { annotation, label } from '../../labels.ts';
 import { requestDeletion, waitUntilGone } from '../../remove-object.ts';
 import { consumerName } from './consumer-pod.ts';
+import { copyOf, forsakeCopy } from './copy-mark.ts';
 
 /** The snapshot through which a copy is made. */
 export const copySnapshotName = (copyName: string): string => `copy-${copyName}`;
 
 /**
  * Removes the copy that a killed update_disk left of a disk that is still whole, and then the disk's mark of it: what is
- * written to the disk from now on would not be in it. Does nothing without a mark. Idempotent.
+ * written to the disk from now on would not be in it. The disk says so first, for an update_disk that is still at work
+ * would delete it in favour of a copy that goes. Does nothing without a mark. Idempotent. Rejects with DISK_BUSY where
+ * the disk, as it was read, has gone by now: the copy is the disk then.
  */
 export async function dropCopy(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
-  const copyName = claim.metadata.annotations?.[annotation.copy];
+  const copyName = copyOf(claim);
   if (copyName === undefined || claim.metadata.deletionTimestamp !== undefined) return;
   const { name = '', namespace = '' } = claim.metadata;
+  await forsakeCopy(cloud, claim);
   // a pod holds its claim, and a claim that waits for its volume the snapshot
   await removeConsumer(cloud, namespace, copyName);
   await removeIf(
@@ -29,7 +33,7 @@ export async function dropCopy(cloud: Cloud, claim: PersistentVolumeClaim): Prom
   await removeCopySnapshot(cloud, namespace, copyName);
   await cloud.api.patch(
     { resource: persistentVolumeClaims, namespace, name },
-    { metadata: { annotations: { [annotation.copy]: null } } },
+    { metadata: { annotations: { [annotation.copy]: null, [annotation.copyDropped]: null } } },
   );
 }
 

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ErrorCode } from '../../errors/error-table.ts';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
+import type { ObjectReference } from '../../kubernetes/api.ts';
+import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import type { Cloud } from '../cloud.ts';
+import { annotation, label } from '../labels.ts';
+import { Crash, crashingApi } from '../testing/crashing-api.ts';
+import type { Intercept } from '../testing/intercepting-api.ts';
+import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
+import type { StorageCloud } from '../testing/storage-cloud.ts';
+import { storageCloud } from '../testing/storage-cloud.ts';
+import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { attachDisk } from './attach-disk.ts';
+import { createDisk } from './create-disk.ts';
+import { detachDisk } from './detach-disk.ts';
+import { getDisks } from './get-disks.ts';
+import { updateDisk } from './update-disk.ts';
+
+const recreate = { kubernetes: { attach: 'recreate' } };
+const podReference = (name: string): ObjectReference => ({ resource: pods, namespace, name });
+const claimOf = ({ api }: Cloud, name: string): Promise<PersistentVolumeClaim> =>
+  api.get({ resource: persistentVolumeClaims, namespace, name });
+
+const meeting = (cloud: Cloud, intercept: Intercept): Cloud => ({
+  ...cloud,
+  api: interceptingApi(cloud.api, intercept),
+});
+
+const rejection = (code: ErrorCode) => (error: unknown) => {
+  assert.ok(isProductError(error, code), String(error));
+  return true;
+};
+
+async function boundDisk({ cloud }: StorageCloud): Promise<string> {
+  const cid = await createDisk(cloud, [64, { storage_class: 'now' }, null]);
+  while ((await claimOf(cloud, cid)).status?.phase !== 'Bound') await cloud.clock.sleep(5);
+  return cid;
+}
+
+test('update_disk does not delete a disk that another process has attached since', async (t) => {
+  const world = await storageCloud(t);
+  const { cloud } = world;
+  await createVm(cloud, createVmArguments());
+  for (const moment of ['get', 'delete']) {
+    const disk = await boundDisk(world);
+    // the last look at the disk, and the deletion itself
+    const intercept = atRequest(
+      `${moment} persistentvolumeclaims ${disk}`,
+      async () => {
+        await attachDisk(cloud, [vmCid, disk]);
+      },
+      moment === 'get' ? 2 : 1,
+    );
+    await assert.rejects(
+      updateDisk(meeting(cloud, intercept), [disk, 128, { storage_class: 'other' }]),
+      rejection('DISK_BUSY'),
+    );
+    const { metadata } = await claimOf(cloud, disk);
+    assert.equal(metadata.deletionTimestamp, undefined);
+    assert.equal(metadata.annotations?.[annotation.copy], undefined);
+    assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+    await detachDisk(cloud, [vmCid, disk]);
+  }
+});
+
+test('a copy that has become the disk is not dropped by who read the disk before', async (t) => {
+  const world = await storageCloud(t);
+  const { cloud } = world;
+  await createVm(cloud, createVmArguments());
+  const disk = await boundDisk(world);
+  const update = [disk, 128, { storage_class: 'other' }];
+  await assert.rejects(
+    updateDisk({ ...cloud, api: crashingApi(cloud.api, 2, 'after') }, update),
+    (error) => error instanceof Crash,
+  );
+  const copy = (await claimOf(cloud, disk)).metadata.annotations?.[annotation.copy] ?? '';
+  const intercept = atRequest(`patch persistentvolumeclaims ${disk}`, async () => {
+    assert.equal(await updateDisk(cloud, update), copy);
+  });
+  await assert.rejects(attachDisk(meeting(cloud, intercept), [vmCid, disk]), rejection('DISK_BUSY'));
+  assert.equal((await claimOf(cloud, copy)).metadata.deletionTimestamp, undefined);
+  await attachDisk(cloud, [vmCid, disk]);
+  assert.deepEqual(await getDisks(cloud, [vmCid]), [copy]);
+});
+
+test('a slow detach by recreate does not take the disk from the VM that has it by now', async (t) => {
+  const { cloud } = await testCloud(t, recreate);
+  await createVm(cloud, createVmArguments());
+  const networks = { default: { type: 'dynamic' } };
+  const [other] = await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
+  const disk = await createDisk(cloud, [64, {}, null]);
+  await attachDisk(cloud, [vmCid, disk]);
+  const intercept = atRequest(`patch persistentvolumeclaims ${disk}`, async () => {
+    await detachDisk(cloud, [vmCid, disk]);
+    await attachDisk(cloud, [other, disk]);
+  });
+  await detachDisk(meeting(cloud, intercept), [vmCid, disk]);
+  assert.equal((await claimOf(cloud, disk)).metadata.labels?.[label.vmId], other);
+});
+
+test('an attach of a disk that is attached already fails without taking it away: recreate', async (t) => {
+  const { cloud } = await testCloud(t, recreate);
+  await createVm(cloud, createVmArguments());
+  const disk = await createDisk(cloud, [64, {}, null]);
+  await attachDisk(cloud, [vmCid, disk]);
+  const { uid } = (await cloud.api.get(podReference(vmCid))).metadata;
+  const failing = atRequest(
+    `get pods ${vmCid}`,
+    () => Promise.reject(new ProductError('DEADLINE', 'slow')),
+    2,
+  );
+  await assert.rejects(attachDisk(meeting(cloud, failing), [vmCid, disk]), rejection('DEADLINE'));
+  assert.equal((await cloud.api.get(podReference(vmCid))).metadata.uid, uid);
+  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+});
+
+test('an attach of a disk that is attached already fails without taking it away: hot', async (t) => {
+  const { cloud } = await testCloud(t);
+  await createVm(cloud, createVmArguments());
+  const disk = await createDisk(cloud, [64, {}, null]);
+  await attachDisk(cloud, [vmCid, disk]);
+  const { uid } = (await cloud.api.get(podReference(`attach-${disk}`))).metadata;
+  const deaf = { ...cloud, exec: () => Promise.reject(new ProductError('DEADLINE', 'no answer')) };
+  await assert.rejects(attachDisk(deaf, [vmCid, disk]), rejection('DEADLINE'));
+  const { metadata } = await cloud.api.get(podReference(`attach-${disk}`));
+  assert.deepEqual([metadata.uid, metadata.deletionTimestamp], [uid, undefined]);
+  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+});
+
+test("create_vm deletes no claim of somebody else's that has the name of one of its own", async (t) => {
+  const { cloud } = await testCloud(t, recreate);
+  const name = `${vmCid}-state`;
+  const theirs: PersistentVolumeClaim = {
+    metadata: { name, namespace },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } },
+  };
+  const { uid } = (await cloud.api.create(persistentVolumeClaims, theirs)).metadata;
+  await assert.rejects(createVm(cloud, createVmArguments()), rejection('VM_CREATION_FAILED'));
+  const { metadata } = await claimOf(cloud, name);
+  assert.deepEqual([metadata.uid, metadata.deletionTimestamp], [uid, undefined]);
+});
