@@ -112,7 +112,7 @@ describeInNamespace(import.meta.filename, () => {
     ]) {
       await world.inVm(vm, `: > ${hint}/file; chmod 666 ${hint}/file`);
       const pid = await world.inVm(vm, `${use} > /dev/null 2>&1 & sleep 0.2; echo $!`);
-      await assert.rejects(detachDisk(cloud, [vm, disk]), busy(/sleep 1000/u));
+      await assert.rejects(detachDisk(cloud, [vm, disk]), busy(/process \d+ \(sleep\) uses it/u));
       await world.inVm(vm, `kill ${pid}`);
     }
     assert.deepEqual(await getDisks(cloud, [vm]), [disk]);

@@ -21,7 +21,8 @@ look='
   found=$(find "$process/cwd" "$process/root" "$process/exe" "$process/fd" -maxdepth 1 \\
     \\( -lname "$place" -o -lname "$place/*" \\) -print 2>/dev/null | head -n 1)
   [ -n "$found" ] || ! grep -qsF " $place/" "$process/maps" || found=maps
-  [ -z "$found" ] || { echo "process $2 ($(tr "\\0" " " < "$process/cmdline" | cut -c 1-80)) uses it"; exit 0; }
+  # its name alone: arguments may hold a password
+  [ -z "$found" ] || { echo "process $2 ($(head -n 1 "$process/comm" 2>/dev/null)) uses it"; exit 0; }
   exit 1
 '
 mounts() {
