@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, mkdir } from 'node:fs/promises';
+import { access, mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { systemClock } from '../deploy/clock.ts';
 import { acquireLock } from '../deploy/lock.ts';
@@ -21,7 +21,7 @@ export async function holdLock<T>(path: string, action: () => Promise<T>): Promi
 
 async function makeHome(home: string): Promise<void> {
   try {
-    await mkdir(home, { recursive: true });
+    await makeFolder(home);
     await access(home, constants.W_OK);
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
@@ -31,4 +31,20 @@ async function makeHome(home: string): Promise<void> {
       { cause: error },
     );
   }
+}
+
+/** Node's own recursive mkdir goes round for ever where the system says of a folder that is there that it is not (/proc). */
+async function makeFolder(path: string): Promise<void> {
+  if (await isFolder(path)) return;
+  if (dirname(path) !== path) await makeFolder(dirname(path));
+  try {
+    await mkdir(path);
+  } catch (error) {
+    // another command was faster
+    if (!(await isFolder(path))) throw error;
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }

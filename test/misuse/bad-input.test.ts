@@ -137,6 +137,13 @@ test('a home that cannot be written is named, with the way out', async () => {
   assertRefused(refused, `'${line.manifestPath}'`, 'BOSH_KUBERNETES_HOME', '[HOME_NOT_WRITABLE]');
 });
 
+test('a home that the system can never have is refused, too', async () => {
+  const refused = await line.command(['cluster', 'start'], {
+    environment: { BOSH_KUBERNETES_HOME: '/proc/there-is-no/home' },
+  });
+  assertRefused(refused, "'/proc/there-is-no/home'", 'BOSH_KUBERNETES_HOME', '[HOME_NOT_WRITABLE]');
+});
+
 test('a reader that goes away ends the run at a safe point', async () => {
   const script = '"$0" "$1" up "$2" | head -1';
   const words = ['-c', script, process.execPath, join(root, 'src', 'cli', 'main.ts'), line.manifestPath];
