@@ -113,15 +113,21 @@ export async function registerNode(api: KubernetesApi, facts: NodeFacts): Promis
   await putNode(api, nodeObject(facts), nodeStatus(facts));
 }
 
-/** Makes that Node object where none of its name is, and writes the status of the one that is there. */
+/**
+ * Makes that Node object where none of its name is; writes the status of the one that is there, and the labels that it
+ * lacks, as kubelet does: an earlier version of this program did not know them.
+ */
 export async function putNode(
   api: KubernetesApi,
   node: NodeObject,
   status: Record<string, unknown>,
 ): Promise<NodeObject> {
   try {
-    const known = await api.get<NodeObject>({ resource: nodes, name: node.metadata.name ?? '' });
-    return await api.replace(nodes, { ...known, status }, 'status');
+    const reference = { resource: nodes, name: node.metadata.name ?? '' };
+    const known = await api.get<NodeObject>(reference);
+    const labels = { ...node.metadata.labels, ...known.metadata.labels };
+    const labelled = await api.patch<NodeObject>(reference, { metadata: { labels } });
+    return await api.replace(nodes, { ...labelled, status }, 'status');
   } catch (error) {
     if (!isApiError(error, 404)) {
       throw error;

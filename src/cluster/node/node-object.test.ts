@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { machineLabel } from '../../kubernetes/node.ts';
+import { nodes } from '../../kubernetes/resources.ts';
+import { openLocalApi } from '../api/open-local-api.ts';
+import { registerNode } from './node-object.ts';
+
+const facts = {
+  ...{ name: 'embedded', zone: 'embedded', machine: 'embedded', storage: 1 << 30 },
+  ...{ machineId: '', bootId: '', osImage: 'Linux', version: '1.34.0', now: '2026-01-01T00:00:00Z' },
+};
+
+test('a Node of an earlier version gets the labels that it lacks, and keeps those it has', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-node-'));
+  const api = await openLocalApi({ directory });
+  t.after(async () => {
+    await api.close();
+    await rm(directory, { recursive: true });
+  });
+  const labels = { 'topology.kubernetes.io/zone': 'mine', color: 'blue' };
+  await api.create(nodes, { metadata: { name: 'embedded', labels } });
+  await registerNode(api, facts);
+  const { items } = await api.list(nodes, { labelSelector: `${machineLabel}=embedded` });
+  assert.deepEqual(
+    items.map(({ metadata }) => [metadata.labels?.['topology.kubernetes.io/zone'], metadata.labels?.['color']]),
+    [['mine', 'blue']],
+  );
+  const before = items[0]?.metadata.resourceVersion;
+  await registerNode(api, facts);
+  const again = await api.list(nodes);
+  assert.equal(again.items[0]?.metadata.resourceVersion, before, 'the same again writes nothing');
+});
