@@ -25,7 +25,10 @@ test('a Node of an earlier version gets the labels that it lacks, and keeps thos
   await registerNode(api, facts);
   const { items } = await api.list(nodes, { labelSelector: `${machineLabel}=embedded` });
   assert.deepEqual(
-    items.map(({ metadata }) => [metadata.labels?.['topology.kubernetes.io/zone'], metadata.labels?.['color']]),
+    items.map(({ metadata }) => [
+      metadata.labels?.['topology.kubernetes.io/zone'],
+      metadata.labels?.['color'],
+    ]),
     [['mine', 'blue']],
   );
   const before = items[0]?.metadata.resourceVersion;

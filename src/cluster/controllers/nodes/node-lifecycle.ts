@@ -54,7 +54,9 @@ export function createNodeLifecycle(context: ControllerContext): WorkQueue {
       queue.addAfter(name, nodeTimings.grace);
       return false;
     }
-    return clock.now() - last.at >= nodeTimings.grace;
+    const left = last.at + nodeTimings.grace - clock.now();
+    if (left > 0) queue.addAfter(name, left);
+    return left <= 0;
   }
 
   async function declareSilent(node: Node): Promise<void> {

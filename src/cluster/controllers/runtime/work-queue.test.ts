@@ -124,3 +124,31 @@ test('a delay that is longer than setTimeout takes is waited for', async () => {
   queue.stop();
   await running;
 });
+
+test('a key waits once, for the earliest of its times, however often it asks to come back', async () => {
+  const clock = new ManualClock();
+  let count = 0;
+  const queue = new WorkQueue(
+    'test',
+    async (key) => {
+      count += 1;
+      queue.addAfter(key, 1000);
+    },
+    { clock, random: () => 0, onError: (error) => assert.fail(String(error)) },
+  );
+  const running = queue.run();
+  for (let times = 0; times < 5; times += 1) {
+    queue.add('a');
+    await turns();
+  }
+  assert.deepEqual([count, clock.pending], [5, [1000]]);
+  queue.addAfter('a', 10);
+  queue.addAfter('a', 20);
+  assert.deepEqual(clock.pending, [10]);
+  clock.advance(10);
+  await turns();
+  assert.deepEqual([count, clock.pending], [6, [1000]]);
+  queue.stop();
+  await running;
+  assert.deepEqual(clock.pending, []);
+});

@@ -17,6 +17,11 @@ const maximumDelayMs = 30_000;
 /** setTimeout takes no more and fires at once instead; a toleration may be longer. */
 const longestSleepMs = 2 ** 31 - 1;
 
+interface Wait {
+  readonly due: number;
+  readonly end: AbortController;
+}
+
 /**
  * Keys to reconcile, one after the other, each once however often it was added meanwhile.
  * A key that fails comes back with a growing delay, and the others go on (client-go util/workqueue).
@@ -27,7 +32,8 @@ export class WorkQueue {
   readonly #runtime: ControllerRuntime;
   readonly #ready = new Set<string>();
   readonly #failures = new Map<string, number>();
-  readonly #stopped = new AbortController();
+  readonly #waiting = new Map<string, Wait>();
+  #stopped = false;
   #wake: () => void = () => undefined;
 
   constructor(name: string, reconcile: Reconcile, runtime: ControllerRuntime) {
@@ -41,27 +47,39 @@ export class WorkQueue {
     this.#wake();
   }
 
-  /** Not before the clock says that the time is over: whoever looks a moment too early would not come again. */
+  /**
+   * Adds the key in `milliseconds`, not before the clock says so: whoever looks a moment too early would not come again.
+   * A key waits once, for the earliest of its times (client-go util/workqueue, delaying_queue.go): who asks at each look
+   * to come back does not come ever more often.
+   */
   addAfter(key: string, milliseconds: number): void {
-    void this.#addAfter(key, milliseconds);
+    if (this.#stopped) return;
+    const due = this.#runtime.clock.now() + milliseconds;
+    const present = this.#waiting.get(key);
+    if (present !== undefined && present.due <= due) return;
+    present?.end.abort();
+    const wait = { due, end: new AbortController() };
+    this.#waiting.set(key, wait);
+    void this.#wait(key, milliseconds, wait);
   }
 
-  async #addAfter(key: string, milliseconds: number): Promise<void> {
+  async #wait(key: string, milliseconds: number, wait: Wait): Promise<void> {
     const { clock } = this.#runtime;
-    const { signal } = this.#stopped;
-    const due = clock.now() + milliseconds;
+    const { signal } = wait.end;
     for (let left = milliseconds; left > 0 && !signal.aborted; left -= longestSleepMs) {
       await clock.sleep(Math.min(left, longestSleepMs), signal);
     }
     // a timer counts on another clock: one of eight is a millisecond ahead of Date.now()
-    const early = due - clock.now();
+    const early = wait.due - clock.now();
     if (early > 0 && !signal.aborted) await clock.sleep(Math.min(early, milliseconds), signal);
+    if (signal.aborted) return;
+    this.#waiting.delete(key);
     this.add(key);
   }
 
   /** Works until `stop`; the reconciliation under way is finished. */
   async run(): Promise<void> {
-    while (!this.#stopped.signal.aborted) {
+    while (!this.#stopped) {
       const [key] = this.#ready;
       if (key === undefined) {
         await new Promise<void>((resolve) => (this.#wake = resolve));
@@ -73,7 +91,8 @@ export class WorkQueue {
   }
 
   stop(): void {
-    this.#stopped.abort();
+    this.#stopped = true;
+    for (const { end } of this.#waiting.values()) end.abort();
     this.#wake();
   }
 
