@@ -3,11 +3,12 @@ import { test } from 'node:test';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
-import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import { nodes, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
 import { annotation, label } from '../labels.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
+import { nodeName } from '../testing/fake-node.ts';
 import type { Intercept } from '../testing/intercepting-api.ts';
 import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
 import type { StorageCloud } from '../testing/storage-cloud.ts';
@@ -16,6 +17,7 @@ import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '.
 import { createVm } from '../vm/create-vm.ts';
 import { attachDisk } from './attach-disk.ts';
 import { createDisk } from './create-disk.ts';
+import { deleteDisk } from './delete-disk.ts';
 import { detachDisk } from './detach-disk.ts';
 import { getDisks } from './get-disks.ts';
 import { updateDisk } from './update-disk.ts';
@@ -128,6 +130,34 @@ test('an attach of a disk that is attached already fails without taking it away:
   await assert.rejects(attachDisk(deaf, [vmCid, disk]), rejection('DEADLINE'));
   const { metadata } = await cloud.api.get(podReference(`attach-${disk}`));
   assert.deepEqual([metadata.uid, metadata.deletionTimestamp], [uid, undefined]);
+  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+});
+
+test('an attachment that a killed attach left, and that never got into the VM, can be detached', async (t) => {
+  const { cloud, node } = await testCloud(t);
+  await createVm(cloud, createVmArguments());
+  const disk = await createDisk(cloud, [64, {}, null]);
+  await cloud.api.create(nodes, { metadata: { name: nodeName } });
+  node.brokenDisks.set(disk, 'cannot be written');
+  const dying = { ...cloud, api: crashingApi(cloud.api, 1, 'after') };
+  await assert.rejects(attachDisk(dying, [vmCid, disk]), (error) => error instanceof Crash);
+  const deaf = {
+    ...cloud,
+    exec: () => Promise.reject(new ProductError('KUBERNETES_API', 'container hold is not running')),
+  };
+  await detachDisk(deaf, [vmCid, disk]);
+  assert.deepEqual(await getDisks(cloud, [vmCid]), []);
+  assert.equal(await deleteDisk(cloud, [disk]), null);
+});
+
+test('a holder that cannot be asked keeps what it has', async (t) => {
+  const { cloud } = await testCloud(t);
+  await createVm(cloud, createVmArguments());
+  const disk = await createDisk(cloud, [64, {}, null]);
+  await cloud.api.create(nodes, { metadata: { name: nodeName } });
+  await attachDisk(cloud, [vmCid, disk]);
+  const deaf = { ...cloud, exec: () => Promise.reject(new ProductError('KUBERNETES_API', 'no route to it')) };
+  await assert.rejects(detachDisk(deaf, [vmCid, disk]), rejection('DISK_BUSY'));
   assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
 });
 

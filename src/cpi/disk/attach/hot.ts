@@ -12,8 +12,9 @@ import { whileNodeAnswers } from '../../node/look-at-node.ts';
 import { waitForNode } from '../../wait-for-node.ts';
 import { startProblem } from '../../vm/start-problem.ts';
 import { hubPath } from '../../vm/vm-pod.ts';
+import { hasBound, isHeld } from './has-bound.ts';
 import { bindAgain } from './release.ts';
-import { attachmentPod, holderContainer } from './attachment-pod.ts';
+import { attachmentPod } from './attachment-pod.ts';
 import { attachmentReference, findAttachment, requestEnd, vmCidOf, waitUntilEnded } from './attachments.ts';
 
 /** How often a name may be taken by another between our look and our create. */
@@ -160,21 +161,6 @@ async function waitUntilMounted(
 
 function notAttachable(diskCid: string, why: string): ProductError {
   return new ProductError('DISK_NOT_ATTACHABLE', `disk '${diskCid}' cannot be attached: ${why}`);
-}
-
-function isHeld(pod: Pod): boolean {
-  return (
-    pod.status?.containerStatuses?.find(({ name }) => name === holderContainer)?.state?.running !== undefined
-  );
-}
-
-/** True where the bind step ever came to its end: the volume is in the VM whatever the holder's container does now. */
-function hasBound(pod: Pod): boolean {
-  const bind = pod.status?.initContainerStatuses?.[0];
-  const holder = pod.status?.containerStatuses?.find(({ name }) => name === holderContainer);
-  return (
-    isHeld(pod) || bind?.state?.terminated?.exitCode === 0 || holder?.lastState?.terminated !== undefined
-  );
 }
 
 /** The bind step says why it cannot mount, once; the kubelet would repeat it for ever. */

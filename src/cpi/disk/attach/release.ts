@@ -9,6 +9,7 @@ import { lostNodeError } from '../../node/lost-node-error.ts';
 import { holderContainer } from './attachment-pod.ts';
 import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
 import { bindScript } from './bind-script.ts';
+import { hasBound } from './has-bound.ts';
 import { releaseExit, releaseScript } from './release-script.ts';
 
 const pauseMs = 500;
@@ -16,7 +17,7 @@ const graceSeconds = 40;
 
 /**
  * Has the holder of an attachment take the disk out of the VM, while it runs and nobody uses the disk.
- * Resolves when the disk is out, or the attachment or its node is gone. Rejects with DISK_BUSY, the disk still attached,
+ * Resolves when the disk is out or, by a killed attach, was never in, or the attachment or its node is gone. Rejects with DISK_BUSY, the disk still attached,
  * and with NODE_LOST.
  */
 export async function releaseDisk(cloud: Cloud, attachment: Pod): Promise<void> {
@@ -31,7 +32,7 @@ export async function releaseDisk(cloud: Cloud, attachment: Pod): Promise<void> 
       if (outcome.exitCode === releaseExit.busy) throw busy(attachment, outcome.stdout, seconds);
     }
     if (cloud.clock.now() >= end) {
-      if (await isGivenUp(cloud, attachment)) return;
+      if ((await isGivenUp(cloud, attachment)) || !(await mayBeBound(cloud, attachment))) return;
       const words =
         outcome instanceof Error
           ? outcome.message
@@ -57,6 +58,12 @@ async function isGivenUp(cloud: Cloud, attachment: Pod): Promise<boolean> {
     throw lostNodeError(`${disk} is still attached to VM '${vmCidOf(attachment)}'`, state, [disk]);
   }
   return state?.kind === 'given up';
+}
+
+/** False for an attachment that never got as far as the VM's hub: its image, its node or its volume did not come. */
+async function mayBeBound(cloud: Cloud, attachment: Pod): Promise<boolean> {
+  const now = await findAttachment(cloud, diskCidOf(attachment));
+  return now !== undefined && now.metadata.uid === attachment.metadata.uid && hasBound(now);
 }
 
 /**
