@@ -1,5 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
 import { diskNamespaceOf } from '../cloud.ts';
 import type { Place } from '../input.ts';
@@ -10,7 +11,10 @@ import { isDiskCid } from '../names.ts';
 import { claimReference } from './claim.ts';
 import { findDisk } from './find-disk.ts';
 
-/** set_disk_metadata(disk_cid, metadata): one patch, which also claims the disk. DISK_NOT_FOUND without it. */
+/**
+ * set_disk_metadata(disk_cid, metadata): one patch, which also claims the disk; one more where a copy is just taking the
+ * disk's place, since that is the disk then. DISK_NOT_FOUND without it.
+ */
 export async function setDiskMetadata(cloud: Cloud, args: readonly unknown[]): Promise<null> {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'set_disk_metadata' };
   const cid = stringAt(args[0], at(place, 'disk_cid'));
@@ -18,19 +22,25 @@ export async function setDiskMetadata(cloud: Cloud, args: readonly unknown[]): P
   if (!isDiskCid(cid)) throw diskNotFound(cloud, cid);
   // whoever describes a disk has heard of it, and by this cid
   const ownPatch = metadataPatch(metadata, { [label.unclaimed]: null, [label.replaces]: null });
-  if (await patchIfThere(cloud, cid, ownPatch)) return null;
+  const patched = await patchIfThere(cloud, cid, ownPatch);
+  if (patched !== undefined && patched.metadata.deletionTimestamp === undefined) return null;
   const name = (await findDisk(cloud, cid))?.metadata.name;
+  if (patched !== undefined && (name === undefined || name === cid)) return null;
   const patch = metadataPatch(metadata, { [label.unclaimed]: null });
-  if (name === undefined || !(await patchIfThere(cloud, name, patch))) throw diskNotFound(cloud, cid);
+  if (name === undefined || (await patchIfThere(cloud, name, patch)) === undefined)
+    throw diskNotFound(cloud, cid);
   return null;
 }
 
-async function patchIfThere(cloud: Cloud, name: string, patch: unknown): Promise<boolean> {
+async function patchIfThere(
+  cloud: Cloud,
+  name: string,
+  patch: unknown,
+): Promise<PersistentVolumeClaim | undefined> {
   try {
-    await cloud.api.patch(claimReference(cloud, name), patch);
-    return true;
+    return await cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, name), patch);
   } catch (error) {
-    if (isApiError(error, 404)) return false;
+    if (isApiError(error, 404)) return undefined;
     throw error;
   }
 }

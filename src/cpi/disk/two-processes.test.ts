@@ -20,6 +20,7 @@ import { createDisk } from './create-disk.ts';
 import { deleteDisk } from './delete-disk.ts';
 import { detachDisk } from './detach-disk.ts';
 import { getDisks } from './get-disks.ts';
+import { setDiskMetadata } from './set-disk-metadata.ts';
 import { updateDisk } from './update-disk.ts';
 
 const recreate = { kubernetes: { attach: 'recreate' } };
@@ -87,6 +88,23 @@ test('a copy that has become the disk is not dropped by who read the disk before
   assert.equal((await claimOf(cloud, copy)).metadata.deletionTimestamp, undefined);
   await attachDisk(cloud, [vmCid, disk]);
   assert.deepEqual(await getDisks(cloud, [vmCid]), [copy]);
+});
+
+test('metadata for a disk that is just being replaced is that of its copy', async (t) => {
+  const world = await storageCloud(t);
+  const { cloud, node } = world;
+  const disk = await boundDisk(world);
+  node.keepsClaims = true;
+  const hasty = { ...cloud.config, deadlines: { ...cloud.config.deadlines, deleteDisk: 1 } };
+  await assert.rejects(
+    updateDisk({ ...cloud, config: hasty }, [disk, 128, { storage_class: 'other' }]),
+    rejection('DEADLINE'),
+  );
+  const { metadata } = await claimOf(cloud, disk);
+  assert.notEqual(metadata.deletionTimestamp, undefined);
+  await setDiskMetadata(cloud, [disk, { deployment: 'zookeeper' }]);
+  const copy = await claimOf(cloud, metadata.annotations?.[annotation.copy] ?? '');
+  assert.match(copy.metadata.annotations?.[annotation.metadata] ?? '', /zookeeper/u);
 });
 
 test('a slow detach by recreate does not take the disk from the VM that has it by now', async (t) => {
