@@ -11,6 +11,12 @@ import type { Pod } from '../../src/kubernetes/pod.ts';
 // The policy itself runs nowhere here: its expressions, of which CEL and JavaScript mean the same, are held to our pods.
 interface Policy {
   readonly spec: {
+    readonly matchConstraints: {
+      readonly resourceRules: readonly {
+        readonly operations: readonly string[];
+        readonly resources: readonly string[];
+      }[];
+    };
     readonly matchConditions: readonly { readonly expression: string }[];
     readonly variables: readonly { readonly name: string; readonly expression: string }[];
     readonly validations: readonly { readonly expression: string; readonly message: string }[];
@@ -62,12 +68,29 @@ test('an attachment, and the pod that binds a copy, are admitted', () => {
   assert.equal(refusal(consumerPod(copy)), undefined);
 });
 
+test('a copy with a container for debugging is no copy, and such an update is asked about', () => {
+  const copy = consumerPod({
+    claimName: 'disk-2',
+    namespace: 'bosh-disks',
+    source: undefined,
+    directorUuid: 'd',
+  });
+  Object.assign(copy.spec, { ephemeralContainers: [{ name: 'debug', image: 'i' }] });
+  assert.notEqual(refusal(copy), undefined);
+  const asked = spec.matchConstraints.resourceRules.flatMap(({ operations, resources }) =>
+    operations.flatMap((operation) => resources.map((resource) => `${operation} ${resource}`)),
+  );
+  assert.deepEqual(asked, ['CREATE pods', 'UPDATE pods/ephemeralcontainers']);
+});
+
 test('anything else is refused', () => {
   const changes: Record<string, (pod: Pod) => void> = {
     'no label of ours': (pod) => void (pod.metadata.labels = {}),
     'another kind': (pod) => void (pod.metadata.labels = { 'bosh.cloudfoundry.org/kind': 'vm' }),
     'a copy that is privileged': (pod) =>
       void (pod.metadata.labels = { ...pod.metadata.labels, 'bosh.cloudfoundry.org/kind': 'copy' }),
+    'a container for debugging': (pod) =>
+      void Object.assign(pod.spec, { ephemeralContainers: [{ name: 'debug', image: 'i' }] }),
     'another name': (pod) => void (pod.metadata.name = 'attach-disk-2'),
     'a uid that leads out': (pod) =>
       void (pod.metadata.annotations = { 'bosh.cloudfoundry.org/vm-uid': '../../..' }),
