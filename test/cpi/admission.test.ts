@@ -68,15 +68,23 @@ test('an attachment, and the pod that binds a copy, are admitted', () => {
   assert.equal(refusal(consumerPod(copy)), undefined);
 });
 
-test('a copy with a container for debugging is no copy, and such an update is asked about', () => {
+test('a copy that does more than bind its own claim is no copy, and such an update is asked about', () => {
   const copy = consumerPod({
     claimName: 'disk-2',
     namespace: 'bosh-disks',
     source: undefined,
     directorUuid: 'd',
   });
-  Object.assign(copy.spec, { ephemeralContainers: [{ name: 'debug', image: 'i' }] });
-  assert.notEqual(refusal(copy), undefined);
+  for (const change of [
+    (pod: Pod) => void Object.assign(pod.spec, { ephemeralContainers: [{ name: 'debug', image: 'i' }] }),
+    (pod: Pod) => void (first(pod).command = ['/bin/cat']),
+    (pod: Pod) => setVolume(pod, 'disk', { persistentVolumeClaim: { claimName: 'disk-3' } }),
+    (pod: Pod) => void (pod.metadata.name = 'bind-disk-3'),
+  ]) {
+    const pod = structuredClone(copy);
+    change(pod);
+    assert.notEqual(refusal(pod), undefined);
+  }
   const asked = spec.matchConstraints.resourceRules.flatMap(({ operations, resources }) =>
     operations.flatMap((operation) => resources.map((resource) => `${operation} ${resource}`)),
   );
