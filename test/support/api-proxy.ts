@@ -15,6 +15,13 @@ export interface ProxiedRequest {
   readonly url: string;
 }
 
+/** Something is changed by it. */
+export const isWrite = ({ method, url }: ProxiedRequest): boolean =>
+  method !== 'GET' && !isExec(url) && !url.includes('dryRun=');
+
+/** A command in a pod: a WebSocket. */
+export const isExec = (url: string): boolean => /\/exec(?:\?|$)/u.test(url);
+
 /** What becomes of a request: `lost` never reaches the server, `unheard` reaches it and its answer is lost. */
 export type Fate =
   | { readonly kind: 'pass' }
@@ -72,7 +79,9 @@ export async function startApiProxy({ access, decide, onAnswer }: ApiProxyOption
   server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     const request = note(incoming);
     void (async () => {
-      if ((await decide(request)).kind === 'pass') tunnel(access, incoming, socket, head);
+      const fate = await decide(request);
+      if (fate.kind === 'pass') tunnel(access, incoming, socket, head);
+      else if (fate.kind === 'answer') refuse(socket, fate);
       else socket.destroy();
     })();
   });
@@ -119,6 +128,17 @@ export async function startApiProxy({ access, decide, onAnswer }: ApiProxyOption
     outgoing.on('close', () => further.destroy());
     incoming.pipe(further);
   }
+}
+
+/** Answers a handshake with something else. */
+function refuse(socket: Duplex, { status, headers, body }: Extract<Fate, { kind: 'answer' }>): void {
+  const fields = {
+    ...headers,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`);
+  socket.end([`HTTP/1.1 ${status} Refused`, ...lines, 'connection: close', '', body].join('\r\n'));
 }
 
 /** A WebSocket's handshake and bytes, as they are. */

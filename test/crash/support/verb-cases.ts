@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { recreate, type VerbWorld } from './verb-world.ts';
+
+/** One row of the table of requests in docs/cpi.md that asks the API for something. */
+export interface VerbCase {
+  readonly row: string;
+  readonly method: string;
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Arguments of a call that has everything still to do. */
+  readonly prepare: (verbs: VerbWorld) => Promise<readonly unknown[]>;
+  /** It waits for something that takes time, by a watch. */
+  readonly waits?: true;
+  /** How the call that comes after a disturbed one may end; success when absent. */
+  readonly againMayFail?: RegExp;
+  /** What a disturbed call may leave, marked as unclaimed: the contract gives no key to find it by. */
+  readonly mayLeave?: 'disks' | 'snapshots';
+  /** What the answer, or the second one, has to be worth. */
+  readonly check?: (verbs: VerbWorld, args: readonly unknown[], result: unknown) => Promise<void>;
+}
+
+const services = [{ name: 'killed', selector: 'vm', ports: [{ port: 80, target_port: 8080 }] }];
+
+export const verbCases: readonly VerbCase[] = [
+  {
+    ...{ row: 'create_vm', method: 'create_vm', waits: true },
+    prepare: async (verbs) => verbs.world.vmArguments({ properties: { services } }),
+    check: async (verbs, _, result) => verbs.world.call('delete_vm', (result as [string])[0]),
+  },
+  {
+    ...{ row: 'create_vm (recreate)', method: 'create_vm', waits: true, settings: recreate },
+    prepare: async (verbs) => verbs.world.vmArguments(),
+    check: async (verbs, _, result) => verbs.world.call('delete_vm', (result as [string])[0]),
+  },
+  {
+    ...{ row: 'delete_vm', method: 'delete_vm', waits: true },
+    prepare: async (verbs) => [await verbs.world.newVm({ properties: { services } })],
+  },
+  {
+    ...{ row: 'delete_vm (a disk attached)', method: 'delete_vm', waits: true },
+    prepare: async (verbs) => {
+      const own = await verbs.world.newVm();
+      for (let count = 0; count < 2; count += 1) await verbs.attached(own);
+      return [own];
+    },
+    check: async (verbs) => {
+      const { disks } = await verbs.world.objects();
+      for (const disk of disks) await verbs.isKept(disk);
+    },
+  },
+  {
+    ...{ row: 'delete_vm (recreate)', method: 'delete_vm', waits: true },
+    prepare: async (verbs) => {
+      const { result } = await verbs.world.request('create_vm', verbs.world.vmArguments(), {
+        settings: recreate,
+      });
+      return [(result as [string])[0]];
+    },
+  },
+  { row: 'reboot_vm', method: 'reboot_vm', waits: true, prepare: async (verbs) => [verbs.vm] },
+  { row: 'has_vm', method: 'has_vm', prepare: async (verbs) => [verbs.vm] },
+  {
+    ...{ row: 'set_vm_metadata', method: 'set_vm_metadata' },
+    prepare: async (verbs) => [verbs.vm, { deployment: 'cf', custom: randomUUID() }],
+    check: async (verbs, [, metadata]) => {
+      const text = JSON.stringify((await verbs.world.pod(verbs.vm)).metadata);
+      assert.ok(text.includes((metadata as { custom: string }).custom));
+    },
+  },
+  {
+    ...{ row: 'create_disk', method: 'create_disk', mayLeave: 'disks' },
+    prepare: async (verbs) => [64, {}, verbs.vm],
+    check: async (verbs, _, result) => verbs.world.call('delete_disk', result),
+  },
+  { row: 'delete_disk', method: 'delete_disk', prepare: async (verbs) => [await verbs.filled()] },
+  { row: 'has_disk', method: 'has_disk', prepare: async () => ['disk-none'] },
+  {
+    ...{ row: 'attach_disk', method: 'attach_disk', waits: true },
+    prepare: async (verbs) => [verbs.vm, await verbs.filled()],
+    check: async (verbs, [, disk]) => verbs.isKept(disk as string),
+  },
+  {
+    ...{ row: 'attach_disk (recreate)', method: 'attach_disk', waits: true },
+    prepare: async (verbs) => [verbs.recreated, await verbs.filled()],
+    check: async (verbs, [, disk]) => verbs.isKept(disk as string, verbs.recreated),
+  },
+  {
+    ...{ row: 'detach_disk', method: 'detach_disk', waits: true, againMayFail: /DiskNotAttached$/u },
+    prepare: async (verbs) => [verbs.vm, await verbs.attached()],
+    check: async (verbs, [, disk]) => verbs.isKept(disk as string),
+  },
+  {
+    ...{
+      row: 'detach_disk (recreate)',
+      method: 'detach_disk',
+      waits: true,
+      againMayFail: /DiskNotAttached$/u,
+    },
+    prepare: async (verbs) => [verbs.recreated, await verbs.attached(verbs.recreated)],
+    check: async (verbs, [, disk]) => verbs.isKept(disk as string),
+  },
+  {
+    ...{ row: 'resize_disk', method: 'resize_disk' },
+    prepare: async (verbs) => [await verbs.filled(), 128],
+    check: async (verbs, [disk]) => verbs.isKept(disk as string),
+  },
+  {
+    ...{ row: 'update_disk', method: 'update_disk' },
+    prepare: async (verbs) => [await verbs.filled(), 128, {}],
+    check: async (verbs, [disk]) => verbs.isKept(disk as string),
+  },
+  {
+    ...{ row: 'update_disk (into another class)', method: 'update_disk', waits: true },
+    prepare: async (verbs) => [await verbs.filled(), 64, { storage_class: verbs.otherClass }],
+    check: async (verbs, _, result) => verbs.isKept(result as string),
+  },
+  {
+    ...{ row: 'set_disk_metadata', method: 'set_disk_metadata' },
+    prepare: async (verbs) => [await verbs.filled(), { deployment: 'cf' }],
+    check: async (verbs, [disk]) => verbs.isKept(disk as string),
+  },
+  { row: 'get_disks', method: 'get_disks', prepare: async (verbs) => [verbs.vm] },
+  {
+    ...{ row: 'snapshot_disk', method: 'snapshot_disk', waits: true, mayLeave: 'snapshots' },
+    prepare: async (verbs) => [await verbs.filled(), {}],
+    check: async (verbs, [disk], result) => {
+      await verbs.world.call('delete_snapshot', result);
+      await verbs.isKept(disk as string);
+    },
+  },
+  {
+    ...{ row: 'delete_snapshot', method: 'delete_snapshot' },
+    prepare: async (verbs) => {
+      const disk = await verbs.filled();
+      const snapshot = await verbs.world.call('snapshot_disk', disk, {});
+      await verbs.world.call('delete_disk', disk);
+      return [snapshot];
+    },
+  },
+  {
+    ...{ row: 'create_network', method: 'create_network' },
+    prepare: async () => [network()],
+    check: async (verbs, _, result) => verbs.world.call('delete_network', (result as [string])[0]),
+  },
+  {
+    ...{ row: 'delete_network', method: 'delete_network' },
+    prepare: async (verbs) => {
+      const [cid] = await verbs.world.call<[string]>('create_network', network());
+      return [cid];
+    },
+  },
+];
+
+/** One of its own for each call: the same definition is the same network. */
+function network(): object {
+  const network_attachment = { type: 'macvlan', master: 'eth1', mode: 'bridge', name: randomUUID() };
+  return {
+    ...{ type: 'manual', range: '192.0.2.0/24', gateway: '192.0.2.1' },
+    cloud_properties: { network_attachment },
+  };
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { networkAttachmentDefinition } from '../../../src/cluster/api/custom/definitions/network-attachments.ts';
+import { install } from '../../../src/cpi/testing/network-kinds.ts';
+import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import type { Resource } from '../../../src/kubernetes/api.ts';
+import {
+  customResourceDefinitions,
+  networkAttachmentDefinitions,
+  persistentVolumeClaims,
+  storageClasses,
+  volumeSnapshots,
+} from '../../../src/kubernetes/resources.ts';
+import { tokenKubeconfig, tokenOf } from '../../conformance/roles.ts';
+import { World } from '../../conformance/world.ts';
+import type { ApiProxy } from '../../support/api-proxy.ts';
+import { until } from '../../support/until.ts';
+import type { VerbCase } from './verb-cases.ts';
+
+export const recreate = { kubernetes: { attach: 'recreate' } };
+const unclaimed = 'bosh.cloudfoundry.org/unclaimed';
+
+/** A world for calls that are done harm to: two VMs, a second storage class, the definitions of Multus. */
+export class VerbWorld {
+  readonly world: World;
+  readonly vm: string;
+  /** A VM whose disks come by the strategy `recreate`. */
+  readonly recreated: string;
+  /** The default storage class under another name. */
+  readonly otherClass: string;
+  readonly #isMultusOurs: boolean;
+
+  private constructor(world: World, parts: { vm: string; recreated: string; isMultusOurs: boolean }) {
+    this.world = world;
+    this.vm = parts.vm;
+    this.recreated = parts.recreated;
+    this.otherClass = `${world.namespace}-other`;
+    this.#isMultusOurs = parts.isMultusOurs;
+  }
+
+  static async open(): Promise<VerbWorld> {
+    const world = await World.open();
+    const vm = await world.newVm();
+    const made = await world.request('create_vm', world.vmArguments(), { settings: recreate });
+    assert.equal(made.error, null, made.error?.message);
+    const [recreated] = made.result as [string];
+    const isMultusOurs = await installMultus(world);
+    const verbs = new VerbWorld(world, { vm, recreated, isMultusOurs });
+    const [first] = (await world.api.list(storageClasses)).items;
+    assert.ok(first !== undefined);
+    const { metadata: _, ...rest } = first;
+    await world.api.create(storageClasses, { ...rest, metadata: { name: verbs.otherClass } });
+    return verbs;
+  }
+
+  async close(): Promise<void> {
+    const { api } = this.world;
+    await api.delete({ resource: storageClasses, name: this.otherClass });
+    const { name = '' } = networkAttachmentDefinition.metadata;
+    if (this.#isMultusOurs) await api.delete({ resource: customResourceDefinitions, name });
+    await this.world.close();
+  }
+
+  /** A disk with content that no VM has. */
+  async filled(vm = this.vm): Promise<string> {
+    const disk = await this.attached(vm);
+    await this.world.call('detach_disk', vm, disk);
+    return disk;
+  }
+
+  /** A disk with content that the VM has. */
+  async attached(vm = this.vm): Promise<string> {
+    const disk = await this.world.newDisk({}, vm);
+    await this.world.call('attach_disk', vm, disk);
+    await this.world.run(vm, `echo kept > ${store(disk)}/content`);
+    return disk;
+  }
+
+  /** Asserts that the disk still has its content, and deletes it. */
+  async isKept(disk: string, vm = this.vm): Promise<void> {
+    await this.world.call('attach_disk', vm, disk);
+    assert.equal(await this.world.run(vm, `cat ${store(disk)}/content`), 'kept\n');
+    await this.world.call('detach_disk', vm, disk);
+    await this.world.call('delete_disk', disk);
+  }
+
+  /** Settings of a call that asks the API by way of the proxy. */
+  async through(proxy: ApiProxy, { settings }: VerbCase): Promise<Record<string, unknown>> {
+    const { access } = this.world.target;
+    const token = await tokenOf(access, this.world.namespace);
+    const kubeconfig = tokenKubeconfig({ ...access, server: proxy.server, ca: proxy.ca }, token);
+    return { ...settings, kubernetes: { ...(settings?.['kubernetes'] as object), kubeconfig } };
+  }
+
+  /** Names of all that the CPI made. */
+  async everything(): Promise<unknown> {
+    const [objects, snapshots, networks] = await Promise.all([
+      this.world.objects(),
+      this.#names(volumeSnapshots),
+      this.#names(networkAttachmentDefinitions),
+    ]);
+    return { ...objects, snapshots, networks };
+  }
+
+  /**
+   * What a repeated call may have left, marked as unclaimed, is removed; then all has to be as in `empty`. Fails for a
+   * snapshot without the mark.
+   */
+  async isAsBefore(each: VerbCase, { empty, what }: { empty: unknown; what: string }): Promise<void> {
+    if (each.mayLeave === 'disks')
+      for (const disk of await this.#names(persistentVolumeClaims, unclaimed))
+        await this.world.call('delete_disk', disk);
+    if (each.mayLeave === 'snapshots') {
+      const marked = await this.#names(volumeSnapshots, unclaimed);
+      assert.deepEqual(await this.#names(volumeSnapshots), marked);
+      for (const snapshot of marked) await this.world.call('delete_snapshot', snapshot);
+    }
+    let now: unknown;
+    await until(`the cluster to be as before ${each.row}, ${what}`, async () => {
+      now = await this.everything();
+      return JSON.stringify(now) === JSON.stringify(empty);
+    }).catch((error: unknown) => {
+      assert.deepEqual(now, empty, String(error));
+      throw error;
+    });
+  }
+
+  async #names(resource: Resource, labelSelector?: string): Promise<string[]> {
+    const query = { namespace: this.world.namespace, ...(labelSelector !== undefined && { labelSelector }) };
+    const { items } = await this.world.api.list(resource, query);
+    return items.map(({ metadata }) => metadata.name ?? '').toSorted();
+  }
+}
+
+const store = (disk: string): string => `/warden-cpi-dev/disks/${disk}/store`;
+
+/** False where the cluster has them already. */
+async function installMultus({ api }: World): Promise<boolean> {
+  try {
+    await install(api, 'multus');
+  } catch (error) {
+    if (isApiError(error, 409)) return false;
+    throw error;
+  }
+  await until('network-attachment-definitions to be served', () =>
+    api.list(networkAttachmentDefinitions).then(
+      () => true,
+      (error: unknown) => {
+        if (isApiError(error, 404)) return false;
+        throw error;
+      },
+    ),
+  );
+  return true;
+}
