@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, request as httpsRequest } from 'node:https';
+import { Agent, createServer, request as httpsRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
@@ -55,6 +55,7 @@ export interface ApiProxy {
 export async function startApiProxy({ access, decide, onAnswer }: ApiProxyOptions): Promise<ApiProxy> {
   const authority = await createTestAuthority();
   const pair = await authority.server({ ip: '127.0.0.1' });
+  const agent = new Agent({ keepAlive: true });
   const requests: ProxiedRequest[] = [];
   const note = ({ method = 'GET', url = '/' }: IncomingMessage): ProxiedRequest => {
     const request = { number: requests.length + 1, method, url };
@@ -92,6 +93,7 @@ export async function startApiProxy({ access, decide, onAnswer }: ApiProxyOption
     ca: authority.ca,
     requests,
     close: async () => {
+      agent.destroy();
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
@@ -107,7 +109,7 @@ export async function startApiProxy({ access, decide, onAnswer }: ApiProxyOption
     const { incoming, outgoing, request, isHeard } = exchange;
     const { method, headers, url = '/' } = incoming;
     const further = httpsRequest(new URL(url, access.server), {
-      ...{ method, headers: { ...headers, host: new URL(access.server).host }, agent: false },
+      ...{ method, headers: { ...headers, host: new URL(access.server).host }, agent },
       ...(access.ca === undefined ? {} : { ca: access.ca }),
     });
     further.on('response', (response) => {

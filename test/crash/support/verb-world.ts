@@ -71,8 +71,13 @@ export class VerbWorld {
   async attached(vm = this.vm): Promise<string> {
     const disk = await this.world.newDisk({}, vm);
     await this.world.call('attach_disk', vm, disk);
-    await this.world.run(vm, `echo kept > ${store(disk)}/content`);
+    await this.fill(disk, vm);
     return disk;
+  }
+
+  /** Gives an attached disk its content. */
+  async fill(disk: string, vm = this.vm): Promise<void> {
+    await this.world.run(vm, `echo kept > ${store(disk)}/content`);
   }
 
   /** Asserts that the disk still has its content, and deletes it. */

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { CpiResponse } from '../../src/cpi/protocol.ts';
+import { errorTable } from '../../src/errors/error-table.ts';
+import { requestRows, type RequestRow } from '../cpi/request-rows.ts';
+import { startApiProxy } from '../support/api-proxy.ts';
+import * as faults from './support/faults.ts';
+import { faultKinds, watchFaults, type FaultKind, type Stroke, type Target } from './support/faults.ts';
+import { verbCases, type VerbCase } from './support/verb-cases.ts';
+import { VerbWorld } from './support/verb-world.ts';
+
+const types = new Set<string>(Object.values(errorTable).map(({ boshType }) => boshType));
+
+/** Those that a call does not notice: of any request, and beside it of a watch. */
+const survived = [
+  ['429 with Retry-After', 'watch closed'],
+  ['500 with Retry-After', 'watch answered with 410'],
+  ['slow server', 'watch event 410'],
+] as const;
+
+/** Every verb under faults of the API and of the way to it; then called again without. */
+describe('faults of the API', () => {
+  let verbs: VerbWorld;
+  let rows: Map<string, RequestRow>;
+  /** How often each kind has met a request, by row. */
+  const met = new Map<string, Map<FaultKind, number>>();
+
+  before(async () => {
+    verbs = await VerbWorld.open();
+    rows = await requestRows();
+  });
+  after(() => verbs.close());
+
+  for (const each of verbCases) {
+    test(`${each.row} under faults`, async () => {
+      const { writes, execs } = rows.get(each.row) ?? assert.fail(`${each.row} is not in the table`);
+      const empty = await verbs.everything();
+      const strike = (...strokes: Stroke[]): Promise<CpiResponse> => faulted(each, { strokes, empty });
+      for (const [kind, watchKind] of survived) {
+        const strokes = [stroke(kind, 'each request', faults.eachOnce)];
+        if (each.waits === true) strokes.push(stroke(watchKind, 'each watch', faults.everyWatch));
+        const { error } = await strike(...strokes);
+        assert.equal(error, null, `${each.row}, ${kind} and ${watchKind}: ${error?.type}: ${error?.message}`);
+      }
+      for (const kind of ['500', 'lost', 'unheard'] as const)
+        for (let number = 1; number <= writes; number += 1)
+          await strike(stroke(kind, `write ${number}`, () => faults.write(number)));
+      for (const kind of ['500', 'lost'] as const)
+        for (let number = 1; number <= execs; number += 1)
+          await strike(stroke(kind, `exec ${number}`, () => faults.exec(number)));
+      if (writes === 0)
+        for (const kind of ['500', 'lost', 'unheard'] as const)
+          await strike(stroke(kind, 'request 1', () => faults.request(1)));
+      await strike(stroke('503', 'request 1', () => faults.request(1)));
+      const [done, where] = writes > 1 ? [1, 'what follows write 1'] : [0, 'all requests'];
+      await strike(stroke('expired token', where, () => faults.after(done)));
+    });
+  }
+
+  test('every kind of fault has met every verb', (t) => {
+    let count = 0;
+    for (const [row, { reads, writes }] of rows) {
+      if (reads + writes === 0) continue;
+      const each = verbCases.find((one) => one.row === row) ?? assert.fail(`${row} has no case`);
+      const counts = met.get(row) ?? new Map<FaultKind, number>();
+      const wanted = faultKinds.filter((kind) => each.waits === true || !watchFaults.includes(kind));
+      assert.deepEqual([...counts.keys()].toSorted(), wanted.toSorted(), row);
+      for (const kind of ['500', 'lost', 'unheard'] as const)
+        assert.ok((counts.get(kind) ?? 0) >= writes, `${row}: ${counts.get(kind)} times ${kind}`);
+      for (const number of counts.values()) count += number;
+    }
+    t.diagnostic(`${count} faults of ${faultKinds.length} kinds met ${met.size} kinds of calls`);
+  });
+
+  /**
+   * One call under the strokes, and the same without; resolves with the first's end. Each stroke has to meet something,
+   * but a wait may end before it needs a watch: then all is done again.
+   */
+  async function faulted(
+    each: VerbCase,
+    { strokes, empty }: { strokes: readonly Stroke[]; empty: unknown },
+  ): Promise<CpiResponse> {
+    for (let round = 1; ; round += 1) {
+      const { first, missed, requests } = await once(each, { strokes, empty });
+      if (missed.length === 0) return first;
+      const isLast = round === 5 || missed.some(({ kind }) => !watchFaults.includes(kind));
+      assert.ok(!isLast, `${each.row}: there is no ${missed[0]?.where}\n${requests.join('\n')}`);
+    }
+  }
+
+  async function once(
+    each: VerbCase,
+    { strokes, empty }: { strokes: readonly Stroke[]; empty: unknown },
+  ): Promise<{ first: CpiResponse; missed: Stroke[]; requests: string[] }> {
+    const args = await each.prepare(verbs);
+    const what = strokes.map(({ kind, where }) => `${kind} at ${where}`).join(', ');
+    const { first, ...rest } = await struck(each, args, strokes);
+    if (first.error !== null) {
+      assert.ok(types.has(first.error.type), `${each.row}, ${what}: ${first.error.type}`);
+      assert.match(first.error.message, /\S/u);
+    }
+    const { result, error } =
+      first.error === null && each.isSlowAgain === true
+        ? first
+        : await verbs.world.request(each.method, args, { settings: each.settings ?? {} });
+    const words = `${each.row} again, ${what}: ${error?.type}: ${error?.message}; at first: ${first.error?.message}`;
+    if (error !== null) assert.ok(each.againMayFail?.test(error.type) === true, words);
+    else if (first.error === null && each.mayLeave === undefined)
+      assert.deepEqual(result, first.result, words);
+    await each.check?.(verbs, args, error === null ? result : first.result);
+    await verbs.isAsBefore(each, { empty, what });
+    return { first, ...rest };
+  }
+
+  async function struck(
+    each: VerbCase,
+    args: readonly unknown[],
+    strokes: readonly Stroke[],
+  ): Promise<{ first: CpiResponse; missed: Stroke[]; requests: string[] }> {
+    const counts = met.get(each.row) ?? new Map<FaultKind, number>();
+    met.set(each.row, counts);
+    const hits = new Set<Stroke>();
+    const onHit = (hit: Stroke): void => {
+      hits.add(hit);
+      counts.set(hit.kind, (counts.get(hit.kind) ?? 0) + 1);
+    };
+    const decide = faults.decideBy(strokes, onHit);
+    const proxy = await startApiProxy({ access: verbs.world.target.access, decide });
+    try {
+      const settings = await verbs.through(proxy, each);
+      const first = await verbs.world.request(each.method, args, { settings });
+      const requests = proxy.requests.map(({ method, url }) => `${method} ${url}`);
+      return { first, missed: strokes.filter((one) => !hits.has(one)), requests };
+    } finally {
+      await proxy.close();
+    }
+  }
+});
+
+const stroke = (kind: FaultKind, where: string, aim: () => Target): Stroke => ({ kind, where, aim });

@@ -1,0 +1,119 @@
+import { isExec, isWrite, type Fate, type ProxiedRequest } from '../../support/api-proxy.ts';
+
+/** What is done to the requests of a call. */
+export const faultKinds = [
+  '429 with Retry-After',
+  '500 with Retry-After',
+  'slow server',
+  'watch closed',
+  'watch answered with 410',
+  'watch event 410',
+  '500',
+  '503',
+  'lost',
+  'unheard',
+  'expired token',
+] as const;
+export type FaultKind = (typeof faultKinds)[number];
+
+export const watchFaults: readonly FaultKind[] = [
+  'watch closed',
+  'watch answered with 410',
+  'watch event 410',
+];
+
+const status = (code: number, reason: string): object => ({
+  ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason, code },
+  message: `${reason}, says the suite`,
+});
+
+const answer = (code: number, reason: string, headers: Record<string, string> = {}): Fate => ({
+  ...{ kind: 'answer', status: code, headers, body: JSON.stringify(status(code, reason)) },
+});
+
+const event = (object: object): Fate => ({
+  ...{ kind: 'answer', status: 200, body: `${JSON.stringify({ type: 'ERROR', object })}\n` },
+});
+
+const fates: Readonly<Record<FaultKind, Fate>> = {
+  // Kubernetes says whole seconds; none, so that the suite does not wait longer than the CPI's own pause
+  '429 with Retry-After': answer(429, 'TooManyRequests', { 'retry-after': '0' }),
+  '500 with Retry-After': answer(500, 'InternalError', { 'retry-after': '0' }),
+  'slow server': { kind: 'late', milliseconds: 50 },
+  'watch closed': { kind: 'answer', status: 200, body: '' },
+  'watch answered with 410': answer(410, 'Expired'),
+  'watch event 410': event(status(410, 'Expired')),
+  '500': answer(500, 'InternalError'),
+  '503': answer(503, 'ServiceUnavailable'),
+  lost: { kind: 'lost' },
+  unheard: { kind: 'unheard' },
+  'expired token': answer(401, 'Unauthorized'),
+};
+
+/** Which requests of one call a fault meets: returns true where it is to. Holds state, so it is for that call alone. */
+export type Target = (request: ProxiedRequest) => boolean;
+
+/** A fault, and the requests that it meets. */
+export interface Stroke {
+  readonly kind: FaultKind;
+  readonly where: string;
+  readonly aim: () => Target;
+}
+
+const isWatch = ({ url }: ProxiedRequest): boolean => url.includes('watch=');
+
+/**
+ * Each request when it is first made; what comes after the refusal of the same goes through. Not those of a wait: what
+ * it waits for would come meanwhile, and there would be no watch.
+ */
+export function eachOnce(): Target {
+  const met = new Set<string>();
+  return (request) => {
+    const what = `${request.method} ${request.url}`;
+    if (request.url.includes('fieldSelector=') || isExec(request.url) || met.has(what)) return false;
+    met.add(what);
+    return true;
+  };
+}
+
+/** Every watch. */
+export const everyWatch = (): Target => isWatch;
+
+/** The write of that number, once. */
+export function write(number: number): Target {
+  let writes = 0;
+  return (request) => isWrite(request) && (writes += 1) === number;
+}
+
+/** The command in a pod of that number, once. */
+export function exec(number: number): Target {
+  let execs = 0;
+  return ({ url }) => isExec(url) && (execs += 1) === number;
+}
+
+/** The request of that number, once. */
+export const request =
+  (number: number): Target =>
+  (given) =>
+    given.number === number;
+
+/** All requests after that many writes: a token that has expired stays so. */
+export function after(writes: number): Target {
+  let seen = 0;
+  return (given) => {
+    const isAfter = seen >= writes;
+    if (isWrite(given)) seen += 1;
+    return isAfter;
+  };
+}
+
+/** What becomes of a request under the strokes; `onHit` hears of those that are met. */
+export function decideBy(strokes: readonly Stroke[], onHit: (stroke: Stroke) => void) {
+  const aimed = strokes.map((stroke) => ({ stroke, target: stroke.aim() }));
+  return (given: ProxiedRequest): Fate => {
+    const [hit] = aimed.filter(({ target }) => target(given));
+    if (hit === undefined) return { kind: 'pass' };
+    onHit(hit.stroke);
+    return fates[hit.stroke.kind];
+  };
+}
