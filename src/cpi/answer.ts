@@ -1,4 +1,4 @@
-import { ProductError } from '../errors/product-error.ts';
+import { isProductError, ProductError } from '../errors/product-error.ts';
 import type { Verb } from './cloud.ts';
 import { infoMethod, localMethods, methods, stemcellFormats, unsupportedMethods } from './methods.ts';
 import type { CpiRequest, CpiResponse } from './protocol.ts';
@@ -74,14 +74,31 @@ async function callVerb(
     ]);
     const known = isApiError(error) ? explainApiError(error) : error;
     const redact = redactor(secretsOf(file), secretsOf(request.context), request.arguments[5]);
-    return failure(known, '', (message) => redact(inContext(message, contextName)));
+    const place = { contextName, namespace: isAboutInput(known) ? undefined : session?.cloud.namespace };
+    return failure(known, '', (message) => redact(inPlace(message, place)));
   } finally {
     session?.close();
   }
 }
 
-function inContext(message: string, contextName: string | undefined): string {
-  return contextName === undefined || message === '' ? message : `${message} (context '${contextName}')`;
+interface Place {
+  readonly contextName: string | undefined;
+  readonly namespace: string | undefined;
+}
+
+/** What is wrong with arguments or configuration is so in every namespace. */
+const isAboutInput = (error: unknown): boolean => isProductError(error) && error.code.startsWith('INVALID_');
+
+/** An operator with several namespaces and clusters has to know which one a message is about. */
+function inPlace(message: string, { contextName, namespace }: Place): string {
+  if (message === '') return message;
+  const where = [
+    ...(namespace === undefined || message.includes(`namespace ${namespace}`)
+      ? []
+      : [`namespace ${namespace}`]),
+    ...(contextName === undefined ? [] : [`context '${contextName}'`]),
+  ];
+  return where.length === 0 ? message : `${message} (${where.join(', ')})`;
 }
 
 function parseFile(text: string | undefined): unknown {

@@ -190,7 +190,10 @@ describe('robustness', () => {
   clause('47a', async () => {
     const vm = `vm-${randomUUID()}`;
     const disk = `disk-${randomUUID()}`;
+    const living = await world.newVm();
+    const detached = await world.newDisk();
     for (const [method, args, words] of [
+      ['detach_disk', [living, detached], [detached, living, world.namespace]],
       ['reboot_vm', [vm], [vm, world.namespace]],
       ['set_disk_metadata', [disk, {}], [disk, world.namespace]],
       ['create_disk', [64, { storage_class: 'there-is-none' }, null], ['there-is-none', 'storage_class']],
