@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { until } from '../../test/support/until.ts';
@@ -6,7 +7,13 @@ import { isProductError } from '../errors/product-error.ts';
 import type { Node } from '../kubernetes/node.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { NodeSelectorTerm, Pod } from '../kubernetes/pod.ts';
-import { nodes, pods, priorityClasses, runtimeClasses } from '../kubernetes/resources.ts';
+import {
+  nodes,
+  persistentVolumeClaims,
+  pods,
+  priorityClasses,
+  runtimeClasses,
+} from '../kubernetes/resources.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { label } from './labels.ts';
@@ -138,6 +145,17 @@ test('a VM goes to where the volumes of its disks are', async (t) => {
   const vm = await newVm(world, { disks: [disk] });
   assert.equal(nodeOf(vm), 'sim-3');
   await attachDisk(world.cloud, [vm.metadata.name, disk]);
+});
+
+test('the former cid of a replaced disk says where its copy is', async (t) => {
+  const world = await startSimulatedWorld(t, 3);
+  const copy = await boundDisk(world, 'z3');
+  const former = `disk-${randomUUID()}`;
+  await world.cloud.api.patch(
+    { resource: persistentVolumeClaims, namespace, name: copy },
+    { metadata: { labels: { [label.replaces]: former } } },
+  );
+  assert.equal(nodeOf(await newVm(world, { disks: [former] })), 'sim-3');
 });
 
 test('a zone that the disk is not in is refused before anything is made', async (t) => {

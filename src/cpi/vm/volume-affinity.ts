@@ -4,7 +4,7 @@ import type { NodeSelectorTerm } from '../../kubernetes/pod.ts';
 import { persistentVolumes } from '../../kubernetes/resources.ts';
 import type { PersistentVolume } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
-import { findClaim } from '../disk/claim.ts';
+import { findDisk } from '../disk/find-disk.ts';
 import { zoneLabel } from './zone-label.ts';
 
 interface VolumePlace {
@@ -53,7 +53,7 @@ function distinct<T>(items: readonly T[]): T[] {
 }
 
 async function placeOf(cloud: Cloud, diskCid: string): Promise<VolumePlace | undefined> {
-  const claim = await findClaim(cloud, diskCid);
+  const claim = await findDisk(cloud, diskCid);
   const name = claim?.status?.phase === 'Bound' ? claim.spec.volumeName : undefined;
   if (name === undefined) return undefined;
   try {

@@ -34,6 +34,13 @@ export function planUpdate(question: UpdateQuestion): UpdatePlan {
   const attributes = attributesChange(claim, properties.attributesClass);
   if (target === present && !grows && attributes === undefined) return { kind: 'keep' };
   if (claim.status?.phase !== 'Bound') throw refuse(claim, 'it was never attached, so it has no volume yet');
+  if (classes === undefined && grows && attributes !== undefined) {
+    // the one would be done before the other is refused
+    throw refuse(
+      claim,
+      'storage classes cannot be listed with this role, so nobody knows whether it can grow beside another change',
+    );
+  }
   const inPlace =
     target === present && attributes !== 'none any more' && (!grows || isExpandable(classes, present));
   if (!inPlace) return copyPlan(question, present, target);
