@@ -166,7 +166,7 @@ test('a node that comes back before anybody gave it up: what was asked for is do
 });
 
 test('a node that is silent for a moment: nothing is forced, the pod goes when it is back', async (t) => {
-  const world = await startSimulatedWorld(t, 2, { deadlines: { lost_node: 600, delete_vm: 20 } });
+  const world = await startSimulatedWorld(t, 2, { deadlines: { lost_node: 600, delete_vm: 120 } });
   const vm = await newVm(world, 'z1');
   world.cluster.nodes.freeze('sim-1');
   const deletion = deleteVm(world.cloud, [vm]);

@@ -82,14 +82,14 @@ export class World {
       },
       agent: { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` },
       deadlines: {
-        schedule: 5,
+        schedule: 10,
         sandbox: 10,
-        create_vm: 60,
+        create_vm: 240,
         release: 2,
-        attach_disk: 20,
-        detach_disk: 30,
-        delete_vm: 60,
-        delete_disk: 20,
+        attach_disk: 120,
+        detach_disk: 120,
+        delete_vm: 240,
+        delete_disk: 120,
       },
     };
     return new World({ target, api, namespace, otherNamespace, directory, settings });

@@ -150,10 +150,10 @@ export class EmbeddedLine {
       agent: { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` },
       deadlines: {
         release: 2,
-        create_vm: 90,
-        attach_disk: 20,
+        create_vm: 240,
+        attach_disk: 60,
         detach_disk: 60,
-        delete_vm: 90,
+        delete_vm: 240,
         delete_disk: 30,
       },
     });

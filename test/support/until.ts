@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 export async function until<T>(
   what: string,
   attempt: () => Promise<T | undefined | false>,
-  deadlineMs = 30_000,
+  deadlineMs = 120_000,
 ): Promise<T> {
   const end = Date.now() + deadlineMs;
   for (;;) {
