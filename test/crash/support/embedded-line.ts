@@ -10,6 +10,7 @@ import { loadAccess } from '../../../src/kubernetes/load-access.ts';
 import { openTransport } from '../../../src/kubernetes/open-transport.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../../src/kubernetes/resources.ts';
 import { RestApi } from '../../../src/kubernetes/rest-api.ts';
+import type { Transport } from '../../../src/kubernetes/transport.ts';
 import { packCpiVariant, root } from './cpi-variant.ts';
 
 const run = promisify(execFile);
@@ -54,7 +55,7 @@ export class EmbeddedLine {
   readonly address: string;
   readonly home: string;
   readonly manifestPath: string;
-  #close: (() => Promise<void>) | undefined;
+  readonly #transports: Transport[] = [];
 
   private constructor(directory: string, address: string) {
     this.directory = directory;
@@ -171,11 +172,10 @@ export class EmbeddedLine {
     return stdout;
   }
 
-  /** Connected as the kubeconfig says; a cluster that was started again has the same. */
+  /** Connected as the kubeconfig says, until `remove`; a cluster that was started again has the same. */
   async api(): Promise<KubernetesApi> {
-    await this.#close?.();
     const transport = await openTransport(await loadAccess(await readFile(this.kubeconfig, 'utf8')));
-    this.#close = async () => transport.close();
+    this.#transports.push(transport);
     return new RestApi({ transport });
   }
 
@@ -212,7 +212,7 @@ export class EmbeddedLine {
 
   /** Everything that ran and was kept. */
   async remove(): Promise<void> {
-    await this.#close?.();
+    for (const transport of this.#transports) transport.close();
     const { exitCode, stdout, stderr } = await this.command(['destroy', this.manifestPath, '--force']);
     if (exitCode !== 0) throw new Error(`destroy failed: ${stdout}${stderr}`);
     await rm(this.directory, { recursive: true, force: true });
