@@ -122,6 +122,8 @@ export const errorTable = {
   CLUSTER_PORT_TAKEN: cloudError('the port of the embedded cluster is in use by another process'),
   MOUNT_IN_THE_WAY: cloudError('a directory was not removed because something is mounted in it'),
   VOLUME_BUSY: cloudError('a volume of the embedded node is still used by a process'),
+  // static-ip
+  STATIC_IP_NOT_INSTALLED: cloudError("the static-ip plugin cannot be put before this node's network"),
   // agent
   AGENT_SETTINGS_INVALID: cloudError(
     'the agent settings or its agent.json are missing or have the wrong shape',
@@ -139,6 +141,7 @@ export const errorTable = {
   AGENT_DISK_FAILED: cloudError('a persistent disk could not be mounted or unmounted on the VM'),
   // BOSH formats
   FILE_NOT_FOUND: cloudError('a file that was named cannot be read'),
+  FILE_EXISTS: cloudError('what would be written is there already; nothing was changed'),
   DIGEST_INVALID: cloudError('a digest cannot be read'),
   DIGEST_MISMATCH: cloudError('a file does not have the digest it should have'),
   ARCHIVE_INVALID: cloudError('an archive is corrupt or would write outside its folder'),
@@ -148,6 +151,17 @@ export const errorTable = {
   ),
   RELEASE_INVALID: cloudError('a release archive or release directory is wrong'),
   STEMCELL_INVALID: cloudError('a stemcell archive is wrong'),
+  STEMCELL_BUILD_UNSUPPORTED: cloudError('this machine lacks what making a stemcell needs'),
+  STEMCELL_BUILD_FAILED: cloudError('a stemcell could not be made; nothing was published'),
+  STEMCELL_LOAD_FAILED: cloudError('an image could not be given to a node; it may have been before'),
+  IMAGE_INVALID: cloudError('an OCI image, or a layout of one, is wrong'),
+  REGISTRY_UNREACHABLE: cloudError('a container registry could not be reached'),
+  REGISTRY_UNAUTHORIZED: cloudError('a container registry does not accept the user, or what the user wants'),
+  REGISTRY_BUSY: cloudError('a container registry was too busy, or not able to answer, for several tries'),
+  REGISTRY_ERROR: cloudError('a container registry answered with an error'),
+  REGISTRY_DELETES_NOTHING: cloudError(
+    'a container registry does not allow deletion, so the image of a stemcell is still there',
+  ),
   TEMPLATE_INVALID: cloudError('a job template cannot be rendered'),
   RUBY_FAILED: cloudError('the ruby that renders job templates cannot be run'),
   AGENT_UNREACHABLE: cloudError('nobody answers at the address of the agent'),

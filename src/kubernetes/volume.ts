@@ -75,7 +75,7 @@ export interface PersistentVolume extends KubernetesObject {
     volumeMode?: 'Filesystem' | 'Block';
     nodeAffinity?: { required?: { nodeSelectorTerms: NodeSelectorTerm[] } };
     hostPath?: { path: string; type?: string };
-    csi?: { driver: string };
+    csi?: { driver: string; volumeHandle?: string; fsType?: string };
     local?: { path: string };
   };
   status?: {

@@ -12,6 +12,7 @@ export type ArchiveEntry = { readonly name: string; readonly mode: number } & (
   | { readonly kind: 'directory' }
   | { readonly kind: 'file'; readonly path: string; readonly size: number }
   | { readonly kind: 'content'; readonly content: string | Uint8Array }
+  | { readonly kind: 'stream'; readonly size: number; readonly open: () => AsyncIterable<Uint8Array> }
   | { readonly kind: 'symlink'; readonly target: string }
 );
 
@@ -40,20 +41,27 @@ export async function packArchive(
   // The same name each time: what a killed run left is replaced by the next.
   const unfinished = `${outFile}.tmp`;
   try {
-    const { readable, controller } = createTarPacker();
-    const source = Readable.fromWeb(readable);
+    const source = streamTar(entries);
     await rm(unfinished, { force: true });
     const sink = createWriteStream(unfinished, { flags: 'wx', mode, flush: true });
-    const written =
-      compression === 'none'
-        ? pipeline(source, sink)
-        : pipeline(source, createGzip({ level: compression === 'gzip' ? 4 : 0, chunkSize: 1 << 18 }), sink);
-    await Promise.all([written, addAll(controller, entries)]);
+    await (compression === 'none'
+      ? pipeline(source, sink)
+      : pipeline(source, createGzip({ level: compression === 'gzip' ? 4 : 0, chunkSize: 1 << 18 }), sink));
     await rename(unfinished, outFile);
   } catch (error) {
     await rm(unfinished, { force: true });
     throw error;
   }
+}
+
+/** The bytes of the plain tar with these entries, made as they are read: owner 0, one fixed time. */
+export async function* streamTar(entries: readonly ArchiveEntry[]): AsyncGenerator<Uint8Array> {
+  const { readable, controller } = createTarPacker();
+  const added = addAll(controller, entries);
+  // who reads meets the failure there
+  added.catch(() => undefined);
+  yield* Readable.fromWeb(readable) as AsyncIterable<Uint8Array>;
+  await added;
 }
 
 /** The folder's content as entries: sorted, each folder before what is in it, names under `prefix`. */
@@ -107,6 +115,10 @@ async function add(controller: TarPackController, entry: ArchiveEntry): Promise<
       const bytes =
         typeof entry.content === 'string' ? new TextEncoder().encode(entry.content) : entry.content;
       return write(controller, { ...header, type: 'file', size: bytes.length }, [bytes]);
+    }
+    case 'stream': {
+      const { size, open } = entry;
+      return write(controller, { ...header, type: 'file', size }, open());
     }
     case 'file': {
       const { path, size } = entry;

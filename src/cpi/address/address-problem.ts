@@ -1,7 +1,7 @@
 import type { Pod } from '../../kubernetes/pod.ts';
 import { annotation } from '../labels.ts';
 import { addressAnnotation } from './address-strategy.ts';
-import { canonicalAddress } from './ip-text.ts';
+import { canonicalAddress } from '../../kubernetes/ip-text.ts';
 import { attachmentProblem } from './network-attachments.ts';
 
 const remedies: readonly (readonly [string, string])[] = [

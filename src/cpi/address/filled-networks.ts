@@ -1,7 +1,7 @@
 import type { Pod } from '../../kubernetes/pod.ts';
 import type { Json } from '../input.ts';
 import { podAddresses } from './address-problem.ts';
-import { familyOf } from './ip-text.ts';
+import { familyOf } from '../../kubernetes/ip-text.ts';
 import { attachedAddresses } from './network-attachments.ts';
 import type { Network } from './network.ts';
 import type { Networks } from './networks.ts';

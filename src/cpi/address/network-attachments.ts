@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import type { Network } from './network.ts';
-import { canonicalAddress } from './ip-text.ts';
+import { canonicalAddress } from '../../kubernetes/ip-text.ts';
 
 /** What Multus reads, and what it writes when the interfaces are there (k8s.cni.cncf.io: Network Plumbing WG, v1.3). */
 export const multus = {

@@ -1,8 +1,8 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Json, Place } from '../input.ts';
 import { at, optionalStringAt, stringAt, stringsAt, wrong } from '../input.ts';
-import type { Family } from './ip-text.ts';
-import { addressBits, canonicalAddress, familyOf, maskLength } from './ip-text.ts';
+import type { Family } from '../../kubernetes/ip-text.ts';
+import { addressBits, canonicalAddress, familyOf, maskLength } from '../../kubernetes/ip-text.ts';
 import type { NetworkProperties } from './network-properties.ts';
 import { parseNetworkProperties } from './network-properties.ts';
 

@@ -4,7 +4,14 @@ import fc from 'fast-check';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import type { Place } from '../input.ts';
-import { addressBits, addressOf, bitsOf, canonicalAddress, familyOf, maskLength } from './ip-text.ts';
+import {
+  addressBits,
+  addressOf,
+  bitsOf,
+  canonicalAddress,
+  familyOf,
+  maskLength,
+} from '../../kubernetes/ip-text.ts';
 import { attachmentElements } from './network-attachments.ts';
 import { parseNetworks } from './networks.ts';
 

@@ -1,5 +1,5 @@
-import { addressBits, addressOf, bitsOf, canonicalAddress, familyOf } from '../address/ip-text.ts';
-import type { Family } from '../address/ip-text.ts';
+import { addressBits, addressOf, bitsOf, canonicalAddress, familyOf } from '../../kubernetes/ip-text.ts';
+import type { Family } from '../../kubernetes/ip-text.ts';
 import type { Place } from '../input.ts';
 import { stringAt, wrong } from '../input.ts';
 

@@ -1,0 +1,17 @@
+import { mkdir } from 'node:fs/promises';
+import { join, dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildExecutable } from './build-executable.ts';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Builds the CNI plugin and its installer into one executable, `static-ip` in `outDirectory`; undefined where Bun is not for. */
+export async function buildStaticIp(outDirectory: string): Promise<string | undefined> {
+  await mkdir(outDirectory, { recursive: true });
+  return buildExecutable(join(root, 'src', 'cni', 'main.ts'), join(outDirectory, 'static-ip'));
+}
+
+if (import.meta.main) {
+  const built = await buildStaticIp(process.argv[2] ?? join(root, 'dist', 'static-ip'));
+  process.stdout.write(`${built ?? 'no executable: Bun is for Linux on x86-64'}\n`);
+}

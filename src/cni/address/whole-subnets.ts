@@ -1,0 +1,86 @@
+import { addressBits, bitsOf, canonicalAddress, familyOf } from '../../kubernetes/ip-text.ts';
+import { CniError, cniErrorCode } from '../cni-error.ts';
+import type { JsonObject } from '../json.ts';
+import { isObject } from '../json.ts';
+
+/**
+ * The ipam of host-local for a pod with fixed addresses. host-local gives only addresses between `rangeStart` and
+ * `rangeEnd`, which are those for everybody else; a fixed one may be any of the subnet. Only the sets of ranges that hold
+ * one of the addresses are opened: from the others such a pod gets an address like any pod. One reservation store serves
+ * both. Throws CniError 102 for an address that is in none of the subnets. Pure.
+ */
+export function wholeSubnets(ipam: JsonObject, addresses: readonly string[]): JsonObject {
+  const sets = rangeSets(ipam);
+  const outside = addresses.find((address) => !sets.some((set) => holds(set, address)));
+  if (outside !== undefined)
+    throw new CniError(
+      cniErrorCode.addressInvalid,
+      `the address ${outside} is in none of the subnets that host-local has here: ${sets.flat().map(subnetOf).join(', ')}`,
+    );
+  const others = Object.entries(ipam).filter(([key]) => !rangeKeys.includes(key));
+  return {
+    ...Object.fromEntries(others),
+    ranges: sets.map((set) => (addresses.some((address) => holds(set, address)) ? opened(set) : set)),
+  };
+}
+
+type Range = JsonObject & { readonly subnet: string };
+
+const rangeKeys = ['ranges', 'subnet', 'rangeStart', 'rangeEnd', 'gateway'];
+
+/** The one range of the old form comes first, as host-local has it. */
+function rangeSets(ipam: JsonObject): readonly (readonly Range[])[] {
+  const { ranges = [], subnet, rangeStart, rangeEnd, gateway } = ipam;
+  const old = subnet === undefined ? [] : [[defined({ subnet, rangeStart, rangeEnd, gateway })]];
+  if (!Array.isArray(ranges)) throw notUnderstood();
+  return [...old, ...(ranges as unknown[])].map((set) => {
+    if (!Array.isArray(set) || !set.every(isRange)) throw notUnderstood();
+    return set;
+  });
+}
+
+const notUnderstood = (): CniError =>
+  new CniError(
+    cniErrorCode.invalidConfig,
+    'the ranges of host-local are not lists of ranges, each with a subnet',
+  );
+
+function isRange(value: unknown): value is Range {
+  return isObject(value) && typeof value['subnet'] === 'string' && prefixOf(value['subnet']) !== undefined;
+}
+
+function defined(range: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(range).filter(([, value]) => value !== undefined));
+}
+
+/** Each subnet of the set once: two whole ones would overlap. */
+function opened(set: readonly Range[]): readonly JsonObject[] {
+  const bySubnet = new Map<string, JsonObject>();
+  for (const { rangeStart: _start, rangeEnd: _end, ...range } of set) {
+    const prefix = prefixOf(range.subnet) ?? '';
+    bySubnet.set(prefix, { ...range, ...bySubnet.get(prefix) });
+  }
+  return [...bySubnet.values()];
+}
+
+const subnetOf = ({ subnet }: Range): string => subnet;
+
+const holds = (set: readonly Range[], address: string): boolean =>
+  set.some(({ subnet }) => {
+    const prefix = prefixOf(subnet);
+    return prefix !== undefined && `${familyOf(address)} ${bits(address)}`.startsWith(prefix);
+  });
+
+/** The family and the bits that a subnet's addresses share; undefined for a text that is no subnet. */
+function prefixOf(subnet: string): string | undefined {
+  const [address = '', length = '', ...rest] = subnet.split('/');
+  const family = familyOf(address);
+  if (family === undefined || rest.length > 0 || !/^\d{1,3}$/u.test(length)) return undefined;
+  if (Number(length) > addressBits(family)) return undefined;
+  return `${family} ${bits(address).slice(0, Number(length))}`;
+}
+
+function bits(address: string): string {
+  const family = familyOf(address);
+  return family === undefined ? '' : bitsOf(canonicalAddress(address), family);
+}

@@ -1,0 +1,94 @@
+import { parseArgs } from 'node:util';
+import { ProductError } from '../../errors/product-error.ts';
+
+/** Where this node keeps its CNI plugins, and what of it is meant. */
+export interface Place {
+  /** The folder that the runtime reads network configurations from, such as /etc/cni/net.d. */
+  readonly conflistDirectory: string;
+  /** The folder of its plugins, such as /opt/cni/bin. */
+  readonly binDirectory: string;
+  /** Name of the file to put static-ip before; absent: the one that the runtime uses, which is the first. */
+  readonly conflist: string | undefined;
+  /** `type` of the plugin in it; absent: the first one with an `ipam`. */
+  readonly plugin: string | undefined;
+}
+
+export interface InstallArguments {
+  readonly command: 'install' | 'installed' | 'uninstall' | 'help';
+  readonly place: Place;
+  /** The DaemonSet whose pod this is, in the pod's namespace; absent: nobody's, and a signal leaves everything in place. */
+  readonly daemonSet: string | undefined;
+}
+
+export const usage = `Usage: static-ip COMMAND
+
+  install [--daemon-set NAME]   puts the plugin before this node's network and stays, so that it is still so when the network's own
+                                configuration changes; ended by SIGTERM it puts the former one back if the DaemonSet is gone
+  installed                     exit code 0 if it is in place
+  uninstall                     puts the former one back
+
+  --conflist-directory DIRECTORY   default /etc/cni/net.d
+  --bin-directory DIRECTORY        default /opt/cni/bin
+  --conflist FILE                  the network to put it before; default the first one, which the runtime uses
+  --plugin TYPE                    the plugin in it; default the first one with an ipam
+
+Without a command it is a CNI plugin, called by a container runtime.
+`;
+
+/** Throws INVALID_ARGUMENT. */
+export function parseArguments(words: readonly string[]): InstallArguments {
+  const { values, positionals } = parsed(words);
+  const [command = 'help', ...more] = positionals;
+  if (values.help === true) return { command: 'help', place: placeOf(values), daemonSet: undefined };
+  if (command !== 'install' && command !== 'installed' && command !== 'uninstall' && command !== 'help')
+    throw invalid(`there is no command '${command}'`);
+  if (more.length > 0) throw invalid(`'${more.join(' ')}' is not understood`);
+  const daemonSet = values['daemon-set'];
+  if (daemonSet !== undefined && command !== 'install') throw invalid('--daemon-set goes with install');
+  if (daemonSet !== undefined && !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/u.test(daemonSet))
+    throw invalid(`'${daemonSet}' is no name of a DaemonSet`);
+  return { command, place: placeOf(values), daemonSet };
+}
+
+interface Values {
+  readonly 'conflist-directory'?: string;
+  readonly 'bin-directory'?: string;
+  readonly conflist?: string;
+  readonly plugin?: string;
+}
+
+function placeOf(values: Values): Place {
+  const { conflist } = values;
+  if (conflist?.includes('/') === true)
+    throw invalid(`--conflist ${conflist} is a path: the name of a file in the conflist directory is needed`);
+  return {
+    conflistDirectory: values['conflist-directory'] ?? '/etc/cni/net.d',
+    binDirectory: values['bin-directory'] ?? '/opt/cni/bin',
+    conflist,
+    plugin: values.plugin,
+  };
+}
+
+function parsed(words: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...words],
+      options: {
+        'conflist-directory': { type: 'string' },
+        'bin-directory': { type: 'string' },
+        'daemon-set': { type: 'string' },
+        conflist: { type: 'string' },
+        plugin: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+      allowPositionals: true,
+      strict: true,
+    });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw invalid(error.message);
+  }
+}
+
+const invalid = (message: string): ProductError =>
+  new ProductError('INVALID_ARGUMENT', `${message}; static-ip help`);

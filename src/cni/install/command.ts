@@ -1,0 +1,61 @@
+import { isProductError } from '../../errors/product-error.ts';
+import { inClusterAccess } from '../../kubernetes/in-cluster-access.ts';
+import { systemClock } from '../../kubernetes/clock.ts';
+import type { InstallArguments } from './arguments.ts';
+import { parseArguments, usage } from './arguments.ts';
+import { install, isInstalled, uninstall } from './converge.ts';
+import { Executable } from './executable.ts';
+import { daemonSetState } from './own-daemon-set.ts';
+import { stayInstalled } from './stay-installed.ts';
+import { isSystemError } from './system-error.ts';
+
+const log = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** Runs one command of the installer; the exit code. */
+export async function runCommand(words: readonly string[]): Promise<number> {
+  try {
+    return await perform(parseArguments(words));
+  } catch (error) {
+    if (!isProductError(error) && !isSystemError(error)) throw error;
+    process.stderr.write(`${error.message} [${error.code}]\n`);
+    return 1;
+  }
+}
+
+async function perform({ command, place, daemonSet }: InstallArguments): Promise<number> {
+  // the executable itself, which is what goes onto the node
+  const executable = new Executable(process.execPath);
+  switch (command) {
+    case 'help':
+      process.stdout.write(usage);
+      return 0;
+    case 'installed':
+      return (await isInstalled(place, executable)) ? 0 : 1;
+    case 'uninstall':
+      log(await uninstall(place));
+      return 0;
+    case 'install': {
+      const access = daemonSet === undefined ? undefined : inClusterAccess({ environment: process.env });
+      await stayInstalled({
+        install: () => install(place, executable),
+        uninstall: () => uninstall(place),
+        daemonSet:
+          access === undefined || daemonSet === undefined
+            ? undefined
+            : () => daemonSetState(access, daemonSet),
+        clock: systemClock,
+        log,
+        stop: stopSignal(),
+      });
+      return 0;
+    }
+    default:
+      return command satisfies never;
+  }
+}
+
+function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => controller.abort());
+  return controller.signal;
+}

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { pluginType } from '../plugin/network-config.ts';
+import { copyWhole } from './durable.ts';
+
+/** The executable that goes onto the node: 100 MB, so that equal bytes are not read again every time. */
+export class Executable {
+  readonly #source: string;
+  /** Which file was found equal last. */
+  #compared = '';
+
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  /** Puts it into the folder of the plugins unless the same bytes are there. */
+  async place(directory: string): Promise<void> {
+    const target = join(directory, pluginType);
+    if (await this.isLike(directory)) {
+      if (this.#compared === identity(await stat(target))) return;
+      const [ours, theirs] = await Promise.all([digestOf(this.#source), digestOf(target)]);
+      if (ours !== theirs) await copyWhole(this.#source, directory, pluginType);
+    } else await copyWhole(this.#source, directory, pluginType);
+    this.#compared = identity(await stat(target));
+  }
+
+  /** True where an executable file of its size is there; cheap. */
+  async isLike(directory: string): Promise<boolean> {
+    const [ours, theirs] = await Promise.all([stat(this.#source), statOf(join(directory, pluginType))]);
+    return theirs?.isFile() === true && ours.size === theirs.size && (theirs.mode & 0o777) === 0o755;
+  }
+}
+
+const identity = ({ ino, mtimeMs, size }: Stats): string => `${ino} ${mtimeMs} ${size}`;
+
+async function statOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}

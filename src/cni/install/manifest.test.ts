@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { loadAll } from 'js-yaml';
+import { cniErrorCode } from '../cni-error.ts';
+import { parseArguments } from './arguments.ts';
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly rules: readonly { readonly resourceNames: readonly string[] }[];
+  readonly spec: {
+    readonly template: {
+      readonly spec: {
+        readonly serviceAccountName: string;
+        readonly containers: readonly {
+          readonly args: readonly string[];
+          readonly readinessProbe: { readonly exec: { readonly command: readonly string[] } };
+          readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+        }[];
+        readonly volumes: readonly { readonly name: string; readonly hostPath: { readonly path: string } }[];
+      };
+    };
+  };
+}
+
+const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+
+test('the DaemonSet installs where it mounts, and may ask for itself alone', () => {
+  const objects = loadAll(read('manifests/static-ip/daemonset.yaml')) as Manifest[];
+  const named = (kind: string): Manifest =>
+    objects.find((object) => object.kind === kind) ?? assert.fail(kind);
+  const daemonSet = named('DaemonSet');
+  const { containers, volumes, serviceAccountName } = daemonSet.spec.template.spec;
+  const [container = assert.fail()] = containers;
+  const { command, place, daemonSet: own } = parseArguments(container.args);
+  assert.deepEqual([command, own], ['install', daemonSet.metadata.name]);
+  const paths = [place.conflistDirectory, place.binDirectory];
+  assert.deepEqual(
+    container.volumeMounts.map(({ mountPath }) => mountPath),
+    paths,
+  );
+  assert.deepEqual(
+    volumes.map(({ hostPath }) => hostPath.path),
+    paths,
+  );
+  const [, ...probe] = container.readinessProbe.exec.command;
+  assert.deepEqual(parseArguments(probe), { command: 'installed', place, daemonSet: undefined });
+  assert.deepEqual(
+    named('Role').rules.flatMap(({ resourceNames }) => resourceNames),
+    [own],
+  );
+  assert.equal(named('ServiceAccount').metadata.name, serviceAccountName);
+});
+
+test('docs/static-ip.md has every code', () => {
+  const rows = read('docs/static-ip.md').matchAll(/^\| (\d+) \|/gmu);
+  const documented = [...rows].map(([, code]) => Number(code));
+  assert.deepEqual(documented, Object.values(cniErrorCode));
+});

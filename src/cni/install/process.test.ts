@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { after, before, describe, test } from 'node:test';
+import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
+import { buildExecutable, executableIsMissing, runExecutable } from '../testing/executable.ts';
+import type { BuiltExecutable } from '../testing/executable.ts';
+import { ownConflist } from './conflist-directory.ts';
+
+const namespacesAreMissing =
+  spawnSync('unshare', ['--mount', 'true']).status !== 0 && 'needs root, for a mount namespace of its own';
+
+describe('the installer as a process', { skip: executableIsMissing }, () => {
+  let built: BuiltExecutable;
+  before(async () => {
+    built = await buildExecutable();
+  });
+  after(() => built.remove());
+
+  const former = JSON.stringify({
+    cniVersion: '1.0.0',
+    name: 'pods',
+    plugins: [{ type: 'bridge', ipam: { type: 'host-local', subnet: '10.88.0.0/16' } }],
+  });
+
+  interface Node {
+    readonly root: string;
+    readonly words: (command: string) => string[];
+    readonly present: () => Promise<string[]>;
+  }
+
+  async function node(context: TestContext): Promise<Node> {
+    const root = await mkdtemp(join(tmpdir(), 'static-ip-node-'));
+    context.after(() => rm(root, { recursive: true, force: true }));
+    const [conflists, bin] = [join(root, 'net.d'), join(root, 'bin')];
+    await mkdir(conflists);
+    await mkdir(bin);
+    await writeFile(join(conflists, '10-pods.conflist'), former);
+    return {
+      root,
+      words: (command) => [command, '--conflist-directory', conflists, '--bin-directory', bin],
+      present: async () => [...(await readdir(bin)), ...(await readdir(conflists))].toSorted(),
+    };
+  }
+
+  async function untilInPlace(child: ChildProcess): Promise<void> {
+    let output = '';
+    for await (const chunk of child.stdout ?? []) {
+      output += String(chunk);
+      if (output.includes('static-ip is before 10-pods.conflist')) return;
+    }
+    assert.fail(`ended after: ${output}`);
+  }
+
+  test('killed at any moment it leaves a network that works, and the next one installs it', async (context) => {
+    const { root, words, present } = await node(context);
+    for (let delay = 0; delay < 200; delay += 15) {
+      const child = spawn(built.path, words('install'), { stdio: 'ignore' });
+      const ended = once(child, 'close');
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      child.kill('SIGKILL');
+      await ended;
+      const names = await present();
+      assert.equal(await readFile(join(root, 'net.d', '10-pods.conflist'), 'utf8'), former);
+      if (!names.includes(ownConflist)) continue;
+      JSON.parse(await readFile(join(root, 'net.d', ownConflist), 'utf8'));
+      const version = await runExecutable(join(root, 'bin', 'static-ip'), {
+        environment: { CNI_COMMAND: 'VERSION' },
+      });
+      assert.equal(version.code, 0);
+      // never the executable alone: a configuration that names none is what the next kill would be blamed for
+      await rm(join(root, 'net.d', ownConflist));
+      if (delay % 30 !== 0) await rm(join(root, 'bin', 'static-ip'));
+    }
+    const child = spawn(built.path, words('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(child, 'close');
+    await untilInPlace(child);
+    assert.deepEqual(await present(), [ownConflist, '10-pods.conflist', 'static-ip']);
+    assert.equal((await runExecutable(built.path, { words: words('installed') })).code, 0);
+    child.kill('SIGTERM');
+    assert.deepEqual(await ended, [0, null]);
+    assert.deepEqual(await present(), [ownConflist, '10-pods.conflist', 'static-ip']);
+    assert.equal((await runExecutable(built.path, { words: words('uninstall') })).code, 0);
+    assert.deepEqual(await present(), ['10-pods.conflist']);
+    assert.equal((await runExecutable(built.path, { words: words('installed') })).code, 1);
+  });
+
+  test('what it is told wrongly it says in one line', async (context) => {
+    const { root } = await node(context);
+    const wrong: readonly (readonly [string[], RegExp])[] = [
+      [['instal'], /there is no command 'instal'/u],
+      [['install', '--conflist', '../x'], /is a path/u],
+      [['install', '--frobnicate'], /frobnicate/u],
+      [['uninstall', '--daemon-set', 'x'], /goes with install/u],
+      [['uninstall', '--conflist-directory', join(root, 'none')], /ENOENT.*none/u],
+    ];
+    for (const [words, message] of wrong) {
+      const { code, stderr, stdout } = await runExecutable(built.path, { words });
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, message);
+      assert.match(stderr, /^[^\n]+\n$/u);
+    }
+    assert.match((await runExecutable(built.path, { words: ['help'] })).stdout, /^Usage: static-ip COMMAND/u);
+  });
+
+  describe('in a pod', { skip: namespacesAreMissing }, () => {
+    /** An API that says whether the DaemonSet is there, and a service account that is allowed to ask. */
+    async function cluster(context: TestContext, root: string): Promise<{ url: URL; removed: () => void }> {
+      const authority = await createTestAuthority();
+      const { certificate, key } = await authority.server({ ip: '127.0.0.1' });
+      let code = 200;
+      const server = createServer({ cert: certificate, key }, (request, response) => {
+        const allowed = request.headers.authorization === 'Bearer the-token';
+        response
+          .writeHead(allowed ? code : 401, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ kind: 'DaemonSet', metadata: { name: 'static-ip' } }));
+      });
+      // only the installer ends the connection
+      server.keepAliveTimeout = 0;
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      context.after(() => {
+        server.closeAllConnections();
+        server.close();
+      });
+      const account = join(root, 'account');
+      await mkdir(account);
+      await writeFile(join(account, 'ca.crt'), authority.ca);
+      await writeFile(join(account, 'token'), 'the-token');
+      await writeFile(join(account, 'namespace'), 'kube-system');
+      const { port } = server.address() as AddressInfo;
+      return { url: new URL(`https://127.0.0.1:${port}`), removed: () => (code = 404) };
+    }
+
+    /** The mounts of a pod: its service account, where every pod has it. */
+    const script =
+      'mount -t tmpfs tmpfs "$(readlink -f /var/run)" && mkdir -p /var/run/secrets/kubernetes.io && ' +
+      'ln -s "$1" /var/run/secrets/kubernetes.io/serviceaccount && shift && exec "$@"';
+
+    for (const removal of [true, false]) {
+      test(`${removal ? 'a removed DaemonSet puts the former network back' : 'an updated one leaves the plugin'}, and the process ends at once`, async (context) => {
+        const { root, words, present } = await node(context);
+        const { url, removed } = await cluster(context, root);
+        const command = [built.path, ...words('install'), '--daemon-set', 'static-ip'];
+        const child = spawn(
+          'unshare',
+          ['--mount', 'sh', '-c', script, 'sh', join(root, 'account'), ...command],
+          {
+            env: {
+              PATH: process.env['PATH'],
+              KUBERNETES_SERVICE_HOST: url.hostname,
+              KUBERNETES_SERVICE_PORT: url.port,
+            },
+            stdio: ['ignore', 'pipe', 'inherit'],
+          },
+        );
+        // ended by the clock of a grace period it would not end with 0
+        const ended = once(child, 'close', { signal: AbortSignal.timeout(120_000) });
+        await untilInPlace(child);
+        if (removal) removed();
+        child.kill('SIGTERM');
+        assert.deepEqual(await ended, [0, null]);
+        assert.deepEqual(
+          await present(),
+          removal ? ['10-pods.conflist'] : [ownConflist, '10-pods.conflist', 'static-ip'],
+        );
+        assert.ok(existsSync(join(root, 'account')));
+      });
+    }
+  });
+});

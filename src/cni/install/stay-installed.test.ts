@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ProductError } from '../../errors/product-error.ts';
+import { ManualClock } from '../../kubernetes/testing/manual-clock.ts';
+import type { DaemonSetState } from './own-daemon-set.ts';
+import { stayInstalled } from './stay-installed.ts';
+
+type Answer = DaemonSetState | 'silent';
+
+/** The life of an installer that is told to stop after so many looks, while the API answers this, the last one again. */
+async function life(
+  answers: readonly Answer[] | undefined,
+  looks = 1,
+  result: () => Promise<string> = () => Promise.resolve('in place'),
+): Promise<string[]> {
+  const events: string[] = [];
+  const clock = new ManualClock();
+  const stop = new AbortController();
+  let asked = 0;
+  await stayInstalled({
+    install: () => {
+      events.push('install');
+      if (events.filter((event) => event === 'install').length === looks) stop.abort();
+      return result();
+    },
+    uninstall: () => {
+      events.push('uninstall');
+      return Promise.resolve('removed');
+    },
+    daemonSet:
+      answers === undefined
+        ? undefined
+        : () => {
+            const answer = answers[Math.min(asked, answers.length - 1)] ?? 'silent';
+            asked += 1;
+            return answer === 'silent'
+              ? Promise.reject(new ProductError('KUBERNETES_UNREACHABLE', 'no answer'))
+              : Promise.resolve(answer);
+          },
+    clock: { now: () => clock.now(), sleep: (milliseconds) => Promise.resolve(clock.advance(milliseconds)) },
+    log: () => {},
+    stop: stop.signal,
+  });
+  return events;
+}
+
+test('an update or a reboot leaves the plugin in place', async () => {
+  assert.deepEqual(await life(['there'], 3), ['install', 'install', 'install']);
+});
+
+test('a removed DaemonSet takes it away', async () => {
+  assert.deepEqual(await life(['there', 'removed'], 2), ['install', 'install', 'uninstall']);
+});
+
+test('one that went together with its Role too', async () => {
+  assert.deepEqual(await life(['there', 'refused']), ['install', 'uninstall']);
+});
+
+test('but a Role that never was there tells nothing', async () => {
+  assert.deepEqual(await life(['refused']), ['install']);
+});
+
+test('an API that is away at the end is asked again', async () => {
+  assert.deepEqual(await life(['there', 'silent', 'silent', 'removed']), ['install', 'uninstall']);
+});
+
+test('and when it stays away, the plugin stays', async () => {
+  assert.deepEqual(await life(['there', 'silent']), ['install']);
+});
+
+test('a container that starts again after the DaemonSet went removes what the former one left', async () => {
+  assert.deepEqual(await life(['removed']), ['uninstall']);
+});
+
+test('a network that cannot be put behind the plugin is tried again, and a removal still removes', async () => {
+  const refuse = (): Promise<string> =>
+    Promise.reject(new ProductError('STATIC_IP_NOT_INSTALLED', 'no plugin with an ipam'));
+  assert.deepEqual(await life(['there', 'removed'], 2, refuse), ['install', 'install', 'uninstall']);
+});
+
+test("nobody's pod leaves everything", async () => {
+  assert.deepEqual(await life(undefined), ['install']);
+});

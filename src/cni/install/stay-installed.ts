@@ -1,0 +1,87 @@
+import { isProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { Clock } from '../../kubernetes/clock.ts';
+import type { DaemonSetState } from './own-daemon-set.ts';
+import { isSystemError } from './system-error.ts';
+
+export interface Installer {
+  /** Both resolve with what is now, in words, and may be done again. */
+  readonly install: () => Promise<string>;
+  readonly uninstall: () => Promise<string>;
+  /** Absent: nobody's pod. Rejects where the API does not answer. */
+  readonly daemonSet: (() => Promise<DaemonSetState>) | undefined;
+  readonly clock: Clock;
+  readonly log: (line: string) => void;
+  /** Aborted by SIGTERM. */
+  readonly stop: AbortSignal;
+}
+
+/** Milliseconds between two looks at the directories, and between two questions to an API that does not answer. */
+const pause = { look: 10_000, ask: 1000 };
+/** Milliseconds of the pod's grace that may pass with asking. */
+const patience = 20_000;
+
+/**
+ * Keeps the plugin in place until it is told to stop, and removes it then if the DaemonSet is being removed. A pod that ends for
+ * another reason, an update or a reboot, leaves it. A DaemonSet that is gone already when the pod starts (its former container
+ * died before it could remove the plugin) is removal too.
+ */
+export async function stayInstalled(installer: Installer): Promise<void> {
+  const { log, clock, stop } = installer;
+  let last = '';
+  const say = (line: string): void => {
+    if (line !== last) log(line);
+    last = line;
+  };
+  let known = await stateNow(installer, say);
+  while (!stop.aborted && known !== 'removed') {
+    say(await installNow(installer));
+    await clock.sleep(pause.look, stop);
+    // until the API has let us look once, its refusal at the end says nothing
+    if (known !== 'there' && !stop.aborted) known = await stateNow(installer, say);
+  }
+  if (known === 'removed' || (await isRemoved(installer, known === 'there')))
+    log(await installer.uninstall());
+  else log('static-ip stays in place: the DaemonSet is still there');
+}
+
+/** A network that cannot be put behind the plugin is no reason to end: who ends cannot remove it any more. */
+async function installNow({ install }: Installer): Promise<string> {
+  try {
+    return await install();
+  } catch (error) {
+    if (!isProductError(error) && !isSystemError(error)) throw error;
+    return `static-ip is not in place: ${error.message} [${error.code}]`;
+  }
+}
+
+/**
+ * Deleted together with its Role and ServiceAccount, as `kubectl delete -f` does, the DaemonSet cannot be asked for any more: a
+ * refusal by an API that allowed it before means removal.
+ */
+async function isRemoved(installer: Installer, allowedBefore: boolean): Promise<boolean> {
+  const { clock, log } = installer;
+  const end = clock.now() + patience;
+  for (;;) {
+    const state = await stateNow(installer, log);
+    if (state !== 'unknown') return state === 'removed' || (state === 'refused' && allowedBefore);
+    if (installer.daemonSet === undefined || clock.now() >= end) return false;
+    await clock.sleep(pause.ask);
+  }
+}
+
+async function stateNow(
+  { daemonSet }: Installer,
+  say: (line: string) => void,
+): Promise<DaemonSetState | 'unknown'> {
+  if (daemonSet === undefined) return 'unknown';
+  try {
+    const state = await daemonSet();
+    if (state === 'refused') say('the API does not let this pod read its DaemonSet: is the Role there?');
+    return state;
+  } catch (error) {
+    if (!isProductError(error) && !isApiError(error)) throw error;
+    say(`the API does not say whether the DaemonSet is there: ${error.message}`);
+    return 'unknown';
+  }
+}

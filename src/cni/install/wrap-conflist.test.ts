@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { annotationsCapability } from '../address/asked-addresses.ts';
+import { delegateConfig } from '../delegate/delegate-config.ts';
+import { parseNetworkConfig } from '../plugin/network-config.ts';
+import { mentionsPlugin, wrapConflist } from './wrap-conflist.ts';
+
+const bridge = { type: 'bridge', bridge: 'cni0', ipam: { type: 'host-local', subnet: '10.88.0.0/16' } };
+const portmap = { type: 'portmap', capabilities: { portMappings: true } };
+const list = { cniVersion: '1.0.0', name: 'pods', disableCheck: true, plugins: [bridge, portmap] };
+
+const wrap = (value: unknown, changes: object = {}): Record<string, unknown> =>
+  JSON.parse(
+    wrapConflist({ file: '10-pods.conflist', text: JSON.stringify(value), plugin: undefined, ...changes }),
+  ) as Record<string, unknown>;
+
+const behind = (delegate: object, capabilities: object = {}): object => ({
+  type: 'static-ip',
+  capabilities: { ...capabilities, [annotationsCapability]: true },
+  delegate,
+});
+
+test('puts the plugin before the one that has an ipam, and leaves the others', () => {
+  assert.deepEqual(wrap(list), { ...list, plugins: [behind(bridge), portmap] });
+  const { plugins: _, ...head } = list;
+  assert.deepEqual(wrap({ ...head, plugins: [portmap, bridge] }), {
+    ...head,
+    plugins: [portmap, behind(bridge)],
+  });
+});
+
+test('or before the one that is named, whose capabilities are declared for it', () => {
+  assert.deepEqual(wrap(list, { plugin: 'portmap' })['plugins'], [
+    bridge,
+    behind(portmap, portmap.capabilities),
+  ]);
+});
+
+test('makes a list of a single configuration', () => {
+  const single = { cniVersion: '0.4.0', name: 'pods', ...bridge };
+  assert.deepEqual(wrap(single, { file: '10-pods.conf' }), {
+    cniVersion: '0.4.0',
+    name: 'pods',
+    plugins: [behind(single)],
+  });
+});
+
+test('the delegate reads again what it read before', () => {
+  const fields = fc.dictionary(fc.string(), fc.jsonValue());
+  fc.assert(
+    fc.property(fields, fields, (more, ipam) => {
+      const plugin = {
+        ...more,
+        type: 'bridge',
+        ipam,
+        capabilities: undefined,
+        runtimeConfig: undefined,
+        args: undefined,
+      };
+      const original = JSON.parse(JSON.stringify(plugin)) as Record<string, unknown>;
+      const wrapped = wrap({ cniVersion: '1.0.0', name: 'pods', plugins: [plugin] });
+      const [entry] = wrapped['plugins'] as [object];
+      // libcni puts version and name into each plugin's configuration
+      const config = parseNetworkConfig(JSON.stringify({ ...entry, cniVersion: '1.0.0', name: 'pods' }));
+      assert.deepEqual(delegateConfig(config), { ...original, cniVersion: '1.0.0', name: 'pods' });
+    }),
+  );
+});
+
+test('refuses what cannot be put behind it, and names the file', () => {
+  const refused: readonly (readonly [unknown, object, RegExp])[] = [
+    [1, {}, /10-pods\.conflist is not a JSON object/u],
+    [{ ...list, cniVersion: '0.2.0' }, {}, /no cniVersion of 0\.3\.0/u],
+    [{ ...list, plugins: {} }, {}, /no list of plugins/u],
+    [{ ...list, plugins: [portmap] }, {}, /no plugin with an ipam: name .* by --plugin/u],
+    [list, { plugin: 'calico' }, /has no plugin 'calico'/u],
+  ];
+  for (const [value, changes, message] of refused)
+    assert.throws(() => wrap(value, changes), { code: 'STATIC_IP_NOT_INSTALLED', message });
+});
+
+test('knows a configuration that names it already', () => {
+  assert.equal(mentionsPlugin(JSON.stringify(list)), false);
+  assert.equal(mentionsPlugin(JSON.stringify(wrap(list))), true);
+  assert.equal(mentionsPlugin('{"type":"static-ip"}'), true);
+  assert.equal(mentionsPlugin('nothing'), false);
+});

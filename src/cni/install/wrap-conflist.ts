@@ -1,0 +1,64 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { annotationsCapability } from '../address/asked-addresses.ts';
+import type { JsonObject } from '../json.ts';
+import { isObject, parseJson } from '../json.ts';
+import { isSupported, supportedVersions } from '../plugin/cni-version.ts';
+import { pluginType } from '../plugin/network-config.ts';
+
+export interface Wrap {
+  /** The file's name, for messages and for its form: `.conflist` holds a list, anything else one plugin. */
+  readonly file: string;
+  readonly text: string;
+  /** `type` of the plugin to stand before; absent: the first one with an `ipam`. */
+  readonly plugin: string | undefined;
+}
+
+/**
+ * The same network with static-ip before the plugin that gives addresses. The network's name stays, because host-local's
+ * reservations and the runtime's records are kept by it: pods that are there already are not affected.
+ * Throws STATIC_IP_NOT_INSTALLED where that cannot be done. Pure.
+ */
+export function wrapConflist({ file, text, plugin }: Wrap): string {
+  const value = parseJson(text);
+  if (!isObject(value)) throw problem(file, 'is not a JSON object');
+  const list = file.endsWith('.conflist')
+    ? value
+    : { cniVersion: value['cniVersion'], name: value['name'], plugins: [value] };
+  if (!isSupported(list['cniVersion']))
+    throw problem(file, `has no cniVersion of ${supportedVersions.join(', ')}, which static-ip speaks`);
+  const plugins = list['plugins'];
+  if (!Array.isArray(plugins) || !plugins.every(isObject)) throw problem(file, 'has no list of plugins');
+  const index = plugins.findIndex((each) =>
+    plugin === undefined ? isObject(each['ipam']) : each['type'] === plugin,
+  );
+  const delegate = plugins[index];
+  if (delegate === undefined)
+    throw problem(
+      file,
+      plugin === undefined
+        ? 'has no plugin with an ipam: name the one that takes requested addresses by --plugin'
+        : `has no plugin '${plugin}'`,
+    );
+  return `${JSON.stringify({ ...list, plugins: plugins.with(index, wrapped(delegate)) }, undefined, 2)}\n`;
+}
+
+/** True for a configuration that somebody put static-ip into by hand. */
+export function mentionsPlugin(text: string): boolean {
+  const value = parseJson(text);
+  if (!isObject(value)) return false;
+  const plugins: readonly unknown[] = Array.isArray(value['plugins']) ? value['plugins'] : [value];
+  return plugins.some((plugin) => isObject(plugin) && plugin['type'] === pluginType);
+}
+
+/** A runtime gives a plugin what it declares, so what the delegate declares is declared for it too. */
+function wrapped(delegate: JsonObject): JsonObject {
+  const { capabilities } = delegate;
+  return {
+    type: pluginType,
+    capabilities: { ...(isObject(capabilities) && capabilities), [annotationsCapability]: true },
+    delegate,
+  };
+}
+
+const problem = (file: string, words: string): ProductError =>
+  new ProductError('STATIC_IP_NOT_INSTALLED', `${file} ${words}`);

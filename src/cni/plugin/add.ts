@@ -1,0 +1,82 @@
+import { askedAddresses } from '../address/asked-addresses.ts';
+import { givenAddresses } from '../address/given-addresses.ts';
+import { argumentsWithAddress, requestWay } from '../address/request-way.ts';
+import { CniError, cniErrorCode } from '../cni-error.ts';
+import type { Ask } from '../delegate/ask-delegate.ts';
+import { askDelegate } from '../delegate/ask-delegate.ts';
+import { delegateConfig, delegateConfigFor } from '../delegate/delegate-config.ts';
+import type { JsonObject } from '../json.ts';
+import { isObject, parseJson } from '../json.ts';
+import type { NetworkConfig } from './network-config.ts';
+
+/**
+ * ADD: the delegate's result as it wrote it, once it is sure that the pod has the addresses it asks for. A delegate that
+ * gave others has its work undone, and ADD fails.
+ */
+export async function add(ask: Ask, config: NetworkConfig): Promise<string> {
+  const addresses = askedAddresses(config.runtimeConfig);
+  if (addresses === undefined) return askDelegate(ask, config, delegateConfig(config));
+  const { request, input } = prepared(ask, config, addresses);
+  const stdout = await named(askDelegate(request, config, input), addresses, config);
+  const result = parseJson(stdout);
+  const given = isObject(result) ? givenAddresses(result) : [];
+  const missing = addresses.filter((address) => !given.includes(address));
+  if (missing.length === 0) return stdout;
+  const left = await undo(ask, config, result);
+  throw new CniError(
+    cniErrorCode.addressNotGiven,
+    `the plugin '${config.delegate.type}' gave ${given.join(' and ') || 'no address'} instead of ${addresses.join(' and ')}: ` +
+      "its IPAM plugin takes no requests, or takes them another way ('request' of static-ip's configuration)",
+    left,
+  );
+}
+
+interface Prepared {
+  readonly request: Ask;
+  readonly input: JsonObject;
+}
+
+function prepared(ask: Ask, config: NetworkConfig, addresses: readonly string[]): Prepared {
+  const way = requestWay(config);
+  const input = delegateConfigFor(config, addresses, way);
+  if (way !== 'CNI_ARGS') return { request: ask, input };
+  const [address = '', ...more] = addresses;
+  if (more.length > 0)
+    throw new CniError(
+      cniErrorCode.addressInvalid,
+      `the pod asks for ${addresses.join(' and ')}, but CNI_ARGS, by which this network's IPAM plugin is asked, takes one address`,
+    );
+  const CNI_ARGS = argumentsWithAddress(ask.environment['CNI_ARGS'], address);
+  return { request: { ...ask, environment: { ...ask.environment, CNI_ARGS } }, input };
+}
+
+/** The delegate's error with what was asked for in front; its code and details stay. */
+async function named<T>(
+  asked: Promise<T>,
+  addresses: readonly string[],
+  { delegate: { type } }: NetworkConfig,
+): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (!(error instanceof CniError)) throw error;
+    throw new CniError(
+      error.code,
+      `the plugin '${type}' did not give the fixed address ${addresses.join(' and ')}: ${error.message}`,
+      error.details,
+    );
+  }
+}
+
+/** Resolves with what could not be undone, for the error's details: a runtime that was told of a failed ADD calls DEL too. */
+async function undo(ask: Ask, config: NetworkConfig, prevResult: unknown): Promise<string> {
+  const environment = { ...ask.environment, CNI_COMMAND: 'DEL' };
+  const input = { ...delegateConfig(config), ...(isObject(prevResult) && { prevResult }) };
+  try {
+    await askDelegate({ ...ask, environment }, config, input);
+    return '';
+  } catch (error) {
+    if (!(error instanceof CniError)) throw error;
+    return `DEL of what it made failed: ${error.message}`;
+  }
+}

@@ -1,0 +1,110 @@
+import { CniError, cniErrorCode, errorObject } from '../cni-error.ts';
+import type { RunDelegate } from '../delegate/delegate.ts';
+import { askDelegate } from '../delegate/ask-delegate.ts';
+import { delegateConfig } from '../delegate/delegate-config.ts';
+import { isObject, parseJson } from '../json.ts';
+import { add } from './add.ts';
+import { check } from './check.ts';
+import type { CniVersion } from './cni-version.ts';
+import { isAtLeast, isSupported, newestVersion, supportedVersions } from './cni-version.ts';
+import type { Environment, Verb } from './environment.ts';
+import { parseEnvironment } from './environment.ts';
+import type { NetworkConfig } from './network-config.ts';
+import { parseNetworkConfig } from './network-config.ts';
+
+export interface PluginCall {
+  readonly environment: Environment;
+  /** All of stdin. Rejects where it cannot be read. */
+  readonly readInput: () => Promise<string>;
+  readonly run: RunDelegate;
+}
+
+export interface PluginAnswer {
+  readonly stdout: string;
+  readonly exitCode: 0 | 1;
+}
+
+/** One call of the plugin. Whatever goes wrong is one CNI error object on stdout and exit code 1; never rejects. */
+export async function answerCall(call: PluginCall): Promise<PluginAnswer> {
+  let cniVersion: CniVersion = newestVersion;
+  try {
+    const { verb, path } = parseEnvironment(call.environment);
+    const input = await readInput(call);
+    cniVersion = versionOf(input);
+    const stdout =
+      verb === 'VERSION' ? versionResult(cniVersion) : await perform(verb, { ...call, path }, input);
+    return { stdout, exitCode: 0 };
+  } catch (error) {
+    return { stdout: errorObject(cniVersion, asCniError(error)), exitCode: 1 };
+  }
+}
+
+/** The spec's version since which there is the verb. */
+const since: Readonly<Record<Exclude<Verb, 'VERSION'>, CniVersion>> = {
+  ADD: '0.3.0',
+  DEL: '0.3.0',
+  CHECK: '0.4.0',
+  GC: '1.1.0',
+  STATUS: '1.1.0',
+};
+
+async function perform(
+  verb: Exclude<Verb, 'VERSION'>,
+  ask: PluginCall & { readonly path: readonly string[] },
+  input: string,
+): Promise<string> {
+  const config = parseNetworkConfig(input);
+  if (!isAtLeast(config.cniVersion, since[verb]))
+    throw new CniError(
+      cniErrorCode.incompatibleVersion,
+      `there is no ${verb} in version ${config.cniVersion} of the CNI spec: it came with ${since[verb]}`,
+    );
+  switch (verb) {
+    case 'ADD':
+      return add(ask, config);
+    case 'CHECK':
+      return check(ask, config);
+    case 'DEL':
+    case 'GC':
+      return askDelegate(ask, config, delegateConfig(config));
+    case 'STATUS':
+      return status(ask, config);
+    default:
+      return verb satisfies never;
+  }
+}
+
+/** A delegate that is not there is a network that cannot be added to now. */
+async function status(ask: Parameters<typeof askDelegate>[0], config: NetworkConfig): Promise<string> {
+  try {
+    return await askDelegate(ask, config, delegateConfig(config));
+  } catch (error) {
+    if (!(error instanceof CniError) || error.code !== cniErrorCode.invalidConfig) throw error;
+    throw new CniError(cniErrorCode.notAvailable, error.message, error.details);
+  }
+}
+
+/** Answers in the version that the caller speaks, where we speak it too. */
+function versionOf(input: string): CniVersion {
+  const config = parseJson(input);
+  return isObject(config) && isSupported(config['cniVersion']) ? config['cniVersion'] : newestVersion;
+}
+
+const versionResult = (cniVersion: CniVersion): string =>
+  `${JSON.stringify({ cniVersion, supportedVersions })}\n`;
+
+async function readInput({ readInput: read }: PluginCall): Promise<string> {
+  try {
+    return await read();
+  } catch (error) {
+    throw new CniError(cniErrorCode.inputOutput, `stdin cannot be read: ${wordsOf(error)}`);
+  }
+}
+
+function asCniError(error: unknown): CniError {
+  return error instanceof CniError
+    ? error
+    : new CniError(cniErrorCode.delegateFailed, `static-ip failed: ${wordsOf(error)}`);
+}
+
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,141 @@
+import fc from 'fast-check';
+import { addressAnnotation, annotationsCapability } from '../address/asked-addresses.ts';
+import type { DelegateOutcome } from '../delegate/delegate.ts';
+import { verbs } from '../plugin/environment.ts';
+
+export interface FuzzedCall {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly input: string;
+  /** What the delegate does, should it come so far: never a success. */
+  readonly outcome: DelegateOutcome;
+}
+
+const odd = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    0,
+    -1,
+    1e308,
+    '',
+    '..',
+    'static-ip',
+    '10.0.0.7',
+    '::',
+    [],
+    {},
+    [[]],
+    [null],
+  ),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+
+const addresses = fc.oneof(
+  fc.constantFrom(
+    '10.88.0.7',
+    'fd00::7',
+    '10.88.0.7,fd00::7',
+    '10.88.0.7/16',
+    ',',
+    '0.0.0.0',
+    '::ffff:10.88.0.7',
+  ),
+  fc.ipV4(),
+  fc.ipV6(),
+  fc.string({ maxLength: 30 }),
+);
+
+const range = fc.record(
+  { subnet: fc.oneof(fc.constant<unknown>('10.88.0.0/16'), odd), rangeStart: odd, gateway: odd },
+  { requiredKeys: [] },
+);
+const ipam = fc.record(
+  {
+    type: fc.constantFrom<unknown>('host-local', 'calico-ipam', 'dhcp', 1),
+    ranges: fc.oneof(fc.array(fc.array(range, { maxLength: 2 }), { maxLength: 2 }), odd),
+    subnet: fc.oneof(fc.constant<unknown>('10.88.0.0/16'), odd),
+  },
+  { requiredKeys: [] },
+);
+/** Right more often than wrong: a wrong field stops a call, and what is behind it is never reached. */
+const mostly = (right: string): fc.Arbitrary<unknown> =>
+  fc.oneof({ weight: 12, arbitrary: fc.constant<unknown>(right) }, { weight: 1, arbitrary: odd });
+
+const config = fc.record(
+  {
+    cniVersion: fc.oneof(fc.constantFrom<unknown>('1.1.0', '1.0.0', '0.4.0', '0.3.1'), mostly('1.1.0')),
+    name: mostly('pods'),
+    type: mostly('static-ip'),
+    delegate: fc.oneof(
+      {
+        weight: 12,
+        arbitrary: fc.record(
+          { type: mostly('bridge'), ipam, capabilities: odd, args: odd },
+          { requiredKeys: ['type'] },
+        ),
+      },
+      { weight: 1, arbitrary: odd },
+    ),
+    runtimeConfig: fc.oneof(
+      fc.record({
+        [annotationsCapability]: fc.oneof(
+          fc.record({ [addressAnnotation]: fc.oneof<fc.Arbitrary<unknown>[]>(addresses, odd) }),
+          odd,
+        ),
+      }),
+      odd,
+    ),
+    prevResult: fc.oneof(fc.constant<unknown>({ ips: [{ address: '10.88.0.7/16' }] }), odd),
+    args: odd,
+    request: fc.constantFrom<unknown>('runtimeConfig.ips', 'args.cni.ips', 'CNI_ARGS', 'x', null),
+    'cni.dev/valid-attachments': odd,
+  },
+  { requiredKeys: ['cniVersion', 'name', 'delegate'] },
+);
+
+const input = fc.oneof(
+  { weight: 10, arbitrary: config.map((value) => JSON.stringify(value)) },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(config, fc.nat(400)).map(([value, at]) => JSON.stringify(value).slice(0, at)),
+  },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 50 }) },
+  { weight: 1, arbitrary: fc.nat(20_000).map((depth) => '['.repeat(depth)) },
+);
+
+/** No NUL: an environment cannot hold one. */
+const word = fc.string({ unit: 'binary', maxLength: 20 }).map((text) => text.replaceAll('\0', ''));
+const variable = (right: string): fc.Arbitrary<string> =>
+  fc.oneof({ weight: 20, arbitrary: fc.constant(right) }, { weight: 1, arbitrary: word });
+
+const environment = fc.record(
+  {
+    CNI_COMMAND: fc.oneof(
+      { weight: 20, arbitrary: fc.constantFrom<string>(...verbs.filter((verb) => verb !== 'VERSION')) },
+      { weight: 1, arbitrary: word },
+    ),
+    CNI_CONTAINERID: variable('c1'),
+    CNI_NETNS: variable('/proc/1/ns/net'),
+    CNI_IFNAME: variable('eth0'),
+    CNI_ARGS: variable('IgnoreUnknown=1;K8S_POD_NAME=p'),
+    CNI_PATH: variable('/nonexistent'),
+  },
+  { requiredKeys: ['CNI_COMMAND', 'CNI_CONTAINERID', 'CNI_NETNS', 'CNI_IFNAME', 'CNI_PATH'] },
+);
+
+const failing = fc.oneof(
+  fc
+    .record(
+      { code: fc.oneof(fc.nat(999), odd), msg: fc.oneof(fc.string(), odd), details: odd },
+      { requiredKeys: [] },
+    )
+    .map((error) => ({ end: 1, stdout: JSON.stringify(error) })),
+  fc.record({
+    end: fc.constantFrom<number | string>(1, 2, 255, 'SIGKILL'),
+    stdout: fc.string({ unit: 'binary' }),
+  }),
+);
+
+/** Calls that cannot succeed, most of them nearly right. */
+export const fuzzedCalls: fc.Arbitrary<FuzzedCall> = fc.record({ environment, input, outcome: failing });

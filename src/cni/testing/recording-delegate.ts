@@ -1,0 +1,28 @@
+import type { DelegateCall, DelegateOutcome, RunDelegate } from '../delegate/delegate.ts';
+
+export interface RecordingDelegate {
+  readonly run: RunDelegate;
+  readonly calls: readonly DelegateCall[];
+  /** The configuration that the delegate read last. */
+  readonly lastConfig: () => Record<string, unknown>;
+}
+
+/** A delegate that keeps what it is asked and answers what the test says, in turn; the last answer again and again. */
+export function recordingDelegate(...answers: readonly DelegateOutcome[]): RecordingDelegate {
+  const calls: DelegateCall[] = [];
+  return {
+    calls,
+    lastConfig: () => JSON.parse(calls.at(-1)?.input ?? '{}') as Record<string, unknown>,
+    run: (call) => {
+      const outcome = answers[Math.min(calls.length, answers.length - 1)];
+      calls.push(call);
+      return outcome === undefined ? Promise.reject(new Error('no answer')) : Promise.resolve(outcome);
+    },
+  };
+}
+
+/** What a delegate prints that gave these addresses. */
+export function gave(...addresses: readonly string[]): DelegateOutcome {
+  const ips = addresses.map((address) => ({ address: `${address}/${address.includes(':') ? 64 : 16}` }));
+  return { end: 0, stdout: `${JSON.stringify({ cniVersion: '1.0.0', ips, dns: {} })}\n` };
+}

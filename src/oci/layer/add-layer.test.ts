@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { packTar } from 'modern-tar';
+import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import { layoutPaths } from '../layout/layout-paths.ts';
+import type { BlobWriter } from '../layout/write-blob.ts';
+import { blobWriter } from '../layout/write-blob.ts';
+import { addGzipLayer, addTarLayer } from './add-layer.ts';
+
+const digestOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+async function* inChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
+}
+
+/** Two megabytes that do not compress, so that back pressure is met. */
+async function rootTar(): Promise<Uint8Array> {
+  const body = randomBytes(2_000_000);
+  return packTar([{ header: { name: 'usr/big', size: body.length }, body }]);
+}
+
+async function layoutFolder(t: TestContext): Promise<{ directory: string; blobs: BlobWriter }> {
+  const directory = await scratchDirectory(t);
+  await mkdir(layoutPaths.blobs(directory), { recursive: true });
+  return { directory, blobs: blobWriter(directory) };
+}
+
+test('a tar becomes a compressed layer that is known by both digests', async (t) => {
+  const { directory, blobs } = await layoutFolder(t);
+  const tar = await rootTar();
+  const { descriptor, diffId } = await addTarLayer(blobs, { bytes: inChunks(tar), what: 'root.tar' });
+  const blob = await readFile(layoutPaths.blob(directory, descriptor.digest));
+  assert.equal(diffId, digestOf(tar));
+  assert.equal(descriptor.digest, digestOf(blob));
+  assert.equal(descriptor.size, blob.length);
+  assert.equal(digestOf(gunzipSync(blob)), diffId);
+  const again = await addTarLayer(blobs, { bytes: inChunks(tar), what: 'root.tar' });
+  assert.deepEqual(again.descriptor, descriptor);
+});
+
+test('a compressed tar stays as it is', async (t) => {
+  const { directory, blobs } = await layoutFolder(t);
+  const tar = await rootTar();
+  const packed = gzipSync(tar);
+  const { descriptor, diffId } = await addGzipLayer(blobs, { bytes: inChunks(packed), what: 'image' });
+  assert.equal(diffId, digestOf(tar));
+  assert.equal(descriptor.digest, digestOf(packed));
+  assert.deepEqual(await readFile(layoutPaths.blob(directory, descriptor.digest)), packed);
+});
+
+test('a damaged, cut off or dangerous tar leaves no blob', async (t) => {
+  const { directory, blobs } = await layoutFolder(t);
+  const packed = gzipSync(await rootTar());
+  const damaged = Buffer.from(packed);
+  damaged.fill(0, 1000, 1100);
+  const dangerous = await packTar([{ header: { name: '../x', size: 1 }, body: 'x' }]);
+  const cases: readonly [Uint8Array, RegExp][] = [
+    [packed.subarray(0, packed.length - 9), /image is damaged or cut off/],
+    [packed.subarray(0, 70_000), /image is damaged or cut off/],
+    [damaged, /image is damaged or cut off/],
+    [Buffer.from('no gzip at all'), /image is damaged or cut off/],
+    [Buffer.alloc(0), /image/],
+    [gzipSync(dangerous), /image: its entry '\.\.\/x'/],
+    [gzipSync(Buffer.concat([dangerous, randomBytes(3_000_000)])), /image: its entry '\.\.\/x'/],
+  ];
+  for (const [bytes, message] of cases) {
+    const adding = addGzipLayer(blobs, { bytes: inChunks(bytes), what: 'image' });
+    await assert.rejects(adding, { code: 'ARCHIVE_INVALID', message }, String(message));
+  }
+  await assert.rejects(addTarLayer(blobs, { bytes: inChunks(dangerous), what: 'root.tar' }), {
+    code: 'ARCHIVE_INVALID',
+  });
+  assert.deepEqual(await readdir(layoutPaths.blobs(directory)), []);
+});
+
+const noSpace = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+
+const fullDisks: Readonly<Record<string, BlobWriter['add']>> = {
+  'at once': () => Promise.reject(noSpace),
+  'in the middle': async (_, source) => {
+    let size = 0;
+    for await (const chunk of source) {
+      size += chunk.length;
+      if (size > 500_000) throw noSpace;
+    }
+    throw new Error('all of it was written');
+  },
+  'in the middle, and leaves the rest': async (_, source) => {
+    for await (const _chunk of { [Symbol.asyncIterator]: () => stubborn(source) }) throw noSpace;
+    throw new Error('nothing was written');
+  },
+  'at the end': async (_, source) => {
+    for await (const chunk of source) assert.ok(chunk.length > 0);
+    throw noSpace;
+  },
+};
+
+/** Does not pass on that nobody reads any more. */
+function stubborn(source: Parameters<BlobWriter['add']>[1]): AsyncIterator<Uint8Array> {
+  const iterator =
+    Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
+  return { next: async () => iterator.next() };
+}
+
+for (const [when, add] of Object.entries(fullDisks))
+  test(`a disk that is full ${when} is the reason, and ends the reading`, async () => {
+    const tar = await rootTar();
+    const sources = [
+      (bytes: AsyncIterable<Uint8Array>) => addTarLayer({ add }, { bytes, what: 'root.tar' }),
+      (bytes: AsyncIterable<Uint8Array>) => addGzipLayer({ add }, { bytes, what: 'image' }),
+    ];
+    for (const [index, take] of sources.entries())
+      await assert.rejects(take(inChunks(index === 0 ? tar : gzipSync(tar))), (error) => error === noSpace);
+  });

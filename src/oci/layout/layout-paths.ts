@@ -1,0 +1,15 @@
+import { join } from 'node:path';
+
+/** Files of an image layout (image-spec, image-layout.md). */
+export const layoutPaths = {
+  marker: (directory: string): string => join(directory, 'oci-layout'),
+  index: (directory: string): string => join(directory, 'index.json'),
+  blobs: (directory: string): string => join(directory, 'blobs', 'sha256'),
+  /** `digest` has been validated: it is part of a path. */
+  blob: (directory: string, digest: string): string =>
+    join(directory, 'blobs', 'sha256', digest.slice('sha256:'.length)),
+} as const;
+
+export const layoutVersion = '1.0.0';
+/** Annotation of a descriptor in index.json: the name or tag of the image. */
+export const referenceName = 'org.opencontainers.image.ref.name';

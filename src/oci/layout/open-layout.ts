@@ -1,0 +1,99 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import { Readable } from 'node:stream';
+import { fileNotFound, openForReading } from '../../bosh/archive/open-for-reading.ts';
+import { imageInvalid, parseDescriptor, parseObject } from '../blob/parse-descriptor.ts';
+import { verifyBlob } from '../blob/verify-blob.ts';
+import type { Descriptor, ImageSource } from '../image-source.ts';
+import { mediaTypes } from '../media-types.ts';
+import type { Platform } from './choose-image.ts';
+import { chooseImage } from './choose-image.ts';
+import { layoutPaths, layoutVersion } from './layout-paths.ts';
+
+export interface LayoutOptions {
+  /** Which image of a layout with several: its annotation org.opencontainers.image.ref.name. */
+  readonly reference?: string;
+  /** Which image of one for several platforms; default linux/amd64. */
+  readonly platform?: Platform;
+}
+
+const manifestTypes: readonly string[] = [mediaTypes.manifest, mediaTypes.dockerManifest];
+const indexTypes: readonly string[] = [mediaTypes.index, mediaTypes.dockerIndex];
+/** Manifests larger than this are refused by registries too (distribution-spec, 4 MiB). */
+const documentLimit = 4 * 1024 * 1024;
+
+/**
+ * Opens a folder in OCI layout (image-spec, image-layout.md). Every blob's presence and size are checked here, its digest
+ * as it is read. IMAGE_INVALID, FILE_NOT_FOUND or DIGEST_MISMATCH name the file and what is wrong. Writes nothing.
+ */
+export async function openLayout(directory: string, options: LayoutOptions = {}): Promise<ImageSource> {
+  const marker = parseObject(
+    await readDocument(layoutPaths.marker(directory)),
+    layoutPaths.marker(directory),
+  );
+  if (marker['imageLayoutVersion'] !== layoutVersion)
+    throw imageInvalid(`'${directory}' is not an OCI layout of version ${layoutVersion}`);
+  const descriptor = await findManifest(directory, options);
+  const manifest = await readBlob(directory, descriptor);
+  const content = parseObject(manifest, `manifest ${descriptor.digest}`);
+  const config = parseDescriptor(content['config'], `config of ${descriptor.digest}`);
+  const layers = listAt(content['layers'], `layers of ${descriptor.digest}`).map((layer, index) =>
+    parseDescriptor(layer, `layer ${index} of ${descriptor.digest}`),
+  );
+  for (const blob of [config, ...layers]) await checkSize(directory, blob);
+  return { manifest, descriptor, config, layers, open: (blob) => openBlob(directory, blob) };
+}
+
+/** Follows index.json, and indexes in it, to the manifest of one image. */
+async function findManifest(directory: string, options: LayoutOptions): Promise<Descriptor> {
+  const path = layoutPaths.index(directory);
+  let choice = chooseImage(parseObject(await readDocument(path), path)['manifests'], options, path);
+  // an index in an index in an index is nobody's image
+  for (let depth = 0; indexTypes.includes(choice.mediaType) && depth < 2; depth += 1) {
+    const what = `index ${choice.digest}`;
+    const inner = parseObject(await readBlob(directory, choice), what);
+    choice = chooseImage(inner['manifests'], { platform: options.platform }, what);
+  }
+  if (!manifestTypes.includes(choice.mediaType))
+    throw imageInvalid(`'${directory}' holds ${choice.mediaType}, which is not the manifest of an image`);
+  return choice;
+}
+
+function openBlob(directory: string, blob: Descriptor): Readable {
+  const path = layoutPaths.blob(directory, blob.digest);
+  // opened at the first read: who never reads leaves no file open
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    yield* verifyBlob(createReadStream(path, { highWaterMark: 1 << 16 }), blob, `'${path}'`);
+  }
+  return Readable.from(bytes(), { objectMode: false });
+}
+
+async function readBlob(directory: string, blob: Descriptor): Promise<Buffer> {
+  if (blob.size > documentLimit) throw imageInvalid(`${blob.digest} has ${blob.size} bytes: no manifest has`);
+  await checkSize(directory, blob);
+  return buffer(openBlob(directory, blob));
+}
+
+async function checkSize(directory: string, { digest, size }: Descriptor): Promise<void> {
+  const path = layoutPaths.blob(directory, digest);
+  const found = await stat(path).catch((error: unknown) => {
+    throw fileNotFound(path, error) ?? error;
+  });
+  if (!found.isFile() || found.size !== size)
+    throw imageInvalid(
+      `'${path}' is not a file of ${size} bytes, as its descriptor says, but of ${found.size}`,
+    );
+}
+
+/** Reads index.json or oci-layout; FILE_NOT_FOUND or IMAGE_INVALID. */
+export async function readDocument(path: string): Promise<Buffer> {
+  await using file = await openForReading(path);
+  if ((await file.stat()).size > documentLimit) throw imageInvalid(`'${path}' is larger than 4 MiB`);
+  return file.readFile();
+}
+
+function listAt(value: unknown, what: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw imageInvalid(`${what} is not a list`);
+  return value;
+}

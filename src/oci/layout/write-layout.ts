@@ -1,0 +1,54 @@
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { ProductError } from '../../errors/product-error.ts';
+import type { Descriptor } from '../image-source.ts';
+import { mediaTypes } from '../media-types.ts';
+import { layoutPaths, layoutVersion, referenceName } from './layout-paths.ts';
+import type { BlobWriter } from './write-blob.ts';
+import { blobWriter } from './write-blob.ts';
+
+/** The image that a layout is of. Its manifest was written by the BlobWriter, as was all that the manifest names. */
+export interface LayoutEntry {
+  readonly manifest: Descriptor;
+  /** Name of the image in index.json. */
+  readonly reference: string;
+  readonly architecture: string;
+}
+
+/**
+ * Writes an image as a folder in OCI layout, which must not exist or be empty, else FILE_EXISTS. `make` writes the blobs and
+ * says which image they are. Without index.json, which comes last, a folder is no layout: one whose making failed is
+ * removed, one whose making was killed cannot be opened. Same image, same bytes.
+ */
+export async function writeLayout<Entry extends LayoutEntry>(
+  directory: string,
+  make: (blobs: BlobWriter) => Promise<Entry>,
+): Promise<Entry> {
+  await mkdir(directory, { recursive: true });
+  if ((await readdir(directory)).length > 0)
+    throw new ProductError('FILE_EXISTS', `'${directory}' is not empty; name a folder that does not exist`);
+  try {
+    await mkdir(layoutPaths.blobs(directory), { recursive: true });
+    const made = await make(blobWriter(directory));
+    await writeFile(layoutPaths.marker(directory), JSON.stringify({ imageLayoutVersion: layoutVersion }));
+    const unfinished = `${layoutPaths.index(directory)}.tmp`;
+    await writeFile(unfinished, indexOf([made]), { flush: true });
+    await rename(unfinished, layoutPaths.index(directory));
+    return made;
+  } catch (error) {
+    await rm(directory, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Text of an index.json with these images. */
+export function indexOf(entries: readonly LayoutEntry[]): string {
+  return JSON.stringify({
+    schemaVersion: 2,
+    mediaType: mediaTypes.index,
+    manifests: entries.map(({ manifest, reference, architecture }) => ({
+      ...manifest,
+      annotations: { [referenceName]: reference },
+      platform: { os: 'linux', architecture },
+    })),
+  });
+}

@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { ProductError } from '../../../errors/product-error.ts';
+import { isRecord } from '../../blob/parse-descriptor.ts';
+import { askCredentialHelper } from './credential-helper.ts';
+import type { RegistryCredentials } from './credentials.ts';
+
+export interface CredentialQuestion {
+  /** As image names have it. */
+  readonly host: string;
+  readonly repository: string;
+  /** The one file to look into; absent: where the programs of the field keep them. */
+  readonly authFile: string | undefined;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Ends a credential helper that is being asked. */
+  readonly signal: AbortSignal;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * What `docker login`, `podman login` or `skopeo login` have left for a registry (containers-auth.json(5), docker's
+ * config.json); undefined where there is nothing, so that nobody in particular asks. INVALID_ARGUMENT for a file that cannot be
+ * read as one, without quoting it.
+ */
+export async function findCredentials(
+  question: CredentialQuestion,
+): Promise<RegistryCredentials | undefined> {
+  for (const path of question.authFile === undefined
+    ? usualFiles(question.environment)
+    : [question.authFile]) {
+    const content = await readAuthFile(path, question.authFile !== undefined);
+    const found = content === undefined ? undefined : await credentialsIn(content, question, path);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function usualFiles(environment: CredentialQuestion['environment']): readonly string[] {
+  const runtime = environment['XDG_RUNTIME_DIR'];
+  const docker = environment['DOCKER_CONFIG'] ?? join(environment['HOME'] ?? homedir(), '.docker');
+  return [
+    ...[environment['REGISTRY_AUTH_FILE'] ?? ''].filter((path) => path !== ''),
+    ...(runtime === undefined || runtime === '' ? [] : [join(runtime, 'containers', 'auth.json')]),
+    join(docker, 'config.json'),
+  ];
+}
+
+async function readAuthFile(path: string, isNamed: boolean): Promise<Json | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (!isNamed && (code === 'ENOENT' || code === 'ENOTDIR')) return undefined;
+    throw new ProductError('FILE_NOT_FOUND', `Cannot read '${path}': ${String(code)}`, { cause: error });
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isRecord(value)) return value;
+  } catch (error) {
+    // the parser quotes the text
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw invalid(path, 'is not a JSON object');
+}
+
+async function credentialsIn(
+  content: Json,
+  { host, repository, environment, signal }: CredentialQuestion,
+  path: string,
+): Promise<RegistryCredentials | undefined> {
+  const { auths, credHelpers: helpers, credsStore: store } = content;
+  const names = namesOf(host, repository);
+  const helper = names.map((name) => (isRecord(helpers) ? helpers[name] : undefined)).find(isText) ?? store;
+  if (isText(helper)) {
+    const server = names.at(-1) ?? host;
+    const given = await askCredentialHelper({ helper, server, environment, signal });
+    if (given !== undefined) return given;
+  }
+  const entry = names.map((name) => (isRecord(auths) ? auths[name] : undefined)).find(isRecord);
+  return entry === undefined ? undefined : credentialsOf(entry, path, host);
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+
+/** Most specific first; docker's own registry has a name of old. */
+function namesOf(host: string, repository: string): string[] {
+  const parts = repository.split('/');
+  const paths = parts.map((_, index) => `${host}/${parts.slice(0, parts.length - index).join('/')}`);
+  const hub = host === 'docker.io' ? ['https://index.docker.io/v1/'] : [];
+  return [...paths, `https://${host}`, host, ...hub];
+}
+
+function credentialsOf(entry: Json, path: string, host: string): RegistryCredentials | undefined {
+  const { auth, username, password } = entry;
+  if (isText(username) && isText(password)) return { username, password };
+  if (!isText(auth)) {
+    if (isText(entry['identitytoken']))
+      throw invalid(
+        path,
+        `has an identity token for ${host}, which is not supported: log in with a password`,
+      );
+    return undefined;
+  }
+  const [, user, secret] = /^([^:]+):(.+)$/su.exec(Buffer.from(auth, 'base64').toString('utf8')) ?? [];
+  if (user === undefined || secret === undefined)
+    throw invalid(path, `has no user and password in its entry for ${host}`);
+  // docker pads with zeros
+  return { username: user, password: secret.replace(/\0+$/u, '') };
+}
+
+const invalid = (path: string, words: string): ProductError =>
+  new ProductError('INVALID_ARGUMENT', `'${path}' ${words}`);

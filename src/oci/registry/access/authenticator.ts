@@ -1,0 +1,129 @@
+import { ProductError } from '../../../errors/product-error.ts';
+import { isRecord } from '../../blob/parse-descriptor.ts';
+import type { RegistryAnswer } from '../http/registry-transport.ts';
+import { retryWhilePassing } from '../http/retry-while-passing.ts';
+import type { Patience } from '../http/retry-while-passing.ts';
+import type { Challenge } from './challenge.ts';
+import { parseChallenge } from './challenge.ts';
+import type { RegistryCredentials } from './credentials.ts';
+import { basicAuthorization } from './credentials.ts';
+
+export interface AuthenticatorOptions {
+  /** `https://host:port` of the registry. */
+  readonly origin: string;
+  readonly credentials: RegistryCredentials | undefined;
+  readonly patience: Patience;
+}
+
+/**
+ * Answers a registry's challenges: anonymous, Basic, or a token of the server that the challenge names. A token is kept
+ * for its scopes until it is refused. Nothing is sent unasked but what an earlier challenge of this registry asked for.
+ */
+export class Authenticator {
+  readonly #options: AuthenticatorOptions;
+  readonly #tokens = new Map<string, string>();
+  #usesBasic = false;
+
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options;
+  }
+
+  /** The Authorization header for a request of these scopes; undefined: none is known to be wanted. */
+  authorization(scopes: readonly string[]): string | undefined {
+    const { credentials } = this.#options;
+    if (this.#usesBasic && credentials !== undefined) return basicAuthorization(credentials);
+    const token = this.#tokens.get(scopes.join(' '));
+    return token === undefined ? undefined : `Bearer ${token}`;
+  }
+
+  /**
+   * Gets what a 401 asks for, so that the request can be sent again. Rejects with REGISTRY_UNAUTHORIZED where it asks
+   * for what we do not have, and with REGISTRY_UNREACHABLE or REGISTRY_ERROR where the token server gives none.
+   */
+  async meet(answer: RegistryAnswer, scopes: readonly string[]): Promise<void> {
+    const challenge = parseChallenge(answer.headers['www-authenticate']);
+    if (challenge === undefined)
+      throw this.#unauthorized('refused the request and did not say how to authenticate (no challenge)');
+    if (challenge.scheme === 'bearer') {
+      this.#tokens.set(scopes.join(' '), await this.#token(challenge, scopes));
+      return;
+    }
+    if (this.#options.credentials === undefined)
+      throw this.#unauthorized('wants a user and a password, and none are configured');
+    this.#usesBasic = true;
+  }
+
+  /** Takes our secrets out of a text that a server sent. */
+  redact(text: string): string {
+    const { credentials } = this.#options;
+    const secrets = [
+      ...this.#tokens.values(),
+      ...(credentials === undefined
+        ? []
+        : [basicAuthorization(credentials).slice('Basic '.length), credentials.password]),
+    ].filter((secret) => secret !== '');
+    return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '<redacted>'), text);
+  }
+
+  async #token(
+    challenge: Extract<Challenge, { scheme: 'bearer' }>,
+    scopes: readonly string[],
+  ): Promise<string> {
+    const { credentials, patience } = this.#options;
+    const url = this.#realm(challenge);
+    if (challenge.service !== undefined) url.searchParams.set('service', challenge.service);
+    // the challenge's own scope may name an action that we could not know of
+    const asked = (challenge.scope ?? '').split(' ').filter((scope) => scope !== '');
+    for (const scope of new Set([...asked, ...scopes])) url.searchParams.append('scope', scope);
+    const what = `the token server ${url.host} of the registry ${new URL(this.#options.origin).host}`;
+    const headers = {
+      accept: 'application/json',
+      ...(credentials !== undefined && { authorization: basicAuthorization(credentials) }),
+    };
+    const answer = await retryWhilePassing(patience, { method: 'GET', url, headers }, what);
+    if (answer.status === 401 || answer.status === 403)
+      throw this.#unauthorized(
+        credentials === undefined
+          ? `gives nobody a token for ${scopes.join(' ')} without a user and a password (${url.host} answered ${answer.status})`
+          : `does not accept the user and password: ${url.host} answered ${answer.status}`,
+      );
+    const token = answer.status === 200 ? tokenIn(answer.body) : undefined;
+    if (token !== undefined) return token;
+    throw new ProductError(
+      'REGISTRY_ERROR',
+      `${what} answered ${answer.status} without a token; ask its operator`,
+    );
+  }
+
+  /** Credentials go to the realm, so that it must be as safe as the registry itself. */
+  #realm({ realm }: { readonly realm: string }): URL {
+    const url = new URL(realm);
+    const isPlain = this.#options.origin.startsWith('http:');
+    const isFit = url.protocol === 'https:' || (isPlain && url.protocol === 'http:');
+    if (!isFit || url.username !== '' || url.password !== '')
+      throw this.#unauthorized(`sends to the token server ${url.protocol}//${url.host}, which is not https`);
+    return url;
+  }
+
+  #unauthorized(words: string): ProductError {
+    const { host } = new URL(this.#options.origin);
+    return new ProductError(
+      'REGISTRY_UNAUTHORIZED',
+      `the registry ${host} ${words}; check the registry's user and password, and what the user may do`,
+    );
+  }
+}
+
+/** `token`, or `access_token` as OAuth has it; what could end a header early is no token. */
+function tokenIn(body: Buffer): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
+  const { token, access_token: access } = isRecord(value) ? value : {};
+  const found = typeof token === 'string' && token !== '' ? token : access;
+  return typeof found === 'string' && /^[\x21-\x7e]+$/u.test(found) ? found : undefined;
+}

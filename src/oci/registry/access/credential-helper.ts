@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { ProductError } from '../../../errors/product-error.ts';
+import { isRecord } from '../../blob/parse-descriptor.ts';
+import type { RegistryCredentials } from './credentials.ts';
+
+export interface HelperQuestion {
+  /** `docker-credential-<helper>` is a program on the PATH. */
+  readonly helper: string;
+  readonly server: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Aborted: the helper, which may wait for a person, is told to end. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Asks a credential helper (github.com/docker/docker-credential-helpers): the server on stdin, JSON on stdout. Undefined
+ * where it has nothing. REGISTRY_UNAUTHORIZED where it cannot be run, fails or cannot be understood; what it says then is not
+ * quoted.
+ */
+export async function askCredentialHelper({
+  helper,
+  server,
+  environment,
+  signal,
+}: HelperQuestion): Promise<RegistryCredentials | undefined> {
+  const program = `docker-credential-${helper}`;
+  if (!/^[A-Za-z0-9._-]+$/u.test(helper)) throw failed('a credential helper', 'has a name that is none');
+  const child = spawn(program, ['get'], {
+    env: { ...environment },
+    stdio: ['pipe', 'pipe', 'ignore'],
+    signal,
+  });
+  const closed = new Promise<number | string | null>((resolve, reject) => {
+    child.on('error', (cause) =>
+      reject(signal.aborted ? signal.reason : failed(program, 'cannot be run', cause)),
+    );
+    child.on('close', (status, kill) => resolve(status ?? kill));
+  });
+  // one that does not read what it is asked still says what it has to say
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(server);
+  const [said, code] = await Promise.all([text(child.stdout), closed]);
+  if (code !== 0) {
+    // the one way in which helpers say so (docker-credential-helpers, credentials/error.go)
+    if (said.includes('credentials not found')) return undefined;
+    throw failed(program, `ended with ${code}; to see why: echo ${server} | ${program} get`);
+  }
+  const { username, secret } = answerOf(said, program);
+  if (username === '<token>')
+    throw failed(program, `has an identity token for ${server}, which is not supported`);
+  return { username, password: secret };
+}
+
+function answerOf(said: string, program: string): { readonly username: string; readonly secret: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(said);
+  } catch (error) {
+    // the parser quotes the text, which holds a password
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  const { Username: username, Secret: secret } = isRecord(value) ? value : {};
+  if (typeof username === 'string' && typeof secret === 'string') return { username, secret };
+  throw failed(program, 'did not answer with Username and Secret');
+}
+
+const failed = (program: string, words: string, cause?: unknown): ProductError =>
+  new ProductError('REGISTRY_UNAUTHORIZED', `${program} ${words}`, { cause });

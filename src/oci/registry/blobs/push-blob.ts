@@ -1,0 +1,85 @@
+import { isPassing, retryDelay } from '../http/retry-delay.ts';
+import type { RegistryClient } from '../registry-client.ts';
+import type { BlobSource } from './blob-source.ts';
+import type { LostUpload, Upload } from './upload.ts';
+import { cancelUpload, mountBlob, startUpload } from './upload.ts';
+import { uploadInPieces } from './upload-in-pieces.ts';
+import { uploadWhole } from './upload-whole.ts';
+
+export interface PushOptions {
+  /** Repositories of the same registry that may have the blob already. */
+  readonly mountFrom: readonly string[];
+  /** Bytes of a piece; a blob that fits in one is sent whole. */
+  readonly pieceSize: number;
+}
+
+export type Pushed = 'present' | 'mounted' | 'uploaded';
+
+/** How often an upload that the registry has lost begins again from the first byte. */
+const maximumStarts = 4;
+
+/**
+ * Puts a blob into a repository: not at all where it is there, by a mount from another repository, in pieces, or whole
+ * where the registry takes no pieces. Rejects with what the source threw, and with the registry's error.
+ */
+export async function pushBlob(
+  client: RegistryClient,
+  source: BlobSource,
+  options: PushOptions,
+): Promise<Pushed> {
+  const { digest, size } = source.descriptor;
+  if (await hasBlob(client, digest)) return 'present';
+  const begun = await mount(client, digest, options.mountFrom);
+  if (begun === 'mounted') return 'mounted';
+  let upload = begun;
+  let send = size <= options.pieceSize ? uploadWhole : uploadInPieces;
+  for (let starts = 1; ; starts += 1) {
+    const outcome = await send(client, upload, source, options.pieceSize);
+    if (outcome.kind === 'done') return 'uploaded';
+    // what was sent may have arrived although its answer did not
+    if (outcome.kind === 'lost' && (await hasBlob(client, digest))) return 'uploaded';
+    if (starts >= maximumStarts) throw outcome.error;
+    if (outcome.kind === 'takes no pieces') send = uploadWhole;
+    else await pause(client, outcome, starts);
+    upload = await startUpload(client, digest);
+  }
+}
+
+/** The first repository that has the blob, else an upload: a registry that does not mount has begun one. */
+async function mount(
+  client: RegistryClient,
+  digest: string,
+  repositories: readonly string[],
+): Promise<Upload | 'mounted'> {
+  let upload: Upload | undefined;
+  for (const from of repositories.filter((name) => name !== client.repository)) {
+    const outcome = await mountBlob(client, digest, from);
+    if (outcome === 'refused') continue;
+    if (upload !== undefined) await cancelUpload(client, upload);
+    if (outcome === 'mounted') return outcome;
+    upload = outcome;
+  }
+  return upload ?? startUpload(client, digest);
+}
+
+/** A registry that asks for more than a minute's patience, or has been asked often enough, has the last word. */
+async function pause(client: RegistryClient, outcome: LostUpload, tries: number): Promise<void> {
+  const { now, random, sleep } = client.patience;
+  const { setback } = outcome;
+  const isForgotten = 'status' in setback && !isPassing(setback.status);
+  // a registry that has forgotten the upload is well, and need not be waited for
+  if (isForgotten) return;
+  const delay = retryDelay({ setback, tries, now: now(), random: random() });
+  if (delay === undefined) throw outcome.error;
+  await sleep(delay);
+}
+
+/** Whether the repository has the blob. */
+export async function hasBlob(client: RegistryClient, digest: string): Promise<boolean> {
+  const call = { method: 'HEAD', path: `blobs/${digest}`, what: `blob ${digest}` } as const;
+  const answer = await client.call(call);
+  if (answer.status === 404) return false;
+  // a registry may hand out blobs from elsewhere: it has it
+  if (answer.status === 200 || answer.status === 307 || answer.status === 302) return true;
+  throw client.error(answer, call.what);
+}

@@ -1,0 +1,153 @@
+import type { RegistryAnswer } from '../http/registry-transport.ts';
+import { bytesBody, ConnectionFailure } from '../http/registry-transport.ts';
+import { isPassing, retryDelay } from '../http/retry-delay.ts';
+import { setbackOf } from '../http/retry-while-passing.ts';
+import type { Call, RegistryClient } from '../registry-client.ts';
+import { errorCodes } from '../registry-error.ts';
+import type { BlobSource, Piece } from './blob-source.ts';
+import { piecesOf } from './blob-source.ts';
+import { completion, isForgotten } from './complete-upload.ts';
+import type { Upload, UploadOutcome } from './upload.ts';
+import { cancelUpload, withDigest } from './upload.ts';
+
+/** More than this is not held in memory, whatever a registry asks for. */
+const largestPiece = 64 * 1024 * 1024;
+/** Answers to a first PATCH that mean: not this way. */
+const takesNoPieces: readonly number[] = [404, 405, 411, 413, 415, 501];
+
+/** Sends a blob piece by piece; a piece that did not arrive whole is gone on with from where the registry is. */
+export async function uploadInPieces(
+  client: RegistryClient,
+  upload: Upload,
+  source: BlobSource,
+  pieceSize: number,
+): Promise<UploadOutcome> {
+  const { digest } = source.descriptor;
+  try {
+    const size = Math.max(pieceSize, Math.min(upload.smallestPiece ?? 0, largestPiece));
+    for await (const piece of piecesOf(source.open(), size)) {
+      const outcome = await sendPiece(client, upload, piece, digest);
+      if (outcome !== undefined) return outcome;
+    }
+    const answer = await client.callOnce({
+      method: 'PUT',
+      path: withDigest(upload.location, digest),
+      what: `upload of ${digest}`,
+    });
+    return completion(client, answer, digest);
+  } catch (error) {
+    await cancelUpload(client, upload);
+    throw error;
+  }
+}
+
+/** Undefined: the registry has the piece, and `upload` is where to go on. */
+async function sendPiece(
+  client: RegistryClient,
+  upload: Upload,
+  { start, bytes }: Piece,
+  digest: string,
+): Promise<UploadOutcome | undefined> {
+  const what = `upload of ${digest}`;
+  const end = start + bytes.length;
+  let position = start;
+  for (let tries = 1; position < end; tries += 1) {
+    const call = patch(upload.location, bytes.subarray(position - start), position, what);
+    const answer = await client.callOnce(call);
+    const failure = failureOf(client, answer, { what, isFirst: position === 0, tries });
+    if (failure !== undefined) return failure;
+    let reached: number | undefined;
+    if (!(answer instanceof ConnectionFailure) && isTaken(answer)) {
+      upload.location = client.location(answer, call);
+      reached = positionIn(answer, end) ?? end;
+      // without progress it would go on for ever
+      if (reached === position) return lost(client, answer, what);
+    } else {
+      if (!(await pause(client, answer, tries))) return lost(client, answer, what, tries);
+      reached = await whereIs(client, upload, { what, end });
+    }
+    if (reached === undefined || reached < start || reached > end) return lost(client, answer, what);
+    position = reached;
+  }
+  return undefined;
+}
+
+const isTaken = ({ status }: RegistryAnswer): boolean => status === 202 || status === 204;
+
+/** What ends the upload, or this way of it; undefined for a piece that was taken or may be taken next time. */
+function failureOf(
+  client: RegistryClient,
+  answer: RegistryAnswer | ConnectionFailure,
+  { what, isFirst, tries }: { readonly what: string; readonly isFirst: boolean; readonly tries: number },
+): UploadOutcome | undefined {
+  if (answer instanceof ConnectionFailure) {
+    if (answer.isFinal) throw client.unreachable(answer, what, tries);
+    return undefined;
+  }
+  if (isTaken(answer)) return undefined;
+  const isUnknown = errorCodes(answer).includes('BLOB_UPLOAD_UNKNOWN');
+  if (isFirst && !isUnknown && takesNoPieces.includes(answer.status))
+    return { kind: 'takes no pieces', error: client.error(answer, what) };
+  if (isForgotten(answer)) return lost(client, answer, what);
+  if (!isPassing(answer.status)) throw client.error(answer, what);
+  return undefined;
+}
+
+function patch(location: URL, bytes: Uint8Array, position: number, what: string): Call {
+  return {
+    method: 'PATCH',
+    path: location,
+    headers: {
+      'content-type': 'application/octet-stream',
+      'content-range': `${position}-${position + bytes.length - 1}`,
+    },
+    body: bytesBody(bytes),
+    what,
+  };
+}
+
+/** Asks the registry how many bytes it has; undefined where it does not know the upload any more. */
+async function whereIs(
+  client: RegistryClient,
+  upload: Upload,
+  { what, end }: { readonly what: string; readonly end: number },
+): Promise<number | undefined> {
+  const call: Call = { method: 'GET', path: upload.location, what };
+  const answer = await client.call(call);
+  if (answer.status !== 204 && answer.status !== 202 && answer.status !== 200) return undefined;
+  if (answer.headers['location'] !== undefined) upload.location = client.location(answer, call);
+  return positionIn(answer, end);
+}
+
+/** Range: `0-<last byte>`. `0-0` is one byte, and to some registries none: one only where it can be no other. */
+function positionIn({ headers }: RegistryAnswer, end: number): number | undefined {
+  const [, last] = /^(?:bytes=)?0-(\d{1,15})$/u.exec(headers['range'] ?? '') ?? [];
+  if (last === undefined) return undefined;
+  return last === '0' && end !== 1 ? 0 : Number(last) + 1;
+}
+
+/** False when there is to be no other try. */
+async function pause(
+  client: RegistryClient,
+  outcome: RegistryAnswer | ConnectionFailure,
+  tries: number,
+): Promise<boolean> {
+  const { now, random, sleep } = client.patience;
+  const delay = retryDelay({ setback: setbackOf(outcome), tries, now: now(), random: random() });
+  if (delay === undefined) return false;
+  await sleep(delay);
+  return true;
+}
+
+function lost(
+  client: RegistryClient,
+  outcome: RegistryAnswer | ConnectionFailure,
+  what: string,
+  tries = 1,
+): UploadOutcome {
+  const error =
+    outcome instanceof ConnectionFailure
+      ? client.unreachable(outcome, what, tries)
+      : client.error(outcome, what);
+  return { kind: 'lost', error, setback: setbackOf(outcome) };
+}

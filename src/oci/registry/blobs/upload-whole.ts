@@ -1,0 +1,47 @@
+import { bytesBody } from '../http/registry-transport.ts';
+import type { RegistryClient } from '../registry-client.ts';
+import type { BlobSource } from './blob-source.ts';
+import { piecesOf } from './blob-source.ts';
+import { completion } from './complete-upload.ts';
+import type { Upload, UploadOutcome } from './upload.ts';
+import { cancelUpload, withDigest } from './upload.ts';
+
+/**
+ * Sends a blob as the body of one request, as fast as it is taken. One that fits in a piece is read before anything is sent;
+ * of a larger one that turns out to be damaged, the registry may keep the cut upload until it purges those.
+ */
+export async function uploadWhole(
+  client: RegistryClient,
+  upload: Upload,
+  source: BlobSource,
+  pieceSize: number,
+): Promise<UploadOutcome> {
+  const { digest, size } = source.descriptor;
+  try {
+    const answer = await client.callOnce({
+      method: 'PUT',
+      path: withDigest(upload.location, digest),
+      headers: { 'content-type': 'application/octet-stream' },
+      body:
+        size <= pieceSize
+          ? bytesBody(await wholeOf(source, size))
+          : { size, open: () => whenVerified(source.open()) },
+      what: `upload of ${digest}`,
+    });
+    return completion(client, answer, digest);
+  } catch (error) {
+    await cancelUpload(client, upload);
+    throw error;
+  }
+}
+
+/** Bytes of which the last are sent only once all are known to be right. They are copied: the buffer is used again. */
+async function* whenVerified(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const { bytes } of piecesOf(source, 1 << 18)) yield Buffer.from(bytes);
+}
+
+/** Verified by the source. An empty blob has no piece. */
+async function wholeOf(source: BlobSource, size: number): Promise<Uint8Array> {
+  for await (const { bytes } of piecesOf(source.open(), Math.max(size, 1))) return bytes;
+  return new Uint8Array();
+}

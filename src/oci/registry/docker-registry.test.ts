@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { describe, test } from 'node:test';
+import { systemClock } from '../../kubernetes/clock.ts';
+import { deleteManifest, getManifest } from './manifests/manifests.ts';
+import type { OpenRegistryOptions } from './open-registry.ts';
+import { openRegistry } from './open-registry.ts';
+import { pushImage } from './push-image.ts';
+import type { RegistryClient } from './registry-client.ts';
+import type { DockerRegistry, DockerRegistryOptions } from './testing/docker-registry.ts';
+import { dockerRegistryIsMissing, startDockerRegistry } from './testing/docker-registry.ts';
+import { memoryImage } from './testing/memory-image.ts';
+
+const layer = randomBytes(300_000);
+const pieces = { pieceSize: 64_000 };
+
+function clientOf(
+  t: TestContext,
+  { origin, ca, credentials }: DockerRegistry,
+  changes: Partial<OpenRegistryOptions> = {},
+): RegistryClient {
+  const options = { origin, ca, credentials, clock: systemClock, repository: 'bosh/stemcells' };
+  const client = openRegistry({ ...options, ...changes });
+  t.after(() => client.close());
+  return client;
+}
+
+const start = (t: TestContext, options: Partial<DockerRegistryOptions> = {}): Promise<DockerRegistry> =>
+  startDockerRegistry(t, { authentication: 'none', deletes: true, ...options });
+
+describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => {
+  for (const authentication of ['none', 'basic', 'token'] as const) {
+    test(`takes an image, mounts its layers elsewhere and deletes it (authentication: ${authentication})`, async (t) => {
+      const registry = await start(t, { authentication });
+      const client = clientOf(t, registry);
+      const image = memoryImage([layer, Buffer.from('small')]);
+      const how: string[] = [];
+      const push = (to: RegistryClient, more: object = {}): Promise<string> =>
+        pushImage(to, image, { ...pieces, ...more, onBlob: (_, pushed) => how.push(pushed) });
+      const digest = await push(client, { tag: 'v1' });
+      assert.equal(digest, image.descriptor.digest);
+      assert.deepEqual(await getManifest(client, digest), image.manifest);
+      await push(client, { tag: 'v2' });
+      const other = clientOf(t, registry, { repository: 'bosh/mounted' });
+      await push(other, { mountFrom: ['bosh/none', 'bosh/stemcells'] });
+      assert.deepEqual(how, [
+        ...['uploaded', 'uploaded', 'uploaded'],
+        ...['present', 'present', 'present'],
+        ...['mounted', 'mounted', 'mounted'],
+      ]);
+      assert.equal(await deleteManifest(client, digest), 'deleted');
+      assert.equal(await deleteManifest(client, digest), 'absent');
+      assert.deepEqual(await getManifest(other, digest), image.manifest);
+      assert.deepEqual(await uploadsIn(registry), []);
+    });
+  }
+
+  test('a user who may not delete learns what was wrong, and pushes past a repository of others', async (t) => {
+    const registry = await start(t, { authentication: 'token' });
+    const image = memoryImage([layer]);
+    await pushImage(clientOf(t, registry), image, pieces);
+    const other = clientOf(t, registry, { repository: 'bosh/other' });
+    registry.tokens?.withheld.add('bosh/other:delete').add('bosh/secret:pull');
+    const damaged = Buffer.from(randomBytes(300_000));
+    for (const pieceSize of [64_000, 1_000_000])
+      await assert.rejects(pushImage(other, memoryImage([damaged], layer), { pieceSize }), {
+        code: 'DIGEST_MISMATCH',
+      });
+    const push = async (mountFrom: readonly string[], content = image): Promise<readonly string[]> => {
+      const how: string[] = [];
+      await pushImage(other, content, { ...pieces, mountFrom, onBlob: (_, pushed) => how.push(pushed) });
+      return how;
+    };
+    // an upload that the first one has begun cannot be taken back
+    assert.deepEqual(await push(['bosh/none', 'bosh/secret', 'bosh/stemcells']), ['mounted', 'mounted']);
+    assert.deepEqual(await push(['bosh/secret'], memoryImage([randomBytes(100_000)])), [
+      'uploaded',
+      'present',
+    ]);
+  });
+
+  test('a wrong password, nobody, and a certificate of a stranger: one clear error each', async (t) => {
+    const image = memoryImage([layer]);
+    for (const authentication of ['basic', 'token'] as const) {
+      const registry = await start(t, { authentication });
+      const mistaken = { username: 'robot', password: 'not-the-password' };
+      for (const credentials of [mistaken, undefined]) {
+        await assert.rejects(
+          pushImage(clientOf(t, registry, { credentials }), image, pieces),
+          (error: Error & { code?: string }) => {
+            assert.equal(error.code, 'REGISTRY_UNAUTHORIZED', error.message);
+            assert.doesNotMatch(error.message, /not-the-password/u);
+            return true;
+          },
+        );
+      }
+      await assert.rejects(pushImage(clientOf(t, registry, { ca: undefined }), image, pieces), {
+        code: 'REGISTRY_UNREACHABLE',
+        message: /certificate cannot be verified/u,
+      });
+    }
+  });
+
+  test('a registry without deletion refuses', async (t) => {
+    const registry = await start(t, { deletes: false });
+    const client = clientOf(t, registry);
+    const digest = await pushImage(client, memoryImage([layer]), pieces);
+    assert.equal(await deleteManifest(client, digest), 'refused');
+    assert.ok(await getManifest(client, digest));
+  });
+
+  test('damaged bytes leave neither blob nor upload', async (t) => {
+    const registry = await start(t);
+    const client = clientOf(t, registry);
+    const damaged = Buffer.from(layer).fill(0, 200_000, 200_010);
+    for (const pieceSize of [64_000, 1_000_000]) {
+      await assert.rejects(pushImage(client, memoryImage([layer], damaged), { pieceSize }), {
+        code: 'DIGEST_MISMATCH',
+      });
+    }
+    assert.deepEqual(await uploadsIn(registry), []);
+    assert.deepEqual(await pathsIn(registry, /_layers.*link$/u), []);
+  });
+});
+
+const uploadsIn = (registry: DockerRegistry): Promise<string[]> => pathsIn(registry, /_uploads\/.+\/data$/u);
+
+async function pathsIn({ storage }: DockerRegistry, pattern: RegExp): Promise<string[]> {
+  const entries = await readdir(storage, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(storage.length))
+    .filter((path) => pattern.test(path));
+}

@@ -1,0 +1,142 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { connectionFailure } from './connection-failure.ts';
+import type { RegistryAnswer, RegistryRequest, RegistryTransport, SentBody } from './registry-transport.ts';
+
+export interface NodeTransportOptions {
+  /** PEM; absent: the roots that the runtime trusts. */
+  readonly ca: string | undefined;
+  /** Milliseconds without a byte in either direction, after which a connection counts as broken. */
+  readonly idleMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What a registry may answer with at most: it refuses larger manifests itself (distribution-spec, 4 MiB). */
+const longestAnswer = 4 * 1024 * 1024;
+
+/** node:http and node:https, in Node and in Bun: certificates always verified, bodies sent as fast as they are taken. */
+export class NodeTransport implements RegistryTransport {
+  readonly #plain = new HttpAgent({ keepAlive: true });
+  readonly #secure: HttpsAgent;
+  readonly #options: NodeTransportOptions;
+
+  constructor(options: NodeTransportOptions) {
+    this.#options = options;
+    const { ca } = options;
+    this.#secure = new HttpsAgent({
+      keepAlive: true,
+      rejectUnauthorized: true,
+      ...(ca !== undefined && { ca }),
+    });
+  }
+
+  async send(request: RegistryRequest): Promise<RegistryAnswer> {
+    const { signal } = this.#options;
+    signal?.throwIfAborted();
+    const outgoing = this.#open(request);
+    const abort = (): void => void outgoing.destroy(new Error('the caller has gone'));
+    signal?.addEventListener('abort', abort);
+    try {
+      return await exchange(outgoing, request.body);
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      signal?.throwIfAborted();
+    }
+  }
+
+  close(): void {
+    this.#plain.destroy();
+    this.#secure.destroy();
+  }
+
+  #open({ method, url, headers, body }: RegistryRequest): ClientRequest {
+    const options = {
+      method,
+      headers: {
+        ...headers,
+        ...((body !== undefined || method === 'POST' || method === 'PUT') && {
+          'content-length': String(body?.size ?? 0),
+        }),
+      },
+    };
+    const { ca, idleMs } = this.#options;
+    const outgoing =
+      url.protocol === 'http:'
+        ? httpRequest(url, { ...options, agent: this.#plain })
+        : httpsRequest(url, {
+            ...options,
+            agent: this.#secure,
+            rejectUnauthorized: true,
+            ...(ca !== undefined && { ca }),
+          });
+    outgoing.setTimeout(idleMs, () => {
+      outgoing.destroy(Object.assign(new Error('nothing came in time'), { code: 'ETIMEDOUT' }));
+    });
+    return outgoing;
+  }
+}
+
+/** Sends the body and reads the answer. An answer that comes before all is sent is the answer: nothing more is sent. */
+async function exchange(outgoing: ClientRequest, body: SentBody | undefined): Promise<RegistryAnswer> {
+  const { promise: head, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  outgoing.once('response', resolve);
+  outgoing.on('error', reject);
+  const source = body === undefined ? undefined : watched(body);
+  const sending = source === undefined ? outgoing.end() : pipeline(Readable.from(source.chunks), outgoing);
+  const sent = Promise.resolve(sending).then(() => true);
+  // told where the answer is awaited; here it only must not count as unhandled
+  sent.catch((error: unknown) => reject(error));
+  try {
+    const response = await head;
+    const answer = await readAnswer(response);
+    if (!outgoing.writableFinished) outgoing.destroy();
+    return answer;
+  } catch (error) {
+    outgoing.destroy();
+    if (source?.failure !== undefined) throw source.failure.error;
+    throw connectionFailure(error);
+  }
+}
+
+/** Tells apart a body that cannot be read from a connection that breaks: a pipeline reports both alike. */
+function watched(body: SentBody): {
+  readonly chunks: AsyncIterable<Uint8Array>;
+  failure: { readonly error: unknown } | undefined;
+} {
+  const watch: { chunks: AsyncIterable<Uint8Array>; failure: { error: unknown } | undefined } = {
+    chunks: chunks(),
+    failure: undefined,
+  };
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body.open();
+    } catch (error) {
+      watch.failure = { error };
+      throw error;
+    }
+  }
+  return watch;
+}
+
+async function readAnswer(response: IncomingMessage): Promise<RegistryAnswer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > longestAnswer) throw new Error('the answer is longer than 4 MiB');
+    chunks.push(chunk);
+  }
+  if (!response.complete) throw Object.assign(new Error('cut'), { code: 'ECONNRESET' });
+  const headers = Object.entries(response.headers).map(([name, value]) => [
+    name.toLowerCase(),
+    Array.isArray(value) ? value.join(', ') : (value ?? ''),
+  ]);
+  return {
+    status: response.statusCode ?? 0,
+    headers: Object.fromEntries(headers) as Record<string, string>,
+    body: Buffer.concat(chunks),
+  };
+}

@@ -1,0 +1,36 @@
+import type { RegistryCredentials } from './access/credentials.ts';
+import { NodeTransport } from './http/node-transport.ts';
+import { RegistryClient } from './registry-client.ts';
+
+export interface OpenRegistryOptions {
+  /** `https://host:port`, or http where that is allowed (registryUrlProblem). */
+  readonly origin: string;
+  readonly repository: string;
+  readonly credentials: RegistryCredentials | undefined;
+  /** PEM; absent: the roots that the runtime trusts. */
+  readonly ca: string | undefined;
+  /** Ends every exchange and wait. */
+  readonly signal?: AbortSignal;
+  readonly clock: {
+    now(): number;
+    sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+  };
+}
+
+/** Registries that store in the cloud hash a whole layer before they answer its last byte. */
+const idleMs = 300_000;
+
+/** A client of one repository; nothing is sent yet. The caller closes it. */
+export function openRegistry(options: OpenRegistryOptions): RegistryClient {
+  const { origin, repository, credentials, ca, signal, clock } = options;
+  return new RegistryClient({
+    ...{ origin, repository, credentials },
+    transport: new NodeTransport({ ca, idleMs, signal }),
+    now: () => clock.now(),
+    sleep: async (milliseconds) => {
+      await clock.sleep(milliseconds, signal);
+      signal?.throwIfAborted();
+    },
+    random: Math.random,
+  });
+}

@@ -1,0 +1,62 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isRecord } from '../blob/parse-descriptor.ts';
+import type { RegistryAnswer } from './http/registry-transport.ts';
+
+export interface ErrorWords {
+  readonly note?: string | undefined;
+  /** Takes secrets out of what the registry says. */
+  readonly redact: (text: string) => string;
+}
+
+/** The error for an answer that was not wanted. `place` says where and what was tried. */
+export function registryError(answer: RegistryAnswer, place: string, words: ErrorWords): ProductError {
+  const { status } = answer;
+  const said = saidBy(answer, words.redact);
+  const details = [words.note, said === undefined ? undefined : `it says: ${said}`];
+  const cause = [`answered ${status}`, ...details.filter((text) => text !== undefined)].join('; ');
+  switch (status) {
+    case 401:
+    case 403:
+      return new ProductError(
+        'REGISTRY_UNAUTHORIZED',
+        `${place}: ${cause}; check the registry's user and password, and what the user may do there`,
+      );
+    case 429:
+      return new ProductError('REGISTRY_BUSY', `${place}: ${cause}; try again later`);
+    default:
+      return new ProductError(
+        status >= 500 ? 'REGISTRY_BUSY' : 'REGISTRY_ERROR',
+        `${place}: ${cause}${status >= 500 ? '; look at the log of the registry' : ''}`,
+      );
+  }
+}
+
+/** The codes of a registry's error (distribution-spec, error codes), such as UNSUPPORTED. */
+export function errorCodes({ body }: RegistryAnswer): readonly string[] {
+  return errorsIn(body).flatMap(({ code }) => (typeof code === 'string' ? [code] : []));
+}
+
+function saidBy({ body }: RegistryAnswer, redact: ErrorWords['redact']): string | undefined {
+  const texts = errorsIn(body).map(({ code, message }) =>
+    [code, message].filter((text) => typeof text === 'string' && text !== '').join(' '),
+  );
+  const text = texts.filter((words) => words !== '').join(', ');
+  // text of a stranger: one line, of a length that a message can carry; a secret is known as a whole only, so it goes first
+  return text === ''
+    ? undefined
+    : redact(text)
+        .replaceAll(/[^\x20-\x7e]+/gu, ' ')
+        .slice(0, 300);
+}
+
+function errorsIn(body: Buffer): readonly Readonly<Record<string, unknown>>[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return [];
+  }
+  const errors = isRecord(value) ? value['errors'] : undefined;
+  return Array.isArray(errors) ? errors.filter((entry) => isRecord(entry)) : [];
+}

@@ -1,0 +1,130 @@
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { scratchDirectory } from '../../../bosh/testing/scratch.ts';
+import { makeServerCertificate } from '../../../bosh/testing/certificates.ts';
+import { TokenServer } from './token-server.ts';
+
+/** Reason to skip: the real registry server of Debian, and what makes its password files. */
+export function dockerRegistryIsMissing(): string | false {
+  const missing = Object.entries({ 'docker-registry': 'docker-registry', htpasswd: 'apache2-utils' })
+    .filter(([program]) => !isOnPath(program))
+    .map(([, debianPackage]) => debianPackage);
+  return missing.length > 0 && `needs the Debian package ${missing.join(' and ')}`;
+}
+
+function isOnPath(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((directory) => {
+    try {
+      accessSync(join(directory, program), constants.X_OK);
+      return true;
+    } catch (error) {
+      if (error instanceof Error && 'code' in error) return false;
+      throw error;
+    }
+  });
+}
+
+export interface DockerRegistryOptions {
+  readonly authentication: 'none' | 'basic' | 'token';
+  readonly deletes: boolean;
+}
+
+export interface DockerRegistry {
+  /** https, for `ca`. */
+  readonly origin: string;
+  readonly host: string;
+  readonly ca: string;
+  readonly credentials: { readonly username: string; readonly password: string };
+  /** Where it keeps everything. */
+  readonly storage: string;
+  readonly tokens: TokenServer | undefined;
+}
+
+/** Docker's registry server, over TLS, on a port of its own, until the test ends. */
+export async function startDockerRegistry(
+  t: Pick<TestContext, 'after'>,
+  { authentication, deletes }: DockerRegistryOptions,
+): Promise<DockerRegistry> {
+  const directory = await scratchDirectory(t as TestContext);
+  const credentials = { username: 'robot', password: 'pass-word of a robot' };
+  const certificate = await makeServerCertificate();
+  const file = async (name: string, content: string): Promise<string> => {
+    await writeFile(join(directory, name), content, { mode: 0o600 });
+    return join(directory, name);
+  };
+  const tokens =
+    authentication === 'token' ? await TokenServer.start(t, { certificate, credentials }) : undefined;
+  const config = {
+    version: '0.1',
+    log: { level: 'info', accesslog: { disabled: true } },
+    storage: {
+      filesystem: { rootdirectory: join(directory, 'storage') },
+      delete: { enabled: deletes },
+      maintenance: { uploadpurging: { enabled: false } },
+    },
+    http: {
+      addr: '127.0.0.1:0',
+      tls: {
+        certificate: await file('tls.crt', certificate.certificate),
+        key: await file('tls.key', certificate.private_key),
+      },
+    },
+    ...(authentication === 'basic' && {
+      auth: { htpasswd: { realm: 'test', path: await file('htpasswd', await htpasswd(credentials)) } },
+    }),
+    ...(tokens !== undefined && {
+      auth: {
+        token: {
+          ...{ realm: tokens.realm, service: tokens.service, issuer: tokens.issuer },
+          rootcertbundle: await file('tokens.crt', certificate.ca),
+        },
+      },
+    }),
+  };
+  const child = spawn('docker-registry', ['serve', await file('config.yml', JSON.stringify(config))], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], OTEL_TRACES_EXPORTER: 'none' },
+  });
+  t.after(() => ended(child));
+  const host = await listening(child);
+  const storage = join(directory, 'storage');
+  return { origin: `https://${host}`, host, ca: certificate.ca, credentials, storage, tokens };
+}
+
+/** The password goes through stdin: arguments are for all to see. */
+async function htpasswd({ username, password }: DockerRegistry['credentials']): Promise<string> {
+  const running = promisify(execFile)('htpasswd', ['-niB', '-C', '4', username]);
+  running.child.stdin?.end(password);
+  return (await running).stdout;
+}
+
+/** Where the server says that it listens: it was asked for any free port. */
+async function listening(child: ChildProcess): Promise<string> {
+  const lines: string[] = [];
+  const { stdout, stderr } = child;
+  if (stdout === null || stderr === null) throw new Error('no output');
+  stdout.resume();
+  for await (const line of createInterface({ input: stderr })) {
+    lines.push(line);
+    const address = /listening on (127\.0\.0\.1:\d+)/u.exec(line)?.[1];
+    if (address !== undefined) {
+      stderr.resume();
+      return address;
+    }
+  }
+  throw new Error(`docker-registry does not start: ${lines.slice(-5).join('\n')}`);
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  await new Promise((resolve) => {
+    child.on('exit', resolve);
+    child.kill('SIGKILL');
+  });
+}

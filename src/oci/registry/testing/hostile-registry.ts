@@ -1,0 +1,177 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+
+/** What happens to a request instead of what should; undefined: nothing special. */
+export type Trouble = (
+  request: IncomingMessage,
+  response: ServerResponse,
+) => Promise<boolean> | boolean | undefined;
+
+/** A registry that keeps everything in memory, follows the specification to the letter, and can be told not to. */
+export class HostileRegistry {
+  readonly blobs = new Map<string, Buffer>();
+  readonly manifests = new Map<string, Buffer>();
+  /** Of a blob: the repositories that have it. */
+  readonly owners = new Map<string, Set<string>>();
+  readonly uploads = new Map<string, Buffer>();
+  /** `PATCH /v2/…`, in their order; the query of an upload's location is a secret and left out. */
+  readonly log: string[] = [];
+  readonly authorizations: (string | undefined)[] = [];
+  trouble: Trouble = () => undefined;
+  takesPieces = true;
+  deletes = true;
+  readonly #server = createServer((request, response) => {
+    this.#answer(request, response).catch((error: unknown) => {
+      response.destroy(error instanceof Error ? error : undefined);
+    });
+  });
+
+  static async start(t: TestContext): Promise<HostileRegistry> {
+    const registry = new HostileRegistry();
+    await new Promise<void>((resolve) => {
+      registry.#server.listen(0, '127.0.0.1', resolve);
+    });
+    t.after(() => registry.stop());
+    return registry;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+    });
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', this.origin);
+    this.log.push(`${request.method ?? ''} ${url.pathname}`);
+    this.authorizations.push(request.headers.authorization);
+    if ((await this.trouble(request, response)) === true) return;
+    const [, repository = '', kind, rest = ''] =
+      /^\/v2\/(.+?)\/(blobs|manifests)\/(.*)$/u.exec(url.pathname) ?? [];
+    if (kind === 'manifests') await this.#manifest(request, response, rest);
+    else if (rest.startsWith('uploads/')) await this.#upload(request, response, { url, repository, rest });
+    else answer(response, this.owners.get(rest)?.has(repository) === true ? 200 : 404);
+  }
+
+  async #manifest(request: IncomingMessage, response: ServerResponse, reference: string): Promise<void> {
+    const body = await buffer(request);
+    switch (request.method) {
+      case 'PUT': {
+        const digest = digestOf(body);
+        this.manifests.set(digest, body);
+        this.manifests.set(reference, body);
+        answer(response, 201, { 'docker-content-digest': digest });
+        return;
+      }
+      case 'DELETE':
+        if (!this.deletes) refuse(response, 405, 'UNSUPPORTED');
+        else answer(response, this.manifests.delete(reference) ? 202 : 404);
+        return;
+      default: {
+        const manifest = this.manifests.get(reference);
+        answer(response, manifest === undefined ? 404 : 200, {}, manifest);
+      }
+    }
+  }
+
+  async #upload(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { url, repository, rest }: { readonly url: URL; readonly repository: string; readonly rest: string },
+  ): Promise<void> {
+    const id = rest.slice('uploads/'.length);
+    const headers = (upload: string): Record<string, string> => ({
+      location: `/v2/${repository}/blobs/uploads/${upload}?state=secret-state%3D`,
+      range: `0-${Math.max(0, (this.uploads.get(upload)?.length ?? 0) - 1)}`,
+    });
+    if (request.method === 'POST') {
+      const mount = url.searchParams.get('mount') ?? '';
+      const owners = this.owners.get(mount);
+      if (owners?.has(url.searchParams.get('from') ?? '') === true) {
+        owners.add(repository);
+        answer(response, 201);
+        return;
+      }
+      const upload = randomUUID();
+      this.uploads.set(upload, Buffer.alloc(0));
+      answer(response, 202, headers(upload));
+      return;
+    }
+    const former = this.uploads.get(id);
+    if (former === undefined || url.searchParams.get('state') !== 'secret-state=') {
+      refuse(response, 404, 'BLOB_UPLOAD_UNKNOWN');
+      return;
+    }
+    if (request.method === 'DELETE') {
+      this.uploads.delete(id);
+      answer(response, 204);
+    } else if (request.method === 'GET') answer(response, 204, headers(id));
+    else if (request.method === 'PATCH' && !this.takesPieces) refuse(response, 405, 'UNSUPPORTED');
+    else await this.#take(request, response, { id, former, url, repository, headers });
+  }
+
+  async #take(
+    request: IncomingMessage,
+    response: ServerResponse,
+    at: {
+      readonly id: string;
+      readonly former: Buffer;
+      readonly url: URL;
+      readonly repository: string;
+      readonly headers: (upload: string) => Record<string, string>;
+    },
+  ): Promise<void> {
+    const { id, former, url, repository, headers } = at;
+    if (request.method === 'PATCH' && !request.headers['content-range']?.startsWith(`${former.length}-`)) {
+      request.resume();
+      answer(response, 416, headers(id));
+      return;
+    }
+    const chunks = [former];
+    try {
+      for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    } finally {
+      this.uploads.set(id, Buffer.concat(chunks));
+    }
+    const whole = Buffer.concat(chunks);
+    if (request.method === 'PATCH') {
+      answer(response, 202, headers(id));
+      return;
+    }
+    const digest = url.searchParams.get('digest') ?? '';
+    if (digestOf(whole) !== digest) {
+      refuse(response, 400, 'DIGEST_INVALID');
+      return;
+    }
+    this.uploads.delete(id);
+    this.blobs.set(digest, whole);
+    this.owners.set(digest, (this.owners.get(digest) ?? new Set()).add(repository));
+    answer(response, 201, { 'docker-content-digest': digest });
+  }
+}
+
+export const digestOf = (bytes: Uint8Array): string =>
+  `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+export function answer(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+  body: Buffer = Buffer.alloc(0),
+): void {
+  response.writeHead(status, { 'content-length': String(body.length), ...headers });
+  response.end(response.req.method === 'HEAD' ? undefined : body);
+}
+
+export function refuse(response: ServerResponse, status: number, code: string, message = ''): void {
+  answer(response, status, {}, Buffer.from(JSON.stringify({ errors: [{ code, message }] })));
+}

@@ -1,0 +1,166 @@
+import { blockSize, parseTarHeader, tarInvalid } from './tar-header.ts';
+import type { TarHeader } from './tar-header.ts';
+
+/** Values that headers before an entry give it. */
+type Overrides = Readonly<Record<string, string>>;
+
+type State =
+  | { readonly kind: 'header' }
+  | { readonly kind: 'skip'; left: number }
+  | { readonly kind: 'collect'; readonly header: TarHeader; left: number; readonly parts: Buffer[] }
+  | { readonly kind: 'end' };
+
+/** No name or set of attributes needs more. */
+const extensionLimit = 1024 * 1024;
+
+/**
+ * Follows a tar that passes by, in chunks of any size, and tells each entry when its header has passed. It keeps a
+ * header's block, and pax records, at most. ARCHIVE_INVALID where the bytes are no tar, or `end` comes before its end.
+ */
+export class TarReader {
+  readonly #onEntry: (entry: TarHeader) => void;
+  #state: State = { kind: 'header' };
+  #block = Buffer.alloc(0);
+  /** Of the entry that comes: its pax records, and GNU's long names. */
+  #pax: Overrides | undefined;
+  #long: Overrides = {};
+
+  constructor(onEntry: (entry: TarHeader) => void) {
+    this.#onEntry = onEntry;
+  }
+
+  write(chunk: Uint8Array): void {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    for (let at = 0; at < bytes.length;) at += this.#take(bytes.subarray(at));
+  }
+
+  /** To be called after the last byte. */
+  end(): void {
+    if (this.#state.kind === 'end') return;
+    // two blocks of zeros are the end by the standard; one, between entries, is what some programs write
+    throw tarInvalid('the tar ends too early: it was cut off');
+  }
+
+  /** Uses some of the bytes; answers how many. */
+  #take(bytes: Buffer): number {
+    const state = this.#state;
+    switch (state.kind) {
+      case 'header':
+        return this.#takeHeader(bytes);
+      case 'skip': {
+        const count = Math.min(state.left, bytes.length);
+        state.left -= count;
+        if (state.left === 0) this.#state = { kind: 'header' };
+        return count;
+      }
+      case 'collect': {
+        const count = Math.min(state.left, bytes.length);
+        state.parts.push(Buffer.from(bytes.subarray(0, count)));
+        state.left -= count;
+        if (state.left === 0) this.#extend(state.header, Buffer.concat(state.parts));
+        return count;
+      }
+      case 'end':
+        if (bytes.some((byte) => byte !== 0))
+          throw tarInvalid('there is something behind the end of the tar');
+        return bytes.length;
+    }
+  }
+
+  #takeHeader(bytes: Buffer): number {
+    const count = Math.min(blockSize - this.#block.length, bytes.length);
+    this.#block = Buffer.concat([this.#block, bytes.subarray(0, count)]);
+    if (this.#block.length < blockSize) return count;
+    const block = this.#block;
+    this.#block = Buffer.alloc(0);
+    if (block.every((byte) => byte === 0)) this.#state = { kind: 'end' };
+    else this.#begin(parseTarHeader(block));
+    return count;
+  }
+
+  #begin(header: TarHeader): void {
+    if ('xgLK'.includes(header.type)) {
+      if (header.size > extensionLimit) throw tarInvalid('a header is longer than 1 MiB');
+      this.#state = { kind: 'collect', header, left: padded(header.size), parts: [] };
+      if (header.size === 0) this.#extend(header, Buffer.alloc(0));
+      return;
+    }
+    const entry = completed(header, this.#pax ?? {}, this.#long);
+    this.#pax = undefined;
+    this.#long = {};
+    // links and folders have no content, whatever their size says (POSIX; GNU tar and Go agree)
+    const size = '07'.includes(entry.type) ? entry.size : 0;
+    this.#state = size === 0 ? { kind: 'header' } : { kind: 'skip', left: padded(size) };
+    this.#onEntry(entry);
+  }
+
+  #extend({ type, size }: TarHeader, content: Buffer): void {
+    const bytes = content.subarray(0, size);
+    if (type === 'g') this.#checkGlobal(Object.keys(paxRecords(bytes)));
+    else if (type === 'x') {
+      // Go takes the last one alone, POSIX knows one
+      if (this.#pax !== undefined) throw tarInvalid('an entry has two headers of pax records');
+      this.#pax = paxRecords(bytes);
+    } else
+      this.#long = {
+        ...this.#long,
+        [type === 'L' ? 'path' : 'linkpath']: bytes.toString().replace(/\0.*$/s, ''),
+      };
+    this.#state = { kind: 'header' };
+  }
+
+  /** Go leaves global records to its caller, and forgets what stood before them; other programs do neither. */
+  #checkGlobal(keys: readonly string[]): void {
+    const key = keys.find((name) => ['path', 'linkpath', 'size'].includes(name) || isSparse(name));
+    if (key !== undefined) throw tarInvalid(`a global pax header holds '${key}', which belongs to an entry`);
+    if (this.#pax !== undefined || Object.keys(this.#long).length > 0)
+      throw tarInvalid('a global pax header stands between an entry and its own headers');
+  }
+}
+
+function completed(header: TarHeader, pax: Overrides, long: Overrides): TarHeader {
+  if (Object.keys(pax).some(isSparse))
+    throw tarInvalid(`'${header.name}' is a sparse file; make the tar without --sparse`);
+  const twice = ['path', 'linkpath'].find((key) => pax[key] !== undefined && long[key] !== undefined);
+  if (twice !== undefined)
+    throw tarInvalid(
+      `'${header.name}' has a ${twice} both by GNU's way and by pax, of which programs choose either`,
+    );
+  const given = { ...pax, ...long };
+  const name = given['path'] ?? header.name;
+  return {
+    ...header,
+    name,
+    type: header.type === '\0' ? (name.endsWith('/') ? '5' : '0') : header.type,
+    target: given['linkpath'] ?? header.target,
+    size: sizeOf(given['size']) ?? header.size,
+  };
+}
+
+const isSparse = (key: string): boolean => key.startsWith('GNU.sparse.');
+
+function sizeOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const size = /^\d+$/u.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(size)) throw tarInvalid('a header holds a size that cannot be read');
+  return size;
+}
+
+const padded = (size: number): number => Math.ceil(size / blockSize) * blockSize;
+
+/** Records of the form "<length> <key>=<value>\n", the length counting all of it. */
+function paxRecords(bytes: Buffer): Overrides {
+  const records: [string, string][] = [];
+  for (let at = 0; at < bytes.length;) {
+    const space = bytes.indexOf(0x20, at);
+    const digits = space === -1 ? '' : bytes.toString('latin1', at, space);
+    const length = /^[1-9]\d{0,6}$/u.test(digits) ? Number(digits) : 0;
+    const record = bytes.subarray(space + 1, at + length - 1);
+    const equals = record.indexOf(0x3d);
+    if (length === 0 || equals < 1 || at + length > bytes.length || bytes[at + length - 1] !== 0x0a)
+      throw tarInvalid('the pax records of a header cannot be read');
+    records.push([record.toString('utf8', 0, equals), record.toString('utf8', equals + 1)]);
+    at += length;
+  }
+  return Object.fromEntries(records);
+}
