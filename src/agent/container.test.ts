@@ -30,6 +30,27 @@ const namespaces = [
 ];
 const host = '127.0.0.1';
 
+type AgentBuild = (outFile: string) => Promise<string>;
+
+/** As the embedded cluster runs it, and as our stemcells do. */
+const builds: Readonly<Record<string, AgentBuild>> = {
+  'a bundle on Node': async (outFile) => {
+    await build({
+      entryPoints: [join(import.meta.dirname, 'main.ts')],
+      outfile: outFile,
+      bundle: true,
+      platform: 'node',
+      format: 'cjs',
+      logLevel: 'error',
+    });
+    return '/opt/node /opt/agent.cjs';
+  },
+  'one executable': async (outFile) => {
+    await run(process.execPath, [join(import.meta.dirname, '../../scripts/build-agent.ts'), outFile]);
+    return '/opt/agent.cjs';
+  },
+};
+
 /** A VM pod: namespaces of its own, the CPI's entry script as pid 1, the bundled agent. */
 class Container {
   readonly #work: string;
@@ -41,18 +62,12 @@ class Container {
     this.#ca = ca;
   }
 
-  static async create(): Promise<Container> {
+  /** `buildAgent` makes the agent, and resolves with the words that start it. */
+  static async create(buildAgent: AgentBuild): Promise<Container> {
     const work = await mkdtemp(join(tmpdir(), 'agent-'));
     for (const name of ['root', 'volume/store', 'state/bosh/bin'])
       await mkdir(join(work, name), { recursive: true });
-    await build({
-      entryPoints: [join(import.meta.dirname, 'main.ts')],
-      outfile: join(work, 'agent.cjs'),
-      bundle: true,
-      platform: 'node',
-      format: 'cjs',
-      logLevel: 'error',
-    });
+    const start = await buildAgent(join(work, 'agent.cjs'));
     const authority = await createTestAuthority();
     const pair = await authority.server({ ip: host });
     const settings = {
@@ -67,7 +82,7 @@ class Container {
     const bosh = join(work, 'state/bosh');
     await writeFile(join(bosh, 'agent.json'), JSON.stringify(config));
     await writeFile(join(bosh, 'warden-cpi-agent-env.json'), JSON.stringify(settings));
-    await writeFile(join(bosh, 'bin/bosh-agent'), '#!/bin/sh\nexec /opt/node /opt/agent.cjs "$@"\n');
+    await writeFile(join(bosh, 'bin/bosh-agent'), `#!/bin/sh\nexec ${start} "$@"\n`);
     await chmod(join(bosh, 'bin/bosh-agent'), 0o755);
     await writeFile(join(work, 'entry'), entryScript);
     return new Container(work, authority.ca);
@@ -109,40 +124,48 @@ class Container {
   }
 }
 
-test('a killed container comes back with its disk and its jobs, unless they were stopped', async (t) => {
-  try {
-    await run('unshare', [...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
-  } catch (error) {
-    t.skip(`needs user, mount and pid namespaces: ${errorText(error)}`);
-    return;
-  }
-  const container = await Container.create();
-  t.after(() => container.remove());
-  let client = await container.start();
-  await client.task('add_persistent_disk', 'disk-1', { path: '/warden-cpi-dev/disks/disk-1/store' });
-  await client.task('mount_disk', 'disk-1');
-  const files = helloJob(directoriesOf('/var/vcap'));
-  const ctl = files['./hello/bin/ctl'] ?? '';
-  const writing = ctl.replace('  start)', '  start)\n    echo life >> /var/vcap/store/lives || exit 9');
-  await client.task('stop');
-  await client.task('apply', await specWith(client, { ...files, './hello/bin/ctl': writing }));
-  await client.value('start');
-  await reaches(client, 'running');
+for (const [name, agent] of Object.entries(builds)) {
+  const isMissing = name === 'one executable' && (process.platform !== 'linux' || process.arch !== 'x64');
+  const skip = isMissing && 'the executable is for Linux on x86-64';
+  test(
+    `a killed container comes back with its disk and its jobs, unless they were stopped: ${name}`,
+    { skip },
+    async (t) => {
+      try {
+        await run('unshare', [...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
+      } catch (error) {
+        t.skip(`needs user, mount and pid namespaces: ${errorText(error)}`);
+        return;
+      }
+      const container = await Container.create(agent);
+      t.after(() => container.remove());
+      let client = await container.start();
+      await client.task('add_persistent_disk', 'disk-1', { path: '/warden-cpi-dev/disks/disk-1/store' });
+      await client.task('mount_disk', 'disk-1');
+      const files = helloJob(directoriesOf('/var/vcap'));
+      const ctl = files['./hello/bin/ctl'] ?? '';
+      const writing = ctl.replace('  start)', '  start)\n    echo life >> /var/vcap/store/lives || exit 9');
+      await client.task('stop');
+      await client.task('apply', await specWith(client, { ...files, './hello/bin/ctl': writing }));
+      await client.value('start');
+      await reaches(client, 'running');
 
-  for (const lives of ['life\nlife\n', 'life\nlife\nlife\n']) {
-    await container.kill();
-    client = await container.start();
-    await reaches(client, 'running');
-    assert.deepEqual(await client.value('list_disk'), ['disk-1']);
-    assert.equal(await readFile(container.diskFile('lives'), 'utf8'), lives);
-  }
+      for (const lives of ['life\nlife\n', 'life\nlife\nlife\n']) {
+        await container.kill();
+        client = await container.start();
+        await reaches(client, 'running');
+        assert.deepEqual(await client.value('list_disk'), ['disk-1']);
+        assert.equal(await readFile(container.diskFile('lives'), 'utf8'), lives);
+      }
 
-  await client.task('stop');
-  await container.kill();
-  client = await container.start();
-  assert.equal(await jobState(client), 'stopped');
-  assert.deepEqual(await client.task('unmount_disk', 'disk-1'), {
-    message: 'Unmounted partition of disk disk-1',
-  });
-  assert.deepEqual(await client.value('list_disk'), []);
-});
+      await client.task('stop');
+      await container.kill();
+      client = await container.start();
+      assert.equal(await jobState(client), 'stopped');
+      assert.deepEqual(await client.task('unmount_disk', 'disk-1'), {
+        message: 'Unmounted partition of disk disk-1',
+      });
+      assert.deepEqual(await client.value('list_disk'), []);
+    },
+  );
+}

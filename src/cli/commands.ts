@@ -4,6 +4,7 @@ import { deleteEnv } from './commands/delete-env.ts';
 import { destroy } from './commands/destroy.ts';
 import { orphans } from './commands/orphans.ts';
 import { status } from './commands/status.ts';
+import { stemcell } from './commands/stemcell.ts';
 import { stop } from './commands/stop.ts';
 import { up } from './commands/up.ts';
 import type { Command } from './command.ts';
@@ -18,4 +19,5 @@ export const commands: readonly Command[] = [
   cluster,
   createEnv,
   deleteEnv,
+  stemcell,
 ];

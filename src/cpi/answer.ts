@@ -65,7 +65,7 @@ async function callVerb(
     session = await ports.openSession({ file, context: request.context, contextName, asks });
     const verb = await load();
     const result = await verb(session.cloud, call.arguments);
-    return success(resultInContext(signature, result, contextName), '');
+    return success(resultInContext(signature, result, contextName), session.log());
   } catch (error) {
     const [{ redactor, secretsOf }, { isApiError }, { explainApiError }] = await Promise.all([
       import('./redact.ts'),
@@ -74,8 +74,12 @@ async function callVerb(
     ]);
     const known = isApiError(error) ? explainApiError(error) : error;
     const redact = redactor(secretsOf(file), secretsOf(request.context), request.arguments[5]);
-    const place = { contextName, namespace: isAboutInput(known) ? undefined : session?.cloud.namespace };
-    return failure(known, '', (message) => redact(inPlace(message, place)));
+    const isElsewhere = isAboutInput(known) || localMethods.includes(request.method);
+    const place = { contextName, namespace: isElsewhere ? undefined : session?.cloud.namespace };
+    return {
+      ...failure(known, '', (message) => redact(inPlace(message, place))),
+      log: redact(session?.log() ?? ''),
+    };
   } finally {
     session?.close();
   }

@@ -93,7 +93,7 @@ async function world(t: TestContext): Promise<World> {
       answer(JSON.stringify({ method, arguments: args, context: {} }), {
         readConfig: () => Promise.resolve('{}'),
         openSession: () =>
-          Promise.resolve({ cloud: { ...cloud, api: counting.api }, close: () => undefined }),
+          Promise.resolve({ cloud: { ...cloud, api: counting.api }, log: () => '', close: () => undefined }),
       }),
   };
 }

@@ -29,6 +29,8 @@ export interface Cloud {
   readonly newUuid: () => string;
   /** `context.director_uuid` of the call, for the label. */
   readonly directorUuid: string | undefined;
+  /** Adds a line to the response's `log`: what the caller's operator should know though nothing failed. */
+  readonly note: (line: string) => void;
 }
 
 /** Where claims and attachments live. */

@@ -11,6 +11,8 @@ import type { ProxyVariables } from './config/proxies.ts';
 import { parseProxies } from './config/proxies.ts';
 import type { NetworksConfig } from './config/networks.ts';
 import { parseNetworksConfig } from './config/networks.ts';
+import type { RegistryConfig } from './config/registry.ts';
+import { parseRegistry } from './config/registry.ts';
 import type { Json, Place } from './input.ts';
 import { at } from './input.ts';
 
@@ -21,6 +23,8 @@ export interface CpiConfig {
   readonly defaults: Defaults;
   readonly deadlines: Deadlines;
   readonly proxies: ProxyVariables;
+  /** Absent: only light stemcells are taken. */
+  readonly registry: RegistryConfig | undefined;
 }
 
 /**
@@ -39,6 +43,7 @@ export function parseConfig(file: unknown, request: Readonly<Json>, contextName?
     defaults: parseDefaults(sections['defaults'], at(place, 'defaults')),
     deadlines: parseDeadlines(sections['deadlines'], at(place, 'deadlines')),
     proxies: parseProxies(sections['env'], at(place, 'env')),
+    registry: parseRegistry(sections['registry'], at(place, 'registry')),
   };
 }
 

@@ -6,8 +6,11 @@ export const infoMethod = 'info';
 /** Removed from the director; the contract asks for NotSupported (docs-bosh: content/cpi-api-v1.md). */
 export const unsupportedMethods: readonly string[] = ['configure_networks'];
 
-/** The formats that create_stemcell takes (1.11 of the CPI reference: what docker-cpi calls its light stemcells). */
-export const stemcellFormats: readonly string[] = ['docker-light'];
+/**
+ * The formats that create_stemcell takes: image references, and the root file systems of warden, which need a registry.
+ * All of them always: `info` reads no configuration, and create_stemcell then says what has to be configured.
+ */
+export const stemcellFormats: readonly string[] = ['docker-light', 'warden-light', 'warden-tar'];
 
 /** They ask nothing of the API, and work where it cannot be reached. */
 export const localMethods: readonly string[] = [

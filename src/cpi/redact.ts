@@ -20,9 +20,10 @@ export function redactor(...sources: unknown[]): (text: string) => string {
 
 /** The secret parts of a configuration or of a request's context, whatever their shape: it may not have been parsed. */
 export function secretsOf(config: unknown): unknown[] {
-  const { agent, kubernetes, contexts, env } = objectOf(config);
+  const { agent, kubernetes, contexts, env, registry } = objectOf(config);
   const inContexts = Object.values(objectOf(contexts)).flatMap((context) => secretsOf(context));
-  return [agent, ...secretsOfAccess(objectOf(kubernetes)), ...passwordsOf(env), ...inContexts];
+  const { password } = objectOf(registry);
+  return [agent, password, ...secretsOfAccess(objectOf(kubernetes)), ...passwordsOf(env), ...inContexts];
 }
 
 function secretsOfAccess({ kubeconfig, token, client_key: key }: Record<string, unknown>): unknown[] {

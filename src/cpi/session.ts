@@ -21,6 +21,8 @@ export interface SessionOptions {
 /** A verb's surroundings for one call; `close` lets the process end. */
 export interface Session {
   readonly cloud: Cloud;
+  /** What the verb noted so far. */
+  readonly log: () => string;
   readonly close: () => void;
 }
 
@@ -31,6 +33,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const access = await accessOf(config, environment);
   const transport = await openTransport(access, { connectNow: options.asks });
   const directorUuid = context['director_uuid'];
+  const notes: string[] = [];
   return {
     cloud: {
       api: new RestApi({ transport }),
@@ -44,7 +47,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       // the global one: loading node:crypto costs a call more than a millisecond
       newUuid: () => crypto.randomUUID(),
       directorUuid: typeof directorUuid === 'string' ? directorUuid : undefined,
+      note: (line) => void notes.push(`${line}\n`),
     },
+    log: () => notes.join(''),
     close: () => {
       transport.close();
     },

@@ -92,7 +92,9 @@ describeInNamespace(import.meta.filename, () => {
       world.inVm(vm, `PATH=$(cat /var/vcap/bosh/agent.path); ${words}`);
     const monits = (count: number): Promise<true> =>
       eventually(`monit ${count}`, async () =>
-        (await world.inVm(vm, 'wc -l < /tmp/monits')).trim() === String(count) ? true : undefined,
+        (await world.inVm(vm, 'cat /tmp/monits 2> /dev/null | wc -l')).trim() === String(count)
+          ? true
+          : undefined,
       );
     await service('systemctl start monit && sv start monit');
     await monits(1);

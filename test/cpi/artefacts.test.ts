@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => world.stop());
 
-const info = { api_version: 3, stemcell_formats: ['docker-light'] };
+const info = { api_version: 3, stemcell_formats: ['docker-light', 'warden-light', 'warden-tar'] };
 
 /** Every artefact passes the same suite: what a caller of the process can see. */
 for (const name of ['executable', 'bundle'] as const) {

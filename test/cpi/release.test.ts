@@ -32,6 +32,7 @@ test('a kubeconfig in YAML is JSON in the rendered configuration', async () => {
       defaults: {},
       deadlines: {},
       env: {},
+      registry: {},
       contexts: {},
     });
   }

@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
 
 const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
+
+const closedByReader = new Set(['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
 
 interface Ended {
   readonly code: number | null;
@@ -21,13 +24,23 @@ export async function copyFolder(source: string, target: string): Promise<void> 
   });
   const unpack = spawn('tar', ['-C', target, '--numeric-owner', '-xpf', '-'], {
     env: environment,
-    stdio: [pack.stdout, 'ignore', 'pipe'],
+    // Bun, which our executable runs on, cannot give one program's stream to another
+    stdio: ['pipe', 'ignore', 'pipe'],
   });
-  // the pipe is the other program's now: held here too, the packer would not notice its end
-  pack.stdout.destroy();
-  const [packed, unpacked] = await Promise.all([ended(pack), ended(unpack)]);
+  const [broken, packed, unpacked] = await Promise.all([
+    pipeline(pack.stdout, unpack.stdin).then(
+      () => undefined,
+      (error: NodeJS.ErrnoException) => error,
+    ),
+    ended(pack),
+    ended(unpack),
+  ]);
   for (const { code, words } of [unpacked, packed]) {
     if (code !== 0) throw failed(source, target, words);
+  }
+  // the unpacker has seen the archive's end, and need not read the padding behind it
+  if (broken !== undefined && !closedByReader.has(broken.code ?? '')) {
+    throw failed(source, target, broken.message);
   }
   const synced = await ended(
     spawn('sync', ['-f', target], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] }),

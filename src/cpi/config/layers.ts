@@ -6,7 +6,8 @@ import { deepMerge } from './deep-merge.ts';
 /** The sections that a context of ours may have too. */
 export const sections = ['kubernetes', 'networks', 'agent', 'defaults', 'deadlines', 'env'] as const;
 const contextsKey = 'contexts';
-const known: readonly string[] = [...sections, contextsKey];
+/** No call about a stemcell names a context, so that there is one registry for all. */
+const known: readonly string[] = [...sections, 'registry', contextsKey];
 
 export interface Layers {
   /** What the job rendered. */
@@ -66,8 +67,17 @@ function contextEntries(value: unknown, place: Place): Map<string, Json> {
   return new Map(entries);
 }
 
-/** A later layer that names a way to a cluster replaces the former one whole: parts of two make none. */
+/**
+ * A later layer that names a way to a cluster, or a registry, replaces the former one whole: parts of two make none, and
+ * nobody's password goes to another server.
+ */
 function mergeLayer(base: Json, over: Json, place: Place): Json {
+  const { registry: _, ...rest } = base;
+  const later = recordAt(over['registry'], at(place, 'registry'));
+  return mergeAccess(Object.hasOwn(later, 'url') ? rest : base, over, place);
+}
+
+function mergeAccess(base: Json, over: Json, place: Place): Json {
   const later = recordAt(over['kubernetes'], at(place, 'kubernetes'));
   if (!accessForms.some((name) => Object.hasOwn(later, name))) return deepMerge(base, over);
   const former = Object.entries(recordAt(base['kubernetes'], at(place, 'kubernetes')));

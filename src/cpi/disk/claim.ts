@@ -19,14 +19,18 @@ export interface DiskProperties {
   /** VolumeSnapshotClass of the disk's snapshots; absent: the default of its driver. */
   readonly snapshotClass: string | undefined;
   readonly attributesClass: string | undefined;
+  readonly accessMode: DiskAccessMode;
 }
+
+/** One node at a time, or one pod: the scheduler then keeps every other pod from the volume (KEP-2485). */
+export type DiskAccessMode = 'ReadWriteOnce' | 'ReadWriteOncePod';
 
 /** cloud_properties of a disk. */
 export function parseDiskProperties(properties: Json, place: Place): DiskProperties {
   refuseDevices(properties, place);
   refuseUnknownKeys(
     properties,
-    ['storage_class', 'snapshot_class', 'volume_attributes_class', 'volume_mode'],
+    ['storage_class', 'snapshot_class', 'volume_attributes_class', 'volume_mode', 'access_mode'],
     place,
   );
   const classAt = (key: string): string | undefined => classNameAt(properties[key], at(place, key));
@@ -35,7 +39,14 @@ export function parseDiskProperties(properties: Json, place: Place): DiskPropert
     storageClass: properties['storage_class'] === '' ? '' : classAt('storage_class'),
     snapshotClass: classAt('snapshot_class'),
     attributesClass: classAt('volume_attributes_class'),
+    accessMode: accessModeAt(properties['access_mode'], at(place, 'access_mode')),
   };
+}
+
+function accessModeAt(value: unknown, place: Place): DiskAccessMode {
+  const mode = optionalStringAt(value, place) ?? 'ReadWriteOnce';
+  if (mode === 'ReadWriteOnce' || mode === 'ReadWriteOncePod') return mode;
+  throw wrong(place, 'has to be ReadWriteOnce or ReadWriteOncePod');
 }
 
 function classNameAt(value: unknown, place: Place): string | undefined {
@@ -72,7 +83,7 @@ export function diskClaim(plan: ClaimPlan): PersistentVolumeClaim {
       },
     },
     spec: {
-      accessModes: ['ReadWriteOnce'],
+      accessModes: [properties.accessMode],
       ...(storageClass !== undefined && { storageClassName: storageClass }),
       ...(attributesClass !== undefined && { volumeAttributesClassName: attributesClass }),
       ...(dataSource !== undefined && { dataSource }),

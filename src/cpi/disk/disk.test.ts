@@ -280,4 +280,15 @@ test('create_disk of a dynamic disk or a block volume is NOT_SUPPORTED before an
   );
   assert.deepEqual(await namesLeft(api), []);
   await createDisk(cloud, [64, { volume_mode: 'Filesystem' }, null]);
+  await assert.rejects(
+    createDisk(cloud, [64, { access_mode: 'ReadWriteMany' }, null]),
+    /access_mode has to be/u,
+  );
+  const cid = await createDisk(cloud, [64, { access_mode: 'ReadWriteOncePod' }, null]);
+  const claim = await cloud.api.get<PersistentVolumeClaim>({
+    resource: persistentVolumeClaims,
+    namespace,
+    name: cid,
+  });
+  assert.deepEqual(claim.spec.accessModes, ['ReadWriteOncePod']);
 });

@@ -2,7 +2,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Service } from '../../kubernetes/service.ts';
 import { waitFor } from '../../kubernetes/wait.ts';
 import type { Network } from '../address/network.ts';
-import { canonicalAddress } from '../address/ip-text.ts';
+import { canonicalAddress } from '../../kubernetes/ip-text.ts';
 import type { Cloud } from '../cloud.ts';
 import { labelValue } from '../names.ts';
 import { serviceReference } from './find-service.ts';

@@ -1,11 +1,33 @@
 import type { Cloud } from '../cloud.ts';
+import type { RegistryConfig } from '../config/registry.ts';
 import { stringAt } from '../input.ts';
 
 /**
- * delete_stemcell(cid). A light stemcell is a reference to an image that others own, so there is nothing of ours to
- * remove; nodes drop images that no pod uses by themselves. Any cid succeeds, as the contract asks.
+ * delete_stemcell(cid). Deletes the image of a stemcell that create_stemcell pushed to the configured registry. A light
+ * stemcell is a reference to an image that others own, so there is nothing of ours to remove; nodes drop images that no pod
+ * uses by themselves. Any other cid succeeds, as the contract asks; with a registry the log says so, because the image may be
+ * in the one that was configured before.
  */
-export async function deleteStemcell(_cloud: Cloud, args: readonly unknown[]): Promise<null> {
-  stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_stemcell.stemcell_cid' });
+export async function deleteStemcell(cloud: Cloud, args: readonly unknown[]): Promise<null> {
+  const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_stemcell.stemcell_cid' });
+  const { registry } = cloud.config;
+  const digest = registry === undefined ? undefined : digestInRegistry(cid, registry);
+  if (registry === undefined) return null;
+  if (digest === undefined) {
+    const place = `${registry.pullHost}/${registry.repository}`;
+    cloud.note(
+      `Nothing was deleted: the stemcell '${cid}' is no image by digest of ${place}, where create_stemcell pushes`,
+    );
+    return null;
+  }
+  const { removeStemcell } = await import('./remove-stemcell.ts');
+  await removeStemcell(cloud, registry, digest);
   return null;
+}
+
+/** The digest of a cid that is in this registry's repository; undefined for any other. */
+function digestInRegistry(cid: string, { pullHost, repository }: RegistryConfig): string | undefined {
+  const prefix = `${pullHost}/${repository}@`;
+  const digest = cid.startsWith(prefix) ? cid.slice(prefix.length) : '';
+  return /^sha256:[0-9a-f]{64}$/u.test(digest) ? digest : undefined;
 }

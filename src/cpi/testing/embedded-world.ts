@@ -84,6 +84,7 @@ export class EmbeddedWorld {
       clock: systemClock,
       newUuid: randomUUID,
       directorUuid: 'director-1',
+      note: () => undefined,
     };
   }
 

@@ -53,6 +53,7 @@ export function simulatedCloud(cluster: SimulatedCluster, api: KubernetesApi, co
     clock: systemClock,
     newUuid: randomUUID,
     directorUuid: 'director-1',
+    note: () => undefined,
   };
 }
 

@@ -42,6 +42,7 @@ export async function testCloud(t: TestContext, config: Record<string, unknown> 
     clock: systemClock,
     newUuid: randomUUID,
     directorUuid: 'director-1',
+    note: () => undefined,
   };
   return { cloud, api, node };
 }

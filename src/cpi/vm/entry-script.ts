@@ -10,6 +10,9 @@ import { installShims } from './shims/install-shims.ts';
  *   persistent_disk_hints.json has the cids of all attached disks as keys (bosh-agent: platform/linux_platform.go,
  *   settings/service.go). No job may start on an empty store: where the disk does not come, the container ends and is
  *   started again.
+ * - A stemcell of ours has services beside the agent, sshd (src/stemcell/root/services.sh).
+ * - bpm and Garden make control groups of their own; a runtime mounts them read-only where the container is not
+ *   privileged. Under sys-admin they can be made writable, the VM's own part of them alone; under baseline they cannot.
  * - The shims come first in the agent's PATH, in every profile (shims/mount-shim.ts says why).
  * - On TERM every process is asked to end, then PID 1 goes, and with it the rest.
  */
@@ -35,6 +38,9 @@ stop() {
 trap stop TERM INT
 rm -f "$hub/.going"
 find /var/vcap/data/sys/run -xdev -name '*.pid' -type f -delete 2>/dev/null
+awk '{ for (i = 7; i < NF; i++) if ($i == "-") kind = $(i + 1)
+  if (kind ~ /^cgroup2?$/ && $6 ~ /^ro(,|$)/) print $5 }' /proc/self/mountinfo |
+  while read -r point; do mount -o remount,bind,rw "$point" 2>/dev/null; done
 ${installShims}bind_disk() {
   record=$bosh/managed_disk_settings.json
   [ -s "$record" ] || return 0
@@ -59,6 +65,8 @@ ${installShims}bind_disk() {
   mountpoint -q /var/vcap/store || "$shims/mount" "$hub/disks/$name/store" /var/vcap/store -o bind
 }
 bind_disk || exit 1
+services=/usr/lib/bosh-kubernetes/services
+[ ! -x "$services" ] || "$services" &
 PATH=$shims:$bosh/bin:\${PATH:-/usr/sbin:/usr/bin:/sbin:/bin}
 export PATH
 while :; do

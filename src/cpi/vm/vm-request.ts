@@ -6,7 +6,7 @@ import { at, optionalStringAt, recordAt, stringAt, stringsAt } from '../input.ts
 import { vmCid } from '../names.ts';
 import type { ServiceRequest } from '../service/service-request.ts';
 import { vipService } from '../service/vip.ts';
-import { imageParts } from '../stemcell/create-stemcell.ts';
+import { imageParts } from '../stemcell/light-stemcell.ts';
 import { agentSettings } from './agent-settings.ts';
 import type { VmPlan } from './vm-pod.ts';
 import { parseVmProperties } from './vm-properties.ts';

@@ -17,6 +17,7 @@ const properties = {
   storageClass: 'fast',
   snapshotClass: undefined,
   attributesClass: undefined,
+  accessMode: 'ReadWriteOnce' as const,
 };
 
 test('where classes cannot be listed, one change is tried and two at once are refused before anything is done', () => {

@@ -28,6 +28,9 @@ export function planUpdate(question: UpdateQuestion): UpdatePlan {
   if (bytesOf(sizeMiB) < now) {
     throw refuse(claim, `it has ${inMiB(now)}, and volumes do not shrink to ${sizeMiB} MiB`);
   }
+  if (!(claim.spec.accessModes ?? []).includes(properties.accessMode)) {
+    throw refuse(claim, `its claim cannot get the access mode ${properties.accessMode}`);
+  }
   const present = claim.spec.storageClassName ?? '';
   const target = targetName(properties, classes) ?? present;
   const grows = isToGrow(claim, bytesOf(sizeMiB));

@@ -1,5 +1,5 @@
 import { isDnsLabel, isLabelValue, isQualifiedName } from '../../../kubernetes/names.ts';
-import { familyOf } from '../../address/ip-text.ts';
+import { familyOf } from '../../../kubernetes/ip-text.ts';
 import type { Json, Place } from '../../input.ts';
 import {
   at,

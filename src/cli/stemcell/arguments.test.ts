@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseBuildArguments } from './build-arguments.ts';
+import { parseLoadArguments } from './load.ts';
+
+const debian = ['--profile', 'baseline', '--output', '/out'];
+
+test('the suite may be left out', () => {
+  for (const [words, suite] of [
+    [['--from-debian', ...debian], 'bookworm'],
+    [[...debian, '--from-debian'], 'bookworm'],
+    [['--from-debian', 'trixie', ...debian], 'trixie'],
+    [['--from-debian=trixie', ...debian], 'trixie'],
+  ] as const) {
+    const { from } = parseBuildArguments([...words]);
+    assert.equal(from.kind === 'debian' && from.suite, suite);
+  }
+});
+
+test('what stemcell build cannot use is named', () => {
+  const cases: readonly [string[], RegExp][] = [
+    [[], /wants one of --from and --from-debian/],
+    [['--from', 'a', '--from-debian', ...debian], /wants one of/],
+    [['--from', 'a'], /wants --output FOLDER/],
+    [['--from', 'a', ...debian], /takes --profile with --from-debian alone/],
+    [['--from', 'a', '--agent', 'b', '--output', 'c'], /takes --agent with --from-debian alone/],
+    [['--from-debian', '--output', 'c'], /wants --profile, one of privileged, sys-admin, baseline/],
+    [['--from-debian', '--profile', 'root', '--output', 'c'], /wants --profile/],
+    [['--from-debian', 'Book worm', ...debian], /cannot use 'Book worm' as suite/],
+    [['--from-debian', '--include', '-oEvil=1', ...debian], /include/],
+    [['--from-debian', '--include', 'a,b', ...debian], /cannot use 'a,b' as package/],
+    [['--from-debian', '--mirror', 'ftp://x', ...debian], /as mirror/],
+    [['--from-debian', '--monit', 'm', ...debian], /takes --monit with --agent alone/],
+    [['--from-debian', '--version', 'v 1', ...debian], /as version/],
+    [['--from-debian', '--image', 'no-host', ...debian], /HOST\/REPOSITORY:TAG/],
+    [['--from-debian', '--image', `r.example/a@sha256:${'0'.repeat(64)}`, ...debian], /HOST\/REPOSITORY:TAG/],
+    [['--from-debian', '--surprise', ...debian], /--surprise/],
+  ];
+  for (const [words, message] of cases)
+    assert.throws(() => parseBuildArguments(words), { code: 'INVALID_ARGUMENT', message }, String(message));
+});
+
+test('a mirror with a password is refused without quoting it', () => {
+  for (const mirror of [
+    'https://robot:pass-word@deb.example/debian',
+    'ftp://robot:pass-word@deb.example/debian',
+    'https://pass-word@deb.example',
+    'https://robot:pass-w@rd@deb.example/debian',
+    'deb [signed-by=/etc/key.gpg] https://robot:pass-word@deb.example/debian bookworm main',
+  ])
+    assert.throws(
+      () => parseBuildArguments(['--from-debian', '--mirror', mirror, ...debian]),
+      (error: Error & { readonly code?: string }) => {
+        assert.equal(error.code, 'INVALID_ARGUMENT');
+        assert.match(error.message, /no user or password in --mirror/u);
+        assert.doesNotMatch(error.message, /pass-w/u);
+        return true;
+      },
+    );
+  const { from } = parseBuildArguments(['--from-debian', '--mirror', 'https://deb.example/a@b', ...debian]);
+  assert.deepEqual(from.kind === 'debian' && from.mirrors, ['https://deb.example/a@b']);
+});
+
+test('an image is loaded into containerd unless another place is named', () => {
+  assert.deepEqual(parseLoadArguments(['/f']).destination, { kind: 'containerd', address: undefined });
+  assert.deepEqual(parseLoadArguments(['/f', '--to', 'kind']).destination, { kind: 'kind', cluster: 'kind' });
+  assert.deepEqual(parseLoadArguments(['/f', '--to', 'minikube', '--cluster', 'lab']).destination, {
+    kind: 'minikube',
+    profile: 'lab',
+  });
+});
+
+test('what stemcell load cannot use is named', () => {
+  const cases: readonly [string[], RegExp][] = [
+    [[], /wants one folder/],
+    [['a', 'b'], /wants one folder/],
+    [['a', '--to', 'docker'], /wants --to, one of containerd, kind, minikube/],
+    [['a', '--cluster', 'x'], /takes --cluster with --to kind or minikube alone/],
+    [['a', '--to', 'kind', '--cluster', '--evil'], /--cluster/],
+    [['a', '--to', 'kind', '--cluster=-x'], /cannot use '-x'/],
+    [['a', '--to', 'kind', '--address', '/s'], /takes --address with --to containerd alone/],
+  ];
+  for (const [words, message] of cases)
+    assert.throws(() => parseLoadArguments(words), { code: 'INVALID_ARGUMENT', message }, String(message));
+});

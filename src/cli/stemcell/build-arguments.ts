@@ -1,0 +1,155 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ProductError } from '../../errors/product-error.ts';
+import { formatImageName, parseImageName } from '../../oci/image-name.ts';
+import type { IdentityRequest } from '../../stemcell/identify.ts';
+import type { Profile } from '../../stemcell/profile.ts';
+import { profiles } from '../../stemcell/profile.ts';
+import { firstSentence } from '../env-arguments.ts';
+import type { PushTarget } from './push-arguments.ts';
+import { parsePushTarget, pushOptions, refusePushOptions } from './push-arguments.ts';
+
+export const buildUsage =
+  'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline | --from STEMCELL.tgz|ROOT.tar[.gz]|OCI-LAYOUT) --output FOLDER [--push HOST/REPOSITORY[:TAG]] [OPTIONS]';
+
+export interface BuildArguments {
+  readonly from: DebianArguments | { readonly kind: 'source'; readonly path: string };
+  readonly output: string;
+  readonly identity: IdentityRequest;
+  /** Where the image goes too; it has that name unless it is given another. */
+  readonly push: PushTarget | undefined;
+}
+
+export interface DebianArguments {
+  readonly kind: 'debian';
+  readonly suite: string;
+  readonly profile: Profile;
+  readonly agent: string | undefined;
+  readonly monit: string | undefined;
+  readonly include: readonly string[];
+  readonly mirrors: readonly string[];
+  readonly isOffline: boolean;
+}
+
+const text = { type: 'string' } as const;
+const texts = { type: 'string', multiple: true } as const;
+const options = {
+  from: text,
+  'from-debian': text,
+  'operating-system': text,
+  profile: text,
+  output: text,
+  image: text,
+  name: text,
+  version: text,
+  agent: text,
+  monit: text,
+  include: texts,
+  mirror: texts,
+  offline: { type: 'boolean' },
+  push: text,
+  ...pushOptions,
+} as const;
+
+const patterns = {
+  suite: [/^[a-z][a-z0-9-]*$/, 'the name of a Debian suite, such as bookworm'],
+  name: [/^[a-z0-9][a-z0-9._-]*$/, 'small letters, digits, dots and dashes'],
+  version: [/^[0-9][0-9A-Za-z._-]*$/, 'a version such as 1.2, which is the tag of the image too'],
+  'operating system': [/^[a-z0-9][a-z0-9._-]*$/, 'a name such as ubuntu-noble'],
+  package: [/^[a-z0-9][a-z0-9+.-]+$/, 'the name of a Debian package'],
+  mirror: [/^(deb |https?:\/\/|copy:\/|file:\/)[^\n]+$/, 'a URL or a line of sources.list'],
+} as const;
+
+/** Reads the words after `stemcell build`. INVALID_ARGUMENT says what is wrong and shows the usage. */
+export function parseBuildArguments(words: readonly string[]): BuildArguments {
+  const values = parseWords(withSuite(words));
+  const { from, output, 'from-debian': suite, 'operating-system': operatingSystem, name, version } = values;
+  if ((from === undefined) === (suite === undefined)) throw wrong('wants one of --from and --from-debian');
+  if (output === undefined) throw wrong('wants --output FOLDER');
+  check('name', name);
+  check('version', version);
+  check('operating system', operatingSystem);
+  const push = values.push === undefined ? refusePushOptions(values) : parsePushTarget(values.push, values);
+  const image = values.image === undefined ? push?.image : parseImageName(values.image);
+  return {
+    from: suite === undefined ? sourceOf(from ?? '', values) : debianOf(suite, values),
+    output: resolve(output),
+    identity: { name, version, operatingSystem, image: image && formatImageName(image) },
+    push,
+  };
+}
+
+type Values = ReturnType<typeof parseWords>;
+
+/** A root that is given is taken as it is. */
+function sourceOf(path: string, values: Values): BuildArguments['from'] {
+  const others = ['profile', 'agent', 'monit', 'include', 'mirror', 'offline'] as const;
+  const foreign = others.find((option) => values[option] !== undefined);
+  if (foreign !== undefined) throw wrong(`takes --${foreign} with --from-debian alone`);
+  return { kind: 'source', path: resolve(path) };
+}
+
+function debianOf(suite: string, values: Values): DebianArguments {
+  const { agent, monit, include = [], mirror: mirrors = [] } = values;
+  check('suite', suite);
+  for (const name of include) check('package', name);
+  for (const mirror of mirrors) checkMirror(mirror);
+  if (monit !== undefined && agent === undefined)
+    throw wrong('takes --monit with --agent alone: our own agent runs jobs itself');
+  const isOffline = values.offline === true;
+  return {
+    kind: 'debian',
+    suite,
+    profile: profileOf(values.profile),
+    agent,
+    monit,
+    include,
+    mirrors,
+    isOffline,
+  };
+}
+
+/** The suite may be left out, which parseArgs does not know. */
+function withSuite(words: readonly string[]): string[] {
+  const at = words.indexOf('--from-debian');
+  const next = words[at + 1];
+  if (at === -1 || (next !== undefined && !next.startsWith('-'))) return [...words];
+  return words.toSpliced(at, 1, '--from-debian=bookworm');
+}
+
+function profileOf(name: string | undefined): Profile {
+  const profile = profiles.find((known) => known === name);
+  if (profile === undefined) throw wrong(`wants --profile, one of ${profiles.join(', ')}`);
+  return profile;
+}
+
+function check(what: keyof typeof patterns, value: string | undefined): void {
+  const [pattern, expected] = patterns[what];
+  if (value !== undefined && !pattern.test(value))
+    throw wrong(`cannot use '${value}' as ${what}: expected ${expected}`);
+}
+
+/** A mirror stands in the image, in sources.list, for all who may pull it. The error does not quote what may be a password. */
+function checkMirror(mirror: string): void {
+  if (/:\/\/[^/\s]*@/u.test(mirror))
+    throw wrong(
+      'takes no user or password in --mirror, as they would be published in the image (/etc/apt/sources.list): ' +
+        'name a mirror that asks for none, such as a proxy or a copy (file:/, copy:/)',
+    );
+  check('mirror', mirror);
+}
+
+function parseWords(args: string[]) {
+  try {
+    return parseArgs({ args, options, strict: true }).values;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new ProductError(
+      'INVALID_ARGUMENT',
+      `${firstSentence(error.message)}. Usage: stemcell ${buildUsage}`,
+    );
+  }
+}
+
+const wrong = (problem: string): ProductError =>
+  new ProductError('INVALID_ARGUMENT', `'stemcell build' ${problem}. Usage: stemcell ${buildUsage}`);

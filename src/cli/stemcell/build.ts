@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { openForReading } from '../../bosh/archive/open-for-reading.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { formatImageName } from '../../oci/image-name.ts';
+import { buildDebianStemcell } from '../../stemcell/build-debian-stemcell.ts';
+import { convertStemcell } from '../../stemcell/convert-stemcell.ts';
+import { debianRoot } from '../../stemcell/debian/debian-root.ts';
+import { rootRequest } from '../../stemcell/debian/root-request.ts';
+import { sourceDateEpoch } from '../../stemcell/source-date-epoch.ts';
+import type { PublishedStemcell } from '../../stemcell/publish.ts';
+import { refuseContent } from '../../stemcell/publish.ts';
+import type { CommandContext } from '../command.ts';
+import { formatTable } from '../table.ts';
+import type { BuildArguments, DebianArguments } from './build-arguments.ts';
+import { parseBuildArguments } from './build-arguments.ts';
+import type { PushTarget } from './push-arguments.ts';
+import { pushLayout } from './push-layout.ts';
+
+/** `stemcell build`: makes an image and the light stemcell that names it. */
+export async function buildStemcell(words: readonly string[], context: CommandContext): Promise<number> {
+  const parsed = parseBuildArguments(words);
+  await refuseContent(parsed.output);
+  const published = await interruptible(make(parsed, context), context.signal);
+  if (parsed.push !== undefined) await push(published, parsed.push, context);
+  context.terminal.out(report(published));
+  return 0;
+}
+
+function make(parsed: BuildArguments, context: CommandContext): Promise<PublishedStemcell> {
+  const { from, identity, output } = parsed;
+  if (from.kind === 'debian') return fromDebian(parsed, from, context);
+  const epoch = sourceDateEpoch(context.environment['SOURCE_DATE_EPOCH']);
+  return convertStemcell({ ...identity, source: from.path, output, epoch, signal: context.signal });
+}
+
+/** Whatever an interruption broke, the operator is told that it was the interruption. */
+async function interruptible<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const reason = signal.reason instanceof Error ? signal.reason.message : 'interrupted';
+    const message = `No stemcell was built: ${reason}; the same command begins anew`;
+    throw new ProductError('INTERRUPTED', message, { cause: error });
+  }
+}
+
+/** What was built stays where it is when the registry does not take it. */
+async function push(
+  { layout }: PublishedStemcell,
+  target: PushTarget,
+  context: CommandContext,
+): Promise<void> {
+  try {
+    await pushLayout(layout, target, context);
+  } catch (error) {
+    const again = `bosh-kubernetes stemcell push ${dirname(layout)} ${formatImageName(target.image)}`;
+    context.terminal.error(`The stemcell was built, but not pushed. Once that is mended: ${again}`);
+    throw error;
+  }
+}
+
+async function fromDebian(
+  { identity, output }: BuildArguments,
+  from: DebianArguments,
+  context: CommandContext,
+): Promise<PublishedStemcell> {
+  const { environment, signal, terminal } = context;
+  for (const path of [from.agent, from.monit]) if (path !== undefined) await checkProgram(path);
+  const request = rootRequest({ ...from, epoch: sourceDateEpoch(environment['SOURCE_DATE_EPOCH']) });
+  const cache = {
+    directory: cacheDirectory(environment),
+    isOffline: from.isOffline,
+    say: (line: string) => terminal.error(line),
+  };
+  const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-stemcell-'));
+  try {
+    const root = await debianRoot(request, cache, { signal, environment, user: process.geteuid?.() });
+    const agent = from.agent ?? (await buildAgent(join(scratch, 'bosh-agent'), context));
+    return await buildDebianStemcell({ ...identity, ...from, output, root, agent, epoch: request.epoch });
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+function report({ name, version, image, manifest, layout, archive }: PublishedStemcell): string {
+  return formatTable(
+    ['Stemcell', `${name}/${version}`],
+    [
+      ['Image', `${image}@${manifest.digest}`],
+      ['OCI layout', layout],
+      ['Light stemcell', archive],
+    ],
+  );
+}
+
+/** Where roots are kept (XDG base directory specification). */
+function cacheDirectory(environment: CommandContext['environment']): string {
+  const home = environment['XDG_CACHE_HOME'];
+  const base = home !== undefined && home.startsWith('/') ? home : join(homedir(), '.cache');
+  return join(base, 'bosh-kubernetes', 'stemcells');
+}
+
+async function checkProgram(path: string): Promise<void> {
+  await using file = await openForReading(path);
+  const start = Buffer.alloc(4);
+  await file.read(start, 0, 4, 0);
+  if (start.toString('latin1') === '\x7fELF' || start.toString('latin1', 0, 2) === '#!') return;
+  throw new ProductError(
+    'INVALID_ARGUMENT',
+    `'${resolve(path)}' is neither an executable for Linux nor a script`,
+  );
+}
+
+/** Our agent as one executable, made from this installation's sources. */
+async function buildAgent(outFile: string, { installation, signal }: CommandContext): Promise<string> {
+  const script = join(installation.root, 'scripts', 'build-agent.ts');
+  const child = spawn(installation.nodeBinary, [script, outFile], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    signal,
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (said += chunk));
+  const code = await new Promise<number | null>((done, fail) => child.on('error', fail).on('close', done));
+  if (code === 0) return outFile;
+  throw new ProductError('STEMCELL_BUILD_FAILED', `The agent could not be built: ${said.slice(-2000)}`);
+}

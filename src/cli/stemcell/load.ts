@@ -1,0 +1,77 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ProductError } from '../../errors/product-error.ts';
+import { parseImageName } from '../../oci/image-name.ts';
+import { openLayout } from '../../oci/layout/open-layout.ts';
+import { layoutReference } from '../../oci/layout/layout-reference.ts';
+import type { Destination } from '../../stemcell/load/destination.ts';
+import { pinnedReference } from '../../stemcell/load/image-archive.ts';
+import { loadStemcell } from '../../stemcell/load/load-stemcell.ts';
+import type { CommandContext } from '../command.ts';
+import { firstSentence } from '../env-arguments.ts';
+import { layoutIn } from './layout-in.ts';
+
+export const loadUsage = 'load FOLDER [--to containerd|kind|minikube] [--address SOCKET] [--cluster NAME]';
+
+/** `stemcell load`: gives the image of a built stemcell to a node, so that nothing has to be pulled. */
+export async function load(
+  words: readonly string[],
+  { terminal, environment, signal }: CommandContext,
+): Promise<number> {
+  const { folder, destination } = parseLoadArguments(words);
+  const layout = await layoutIn(folder);
+  const name = parseImageName(await layoutReference(layout));
+  const image = await openLayout(layout);
+  await loadStemcell(image, name, destination, { environment, signal });
+  terminal.out(`${pinnedReference(name, image.descriptor)}\n`);
+  return 0;
+}
+
+interface LoadArguments {
+  readonly folder: string;
+  readonly destination: Destination;
+}
+
+/** Reads the words after `stemcell load`. INVALID_ARGUMENT says what is wrong and shows the usage. */
+export function parseLoadArguments(words: readonly string[]): LoadArguments {
+  const { values, positionals } = parseWords(words);
+  const [folder, extra] = positionals;
+  if (folder === undefined || extra !== undefined) throw wrong('wants one folder, as stemcell build made it');
+  return { folder: resolve(folder), destination: destinationOf(values) };
+}
+
+function destinationOf({ to, address, cluster }: ReturnType<typeof parseWords>['values']): Destination {
+  if (address !== undefined && to !== 'containerd') throw wrong(`takes --address with --to containerd alone`);
+  if (cluster !== undefined && to === 'containerd')
+    throw wrong('takes --cluster with --to kind or minikube alone');
+  if (cluster !== undefined && !/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(cluster))
+    throw wrong(`cannot use '${cluster}' as the name of a cluster`);
+  switch (to) {
+    case 'containerd':
+      return { kind: 'containerd', address };
+    case 'kind':
+      return { kind: 'kind', cluster: cluster ?? 'kind' };
+    case 'minikube':
+      return { kind: 'minikube', profile: cluster ?? 'minikube' };
+    default:
+      throw wrong('wants --to, one of containerd, kind, minikube');
+  }
+}
+
+function parseWords(words: readonly string[]) {
+  const text = { type: 'string' } as const;
+  try {
+    return parseArgs({
+      args: [...words],
+      options: { to: { ...text, default: 'containerd' }, address: text, cluster: text },
+      allowPositionals: true,
+      strict: true,
+    });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw wrong(`cannot be read: ${firstSentence(error.message)}`);
+  }
+}
+
+const wrong = (problem: string): ProductError =>
+  new ProductError('INVALID_ARGUMENT', `'stemcell load' ${problem}. Usage: stemcell ${loadUsage}`);

@@ -1,0 +1,62 @@
+import { resolve } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import type { ImageName } from '../../oci/image-name.ts';
+import { parseImageName } from '../../oci/image-name.ts';
+import { isRepository, registryUrlProblem } from '../../oci/registry/registry-location.ts';
+
+/** Where an image goes, and how the registry there is spoken to. */
+export interface PushTarget {
+  readonly image: ImageName;
+  /** `https://host:port`. */
+  readonly origin: string;
+  readonly mountFrom: readonly string[];
+  readonly authFile: string | undefined;
+  /** File with PEM. */
+  readonly caFile: string | undefined;
+}
+
+export const pushUsage = '[--mount-from REPOSITORY]... [--authfile FILE] [--registry-ca FILE] [--plain-http]';
+
+/** For parseArgs of every command that pushes. */
+export const pushOptions = {
+  'mount-from': { type: 'string', multiple: true },
+  authfile: { type: 'string' },
+  'registry-ca': { type: 'string' },
+  'plain-http': { type: 'boolean' },
+} as const;
+
+/** The values of pushOptions, as parseArgs gives them. */
+export interface PushValues {
+  readonly 'mount-from'?: readonly string[] | undefined;
+  readonly authfile?: string | undefined;
+  readonly 'registry-ca'?: string | undefined;
+  readonly 'plain-http'?: boolean | undefined;
+}
+
+/** For a command that need not push: these options say nothing without a target. INVALID_ARGUMENT names the first. */
+export function refusePushOptions(values: PushValues): undefined {
+  const names = ['mount-from', 'authfile', 'registry-ca', 'plain-http'] as const;
+  const lonely = names.find((name) => values[name] !== undefined);
+  if (lonely !== undefined) throw new ProductError('INVALID_ARGUMENT', `--${lonely} needs --push`);
+}
+
+/** `HOST/REPOSITORY[:TAG]` and the options beside it. INVALID_ARGUMENT names what is wrong. */
+export function parsePushTarget(text: string, values: PushValues): PushTarget {
+  const image = parseImageName(text);
+  const isPlain = values['plain-http'] === true;
+  const origin = `${isPlain ? 'http' : 'https'}://${image.host === 'docker.io' ? 'registry-1.docker.io' : image.host}`;
+  const problem = registryUrlProblem(origin, isPlain);
+  if (problem !== undefined) throw new ProductError('INVALID_ARGUMENT', `The registry ${origin} ${problem}`);
+  const mountFrom = values['mount-from'] ?? [];
+  for (const repository of mountFrom)
+    if (!isRepository(repository))
+      throw new ProductError(
+        'INVALID_ARGUMENT',
+        `--mount-from wants a repository of the same registry, without its host: '${repository}' is none`,
+      );
+  return {
+    ...{ image, origin, mountFrom },
+    authFile: values.authfile === undefined ? undefined : resolve(values.authfile),
+    caFile: values['registry-ca'] === undefined ? undefined : resolve(values['registry-ca']),
+  };
+}

@@ -1,0 +1,59 @@
+import { openForReading } from '../../bosh/archive/open-for-reading.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { systemClock } from '../../kubernetes/clock.ts';
+import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
+import { verifyBlob } from '../../oci/blob/verify-blob.ts';
+import type { Descriptor } from '../../oci/image-source.ts';
+import { layoutPaths } from '../../oci/layout/layout-paths.ts';
+import { openLayout } from '../../oci/layout/open-layout.ts';
+import { findCredentials } from '../../oci/registry/access/auth-files.ts';
+import { openRegistry } from '../../oci/registry/open-registry.ts';
+import type { PushedImage } from '../../oci/registry/push-image.ts';
+import { pushImage } from '../../oci/registry/push-image.ts';
+import type { CommandContext } from '../command.ts';
+import type { PushTarget } from './push-arguments.ts';
+
+/**
+ * Streams an image in OCI layout to a registry and says what became of each blob. Resolves with its digest. What is there
+ * already is not sent; interrupted at any point, nothing is published, and the same again goes on.
+ */
+export async function pushLayout(
+  layout: string,
+  target: PushTarget,
+  { terminal, environment, signal }: Pick<CommandContext, 'terminal' | 'environment' | 'signal'>,
+): Promise<string> {
+  const image = await layoutImage(layout);
+  const { host, repository, tag } = target.image;
+  const { authFile } = target;
+  const credentials = await findCredentials({ host, repository, authFile, environment, signal });
+  const ca = target.caFile === undefined ? undefined : await readCertificates(target.caFile);
+  const { origin, mountFrom } = target;
+  const client = openRegistry({ origin, repository, credentials, ca, signal, clock: systemClock });
+  try {
+    return await pushImage(client, image, {
+      tag,
+      mountFrom,
+      onBlob: ({ digest, size }, how) => terminal.error(`${digest} (${size} bytes): ${how}`),
+    });
+  } finally {
+    client.close();
+  }
+}
+
+/** Read into one buffer: streams of the runtime would take more memory than all else here. */
+async function layoutImage(layout: string): Promise<PushedImage> {
+  const image = await openLayout(layout);
+  const open = (blob: Descriptor): AsyncIterable<Uint8Array> => {
+    const path = layoutPaths.blob(layout, blob.digest);
+    return verifyBlob(readFileBlob(path), blob, `'${path}'`);
+  };
+  return { ...image, open };
+}
+
+async function readCertificates(path: string): Promise<string> {
+  await using file = await openForReading(path);
+  const text = await file.readFile('utf8');
+  if (!text.includes('-----BEGIN CERTIFICATE-----'))
+    throw new ProductError('INVALID_ARGUMENT', `'${path}' holds no certificate in PEM`);
+  return text;
+}

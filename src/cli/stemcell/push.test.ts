@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { packArchive } from '../../bosh/archive/pack-archive.ts';
+import { openStemcell } from '../../bosh/stemcell/open-stemcell.ts';
+import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import { isProductError } from '../../errors/product-error.ts';
+import { addImage } from '../../oci/layout/add-image.ts';
+import { writeLayout } from '../../oci/layout/write-layout.ts';
+import { mediaTypes } from '../../oci/media-types.ts';
+import { HostileRegistry } from '../../oci/registry/testing/hostile-registry.ts';
+import { basicAuthorization } from '../../oci/registry/access/credentials.ts';
+import type { CommandContext } from '../command.ts';
+import { buildStemcell } from './build.ts';
+import { prePull } from './pre-pull.ts';
+import { pushStemcell } from './push.ts';
+
+interface Said {
+  readonly context: CommandContext;
+  out: string;
+  readonly errors: string[];
+}
+
+function said(environment: Record<string, string> = {}): Said {
+  const result: Said = {
+    out: '',
+    errors: [],
+    context: {
+      terminal: {
+        out: (text) => void (result.out += text),
+        error: (line) => void result.errors.push(line),
+        canAsk: false,
+        ask: () => Promise.reject(new Error('nobody is there')),
+      },
+      environment: { HOME: '/nonexistent', ...environment },
+      signal: new AbortController().signal,
+      installation: undefined as unknown as CommandContext['installation'],
+    },
+  };
+  return result;
+}
+
+async function layoutOf(directory: string): Promise<string> {
+  const platform = { os: 'linux', architecture: 'amd64' };
+  await writeLayout(join(directory, 'image'), async (blobs) => ({
+    ...{ reference: 'a:1', architecture: 'amd64' },
+    manifest: await addImage(blobs, {
+      config: { ...platform, config: {}, rootfs: { type: 'layers', diff_ids: [] } },
+      layers: [await blobs.add(mediaTypes.gzipLayer, [Buffer.alloc(100_000, 'layer')])],
+    }),
+  }));
+  return directory;
+}
+
+const wantsBasic =
+  (username: string, password: string): HostileRegistry['trouble'] =>
+  (request, response) => {
+    if (request.headers.authorization === basicAuthorization({ username, password })) return undefined;
+    request.resume();
+    response.writeHead(401, { 'www-authenticate': 'Basic realm="x"', 'content-length': '0' }).end();
+    return true;
+  };
+
+async function world(t: TestContext): Promise<{ registry: HostileRegistry; folder: string; host: string }> {
+  const registry = await HostileRegistry.start(t);
+  const folder = await layoutOf(join(await scratchDirectory(t), 'stemcell'));
+  return { registry, folder, host: new URL(registry.origin).host };
+}
+
+describe('stemcell push', () => {
+  test('streams what stemcell build made, by the login that docker or podman left', async (t) => {
+    const { registry, folder, host } = await world(t);
+    registry.trouble = wantsBasic('robot', 'pass:word');
+    const directory = await scratchDirectory(t);
+    const auth = Buffer.from('robot:pass:word').toString('base64');
+    const dockerConfig = join(directory, 'docker');
+    await mkdir(dockerConfig);
+    await writeFile(join(dockerConfig, 'config.json'), JSON.stringify({ auths: { [host]: { auth } } }));
+    const authFile = join(directory, 'auth.json');
+    await writeFile(authFile, JSON.stringify({ auths: { [`${host}/team`]: { auth } } }));
+    const helpers = join(directory, 'bin');
+    await mkdir(helpers);
+    const helper = join(helpers, 'docker-credential-test');
+    await writeFile(
+      helper,
+      `#!/bin/sh\n[ "$1" = get ] && [ "$(cat)" = '${host}' ] && echo '{"Username":"robot","Secret":"pass:word"}'\n`,
+    );
+    await chmod(helper, 0o755);
+    const helperFile = join(directory, 'helper.json');
+    await writeFile(helperFile, JSON.stringify({ credHelpers: { [host]: 'test' } }));
+    for (const [environment, words] of [
+      [{ DOCKER_CONFIG: dockerConfig }, []],
+      [{ REGISTRY_AUTH_FILE: authFile }, []],
+      [{}, ['--authfile', authFile]],
+      [{ PATH: `${helpers}${delimiter}/usr/bin:/bin` }, ['--authfile', helperFile]],
+    ] as const) {
+      registry.blobs.clear();
+      registry.owners.clear();
+      const at = said(environment);
+      const name = `${host}/team/stemcell:1.0`;
+      assert.equal(await pushStemcell([folder, name, '--plain-http', ...words], at.context), 0);
+      const [, digest = ''] = /@(sha256:[0-9a-f]{64})\n$/u.exec(at.out) ?? [];
+      assert.ok(registry.manifests.has(digest), at.out);
+      assert.ok(registry.manifests.has('1.0'));
+      assert.match(at.errors.join('\n'), /\(100000 bytes\): uploaded/u);
+    }
+  });
+
+  test('says what is wrong, and no password', async (t) => {
+    const { registry, folder, host } = await world(t);
+    registry.trouble = wantsBasic('robot', 'right');
+    const directory = await scratchDirectory(t);
+    const file = join(directory, 'auth.json');
+    const auth = Buffer.from('robot:wrong-word').toString('base64');
+    const name = `${host}/team/stemcell:1`;
+    const plain = '--plain-http';
+    for (const [content, words, code, message] of [
+      [{}, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /none are configured/u],
+      [{ auths: { [host]: { auth } } }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /answered 401/u],
+      [{ auths: { [host]: { auth: 'AAAA' } } }, [folder, name, plain], 'INVALID_ARGUMENT', /no user/u],
+      [{ credsStore: '../x' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /name that is none/u],
+      [{ credsStore: 'none-such' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /cannot be run/u],
+      [[], [folder, name, plain], 'INVALID_ARGUMENT', /not a JSON object/u],
+      [{}, [folder, name], 'REGISTRY_UNREACHABLE', /does not answer in TLS/u],
+      [{}, [folder], 'INVALID_ARGUMENT', /wants a folder and a name/u],
+      [{}, [folder, 'stemcell'], 'INVALID_ARGUMENT', /HOST\/REPOSITORY/u],
+      [{}, [folder, name, '--mount-from', 'Host/x'], 'INVALID_ARGUMENT', /--mount-from/u],
+      [{}, [folder, name, '--surprise'], 'INVALID_ARGUMENT', /Usage: stemcell push/u],
+      [{}, [directory, name, plain], 'FILE_NOT_FOUND', /oci-layout/u],
+    ] as const) {
+      await writeFile(file, JSON.stringify(content));
+      await assert.rejects(
+        pushStemcell([...words, '--authfile', file], said({ PATH: '/usr/bin:/bin' }).context),
+        (error) => {
+          assert.ok(isProductError(error, code), String(error));
+          assert.match(error.message, message);
+          assert.doesNotMatch(error.message, /wrong-word/u);
+          return true;
+        },
+      );
+    }
+    assert.equal(registry.manifests.size, 0);
+  });
+
+  test('stemcell build --push names the image by where it goes', async (t) => {
+    const { registry, host } = await world(t);
+    const directory = await scratchDirectory(t);
+    const root = join(directory, 'root.tar.gz');
+    await packArchive(
+      [
+        { kind: 'content', name: './bin/sh', mode: 0o755, content: 'sh' },
+        { kind: 'content', name: './var/vcap/bosh/bin/bosh-agent', mode: 0o755, content: '#!/bin/sh\n' },
+        { kind: 'content', name: './var/vcap/bosh/agent.json', mode: 0o644, content: '{}' },
+      ],
+      root,
+    );
+    const words = ['--from', root, '--operating-system', 'ubuntu-noble', '--version', '1.2'];
+    const output = join(directory, 'out');
+    const name = `${host}/team/stemcell:1.2`;
+    const build = (more: readonly string[]): Promise<number> =>
+      buildStemcell([...words, '--output', output, ...more], at.context);
+    const at = said();
+    await assert.rejects(build(['--plain-http']), { code: 'INVALID_ARGUMENT', message: /needs --push/u });
+    await build(['--push', name, '--plain-http']);
+    const digest = /stemcell:1\.2@(sha256:[0-9a-f]{64})/u.exec(at.out)?.[1] ?? '';
+    assert.ok(registry.manifests.has(digest), at.out);
+    const stemcell = await openStemcell({
+      archivePath: join(output, 'stemcell.tgz'),
+      directory: join(directory, 'unpacked'),
+    });
+    assert.deepEqual(
+      [stemcell.cloudProperties['image_reference'], stemcell.cloudProperties['digest']],
+      [name, digest],
+    );
+    await rm(output, { recursive: true });
+    await assert.rejects(build(['--push', name]), { code: 'REGISTRY_UNREACHABLE' });
+    assert.match(at.errors.at(-1) ?? '', /stemcell push .*out .*team\/stemcell:1\.2/u);
+    await stat(join(output, 'stemcell.tgz'));
+  });
+
+  test('ends when the operator interrupts it, and publishes nothing', async (t) => {
+    const { registry, folder, host } = await world(t);
+    const interrupted = new AbortController();
+    registry.trouble = (request) => {
+      if (request.method === 'PUT') interrupted.abort(new Error('interrupted'));
+      return request.method === 'PUT';
+    };
+    const { context } = said();
+    await assert.rejects(
+      pushStemcell([folder, `${host}/team/stemcell:1`, '--plain-http'], {
+        ...context,
+        signal: interrupted.signal,
+      }),
+      /interrupted/u,
+    );
+    assert.equal(registry.manifests.size, 0);
+  });
+});
+
+describe('stemcell pre-pull', () => {
+  test('prints a DaemonSet that runs the image on every node with no rights', async () => {
+    const at = said();
+    const image = `registry.example/team/Stemcell_x@sha256:${'ab'.repeat(32)}`.toLowerCase();
+    const words = [image, '--namespace', 'bosh', '--image-pull-secret', 'registry'];
+    assert.equal(await prePull(words, at.context), 0);
+    const manifest = parse(at.out) as {
+      kind: string;
+      metadata: { name: string; namespace: string };
+      spec: { template: { spec: Record<string, unknown> & { containers: Record<string, unknown>[] } } };
+    };
+    assert.deepEqual([manifest.kind, manifest.metadata.namespace], ['DaemonSet', 'bosh']);
+    assert.match(manifest.metadata.name, /^pre-pull-stemcell-x-[0-9a-f]{12}$/u);
+    const { containers, tolerations, imagePullSecrets } = manifest.spec.template.spec;
+    assert.deepEqual([tolerations, imagePullSecrets], [[{ operator: 'Exists' }], [{ name: 'registry' }]]);
+    assert.equal(containers[0]?.['image'], image);
+  });
+
+  test('names it alike for the same image alone, in what a label may hold', async () => {
+    const long = `registry.example/team/${'stemcell.'.repeat(10)}`;
+    const images = [
+      ...[
+        'a.example/stemcell:1.2',
+        'b.example/stemcell:1.2',
+        'b.example/stemcell:1-2',
+        'b.example/a/stemcell:1.2',
+      ],
+      ...[
+        `${long}x:1`,
+        `${long}x:2`,
+        `${long}x@sha256:${'1'.repeat(64)}`,
+        `${long}x@sha256:${'2'.repeat(64)}`,
+      ],
+      ...[`b.example/${'a'.repeat(39)}.x`, `b.example/${'a'.repeat(200)}`],
+    ];
+    const nameOf = async (image: string): Promise<string> => {
+      const at = said();
+      await prePull([image], at.context);
+      return (parse(at.out) as { metadata: { name: string } }).metadata.name;
+    };
+    const names = await Promise.all(images.map(nameOf));
+    for (const name of names) assert.match(name, /^[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$/u);
+    assert.equal(new Set(names).size, images.length);
+    assert.deepEqual(await Promise.all(images.map(nameOf)), names);
+  });
+
+  test('refuses what is no image', async () => {
+    for (const words of [[], ['a b'], ['a', 'b'], ['a', '--namespace', 'B'], ['a', '--what']])
+      await assert.rejects(prePull(words, said().context), { code: 'INVALID_ARGUMENT', message: /Usage/u });
+  });
+});

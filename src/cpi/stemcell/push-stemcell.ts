@@ -1,0 +1,63 @@
+import { stat } from 'node:fs/promises';
+import { fileNotFound } from '../../bosh/archive/open-for-reading.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
+import { addGzipLayer } from '../../oci/layer/add-layer.ts';
+import { pushImage } from '../../oci/registry/push-image.ts';
+import type { Cloud } from '../cloud.ts';
+import type { RegistryConfig } from '../config/registry.ts';
+import type { Json } from '../input.ts';
+import { digestOnly } from './digest-only.ts';
+import { withRegistry } from './open-stemcell-registry.ts';
+import { describeStemcell } from './stemcell-description.ts';
+import { stemcellImage } from './stemcell-image.ts';
+import { stemcellTag } from './stemcell-tag.ts';
+
+export interface HeavyStemcell {
+  /** The file `image` of an unpacked stemcell: a root file system as tar.gz, which is one layer as it is. */
+  readonly imagePath: string;
+  /** cloud_properties. */
+  readonly properties: Json;
+}
+
+/**
+ * Publishes a heavy stemcell and resolves with its cid, `<pull host>/<repository>@<digest>`.
+ * The archive is checked whole before the registry hears of it, and read again, verified, where its layer is not there
+ * yet; the manifest comes last, so that a killed call leaves blobs that nobody sees. Each call makes a manifest of its own:
+ * deleting a stemcell never takes the image of another one, be its content the same. No temporary files.
+ */
+export async function pushStemcell(
+  cloud: Cloud,
+  registry: RegistryConfig,
+  { imagePath, properties }: HeavyStemcell,
+): Promise<string> {
+  await refuseEmpty(imagePath);
+  const description = await describeStemcell(imagePath, properties);
+  const what = `the stemcell image '${imagePath}'`;
+  const layer = await addGzipLayer(digestOnly, { bytes: readFileBlob(imagePath), what });
+  const id = cloud.newUuid();
+  const image = stemcellImage({ layer, description, id, directorUuid: cloud.directorUuid, imagePath });
+  const tag = stemcellTag(description, id);
+  return withRegistry(cloud, registry, async (client) => {
+    const digest = await pushImage(client, image, {
+      tag,
+      onBlob: (blob, how) => {
+        if (blob.digest === layer.descriptor.digest) cloud.note(`layer ${blob.digest}: ${how}`);
+      },
+    });
+    const cid = `${registry.pullHost}/${registry.repository}@${digest}`;
+    cloud.note(`${cid} has the tag ${tag}`);
+    return cid;
+  });
+}
+
+async function refuseEmpty(imagePath: string): Promise<void> {
+  const { size } = await stat(imagePath).catch((error: unknown) => {
+    throw fileNotFound(imagePath, error) ?? error;
+  });
+  if (size > 0) return;
+  throw new ProductError(
+    'INVALID_ARGUMENT',
+    `create_stemcell.cloud_properties has no image_reference, and the image '${imagePath}' is empty: a light stemcell has the one, a heavy one the other`,
+  );
+}

@@ -1,0 +1,55 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { deleteManifest, getManifest } from '../../oci/registry/manifests/manifests.ts';
+import type { RegistryClient } from '../../oci/registry/registry-client.ts';
+import type { Cloud } from '../cloud.ts';
+import type { RegistryConfig } from '../config/registry.ts';
+import { withRegistry } from './open-stemcell-registry.ts';
+import { isOwnManifest } from './stemcell-annotation.ts';
+
+/**
+ * Deletes the manifest of a heavy stemcell; its layers are for the registry's garbage collection, for other images may have
+ * them. Gone already is success. A manifest that create_stemcell did not make stays: a light stemcell may name an image
+ * of the same repository. REGISTRY_DELETES_NOTHING where the registry allows no deletion, unless that is configured to do.
+ */
+export async function removeStemcell(cloud: Cloud, registry: RegistryConfig, digest: string): Promise<void> {
+  await withRegistry(cloud, registry, async (client) => {
+    const image = `${registry.repository}@${digest}`;
+    const manifest = await getManifest(client, digest);
+    if (manifest === undefined) {
+      cloud.note(`${image} is not in the registry ${client.host} any more`);
+    } else if (!isOwnManifest(manifest, image)) {
+      cloud.note(`${image} was not made by create_stemcell and stays in the registry ${client.host}`);
+    } else {
+      await remove(client, { cloud, registry, digest });
+    }
+  });
+}
+
+interface Removal {
+  readonly cloud: Cloud;
+  readonly registry: RegistryConfig;
+  readonly digest: string;
+}
+
+async function remove(client: RegistryClient, { cloud, registry, digest }: Removal): Promise<void> {
+  const image = `${registry.repository}@${digest}`;
+  const outcome = await deleteManifest(client, digest);
+  switch (outcome) {
+    case 'deleted':
+    case 'absent':
+      return;
+    case 'refused':
+      if (registry.deletion === 'best-effort') {
+        cloud.note(`${image} stays in the registry ${client.host}, which deletes nothing`);
+        return;
+      }
+      throw new ProductError(
+        'REGISTRY_DELETES_NOTHING',
+        `${image} was not deleted: the registry ${client.host} does not allow deletion. Switch it on there ` +
+          '(storage.delete.enabled of docker-registry), or set the property registry.delete of the CPI to ' +
+          'best-effort, which leaves the image to whoever cleans that registry',
+      );
+    default:
+      return outcome satisfies never;
+  }
+}

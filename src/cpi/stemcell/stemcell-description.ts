@@ -1,0 +1,63 @@
+import { stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { verifyFile } from '../../bosh/digest/verify-file.ts';
+import { Problems, rootField } from '../../bosh/yaml/field.ts';
+import { readYaml } from '../../bosh/yaml/parse-yaml.ts';
+import type { Json } from '../input.ts';
+
+/** What is known of a heavy stemcell. */
+export interface StemcellDescription {
+  readonly name: string;
+  readonly version: string;
+  /** As images call it. */
+  readonly architecture: 'amd64' | 'arm64';
+}
+
+/**
+ * From the stemcell.MF beside the image, where both BOSH callers unpack it, and cloud_properties. Where the manifest has the
+ * image's digest, the image is held to it: DIGEST_MISMATCH. STEMCELL_INVALID for a manifest that cannot be read.
+ */
+export async function describeStemcell(imagePath: string, properties: Json): Promise<StemcellDescription> {
+  const manifestPath = join(dirname(imagePath), 'stemcell.MF');
+  const manifest = (await isFile(manifestPath)) ? await readManifest(manifestPath) : undefined;
+  if (manifest?.digest !== undefined) await verifyFile(imagePath, manifest.digest);
+  return {
+    name: textOf(properties['name']) ?? manifest?.name ?? 'stemcell',
+    version: textOf(properties['version']) ?? manifest?.version ?? '0',
+    architecture: architectureOf(properties['architecture']),
+  };
+}
+
+interface ManifestWords {
+  readonly name: string | undefined;
+  readonly version: string | undefined;
+  readonly digest: string | undefined;
+}
+
+async function readManifest(path: string): Promise<ManifestWords> {
+  const problems = new Problems();
+  const root = rootField(await readYaml(path, 'STEMCELL_INVALID'), problems);
+  const words = {
+    name: root.get('name').text(),
+    version: root.get('version').text(),
+    digest: root.get('sha1').text(),
+  };
+  problems.throwIfAny('STEMCELL_INVALID');
+  return words;
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+/** Warden's stemcells say x86_64 (bosh-linux-stemcell-builder); without a word it is that. */
+const architectureOf = (value: unknown): StemcellDescription['architecture'] =>
+  value === 'arm64' || value === 'aarch64' ? 'arm64' : 'amd64';

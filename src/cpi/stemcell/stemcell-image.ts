@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
+import { verifyBlob } from '../../oci/blob/verify-blob.ts';
+import type { Descriptor } from '../../oci/image-source.ts';
+import type { Layer } from '../../oci/layer/add-layer.ts';
+import { mediaTypes } from '../../oci/media-types.ts';
+import type { PushedImage } from '../../oci/registry/push-image.ts';
+import { stemcellAnnotation } from './stemcell-annotation.ts';
+import type { StemcellDescription } from './stemcell-description.ts';
+
+export interface NewStemcell {
+  readonly layer: Layer;
+  readonly description: StemcellDescription;
+  /** Of this stemcell alone: it is what makes the manifest one of its own. */
+  readonly id: string;
+  readonly directorUuid: string | undefined;
+  readonly imagePath: string;
+}
+
+/** The image of a heavy stemcell: the file that it came in is its one layer, byte for byte. */
+export function stemcellImage({ layer, description, id, directorUuid, imagePath }: NewStemcell): PushedImage {
+  const config = encode({
+    architecture: description.architecture,
+    os: 'linux',
+    // kubelets refuse an image without it
+    config: { Labels: { [stemcellAnnotation]: id } },
+    rootfs: { type: 'layers', diff_ids: [layer.diffId] },
+  });
+  const configDescriptor = descriptorOf(mediaTypes.config, config);
+  const manifest = encode({
+    schemaVersion: 2,
+    mediaType: mediaTypes.manifest,
+    config: configDescriptor,
+    layers: [layer.descriptor],
+    annotations: {
+      [stemcellAnnotation]: id,
+      'org.opencontainers.image.title': description.name,
+      'org.opencontainers.image.version': description.version,
+      ...(directorUuid !== undefined && { 'bosh.cloudfoundry.org/director': directorUuid }),
+    },
+  });
+  const file = `the stemcell image '${imagePath}'`;
+  return {
+    manifest,
+    descriptor: descriptorOf(mediaTypes.manifest, manifest),
+    config: configDescriptor,
+    layers: [layer.descriptor],
+    open: (blob) =>
+      blob.digest === configDescriptor.digest
+        ? only(config)
+        : verifyBlob(readFileBlob(imagePath), blob, file),
+  };
+}
+
+async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+const encode = (value: object): Buffer => Buffer.from(JSON.stringify(value), 'utf8');
+
+const descriptorOf = (mediaType: string, bytes: Buffer): Descriptor => ({
+  mediaType,
+  digest: `sha256:${createHash('sha256').update(bytes).digest('hex')}`,
+  size: bytes.length,
+});

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import type { TestContext } from 'node:test';
+import { describe, test } from 'node:test';
+import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import { digestOf, HostileRegistry, refuse } from '../../oci/registry/testing/hostile-registry.ts';
+import type { Cloud } from '../cloud.ts';
+import { testCloud } from '../testing/test-cloud.ts';
+import { createStemcell } from './create-stemcell.ts';
+import { deleteStemcell } from './delete-stemcell.ts';
+import { unpackedStemcell } from './testing/unpacked-stemcell.ts';
+
+const properties = { name: 'bosh-warden', version: '1.165/β', architecture: 'x86_64' };
+
+interface World {
+  readonly registry: HostileRegistry;
+  readonly cloud: Cloud;
+  readonly notes: string[];
+  readonly directory: string;
+}
+
+async function world(t: TestContext, settings: object = {}): Promise<World> {
+  const registry = await HostileRegistry.start(t);
+  const section = {
+    ...{ url: registry.origin, repository: 'bosh/stemcells', pull_host: 'registry.internal:5000' },
+    ...settings,
+  };
+  const { cloud } = await testCloud(t, { registry: section });
+  const notes: string[] = [];
+  const clock = { now: () => 0, sleep: async () => {} };
+  return {
+    registry,
+    cloud: { ...cloud, clock, note: (line) => void notes.push(line) },
+    notes,
+    directory: await scratchDirectory(t),
+  };
+}
+
+const digestIn = (cid: string): string => cid.slice(cid.indexOf('@') + 1);
+
+describe('a heavy stemcell', () => {
+  test('is pushed as the layer that it is, under a manifest of its own', async (t) => {
+    const { registry, cloud, directory, notes } = await world(t);
+    const { imagePath, bytes } = await unpackedStemcell(directory);
+    const cid = await createStemcell(cloud, [imagePath, properties, { tags: {} }]);
+    assert.match(cid, /^registry\.internal:5000\/bosh\/stemcells@sha256:[0-9a-f]{64}$/u);
+    const manifest = JSON.parse(registry.manifests.get(digestIn(cid))?.toString() ?? '') as {
+      readonly config: { readonly digest: string };
+      readonly layers: readonly { readonly digest: string; readonly size: number }[];
+    };
+    assert.deepEqual(
+      manifest.layers.map(({ digest, size }) => ({ digest, size })),
+      [{ digest: digestOf(bytes), size: bytes.length }],
+    );
+    assert.deepEqual(registry.blobs.get(digestOf(bytes)), bytes);
+    const config = JSON.parse(registry.blobs.get(manifest.config.digest)?.toString() ?? '') as object;
+    assert.deepEqual(
+      { ...config, config: {} },
+      {
+        ...{ architecture: 'amd64', os: 'linux', config: {} },
+        rootfs: { type: 'layers', diff_ids: [digestOf(gunzipSync(bytes))] },
+      },
+    );
+    const tags = [...registry.manifests.keys()].filter((key) => !key.startsWith('sha256:'));
+    assert.match(tags.join(' '), /^bosh-warden-1\.165--[0-9a-f-]{36}$/u);
+    assert.match(notes.join('\n'), /uploaded\n.*has the tag bosh-warden/u);
+
+    const uploads = registry.log.filter((line) => line.startsWith('POST')).length;
+    const again = await createStemcell(cloud, [imagePath, properties]);
+    assert.notEqual(again, cid);
+    assert.equal(registry.log.filter((line) => line.startsWith('POST')).length, uploads + 1, 'its config');
+    assert.equal(await deleteStemcell(cloud, [cid]), null);
+    assert.equal(registry.manifests.has(digestIn(cid)), false);
+    assert.ok(registry.manifests.has(digestIn(again)), 'the other one keeps its image');
+    assert.equal(await deleteStemcell(cloud, [cid]), null);
+    assert.match(notes.at(-1) ?? '', /not in the registry .* any more/u);
+  });
+
+  test('is damaged, tampered with, or no root file system: nothing reaches the registry', async (t) => {
+    const { registry, cloud, directory } = await world(t);
+    const { imagePath, bytes } = await unpackedStemcell(directory);
+    const refuses = async (content: Buffer, code: string, message: RegExp): Promise<void> => {
+      await writeFile(imagePath, content);
+      await assert.rejects(createStemcell(cloud, [imagePath, properties]), { code, message });
+    };
+    await refuses(bytes.subarray(0, 100), 'DIGEST_MISMATCH', /image.*expected/u);
+    await writeFile(join(dirname(imagePath), 'stemcell.MF'), 'name: x\nversion: 1\n');
+    await refuses(bytes.subarray(0, 100), 'ARCHIVE_INVALID', /damaged or cut off/u);
+    await refuses(gzipSync(gunzipSync(bytes).subarray(0, 700)), 'ARCHIVE_INVALID', /cut off/u);
+    await refuses(Buffer.from('no archive'), 'ARCHIVE_INVALID', /image/u);
+    await refuses(gzipSync(tarOf('../../etc/passwd')), 'ARCHIVE_INVALID', /outside of the root/u);
+    await refuses(gzipSync(tarOf('dev/sda', '4')), 'ARCHIVE_INVALID', /device node/u);
+    await refuses(Buffer.alloc(0), 'INVALID_ARGUMENT', /no image_reference.*empty/u);
+    await assert.rejects(createStemcell(cloud, [join(directory, 'none'), {}]), { code: 'FILE_NOT_FOUND' });
+    await writeFile(join(dirname(imagePath), 'stemcell.MF'), 'a: [');
+    await assert.rejects(createStemcell(cloud, [imagePath, {}]), { code: /INVALID/u });
+    assert.deepEqual(registry.log, []);
+  });
+
+  test('that changes while it is sent is not published', async (t) => {
+    const { registry, cloud, directory } = await world(t);
+    const { imagePath, bytes } = await unpackedStemcell(directory);
+    registry.trouble = async (request) => {
+      if (request.method === 'POST') await writeFile(imagePath, Buffer.from(bytes).fill(0, 20, 30));
+      return false;
+    };
+    await assert.rejects(createStemcell(cloud, [imagePath, properties]), { code: 'DIGEST_MISMATCH' });
+    assert.deepEqual([registry.blobs.size, registry.manifests.size, registry.uploads.size], [0, 0, 0]);
+  });
+
+  test('needs a registry, and the error says which property', async (t) => {
+    const { cloud } = await testCloud(t);
+    await assert.rejects(createStemcell(cloud, ['/image', { version: '1' }]), {
+      code: 'NOT_SUPPORTED',
+      message: /image_reference.*registry\.url/u,
+    });
+  });
+
+  test('stays where the registry deletes nothing: an error, or a line in the log', async (t) => {
+    for (const [setting, notes] of [
+      ['required', undefined],
+      ['best-effort', /stays in the registry .*, which deletes nothing/u],
+    ] as const) {
+      const at = await world(t, { delete: setting });
+      const { imagePath } = await unpackedStemcell(at.directory);
+      const cid = await createStemcell(at.cloud, [imagePath, properties]);
+      at.registry.deletes = false;
+      if (notes === undefined)
+        await assert.rejects(deleteStemcell(at.cloud, [cid]), {
+          code: 'REGISTRY_DELETES_NOTHING',
+          message: /storage\.delete\.enabled.*registry\.delete/u,
+        });
+      else {
+        await deleteStemcell(at.cloud, [cid]);
+        assert.match(at.notes.at(-1) ?? '', notes);
+      }
+      assert.ok(at.registry.manifests.has(digestIn(cid)));
+    }
+  });
+
+  test('of a registry that cannot be asked is not deleted', async (t) => {
+    const at = await world(t, { delete: 'best-effort' });
+    const cid = `registry.internal:5000/bosh/stemcells@sha256:${'1'.repeat(64)}`;
+    at.registry.trouble = (_, response) => {
+      refuse(response, 500, 'UNKNOWN');
+      return true;
+    };
+    await assert.rejects(deleteStemcell(at.cloud, [cid]), { code: 'REGISTRY_BUSY' });
+  });
+});
+
+describe('an image that create_stemcell did not make', () => {
+  test('stays, also in the same repository', async (t) => {
+    const { registry, cloud, notes } = await world(t);
+    const manifest = Buffer.from('{"schemaVersion":2,"annotations":{"by":"somebody"}}');
+    registry.manifests.set(digestOf(manifest), manifest);
+    const repository = 'registry.internal:5000/bosh/stemcells';
+    assert.equal(await deleteStemcell(cloud, [`${repository}@${digestOf(manifest)}`]), null);
+    assert.ok(registry.manifests.has(digestOf(manifest)));
+    assert.match(notes.join(''), /not made by create_stemcell/u);
+    registry.log.length = 0;
+    for (const cid of [
+      `${repository}:1.2`,
+      `registry.internal:5000/bosh/other@${digestOf(manifest)}`,
+      `other.internal:5000/bosh/stemcells@${digestOf(manifest)}`,
+      `${repository}@sha256:../../manifests`,
+      'garbage',
+    ]) {
+      assert.equal(await deleteStemcell(cloud, [cid]), null);
+      assert.ok(
+        notes.at(-1)?.includes(`Nothing was deleted: the stemcell '${cid}' is no image`),
+        notes.at(-1),
+      );
+    }
+    assert.deepEqual(registry.log, [], 'nobody is asked');
+  });
+});
+
+/** A tar of one entry without content. */
+function tarOf(name: string, type = '0'): Buffer {
+  const block = Buffer.alloc(512);
+  block.write(name, 0);
+  block.write('0000644\0', 100);
+  block.write('0000000\0', 108);
+  block.write('0000000\0', 116);
+  block.write('00000000000\0', 124);
+  block.write('00000000000\0', 136);
+  block.write('        ', 148);
+  block.write(type, 156);
+  block.write('ustar\u000000', 257);
+  block.write('0000010\0', 329);
+  block.write('0000000\0', 337);
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return Buffer.concat([block, Buffer.alloc(1024)]);
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { packTar, unpackTar } from 'modern-tar';
+import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
+import { scratchDirectory } from '../bosh/testing/scratch.ts';
+import { addTarLayer } from '../oci/layer/add-layer.ts';
+import { addImage } from '../oci/layout/add-image.ts';
+import { openLayout } from '../oci/layout/open-layout.ts';
+import { writeLayout } from '../oci/layout/write-layout.ts';
+import type { DebianStemcellRequest } from './build-debian-stemcell.ts';
+import { buildDebianStemcell } from './build-debian-stemcell.ts';
+import type { DebianRoot } from './debian/debian-root.ts';
+import type { PublishedStemcell } from './publish.ts';
+
+async function smallRoot(directory: string): Promise<DebianRoot> {
+  const tar = await packTar([{ header: { name: './bin/sh', size: 2, mode: 0o755 }, body: '#!' }]);
+  const { layer } = await writeLayout(directory, async (blobs) => {
+    const added = await addTarLayer(blobs, {
+      bytes: (async function* () {
+        yield tar;
+      })(),
+      what: 'root',
+    });
+    const manifest = await addImage(blobs, { config: {}, layers: [added.descriptor] });
+    return { manifest, reference: 'root', architecture: 'amd64', layer: added };
+  });
+  return { ...layer, image: await openLayout(directory), packages: 'bash 5.2 amd64\n' };
+}
+
+interface Bench {
+  readonly directory: string;
+  readonly build: (output: string, more?: Partial<DebianStemcellRequest>) => Promise<PublishedStemcell>;
+}
+
+async function workbench(t: TestContext): Promise<Bench> {
+  const directory = await scratchDirectory(t);
+  const root = await smallRoot(join(directory, 'root'));
+  const agent = join(directory, 'agent');
+  await writeFile(agent, '#!/bin/sh\n');
+  const request = { suite: 'bookworm', profile: 'baseline', root, epoch: 5, agent } as const;
+  return {
+    directory,
+    build: (output, more = {}) =>
+      buildDebianStemcell({ ...request, output: join(directory, output), ...more }),
+  };
+}
+
+/** Files of the layer over the root, by name. */
+async function overlay({
+  layout,
+}: PublishedStemcell): Promise<Map<string, { text: string; mode: number; target: string }>> {
+  const image = await openLayout(layout);
+  const layer = image.layers[1];
+  assert.ok(layer);
+  const entries = await unpackTar(new Uint8Array(gunzipSync(await buffer(image.open(layer)))));
+  return new Map(
+    entries.map(({ header, data }) => [
+      header.name,
+      { text: Buffer.from(data ?? []).toString(), mode: header.mode ?? 0, target: header.linkname ?? '' },
+    ]),
+  );
+}
+
+test('agent, services and the paths of a VM come over the root', async (t) => {
+  const { directory, build } = await workbench(t);
+  const made = await build('out');
+  const files = await overlay(made);
+  assert.deepEqual(files.get('usr/lib/bosh-kubernetes/bosh-agent'), {
+    text: '#!/bin/sh\n',
+    mode: 0o755,
+    target: '',
+  });
+  assert.equal(files.get('var/vcap/bosh/bin/bosh-agent')?.target, '/usr/lib/bosh-kubernetes/bosh-agent');
+  assert.equal(files.get('usr/lib/bosh-kubernetes/init')?.mode, 0o755);
+  assert.equal(files.get('etc/sudoers.d/bosh_sudoers')?.mode, 0o440);
+  assert.equal(files.get('var/vcap/bosh/etc/stemcell_version')?.text, made.version);
+  assert.equal(files.get('var/vcap/bosh/etc/operating_system')?.text, 'debian-bookworm');
+  assert.ok(files.has('warden-cpi-dev/'));
+  assert.equal(await readFile(join(directory, 'out', 'packages.txt'), 'utf8'), 'bash 5.2 amd64\n');
+  const light = await openStemcell({ archivePath: made.archive, directory: join(directory, 'light') });
+  assert.equal(light.name, 'bosh-kubernetes-debian-bookworm-baseline');
+  assert.deepEqual(light.cloudProperties, { image_reference: made.image, digest: made.manifest.digest });
+});
+
+test('the profile decides what the agent is told', async (t) => {
+  const { build } = await workbench(t);
+  const settings = async (made: PublishedStemcell): Promise<unknown> =>
+    (
+      JSON.parse((await overlay(made)).get('var/vcap/bosh/agent.json')?.text ?? '') as {
+        Platform: { Linux: object };
+      }
+    ).Platform.Linux;
+  const common = {
+    UseDefaultTmpDir: true,
+    UsePreformattedPersistentDisk: true,
+    BindMountPersistentDisk: true,
+    SkipDiskSetup: true,
+    ServiceManager: 'systemd',
+  };
+  assert.deepEqual(await settings(await build('p', { profile: 'privileged' })), common);
+  assert.deepEqual(await settings(await build('b')), { ...common, UseMonitIptablesFirewall: true });
+});
+
+test('the same root and agent are the same bytes, and another agent is another version', async (t) => {
+  const { directory, build } = await workbench(t);
+  const [one, two] = [await build('one'), await build('two')];
+  assert.deepEqual([one.manifest, one.version], [two.manifest, two.version]);
+  assert.deepEqual(await readFile(one.archive), await readFile(two.archive));
+  const other = join(directory, 'other-agent');
+  await writeFile(other, '#!/bin/sh\nexit\n');
+  const changed = await build('three', { agent: other, monit: other });
+  assert.notEqual(changed.version, one.version);
+  assert.equal(
+    (await overlay(changed)).get('var/vcap/bosh/bin/monit')?.target,
+    '/usr/lib/bosh-kubernetes/monit',
+  );
+});
+
+test('a build that fails leaves nothing', async (t) => {
+  const { directory, build } = await workbench(t);
+  const before = await readdir(directory);
+  await assert.rejects(build('out', { agent: join(directory, 'none') }));
+  assert.deepEqual(await readdir(directory), before);
+});

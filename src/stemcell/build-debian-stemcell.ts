@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { streamTar } from '../bosh/archive/pack-archive.ts';
+import { digestOfFile } from '../bosh/digest/verify-file.ts';
+import { addTarLayer } from '../oci/layer/add-layer.ts';
+import { addImage } from '../oci/layout/add-image.ts';
+import type { DebianRoot } from './debian/debian-root.ts';
+import type { IdentityRequest } from './identify.ts';
+import { identify } from './identify.ts';
+import { imageConfig, labelsOf, stemcellLabels } from './image-config.ts';
+import type { Profile } from './profile.ts';
+import type { PublishedStemcell } from './publish.ts';
+import { publishStemcell } from './publish.ts';
+import { vmFiles } from './vm-files.ts';
+
+export interface DebianStemcellRequest extends IdentityRequest {
+  readonly output: string;
+  readonly suite: string;
+  readonly profile: Profile;
+  readonly root: DebianRoot;
+  readonly epoch: number;
+  /** Path of the agent's executable. */
+  readonly agent: string;
+  readonly monit?: string | undefined;
+}
+
+/** A stemcell of a Debian root with an agent, supervision and sshd. Same root and agent, same bytes. */
+export async function buildDebianStemcell(request: DebianStemcellRequest): Promise<PublishedStemcell> {
+  const { output, suite, profile, root, epoch, agent, monit } = request;
+  const identity = identify(request, {
+    name: `bosh-kubernetes-debian-${suite}-${profile}`,
+    operatingSystem: `debian-${suite}`,
+    content: await contentDigest(request),
+    architecture: 'amd64',
+  });
+  const { version, operatingSystem } = identity;
+  return publishStemcell(output, async (blobs) => {
+    const files = await vmFiles({ profile, version, operatingSystem, agent, monit });
+    const rootLayer = await blobs.add(root.descriptor.mediaType, root.image.open(root.descriptor));
+    const vmLayer = await addTarLayer(blobs, { bytes: streamTar(files), what: 'the files of the VM' });
+    const config = imageConfig({
+      layers: [
+        { descriptor: rootLayer, diffId: root.diffId, createdBy: `mmdebstrap ${suite}` },
+        { ...vmLayer, createdBy: 'bosh-kubernetes stemcell build' },
+      ],
+      architecture: 'amd64',
+      epoch,
+      entrypoint: ['/usr/lib/bosh-kubernetes/init'],
+      labels: { ...labelsOf(identity), [stemcellLabels.profile]: profile },
+    });
+    const manifest = await addImage(blobs, { config, layers: [rootLayer, vmLayer.descriptor] });
+    return { ...identity, manifest, files: { 'packages.txt': root.packages } };
+  });
+}
+
+/** Of root, agent and files of the VM; the version, which is in one of them, is made from it. */
+async function contentDigest({ root, profile, suite, agent, monit }: DebianStemcellRequest): Promise<string> {
+  const hash = createHash('sha256').update(`${root.descriptor.digest}\n${await digestOfFile(agent)}\n`);
+  if (monit !== undefined) hash.update(await digestOfFile(monit));
+  const files = await vmFiles({ profile, version: '', operatingSystem: suite, agent, monit });
+  for (const file of files)
+    hash.update(`${file.name}\0${file.mode}\0`).update(file.kind === 'content' ? file.content : '');
+  return `sha256:${hash.digest('hex')}`;
+}

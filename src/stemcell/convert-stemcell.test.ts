@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { cp, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { packTar } from 'modern-tar';
+import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
+import { scratchDirectory } from '../bosh/testing/scratch.ts';
+import { openLayout } from '../oci/layout/open-layout.ts';
+import { convertStemcell } from './convert-stemcell.ts';
+import type { PublishedStemcell } from './publish.ts';
+import { lookAlikeRoot, lookAlikeStemcell } from './testing/look-alike.ts';
+
+const digestOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+interface Workshop {
+  readonly directory: string;
+  readonly convert: (
+    source: string,
+    more?: { operatingSystem?: string; image?: string; output?: string },
+  ) => Promise<PublishedStemcell>;
+  /** Fails that way and leaves nothing. */
+  readonly fails: (
+    source: string,
+    expected: { code: string; message: RegExp },
+    operatingSystem?: string,
+  ) => Promise<void>;
+}
+
+async function workshop(t: TestContext): Promise<Workshop> {
+  const directory = await scratchDirectory(t);
+  const convert: Workshop['convert'] = (source, { output = 'out', ...more } = {}) =>
+    convertStemcell({ source, output: join(directory, output), epoch: 0, signal: t.signal, ...more });
+  return {
+    directory,
+    convert,
+    async fails(source, expected, operatingSystem) {
+      const before = await readdir(directory);
+      const options = operatingSystem === undefined ? {} : { operatingSystem };
+      await assert.rejects(convert(source, options), expected, String(expected.message));
+      assert.deepEqual(await readdir(directory), before);
+    },
+  };
+}
+
+test('a stemcell for containers becomes an image of the same bytes and a light stemcell that names it', async (t) => {
+  const { directory, convert } = await workshop(t);
+  const tar = await lookAlikeRoot();
+  const archivePath = await lookAlikeStemcell(directory, { image: gzipSync(tar) });
+  const made = await convert(archivePath);
+  const image = await openLayout(made.layout);
+  const [layer, ...others] = image.layers;
+  assert.ok(layer);
+  assert.deepEqual(others, []);
+  assert.deepEqual(await buffer(image.open(layer)), gzipSync(tar));
+  const config = JSON.parse((await buffer(image.open(image.config))).toString()) as {
+    rootfs: object;
+    config: { Entrypoint: string[] };
+  };
+  assert.deepEqual(config.rootfs, { type: 'layers', diff_ids: [digestOf(tar)] });
+  assert.deepEqual(config.config.Entrypoint, ['/sbin/init']);
+  const light = await openStemcell({ archivePath: made.archive, directory: join(directory, 'light') });
+  assert.deepEqual(
+    [light.name, light.version, light.operatingSystem, light.formats],
+    ['bosh-warden-boshlite-ubuntu-noble', '1.10', 'ubuntu-noble', ['docker-light']],
+  );
+  assert.deepEqual(light.cloudProperties, {
+    image_reference: 'bosh-kubernetes.local/bosh-warden-boshlite-ubuntu-noble:1.10',
+    digest: image.descriptor.digest,
+  });
+});
+
+test('manifest and image may come in any order', async (t) => {
+  const { directory, convert } = await workshop(t);
+  const one = await convert(await lookAlikeStemcell(directory, { order: ['stemcell.MF', 'image'] }), {
+    output: 'a',
+  });
+  const other = await convert(await lookAlikeStemcell(directory, { order: ['image', 'stemcell.MF'] }), {
+    output: 'b',
+  });
+  assert.deepEqual(one.manifest, other.manifest);
+});
+
+test('a stemcell that was changed, cut off or is for machines is refused, and nothing is left', async (t) => {
+  const { directory, fails } = await workshop(t);
+  const image = gzipSync(await lookAlikeRoot());
+  const wrong = await lookAlikeStemcell(directory, { digest: '0'.repeat(40) });
+  await fails(wrong, { code: 'DIGEST_MISMATCH', message: /\.tgz': its image.*stemcell\.MF says 0{40}/ });
+  const sha256 = digestOf(Buffer.from('other'));
+  const weak = createHash('sha1').update(image).digest('hex');
+  await fails(await lookAlikeStemcell(directory, { image, digest: `${weak};${sha256}` }), {
+    code: 'DIGEST_MISMATCH',
+    message: new RegExp(sha256),
+  });
+  await fails(await lookAlikeStemcell(directory, { order: ['image'] }), {
+    code: 'STEMCELL_INVALID',
+    message: /no stemcell\.MF/,
+  });
+  await fails(await lookAlikeStemcell(directory, { order: ['stemcell.MF'] }), {
+    code: 'STEMCELL_INVALID',
+    message: /no image/,
+  });
+  await fails(await lookAlikeStemcell(directory, { image: Buffer.alloc(0) }), {
+    code: 'STEMCELL_INVALID',
+    message: /light stemcell/,
+  });
+  await fails(await lookAlikeStemcell(directory, { manifest: 'name: [' }), {
+    code: 'STEMCELL_INVALID',
+    message: /stemcell\.MF/,
+  });
+  const disk = 'name: a\nversion: 1\nsha1: a\noperating_system: b\nstemcell_formats: [vsphere-ova]\n';
+  await fails(await lookAlikeStemcell(directory, { manifest: disk }), {
+    code: 'STEMCELL_INVALID',
+    message: /vsphere-ova, not for containers/,
+  });
+  const cut = await lookAlikeStemcell(directory, { image: image.subarray(0, image.length - 20) });
+  await fails(cut, { code: 'ARCHIVE_INVALID', message: /its image is damaged or cut off/ });
+  const whole = await lookAlikeStemcell(directory);
+  const { length } = await readFile(whole);
+  for (const left of [length - 8, length - 40, Math.floor(length / 2), 30]) {
+    await cp(whole, join(directory, 'cut.tgz'));
+    await truncate(join(directory, 'cut.tgz'), left);
+    await fails(join(directory, 'cut.tgz'), { code: 'ARCHIVE_INVALID', message: /cut\.tgz.*/ }, 'x');
+  }
+});
+
+test('what a root may not hold is refused, and nothing is left', async (t) => {
+  const { directory, fails } = await workshop(t);
+  const image = gzipSync(await lookAlikeRoot({ header: { name: '../../etc/cron.d/x', size: 1 }, body: 'x' }));
+  await fails(await lookAlikeStemcell(directory, { image }), {
+    code: 'ARCHIVE_INVALID',
+    message: /entry '\.\.\/\.\.\/etc\/cron\.d\/x' lies outside/,
+  });
+  const empty = gzipSync(await packTar([{ header: { name: './etc/hosts', size: 0 } }]));
+  await fails(await lookAlikeStemcell(directory, { image: Buffer.from(empty) }), {
+    code: 'STEMCELL_INVALID',
+    message: /no \/var\/vcap\/bosh\/bin\/bosh-agent and no \/bin\/sh/,
+  });
+});
+
+test('a root as a tar, compressed or not, is the same root', async (t) => {
+  const { directory, convert, fails } = await workshop(t);
+  const tar = await lookAlikeRoot();
+  const plain = join(directory, 'My Root.tar');
+  const packed = join(directory, 'root.tar.gz');
+  await writeFile(plain, tar);
+  await writeFile(packed, gzipSync(tar));
+  await fails(plain, { code: 'INVALID_ARGUMENT', message: /--operating-system/ });
+  const options = { operatingSystem: 'ubuntu-noble' };
+  const first = await convert(plain, { ...options, output: 'a' });
+  const second = await convert(packed, { ...options, output: 'b', image: 'registry.example/own:1' });
+  assert.equal(first.name, 'My Root');
+  assert.match(first.image, /^bosh-kubernetes\.local\/my-root:1\.0\.0-[0-9a-f]{12}$/);
+  assert.equal(second.image, 'registry.example/own:1');
+  assert.equal(first.version, second.version);
+  const [one, two] = [await openLayout(first.layout), await openLayout(second.layout)];
+  assert.notDeepEqual(one.layers, two.layers);
+});
+
+test('an image in OCI layout stays the same image, and what it says of itself is kept', async (t) => {
+  const { directory, convert, fails } = await workshop(t);
+  const first = await convert(await lookAlikeStemcell(directory), { output: 'a' });
+  const second = await convert(first.layout, { output: 'b' });
+  assert.deepEqual(second.manifest, first.manifest);
+  assert.deepEqual(
+    [second.name, second.version, second.operatingSystem, second.image],
+    [first.name, first.version, first.operatingSystem, first.image],
+  );
+  const [layer] = (await openLayout(first.layout)).layers;
+  assert.ok(layer);
+  const blob = join(first.layout, 'blobs', 'sha256', layer.digest.slice(7));
+  await writeFile(blob, Buffer.alloc(layer.size));
+  await fails(first.layout, { code: 'DIGEST_MISMATCH', message: new RegExp(layer.digest) });
+});
+
+test('what is no stemcell at all, or stands in the way, is named', async (t) => {
+  const { directory, convert, fails } = await workshop(t);
+  await fails(join(directory, 'none.tgz'), { code: 'FILE_NOT_FOUND', message: /none\.tgz/ });
+  await fails(directory, { code: 'FILE_NOT_FOUND', message: /oci-layout/ });
+  await writeFile(join(directory, 'text'), 'no tar at all'.repeat(100));
+  await fails(join(directory, 'text'), {
+    code: 'ARCHIVE_INVALID',
+    message: /'.*text' is neither a stemcell/,
+  });
+  await writeFile(join(directory, 'empty'), '');
+  await fails(join(directory, 'empty'), { code: 'ARCHIVE_INVALID', message: /empty/ });
+  const source = await lookAlikeStemcell(directory);
+  await convert(source);
+  await fails(source, { code: 'FILE_EXISTS', message: /'.*out' is there already/ });
+});
+
+test('an interrupted conversion leaves nothing', async (t) => {
+  const { directory } = await workshop(t);
+  const source = await lookAlikeStemcell(directory);
+  const layout = (await convertStemcell({ source, output: join(directory, 'a'), epoch: 0, signal: t.signal }))
+    .layout;
+  const before = await readdir(directory);
+  const interrupted = AbortSignal.abort(new Error('interrupted by SIGINT'));
+  for (const path of [source, layout]) {
+    const converting = convertStemcell({
+      source: path,
+      output: join(directory, 'b'),
+      epoch: 0,
+      signal: interrupted,
+    });
+    await assert.rejects(converting, /interrupted by SIGINT/);
+  }
+  assert.deepEqual(await readdir(directory), before);
+});

@@ -1,0 +1,97 @@
+import { createReadStream } from 'node:fs';
+import { basename } from 'node:path';
+import type { Layer } from '../oci/layer/add-layer.ts';
+import { addGzipLayer, addTarLayer } from '../oci/layer/add-layer.ts';
+import { addImage } from '../oci/layout/add-image.ts';
+import type { BlobWriter } from '../oci/layout/write-blob.ts';
+import type { IdentityRequest, SourceFacts } from './identify.ts';
+import { identify } from './identify.ts';
+import { imageConfig, labelsOf } from './image-config.ts';
+import type { PublishedStemcell, StemcellParts } from './publish.ts';
+import { publishStemcell } from './publish.ts';
+import { watchBoshRoot } from './source/bosh-root.ts';
+import { copyLayout } from './source/copy-layout.ts';
+import { findKind } from './source/find-kind.ts';
+import { freeAsItPasses } from './source/free-as-it-passes.ts';
+import { streamStemcell } from './source/stream-stemcell.ts';
+
+export interface ConversionRequest extends IdentityRequest {
+  readonly source: string;
+  readonly output: string;
+  /** Seconds since 1970, of the image. */
+  readonly epoch: number;
+  /** Aborted: the conversion ends with its reason, and leaves nothing. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Makes a stemcell from a heavy one for containers (.tgz), the tar of a root file system, compressed or not, or a folder in
+ * OCI layout. The source is read front to back and never held or unpacked; the same source gives the same image.
+ */
+export async function convertStemcell(request: ConversionRequest): Promise<PublishedStemcell> {
+  const kind = await findKind(request.source);
+  return publishStemcell(request.output, (blobs) => {
+    switch (kind) {
+      case 'layout':
+        return fromLayout(blobs, request);
+      case 'stemcell':
+        return fromStemcell(blobs, request);
+      case 'root-tar':
+        return fromRoot(blobs, request, addTarLayer);
+      case 'root-tar-gz':
+        return fromRoot(blobs, request, addGzipLayer);
+    }
+  });
+}
+
+async function fromLayout(blobs: BlobWriter, request: ConversionRequest): Promise<StemcellParts> {
+  const { manifest, facts } = await copyLayout(blobs, request.source, request.signal);
+  return { ...identify(request, facts), manifest, files: {} };
+}
+
+async function fromStemcell(blobs: BlobWriter, request: ConversionRequest): Promise<StemcellParts> {
+  const root = watchBoshRoot();
+  const { manifest, image } = await streamStemcell(request.source, (bytes) =>
+    addGzipLayer(blobs, {
+      bytes: freeAsItPasses(bytes, request.signal),
+      what: 'its image',
+      onPath: root.onPath,
+    }),
+  );
+  root.check(`'${request.source}'`);
+  return partsOf(blobs, request, image, manifest);
+}
+
+async function fromRoot(
+  blobs: BlobWriter,
+  request: ConversionRequest,
+  add: typeof addTarLayer,
+): Promise<StemcellParts> {
+  const what = `'${request.source}'`;
+  const name = basename(request.source).replace(/(\.tar)?(\.t?gz)?$/, '') || 'stemcell';
+  // before all of it is read: nothing in it will say
+  identify(request, { name, content: '', architecture: 'amd64' });
+  const root = watchBoshRoot();
+  const bytes = freeAsItPasses(createReadStream(request.source, { highWaterMark: 1 << 16 }), request.signal);
+  const layer = await add(blobs, { bytes, what, onPath: root.onPath });
+  root.check(what);
+  return partsOf(blobs, request, layer, { name });
+}
+
+/** A root of one layer. Stock ones start /sbin/init where nobody gives the container a command. */
+async function partsOf(
+  blobs: BlobWriter,
+  request: ConversionRequest,
+  layer: Layer,
+  facts: Pick<SourceFacts, 'name' | 'version' | 'operatingSystem'>,
+): Promise<StemcellParts> {
+  const identity = identify(request, { ...facts, content: layer.diffId, architecture: 'amd64' });
+  const config = imageConfig({
+    layers: [{ ...layer, createdBy: 'bosh-kubernetes stemcell build' }],
+    architecture: identity.architecture,
+    epoch: request.epoch,
+    entrypoint: ['/sbin/init'],
+    labels: labelsOf(identity),
+  });
+  return { ...identity, manifest: await addImage(blobs, { config, layers: [layer.descriptor] }), files: {} };
+}

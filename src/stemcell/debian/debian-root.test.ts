@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
+import { packTar } from 'modern-tar';
+import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import type { Descriptor } from '../../oci/image-source.ts';
+import type { DebianRoot } from './debian-root.ts';
+import { debianRoot } from './debian-root.ts';
+import { rootRequest } from './root-request.ts';
+
+const request = rootRequest({
+  suite: 'bookworm',
+  profile: 'baseline',
+  mirrors: [],
+  include: ['vim'],
+  epoch: 5,
+});
+
+/** Stands for mmdebstrap: offers the packages in the file `offered`, makes the root in `root.tar`, notes its calls. */
+const script = `#!/bin/sh
+set -eu
+case $1 in --version) echo mmdebstrap 1.0; exit ;; esac
+for word in "$@"; do
+  case $word in --simulate)
+    echo simulate >> "$NOTES/calls"
+    sed 's/\\(.*\\) \\(.*\\)/Inst \\1 (\\2 Debian [amd64])/' "$NOTES/offered" >&2
+    exit
+  esac
+done
+echo "make $SOURCE_DATE_EPOCH $*" >> "$NOTES/calls"
+if [ -e "$NOTES/broken" ]; then echo 'I: working' >&2; echo 'E: no such package' >&2; head -c 700 "$NOTES/root.tar"; exit 25; fi
+cp "$NOTES/offered" "$BOSH_KUBERNETES_PACKAGES"
+cat "$NOTES/root.tar"
+`;
+
+interface Bench {
+  readonly directory: string;
+  readonly cache: string;
+  readonly make: (options?: { isOffline?: boolean; user?: number; path?: string }) => Promise<DebianRoot>;
+  readonly calls: () => Promise<string[]>;
+}
+
+async function workbench(t: TestContext): Promise<Bench> {
+  const directory = await scratchDirectory(t);
+  const bin = join(directory, 'bin');
+  await mkdir(bin);
+  await writeFile(join(bin, 'mmdebstrap'), script, { mode: 0o755 });
+  const root = await packTar([{ header: { name: './etc/debian_version', size: 2 }, body: '12' }]);
+  await writeFile(join(directory, 'root.tar'), root);
+  await writeFile(join(directory, 'offered'), 'bash 5.2\nvim 9.0\n');
+  const cache = join(directory, 'cache');
+  return {
+    directory,
+    cache,
+    make: ({ isOffline = false, user = 0, path = `${bin}${delimiter}${process.env['PATH']}` } = {}) =>
+      debianRoot(
+        request,
+        { directory: cache, isOffline, say: () => undefined },
+        { signal: t.signal, environment: { PATH: path, NOTES: directory }, user },
+      ),
+    calls: async () => (await readFile(join(directory, 'calls'), 'utf8')).trimEnd().split('\n'),
+  };
+}
+
+const count = (calls: readonly string[], what: string): number =>
+  calls.filter((call) => call.startsWith(what)).length;
+
+test('a root is made once for its packages, and anew when the mirrors have newer ones', async (t) => {
+  const { directory, cache, make, calls } = await workbench(t);
+  const first = await make();
+  assert.equal(first.packages, 'bash 5.2\nvim 9.0\n');
+  const made = (await calls()).at(-1) ?? '';
+  assert.match(made, /^make 5 --mode=root .*--include=\S*,vim( |,).* bookworm -$/);
+  assert.deepEqual((await make()).descriptor, first.descriptor);
+  assert.equal(count(await calls(), 'make'), 1);
+  await writeFile(join(directory, 'offered'), 'bash 5.2\nvim 9.1\n');
+  assert.equal((await make()).packages, 'bash 5.2\nvim 9.1\n');
+  assert.equal(count(await calls(), 'make'), 2);
+  assert.equal((await readdir(cache)).length, 2);
+});
+
+test('without asking, the newest one serves; where there is none the mirrors are asked', async (t) => {
+  const { directory, make, calls } = await workbench(t);
+  const first = await make({ isOffline: true });
+  await writeFile(join(directory, 'offered'), 'bash 6\n');
+  assert.deepEqual((await make({ isOffline: true })).descriptor, first.descriptor);
+  assert.deepEqual([count(await calls(), 'simulate'), count(await calls(), 'make')], [1, 1]);
+  // neither root nor mmdebstrap is needed for it
+  await make({ isOffline: true, user: 1000, path: directory });
+});
+
+test('a kept root that was damaged is made anew, wherever it was', async (t) => {
+  const { cache, make, calls } = await workbench(t);
+  const { image } = await make();
+  const [name] = await readdir(cache);
+  assert.ok(name !== undefined);
+  const entry = join(cache, name);
+  const blob = ({ digest }: Descriptor): string => join(entry, 'image', 'blobs', 'sha256', digest.slice(7));
+  const [layer] = image.layers;
+  assert.ok(layer !== undefined);
+  const damages: readonly (() => Promise<void>)[] = [
+    () => writeFile(blob(image.descriptor), 'x'.repeat(image.manifest.length)),
+    () => writeFile(blob(image.config), 'x'.repeat(image.config.size)),
+    () => writeFile(blob(layer), 'x'.repeat(layer.size)),
+    () => truncate(blob(layer), layer.size - 1),
+    () => rm(blob(layer)),
+    () => truncate(join(entry, 'packages.txt')),
+    () => rm(join(entry, 'packages.txt')),
+  ];
+  for (const [index, damage] of damages.entries()) {
+    await damage();
+    const made = await make({ isOffline: index % 2 === 0 });
+    assert.deepEqual([made.image.descriptor, made.packages], [image.descriptor, 'bash 5.2\nvim 9.0\n']);
+    assert.equal(count(await calls(), 'make'), index + 2);
+    assert.deepEqual(await readFile(blob(layer)), await buffer(made.image.open(layer)));
+  }
+});
+
+test('what mmdebstrap says when it fails is shown, and nothing is kept', async (t) => {
+  const { directory, cache, make } = await workbench(t);
+  await writeFile(join(directory, 'broken'), '');
+  await assert.rejects(make(), {
+    code: 'STEMCELL_BUILD_FAILED',
+    message: /mmdebstrap ended with 25; nothing was published.*\n {2}E: no such package$/,
+  });
+  assert.deepEqual(await readdir(cache), []);
+});
+
+test('what ended mmdebstrap is told, and not how it ended', async (t) => {
+  const { directory, cache, make } = await workbench(t);
+  const long = 'x'.repeat(3_000_000);
+  const tar = await packTar([
+    { header: { name: '../x', size: 1 }, body: 'x' },
+    { header: { name: 'long', size: long.length }, body: long },
+  ]);
+  await writeFile(join(directory, 'root.tar'), tar);
+  await assert.rejects(make(), { code: 'ARCHIVE_INVALID', message: /'\.\.\/x' lies outside/ });
+  assert.deepEqual(await readdir(cache), []);
+});
+
+test('what a killed build left is removed by the next, what a running one makes is not', async (t) => {
+  const { cache, make } = await workbench(t);
+  const ended = join(cache, '.key-list.4194305'); // above the largest pid there can be
+  const running = join(cache, `.key-list.${process.ppid}`);
+  await mkdir(ended, { recursive: true });
+  await mkdir(running);
+  await make();
+  const names = await readdir(cache);
+  assert.ok(names.includes(`.key-list.${process.ppid}`));
+  assert.ok(!names.includes('.key-list.4194305'));
+});
+
+test('a machine that cannot make a root is told what it lacks', async (t) => {
+  const { directory, make } = await workbench(t);
+  await assert.rejects(make({ user: 1000 }), {
+    code: 'STEMCELL_BUILD_UNSUPPORTED',
+    message: /for want of root \(sudo\)/,
+  });
+  await assert.rejects(make({ path: directory }), {
+    code: 'STEMCELL_BUILD_UNSUPPORTED',
+    message: /mmdebstrap \(apt-get install mmdebstrap\)/,
+  });
+});

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
+import type { ImageSource } from '../../oci/image-source.ts';
+import { addTarLayer } from '../../oci/layer/add-layer.ts';
+import type { Layer } from '../../oci/layer/add-layer.ts';
+import { imageInvalid, parseObject } from '../../oci/blob/parse-descriptor.ts';
+import { addImage } from '../../oci/layout/add-image.ts';
+import { openLayout } from '../../oci/layout/open-layout.ts';
+import { writeLayout } from '../../oci/layout/write-layout.ts';
+import { newestEntry, partialEntry, removeLeftovers } from './root-cache.ts';
+import type { RootRequest } from './root-request.ts';
+import { requestKey } from './root-request.ts';
+import type { MmdebstrapContext } from './run-mmdebstrap.ts';
+import { checkMachine, listPackages, makeRoot } from './run-mmdebstrap.ts';
+
+/** A Debian root, as the one layer of an image. */
+export interface DebianRoot extends Layer {
+  readonly image: ImageSource;
+  /** One package a line: name, version, architecture. */
+  readonly packages: string;
+}
+
+export interface CacheOptions {
+  readonly directory: string;
+  /** Take the newest root for the same request, without asking the mirrors whether they have newer packages. */
+  readonly isOffline: boolean;
+  readonly say: (line: string) => void;
+}
+
+/**
+ * The root for a request: from the cache where it has one of the packages that the mirrors have now, else made. An entry
+ * of the cache is a folder that appears whole; one that was damaged is made anew.
+ */
+export async function debianRoot(
+  request: RootRequest,
+  { directory, isOffline, say }: CacheOptions,
+  context: MmdebstrapContext,
+): Promise<DebianRoot> {
+  const key = await requestKey(request);
+  await mkdir(directory, { recursive: true });
+  await removeLeftovers(directory);
+  if (isOffline) {
+    const newest = await newestEntry(directory, key);
+    const root = newest === undefined ? undefined : await openRoot(newest);
+    if (root !== undefined) return root;
+    say('The cache has no such root yet, so the mirrors are asked after all');
+  }
+  await checkMachine(context);
+  say(`Asking the mirrors for the packages of Debian ${request.suite}`);
+  const list = createHash('sha256').update(await listPackages(request, context));
+  const entry = join(directory, `${key}-${list.digest('hex').slice(0, 16)}`);
+  const cached = await openRoot(entry);
+  if (cached !== undefined) {
+    say(`This root is in the cache: ${entry}`);
+    return cached;
+  }
+  say(`Making Debian ${request.suite} with mmdebstrap, which takes about a minute`);
+  await makeEntry(entry, request, context);
+  const made = await openRoot(entry);
+  if (made === undefined)
+    throw new ProductError(
+      'STEMCELL_BUILD_FAILED',
+      `'${entry}' was removed or damaged as soon as it was made: look after that disk, then build again`,
+    );
+  return made;
+}
+
+const imageFolder = 'image';
+const packagesFile = 'packages.txt';
+
+/**
+ * Undefined where the entry is not there, or is damaged, and then it is removed. The layer is read to its end for that, a
+ * second's work: it would be found out only in the middle of a build, and again in each that follows.
+ */
+async function openRoot(entry: string): Promise<DebianRoot | undefined> {
+  try {
+    const image = await openLayout(join(entry, imageFolder));
+    const config = parseObject(await buffer(image.open(image.config)), 'config of a cached root');
+    const packages = await readFile(join(entry, packagesFile), 'utf8');
+    const [descriptor] = image.layers;
+    const diffId = config['diffId'];
+    if (descriptor === undefined || typeof diffId !== 'string' || packages === '')
+      throw imageInvalid(`'${entry}' lacks a layer, its digest or its packages`);
+    await pipeline(image.open(descriptor), new Writable({ write: (_chunk, _encoding, done) => done() }));
+    return { image, descriptor, diffId, packages };
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    if (!isMissing && !isProductError(error)) throw error;
+    await rm(entry, { recursive: true, force: true });
+    return undefined;
+  }
+}
+
+async function makeEntry(entry: string, request: RootRequest, context: MmdebstrapContext): Promise<void> {
+  const partial = partialEntry(entry);
+  await mkdir(partial, { recursive: true });
+  try {
+    const list = join(partial, packagesFile);
+    await writeLayout(join(partial, imageFolder), async (blobs) => {
+      const { stdout, ended } = makeRoot(request, list, context);
+      const [layer, making] = await Promise.allSettled([
+        // where nobody reads on, mmdebstrap is not to wait for it
+        addTarLayer(blobs, { bytes: stdout, what: 'the root that mmdebstrap makes' }).finally(() =>
+          stdout.destroy(),
+        ),
+        ended,
+      ]);
+      // it ended by itself: what it said is the better reason for a tar that was cut off; else it ended because of the layer
+      if (making.status === 'rejected' && (layer.status === 'fulfilled' || stdout.readableEnded))
+        throw making.reason;
+      if (layer.status === 'rejected') throw layer.reason;
+      const { diffId, descriptor } = layer.value;
+      const manifest = await addImage(blobs, { config: { diffId }, layers: [descriptor] });
+      return { manifest, reference: request.suite, architecture: 'amd64' };
+    });
+    await rename(partial, entry);
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    // another build of the same root was faster
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOTEMPTY')) throw error;
+  }
+}

@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { ProductError } from '../../errors/product-error.ts';
+import type { RootRequest } from './root-request.ts';
+import { mmdebstrapOptions } from './root-request.ts';
+
+export interface MmdebstrapContext {
+  /** Aborted: mmdebstrap is told to end, and takes its temporary root away. */
+  readonly signal: AbortSignal;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Effective user of this process. */
+  readonly user: number | undefined;
+}
+
+interface Run {
+  readonly stdout: Readable;
+  /** What it said on stderr; rejects with STEMCELL_BUILD_FAILED. To be awaited beside the reading of stdout. */
+  readonly ended: Promise<string>;
+}
+
+/** STEMCELL_BUILD_UNSUPPORTED says what this machine lacks to make a Debian root. Resolves with mmdebstrap's version. */
+export async function checkMachine(context: MmdebstrapContext): Promise<string> {
+  const version = await versionOf(context);
+  const missing = [
+    ...(version === undefined ? ['mmdebstrap (apt-get install mmdebstrap)'] : []),
+    ...(context.user === 0 ? [] : ['root (sudo)']),
+  ];
+  if (version !== undefined && missing.length === 0) return version;
+  const message = `A Debian root cannot be made here, for want of ${missing.join(' and ')}. Without: bosh-kubernetes stemcell build --from ROOTFS`;
+  throw new ProductError('STEMCELL_BUILD_UNSUPPORTED', message);
+}
+
+async function versionOf(context: MmdebstrapContext): Promise<string | undefined> {
+  const { stdout, ended } = start(['--version'], context, {});
+  try {
+    const [output] = await Promise.all([text(stdout), ended]);
+    return output.trim();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The packages and versions that the mirrors have now for this request, one a line, sorted. Takes some seconds. */
+export async function listPackages(request: RootRequest, context: MmdebstrapContext): Promise<string> {
+  const words = [...mmdebstrapOptions(request), '--simulate', '--verbose'];
+  const { stdout, ended } = start([...words, ...place(request, '/dev/null')], context, variables(request));
+  const [output, said] = await Promise.all([text(stdout), ended]);
+  // apt-get's own format: "Inst <package> (<version> <origin> [<architecture>])"
+  const found = `${output}\n${said}`.matchAll(/^Inst (\S+) \((\S+) /gm);
+  return [...new Set([...found].map(([, name, version]) => `${name} ${version}\n`))].toSorted().join('');
+}
+
+/** The root as a tar, while it is made. `packagesFile` is written before the tar begins. */
+export function makeRoot(request: RootRequest, packagesFile: string, context: MmdebstrapContext): Run {
+  return start([...mmdebstrapOptions(request), ...place(request, '-')], context, {
+    ...variables(request),
+    BOSH_KUBERNETES_PACKAGES: packagesFile,
+  });
+}
+
+const place = ({ suite, mirrors }: RootRequest, output: string): string[] => [suite, output, ...mirrors];
+
+const variables = ({ epoch }: RootRequest): Record<string, string> => ({
+  SOURCE_DATE_EPOCH: String(epoch),
+  LC_ALL: 'C.UTF-8',
+  DEBIAN_FRONTEND: 'noninteractive',
+});
+
+const kept = 1 << 20;
+
+function start(
+  words: readonly string[],
+  { environment, signal }: MmdebstrapContext,
+  more: Readonly<Record<string, string>>,
+): Run {
+  const child = spawn('mmdebstrap', words, {
+    env: { ...environment, ...more },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    signal,
+    killSignal: 'SIGINT',
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    said = (said + chunk).slice(-kept);
+  });
+  const ended = new Promise<string>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, end) => {
+      if (code === 0) resolve(said);
+      else reject(failure(said, code ?? end));
+    });
+  });
+  // it is awaited beside the reading of stdout, which may fail first
+  ended.catch(() => undefined);
+  return { stdout: child.stdout, ended };
+}
+
+function failure(said: string, ending: number | string | null): ProductError {
+  const lines = said.trim().split('\n');
+  const errors = lines.filter((line) => /^(E:|W: Failed|Err:)/.test(line.trim()));
+  const shown = (errors.length > 0 ? errors : lines).slice(-6).join('\n  ');
+  return new ProductError(
+    'STEMCELL_BUILD_FAILED',
+    `mmdebstrap ended with ${ending}; nothing was published. It said:\n  ${shown}`,
+  );
+}

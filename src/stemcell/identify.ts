@@ -1,0 +1,43 @@
+import { ProductError } from '../errors/product-error.ts';
+import type { StemcellIdentity } from './publish.ts';
+
+/** What an operator asks for; absent: what the source says. */
+export interface IdentityRequest {
+  readonly name?: string | undefined;
+  readonly version?: string | undefined;
+  readonly operatingSystem?: string | undefined;
+  /** Name of the image, without digest. */
+  readonly image?: string | undefined;
+}
+
+/** What is known of a source. */
+export interface SourceFacts extends IdentityRequest {
+  readonly name: string;
+  /** `sha256:<hex>`; names a version where nothing else does, so that other content is another version. */
+  readonly content: string;
+  readonly architecture: string;
+}
+
+/** Names a stemcell and its image. INVALID_ARGUMENT where nothing says what its operating system is. */
+export function identify(request: IdentityRequest, facts: SourceFacts): StemcellIdentity {
+  const operatingSystem = request.operatingSystem ?? facts.operatingSystem;
+  if (operatingSystem === undefined)
+    throw new ProductError(
+      'INVALID_ARGUMENT',
+      'Nothing says which operating system this is, which compiled releases go by; add --operating-system NAME, such as ubuntu-noble',
+    );
+  const name = request.name ?? facts.name;
+  const version =
+    request.version ?? facts.version ?? `1.0.0-${facts.content.slice('sha256:'.length).slice(0, 12)}`;
+  const image = request.image ?? `bosh-kubernetes.local/${repositoryOf(name)}:${tagOf(version)}`;
+  return { name, version, operatingSystem, image, architecture: facts.architecture };
+}
+
+/** A name of a stemcell may hold what one of an image may not. */
+const repositoryOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '') || 'stemcell';
+
+const tagOf = (version: string): string => version.replace(/[^A-Za-z0-9_.-]/g, '-').slice(0, 128);

@@ -1,0 +1,59 @@
+import type { Layer } from '../oci/layer/add-layer.ts';
+import type { StemcellIdentity } from './publish.ts';
+
+/** Labels of a stemcell's image, by which it can be made a stemcell again. */
+export const stemcellLabels = {
+  name: 'org.opencontainers.image.title',
+  version: 'org.opencontainers.image.version',
+  operatingSystem: 'bosh.cloudfoundry.org/operating-system',
+  profile: 'bosh.cloudfoundry.org/profile',
+} as const;
+
+export function labelsOf({
+  name,
+  version,
+  operatingSystem,
+}: Pick<StemcellIdentity, 'name' | 'version' | 'operatingSystem'>): Readonly<Record<string, string>> {
+  return {
+    [stemcellLabels.name]: name,
+    [stemcellLabels.version]: version,
+    [stemcellLabels.operatingSystem]: operatingSystem,
+  };
+}
+
+export interface ImageConfigRequest {
+  readonly layers: readonly (Layer & { readonly createdBy: string })[];
+  readonly architecture: string;
+  /** Seconds since 1970. */
+  readonly epoch: number;
+  readonly entrypoint: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/**
+ * The image's config (image-spec, config.md). The CPI gives every container its command; the entry point is for other
+ * runtimes. A config without an object `config` is refused by kubelets (reference agent-bootstrap.md 3.2).
+ */
+export function imageConfig({
+  layers,
+  architecture,
+  epoch,
+  entrypoint,
+  labels,
+}: ImageConfigRequest): Readonly<Record<string, unknown>> {
+  const created = new Date(epoch * 1000).toISOString();
+  return {
+    created,
+    architecture,
+    os: 'linux',
+    config: {
+      Env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
+      Entrypoint: entrypoint,
+      WorkingDir: '/',
+      Labels: labels,
+      StopSignal: 'SIGTERM',
+    },
+    rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
+    history: layers.map(({ createdBy }) => ({ created, created_by: createdBy })),
+  };
+}

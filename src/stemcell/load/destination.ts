@@ -1,0 +1,52 @@
+/** Where an image is brought to. */
+export type Destination =
+  | { readonly kind: 'containerd'; readonly address: string | undefined }
+  | { readonly kind: 'kind'; readonly cluster: string }
+  | { readonly kind: 'minikube'; readonly profile: string };
+
+/** The program that brings it there. */
+export interface Loader {
+  readonly program: string;
+  /** `file` is the path of the archive, for those that do not read it from stdin. */
+  readonly words: (file: string) => readonly string[];
+  readonly reads: 'stdin' | 'file';
+  readonly install: string;
+}
+
+/** The namespace of containerd in which a kubelet looks (containerd: docs/cri/architecture.md). */
+const namespace = 'k8s.io';
+
+/**
+ * - containerd: `ctr images import -`, which unpacks too, so that the first pod does not wait for it.
+ * - kind: `kind load image-archive FILE`, into every node of the cluster (kind.sigs.k8s.io, quick start). It reads the
+ *   file once a node, so it cannot be a pipe.
+ * - minikube: `minikube image load -` (minikube.sigs.k8s.io, commands/image).
+ */
+export function loaderFor(destination: Destination): Loader {
+  switch (destination.kind) {
+    case 'containerd': {
+      const { address } = destination;
+      const at = address === undefined ? [] : ['--address', address];
+      return {
+        program: 'ctr',
+        words: () => [...at, '--namespace', namespace, 'images', 'import', '-'],
+        reads: 'stdin',
+        install: 'it comes with containerd',
+      };
+    }
+    case 'kind':
+      return {
+        program: 'kind',
+        words: (file) => ['load', 'image-archive', file, '--name', destination.cluster],
+        reads: 'file',
+        install: 'see kind.sigs.k8s.io',
+      };
+    case 'minikube':
+      return {
+        program: 'minikube',
+        words: () => ['--profile', destination.profile, 'image', 'load', '-'],
+        reads: 'stdin',
+        install: 'see minikube.sigs.k8s.io',
+      };
+  }
+}

@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ProductError } from '../../errors/product-error.ts';
+import type { ImageName } from '../../oci/image-name.ts';
+import type { ImageSource } from '../../oci/image-source.ts';
+import type { Destination, Loader } from './destination.ts';
+import { loaderFor } from './destination.ts';
+import { imageArchive } from './image-archive.ts';
+
+export interface LoadContext {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Gives an image to a node's container runtime by the program that knows it. Idempotent. STEMCELL_LOAD_FAILED says what the
+ * program said; DIGEST_MISMATCH where a blob of the image is damaged.
+ */
+export async function loadStemcell(
+  image: ImageSource,
+  name: ImageName,
+  destination: Destination,
+  context: LoadContext,
+): Promise<void> {
+  const loader = loaderFor(destination);
+  if (loader.reads === 'stdin') return run(loader, '-', imageArchive(image, name), context);
+  const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-load-'));
+  try {
+    const file = join(folder, 'image.tar');
+    await pipeline(imageArchive(image, name), createWriteStream(file, { mode: 0o600 }));
+    await run(loader, file, undefined, context);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function run(
+  { program, words, install }: Loader,
+  file: string,
+  input: AsyncIterable<Uint8Array> | undefined,
+  { environment, signal }: LoadContext,
+): Promise<void> {
+  const child = spawn(program, words(file), {
+    env: { ...environment },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    signal,
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (chunk: string) => (said = (said + chunk).slice(-4000)));
+  const ended = new Promise<void>((resolve, reject) => {
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      const missing = `'${program}' is not on PATH: ${install}`;
+      reject(error.code === 'ENOENT' ? new ProductError('STEMCELL_LOAD_FAILED', missing) : error);
+    });
+    child.on('close', (code, end) => {
+      if (code === 0) return resolve();
+      const message = `'${program}' ended with ${code ?? end}: ${said.trim() || 'it said nothing'}`;
+      reject(new ProductError('STEMCELL_LOAD_FAILED', message));
+    });
+  });
+  const [fed, done] = await Promise.allSettled([feed(child.stdin, input), ended]);
+  // a program that ends before it has read all says why, and the pipe says only that it ended
+  if (fed.status === 'rejected' && !isBrokenPipe(fed.reason)) throw fed.reason;
+  if (done.status === 'rejected') throw done.reason;
+  if (fed.status === 'rejected')
+    throw new ProductError('STEMCELL_LOAD_FAILED', `'${program}' ended without reading the whole image`);
+}
+
+async function feed(
+  stdin: NodeJS.WritableStream,
+  input: AsyncIterable<Uint8Array> | undefined,
+): Promise<void> {
+  await pipeline(input ?? Readable.from([]), stdin);
+}
+
+function isBrokenPipe(error: unknown): boolean {
+  const codes = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED'];
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}

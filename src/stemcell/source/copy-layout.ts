@@ -1,0 +1,59 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { imageInvalid, isRecord, parseObject } from '../../oci/blob/parse-descriptor.ts';
+import { copyImage } from '../../oci/layout/add-image.ts';
+import { copyLayer } from '../../oci/layer/copy-layer.ts';
+import { openLayout } from '../../oci/layout/open-layout.ts';
+import type { BlobWriter } from '../../oci/layout/write-blob.ts';
+import type { SourceFacts } from '../identify.ts';
+import { stemcellLabels } from '../image-config.ts';
+import { freeAsItPasses } from './free-as-it-passes.ts';
+import { watchBoshRoot } from './bosh-root.ts';
+import type { Descriptor, ImageSource } from '../../oci/image-source.ts';
+
+export interface CopiedLayout {
+  readonly manifest: Descriptor;
+  readonly facts: SourceFacts;
+}
+
+/** Copies the image of a folder in OCI layout, so that it stays the same image, and looks at every layer on the way. */
+export async function copyLayout(
+  blobs: BlobWriter,
+  directory: string,
+  signal: AbortSignal,
+): Promise<CopiedLayout> {
+  const opened = await openLayout(directory);
+  const image: ImageSource = {
+    ...opened,
+    open: (blob) => Readable.from(freeAsItPasses(opened.open(blob), signal), { objectMode: false }),
+  };
+  const what = `config of '${directory}'`;
+  const config = parseObject(await buffer(image.open(image.config)), what);
+  const { architecture, os } = config;
+  if (os !== 'linux' || typeof architecture !== 'string')
+    throw imageInvalid(`${what}: the image is not for linux but for ${String(os)}`);
+  const diffIds = isRecord(config['rootfs']) ? config['rootfs']['diff_ids'] : undefined;
+  if (!Array.isArray(diffIds) || diffIds.length !== image.layers.length)
+    throw imageInvalid(
+      `${what} does not list the digests of its ${image.layers.length} layers (rootfs.diff_ids)`,
+    );
+  const root = watchBoshRoot();
+  for (const [index, layer] of image.layers.entries()) {
+    const expected = { diffId: String(diffIds[index]), onPath: root.onPath, isUpper: index > 0 };
+    await copyLayer(blobs, image, layer, expected);
+  }
+  root.check(`'${directory}'`);
+  const labels = isRecord(config['config']) ? config['config']['Labels'] : undefined;
+  const label = (key: string): string | undefined => {
+    const value = isRecord(labels) ? labels[key] : undefined;
+    return typeof value === 'string' && value !== '' ? value : undefined;
+  };
+  const facts = {
+    name: label(stemcellLabels.name) ?? 'stemcell',
+    version: label(stemcellLabels.version),
+    operatingSystem: label(stemcellLabels.operatingSystem),
+    content: image.descriptor.digest,
+    architecture,
+  };
+  return { manifest: await copyImage(blobs, image), facts };
+}

@@ -1,0 +1,37 @@
+import { Problems, rootField } from '../../bosh/yaml/field.ts';
+import { parseYaml } from '../../bosh/yaml/parse-yaml.ts';
+import { ProductError } from '../../errors/product-error.ts';
+
+/** What is kept of a heavy stemcell's stemcell.MF (bosh-cli: stemcell/manifest.go). */
+export interface StemcellManifest {
+  readonly name: string;
+  readonly version: string;
+  readonly operatingSystem: string;
+  /** Of the image; bare hex is SHA-1. */
+  readonly digest: string;
+}
+
+/** Image formats that are the tar of a root file system. */
+const rootFormats: readonly string[] = ['warden-tar', 'general-tar'];
+
+/** Reads stemcell.MF. STEMCELL_INVALID says what is wrong, or that the image is the disk of a machine. */
+export function parseStemcellManifest(text: string): StemcellManifest {
+  const problems = new Problems();
+  const root = rootField(parseYaml(text, 'stemcell.MF', 'STEMCELL_INVALID'), problems);
+  const manifest = {
+    name: root.get('name').requiredText(),
+    version: root.get('version').requiredText(),
+    operatingSystem: root.get('operating_system').requiredText(),
+    digest: root.get('sha1').requiredText(),
+  };
+  const formats = root.get('stemcell_formats').texts();
+  problems.throwIfAny('STEMCELL_INVALID');
+  if (formats.some((format) => format.endsWith('-light')))
+    throw new ProductError('STEMCELL_INVALID', 'is a light stemcell: its image is in a registry already');
+  if (formats.length > 0 && !formats.some((format) => rootFormats.includes(format)))
+    throw new ProductError(
+      'STEMCELL_INVALID',
+      `is a stemcell of format ${formats.join(', ')}, not for containers; take the one for warden (bosh-warden-boshlite)`,
+    );
+  return manifest;
+}

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { text } from 'node:stream/consumers';
+import { createGunzip } from 'node:zlib';
+import { createTarDecoder } from 'modern-tar';
+import type { ParsedTarEntry } from 'modern-tar';
+import { entryName } from '../../bosh/archive/unpack-archive.ts';
+import type { Digest } from '../../bosh/digest/digest.ts';
+import { formatDigest, parseDigests, strongestDigest } from '../../bosh/digest/digest.ts';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
+import type { StemcellManifest } from './stemcell-manifest.ts';
+import { parseStemcellManifest } from './stemcell-manifest.ts';
+
+/** A manifest of some kilobytes is usual. */
+const manifestLimit = 1024 * 1024;
+
+/**
+ * Reads a stemcell archive (.tgz) once from front to back, and hands its image over while it passes: nothing is unpacked.
+ * `takeImage` reads it to its end. Resolves when the image's digest has been found to be that of stemcell.MF, whichever
+ * comes first in the archive. ARCHIVE_INVALID, STEMCELL_INVALID or DIGEST_MISMATCH name archive and cause.
+ */
+export async function streamStemcell<Result>(
+  path: string,
+  takeImage: (bytes: AsyncIterable<Uint8Array>) => Promise<Result>,
+): Promise<{ readonly manifest: StemcellManifest; readonly image: Result }> {
+  let manifest: StemcellManifest | undefined;
+  let image: { readonly result: Result; readonly digests: readonly Digest[] } | undefined;
+  try {
+    for await (const { header, body } of entriesOf(path)) {
+      const name = entryName(header.name);
+      if (header.type !== 'file' || (name !== 'stemcell.MF' && name !== 'image')) {
+        await body.cancel();
+      } else if (name === 'stemcell.MF') {
+        if (manifest !== undefined) throw invalid('has two files stemcell.MF');
+        if (header.size > manifestLimit) throw invalid(`has a stemcell.MF of ${header.size} bytes`);
+        manifest = parseStemcellManifest(await text(body as ReadableStream));
+      } else {
+        if (image !== undefined) throw invalid('has two images');
+        if (header.size === 0)
+          throw invalid('is a light stemcell: it names an image that is in a registry already');
+        image = await take(body, takeImage);
+      }
+    }
+  } catch (error) {
+    throw explain(path, error);
+  }
+  if (manifest === undefined) throw explain(path, invalid('has no stemcell.MF'));
+  if (image === undefined) throw explain(path, invalid('has no image'));
+  verify(path, manifest, image.digests);
+  return { manifest, image: image.result };
+}
+
+function entriesOf(path: string): AsyncIterable<ParsedTarEntry> {
+  const file = createReadStream(path, { highWaterMark: 1 << 16 });
+  const plain = createGunzip({ chunkSize: 1 << 16 });
+  file.on('error', (error) => plain.destroy(error));
+  plain.on('close', () => file.destroy());
+  const web = Readable.toWeb(file.pipe(plain)) as unknown as globalThis.ReadableStream<Uint8Array>;
+  return web.pipeThrough(createTarDecoder({ strict: true }));
+}
+
+async function take<Result>(
+  body: AsyncIterable<Uint8Array>,
+  takeImage: (bytes: AsyncIterable<Uint8Array>) => Promise<Result>,
+): Promise<{ result: Result; digests: readonly Digest[] }> {
+  const algorithms = ['sha1', 'sha256', 'sha512'] as const;
+  const hashes = algorithms.map((algorithm) => ({ algorithm, hash: createHash(algorithm) }));
+  async function* hashed(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body) {
+      for (const { hash } of hashes) hash.update(chunk);
+      yield chunk;
+    }
+  }
+  const result = await takeImage(hashed());
+  return { result, digests: hashes.map(({ algorithm, hash }) => ({ algorithm, hex: hash.digest('hex') })) };
+}
+
+/** stemcell.MF calls it sha1 whatever the algorithm is (bosh-utils: crypto/multiple_digest.go). */
+function verify(path: string, manifest: StemcellManifest, digests: readonly Digest[]): void {
+  const expected = strongestDigest(parseDigests(manifest.digest));
+  const found = digests.find(({ algorithm }) => algorithm === expected.algorithm);
+  if (found?.hex === expected.hex) return;
+  throw new ProductError(
+    'DIGEST_MISMATCH',
+    `'${path}': its image has the digest ${found === undefined ? 'unknown' : formatDigest(found)}, and stemcell.MF says ${formatDigest(expected)}; the archive is damaged or was changed`,
+  );
+}
+
+const invalid = (reason: string): ProductError => new ProductError('STEMCELL_INVALID', reason);
+
+function explain(path: string, error: unknown): unknown {
+  if (isProductError(error))
+    return new ProductError(error.code, `'${path}' ${error.message}`, { cause: error });
+  if (!(error instanceof Error)) return error;
+  const code = 'code' in error ? String(error.code) : '';
+  if (code !== '' && !code.startsWith('Z_')) return error;
+  return new ProductError('ARCHIVE_INVALID', `'${path}' is damaged or cut off: ${error.message}`, {
+    cause: error,
+  });
+}

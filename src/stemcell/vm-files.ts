@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ArchiveEntry } from '../bosh/archive/pack-archive.ts';
+import { byBytes } from '../bosh/archive/pack-archive.ts';
+import type { Profile } from './profile.ts';
+import { profileSettings } from './profile.ts';
+
+export interface VmFilesRequest {
+  readonly profile: Profile;
+  readonly version: string;
+  readonly operatingSystem: string;
+  /** Path of the agent's executable, which is copied as it is. */
+  readonly agent: string;
+  /** Path of monit's executable, which an upstream agent runs jobs with. */
+  readonly monit?: string | undefined;
+}
+
+const home = 'usr/lib/bosh-kubernetes';
+const bosh = 'var/vcap/bosh';
+const directories = [
+  ...[`${home}/`, 'var/vcap/', `${bosh}/`, `${bosh}/bin/`, `${bosh}/etc/`, 'var/vcap/monit/'],
+  ...['var/vcap/jobs/', 'var/vcap/packages/', 'var/vcap/instance/', 'var/vcap/data/', 'var/vcap/store/'],
+  'warden-cpi-dev/',
+];
+
+/**
+ * What a VM has beside its operating system. The agent stands outside of /var/vcap/bosh, which is copied for each VM.
+ * Entries for a tar over the root, sorted, all of root's.
+ */
+export async function vmFiles(request: VmFilesRequest): Promise<readonly ArchiveEntry[]> {
+  const { profile, agent, monit } = request;
+  const entries: ArchiveEntry[] = [
+    ...directories.map((name): ArchiveEntry => ({ kind: 'directory', name, mode: 0o755 })),
+    await program(`${home}/bosh-agent`, agent),
+    { kind: 'symlink', name: `${bosh}/bin/bosh-agent`, mode: 0o777, target: `/${home}/bosh-agent` },
+    text(`${home}/init`, await asset('init.sh'), 0o755),
+    text(`${home}/services`, await asset('services.sh'), 0o755),
+    text('etc/ssh/sshd_config.d/bosh-kubernetes.conf', await asset('sshd.conf')),
+    text('etc/sudoers.d/bosh_sudoers', '%bosh_sudoers ALL=(ALL) NOPASSWD: ALL\n', 0o440),
+    text(`${bosh}/agent.json`, agentConfiguration(profile)),
+    text(`${bosh}/etc/stemcell_version`, request.version),
+    text(`${bosh}/etc/operating_system`, request.operatingSystem),
+    ...hooks.map(([name, why]) => text(`${bosh}/bin/${name}`, `#!/bin/sh\n# ${why}\n`, 0o755)),
+    text(`${bosh}/etc/monitrc`, await asset('monitrc'), 0o600),
+  ];
+  if (monit !== undefined) {
+    entries.push(await program(`${home}/monit`, monit), {
+      kind: 'symlink',
+      name: `${bosh}/bin/monit`,
+      mode: 0o777,
+      target: `/${home}/monit`,
+    });
+  }
+  return entries.toSorted((a, b) => byBytes(a.name, b.name));
+}
+
+/** Programs that an upstream agent runs; in a container there is nothing for them to do (stock warden stemcells have the like). */
+const hooks: readonly (readonly [string, string])[] = [
+  ['bosh-start-logging-and-auditing', 'the node logs and audits'],
+  ['restart_networking', 'the network is preconfigured'],
+  ['sync-time', 'the node keeps the time'],
+];
+
+/** What stock stemcells for containers have (bosh-linux-stemcell-builder: stages/base_warden), and the profile's own. */
+function agentConfiguration(profile: Profile): string {
+  const linux = {
+    UseDefaultTmpDir: true,
+    UsePreformattedPersistentDisk: true,
+    BindMountPersistentDisk: true,
+    SkipDiskSetup: true,
+    // a pod's resolv.conf cannot be replaced, which is what the other service manager would have the agent do
+    ServiceManager: 'systemd',
+    ...profileSettings(profile).linux,
+  };
+  const source = { Type: 'File', SettingsPath: '/var/vcap/bosh/warden-cpi-agent-env.json' };
+  const configuration = {
+    Platform: { Linux: linux },
+    Infrastructure: { Settings: { Sources: [source] } },
+  };
+  return `${JSON.stringify(configuration, undefined, 2)}\n`;
+}
+
+async function program(name: string, path: string): Promise<ArchiveEntry> {
+  return { kind: 'file', name, mode: 0o755, path, size: (await stat(path)).size };
+}
+
+const text = (name: string, content: string, mode = 0o644): ArchiveEntry => ({
+  kind: 'content',
+  name,
+  mode,
+  content,
+});
+
+const asset = (name: string): Promise<string> => readFile(join(import.meta.dirname, 'root', name), 'utf8');

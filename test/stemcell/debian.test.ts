@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { eventually } from '../../src/agent/testing/eventually.ts';
+import { entryScript } from '../../src/cpi/vm/entry-script.ts';
+import { createTestAuthority } from '../../src/kubernetes/testing/certificates.ts';
+import { PrivateContainerd } from './private-containerd.ts';
+
+const run = promisify(execFile);
+const checkout = join(import.meta.dirname, '..', '..');
+
+function missing(): string | false {
+  if (process.geteuid?.() !== 0) return 'needs root';
+  const programs = ['mmdebstrap', 'containerd', 'ctr', 'runc'];
+  const lacking = programs.filter((program) => spawnSync(program, ['--version']).error !== undefined);
+  return lacking.length > 0 && `needs ${lacking.join(', ')}`;
+}
+
+let directory = '';
+
+/** Runs `bosh-kubernetes stemcell` and resolves with what it printed. */
+async function stemcell(cache: string, ...words: readonly string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, [join(checkout, 'src/cli/main.ts'), 'stemcell', ...words], {
+    env: { ...process.env, XDG_CACHE_HOME: join(directory, cache) },
+    timeout: 580_000,
+  });
+  return stdout;
+}
+
+/** One that a real mmdebstrap made, which takes a minute or, on a busy machine, several. */
+describe('a stemcell of Debian', { skip: missing() }, () => {
+  const words = ['build', '--from-debian', '--profile', 'baseline', '--output'];
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'stemcell-'));
+    await stemcell('first', ...words, join(directory, 'one'));
+  });
+  after(() => rm(directory, { recursive: true, force: true }));
+
+  test('is equal byte for byte when it is made from nothing again', async () => {
+    await stemcell('second', ...words, join(directory, 'two'));
+    const [one, two] = [join(directory, 'one'), join(directory, 'two')];
+    const packages = await Promise.all(
+      [one, two].map((path) => readFile(join(path, 'packages.txt'), 'utf8')),
+    );
+    assert.equal(packages[0], packages[1]);
+    assert.match(packages[0] ?? '', /^openssh-server 1:\S+ amd64$/m);
+    const { stdout } = await run('diff', ['--recursive', '--brief', one, two]);
+    assert.equal(stdout, '');
+  });
+
+  test('is what a container of the CPI needs: the entry brings up the agent and sshd, and ends on TERM', async (t) => {
+    const containerd = await PrivateContainerd.start();
+    t.after(() => containerd.stop());
+    const reference = (
+      await stemcell('first', 'load', join(directory, 'one'), '--address', containerd.address)
+    ).trim();
+    const settings = join(directory, 'settings.json');
+    await writeFile(settings, await agentSettings());
+    const bind = (source: string, target: string): string[] => [
+      '--mount',
+      `type=bind,src=${source},dst=${target},options=rbind:ro`,
+    ];
+    await containerd.ctr(
+      ...['run', '--detach', ...bind(settings, '/var/vcap/bosh/warden-cpi-agent-env.json')],
+      ...['--mount', 'type=tmpfs,src=hub,dst=/warden-cpi-dev', reference, 'vm'],
+      ...['/bin/sh', '-c', entryScript],
+    );
+    let count = 0;
+    const inside = (command: string): Promise<string> => {
+      count += 1;
+      return containerd.ctr('task', 'exec', '--exec-id', `e${count}`, 'vm', '/bin/sh', '-c', command);
+    };
+    const ping = `curl -sk -u mbus:secret https://127.0.0.1:6868/agent -d '{"method":"ping","arguments":[],"reply_to":"x"}'`;
+    const answer = await eventually('the agent', () => inside(ping).catch(() => undefined));
+    assert.equal(answer, '{"value":"pong"}');
+    const fingerprint = await eventually('sshd', () =>
+      inside('ssh-keyscan -t ed25519 127.0.0.1 2> /dev/null | grep ssh-ed25519').catch(() => undefined),
+    );
+    const key = await inside('cut -d " " -f 2 /var/vcap/bosh/ssh/ssh_host_ed25519_key.pub');
+    assert.ok(fingerprint.includes(key.trim()));
+    assert.match(await inside('id vcap'), /^uid=1000\(vcap\) gid=1000\(vcap\)/);
+    // what the scripts of VM and attachment pods call
+    await inside(
+      'for tool in awk find flock grep mount mountpoint setpriv stat umount; do command -v $tool; done',
+    );
+    // an orphan is taken by PID 1 and reaped
+    await inside('sh -c "sleep 0.1 &"; exit 0');
+    await eventually('the orphan to be reaped', async () => {
+      const states = await inside('cat /proc/[0-9]*/stat 2> /dev/null || true');
+      return /\) Z /.test(states) ? undefined : true;
+    });
+    await containerd.ctr('task', 'kill', '--signal', 'SIGTERM', 'vm');
+    await eventually('the container to end', async () =>
+      /vm\s+\d+\s+STOPPED/.test(await containerd.ctr('task', 'list')) ? true : undefined,
+    );
+  });
+});
+
+async function agentSettings(): Promise<string> {
+  const authority = await createTestAuthority();
+  const { certificate, key } = await authority.server({ ip: '127.0.0.1' });
+  return JSON.stringify({
+    agent_id: 'agent-1',
+    vm: { name: 'vm-agent-1' },
+    mbus: 'https://mbus:secret@0.0.0.0:6868',
+    networks: { default: { type: 'manual', ip: '127.0.0.1' } },
+    env: { bosh: { mbus: { cert: { certificate, private_key: key } } } },
+  });
+}
