@@ -47,6 +47,7 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
     { loadCredentials },
     { SimulatedNodes },
     { parseNode },
+    { publishApiServer },
   ] = await Promise.all([
     import('./api/open-local-api.ts'),
     import('./api/start-api-server.ts'),
@@ -58,6 +59,7 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
     import('./api/pki/credentials.ts'),
     import('./node/simulated/simulated-nodes.ts'),
     import('./node/parse-node.ts'),
+    import('./api/publish-api-server.ts'),
   ]);
   const clock = systemClock;
   const onError = (error: unknown): void => console.error(new Date(clock.now()).toISOString(), error);
@@ -90,6 +92,7 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
   });
   const proxy = await startServiceProxy({ api, nodeAddress, clock, random: Math.random, onError });
   const server = await startApiServer({ api, console: simulated, directory, onError });
+  await publishApiServer(api, new URL(server.url));
   serving(new URL(server.url));
   console.log(new Date(clock.now()).toISOString(), `serving on ${server.url}`);
   process.once('SIGTERM', () => {

@@ -64,7 +64,7 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
     assert.deepEqual(slice?.ports, [{ name: '', protocol: 'TCP', port: 8080 }]);
     assert.equal(
       slice?.metadata.labels?.['endpointslice.kubernetes.io/managed-by'],
-      'endpointslice-controller.kubernetes.io',
+      'endpointslice-controller.k8s.io',
     );
     const [owner] = slice?.metadata.ownerReferences ?? [];
     assert.deepEqual([owner?.kind, owner?.name, owner?.controller], ['Service', 'web', true]);

@@ -65,7 +65,12 @@ export function readContract(makeSubject: () => Promise<Subject>): void {
     assert.deepEqual(await names({ fieldSelector: 'metadata.name!=b' }), ['a', 'c']);
     await assert.rejects(
       names({ fieldSelector: 'data.x=1' }),
-      (error) => isApiError(error, 400) && error.message.includes('field label not supported: data.x'),
+      (error) => isApiError(error, 400) && error.message.startsWith('"data.x" is not a known field selector'),
+    );
+    const { api, namespace } = subject;
+    await assert.rejects(
+      api.list(pods, { namespace, fieldSelector: 'data.x=1' }),
+      (error) => isApiError(error, 400) && error.message === 'field label not supported: data.x',
     );
   });
 

@@ -58,10 +58,10 @@ export function serviceContract(makeSubject: () => Promise<Subject>): void {
     assert.equal(third.spec.clusterIP, clusterIP);
   });
 
-  test('an address outside of the range is refused with the range', async () => {
+  test('an address outside of the range is refused', async () => {
     await assert.rejects(
       create('outside', { ports: port80, clusterIP: '192.0.2.1' }),
-      isInvalid('spec.clusterIPs', /is not in the valid range\. The range of valid IPs is /u),
+      isInvalid('spec.clusterIPs', /the provided network does not match the current range/u),
     );
   });
 
@@ -160,10 +160,10 @@ export function serviceContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
-  test('a name that is no DNS-1035 label is refused', async () => {
+  test('a name that is no label is refused', async () => {
     await assert.rejects(
-      create('1st', { ports: port80 }),
-      isInvalid('metadata.name', /a DNS-1035 label must/u),
+      create('-st', { ports: port80 }),
+      isInvalid('metadata.name', /a lowercase RFC 1123 label must/u),
     );
   });
 

@@ -26,7 +26,12 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
   before(async () => {
     subject = await makeSubject();
   });
-  after(() => subject.end());
+  /** Of the whole cluster: they do not go with the namespace. */
+  const clusterWide: ObjectReference[] = [];
+  after(async () => {
+    for (const reference of clusterWide) await subject.api.delete(reference);
+    await subject.end();
+  });
 
   const own = (name: string): string => `${subject.namespace}-${name}`;
   const claim = (name: string, spec: Partial<PersistentVolumeClaim['spec']> = {}): PersistentVolumeClaim => ({
@@ -60,6 +65,7 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
       allowVolumeExpansion,
     };
     await api.create(storageClasses, storageClass);
+    clusterWide.push({ resource: storageClasses, name: storageClassName });
     const volume: PersistentVolume = {
       metadata: { name: storageClassName },
       spec: {
@@ -72,6 +78,7 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
       },
     };
     await api.create(persistentVolumes, volume);
+    clusterWide.push({ resource: persistentVolumes, name: storageClassName });
     await api.create(persistentVolumeClaims, claim(name, { storageClassName, volumeName: storageClassName }));
     const reference = referenceOf(name);
     // what a binder says as well, where there is one
@@ -93,7 +100,9 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
     );
     const two = { dataSource: source, dataSourceRef: { ...source, name: 'another' } };
     await assert.rejects(api.create(persistentVolumeClaims, claim('two', two)), isInvalid(/must match/u));
-    const pod = { dataSource: { kind: 'Pod', name: 'a' } };
+    const dropped = claim('dropped', { dataSource: { kind: 'Pod', name: 'a' } });
+    assert.equal((await api.create(persistentVolumeClaims, dropped)).spec.dataSource, undefined);
+    const pod = { dataSourceRef: { kind: 'Pod', name: 'a' } };
     await assert.rejects(
       api.create(persistentVolumeClaims, claim('pod', pod)),
       isInvalid(/must be 'PersistentVolumeClaim' when referencing the default apiGroup/u),

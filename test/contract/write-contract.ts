@@ -196,7 +196,12 @@ export function writeContract(makeSubject: () => Promise<Subject>): void {
     const { api, namespace } = subject;
     const pod = await api.create<Pod>(pods, unschedulablePod(namespace, 'frozen'));
     await assert.rejects(
-      api.replace(pods, { ...pod, spec: { ...pod.spec, restartPolicy: 'Never' } }),
+      // without a version: a scheduler may have written meanwhile
+      api.replace(pods, {
+        ...pod,
+        metadata: { namespace, name: 'frozen' },
+        spec: { ...pod.spec, restartPolicy: 'Never' },
+      }),
       (error) => {
         assert(isApiError(error, 422, 'Invalid'));
         assert.match(error.message, /spec: Forbidden: pod updates may not change fields other than/);
@@ -208,10 +213,12 @@ export function writeContract(makeSubject: () => Promise<Subject>): void {
   test('the main resource does not write status, and status writes neither spec nor more', async () => {
     const { api, namespace } = subject;
     const pod = await api.create<Pod>(pods, unschedulablePod(namespace, 'halves'));
-    const main = await api.replace<Pod>(pods, { ...pod, status: { phase: 'Running' } });
+    const metadata = { namespace, name: 'halves' };
+    const main = await api.replace<Pod>(pods, { ...pod, metadata, status: { phase: 'Running' } });
     assert.equal(main.status?.phase, 'Pending');
     const changed = {
       ...main,
+      metadata,
       spec: { ...main.spec, hostname: 'x' },
       status: { ...main.status, message: 'seen' },
     };

@@ -16,7 +16,7 @@ export interface LocalApiOptions {
   readonly directory: string;
   readonly clock?: Clock;
   readonly random?: Random;
-  /** How many changes a watch can look back, at least. */
+  /** How many changes of the last five minutes a watch can look back, at least. */
   readonly historySize?: number;
   /** Told of background work that failed and will be tried again; absent: the process ends with it. */
   readonly onError?: (error: unknown) => void;
@@ -34,7 +34,10 @@ function rethrow(error: unknown): never {
 export async function openLocalApi(options: LocalApiOptions): Promise<LocalApi> {
   const { directory, clock = systemClock, random = systemRandom, historySize, onError = rethrow } = options;
   const file = join(directory, 'journal', 'objects.journal');
-  const store = ObjectStore.open({ file, ...(historySize === undefined ? {} : { historySize }) });
+  const store = ObjectStore.open({
+    ...{ file, now: () => clock.now() },
+    ...(historySize === undefined ? {} : { historySize }),
+  });
   const kinds = new Map(allKinds);
   const registry = { store, kinds, clock, random, tokenKey: loadTokenKey(directory) };
   followDefinitions(store, kinds, allKinds);

@@ -176,11 +176,11 @@ test('bodies, types, methods and paths that cannot be: 400, 415, 405, 404, 406, 
   assert.equal((await post('a: b', 'application/yaml')).code, 415);
   assert.equal((await post(JSON.stringify({ data: { a: 'x'.repeat(4_000_000) } }))).code, 413);
   assert.equal((await server.call(collection, { method: 'PUT' })).code, 405);
-  assert.equal((await server.call('/api/v1/namespaces/bosh/replicationcontrollers')).code, 404);
+  assert.equal((await server.call('/api/v1/namespaces/bosh/limitranges')).code, 404);
   assert.equal((await server.call('/api/v1/namespaces/bosh/configmaps/a/status')).code, 404);
-  assert.equal((await server.call('/apis/apps/v1/deployments')).code, 404);
+  assert.equal((await server.call('/apis/apps/v1/statefulsets')).code, 404);
   assert.equal((await server.call(collection, { headers: { accept: 'application/yaml' } })).code, 406);
-  const patch = { method: 'PATCH', body: {}, headers: { 'content-type': 'application/apply-patch+yaml' } };
+  const patch = { method: 'PATCH', body: {}, headers: { 'content-type': 'application/apply-patch+cbor' } };
   assert.equal((await server.call(`${collection}/a`, patch)).code, 415);
 });
 

@@ -30,9 +30,6 @@ const texts = expect(
   (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
 );
 const anything: Check = () => [];
-const refused =
-  (what: string): Check =>
-  (field) => [notDoneHere(field, what)];
 
 const schemas: Check = (field, value) =>
   Array.isArray(value)
@@ -84,9 +81,9 @@ const keywords: Readonly<Record<string, Check>> = {
   'x-kubernetes-list-type': oneOfWords(['atomic', 'set', 'map']),
   'x-kubernetes-list-map-keys': texts,
   'x-kubernetes-validations': checkRules,
-  // how server-side apply merges, which is not served here
+  // how server-side apply merges (apply/shape.ts)
   'x-kubernetes-map-type': oneOfWords(['atomic', 'granular']),
-  'x-kubernetes-embedded-resource': refused('objects embedded in custom resources'),
+  'x-kubernetes-embedded-resource': aBoolean,
   uniqueItems: (field, value) =>
     value === false ? [] : [forbiddenField(field, 'uniqueItems cannot be set to true')],
 };
@@ -138,6 +135,15 @@ function checkWhole(field: string, schema: JsonRecord): Cause[] {
   return [
     ...(schema['type'] === undefined && !free
       ? [required(`${field}.type`, 'must not be empty for specified object fields')]
+      : []),
+    ...(schema['x-kubernetes-embedded-resource'] === true && schema['type'] !== 'object'
+      ? [
+          invalidValue(
+            `${field}.type`,
+            schema['type'] ?? '',
+            'must be object if x-kubernetes-embedded-resource is true',
+          ),
+        ]
       : []),
     ...(schema['type'] === 'array' && schema['items'] === undefined
       ? [required(`${field}.items`, 'must be specified')]

@@ -82,7 +82,6 @@ export function customResourceDefinitionKind(reserved: readonly string[]): Kind 
     ],
     fillDefaults,
     prepareCreate: (draft, context) => {
-      draft.metadata.finalizers = [...new Set([...(draft.metadata.finalizers ?? []), cleanupFinalizer])];
       draft['status'] = statusOf(draft, context);
     },
     prepareUpdate: (draft, current, context) => {
@@ -90,6 +89,7 @@ export function customResourceDefinitionKind(reserved: readonly string[]): Kind 
     },
     validate: (draft) => checkDefinition(draft, reserved),
     validateUpdate: checkUpdate,
+    deletionFinalizer: cleanupFinalizer,
     prepareDelete: (draft) => {
       const { status } = asDefinition(draft);
       const others = (status?.conditions ?? []).filter(({ type }) => type !== 'Terminating');

@@ -15,7 +15,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 /**
  * Causes for a CustomResourceDefinition (apiextensions pkg/apis/apiextensions/validation). Of conversion only `None`
- * is served, and of the versions at most one. `reserved`: the groups of the built-in kinds.
+ * is done. `reserved`: the groups of the built-in kinds.
  */
 export function checkDefinition(draft: Draft, reserved: readonly string[]): Cause[] {
   const spec = record(draft['spec']);
@@ -82,14 +82,12 @@ function checkNames(names: JsonRecord): Cause[] {
 function checkVersions(versions: readonly JsonRecord[]): Cause[] {
   const at = 'spec.versions';
   const stored = versions.filter(({ storage }) => storage === true);
-  const served = versions.filter((version) => version['served'] === true);
   const names = versions.map(({ name }) => textOf(name));
   return [
     ...(versions.length === 0 ? [required(at, 'must have at least one version')] : []),
     ...(stored.length === 1 || versions.length === 0
       ? []
       : [invalidValue(at, names, 'must have exactly one version marked as storage version')]),
-    ...(served.length > 1 ? [notDoneHere(at, 'more than one served version of a kind')] : []),
     ...names.flatMap((name, index) => [
       ...(name === ''
         ? [required(`${at}[${index}].name`)]

@@ -57,7 +57,8 @@ export function isEstablished({ status }: CustomResourceDefinition): boolean {
   );
 }
 
-/** The version that is served: there is one at most. */
+/** The version by which the server's own parts know its objects: the stored one, or the first that is served. */
 export function servedVersion({ spec }: CustomResourceDefinition): DefinitionVersion | undefined {
-  return spec.versions.find(({ served }) => served);
+  const served = spec.versions.filter((version) => version.served);
+  return served.find(({ storage }) => storage) ?? served[0];
 }

@@ -20,8 +20,17 @@ export function validateStructural(schema: StructuralSchema, value: unknown, pat
     ...(typeof value === 'number' ? checkNumber(schema, value, path) : []),
     ...(Array.isArray(value) ? checkList(schema, value, path) : []),
     ...(isRecord(value) ? checkMembers(schema, value, path) : []),
+    ...(isRecord(value) ? checkEmbedded(schema, value, path) : []),
     ...checkCombinations(schema, value, path),
   ];
+}
+
+/** An object within an object says what it is (apiextensions pkg/apiserver/schema/objectmeta). */
+function checkEmbedded(schema: StructuralSchema, value: JsonRecord, path: string): Cause[] {
+  if (schema['x-kubernetes-embedded-resource'] !== true) return [];
+  return ['apiVersion', 'kind']
+    .filter((key) => typeof value[key] !== 'string' || value[key] === '')
+    .map((key) => required(memberPath(path, key), 'must not be empty'));
 }
 
 function typeOf(value: unknown): string {
@@ -105,24 +114,32 @@ function checkMembers(schema: StructuralSchema, record: JsonRecord, path: string
   ];
 }
 
+/**
+ * What several schemas together forbid has a cause without a field. Where no alternative fits, the causes of the first follow:
+ * kube-openapi shows those of the one that fits best, the first among equals.
+ */
 function checkCombinations(schema: StructuralSchema, value: unknown, path: string): Cause[] {
-  const fitting = (schemas: readonly StructuralSchema[]): number =>
-    schemas.filter((one) => validateStructural(one, value, path).length === 0).length;
-  const fail = (text: string): Cause => invalidValue(path, typeOf(value), `${JSON.stringify(path)} ${text}`);
-  const { allOf, anyOf, oneOf, not } = schema;
-  const one = oneOf === undefined ? 1 : fitting(oneOf);
+  const causesOf = (schemas: readonly StructuralSchema[] = []): Cause[][] =>
+    schemas.map((one) => validateStructural(one, value, path));
+  const fail = (text: string): Cause => invalidValue('<nil>', '', `${JSON.stringify(path)} ${text}`);
+  const all = causesOf(schema.allOf).flat();
+  const any = causesOf(schema.anyOf);
+  const one = causesOf(schema.oneOf);
+  const fitting = one.filter((causes) => causes.length === 0).length;
+  const found = fitting === 0 ? 'Found none valid' : `Found ${fitting} valid alternatives`;
   return [
-    ...(allOf ?? []).flatMap((each) => validateStructural(each, value, path)),
-    ...(anyOf !== undefined && fitting(anyOf) === 0
-      ? [fail('must validate at least one schema (anyOf)')]
-      : []),
-    ...(one === 1
+    ...(all.length === 0 ? [] : [...all, fail('must validate all the schemas (allOf)')]),
+    ...(any.length === 0 || any.some((causes) => causes.length === 0)
+      ? []
+      : [fail('must validate at least one schema (anyOf)'), ...(any[0] ?? [])]),
+    ...(one.length === 0 || fitting === 1
       ? []
       : [
-          fail(
-            `must validate one and only one schema (oneOf). ${one === 0 ? 'Found none valid' : `Found ${one} valid alternatives`}`,
-          ),
+          fail(`must validate one and only one schema (oneOf). ${found}`),
+          ...(fitting === 0 ? (one[0] ?? []) : []),
         ]),
-    ...(not !== undefined && fitting([not]) === 1 ? [fail('must not validate the schema (not)')] : []),
+    ...(schema.not !== undefined && causesOf([schema.not]).flat().length === 0
+      ? [fail('must not validate the schema (not)')]
+      : []),
   ];
 }

@@ -30,6 +30,14 @@ export async function readPatch(request: IncomingMessage): Promise<ParsedJson> {
   return parseBytes(await readBytes(request));
 }
 
+/** The YAML or JSON of an apply patch, with keys that stand twice in words. Throws ApiError 400 and 413. */
+export async function readApply(request: IncomingMessage): Promise<ParsedJson> {
+  const bytes = await readBytes(request);
+  // only here: every start of the server would pay for it
+  const { parseYaml } = await import('./parse-yaml.ts');
+  return parseYaml(bytes.toString());
+}
+
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;

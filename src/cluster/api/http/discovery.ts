@@ -18,6 +18,10 @@ function subresourcesOf(kind: Kind): Subresource[] {
   const status = kind.hasStatus
     ? [{ name: 'status', kind: kind.name, verbs: ['get', 'patch', 'update'] }]
     : [];
+  if (kind.scale !== undefined) {
+    const scale = { name: 'scale', kind: 'Scale', verbs: ['get', 'patch', 'update'] };
+    return [...status, { ...scale, of: { group: 'autoscaling', version: 'v1' } }];
+  }
   switch (kind.name) {
     case 'Pod':
       return [
@@ -75,10 +79,12 @@ export function resourceList(kinds: Iterable<Kind>, group: string, version: stri
 
 /** metav1.APIGroup of a named group; undefined where there is none. */
 export function groupOf(kinds: Iterable<Kind>, group: string): JsonRecord | undefined {
-  const version = inGroup(kinds, group)[0]?.resource.version;
-  if (version === undefined || group === '') return undefined;
-  const entry = { groupVersion: `${group}/${version}`, version };
-  return { kind: 'APIGroup', apiVersion: 'v1', name: group, versions: [entry], preferredVersion: entry };
+  const versions = versionsOf(kinds, group).map((version) => ({
+    groupVersion: `${group}/${version}`,
+    version,
+  }));
+  if (versions.length === 0 || group === '') return undefined;
+  return { kind: 'APIGroup', apiVersion: 'v1', name: group, versions, preferredVersion: versions[0] };
 }
 
 /** metav1.APIGroupList of all named groups. */
@@ -98,13 +104,13 @@ export function aggregated(kinds: Iterable<Kind>, core: boolean): JsonRecord {
     metadata: {},
     items: [...groups].map((group) => ({
       metadata: group === '' ? {} : { name: group },
-      versions: [
-        {
-          version: inGroup(kinds, group)[0]?.resource.version,
-          freshness: 'Current',
-          resources: inGroup(kinds, group).map(discovered),
-        },
-      ],
+      versions: versionsOf(kinds, group).map((version) => ({
+        version,
+        freshness: 'Current',
+        resources: inGroup(kinds, group)
+          .filter(({ resource }) => resource.version === version)
+          .map(discovered),
+      })),
     })),
   };
 }
@@ -125,6 +131,30 @@ function discovered(kind: Kind): JsonRecord {
       verbs: subresource.verbs,
     })),
   };
+}
+
+/** The versions of a group, the preferred one first: stable before beta before alpha, high before low. */
+function versionsOf(kinds: Iterable<Kind>, group: string): string[] {
+  const names = new Set(inGroup(kinds, group).map(({ resource }) => resource.version));
+  return [...names].toSorted((left, right) => compareVersions(right, left));
+}
+
+/** Kubernetes' order of versions (apimachinery pkg/version/helpers.go CompareKubeAwareVersionStrings). */
+function compareVersions(left: string, right: string): number {
+  const [one, other] = [rankOf(left), rankOf(right)];
+  if (one === undefined || other === undefined) {
+    if (one !== undefined || other !== undefined) return one === undefined ? -1 : 1;
+    return left < right ? 1 : -1;
+  }
+  const differing = one.findIndex((part, index) => part !== other[index]);
+  return differing < 0 ? 0 : (one[differing] ?? 0) - (other[differing] ?? 0);
+}
+
+function rankOf(version: string): number[] | undefined {
+  const [, major, stage, minor] = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version) ?? [];
+  if (major === undefined) return undefined;
+  const stability = stage === undefined ? 2 : stage === 'beta' ? 1 : 0;
+  return [stability, Number(major), Number(minor ?? 0)];
 }
 
 function inGroup(kinds: Iterable<Kind>, group: string): Kind[] {

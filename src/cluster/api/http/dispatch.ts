@@ -9,6 +9,7 @@ import { serveLog } from './pod-log.ts';
 import { serveBinding, serveEviction, serveFinalize } from './pod-subresources.ts';
 import { requestAttributes } from './request-attributes.ts';
 import { parseResourceRoute } from './resource-route.ts';
+import { serveScale } from './scale.ts';
 import { serveResource } from './resource-verbs.ts';
 import { publicPaths, serveInfo } from './server-info.ts';
 import { serveToken } from './account-token.ts';
@@ -37,6 +38,8 @@ export async function dispatch(
     case 'status':
       if (!route.kind.hasStatus) throw unknownPath();
       return serveResource(call);
+    case 'scale':
+      return serveScale(call);
     case 'log':
       return serveLog(call, response);
     case 'binding':
@@ -66,7 +69,16 @@ export function admit(
   return user;
 }
 
-type Subresource = 'object' | 'status' | 'log' | 'binding' | 'eviction' | 'finalize' | 'exec' | 'token';
+type Subresource =
+  | 'object'
+  | 'status'
+  | 'scale'
+  | 'log'
+  | 'binding'
+  | 'eviction'
+  | 'finalize'
+  | 'exec'
+  | 'token';
 
 const subresources: Readonly<Record<string, Subresource>> = {
   'Pod/log': 'log',
@@ -79,7 +91,7 @@ const subresources: Readonly<Record<string, Subresource>> = {
 
 function subresourceOf(kind: string, name: string | undefined): Subresource {
   if (name === undefined) return 'object';
-  if (name === 'status') return 'status';
+  if (name === 'status' || name === 'scale') return name;
   const found = subresources[`${kind}/${name}`];
   if (found === undefined) throw unknownPath();
   return found;

@@ -1,3 +1,4 @@
+import { definitionMessage } from './protobuf-definitions.ts';
 import { policyMessages } from './protobuf-policy.ts';
 
 /** How a field of a message is read: `skipped` is for empty times that Go always sends. */
@@ -7,14 +8,22 @@ export type WireType =
   | 'integer'
   | 'flag'
   | 'skipped'
+  /** Go sends false where the JSON would have nothing. */
+  | 'flagIfTrue'
+  | 'double'
+  /** JSON text in a message of its own. */
+  | 'json'
   /** resource.Quantity and intstr.IntOrString, messages of their own. */
   | 'quantity'
   | 'integerOrText'
   | { readonly message: WireMessage }
   /** Repeated. */
   | { readonly messages: WireMessage }
-  | { readonly list: 'text' }
-  | { readonly map: 'text' | 'base64' | 'quantity' };
+  | { readonly list: 'text' | 'json' }
+  | { readonly map: 'text' | 'base64' | 'quantity' }
+  | { readonly mapOf: WireMessage }
+  /** One of several members, which stands for the whole in JSON; the last that is there counts. */
+  | { readonly oneOf: WireMessage };
 
 /** The fields of a message by their numbers. */
 export type WireMessage = Readonly<Record<number, readonly [name: string, type: WireType]>>;
@@ -31,7 +40,23 @@ const objectMeta: WireMessage = {
   8: ['creationTimestamp', 'skipped'],
   11: ['labels', { map: 'text' }],
   12: ['annotations', { map: 'text' }],
+  9: ['deletionTimestamp', 'skipped'],
+  10: ['deletionGracePeriodSeconds', 'integer'],
+  13: [
+    'ownerReferences',
+    {
+      messages: {
+        1: ['kind', 'text'],
+        3: ['name', 'text'],
+        4: ['uid', 'text'],
+        5: ['apiVersion', 'text'],
+        6: ['controller', 'flag'],
+        7: ['blockOwnerDeletion', 'flag'],
+      },
+    },
+  ],
   14: ['finalizers', { list: 'text' }],
+  17: ['managedFields', 'skipped'],
 };
 
 const metadata = ['metadata', { message: objectMeta }] as const;
@@ -44,7 +69,7 @@ const deleteOptions: WireMessage = {
   5: ['dryRun', { list: 'text' }],
 };
 
-/** The messages that kubectl sends as protobuf: its create commands, its drain, and its auth. */
+/** The messages that clients send as protobuf: kubectl's create commands, its drain and its auth, and definitions. */
 export const messages: Readonly<Record<string, WireMessage>> = {
   ...Object.fromEntries(
     Object.entries(policyMessages).map(([kind, message]) => [kind, { 1: metadata, ...message }]),
@@ -67,6 +92,7 @@ export const messages: Readonly<Record<string, WireMessage>> = {
     3: ['binaryData', { map: 'base64' }],
     4: ['immutable', 'flag'],
   },
+  CustomResourceDefinition: { 1: metadata, ...definitionMessage },
   DeleteOptions: deleteOptions,
   Eviction: { 1: metadata, 2: ['deleteOptions', { message: deleteOptions }] },
 };

@@ -1,5 +1,6 @@
 import type { WatchEvent } from '../../../kubernetes/api.ts';
 import type { ObjectList } from '../../../kubernetes/object.ts';
+import { inVersionOf } from '../registry/decode-draft.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import type { Representation } from './media-type.ts';
@@ -19,10 +20,11 @@ export interface View {
 export function representObject(view: View, object: StoredObject): unknown {
   switch (view.representation) {
     case 'object':
-      return object;
+      return inVersionOf(view.kind, object);
     case 'metadata':
       return metadataOf(object);
     case 'table':
+    case 'betaTable':
       return tableOf(
         view.kind,
         [object],
@@ -36,7 +38,9 @@ export function representObject(view: View, object: StoredObject): unknown {
 export function representList(view: View, list: ObjectList<StoredObject>): unknown {
   switch (view.representation) {
     case 'object':
-      return list;
+      return view.kind.storedVersion === undefined
+        ? list
+        : { ...list, items: list.items.map((item) => inVersionOf(view.kind, item)) };
     case 'metadata':
       return {
         ...list,
@@ -45,13 +49,19 @@ export function representList(view: View, list: ObjectList<StoredObject>): unkno
         items: list.items.map(metadataOf),
       };
     case 'table':
+    case 'betaTable':
       return tableOf(view.kind, list.items, list.metadata, options(view));
   }
 }
 
 /** A watch event in the client's representation. */
 export function representEvent(view: View, event: WatchEvent<StoredObject>): unknown {
-  if (event.type === 'ERROR' || view.representation === 'object') return event;
+  if (event.type === 'ERROR') return event;
+  if (
+    view.representation === 'object' &&
+    (event.type === 'BOOKMARK' || view.kind.storedVersion === undefined)
+  )
+    return event;
   if (event.type !== 'BOOKMARK') return { type: event.type, object: representObject(view, event.object) };
   if (view.representation === 'metadata') return { type: event.type, object: metadataOf(event.object) };
   const resourceVersion = event.object.metadata.resourceVersion ?? '';
@@ -61,4 +71,5 @@ export function representEvent(view: View, event: WatchEvent<StoredObject>): unk
 const options = (view: View): TableOptions => ({
   now: view.now(),
   includeObject: view.includeObject,
+  version: view.representation === 'betaTable' ? 'v1beta1' : 'v1',
 });

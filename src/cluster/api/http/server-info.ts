@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { methodNotAllowed, unknownPath } from '../errors/status-errors.ts';
+import type { Kind } from '../kinds/kind.ts';
 import type { Registry } from '../registry/registry.ts';
 import { answerJson, answerText } from './answer.ts';
 import { aggregated, aggregatedDiscovery, groupList, groupOf, resourceList } from './discovery.ts';
@@ -38,6 +39,10 @@ export function serveInfo(
   return true;
 }
 
+function inAllVersions(kinds: Registry['kinds']): Kind[] {
+  return [...kinds.values()].flatMap((kind) => [kind, ...(kind.otherVersions ?? [])]);
+}
+
 function answerPublic(path: string, response: ServerResponse): void {
   if (!path.startsWith('/version')) return answerText(response, 200, 'ok');
   const [major, minor] = kubernetesVersion.split('.');
@@ -58,7 +63,9 @@ function answerOpenApi(registry: Registry, [version, ...rest]: string[], respons
   if (version !== 'v3') throw unknownPath();
   const path = rest.join('/');
   const document =
-    path === '' ? openApiIndex(registry.kinds.values()) : openApiDocument(registry.kinds.values(), path);
+    path === ''
+      ? openApiIndex(inAllVersions(registry.kinds))
+      : openApiDocument(inAllVersions(registry.kinds), path);
   answerDocument(response, document);
 }
 
@@ -85,7 +92,7 @@ function answerGroups(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const all = [...kinds.values()];
+  const all = inAllVersions(kinds);
   if (group !== undefined && version !== undefined)
     return answerDocument(response, resourceList(all, group, version));
   if (group !== undefined) return answerDocument(response, groupOf(all, group));

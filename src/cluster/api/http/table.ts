@@ -11,6 +11,8 @@ export interface TableOptions {
   readonly now: number;
   /** The query parameter: what of the object each row carries. */
   readonly includeObject: IncludeObject;
+  /** Of meta.k8s.io. */
+  readonly version: 'v1' | 'v1beta1';
 }
 
 /** A metav1.Table of these objects: what `kubectl get` prints. */
@@ -18,11 +20,11 @@ export function tableOf(
   kind: Kind,
   objects: readonly StoredObject[],
   metadata: ObjectList<KubernetesObject>['metadata'] | { resourceVersion: string },
-  { now, includeObject }: TableOptions,
+  { now, includeObject, version }: TableOptions,
 ): JsonRecord {
   return {
     kind: 'Table',
-    apiVersion: 'meta.k8s.io/v1',
+    apiVersion: `meta.k8s.io/${version}`,
     metadata,
     columnDefinitions: kind.columns.map(({ name, type, format, priority, description }) => ({
       name,

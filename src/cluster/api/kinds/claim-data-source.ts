@@ -9,8 +9,12 @@ export const dataSource = fields({ apiGroup: text, kind: text, name: text });
 
 const snapshotGroup = 'snapshot.storage.k8s.io';
 
-/** Sets the one of dataSource and dataSourceRef that was left out (registry/core/persistentvolumeclaim, NormalizeDataSources). */
-export function normalizeDataSource(spec: JsonRecord): JsonRecord {
+/**
+ * Sets the one of dataSource and dataSourceRef that was left out (registry/core/persistentvolumeclaim, NormalizeDataSources).
+ * A dataSource alone of a kind that it never could name is dropped, as ever (EnforceDataSourceBackwardsCompatibility).
+ */
+export function normalizeDataSource(given: JsonRecord): JsonRecord {
+  const spec = droppedDataSource(given);
   const source = spec['dataSource'] ?? spec['dataSourceRef'];
   if (source === undefined) return spec;
   return {
@@ -18,6 +22,16 @@ export function normalizeDataSource(spec: JsonRecord): JsonRecord {
     dataSource: spec['dataSource'] ?? source,
     dataSourceRef: spec['dataSourceRef'] ?? source,
   };
+}
+
+function droppedDataSource(spec: JsonRecord): JsonRecord {
+  const { dataSource: source, ...rest } = spec;
+  if (!isRecord(source) || spec['dataSourceRef'] !== undefined) return spec;
+  const { apiGroup = '', kind } = source;
+  const isNamed =
+    (apiGroup === '' && kind === 'PersistentVolumeClaim') ||
+    (apiGroup === snapshotGroup && kind === 'VolumeSnapshot');
+  return isNamed ? spec : rest;
 }
 
 /** Causes for the data source of a claim's spec (core/validation, validateDataSource). */

@@ -49,8 +49,16 @@ export interface Kind {
   readonly schema: ObjectSchema;
   /** A custom resource: this describes all but its metadata, it has no strategic merge, updates need a version. */
   readonly custom?: StructuralSchema;
+  /** The version of objects in the store, where that is another one than the resource's. */
+  readonly storedVersion?: string;
+  /** Of a custom resource: the same objects in the other versions that are served. */
+  readonly otherVersions?: readonly Kind[];
   /** `/status` is served, and the main resource does not write `status`. */
   readonly hasStatus: boolean;
+  /** `/scale` is served: `spec.replicas` and `status.replicas`, with this selector as text. */
+  readonly scale?: (object: StoredObject) => string;
+  /** A deletion that says nothing of dependents leaves them without their owner. */
+  readonly orphansByDefault?: boolean;
   /** metadata.generation counts changes of all but metadata and status. */
   readonly countsGenerations: boolean;
   readonly nameRule: NameRule;
@@ -73,6 +81,8 @@ export interface Kind {
   readonly ownFinalizers?: (object: StoredObject) => readonly string[];
   /** Throws ApiError for an object that may never be deleted. */
   readonly assertDeletable?: (object: StoredObject) => void;
+  /** Put on by a delete: somebody has to clean up before the object is gone. */
+  readonly deletionFinalizer?: string;
   /** What else changes in an object whose deletion begins. */
   readonly prepareDelete?: (draft: Draft) => void;
   /** Seconds between a delete and the end of the object; absent: none, gone at once. */

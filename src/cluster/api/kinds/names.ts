@@ -15,21 +15,16 @@ const valueText = `a valid label must be an empty string or consist of alphanume
 
 const annotationBytes = 256 * 1024;
 
-const serviceName = '[a-z]([-a-z0-9]*[a-z0-9])?';
-const serviceNameText = `a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '${serviceName}')`;
-
 /** `segment`: whatever can stand in a path, as roles are called (system:basic-user). */
-export type NameRule = 'label' | 'subdomain' | 'serviceName' | 'segment';
+export type NameRule = 'label' | 'subdomain' | 'segment';
 
 const nameRules = {
   label: { pattern: isLabel, text: labelText, maximum: 63 },
   subdomain: { pattern: isSubdomain, text: subdomainText, maximum: 253 },
-  serviceName: { pattern: new RegExp(`^${serviceName}$`), text: serviceNameText, maximum: 63 },
 } as const satisfies Record<Exclude<NameRule, 'segment'>, unknown>;
 
 /**
- * Causes for a name that is no DNS-1123 label (63) or subdomain (253), or for a Service no DNS-1035 label;
- * apimachinery pkg/util/validation.
+ * Causes for a name that is no DNS-1123 label (63) or subdomain (253); apimachinery pkg/util/validation.
  */
 export function checkName(field: string, name: string, rule: NameRule): Cause[] {
   if (rule === 'segment') return checkSegment(field, name);

@@ -32,6 +32,13 @@ export function checkMetadataUpdate({ metadata }: Draft, current: ObjectMeta): C
   ];
 }
 
+/** Causes for an update that says another end of the object than it has; who says none keeps it. */
+export function checkDeletionTime({ metadata }: Draft, current: ObjectMeta): Cause[] {
+  const { deletionTimestamp: asked } = metadata;
+  if (asked === undefined || asked === current.deletionTimestamp) return [];
+  return [invalidValue('metadata.deletionTimestamp', asked, 'field is immutable')];
+}
+
 function checkFinalizer(kind: Kind, field: string, name: string): Cause[] {
   const standard = ['kubernetes', 'orphan', 'foregroundDeletion'];
   const causes = checkQualifiedName(field, name);

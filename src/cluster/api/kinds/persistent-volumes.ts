@@ -2,7 +2,7 @@ import { persistentVolumes } from '../../../kubernetes/resources.ts';
 import { notDoneHere, required, unsupportedValue } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { isRecord } from '../schema/json.ts';
-import { fields, kindSchema, listOf, mapOf, quantity, text, time } from '../schema/schema.ts';
+import { fields, flag, kindSchema, listOf, mapOf, quantity, text, time } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { checkAccessModes, shortAccessModes } from './access-modes.ts';
 import { ageColumn, at, column, nameColumn, textAt } from './columns.ts';
@@ -14,15 +14,16 @@ import { checkQuantity } from './resources.ts';
 
 function validate(draft: Draft): Cause[] {
   const policy = textAt(draft, ['spec', 'persistentVolumeReclaimPolicy']);
-  const sources = ['local', 'hostPath'].filter((source) => isRecord(at(draft, 'spec', source)));
+  const sources = ['local', 'hostPath', 'csi'].filter((source) => isRecord(at(draft, 'spec', source)));
   return [
     ...checkQuantity('spec.capacity[storage]', at(draft, 'spec', 'capacity', 'storage')),
     ...checkAccessModes('spec.accessModes', at(draft, 'spec', 'accessModes')),
     ...(sources.length === 0 ? [required('spec', 'must specify a volume type')] : []),
     ...(sources.length > 1 ? [notDoneHere('spec.hostPath', 'more than one volume type')] : []),
     ...sources
-      .filter((source) => !textAt(draft, ['spec', source, 'path']).startsWith('/'))
+      .filter((source) => source !== 'csi' && !textAt(draft, ['spec', source, 'path']).startsWith('/'))
       .map((source) => required(`spec.${source}.path`, 'an absolute path')),
+    ...(sources.includes('csi') ? checkDriver(draft) : []),
     ...(sources[0] === 'local' && !isRecord(at(draft, 'spec', 'nodeAffinity', 'required'))
       ? [required('spec.nodeAffinity', 'Local volume requires node affinity')]
       : []),
@@ -33,6 +34,13 @@ function validate(draft: Draft): Cause[] {
       ? []
       : [notDoneHere('spec.volumeMode', 'volumes other than Filesystem')]),
   ];
+}
+
+/** Objects that an external provisioner makes are kept and bound; the embedded node has no drivers and says so to pods. */
+function checkDriver(draft: Draft): Cause[] {
+  return ['driver', 'volumeHandle']
+    .filter((field) => textAt(draft, ['spec', 'csi', field]) === '')
+    .map((field) => required(`spec.csi.${field}`, ''));
 }
 
 function claim(object: StoredObject): string {
@@ -64,6 +72,13 @@ export const persistentVolumeKind: Kind = {
       nodeAffinity: fields({ required: nodeSelector }),
       local: fields({ path: text }),
       hostPath: fields({ path: text, type: text }),
+      csi: fields({
+        driver: text,
+        volumeHandle: text,
+        fsType: text,
+        readOnly: flag,
+        volumeAttributes: mapOf(text),
+      }),
     }),
     status: fields({ phase: text, reason: text, message: text, lastPhaseTransitionTime: time }),
   }),
@@ -96,6 +111,7 @@ export const persistentVolumeKind: Kind = {
   validateUpdate: (draft, current) => [
     ...checkImmutable('spec.local', at(draft, 'spec', 'local'), at(current, 'spec', 'local')),
     ...checkImmutable('spec.hostPath', at(draft, 'spec', 'hostPath'), at(current, 'spec', 'hostPath')),
+    ...checkImmutable('spec.csi', at(draft, 'spec', 'csi'), at(current, 'spec', 'csi')),
     ...checkImmutable(
       'spec.nodeAffinity',
       at(draft, 'spec', 'nodeAffinity'),

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { webcrypto } from 'node:crypto';
 import { generateKeys, keyAlgorithm, loadX509, privateKeyPem } from './x509.ts';
 import type { X509 } from './x509.ts';
+import { apiServerAddress } from '../publish-api-server.ts';
 
 /** What the cluster's server and its administrator need; keys and certificates in PEM. */
 export interface Credentials {
@@ -18,7 +19,7 @@ const day = 86_400_000;
 const lifetimeDays = 365;
 
 /**
- * A new authority with one server certificate (localhost, 127.0.0.1, ::1) and one administrator's client certificate
+ * A new authority with one server certificate (localhost, 127.0.0.1, ::1, the Service `kubernetes`) and one administrator's client certificate
  * (CN kubernetes-admin, O system:masters), for a year. The authority's own key is used once and forgotten: nothing
  * else can ever be signed by it.
  */
@@ -42,6 +43,7 @@ export async function issueCertificates(now: number): Promise<Credentials> {
       { type: 'dns', value: 'localhost' },
       { type: 'ip', value: '127.0.0.1' },
       { type: 'ip', value: '::1' },
+      { type: 'ip', value: apiServerAddress },
     ]),
     new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
   ]);

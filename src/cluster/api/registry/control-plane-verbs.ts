@@ -46,8 +46,8 @@ export function bindPod(
 }
 
 /**
- * PUT namespaces/finalize with no finalizers left: removes a Terminating namespace.
- * Throws ApiError 404, 409 where it is not being deleted or objects are left in it.
+ * PUT namespaces/finalize: the finalizers of a namespace; none left removes one that is Terminating.
+ * Throws ApiError 404, 409 where objects are left in it, or where it is to have none and is not being deleted.
  */
 export function finalizeNamespace(
   registry: Registry,
@@ -57,7 +57,8 @@ export function finalizeNamespace(
 ): StoredObject {
   const kind = kindOf(registry, namespaces);
   const current = getObject(registry, kind, { namespace: undefined, name });
-  if (current.metadata.deletionTimestamp === undefined) {
+  // without any, a later delete would leave what is in it behind
+  if (current.metadata.deletionTimestamp === undefined && finalizers.length === 0) {
     throw conflict(namespaces, name, 'the namespace is not being deleted');
   }
   const left = finalizers.length === 0 ? contentOf(registry, name) : [];

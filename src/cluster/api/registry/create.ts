@@ -24,9 +24,11 @@ export interface CreateOptions {
   /** The namespace of the URL; undefined for cluster-scoped kinds. */
   readonly namespace: string | undefined;
   /** The whole path without the write; the answer has no uid that lasts. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
   /** Absent: strict. */
   readonly fieldValidation?: FieldValidation | undefined;
+  /** Who has which field, of an apply. */
+  readonly managedFields?: readonly unknown[] | undefined;
   /** Whoever asks; absent: the control plane itself, which may do everything. */
   readonly user?: User | undefined;
 }
@@ -48,6 +50,7 @@ export function createObject(
   }
   if (kind.resource.namespaced) assertNamespaceActive(registry, kind, draft);
   draft.metadata = freshMetadata(registry, kind, draft);
+  if (options.managedFields !== undefined) draft.metadata.managedFields = [...options.managedFields];
   kind.fillDefaults?.(draft);
   kind.prepareCreate?.(draft, admissionContext(registry));
   const causes = [...checkMetadata(kind, draft), ...kind.validate(draft)];

@@ -30,7 +30,8 @@ export function deleteObject(
   assertPreconditions(kind, current, options);
   kind.assertDeletable?.(current);
   const draft: Draft = { ...structuredClone(current) };
-  applyPropagation(draft, options.propagationPolicy);
+  applyPropagation(draft, options.propagationPolicy ?? defaultPropagation(kind, current));
+  addDeletionFinalizer(kind, draft, current);
   const seconds = settleGrace(kind, draft, options.gracePeriodSeconds);
   const resource = groupResource(kind.resource);
   if (seconds === 0 && pendingFinalizers(kind, draft).length === 0) {
@@ -74,6 +75,18 @@ function applyPropagation({ metadata }: Draft, policy: DeleteOptions['propagatio
   const finalizers = [...others, ...propagationFinalizers(policy)];
   if (finalizers.length === 0) delete metadata.finalizers;
   else metadata.finalizers = finalizers;
+}
+
+/** Only of what is not being deleted yet: a second delete says nothing new. */
+function defaultPropagation(kind: Kind, { metadata }: StoredObject): DeleteOptions['propagationPolicy'] {
+  if (kind.orphansByDefault !== true || metadata.deletionTimestamp !== undefined) return undefined;
+  return metadata.finalizers?.includes('foregroundDeletion') === true ? undefined : 'Orphan';
+}
+
+/** Only where the deletion begins: it was taken off again by whoever cleaned up. */
+function addDeletionFinalizer({ deletionFinalizer }: Kind, { metadata }: Draft, current: StoredObject): void {
+  if (deletionFinalizer === undefined || current.metadata.deletionTimestamp !== undefined) return;
+  metadata.finalizers = [...new Set([...(metadata.finalizers ?? []), deletionFinalizer])];
 }
 
 function propagationFinalizers(policy: string): string[] {

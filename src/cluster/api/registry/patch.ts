@@ -1,4 +1,6 @@
-import { badRequest, unsupportedMediaType } from '../errors/status-errors.ts';
+import type { ApiError } from '../../../kubernetes/api-error.ts';
+import { invalidValue } from '../errors/field-causes.ts';
+import { badRequest, statusError, unsupportedMediaType } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
@@ -6,7 +8,7 @@ import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
 import { judgeFields, strictValidation } from '../schema/field-validation.ts';
 import { isRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { apiVersionOf } from './decode-draft.ts';
+import { apiVersionOf, inVersionOf } from './decode-draft.ts';
 import { getObject } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 import { updateObject } from './update.ts';
@@ -16,6 +18,7 @@ export const patchTypes = [
   'application/json-patch+json',
   'application/merge-patch+json',
   'application/strategic-merge-patch+json',
+  'application/apply-patch+yaml',
 ] as const;
 
 export interface PatchOptions extends UpdateOptions {
@@ -24,7 +27,7 @@ export interface PatchOptions extends UpdateOptions {
 
 /**
  * PATCH. A resourceVersion inside the patch makes it conditional.
- * Throws ApiError 400, 404, 409, 413, 415 (unknown type, server-side apply included), 422.
+ * Throws ApiError 400, 404, 409, 413, 415 (unknown type), 422. Server-side apply is apply/apply-object.ts.
  */
 export function patchObject(
   registry: Registry,
@@ -34,11 +37,22 @@ export function patchObject(
   options: PatchOptions,
 ): StoredObject {
   const apply = patcher(kind, options.type);
-  const current = getObject(registry, kind, location);
+  const current = inVersionOf(kind, getObject(registry, kind, location));
   const patched = apply(current, patch);
-  judgeOperations(kind, patch, options);
-  return updateObject(registry, kind, location, patched, options);
+  const { fieldValidation = strictValidation } = options;
+  const judged = { ...options, fieldValidation: { ...fieldValidation, refuse: refusalOf(patch) } };
+  judgeOperations(kind, patch, judged);
+  return updateObject(registry, kind, location, patched, judged);
 }
+
+/** Fields that a patch may not have make it invalid, where those of a whole object make a bad request (handlers/patch.go). */
+const refusalOf =
+  (patch: unknown) =>
+  (problems: readonly string[]): ApiError => {
+    const cause = invalidValue('patch', patch, `strict decoding error: ${problems.join(', ')}`);
+    const message = ` "" is invalid: ${cause.field}: ${cause.message}`;
+    return statusError(422, 'Invalid', message, { causes: [cause] });
+  };
 
 /** What a JSON patch's operations have beside op, path, from and value. */
 function judgeOperations(
@@ -63,7 +77,8 @@ function patcher(kind: Kind, type: string): (current: StoredObject, patch: unkno
     case 'application/merge-patch+json':
       return (current, patch) => applyMergePatch(current, asObject(patch));
     case 'application/strategic-merge-patch+json':
-      if (kind.custom !== undefined) throw unsupportedMediaType(patchTypes.slice(0, 2));
+      if (kind.custom !== undefined)
+        throw unsupportedMediaType([patchTypes[0], patchTypes[1], patchTypes[3]]);
       return (current, patch) => applyStrategicMergePatch(kind.schema, current, asObject(patch));
     default:
       throw unsupportedMediaType(patchTypes);

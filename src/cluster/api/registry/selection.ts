@@ -16,12 +16,30 @@ export interface SelectionQuery {
 export function selection(kind: Kind, query: SelectionQuery): (object: StoredObject) => boolean {
   const labels = parseLabelSelector(query.labelSelector ?? '');
   const fields = parseFieldSelector(query.fieldSelector ?? '');
-  assertSelectable(fields, selectableFields(kind, emptyObject));
+  assertSelectable(fields, selectableFields(kind, emptyObject), convertsLabels(kind));
   const { namespace } = query;
   return (object) =>
     (namespace === undefined || object.metadata.namespace === namespace) &&
     matchesLabels(labels, object.metadata.labels) &&
     (fields.length === 0 || matchesFields(fields, selectableFields(kind, object)));
+}
+
+/** Kinds with field labels of their own (pkg/apis/core/v1/conversion.go and its like). */
+const labelled = new Set([
+  'CertificateSigningRequest',
+  'Event',
+  'Job',
+  'Namespace',
+  'Node',
+  'Pod',
+  'ReplicaSet',
+  'ReplicationController',
+  'Secret',
+  'Service',
+]);
+
+function convertsLabels({ custom, name }: Kind): boolean {
+  return custom !== undefined || labelled.has(name);
 }
 
 const emptyObject: StoredObject = { metadata: { name: '', uid: '', resourceVersion: '' } };

@@ -4,13 +4,15 @@ import { admitWrite } from '../admission/admit-write.ts';
 import { chargeQuotas } from '../admission/quota/admit-quota.ts';
 import type { User } from '../access/user.ts';
 import type { Draft, Kind } from '../kinds/kind.ts';
-import { checkMetadata, checkMetadataUpdate } from '../kinds/object-meta.ts';
+import { checkDeletionTime, checkMetadata, checkMetadataUpdate } from '../kinds/object-meta.ts';
 import { strictValidation } from '../schema/field-validation.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
 import { jsonEqual } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { decodeDraft } from './decode-draft.ts';
-import { admissionContext, compactMetadata, deletionIsComplete, getObject } from './registry.ts';
+import { afterUpdate, toManagedFields } from '../apply/managers.ts';
+import { shapeOf } from '../apply/shape.ts';
+import { apiVersionOf, decodeDraft } from './decode-draft.ts';
+import { admissionContext, compactMetadata, deletionIsComplete, getObject, timestamp } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 
 export interface UpdateOptions {
@@ -20,6 +22,10 @@ export interface UpdateOptions {
   readonly fieldValidation?: FieldValidation | undefined;
   /** Whoever asks; absent: the control plane itself. */
   readonly user?: User | undefined;
+  /** As whom a write is recorded where fields have managers; absent: the control plane. */
+  readonly fieldManager?: string | undefined;
+  /** Who has which field, of an apply. */
+  readonly managedFields?: readonly unknown[] | undefined;
 }
 
 /**
@@ -38,10 +44,12 @@ export function updateObject(
   assertSameLocation(draft, location);
   const current = getObject(registry, kind, location);
   assertCurrent(kind, draft, current);
+  const changedEnd = checkDeletionTime(draft, current.metadata);
   keepWhatUpdatesCannotTouch(kind, draft, current, options.subresource);
   kind.fillDefaults?.(draft);
   if (options.subresource === undefined) kind.prepareUpdate?.(draft, current, admissionContext(registry));
   const causes = [
+    ...changedEnd,
     ...checkMetadata(kind, draft),
     ...checkMetadataUpdate(draft, current.metadata),
     ...kind.validate(draft),
@@ -51,9 +59,30 @@ export function updateObject(
   if (options.subresource === undefined) kind.admitUpdate?.(draft, current, admissionContext(registry));
   const { user, dryRun = false, fieldValidation: { warn } = strictValidation } = options;
   if (options.subresource === undefined) admitWrite(registry, kind, { draft, current, user, warn });
+  settleManagers(registry, kind, { draft, current, options });
   const stored = storeUpdate(registry, kind, { draft, current, dryRun });
   if (!dryRun && options.subresource === undefined) chargeQuotas(registry, location.namespace);
   return stored;
+}
+
+/** Fields have managers from the first apply on. */
+function settleManagers(
+  registry: Registry,
+  kind: Kind,
+  { draft, current, options }: { draft: Draft; current: StoredObject; options: UpdateOptions },
+): void {
+  if (options.managedFields !== undefined) {
+    draft.metadata.managedFields = [...options.managedFields];
+  } else if (current.metadata.managedFields !== undefined) {
+    const writer = {
+      manager: options.fieldManager ?? 'control-plane',
+      operation: 'Update' as const,
+      subresource: options.subresource ?? '',
+      apiVersion: apiVersionOf(kind),
+      time: timestamp(registry.clock.now()),
+    };
+    draft.metadata.managedFields = toManagedFields(afterUpdate(shapeOf(kind), { current, draft }, writer));
+  }
 }
 
 /** Writes a checked draft over the present object, or removes it where that completes a deletion. */

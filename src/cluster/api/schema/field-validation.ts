@@ -7,6 +7,8 @@ export interface FieldValidation {
   readonly directive: 'Strict' | 'Warn' | 'Ignore';
   /** Paths that the body has more than once. */
   readonly duplicates: readonly string[];
+  /** The error for problems of a Strict write; absent: 400, as for a whole object. */
+  readonly refuse?: (problems: readonly string[]) => ApiError;
   /** Told, under Warn, what was dropped. */
   readonly warn: (message: string) => void;
 }
@@ -33,13 +35,15 @@ export interface Addressee {
 export function judgeFields(
   { kind, apiVersion, isRelied }: Addressee,
   unknown: readonly string[],
-  { directive, duplicates, warn }: FieldValidation,
+  { directive, duplicates, warn, refuse }: FieldValidation,
 ): void {
   const problems = [
     ...unknown.map((path) => `unknown field "${path}"`),
     ...duplicates.map((path) => `duplicate field "${path}"`),
   ];
-  if (directive === 'Strict' && problems.length > 0) throw refusal(kind, apiVersion, problems);
+  if (directive === 'Strict' && problems.length > 0) {
+    throw refuse?.(problems) ?? refusal(kind, apiVersion, problems);
+  }
   const relied = unknown.filter(isRelied);
   if (relied.length > 0) {
     throw refusal(

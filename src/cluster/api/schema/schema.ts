@@ -63,7 +63,7 @@ const ownerReference = fields({
   blockOwnerDeletion: flag,
 });
 
-/** apimachinery ObjectMeta. `managedFields` may come along and is dropped: there is no server-side apply here. */
+/** apimachinery ObjectMeta. `managedFields` may come along and is dropped: the server itself keeps it (apply/managers.ts). */
 export const objectMeta = fields({
   name: text,
   generateName: text,

@@ -33,12 +33,21 @@ export function matchesFields(
   return requirements.every(({ field, equal, value }) => ((fields[field] ?? '') === value) === equal);
 }
 
-/** Throws the server's ApiError 400 for a field that the kind does not offer for selection. */
+/**
+ * Throws ApiError 400 for a field that the kind does not offer for selection. `convertsLabels`: whether it is one of the
+ * kinds with labels of their own, whose words are others (apimachinery pkg/runtime, DefaultMetaV1FieldSelectorConversion).
+ */
 export function assertSelectable(
   requirements: readonly FieldRequirement[],
   known: Readonly<Record<string, string>>,
+  convertsLabels: boolean,
 ): void {
   for (const { field } of requirements) {
-    if (!Object.hasOwn(known, field)) throw badRequest(`field label not supported: ${field}`);
+    if (Object.hasOwn(known, field)) continue;
+    throw badRequest(
+      convertsLabels
+        ? `field label not supported: ${field}`
+        : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+    );
   }
 }

@@ -78,5 +78,5 @@ test('field selectors: equality, escapes, unknown fields', () => {
     (error) => isApiError(error, 400),
   );
   const unknown = parseFieldSelector('spec.foo=1');
-  assert.throws(() => assertSelectable(unknown, fields), /field label not supported: spec\.foo/);
+  assert.throws(() => assertSelectable(unknown, fields, true), /field label not supported: spec\.foo/);
 });

@@ -1,27 +1,47 @@
 import type { StoreEvent } from './stored-object.ts';
 
-/** The last events of the store, so that a watch can go on where an earlier one ended. */
+/** kube-apiserver --etcd-compaction-interval: clients have to expect that what is older is forgotten. */
+const lifeMs = 300_000;
+
+/** The last events of the store, so that a watch can go on where an earlier one ended: of five minutes at most. */
 export class EventHistory {
   readonly #capacity: number;
+  readonly #now: () => number;
   readonly #events: StoreEvent[] = [];
+  /** When each of the events was. */
+  readonly #times: number[] = [];
   #floor: number;
 
-  /** `floor`: nothing is known of what happened up to this revision. */
-  constructor(floor: number, capacity: number) {
+  /** `floor`: nothing is known of what happened up to this revision. `now`: milliseconds. */
+  constructor(floor: number, capacity: number, now: () => number) {
+    this.#now = now;
     this.#floor = floor;
     this.#capacity = capacity;
   }
 
   add(event: StoreEvent): void {
     this.#events.push(event);
+    this.#times.push(this.#now());
     // cut in batches: shifting an array of thousands on each write costs more than the memory
     if (this.#events.length < 2 * this.#capacity) return;
-    const dropped = this.#events.splice(0, this.#capacity);
+    this.#drop(this.#capacity);
+  }
+
+  #drop(count: number): void {
+    this.#times.splice(0, count);
+    const dropped = this.#events.splice(0, count);
     this.#floor = dropped.at(-1)?.revision ?? this.#floor;
+  }
+
+  #forget(): void {
+    const oldest = this.#now() - lifeMs;
+    const kept = this.#times.findIndex((time) => time > oldest);
+    this.#drop(kept < 0 ? this.#times.length : kept);
   }
 
   /** The events after `revision`, oldest first; undefined where that is too long ago. */
   since(revision: number): readonly StoreEvent[] | undefined {
+    this.#forget();
     if (revision < this.#floor) return undefined;
     let start = this.#events.length;
     while (start > 0 && (this.#events[start - 1]?.revision ?? 0) > revision) start -= 1;

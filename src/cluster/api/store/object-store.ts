@@ -12,6 +12,8 @@ export interface ObjectStoreOptions {
   readonly file: string;
   /** How many events a watch can look back, at least. */
   readonly historySize?: number;
+  /** Milliseconds, for the age of changes; absent: the machine's clock. */
+  readonly now?: () => number;
 }
 
 /**
@@ -26,19 +28,23 @@ export class ObjectStore {
   readonly #listeners = new Set<(event: StoreEvent) => void>();
   #revision: number;
 
-  private constructor(journal: Journal, records: readonly unknown[], historySize: number) {
+  private constructor(
+    journal: Journal,
+    records: readonly unknown[],
+    history: { readonly size: number; readonly now: () => number },
+  ) {
     const header = records[0] as { revision: number } | undefined;
     this.#journal = journal;
     this.#revision = header?.revision ?? 0;
-    this.#history = new EventHistory(this.#revision, historySize);
+    this.#history = new EventHistory(this.#revision, history.size, history.now);
     for (const record of records.slice(1)) this.#replay(record as JournalRecord);
     if (header === undefined) journal.append({ revision: 0 });
   }
 
   /** Throws ProductError CLUSTER_JOURNAL_CORRUPT for a damaged journal. */
-  static open({ file, historySize = 2000 }: ObjectStoreOptions): ObjectStore {
+  static open({ file, historySize = 2000, now = Date.now }: ObjectStoreOptions): ObjectStore {
     const { journal, records } = Journal.open(file);
-    return new ObjectStore(journal, records, historySize);
+    return new ObjectStore(journal, records, { size: historySize, now });
   }
 
   get revision(): number {

@@ -72,7 +72,7 @@ suite('collection', () => {
 
   test('an owner of an unknown kind keeps its dependents', async (t) => {
     const cluster = await startCluster(t);
-    const reference = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'x', uid: 'x' };
+    const reference = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'x', uid: 'x' };
     await cluster.api.create(configMaps, named('foreign', [reference]));
     await settled();
 

@@ -1,6 +1,8 @@
 import type { DisruptionBudgetStatus, PodDisruptionBudget } from '../../../kubernetes/disruption-budget.ts';
 import { isPodReady } from '../../../kubernetes/pod-readiness.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
+import { controllerOf } from '../workloads/owned-pods.ts';
+import { amountOf } from '../workloads/rollout.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
 
 /** How long an eviction that was allowed counts before its pod is being deleted. */
@@ -16,17 +18,21 @@ export interface BudgetDecision {
 
 /**
  * The status of a budget (kubernetes: pkg/controller/disruption). A share, and maxUnavailable, are of what the pods'
- * controllers want; no controller of pods is served here, so it is a share of nothing and no disruption is allowed:
- * so does a real cluster with pods that have none, as BOSH's VMs. Pure; `now`: milliseconds.
+ * controllers want; of pods that have none, as BOSH's VMs, it is a share of nothing and no disruption is allowed, as in
+ * a real cluster. `replicas`: what a pod's controller wants, by its uid. Pure; `now`: milliseconds.
  */
 export function budgetStatus(
   { spec, status, metadata }: PodDisruptionBudget,
   pods: readonly Pod[],
   now: number,
+  replicas: ReadonlyMap<string, number> = new Map(),
 ): BudgetDecision {
   const isCount = typeof spec.minAvailable === 'number' && spec.maxUnavailable === undefined;
-  const expectedPods = isCount ? pods.length : 0;
-  const desiredHealthy = isCount ? Number(spec.minAvailable) : 0;
+  const unmanaged = isCount ? [] : pods.filter((pod) => !replicas.has(controllerOf(pod)?.uid ?? ''));
+  const keepers = new Set(pods.map((pod) => controllerOf(pod)?.uid ?? ''));
+  const wanted = [...keepers].reduce((sum, uid) => sum + (replicas.get(uid) ?? 0), 0);
+  const expectedPods = isCount ? pods.length : unmanaged.length > 0 ? 0 : wanted;
+  const desiredHealthy = isCount ? Number(spec.minAvailable) : shareOf(spec, expectedPods);
   const disrupted = stillAwaited(status?.disruptedPods ?? {}, pods, now);
   const currentHealthy = pods.filter(
     (pod) =>
@@ -45,8 +51,18 @@ export function budgetStatus(
       conditions: [condition(status, disruptionsAllowed > 0, metadata.generation ?? 0, now)],
     },
     again: ends.length === 0 ? undefined : Math.min(...ends),
-    unmanaged: isCount ? [] : pods.map(({ metadata: { name = '' } }) => name),
+    unmanaged: unmanaged.map(({ metadata: { name = '' } }) => name),
   };
+}
+
+/** Shares round up, also of what may be missing (pkg/controller/disruption getExpectedScale). */
+function shareOf(
+  { minAvailable, maxUnavailable }: PodDisruptionBudget['spec'] & object,
+  expected: number,
+): number {
+  return maxUnavailable === undefined
+    ? amountOf(minAvailable, expected, true)
+    : Math.max(0, expected - amountOf(maxUnavailable, expected, true));
 }
 
 function stillAwaited(

@@ -3,7 +3,7 @@ import { serviceNameLabel } from '../../../kubernetes/service.ts';
 import type { Endpoint, EndpointPort, EndpointSlice, Service } from '../../../kubernetes/service.ts';
 
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';
-export const manager = 'endpointslice-controller.kubernetes.io';
+export const manager = 'endpointslice-controller.k8s.io';
 
 /** kube-controller-manager's --max-endpoints-per-slice. */
 const mostEndpoints = 100;

@@ -17,7 +17,12 @@ export interface BindingSituation {
 export type BindingDecision =
   | { readonly kind: 'bind'; readonly volume: PersistentVolume }
   | { readonly kind: 'provision'; readonly storageClass: StorageClass; readonly nodeName: string | undefined }
-  | { readonly kind: 'wait'; readonly news?: Happening };
+  | {
+      readonly kind: 'wait';
+      readonly news?: Happening;
+      /** Whose volume is awaited: a provisioner that is none of ours. */
+      readonly provisioner?: string;
+    };
 
 /** What to do for a claim that is not bound yet (kubernetes: pv_controller.go, syncUnboundClaim). Pure. */
 export function decideBinding(situation: BindingSituation): BindingDecision {
@@ -156,7 +161,11 @@ function provisionDecision(
   }
   if (storageClass.provisioner !== localProvisioner) {
     const message = `Waiting for a volume to be created either by the external provisioner '${storageClass.provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`;
-    return { kind: 'wait', news: { type: 'Normal', reason: 'ExternalProvisioning', message } };
+    return {
+      kind: 'wait',
+      news: { type: 'Normal', reason: 'ExternalProvisioning', message },
+      provisioner: storageClass.provisioner,
+    };
   }
   const refusal = provisioningRefusal(claim);
   if (refusal !== undefined) {

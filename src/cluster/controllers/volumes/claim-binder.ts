@@ -81,12 +81,23 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
         }
         break;
       case 'wait':
+        if (decision.provisioner !== undefined && (await handOver(claim, decision.provisioner))) return;
         await setPhase(claim, 'Pending');
         tell(claim, decision.news);
         break;
       default:
         decision satisfies never;
     }
+  }
+
+  /** The annotation says that the claim is that provisioner's (pv_controller.go, setClaimProvisioner). */
+  async function handOver(claim: PersistentVolumeClaim, provisioner: string): Promise<boolean> {
+    if (claim.metadata.annotations?.[volumeAnnotations.storageProvisioner] === provisioner) {
+      return false;
+    }
+    const annotations = { [volumeAnnotations.storageProvisioner]: provisioner };
+    await patchSeen(api, persistentVolumeClaims, claim, { metadata: { annotations } });
+    return true;
   }
 
   /** A claim without a class gets the default one as soon as there is one (stable since Kubernetes 1.28). */

@@ -1,6 +1,7 @@
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/resources.ts';
 import type { ClaimReference, PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
+import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
 import { awaitsFinalizer, patchSeen, removeFinalizer } from '../runtime/finalizers.ts';
@@ -61,6 +62,9 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
       await release(volume);
       return;
     }
+    if (isOfOthers(volume)) {
+      return;
+    }
     if (!isLocalVolume(volume)) {
       await fail(volume, 'no provisioner of this cluster made the volume, so nothing here can delete it');
       return;
@@ -77,7 +81,7 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
 
   /** Lets an object go that somebody deletes; its directory stays unless `removeDirectory` came before. */
   async function release(volume: PersistentVolume): Promise<void> {
-    if (awaitsFinalizer(volume, provisionerFinalizer)) {
+    if (!isOfOthers(volume) && awaitsFinalizer(volume, provisionerFinalizer)) {
       await removeFinalizer(api, persistentVolumes, volume, provisionerFinalizer);
     }
   }
@@ -136,6 +140,13 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
   }
 
   return queue;
+}
+
+/** A volume that an external provisioner made it also deletes, with its object (pv_controller.go, doDeleteVolume). */
+function isOfOthers(volume: PersistentVolume): boolean {
+  return (
+    (volume.metadata.annotations?.[volumeAnnotations.provisionedBy] ?? '') !== '' && !isLocalVolume(volume)
+  );
 }
 
 async function ignoreMissing(deletion: Promise<void>): Promise<void> {

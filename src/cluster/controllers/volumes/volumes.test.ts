@@ -279,3 +279,51 @@ suite('volumes', () => {
     assert.equal(cluster.provisioner.volumes.size, 1);
   });
 });
+
+suite('a class of another provisioner', () => {
+  const storageClass: StorageClass = {
+    metadata: { name: 'theirs' },
+    provisioner: 'driver.example',
+    reclaimPolicy: 'Delete',
+  };
+  const volume = (uid: string): PersistentVolume => ({
+    metadata: {
+      name: 'theirs',
+      annotations: { 'pv.kubernetes.io/provisioned-by': 'driver.example' },
+      finalizers: ['example/hold'],
+    },
+    spec: {
+      capacity: { storage: '64Mi' },
+      accessModes: ['ReadWriteOnce'],
+      claimRef: { namespace: 'bosh', name: 'disk', uid },
+      persistentVolumeReclaimPolicy: 'Delete',
+      storageClassName: 'theirs',
+      csi: { driver: 'driver.example', volumeHandle: 'theirs' },
+    },
+  });
+
+  test('leaves the claim to it, binds what it makes, and leaves the deletion to it too', async (t) => {
+    const cluster = await startCluster(t);
+    await cluster.api.create(storageClasses, storageClass);
+    await cluster.api.create(persistentVolumeClaims, claim('disk', { storageClassName: 'theirs' }));
+    const theirs = await cluster.until('the claim to be handed over', async () => {
+      const found = await cluster.find<PersistentVolumeClaim>(at(persistentVolumeClaims, 'disk'));
+      return (
+        found?.metadata.annotations?.['volume.kubernetes.io/storage-provisioner'] === 'driver.example' &&
+        found
+      );
+    });
+    await cluster.api.create(persistentVolumes, volume(theirs.metadata.uid ?? ''));
+    await bound(cluster, 'disk');
+    await cluster.api.delete(at(persistentVolumeClaims, 'disk'));
+    await gone(cluster, persistentVolumeClaims, 'disk');
+    await cluster.until('the volume to be released', async () => {
+      const found = await cluster.find<PersistentVolume>(at(persistentVolumes, 'theirs'));
+      return found?.status?.phase === 'Released';
+    });
+    await settled();
+    const released = await cluster.find<PersistentVolume>(at(persistentVolumes, 'theirs'));
+    assert.equal(released?.status?.phase, 'Released');
+    assert.equal(released?.metadata.deletionTimestamp, undefined);
+  });
+});

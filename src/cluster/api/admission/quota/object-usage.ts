@@ -9,7 +9,10 @@ export type Usage = ReadonlyMap<string, bigint>;
 const one = 1000n;
 const computeNames = ['cpu', 'memory', 'ephemeral-storage'];
 /** Kinds that a quota may name without `count/`. */
-const plainCounts = ['configmaps', 'persistentvolumeclaims', 'resourcequotas', 'secrets', 'services'];
+const plainCounts = [
+  ...['configmaps', 'persistentvolumeclaims', 'replicationcontrollers'],
+  ...['resourcequotas', 'secrets', 'services'],
+];
 
 /** What one object takes, by the names of kubernetes: pkg/quota/v1/evaluator/core. `resource`: `pods`, `roles.rbac…` */
 export function objectUsage(resource: string, object: StoredObject): Usage {
@@ -38,6 +41,7 @@ function podUsage({ spec, status }: Pod): [string, bigint][] {
   if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return [];
   return [
     ['pods', one],
+    ...extendedOf(spec).map((name): [string, bigint] => [`requests.${name}`, total(spec, 'requests', name)]),
     ...computeNames.flatMap((name): [string, bigint][] => {
       const requested = total(spec, 'requests', name);
       return [
@@ -47,6 +51,13 @@ function podUsage({ spec, status }: Pod): [string, bigint][] {
       ];
     }),
   ];
+}
+
+function extendedOf({ containers, initContainers = [] }: Pod['spec']): string[] {
+  const named = [...containers, ...initContainers].flatMap(({ resources }) =>
+    Object.keys(resources?.requests ?? {}),
+  );
+  return [...new Set(named)].filter((name) => name.includes('/'));
 }
 
 /** The sum of the containers, or the largest init container where that is more. */

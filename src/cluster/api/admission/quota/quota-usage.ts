@@ -6,16 +6,20 @@ import type { Usage } from './object-usage.ts';
 export type Amounts = Readonly<Record<string, string>>;
 
 const computeName = /^((requests|limits)\.)?(cpu|memory|ephemeral-storage)$/u;
+/** Of a device or the like that a node offers; a quota of one is of what is requested (pkg/quota/v1/evaluator/core/pods.go). */
+const extendedName = /^requests\.(?:[a-z0-9-]+\.)+[a-z0-9-]+\/[A-Za-z0-9_.-]+$/u;
 const claimName = /^(\S+\.storageclass\.storage\.k8s\.io\/)?(requests\.storage|persistentvolumeclaims)$/u;
 
 /** The resource whose objects a name of a quota is about; undefined for a name that means nothing here. */
 export function resourceOfName(name: string): string | undefined {
   if (name.startsWith('count/')) return name.slice('count/'.length);
-  if (name === 'pods' || computeName.test(name)) return 'pods';
+  if (name === 'pods' || computeName.test(name) || extendedName.test(name)) return 'pods';
   if (claimName.test(name)) return 'persistentvolumeclaims';
   if (name.startsWith('services'))
     return /^services(\.loadbalancers|\.nodeports)?$/u.test(name) ? 'services' : undefined;
-  return ['configmaps', 'resourcequotas', 'secrets'].includes(name) ? name : undefined;
+  return ['configmaps', 'replicationcontrollers', 'resourcequotas', 'secrets'].includes(name)
+    ? name
+    : undefined;
 }
 
 /** What the objects of a namespace take of each name. `list`: all of a resource there. Pure. */

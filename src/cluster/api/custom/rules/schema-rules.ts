@@ -27,6 +27,14 @@ export function checkSchemaRules(
   ];
 }
 
+/** Whether the schema has rules, anywhere. */
+export function hasRules(schema: StructuralSchema): boolean {
+  const { additionalProperties, items, properties = {} } = schema;
+  const parts = [...Object.values(properties), ...(items === undefined ? [] : [items])];
+  if (isRecord(additionalProperties)) parts.push(additionalProperties);
+  return (schema['x-kubernetes-validations'] ?? []).length > 0 || parts.some(hasRules);
+}
+
 function holds(rule: string, self: unknown, old: { readonly value: unknown } | undefined): boolean {
   const expression = parseRule(rule);
   // definitions with a rule that cannot be parsed are refused

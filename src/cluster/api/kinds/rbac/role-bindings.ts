@@ -19,9 +19,10 @@ type DraftSubject = Partial<Subject> & { apiGroup?: string };
 
 function fillDefaults(draft: Draft): void {
   const roleRef = (draft['roleRef'] ??= {}) as Partial<RoleRef> & { apiGroup?: string };
-  roleRef.apiGroup ??= group;
+  if ((roleRef.apiGroup ?? '') === '') roleRef.apiGroup = group;
   for (const subject of (draft['subjects'] ?? []) as DraftSubject[]) {
-    if (subject.kind === 'User' || subject.kind === 'Group') subject.apiGroup ??= group;
+    if (subject.kind !== 'User' && subject.kind !== 'Group') continue;
+    if ((subject.apiGroup ?? '') === '') subject.apiGroup = group;
   }
 }
 

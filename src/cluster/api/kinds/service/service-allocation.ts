@@ -62,8 +62,7 @@ function allocateAddress({ metadata, spec }: Service, others: readonly Service[]
       metadata.name,
       'spec.clusterIPs',
       [wanted],
-      `failed to allocate IP ${wanted}: the provided IP (${wanted}) is not in the valid range. ` +
-        `The range of valid IPs is ${serviceRange.text}`,
+      `failed to allocate IP ${wanted}: the provided network does not match the current range`,
     );
   } else if (taken.has(wanted)) {
     throw refused(

@@ -42,7 +42,7 @@ export const serviceKind: Kind = {
   schema: serviceSchema,
   hasStatus: true,
   countsGenerations: false,
-  nameRule: 'serviceName',
+  nameRule: 'label',
   columns: [
     nameColumn,
     column('Type', (object) => serviceOf(object).spec.type ?? ''),

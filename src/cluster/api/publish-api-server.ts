@@ -1,0 +1,65 @@
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { endpointSlices, services } from '../../kubernetes/resources.ts';
+import { serviceNameLabel } from '../../kubernetes/service.ts';
+import type { EndpointSlice, Service, ServiceSpec } from '../../kubernetes/service.ts';
+import { addressText, serviceRange } from './kinds/service/service-ranges.ts';
+
+const namespace = 'default';
+const name = 'kubernetes';
+
+/** The address of that Service: the first one of the range, as everywhere. */
+export const apiServerAddress = addressText(serviceRange.first + 1);
+
+/**
+ * Makes the Service `default/kubernetes` that every cluster has (kubernetes: pkg/controlplane/controller/kubernetesservice),
+ * and says where it leads. Its port is the server's own and not 443, where a cluster without root may not listen.
+ * Idempotent; what somebody changed is brought back.
+ */
+export async function publishApiServer(api: KubernetesApi, url: URL): Promise<void> {
+  const port = Number(url.port);
+  const service: Service = {
+    metadata: { namespace, name, labels: { component: 'apiserver', provider: 'kubernetes' } },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: apiServerAddress,
+      ports: [{ name: 'https', protocol: 'TCP', port, targetPort: port }],
+    },
+  };
+  const slice: EndpointSlice = {
+    metadata: { namespace, name, labels: { [serviceNameLabel]: name } },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: [url.hostname], conditions: { ready: true } }],
+    ports: [{ name: 'https', protocol: 'TCP', port }],
+  };
+  await settle(api, services, service, async () => {
+    try {
+      await api.create(services, service);
+    } catch (error) {
+      // a Service of an earlier version's cluster may have asked for that address
+      if (!isApiError(error, 422)) throw error;
+      const { clusterIP: _taken, ...spec } = service.spec;
+      await api.create(services, { ...service, spec });
+    }
+  });
+  await settle(api, endpointSlices, slice, () => api.create(endpointSlices, slice));
+}
+
+async function settle(
+  api: KubernetesApi,
+  resource: Resource,
+  { metadata, ...content }: KubernetesObject & { spec?: ServiceSpec },
+  create: () => Promise<unknown>,
+): Promise<void> {
+  const reference = { resource, namespace, name };
+  try {
+    const { ports } = content.spec ?? {};
+    // its address stays what it is
+    const wanted = ports === undefined ? content : { spec: { ports } };
+    await api.patch(reference, { metadata: { labels: metadata.labels }, ...wanted });
+  } catch (error) {
+    if (!isApiError(error, 404)) throw error;
+    await create();
+  }
+}

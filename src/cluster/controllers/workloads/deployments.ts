@@ -1,0 +1,290 @@
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import { matchesLabelSelector } from '../../../kubernetes/label-selector.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import { deployments, pods, replicaSets } from '../../../kubernetes/resources.ts';
+import type { Deployment, PodTemplateSpec, ReplicaSet } from '../../../kubernetes/workload.ts';
+import { jsonEqual } from '../../api/schema/json.ts';
+import type { ControllerContext } from '../runtime/controller.ts';
+import { keyOf } from '../runtime/informer.ts';
+import { WorkQueue } from '../runtime/work-queue.ts';
+import { deploymentStatus } from './deployment-status.ts';
+import { claim, controllerOf, ownedBy } from './owned-pods.ts';
+import type { Keeper } from './owned-pods.ts';
+import { scaleDown, scaleUp, slackOf } from './rollout.ts';
+
+const hashLabel = 'pod-template-hash';
+const revisionAnnotation = 'deployment.kubernetes.io/revision';
+const prefix = 'deployment.kubernetes.io/';
+/** Of kubectl, and of no use on a set. */
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Rolls the pods of Deployments from one template to the next, a ReplicaSet for each (kubernetes: pkg/controller/deployment). */
+export function createDeployments(context: ControllerContext): WorkQueue {
+  const { api, clock, informers } = context;
+  const queue = new WorkQueue('deployments', reconcileUnlessGone, context);
+  const recorder = context.recorder('deployment-controller');
+
+  informers.deployments.onChange(({ key }) => queue.add(key));
+  informers.replicaSets.onChange(({ before, after }) => {
+    for (const set of [before, after]) if (set !== undefined) addKeepers(set);
+  });
+  // Recreate waits for the last pod of the former template
+  informers.pods.onChange(({ before, after }) => {
+    const owner = before === undefined || after !== undefined ? undefined : controllerOf(before);
+    if (owner?.kind !== 'ReplicaSet') return;
+    const set = informers.replicaSets.get(`${before?.metadata.namespace ?? ''}/${owner.name}`);
+    if (set !== undefined) addKeepers(set);
+  });
+
+  function addKeepers(set: ReplicaSet): void {
+    const { namespace = '', labels = {} } = set.metadata;
+    const owner = controllerOf(set);
+    if (owner?.kind === 'Deployment') queue.add(`${namespace}/${owner.name}`);
+    if (owner !== undefined) return;
+    for (const deployment of informers.deployments.list())
+      if (
+        deployment.metadata.namespace === namespace &&
+        matchesLabelSelector(deployment.spec.selector, labels)
+      )
+        queue.add(keyOf(deployment));
+  }
+
+  /** Where the deployment or one of its sets went meanwhile, its watch brings the deployment here again. */
+  async function reconcileUnlessGone(key: string): Promise<void> {
+    try {
+      await reconcile(key);
+    } catch (error) {
+      if (!isApiError(error, 404)) throw error;
+    }
+  }
+
+  async function reconcile(key: string): Promise<void> {
+    const deployment = informers.deployments.get(key);
+    if (deployment === undefined) return;
+    const selects = (labels: Readonly<Record<string, string>>): boolean =>
+      matchesLabelSelector(deployment.spec.selector, labels);
+    const keeper: Keeper = { kind: 'Deployment', apiVersion: 'apps/v1', object: deployment, selects };
+    const sets = await claim<ReplicaSet>(api, replicaSets, keeper);
+    const template = deployment.spec.template;
+    const same = sets.filter((set) => jsonEqual(withoutHash(set.spec.template), withoutHash(template)));
+    const [found] = same.toSorted((left, right) => createdAt(left) - createdAt(right));
+    const old = sets.filter((set) => set !== found);
+    const isLeaving = deployment.metadata.deletionTimestamp !== undefined;
+    const present = isLeaving ? found : await settle(deployment, keeper, found, old);
+    await writeStatus(key, deployment, present, old);
+    if (!isLeaving && present !== undefined) await forgetOld(deployment, old);
+  }
+
+  /** One step; the change of a set brings the deployment back here. Resolves with the set of the template. */
+  async function settle(
+    deployment: Deployment,
+    keeper: Keeper,
+    found: ReplicaSet | undefined,
+    old: readonly ReplicaSet[],
+  ): Promise<ReplicaSet | undefined> {
+    if (deployment.spec.paused === true) {
+      // what is there already follows the count that is wanted
+      const active = [...(found === undefined ? [] : [found]), ...old].filter(
+        ({ spec }) => (spec.replicas ?? 0) > 0,
+      );
+      const [only] = active;
+      if (only === undefined || active.length > 1) return found;
+      const scaled = await scale(deployment, only, deployment.spec.replicas ?? 1);
+      return only === found ? scaled : found;
+    }
+    const revision = old.map(revisionOf).reduce((most, one) => (one > most ? one : most), 0n) + 1n;
+    const wanted = found === undefined ? undefined : await markRevision(deployment, found, revision);
+    if (deployment.spec.strategy?.type === 'Recreate') {
+      for (const set of old) await scale(deployment, set, 0);
+      if (await anyPodOf(old)) return wanted;
+      return wanted === undefined
+        ? make(deployment, keeper, revision, deployment.spec.replicas ?? 1)
+        : scale(deployment, wanted, deployment.spec.replicas ?? 1);
+    }
+    if (wanted === undefined) {
+      const empty = { metadata: {}, spec: { replicas: 0 } } as ReplicaSet;
+      return make(deployment, keeper, revision, scaleUp(deployment, empty, old));
+    }
+    const grown = await scale(deployment, wanted, scaleUp(deployment, wanted, old));
+    for (const { set, replicas } of scaleDown(deployment, grown, old)) await scale(deployment, set, replicas);
+    return grown;
+  }
+
+  async function anyPodOf(sets: readonly ReplicaSet[]): Promise<boolean> {
+    const uids = new Set(sets.map(({ metadata }) => metadata.uid));
+    const [first] = sets;
+    if (first === undefined) return false;
+    const { items } = await api.list<Pod>(pods, { namespace: first.metadata.namespace });
+    return items.some(
+      (pod) =>
+        uids.has(controllerOf(pod)?.uid) &&
+        pod.status?.phase !== 'Succeeded' &&
+        pod.status?.phase !== 'Failed',
+    );
+  }
+
+  /** Resolves with undefined where another object has the name: the next look takes another one. */
+  async function make(
+    deployment: Deployment,
+    keeper: Keeper,
+    revision: bigint,
+    replicas: number,
+  ): Promise<ReplicaSet | undefined> {
+    const { namespace = '', name = '' } = deployment.metadata;
+    const { template, selector, minReadySeconds } = deployment.spec;
+    const hash = hashOf(template, deployment.status?.collisionCount ?? 0);
+    const labels = { ...template.metadata?.labels, [hashLabel]: hash };
+    try {
+      const set = await api.create<ReplicaSet>(replicaSets, {
+        metadata: {
+          ...{ namespace, name: `${name}-${hash}`, labels },
+          annotations: { ...annotationsOf(deployment), [revisionAnnotation]: String(revision) },
+          ownerReferences: [ownedBy(keeper)],
+        },
+        spec: {
+          replicas,
+          ...(minReadySeconds !== undefined && { minReadySeconds }),
+          selector: { ...selector, matchLabels: { ...selector.matchLabels, [hashLabel]: hash } },
+          template: { ...template, metadata: { ...template.metadata, labels } },
+        },
+      });
+      tell(deployment, 'ScalingReplicaSet', `Scaled up replica set ${name}-${hash} from 0 to ${replicas}`);
+      return set;
+    } catch (error) {
+      if (!isApiError(error, 409, 'AlreadyExists')) throw error;
+      const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;
+      await api.replace(
+        deployments,
+        { ...deployment, status: { ...deployment.status, collisionCount } },
+        'status',
+      );
+      return undefined;
+    }
+  }
+
+  async function markRevision(
+    deployment: Deployment,
+    set: ReplicaSet,
+    revision: bigint,
+  ): Promise<ReplicaSet> {
+    const number = revision > revisionOf(set) ? revision : revisionOf(set);
+    const annotations = {
+      ...set.metadata.annotations,
+      ...annotationsOf(deployment),
+      [revisionAnnotation]: String(number),
+    };
+    const minReadySeconds = deployment.spec.minReadySeconds;
+    if (
+      isDeepStrictEqual(annotations, set.metadata.annotations) &&
+      (set.spec.minReadySeconds ?? 0) === (minReadySeconds ?? 0)
+    )
+      return set;
+    const spec = { ...set.spec };
+    delete spec.minReadySeconds;
+    if (minReadySeconds !== undefined) spec.minReadySeconds = minReadySeconds;
+    return api.replace(replicaSets, { ...set, metadata: { ...set.metadata, annotations }, spec });
+  }
+
+  async function scale(deployment: Deployment, set: ReplicaSet, replicas: number): Promise<ReplicaSet> {
+    const before = set.spec.replicas ?? 0;
+    if (before === replicas) return set;
+    const scaled = await api.replace<ReplicaSet>(replicaSets, { ...set, spec: { ...set.spec, replicas } });
+    const way = replicas > before ? 'up' : 'down';
+    const message = `Scaled ${way} replica set ${set.metadata.name ?? ''} from ${before} to ${replicas}`;
+    tell(deployment, 'ScalingReplicaSet', message);
+    return scaled;
+  }
+
+  async function writeStatus(
+    key: string,
+    deployment: Deployment,
+    present: ReplicaSet | undefined,
+    old: readonly ReplicaSet[],
+  ): Promise<void> {
+    const { status, again } = deploymentStatus(deployment, present, old, clock.now());
+    if (again !== undefined && again > 0) queue.addAfter(key, again);
+    const revision = present?.metadata.annotations?.[revisionAnnotation];
+    const annotations = { ...deployment.metadata.annotations };
+    if (revision !== undefined) annotations[revisionAnnotation] = revision;
+    const marked =
+      annotations[revisionAnnotation] === deployment.metadata.annotations?.[revisionAnnotation]
+        ? deployment
+        : await api.replace<Deployment>(deployments, {
+            ...deployment,
+            metadata: { ...deployment.metadata, annotations },
+          });
+    if (!isDeepStrictEqual(status, marked.status))
+      await api.replace(deployments, { ...marked, status }, 'status');
+  }
+
+  /** Sets without pods beyond the history that is wanted, the oldest first. */
+  async function forgetOld({ spec }: Deployment, old: readonly ReplicaSet[]): Promise<void> {
+    const empty = old
+      .filter(
+        (set) =>
+          set.spec.replicas === 0 &&
+          (set.status?.replicas ?? 0) === 0 &&
+          set.status?.observedGeneration === set.metadata.generation &&
+          set.metadata.deletionTimestamp === undefined,
+      )
+      .toSorted((left, right) => (revisionOf(left) < revisionOf(right) ? -1 : 1));
+    for (const { metadata } of empty.slice(
+      0,
+      Math.max(0, empty.length - (spec.revisionHistoryLimit ?? 10)),
+    )) {
+      const { namespace, name = '', uid = '' } = metadata;
+      await api.delete({ resource: replicaSets, namespace, name }, { preconditions: { uid } });
+    }
+  }
+
+  function tell(deployment: Deployment, reason: string, message: string): void {
+    const subject = { kind: 'Deployment', apiVersion: 'apps/v1', object: deployment };
+    recorder.record(subject, { type: 'Normal', reason, message });
+  }
+
+  return queue;
+}
+
+function withoutHash({ metadata, spec }: PodTemplateSpec): unknown {
+  const { [hashLabel]: _hash, ...labels } = metadata?.labels ?? {};
+  return { metadata: { ...metadata, labels }, spec };
+}
+
+const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
+
+/** Ten characters that stand for a template: the same one gives the same name, whoever makes the set. */
+function hashOf(template: PodTemplateSpec, collisions: number): string {
+  const bytes = createHash('sha256')
+    .update(JSON.stringify([sorted(template), collisions]))
+    .digest();
+  return [...bytes.subarray(0, 10)].map((byte) => alphabet[byte % alphabet.length]).join('');
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
+}
+
+function annotationsOf(deployment: Deployment): Record<string, string> {
+  const total = deployment.spec.replicas ?? 1;
+  const kept = Object.entries(deployment.metadata.annotations ?? {}).filter(
+    ([key]) => key !== lastApplied && !key.startsWith(prefix),
+  );
+  return {
+    ...Object.fromEntries(kept),
+    [`${prefix}desired-replicas`]: String(total),
+    [`${prefix}max-replicas`]: String(total + slackOf(deployment).surge),
+  };
+}
+
+/** A 64-bit number; whoever wrote what is none there gets a first revision. */
+function revisionOf({ metadata }: ReplicaSet): bigint {
+  const text = metadata.annotations?.[revisionAnnotation] ?? '';
+  return /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
+}
+
+const createdAt = ({ metadata }: ReplicaSet): number => Date.parse(metadata.creationTimestamp ?? '');

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { batchesOf } from './batches.ts';
+import { parsePromised } from './promised.ts';
+import { parseReport } from './report.ts';
+import { describeVerdict, judge } from './verdict.ts';
+
+const spec = (leaf: string, state: string, extra: object = {}): object => ({
+  ContainerHierarchyTexts: ['[sig-x] Group'],
+  LeafNodeType: 'It',
+  LeafNodeText: leaf,
+  State: state,
+  RunTime: 2e9,
+  ...extra,
+});
+
+const report = JSON.stringify([
+  {
+    SpecReports: [
+      { ...spec('', 'passed'), LeafNodeType: 'SynchronizedBeforeSuite' },
+      spec('passes', 'passed'),
+      spec('fails', 'failed', { Failure: { Message: 'because\nof this' } }),
+      spec('was not asked for', 'skipped'),
+      spec('skips itself', 'skipped', { Failure: { Message: 'no such node' } }),
+    ],
+  },
+]);
+
+test('a report: what ran, with its whole name, and what skipped itself', () => {
+  assert.deepEqual(
+    parseReport(report).map(({ name, state, seconds }) => [name, state, seconds]),
+    [
+      ['[sig-x] Group passes', 'passed', 2],
+      ['[sig-x] Group fails', 'failed', 2],
+      ['[sig-x] Group skips itself', 'skipped', 2],
+    ],
+  );
+});
+
+test('a promised test that failed, skipped itself or did not run breaks the promise', () => {
+  const asked = ['passes', 'fails', 'skips itself', 'is gone'].map((name) => `[sig-x] Group ${name}`);
+  const verdict = judge(asked, parseReport(report), asked.slice(1));
+  assert.deepEqual(
+    verdict.failed.map(({ name }) => name.slice(14)),
+    ['fails', 'skips itself', 'is gone'],
+  );
+  assert.deepEqual(verdict.unpromised, ['[sig-x] Group passes']);
+  assert.match(describeVerdict(verdict), /\n1 passed, 3 failed$/);
+});
+
+test('slow tests start first, those that must be alone are by themselves, none is lost', () => {
+  const names = ['a', 'b [Serial]', 'c', 'd [Slow]', 'e'];
+  assert.deepEqual(batchesOf(names, 2), {
+    together: [['d [Slow]'], ['a', 'c'], ['e']],
+    alone: ['b [Serial]'],
+  });
+});
+
+test('the list has no test twice', async () => {
+  assert.throws(() => parsePromised('a\n# b\n\na\n'), /twice: a/);
+  const promised = parsePromised(await readFile(join(import.meta.dirname, 'promised.txt'), 'utf8'));
+  assert.ok(promised.length > 0);
+});
