@@ -78,6 +78,7 @@ async function inWorld<T>(
       clock: systemClock,
       newUuid: randomUUID,
       directorUuid: 'bench',
+      note: () => undefined,
     };
     return await work({ cloud, config, scenario, args: await scenario.prepare(cloud) });
   } finally {

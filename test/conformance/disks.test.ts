@@ -47,9 +47,7 @@ describe('disks', () => {
   });
 
   clause('31b', async () => {
-    const [first] = (await world.api.list(storageClasses)).items;
-    const name = first?.metadata.name;
-    assert.ok(name !== undefined);
+    const name = (await world.defaultClass()).metadata.name ?? '';
     const disk = await world.newDisk({ storage_class: name });
     const { accessModes, volumeMode, storageClassName } = (await claimOf(disk)).spec;
     assert.deepEqual([accessModes, volumeMode, storageClassName], [['ReadWriteOnce'], 'Filesystem', name]);
@@ -68,10 +66,8 @@ describe('disks', () => {
   });
 
   clause('31d', async () => {
-    const [first] = (await world.api.list<KubernetesObject & Record<string, unknown>>(storageClasses)).items;
     const name = `conformance-waits-${randomUUID().slice(0, 8)}`;
-    assert.ok(first !== undefined);
-    const { provisioner, parameters } = first;
+    const { provisioner, parameters } = await world.defaultClass();
     await world.api.create(storageClasses, {
       ...{ metadata: { name }, provisioner, volumeBindingMode: 'WaitForFirstConsumer' },
       ...(parameters === undefined ? {} : { parameters }),

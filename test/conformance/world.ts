@@ -17,7 +17,9 @@ import {
   pods,
   secrets,
   services,
+  storageClasses,
 } from '../../src/kubernetes/resources.ts';
+import { volumeAnnotations, type StorageClass } from '../../src/kubernetes/volume.ts';
 import type { RestApi } from '../../src/kubernetes/rest-api.ts';
 import { checkout, mbusPassword } from '../support/embedded-line.ts';
 import { call, type CallOptions } from '../cpi/artefact.ts';
@@ -192,6 +194,16 @@ export class World {
         default: ['dns', 'gateway'],
       },
     };
+  }
+
+  /** The class of volumes that names none; a target that has several may have others that nobody provisions. */
+  async defaultClass(): Promise<StorageClass> {
+    const { items } = await this.api.list<StorageClass>(storageClasses);
+    const found = items.find(
+      ({ metadata }) => metadata.annotations?.[volumeAnnotations.defaultClass] === 'true',
+    );
+    assert.ok(found !== undefined, 'the target has no default storage class');
+    return found;
   }
 
   pod(name: string): Promise<Pod> {

@@ -1,0 +1,70 @@
+import type { KubernetesApi } from '../../src/kubernetes/api.ts';
+import type { Pod } from '../../src/kubernetes/pod.ts';
+import { pods } from '../../src/kubernetes/resources.ts';
+
+/** When the API first told of each stage of a pod, in milliseconds of `performance.now`. */
+export interface PodMoments {
+  readonly created?: number;
+  readonly scheduled?: number;
+  /** Volumes and network are there, the sandbox runs. */
+  readonly sandbox?: number;
+  /** The last init container has ended with 0. */
+  readonly bound?: number;
+  readonly running?: number;
+  readonly gone?: number;
+}
+
+export interface PodWatch {
+  readonly moments: PodMoments;
+  /** Resolves when that moment has come. */
+  reached(moment: keyof PodMoments): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Follows the pod of that name, which need not be there yet. */
+export function watchPod(api: KubernetesApi, namespace: string, name: string): PodWatch {
+  const moments: { -readonly [Key in keyof PodMoments]: number } = {};
+  const waiting: { moment: keyof PodMoments; resolve: () => void }[] = [];
+  const end = new AbortController();
+  const note = (moment: keyof PodMoments): void => {
+    moments[moment] ??= performance.now();
+    for (const { resolve } of waiting.filter((waiter) => waiter.moment === moment)) resolve();
+  };
+  const followed = (async () => {
+    const query = { namespace, fieldSelector: `metadata.name=${name}`, signal: end.signal };
+    for await (const event of api.watch<Pod>(pods, query)) {
+      if (event.type === 'DELETED') note('gone');
+      else if (event.type === 'ADDED' || event.type === 'MODIFIED') {
+        for (const moment of reachedBy(event.object)) note(moment);
+      }
+    }
+  })();
+  return {
+    moments,
+    reached: (moment) =>
+      moments[moment] === undefined
+        ? new Promise((resolve) => waiting.push({ moment, resolve }))
+        : Promise.resolve(),
+    stop: async () => {
+      end.abort();
+      await followed;
+    },
+  };
+}
+
+function reachedBy({ status = {} }: Pod): (keyof PodMoments)[] {
+  const holds = (type: string): boolean =>
+    status.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false;
+  const inits = status.initContainerStatuses ?? [];
+  return [
+    'created' as const,
+    ...(holds('PodScheduled') ? (['scheduled'] as const) : []),
+    ...(holds('PodReadyToStartContainers') ? (['sandbox'] as const) : []),
+    ...(inits.length > 0 && inits.every(({ state }) => state?.terminated?.exitCode === 0)
+      ? (['bound'] as const)
+      : []),
+    ...(status.containerStatuses?.some(({ state }) => state?.running !== undefined) === true
+      ? (['running'] as const)
+      : []),
+  ];
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseCommand } from './command-line.ts';
+import { layoutOf } from './layout.ts';
+import { missingForCluster } from './requirements.ts';
+
+test('what is asked for', () => {
+  assert.deepEqual(parseCommand([]), { action: 'test', name: 'default', files: [] });
+  assert.deepEqual(parseCommand(['--name', 'a', '--up']), { action: 'up', name: 'a' });
+  assert.deepEqual(parseCommand(['--down']), { action: 'down', name: 'default' });
+  assert.deepEqual(parseCommand(['test/cluster/up.test.ts']), {
+    action: 'test',
+    name: 'default',
+    files: ['test/cluster/up.test.ts'],
+  });
+  assert.deepEqual(parseCommand(['--build', 'etcd']), { action: 'build', programs: ['etcd'] });
+});
+
+test('everything after --enter is the command', () => {
+  const command = ['kubectl', 'get', '--name', 'x', '--down'];
+  assert.deepEqual(parseCommand(['--name', 'a', '--enter', ...command]), {
+    action: 'enter',
+    name: 'a',
+    command,
+  });
+});
+
+test('what cannot be meant is refused with the usage', () => {
+  for (const words of [['--up', '--down'], ['--up', 'a.test.ts'], ['--enter'], ['--up', '--enter', 'true']]) {
+    assert.throws(() => parseCommand(words), /npm run test:cluster/);
+  }
+  assert.throws(() => parseCommand(['--what']), /--what/);
+});
+
+test('a name of a cluster is part of paths and of control groups', () => {
+  for (const name of ['', '../a', 'A', 'a'.repeat(21), '-a']) {
+    assert.throws(() => layoutOf(name, { HOME: '/h' }), /is no name for a cluster/);
+  }
+  const { directory } = layoutOf('a-1', { HOME: '/h' });
+  assert.equal(directory, '/h/.local/state/bosh-kubernetes/clusters/a-1');
+  assert.equal(layoutOf('a', { XDG_STATE_HOME: '/s' }).directory, '/s/bosh-kubernetes/clusters/a');
+});
+
+test('what the machine lacks is named with the command that installs it', () => {
+  assert.match(
+    missingForCluster({ PATH: '/nowhere' }) ?? '',
+    /needs .*Go .*containerd.*; apt-get install .*runc/,
+  );
+});

@@ -1,0 +1,36 @@
+import { parseArgs } from 'node:util';
+import { parseProgramNames, type ProgramName } from './programs/programs.ts';
+
+export type Command =
+  | { readonly action: 'build'; readonly programs: readonly ProgramName[] }
+  | { readonly action: 'up' | 'down'; readonly name: string }
+  | { readonly action: 'enter'; readonly name: string; readonly command: readonly string[] }
+  | { readonly action: 'test'; readonly name: string; readonly files: readonly string[] };
+
+export const usage = `npm run test:cluster -- [--name NAME] [--up | --down | --enter COMMAND... | TEST FILE...]
+npm run test:cluster -- --build PROGRAM,...`;
+
+/** Throws a sentence for what cannot be meant. */
+export function parseCommand(words: readonly string[]): Command {
+  const at = words.indexOf('--enter');
+  const [own, command] = at < 0 ? [words, undefined] : [words.slice(0, at), words.slice(at + 1)];
+  const { values, positionals: files } = parseArgs({
+    args: [...own],
+    allowPositionals: true,
+    options: {
+      name: { type: 'string', default: 'default' },
+      up: { type: 'boolean', default: false },
+      down: { type: 'boolean', default: false },
+      build: { type: 'string' },
+    },
+  });
+  const { name, build } = values;
+  const asked = [values.up, values.down, build !== undefined, command !== undefined, files.length > 0];
+  if (asked.filter(Boolean).length > 1) throw new Error(`these do not go together\n${usage}`);
+  if (build !== undefined) return { action: 'build', programs: parseProgramNames(build) };
+  if (command?.length === 0) throw new Error(`--enter needs a command\n${usage}`);
+  if (command !== undefined) return { action: 'enter', name, command };
+  if (values.up) return { action: 'up', name };
+  if (values.down) return { action: 'down', name };
+  return { action: 'test', name, files };
+}

@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+import type { Layout } from '../layout.ts';
+import { awaitService, Machine } from '../machine/machine.ts';
+import { network } from '../network.ts';
+import { apiServerService, controllerManagerService, etcdService, schedulerService } from './services.ts';
+
+/** The machine of the control plane, whose bridge `nodes` is the network that joins the nodes to it. */
+export class ControlPlane {
+  readonly machine: Machine;
+  readonly #programs: string;
+  readonly #layout: Layout;
+
+  constructor(programs: string, layout: Layout) {
+    this.machine = new Machine('control-plane', join(layout.directory, 'control-plane'));
+    this.#programs = programs;
+    this.#layout = layout;
+  }
+
+  /** Starts the machine and its network. */
+  async start(): Promise<void> {
+    if (!(await this.machine.start())) return;
+    const { controlPlane, prefixLength } = network;
+    for (const command of [
+      'link add name nodes address 02:00:0a:4d:00:01 type bridge',
+      `address add ${controlPlane}/${prefixLength} dev nodes`,
+      'link set dev nodes up',
+    ]) {
+      await this.machine.runWell(['ip', ...command.split(' ')]);
+    }
+  }
+
+  /** Starts etcd and the API server and waits until it is ready, then what works through it. */
+  async serve(): Promise<void> {
+    const { machine } = this;
+    await machine.serve(etcdService(this.#programs, this.#layout));
+    await machine.serve(apiServerService(this.#programs, this.#layout));
+    await awaitService(machine, 'kube-apiserver', () => this.#isReady());
+    await machine.serve(controllerManagerService(this.#programs, this.#layout));
+    await machine.serve(schedulerService(this.#programs, this.#layout));
+  }
+
+  async restartApiServer(): Promise<void> {
+    await this.machine.endService(apiServerService(this.#programs, this.#layout));
+    await this.serve();
+  }
+
+  /** The API server of whatever time of start, as kubectl sees it. */
+  async #isReady(): Promise<boolean> {
+    const command = [join(this.#programs, 'kubectl'), '--kubeconfig', this.#layout.kubeconfig];
+    const asked = await this.machine.run([...command, 'get', '--raw', '/readyz', '--request-timeout=5s']);
+    return asked.exitCode === 0 && asked.stdout === 'ok';
+  }
+}

@@ -1,0 +1,33 @@
+import type { Clock } from '../../../../src/kubernetes/clock.ts';
+import { CsiError } from '../grpc/csi-error.ts';
+import type { Driver } from '../drivers.ts';
+import { isId } from '../volume/volume-store.ts';
+import type { VolumeStore } from '../volume/volume-store.ts';
+import type { VolumeRecord } from '../volume/volume-record.ts';
+import type { KeyedLock } from '../volume/keyed-lock.ts';
+
+/** What the methods of the controller service are built from. */
+export interface Controller {
+  readonly driver: Driver;
+  readonly store: VolumeStore;
+  /** One call at a time per volume. */
+  readonly lock: KeyedLock;
+  readonly clock: Clock;
+}
+
+export async function requireVolume({ store }: Controller, volumeId: string): Promise<VolumeRecord> {
+  const volume = await findVolume(store, volumeId);
+  if (volume === undefined) throw new CsiError('NOT_FOUND', `there is no volume ${JSON.stringify(volumeId)}`);
+  return volume;
+}
+
+/** INVALID_ARGUMENT without an id; undefined for a volume that is not there. */
+export async function findVolume(store: VolumeStore, volumeId: string): Promise<VolumeRecord | undefined> {
+  if (volumeId === '') throw new CsiError('INVALID_ARGUMENT', 'the volume id is missing');
+  return isId(volumeId) ? await store.volume(volumeId) : undefined;
+}
+
+/** UNIMPLEMENTED for what this driver leaves out. */
+export function require(can: boolean, what: string, driver: Driver): void {
+  if (!can) throw new CsiError('UNIMPLEMENTED', `${driver.name} cannot ${what}`);
+}

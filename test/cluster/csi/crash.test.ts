@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { devicesOf } from './device/loop-device.ts';
+import { CsiError } from './grpc/csi-error.ts';
+import { driversAreMissing } from './testing/driver-process.ts';
+import { startDrivers } from './testing/drivers-fixture.ts';
+import type { DriversFixture, NodeFixture } from './testing/drivers-fixture.ts';
+import { createRequest, mebibyte, stepsDown, stepsUp } from './testing/volume-calls.ts';
+import type { Step } from './testing/volume-calls.ts';
+
+const skip = driversAreMissing() ?? false;
+
+/** The life of a volume and of a copy of it, in the order of the calls. */
+function lifeOf(node: NodeFixture): readonly Step[] {
+  const controller = (method: string, request: object): Step => ({ service: 'controller', method, request });
+  const capacityRange = { requiredBytes: String(64 * mebibyte) };
+  return [
+    controller('CreateVolume', createRequest('pvc-1', 32)),
+    ...stepsUp(node, 'pvc-1'),
+    controller('CreateSnapshot', { name: 'snapshot-1', sourceVolumeId: 'pvc-1' }),
+    ...stepsDown(node, 'pvc-1'),
+    controller('ControllerExpandVolume', { volumeId: 'pvc-1', capacityRange }),
+    controller('CreateVolume', createRequest('copy', 64, { snapshot: { snapshotId: 'snapshot-1' } })),
+    ...stepsUp(node, 'copy'),
+    ...stepsDown(node, 'copy'),
+  ];
+}
+
+async function restart(
+  { controllerProcess }: DriversFixture,
+  node: NodeFixture,
+  service: Step['service'],
+): Promise<void> {
+  const process = service === 'node' ? node.process : controllerProcess;
+  await process.kill();
+  await process.start();
+}
+
+test('every call does the same again after its driver was killed behind it', { skip }, async (t) => {
+  const drivers = await startDrivers(t);
+  const node = await drivers.startNode('node-1');
+  const controller = drivers.controller();
+  const store = await drivers.store();
+  const data = join(node.path(node.target('pvc-1')), 'data');
+  for (const { service, method, request } of lifeOf(node)) {
+    const client = service === 'node' ? node.client : controller;
+    const first = await client.call(method, request);
+    await restart(drivers, node, service);
+    assert.deepEqual(await retried(() => client.call(method, request)), first, method);
+    if (method === 'NodePublishVolume' && !JSON.stringify(request).includes('copy'))
+      await writeFile(data, 'kept');
+    if (method === 'NodePublishVolume' && JSON.stringify(request).includes('copy')) {
+      assert.equal(await readFile(join(node.path(node.target('copy')), 'data'), 'utf8'), 'kept');
+    }
+  }
+  for (const id of ['pvc-1', 'copy']) {
+    assert.deepEqual(await store.violations(id), [], id);
+    assert.deepEqual(await devicesOf(store.image(id)), [], id);
+  }
+});
+
+test('every call converges after its driver was killed in the middle of it', { skip }, async (t) => {
+  const drivers = await startDrivers(t);
+  const node = await drivers.startNode('node-1');
+  const controller = drivers.controller();
+  const store = await drivers.store();
+  let moment = 0;
+  for (const { service, method, request } of lifeOf(node)) {
+    const client = service === 'node' ? node.client : controller;
+    for (let cut = 0; cut < 2; cut += 1) {
+      const under = client.call(method, request).catch((error: unknown) => error);
+      // each moment of a call may be the last: they differ from call to call, and with the machine
+      await pause((moment = (moment + 7) % 40));
+      await restart(drivers, node, service);
+      await under;
+    }
+    await retried(() => client.call(method, request));
+  }
+  for (const id of ['pvc-1', 'copy']) {
+    assert.deepEqual(await store.violations(id), [], id);
+    assert.deepEqual(await devicesOf(store.image(id)), [], id);
+  }
+});
+
+/** As sidecars and kubelets do: what was unavailable, or stumbled over a leftover program of the former life, is asked again. */
+async function retried<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (tries >= 50 || !(error instanceof CsiError) || !['UNAVAILABLE', 'INTERNAL'].includes(error.code))
+        throw error;
+      await pause(100);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import { mkdir, rmdir } from 'node:fs/promises';
+import { readAllMountTables, readMountTable } from '../../../../src/cluster/node/mounts/mount-table.ts';
+import type { MountEntry } from '../../../../src/cluster/node/mounts/mountinfo.ts';
+import { run } from './run.ts';
+
+/** What is mounted at exactly that path in this mount namespace: the uppermost. */
+export async function mountAt(path: string): Promise<MountEntry | undefined> {
+  return (await readMountTable()).findLast(({ target }) => target === path);
+}
+
+export async function mountDevice(device: string, path: string, options: readonly string[]): Promise<void> {
+  await mkdir(path, { recursive: true });
+  await run('mount', '-t', 'ext4', '-o', ['rw', ...options].join(','), device, path);
+}
+
+export async function bind(from: string, to: string, isReadOnly: boolean): Promise<void> {
+  await mkdir(to, { recursive: true });
+  await run('mount', '--bind', from, to);
+  if (isReadOnly) await run('mount', '-o', 'remount,bind,ro', to);
+}
+
+/** Unmounts whatever is stacked there, plainly: what is in use makes it reject. */
+export async function unmountAll(path: string): Promise<void> {
+  while ((await mountAt(path)) !== undefined) {
+    await run('umount', path);
+  }
+}
+
+export async function removeMountPoint(path: string): Promise<void> {
+  try {
+    await rmdir(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+/** A process that sees a device mounted, and where: one of each mount namespace would do, all are told. */
+export interface Holder {
+  readonly pid: number;
+  readonly path: string;
+}
+
+/** Where a device is mounted in any mount namespace that has a process. */
+export async function holdersOf(number: string): Promise<Holder[]> {
+  return (await readAllMountTables()).flatMap(({ pid, mounts }) =>
+    mounts.filter(({ device }) => device === number).map(({ target }) => ({ pid, path: target })),
+  );
+}

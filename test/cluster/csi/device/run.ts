@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+
+/** A program that did not end with 0. */
+export class ProgramError extends Error {
+  readonly code: number | undefined;
+  readonly stderr: string;
+
+  constructor(command: string, code: number | undefined, stderr: string) {
+    super(`${command}: ${stderr.trim() || `ended with ${String(code)}`}`);
+    this.name = 'ProgramError';
+    this.code = code;
+    this.stderr = stderr;
+  }
+}
+
+const deadlineMs = 120_000;
+
+/** Runs a program to its end; resolves with its output, rejects with ProgramError. No shell is involved. */
+export function run(program: string, ...words: readonly string[]): Promise<string> {
+  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
+  return new Promise((resolve, reject) => {
+    execFile(program, [...words], { env, timeout: deadlineMs }, (error, stdout, stderr) => {
+      if (error === null) {
+        resolve(stdout);
+        return;
+      }
+      const code = typeof error.code === 'number' ? error.code : undefined;
+      reject(new ProgramError(`${program} ${words.join(' ')}`, code, stderr || error.message));
+    });
+  });
+}

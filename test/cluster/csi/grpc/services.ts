@@ -1,0 +1,33 @@
+import { fileURLToPath } from 'node:url';
+import { loadPackageDefinition } from '@grpc/grpc-js';
+import type { ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+
+export type ServiceName = 'Identity' | 'Controller' | 'Node' | 'Registration';
+
+const packages: Readonly<Record<ServiceName, { readonly file: string; readonly path: readonly string[] }>> = {
+  Identity: { file: 'csi.proto', path: ['csi', 'v1', 'Identity'] },
+  Controller: { file: 'csi.proto', path: ['csi', 'v1', 'Controller'] },
+  Node: { file: 'csi.proto', path: ['csi', 'v1', 'Node'] },
+  Registration: { file: 'plugin-registration.proto', path: ['pluginregistration', 'Registration'] },
+};
+
+/** A client's constructor for one service of the two protocols; int64 as text, enums as names. */
+export function clientOf(name: ServiceName): ServiceClientConstructor {
+  const { file, path } = packages[name];
+  const definition = loadSync(fileURLToPath(new URL(file, import.meta.url)), {
+    longs: String,
+    enums: String,
+    defaults: true,
+    oneofs: true,
+  });
+  let found: unknown = loadPackageDefinition(definition);
+  for (const part of path) {
+    found = (found as Record<string, unknown>)[part];
+  }
+  return found as ServiceClientConstructor;
+}
+
+export function definitionOf(name: ServiceName): ServiceDefinition {
+  return clientOf(name).service;
+}

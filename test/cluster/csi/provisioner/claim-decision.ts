@@ -1,0 +1,25 @@
+import type { PersistentVolumeClaim, StorageClass } from '../../../../src/kubernetes/volume.ts';
+import { volumeAnnotations } from '../../../../src/kubernetes/volume.ts';
+
+const betaProvisioner = 'volume.beta.kubernetes.io/storage-provisioner';
+
+/**
+ * True for a claim that the volume controller has left to this driver: it said so in the annotation, the claim has no volume
+ * yet, and its node is chosen where the class waits for that (sig-storage-lib-external-provisioner, shouldProvision). Pure.
+ */
+export function isToProvision(
+  claim: PersistentVolumeClaim,
+  storageClass: StorageClass | undefined,
+  driverName: string,
+): boolean {
+  const { annotations = {}, deletionTimestamp } = claim.metadata;
+  const provisioner = annotations[volumeAnnotations.storageProvisioner] ?? annotations[betaProvisioner];
+  return (
+    deletionTimestamp === undefined &&
+    (claim.spec.volumeName ?? '') === '' &&
+    provisioner === driverName &&
+    storageClass?.provisioner === driverName &&
+    (storageClass.volumeBindingMode !== 'WaitForFirstConsumer' ||
+      (annotations[volumeAnnotations.selectedNode] ?? '') !== '')
+  );
+}

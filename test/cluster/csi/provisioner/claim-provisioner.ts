@@ -1,0 +1,135 @@
+import type { EventRecorder } from '../../../../src/cluster/controllers/runtime/event-recorder.ts';
+import type { Informer } from '../../../../src/cluster/controllers/runtime/informer.ts';
+import { WorkQueue } from '../../../../src/cluster/controllers/runtime/work-queue.ts';
+import type { ControllerRuntime } from '../../../../src/cluster/controllers/runtime/work-queue.ts';
+import { isApiError } from '../../../../src/kubernetes/api-error.ts';
+import type { KubernetesApi } from '../../../../src/kubernetes/api.ts';
+import type { Node } from '../../../../src/kubernetes/node.ts';
+import * as resources from '../../../../src/kubernetes/resources.ts';
+import type {
+  AccessMode,
+  PersistentVolumeClaim,
+  StorageClass,
+  VolumeAttributesClass,
+} from '../../../../src/kubernetes/volume.ts';
+import { volumeAnnotations } from '../../../../src/kubernetes/volume.ts';
+import { zoneKeyOf } from '../drivers.ts';
+import type { Driver } from '../drivers.ts';
+import type { CsiClient } from '../grpc/client.ts';
+import type { AccessModeName, CsiVolume, TopologyRequirement } from '../grpc/messages.ts';
+import { isToProvision } from './claim-decision.ts';
+import { claimSource, requestOf } from './claim-source.ts';
+import { volumeNameOf, volumeObject } from './volume-object.ts';
+
+export interface ProvisionerContext extends ControllerRuntime {
+  readonly api: KubernetesApi;
+  readonly driver: Driver;
+  /** Of the driver's controller service. */
+  readonly controller: CsiClient;
+  readonly recorder: EventRecorder;
+  readonly claims: Informer<PersistentVolumeClaim>;
+  readonly classes: Informer<StorageClass>;
+}
+
+const modes: Readonly<Record<AccessMode, AccessModeName>> = {
+  ReadWriteOnce: 'SINGLE_NODE_MULTI_WRITER',
+  ReadWriteOncePod: 'SINGLE_NODE_SINGLE_WRITER',
+  ReadOnlyMany: 'MULTI_NODE_READER_ONLY',
+  ReadWriteMany: 'MULTI_NODE_MULTI_WRITER',
+};
+
+/**
+ * Makes volumes for the claims of one driver: at the driver first, the object after it, both named by the claim's uid, so
+ * that each step may be repeated. A failure is an event on the claim, which is tried again.
+ */
+export function createClaimProvisioner(context: ProvisionerContext): WorkQueue {
+  const { api, driver, controller, claims, classes, recorder } = context;
+  const queue = new WorkQueue(`provisioner of ${driver.name}`, reconcile, context);
+
+  claims.onChange(({ key }) => {
+    queue.add(key);
+  });
+  classes.onChange(() => {
+    for (const { metadata } of claims.list()) queue.add(`${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
+  });
+
+  async function reconcile(key: string): Promise<void> {
+    const claim = claims.get(key);
+    const storageClass = classes.get(claim?.spec.storageClassName ?? '');
+    if (claim === undefined || !isToProvision(claim, storageClass, driver.name) || storageClass === undefined)
+      return;
+    try {
+      const volume = await makeVolume(claim, storageClass);
+      await createObject(claim, storageClass, volume);
+      record(claim, 'ProvisioningSucceeded', `Successfully provisioned volume ${volumeNameOf(claim)}`);
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error);
+      const name = storageClass.metadata.name ?? '';
+      record(claim, 'ProvisioningFailed', `failed to provision volume with StorageClass "${name}": ${cause}`);
+      throw error;
+    }
+  }
+
+  async function makeVolume(claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<CsiVolume> {
+    const source = await claimSource(api, claim, driver.name);
+    const topology = driver.isZonal ? await topologyOf(claim) : undefined;
+    const fsMode = claim.spec.volumeMode === 'Block' ? { block: {} } : { mount: { fsType: 'ext4' } };
+    const { volume } = await controller.call<{ volume: CsiVolume }>('CreateVolume', {
+      name: volumeNameOf(claim),
+      capacityRange: { requiredBytes: String(requestOf(claim)) },
+      volumeCapabilities: (claim.spec.accessModes ?? ['ReadWriteOnce']).map((mode) => ({
+        ...fsMode,
+        accessMode: { mode: modes[mode] },
+      })),
+      parameters: storageClass.parameters ?? {},
+      mutableParameters: await attributesOf(claim),
+      ...(source !== undefined && { volumeContentSource: source }),
+      ...(topology !== undefined && { accessibilityRequirements: topology }),
+    });
+    return volume;
+  }
+
+  async function attributesOf(claim: PersistentVolumeClaim): Promise<Record<string, string>> {
+    const name = claim.spec.volumeAttributesClassName ?? '';
+    if (name === '') return {};
+    const attributes = await api.get<VolumeAttributesClass>({
+      resource: resources.volumeAttributesClasses,
+      name,
+    });
+    return attributes.parameters ?? {};
+  }
+
+  /** The zone of the node that the scheduler chose; without a choice, of all nodes that the driver runs on. */
+  async function topologyOf(claim: PersistentVolumeClaim): Promise<TopologyRequirement> {
+    const key = zoneKeyOf(driver);
+    const chosen = claim.metadata.annotations?.[volumeAnnotations.selectedNode];
+    const { items } = await api.list<Node>(resources.nodes);
+    const zones = items
+      .filter(({ metadata }) => chosen === undefined || metadata.name === chosen)
+      .map(({ metadata }) => metadata.labels?.[key])
+      .filter((zone) => zone !== undefined);
+    return { preferred: [...new Set(zones)].toSorted().map((zone) => ({ segments: { [key]: zone } })) };
+  }
+
+  async function createObject(
+    claim: PersistentVolumeClaim,
+    storageClass: StorageClass,
+    volume: CsiVolume,
+  ): Promise<void> {
+    const object = volumeObject({ driverName: driver.name, claim, storageClass, volume });
+    try {
+      await api.create(resources.persistentVolumes, object);
+    } catch (error) {
+      // an existing one of that name is ours of an earlier try
+      if (!isApiError(error, 409, 'AlreadyExists')) throw error;
+    }
+  }
+
+  function record(claim: PersistentVolumeClaim, reason: string, message: string): void {
+    const type = reason === 'ProvisioningSucceeded' ? 'Normal' : 'Warning';
+    const subject = { kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim };
+    recorder.record(subject, { type, reason, message });
+  }
+
+  return queue;
+}

@@ -1,0 +1,55 @@
+import { EventRecorder } from '../../../../src/cluster/controllers/runtime/event-recorder.ts';
+import { Informer } from '../../../../src/cluster/controllers/runtime/informer.ts';
+import type { ControllerRuntime } from '../../../../src/cluster/controllers/runtime/work-queue.ts';
+import type { KubernetesApi } from '../../../../src/kubernetes/api.ts';
+import * as resources from '../../../../src/kubernetes/resources.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+} from '../../../../src/kubernetes/volume.ts';
+import type { Driver } from '../drivers.ts';
+import { connect } from '../grpc/client.ts';
+import { createClaimProvisioner } from './claim-provisioner.ts';
+import { createVolumeDeleter } from './volume-deleter.ts';
+
+export interface ProvisionerOptions extends ControllerRuntime {
+  readonly api: KubernetesApi;
+  /** Each with the socket of its controller service. */
+  readonly drivers: readonly { readonly driver: Driver; readonly socket: string }[];
+}
+
+/**
+ * Makes and deletes the volumes of these drivers' classes, which is what kubernetes-csi/external-provisioner does elsewhere
+ * (no Go module proxy serves that one). One instance at a time; all state is in the API server and at the drivers. A source
+ * is not held by a finalizer while it is cloned: the driver copies within the call.
+ */
+export async function startProvisioner(options: ProvisionerOptions): Promise<{ stop(): Promise<void> }> {
+  const { api } = options;
+  const claims = new Informer<PersistentVolumeClaim>(api, resources.persistentVolumeClaims, options);
+  const classes = new Informer<StorageClass>(api, resources.storageClasses, options);
+  const volumes = new Informer<PersistentVolume>(api, resources.persistentVolumes, options);
+  const parts = options.drivers.map(({ driver, socket }) => {
+    const recorder = new EventRecorder({ ...options, component: driver.name });
+    const controller = connect('Controller', socket);
+    const context = { ...options, driver, recorder, controller, claims, classes, volumes };
+    return { recorder, controller, queues: [createClaimProvisioner(context), createVolumeDeleter(context)] };
+  });
+  const informers = [claims, classes, volumes];
+  const queues = parts.flatMap((part) => part.queues);
+  const working = informers.map((informer) => informer.run());
+  const stop = async (): Promise<void> => {
+    for (const part of [...queues, ...informers]) part.stop();
+    await Promise.all(working);
+    await Promise.all(parts.map(({ recorder }) => recorder.settled()));
+    for (const { controller } of parts) controller.close();
+  };
+  try {
+    await Promise.all(informers.map(({ synced }) => synced));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  working.push(...queues.map((queue) => queue.run()));
+  return { stop };
+}

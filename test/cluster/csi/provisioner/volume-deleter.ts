@@ -1,0 +1,85 @@
+import type { Informer } from '../../../../src/cluster/controllers/runtime/informer.ts';
+import { hasFinalizer, removeFinalizer } from '../../../../src/cluster/controllers/runtime/finalizers.ts';
+import { WorkQueue } from '../../../../src/cluster/controllers/runtime/work-queue.ts';
+import { isApiError } from '../../../../src/kubernetes/api-error.ts';
+import * as resources from '../../../../src/kubernetes/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../../../src/kubernetes/volume.ts';
+import { volumeAnnotations } from '../../../../src/kubernetes/volume.ts';
+import type { ProvisionerContext } from './claim-provisioner.ts';
+import { provisionerFinalizer } from './volume-object.ts';
+
+export interface DeleterContext extends Pick<
+  ProvisionerContext,
+  'api' | 'driver' | 'controller' | 'recorder' | 'clock' | 'random' | 'onError'
+> {
+  readonly volumes: Informer<PersistentVolume>;
+}
+
+/**
+ * Deletes the volumes of claims that are gone, where the reclaim policy says Delete: at the driver first, the object after
+ * it. One that is still attached is refused by the driver, told as an event, and tried again.
+ */
+export function createVolumeDeleter(context: DeleterContext): WorkQueue {
+  const { api, driver, controller, volumes, recorder } = context;
+  const queue = new WorkQueue(`deleter of ${driver.name}`, reconcile, context);
+
+  volumes.onChange(({ key }) => {
+    queue.add(key);
+  });
+
+  async function reconcile(name: string): Promise<void> {
+    const volume = volumes.get(name);
+    if (volume === undefined || !isToDelete(volume, driver.name) || (await hasClaim(volume))) return;
+    try {
+      await controller.call('DeleteVolume', { volumeId: volume.spec.csi?.volumeHandle ?? '' });
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      const subject = { kind: 'PersistentVolume', apiVersion: 'v1', object: volume };
+      recorder.record(subject, { type: 'Warning', reason: 'VolumeFailedDelete', message });
+      throw error;
+    }
+    await removeObject(name, volume);
+  }
+
+  async function removeObject(name: string, volume: PersistentVolume): Promise<void> {
+    const { uid = '', deletionTimestamp } = volume.metadata;
+    if (deletionTimestamp === undefined) {
+      try {
+        await api.delete({ resource: resources.persistentVolumes, name }, { preconditions: { uid } });
+      } catch (error) {
+        if (!isApiError(error, 404)) throw error;
+      }
+      // comes back through the change of the object, which now waits for its finalizer
+      return;
+    }
+    await removeFinalizer(api, resources.persistentVolumes, volume, provisionerFinalizer);
+  }
+
+  /** Asks the API server: data is removed on good grounds only. */
+  async function hasClaim({ spec }: PersistentVolume): Promise<boolean> {
+    if (spec.claimRef === undefined) return false;
+    const { namespace, name, uid } = spec.claimRef;
+    try {
+      const reference = { resource: resources.persistentVolumeClaims, namespace, name };
+      return (await api.get<PersistentVolumeClaim>(reference)).metadata.uid === uid;
+    } catch (error) {
+      if (isApiError(error, 404)) return false;
+      throw error;
+    }
+  }
+
+  return queue;
+}
+
+/** Released, or deleted by somebody while nobody has it, and the driver is to delete what is behind it. Pure. */
+export function isToDelete({ metadata, spec, status }: PersistentVolume, driverName: string): boolean {
+  if (
+    metadata.annotations?.[volumeAnnotations.provisionedBy] !== driverName ||
+    spec.persistentVolumeReclaimPolicy !== 'Delete'
+  ) {
+    return false;
+  }
+  return metadata.deletionTimestamp === undefined
+    ? status?.phase === 'Released'
+    : status?.phase !== 'Bound' && hasFinalizer({ metadata }, provisionerFinalizer);
+}

@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import type { Clock } from '../../../src/kubernetes/clock.ts';
+import { controllerService } from './controller/controller-service.ts';
+import type { Driver } from './drivers.ts';
+import { serve } from './grpc/serve.ts';
+import { identityService } from './identity-service.ts';
+import { nodeService } from './node/node-service.ts';
+import { registrationService } from './node/registration-service.ts';
+import { thawLeftover } from './volume/copy-blocks.ts';
+import { keyedLock } from './volume/keyed-lock.ts';
+import { openVolumeStore } from './volume/volume-store.ts';
+
+export interface StartOptions {
+  /** Shared by the controller and all nodes; each driver has a directory in it. */
+  readonly directory: string;
+  readonly sockets: string;
+  readonly drivers: readonly Driver[];
+  readonly clock: Clock;
+  /** Takes one line of the log. */
+  readonly say: (line: object) => void;
+}
+
+export interface NodeOptions extends StartOptions {
+  readonly nodeId: string;
+  readonly zone: string | undefined;
+  readonly kubeletRoot: string;
+}
+
+type Stop = () => void;
+
+/** Serves the controller service of each driver on `<sockets>/<socketName>.sock`; what a former life froze is thawed first. */
+export async function startController(options: StartOptions): Promise<Stop[]> {
+  const { directory, sockets, clock, say } = options;
+  return await Promise.all(
+    options.drivers.map(async (driver) => {
+      const store = await openVolumeStore(join(directory, driver.name));
+      for (const { id } of await store.volumes()) await thawLeftover(store.image(id));
+      const service = await serve({
+        socket: join(sockets, `${driver.socketName}.sock`),
+        services: {
+          Identity: identityService(driver),
+          Controller: controllerService({ driver, store, lock: keyedLock(), clock }),
+        },
+        onCall: (call) => say({ driver: driver.socketName, ...call }),
+      });
+      return () => service.stop();
+    }),
+  );
+}
+
+/** Serves the node service of each driver on `<sockets>/<node id>-<socketName>.sock` and registers it with the node's kubelet. */
+export async function startNode(options: NodeOptions): Promise<Stop[]> {
+  const { directory, sockets, nodeId, zone, kubeletRoot, say } = options;
+  const stops = options.drivers.map(async (driver) => {
+    const store = await openVolumeStore(join(directory, driver.name));
+    await store.addNode(nodeId, zone);
+    const socket = join(sockets, `${nodeId}-${driver.socketName}.sock`);
+    const onCall = (call: object): void => say({ node: nodeId, driver: driver.socketName, ...call });
+    const node = { driver, store, lock: keyedLock(), nodeId, zone };
+    const service = await serve({
+      socket,
+      services: { Identity: identityService(driver), Node: nodeService(node) },
+      onCall,
+    });
+    // after the service: the kubelet calls it as soon as it sees this socket
+    const registration = await serve({
+      socket: join(kubeletRoot, 'plugins_registry', `${driver.socketName}.sock`),
+      services: {
+        Registration: registrationService(driver, socket, (error) => {
+          say({
+            node: nodeId,
+            driver: driver.socketName,
+            registered: error === undefined,
+            ...(error && { error }),
+          });
+        }),
+      },
+      onCall,
+    });
+    return [() => registration.stop(), () => service.stop()];
+  });
+  return (await Promise.all(stops)).flat();
+}

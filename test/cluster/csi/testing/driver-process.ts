@@ -1,0 +1,84 @@
+import { spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+
+/** Why drivers cannot run on this machine; undefined where they can. */
+export function driversAreMissing(): string | undefined {
+  if (process.getuid?.() !== 0) return 'needs root for mounts and loop devices';
+  const programs = ['losetup', 'mkfs.ext4', 'e2fsck', 'resize2fs', 'blkid', 'fsfreeze', 'unshare', 'nsenter'];
+  const missing = programs.find((program) => spawnSync(program, ['--version']).error !== undefined);
+  if (missing !== undefined) return `needs ${missing} (apt-get install e2fsprogs util-linux)`;
+  const probe = spawnSync('losetup', ['--find'], { encoding: 'utf8' });
+  return probe.status === 0 ? undefined : `needs loop devices: ${probe.stderr.trim()}`;
+}
+
+/** A mount namespace that outlives the driver in it, as a node's does: held by a process that sleeps. */
+export interface MountNamespace {
+  readonly pid: number;
+  /** Ends it, and with it what is mounted in it. */
+  end(): Promise<void>;
+}
+
+export async function openMountNamespace(): Promise<MountNamespace> {
+  const words = ['--mount', '--propagation', 'private', 'sh', '-c', 'echo inside; exec sleep infinity'];
+  const child = spawn('unshare', words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  if (child.pid === undefined) throw new Error('unshare did not start');
+  return { pid: child.pid, end: () => killed(child) };
+}
+
+/** main.ts in a mount namespace. */
+export class DriverProcess {
+  readonly #namespace: MountNamespace;
+  readonly #words: readonly string[];
+  #child: ChildProcess | undefined;
+
+  constructor(namespace: MountNamespace, words: readonly string[]) {
+    this.#namespace = namespace;
+    this.#words = words;
+  }
+
+  /** Resolves when it serves; rejects with what it said where it ends before. */
+  async start(): Promise<void> {
+    const words = [
+      `--mount=/proc/${this.#namespace.pid}/ns/mnt`,
+      '--',
+      process.execPath,
+      main,
+      ...this.#words,
+    ];
+    const child = spawn('nsenter', words, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    let complaints = '';
+    child.stderr.setEncoding('utf8').on('data', (part: string) => (complaints += part));
+    const ended = once(child, 'exit').then(() => {
+      throw new Error(`the driver ended: ${complaints}`);
+    });
+    // the end of a driver that was ready is the test's own doing
+    ended.catch(() => undefined);
+    const ready = new Promise<void>((resolve) => {
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        if (line.includes('"ready":true')) resolve();
+      });
+    });
+    await Promise.race([ready, ended]);
+  }
+
+  /** SIGKILL. Programs that it had started go on. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child !== undefined) await killed(child);
+  }
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}

@@ -1,0 +1,99 @@
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { detach, devicesOf } from '../device/loop-device.ts';
+import { drivers, loopDriver } from '../drivers.ts';
+import type { Driver } from '../drivers.ts';
+import { connect } from '../grpc/client.ts';
+import type { CsiClient } from '../grpc/client.ts';
+import { openVolumeStore } from '../volume/volume-store.ts';
+import type { VolumeStore } from '../volume/volume-store.ts';
+import { DriverProcess, openMountNamespace } from './driver-process.ts';
+
+/** Drivers as processes of their own: a controller, and one per node in a mount namespace of the node's. */
+export interface DriversFixture {
+  readonly directory: string;
+  readonly sockets: string;
+  readonly controllerProcess: DriverProcess;
+  store(driver?: Driver): Promise<VolumeStore>;
+  controller(driver?: Driver): CsiClient;
+  identity(driver?: Driver): CsiClient;
+  startNode(nodeId: string, zone?: string): Promise<NodeFixture>;
+}
+
+export interface NodeFixture {
+  readonly id: string;
+  readonly process: DriverProcess;
+  readonly kubeletRoot: string;
+  /** Of the process that holds its mount namespace. */
+  readonly pid: number;
+  readonly client: CsiClient;
+  /** Where a path of the node's mount namespace is for everybody else. */
+  path(path: string): string;
+  /** Paths for a volume, as a kubelet would choose them. */
+  staging(volumeId: string): string;
+  target(volumeId: string): string;
+}
+
+/** Starts a controller; nodes come with `startNode`. All of it, devices included, is gone when the test is over. */
+export async function startDrivers(t: TestContext): Promise<DriversFixture> {
+  const directory = await mkdtemp(join(tmpdir(), 'csi-'));
+  const [data, sockets] = [join(directory, 'data'), join(directory, 's')];
+  const shared = ['--directory', data, '--sockets', sockets];
+  const clients: CsiClient[] = [];
+  const ends: (() => Promise<void>)[] = [];
+  const client = (service: 'Controller' | 'Node' | 'Identity', socket: string): CsiClient => {
+    const made = connect(service, join(sockets, `${socket}.sock`));
+    clients.push(made);
+    return made;
+  };
+  t.after(async () => {
+    for (const each of clients) each.close();
+    for (const end of ends.toReversed()) await end();
+    for (const driver of drivers) await detachAll(join(data, driver.name, 'volumes'));
+    await rm(directory, { recursive: true });
+  });
+  const launch = async (words: readonly string[]): Promise<{ process: DriverProcess; pid: number }> => {
+    const namespace = await openMountNamespace();
+    const process = new DriverProcess(namespace, [...words, ...shared]);
+    ends.push(async () => {
+      await process.kill();
+      await namespace.end();
+    });
+    await process.start();
+    return { process, pid: namespace.pid };
+  };
+  const controller = await launch(['controller']);
+  return {
+    directory: data,
+    sockets,
+    controllerProcess: controller.process,
+    store: (driver = loopDriver) => openVolumeStore(join(data, driver.name)),
+    controller: (driver = loopDriver) => client('Controller', driver.socketName),
+    identity: (driver = loopDriver) => client('Identity', driver.socketName),
+    startNode: async (id, zone) => {
+      const kubeletRoot = join(directory, id);
+      await mkdir(kubeletRoot);
+      const words = ['node', '--node-id', id, '--kubelet-root', kubeletRoot];
+      const { process, pid } = await launch(zone === undefined ? words : [...words, '--zone', zone]);
+      return {
+        id,
+        process,
+        pid,
+        kubeletRoot,
+        client: client('Node', `${id}-loop`),
+        path: (path) => `/proc/${pid}/root${path}`,
+        staging: (volumeId) => join(kubeletRoot, 'plugins', volumeId, 'globalmount'),
+        target: (volumeId) => join(kubeletRoot, 'pods', volumeId, 'mount'),
+      };
+    },
+  };
+}
+
+async function detachAll(volumes: string): Promise<void> {
+  for (const name of await readdir(volumes)) {
+    if (!name.endsWith('.img')) continue;
+    for (const device of await devicesOf(join(volumes, name))) await detach(device);
+  }
+}

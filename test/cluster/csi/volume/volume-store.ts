@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { appendFile, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { replaceFile } from './replace-file.ts';
+import type { FileState, SnapshotRecord, Violation, VolumeRecord } from './volume-record.ts';
+
+/**
+ * One driver's directory, shared by the controller and all nodes: records as JSON, blocks as sparse files, what went wrong
+ * as `<volume>.violations`, one JSON object per line, which stays when the volume is deleted.
+ */
+export interface VolumeStore {
+  image(volumeId: string): string;
+  snapshotImage(snapshotId: string): string;
+  /** Exists once the image holds a file system: what looks blank after that is damaged, not new. */
+  formattedMark(volumeId: string): string;
+  volume(id: string): Promise<VolumeRecord | undefined>;
+  snapshot(id: string): Promise<SnapshotRecord | undefined>;
+  volumes(): Promise<VolumeRecord[]>;
+  snapshots(): Promise<SnapshotRecord[]>;
+  saveVolume(record: VolumeRecord): Promise<void>;
+  saveSnapshot(record: SnapshotRecord): Promise<void>;
+  removeVolume(id: string): Promise<void>;
+  removeSnapshot(id: string): Promise<void>;
+  addNode(nodeId: string, zone: string | undefined): Promise<void>;
+  hasNode(nodeId: string): Promise<boolean>;
+  report(volumeId: string, violation: Violation): Promise<void>;
+  violations(volumeId: string): Promise<Violation[]>;
+  /** Files of pulled images whose end is not done yet. */
+  pulled(volumeId: string): Promise<string[]>;
+}
+
+const safeName = /^[a-z0-9][a-z0-9-]{0,62}$/;
+
+/** An id that is a file name, the same for the same name: a repeated create finds what the first one made. */
+export function idOf(name: string): string {
+  return safeName.test(name) ? name : `h-${createHash('sha256').update(name).digest('hex').slice(0, 40)}`;
+}
+
+/** False for what this driver never gave out, which is therefore no path either. */
+export function isId(id: string): boolean {
+  return safeName.test(id);
+}
+
+export async function openVolumeStore(directory: string): Promise<VolumeStore> {
+  const volumes = join(directory, 'volumes');
+  const snapshots = join(directory, 'snapshots');
+  const nodes = join(directory, 'nodes');
+  for (const each of [volumes, snapshots, nodes]) {
+    await mkdir(each, { recursive: true, mode: 0o700 });
+  }
+  const image = (id: string): string => join(volumes, `${id}.img`);
+  const snapshotImage = (id: string): string => join(snapshots, `${id}.img`);
+  const mark = (id: string): string => join(volumes, `${id}.formatted`);
+  const pulled = async (id: string): Promise<string[]> =>
+    (await readdir(volumes))
+      .filter((name) => name.startsWith(`${id}.pulled.`))
+      .map((name) => join(volumes, name));
+  return {
+    image,
+    snapshotImage,
+    formattedMark: mark,
+    pulled,
+    volume: (id) => readRecord<VolumeRecord>(join(volumes, `${id}.json`), image(id)),
+    snapshot: (id) => readRecord<SnapshotRecord>(join(snapshots, `${id}.json`), snapshotImage(id)),
+    volumes: () => readAll<VolumeRecord>(volumes, image),
+    snapshots: () => readAll<SnapshotRecord>(snapshots, snapshotImage),
+    saveVolume: (record) => replaceFile(join(volumes, `${record.id}.json`), JSON.stringify(record)),
+    saveSnapshot: (record) => replaceFile(join(snapshots, `${record.id}.json`), JSON.stringify(record)),
+    removeVolume: async (id) => {
+      // the record goes last: a deletion that was cut off is found again
+      for (const path of [...(await pulled(id)), image(id), mark(id), join(volumes, `${id}.json`)]) {
+        await rm(path, { force: true });
+      }
+    },
+    removeSnapshot: async (id) => {
+      for (const path of [snapshotImage(id), join(snapshots, `${id}.json`)]) {
+        await rm(path, { force: true });
+      }
+    },
+    addNode: (nodeId, zone) => replaceFile(join(nodes, `${nodeId}.json`), JSON.stringify({ nodeId, zone })),
+    hasNode: (nodeId) => exists(join(nodes, `${nodeId}.json`)),
+    report: (id, violation) =>
+      appendFile(join(volumes, `${id}.violations`), `${JSON.stringify(violation)}\n`),
+    violations: async (id) => {
+      const text = await readText(join(volumes, `${id}.violations`));
+      const lines = (text ?? '').split('\n').filter((line) => line !== '');
+      return lines.map((line) => JSON.parse(line) as Violation);
+    },
+  };
+}
+
+export async function fileState(path: string): Promise<FileState> {
+  const { size, mtimeNs } = await stat(path, { bigint: true });
+  return { size: String(size), modifiedNs: String(mtimeNs) };
+}
+
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Undefined also where the blocks are gone: a deletion was cut off there. */
+async function readRecord<T>(path: string, image: string): Promise<T | undefined> {
+  const text = await readText(path);
+  return text === undefined || !(await exists(image)) ? undefined : (JSON.parse(text) as T);
+}
+
+async function readAll<T>(directory: string, image: (id: string) => string): Promise<T[]> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.json')).toSorted();
+  const records = await Promise.all(
+    names.map((name) => readRecord<T>(join(directory, name), image(name.slice(0, -'.json'.length)))),
+  );
+  return records.filter((record) => record !== undefined);
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { packTar, type TarEntry } from 'modern-tar';
+import { runWell } from '../machine/run.ts';
+
+/** An image as `docker save` writes it. */
+export interface ImageArchive {
+  readonly reference: string;
+  readonly tar: Uint8Array;
+}
+
+export const pauseImage = 'bosh-kubernetes.test/pause:1';
+/** BusyBox with all its commands. */
+export const busyboxImage = 'bosh-kubernetes.test/busybox:1';
+
+/** Where Debian's busybox-static is. */
+export const busybox = '/bin/busybox';
+
+/** The sandbox's process: waits, and ends as soon as it is asked to. */
+const pause = 'trap "exit 0" TERM INT; while :; do sleep 86400 & wait "$!"; done';
+
+/** The images that pods of the suites need beside stemcells, from a static BusyBox. */
+export async function busyboxImages(): Promise<ImageArchive[]> {
+  const program = await readFile(busybox);
+  const commands = (await runWell([busybox, '--list'])).trim().split('\n');
+  const root: TarEntry[] = [
+    ...['bin', 'dev', 'etc', 'proc', 'root', 'sys', 'var'].map(directory),
+    { ...directory('tmp'), header: { name: 'tmp/', type: 'directory', mode: 0o1777, size: 0 } },
+    file('etc/passwd', 'root:x:0:0:root:/root:/bin/sh\n'),
+    file('etc/group', 'root:x:0:\n'),
+    { header: { name: 'bin/busybox', size: program.length, mode: 0o755 }, body: program },
+    ...commands
+      .filter((name) => name !== 'busybox')
+      .map((name): TarEntry => ({
+        header: { name: `bin/${name}`, type: 'symlink', linkname: 'busybox', size: 0 },
+      })),
+  ];
+  return [
+    await archiveImage(pauseImage, root, ['/bin/sh', '-c', pause]),
+    await archiveImage(busyboxImage, root, ['/bin/sh']),
+  ];
+}
+
+/** An image of one layer whose containers run `command`. */
+export async function archiveImage(
+  reference: string,
+  root: readonly TarEntry[],
+  command: readonly string[],
+): Promise<ImageArchive> {
+  const layer = await packTar([...root]);
+  const digest = createHash('sha256').update(layer).digest('hex');
+  const configuration = JSON.stringify({
+    architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+    os: 'linux',
+    config: { Env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin'], Cmd: command },
+    rootfs: { type: 'layers', diff_ids: [`sha256:${digest}`] },
+  });
+  const manifest = [{ Config: 'config.json', RepoTags: [reference], Layers: ['layer.tar'] }];
+  const tar = await packTar([
+    file('manifest.json', JSON.stringify(manifest)),
+    file('config.json', configuration),
+    { header: { name: 'layer.tar', size: layer.length }, body: layer },
+  ]);
+  return { reference, tar };
+}
+
+function directory(name: string): TarEntry {
+  return { header: { name: `${name}/`, type: 'directory', mode: 0o755, size: 0 } };
+}
+
+function file(name: string, text: string): TarEntry {
+  return { header: { name, size: Buffer.byteLength(text), mode: 0o644 }, body: text };
+}

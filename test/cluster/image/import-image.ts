@@ -1,0 +1,21 @@
+import { randomUUID } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Machine } from '../machine/machine.ts';
+import type { ImageArchive } from './images.ts';
+
+/** Puts an image into the containerd of a node, for Kubernetes' pods to run. The same again changes nothing. */
+export async function importImage(node: Machine, { tar }: ImageArchive): Promise<void> {
+  const path = join(node.directory, `image-${randomUUID()}.tar`);
+  try {
+    await writeFile(path, tar);
+    await importArchive(node, path);
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+/** The same of a file that the node sees: docker-archive or the tar of an OCI layout. */
+export async function importArchive(node: Machine, path: string): Promise<void> {
+  await node.runWell(['ctr', '--namespace', 'k8s.io', 'images', 'import', path]);
+}

@@ -1,0 +1,26 @@
+import type { ProcessRecord } from '../../../src/cluster/daemon/process-record.ts';
+import { until } from '../../support/until.ts';
+import { runs } from './proc.ts';
+
+/** False when the process is gone already. */
+async function signal(record: ProcessRecord, name: NodeJS.Signals): Promise<boolean> {
+  if (!(await runs(record))) return false;
+  try {
+    process.kill(record.pid, name);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
+}
+
+/** Ends a process and waits until it is gone: SIGKILL when it has not gone within `graceMs` of SIGTERM. */
+export async function end(record: ProcessRecord, graceMs: number): Promise<void> {
+  const isGone = async (): Promise<boolean> => !(await runs(record));
+  if (graceMs > 0 && (await signal(record, 'SIGTERM'))) {
+    const deadline = Date.now() + graceMs;
+    await until('an end', async () => (await isGone()) || Date.now() > deadline, graceMs + 60_000);
+  }
+  await signal(record, 'SIGKILL');
+  await until(`process ${record.pid} to end`, isGone);
+}

@@ -1,0 +1,49 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { isAlive, type ProcessRecord } from '../../../src/cluster/daemon/process-record.ts';
+
+const gone = new Set(['ENOENT', 'ESRCH', 'EACCES']);
+
+async function unlessGone<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (gone.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+}
+
+/** What tells the process from a later one of the same pid; undefined when there is none. */
+export async function recordOf(pid: number): Promise<ProcessRecord | undefined> {
+  const stat = await unlessGone(readFile(`/proc/${pid}/stat`, 'utf8'));
+  const startTime = stat?.slice(stat.lastIndexOf(') ') + 2).split(' ')[19];
+  if (startTime === undefined) return undefined;
+  const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+  const record = { pid, startTime, bootId };
+  return (await isAlive(record)) ? record : undefined;
+}
+
+/** Whether that very process still runs, in this boot of the machine. */
+export async function runs(record: ProcessRecord): Promise<boolean> {
+  const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+  return record.bootId === bootId && (await isAlive(record));
+}
+
+export async function childrenOf(pid: number): Promise<number[]> {
+  const text = (await unlessGone(readFile(`/proc/${pid}/task/${pid}/children`, 'utf8'))) ?? '';
+  return text.split(' ').filter(Boolean).map(Number);
+}
+
+/** Pids of the processes whose pid namespace is that of `pid`: not those of namespaces below it. */
+export async function pidNamespaceOf(pid: number): Promise<number[]> {
+  const namespace = await readlink(`/proc/${pid}/ns/pid`);
+  const all = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const theirs = await Promise.all(all.map((each) => unlessGone(readlink(`/proc/${each}/ns/pid`))));
+  return all.filter((_, index) => theirs[index] === namespace);
+}
+
+/** The pid that a process has in its innermost pid namespace: the last of NSpid in proc(5) status. */
+export async function innerPid(pid: number): Promise<number | undefined> {
+  const status = (await unlessGone(readFile(`/proc/${pid}/status`, 'utf8'))) ?? '';
+  const pids = /^NSpid:\s*(.*)$/m.exec(status)?.[1]?.split(/\s+/);
+  return pids === undefined ? undefined : Number(pids.at(-1));
+}

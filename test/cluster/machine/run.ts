@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+
+export interface Ran {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end. A non-zero exit code is a result; a program that cannot be started, or a signal, rejects. */
+export function run(
+  [program = '', ...args]: readonly string[],
+  { input = '', env }: { input?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<Ran> {
+  return new Promise((resolve, reject) => {
+    const options = { maxBuffer: 64 * 1024 * 1024, ...(env === undefined ? {} : { env }) };
+    const child = execFile(program, args, options, (error, stdout, stderr) => {
+      if (error !== null && typeof error.code !== 'number') reject(error);
+      else resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+    // a program that fails at once may not read its input
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input);
+  });
+}
+
+/** The stdout of a program that has to succeed. */
+export async function runWell(command: readonly string[], input = ''): Promise<string> {
+  const { exitCode, stdout, stderr } = await run(command, { input });
+  if (exitCode !== 0) throw new Error(`${command.join(' ')} failed (${exitCode}): ${stderr || stdout}`);
+  return stdout;
+}

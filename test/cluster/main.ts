@@ -1,0 +1,33 @@
+// npm run test:cluster: a Kubernetes of plain processes, built from its modules, and the suites that need one.
+import { parseCommand } from './command-line.ts';
+import { bringUp } from './bring-up.ts';
+import { enter } from './enter.ts';
+import { layoutOf } from './layout.ts';
+import { buildPrograms } from './programs/build-programs.ts';
+import { programCache } from './programs/program-cache.ts';
+import { clusterAt } from './cluster-at.ts';
+import { runSuites } from './run-suites.ts';
+
+try {
+  const command = parseCommand(process.argv.slice(2));
+  switch (command.action) {
+    case 'build':
+      for (const path of await buildPrograms(programCache(), command.programs, console.error))
+        console.log(path);
+      break;
+    case 'up':
+      await bringUp(layoutOf(command.name));
+      break;
+    case 'down':
+      await clusterAt(layoutOf(command.name)).down();
+      break;
+    case 'enter':
+      process.exitCode = await enter(clusterAt(layoutOf(command.name)), command.command);
+      break;
+    case 'test':
+      process.exitCode = await runSuites(command.name, command.files);
+  }
+} catch (error) {
+  console.error(`test:cluster: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,126 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { importImage } from '../image/import-image.ts';
+import { busybox, type ImageArchive } from '../image/images.ts';
+import type { Layout } from '../layout.ts';
+import { awaitService, Machine, type Service } from '../machine/machine.ts';
+import { writeJson, writeWhole } from '../machine/write-whole.ts';
+import { network, type NodePlan } from '../network.ts';
+import { nodeDriverService } from '../volumes/services.ts';
+import { containerdConfiguration, kubeletConfiguration } from './configuration.ts';
+import { prepareNetwork } from './prepare-network.ts';
+import { containerdService, kubeletService, kubeProxyService } from './services.ts';
+
+const prepareScript = fileURLToPath(new URL('prepare.sh', import.meta.url));
+
+/** A node of the test cluster: a machine with containerd, kubelet and kube-proxy, and what tests do to one. */
+export class ClusterNode {
+  readonly name: string;
+  readonly plan: NodePlan;
+  readonly machine: Machine;
+  /** Of its control groups, in every hierarchy. */
+  readonly cgroup: string;
+  readonly #programs: string;
+  readonly #layout: Layout;
+
+  constructor(programs: string, layout: Layout, plan: NodePlan) {
+    this.name = plan.name;
+    this.plan = plan;
+    this.machine = new Machine(plan.name, join(layout.directory, 'nodes', plan.name));
+    this.cgroup = `bosh-kubernetes-${layout.name}-${plan.name}`;
+    this.#programs = programs;
+    this.#layout = layout;
+  }
+
+  /** Starts the machine, joins it to the control plane's network and starts containerd. */
+  async start(controlPlane: Machine): Promise<void> {
+    const { address } = this.plan;
+    if ((await this.machine.isUp()) && !(await this.#isPrepared())) await this.machine.kill();
+    if (await this.machine.start()) {
+      await this.#prepare();
+      const places = [this.machine.directory, this.#layout.podAddresses, this.cgroup];
+      const place = [`${address}/${network.prefixLength}`, network.controlPlane];
+      await this.machine.runWell(['sh', prepareScript, ...places, ...place]);
+    }
+    await this.#join(controlPlane);
+    await this.machine.serve(this.#containerd());
+    await awaitService(this.machine, 'containerd', async () => (await this.ctr(['version'])).exitCode === 0);
+  }
+
+  /** Starts kubelet, kube-proxy and the volume drivers; that the node is Ready is for the API to say. */
+  async serve(): Promise<void> {
+    await this.#serveKubelet();
+    await this.machine.serve(kubeProxyService(this.#programs, this.#layout, this.plan));
+    await this.machine.serve(nodeDriverService(this.#layout, this.plan));
+  }
+
+  async import(archive: ImageArchive): Promise<void> {
+    await importImage(this.machine, archive);
+  }
+
+  /** containerd's own client, in the namespace of Kubernetes' containers. */
+  ctr(args: readonly string[]): ReturnType<Machine['run']> {
+    return this.machine.run(['ctr', '--namespace', 'k8s.io', ...args]);
+  }
+
+  async stopKubelet(): Promise<void> {
+    await this.machine.endService(this.#kubelet());
+  }
+
+  async restartKubelet(): Promise<void> {
+    await this.stopKubelet();
+    await this.#serveKubelet();
+  }
+
+  async restartContainerd(): Promise<void> {
+    await this.machine.endService(this.#containerd());
+    await this.machine.serve(this.#containerd());
+    await awaitService(this.machine, 'containerd', async () => (await this.ctr(['version'])).exitCode === 0);
+  }
+
+  /** A power cut: no process and no mount of it is left, and pods start again from what is on the disk. */
+  async restart(controlPlane: Machine): Promise<void> {
+    await this.machine.kill();
+    await this.start(controlPlane);
+    await this.serve();
+  }
+
+  async #serveKubelet(): Promise<void> {
+    const health = [busybox, 'wget', '-q', '-O', '-', 'http://127.0.0.1:10248/healthz'];
+    await this.machine.serve(this.#kubelet());
+    await awaitService(this.machine, 'kubelet', async () => (await this.machine.run(health)).stdout === 'ok');
+  }
+
+  async #prepare(): Promise<void> {
+    const { directory } = this.machine;
+    await mkdir(this.#layout.podAddresses, { recursive: true, mode: 0o700 });
+    await prepareNetwork(join(directory, 'cni'), this.plan, this.#layout.staticIp);
+    await writeWhole(join(directory, 'containerd.toml'), containerdConfiguration());
+    const kubelet = kubeletConfiguration(this.#layout, this.plan, this.cgroup);
+    await writeJson(join(directory, 'kubelet.yaml'), kubelet);
+  }
+
+  async #isPrepared(): Promise<boolean> {
+    return (await this.machine.run(['test', '-e', '/run/prepared'])).exitCode === 0;
+  }
+
+  /** The cable between the two bridges goes with either machine. */
+  async #join(controlPlane: Machine): Promise<void> {
+    if ((await this.machine.run(['ip', 'link', 'show', 'dev', 'uplink'])).exitCode !== 0) {
+      const pid = String(await this.machine.pid());
+      const end = ['name', this.name, 'type', 'veth', 'peer', 'name', 'uplink', 'netns', pid];
+      await controlPlane.runInNetwork(['ip', 'link', 'add', ...end]);
+    }
+    await controlPlane.runWell(['ip', 'link', 'set', 'dev', this.name, 'master', 'nodes', 'up']);
+    await this.machine.runWell(['ip', 'link', 'set', 'dev', 'uplink', 'master', 'br0', 'up']);
+  }
+
+  #containerd(): Service {
+    return containerdService(this.machine.directory);
+  }
+
+  #kubelet(): Service {
+    return kubeletService(this.#programs, this.#layout, this.plan, this.machine.directory);
+  }
+}

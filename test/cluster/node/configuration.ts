@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import { pauseImage } from '../image/images.ts';
+import type { Layout } from '../layout.ts';
+import { network, type NodePlan } from '../network.ts';
+
+export const containerdSocket = '/run/containerd/containerd.sock';
+export const kubeletDirectory = '/var/lib/kubelet';
+
+/** containerd's configuration, version 2, which 1.6 and later read. */
+export function containerdConfiguration(): string {
+  return `version = 2
+root = "/var/lib/containerd"
+state = "/run/containerd"
+disabled_plugins = [
+  "io.containerd.snapshotter.v1.aufs",
+  "io.containerd.snapshotter.v1.btrfs",
+  "io.containerd.snapshotter.v1.devmapper",
+  "io.containerd.snapshotter.v1.zfs",
+]
+
+[grpc]
+  address = "${containerdSocket}"
+
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "${pauseImage}"
+  # root without CAP_SYS_RESOURCE cannot lower a score, and every sandbox would fail
+  restrict_oom_score_adj = true
+
+[plugins."io.containerd.grpc.v1.cri".containerd]
+  snapshotter = "overlayfs"
+  default_runtime_name = "runc"
+
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+  runtime_type = "io.containerd.runc.v2"
+
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+  SystemdCgroup = false
+
+[plugins."io.containerd.grpc.v1.cri".cni]
+  bin_dir = "/opt/cni/bin"
+  conf_dir = "/etc/cni/net.d"
+
+[plugins."io.containerd.grpc.v1.cri".registry]
+  config_path = "/etc/containerd/certs.d"
+`;
+}
+
+/** The kubelet's configuration: nothing is reserved, evicted or collected on a machine that belongs to others. */
+export function kubeletConfiguration({ pki }: Layout, { name, address }: NodePlan, cgroup: string): unknown {
+  return {
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    address,
+    authentication: {
+      anonymous: { enabled: false },
+      webhook: { enabled: true },
+      x509: { clientCAFile: join(pki, 'ca.crt') },
+    },
+    authorization: { mode: 'Webhook' },
+    tlsCertFile: join(pki, `${name}-server.crt`),
+    tlsPrivateKeyFile: join(pki, `${name}-server.key`),
+    containerRuntimeEndpoint: `unix://${containerdSocket}`,
+    cgroupDriver: 'cgroupfs',
+    cgroupRoot: `/${cgroup}`,
+    failCgroupV1: false,
+    failSwapOn: false,
+    enforceNodeAllocatable: [],
+    evictionHard: {
+      'memory.available': '1%',
+      'nodefs.available': '1%',
+      'nodefs.inodesFree': '1%',
+      'imagefs.available': '1%',
+    },
+    // images are imported by hand: one that was collected would never come back
+    imageGCHighThresholdPercent: 100,
+    clusterDomain: 'cluster.local',
+    clusterDNS: [network.dns],
+    registerNode: true,
+    // volumesInUse is told with the status: at the default of 10 s each attach and each detach waits for it
+    nodeStatusUpdateFrequency: '1s',
+    shutdownGracePeriod: '0s',
+  };
+}

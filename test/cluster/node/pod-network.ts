@@ -1,0 +1,42 @@
+import { wrapConflist } from '../../../src/cni/install/wrap-conflist.ts';
+import { network, type NodePlan } from '../network.ts';
+
+/**
+ * The pod network of a node, as CNI reads it from /etc/cni/net.d: every pod is on the node's bridge, which is one network
+ * with those of the other nodes. With `static-ip` before it where that is built.
+ */
+export function podNetwork(plan: NodePlan, withStaticIp: boolean): string {
+  const text = JSON.stringify(bridgedNetwork(plan), undefined, 2);
+  return withStaticIp ? wrapConflist({ file: conflistName, text, plugin: undefined }) : text;
+}
+
+export const conflistName = '10-pods.conflist';
+
+function bridgedNetwork({ address }: NodePlan): unknown {
+  return {
+    cniVersion: '1.0.0',
+    name: 'pods',
+    plugins: [
+      {
+        type: 'bridge',
+        bridge: 'br0',
+        isGateway: false,
+        ipMasq: false,
+        ipam: {
+          type: 'host-local',
+          ranges: [
+            [
+              {
+                subnet: network.subnet,
+                rangeStart: network.pods.first,
+                rangeEnd: network.pods.last,
+                gateway: address,
+              },
+            ],
+          ],
+          routes: [{ dst: '0.0.0.0/0', gw: address }],
+        },
+      },
+    ],
+  };
+}

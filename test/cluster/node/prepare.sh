@@ -1,0 +1,61 @@
+#!/bin/sh
+# Makes a machine of the test cluster a node: what a node keeps is bound from its folder of the cluster's state to where
+# everybody looks for it, above overlays of which nothing reaches the host's disk.
+#   $1 the node's folder, $2 the folder of given addresses, $3 the root of its control groups, $4 its address/prefix,
+#   $5 the gateway
+set -eu
+
+# Mount points that the host lacks are made in overlays.
+mkdir -p /run/overlay /run/state /run/addresses
+mount --bind "$1" /run/state
+mount --bind "$2" /run/addresses
+for each in /etc /opt /var; do
+  mkdir -p "/run/overlay$each/upper" "/run/overlay$each/work"
+  mount -t overlay -o "lowerdir=$each,upperdir=/run/overlay$each/upper,workdir=/run/overlay$each/work" overlay "$each"
+done
+
+# A bind in the peer group of what it was bound from would show each later mount twice.
+keep() {
+  mkdir -p "$1" "$2"
+  mount --bind "$1" "$2"
+  mount --make-private "$2"
+  mount --make-shared "$2"
+}
+keep /run/state/kubelet /var/lib/kubelet
+keep /run/state/containerd /var/lib/containerd
+keep /run/state/log /var/log
+keep /run/state/cni/net.d /etc/cni/net.d
+keep /run/state/cni/bin /opt/cni/bin
+keep /run/state/cni/cache /var/lib/cni
+keep /run/addresses /var/lib/cni/networks
+
+# The kubelet sets these for the whole kernel unless it finds them so.
+tunable() {
+  mkdir -p "/run/tunables/${1%/*}"
+  echo "$2" >"/run/tunables/$1"
+  mount --bind "/run/tunables/$1" "/proc/sys/$1"
+}
+tunable vm/overcommit_memory 1
+tunable vm/panic_on_oom 0
+tunable kernel/panic 10
+tunable kernel/panic_on_oops 1
+
+while read -r _ directory type _; do
+  case $type in
+    cgroup | cgroup2)
+      mkdir -p "$directory/$3"
+      for file in cpuset.cpus cpuset.mems; do
+        [ "$type" = cgroup2 ] || [ ! -f "$directory/$file" ] || cat "$directory/$file" >"$directory/$3/$file"
+      done
+      ;;
+  esac
+done </proc/mounts
+
+# Pods are on this bridge, too.
+ip link add name br0 address "02:00:0a:4d:00:$(echo "${4%/*}" | sed 's/.*\.//')" type bridge
+ip address add "$4" dev br0
+ip link set dev br0 up
+ip route add default via "$5"
+
+# A machine that was not prepared to the end would be used with the host's folders.
+: >/run/prepared

@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import type { Layout } from '../layout.ts';
+import type { Service } from '../machine/machine.ts';
+import { network, type NodePlan } from '../network.ts';
+import { kubeletDirectory } from './configuration.ts';
+
+/** containerd of the machine; its containers live on without it. */
+export function containerdService(directory: string): Service {
+  return {
+    name: 'containerd',
+    command: ['containerd', '--config', join(directory, 'containerd.toml')],
+    graceMs: 5000,
+  };
+}
+
+export function kubeletService(
+  programs: string,
+  { pki }: Layout,
+  plan: NodePlan,
+  directory: string,
+): Service {
+  const command = [
+    join(programs, 'kubelet'),
+    `--config=${join(directory, 'kubelet.yaml')}`,
+    `--kubeconfig=${join(pki, `${plan.name}.kubeconfig`)}`,
+    `--root-dir=${kubeletDirectory}`,
+    `--hostname-override=${plan.name}`,
+    `--node-ip=${plan.address}`,
+    `--node-labels=topology.kubernetes.io/zone=${plan.zone}`,
+  ];
+  return { name: 'kubelet', command, graceMs: 5000 };
+}
+
+/**
+ * kube-proxy of a node. Pods and their targets are in one network, so an answer would go past the node that rewrote the
+ * request unless that put its own address on it: masquerade-all.
+ */
+export function kubeProxyService(programs: string, { pki }: Layout, plan: NodePlan): Service {
+  const command = [
+    join(programs, 'kube-proxy'),
+    `--kubeconfig=${join(pki, 'kube-proxy.kubeconfig')}`,
+    `--hostname-override=${plan.name}`,
+    '--proxy-mode=iptables',
+    '--masquerade-all',
+    `--cluster-cidr=${network.subnet}`,
+    // settings of the whole kernel
+    ...['--conntrack-max-per-core=0', '--conntrack-min=0'],
+    ...['--conntrack-tcp-timeout-established=0s', '--conntrack-tcp-timeout-close-wait=0s'],
+  ];
+  return { name: 'kube-proxy', command, graceMs: 5000 };
+}

@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeWhole } from '../machine/write-whole.ts';
+import type { Layout } from '../layout.ts';
+import { apiServer, network, nodePlans } from '../network.ts';
+import { createAuthority, createTokenKeys, type Authority, type KeyPair } from './authority.ts';
+
+/** Users of the control plane that have a kubeconfig; RBAC's bootstrap roles know their names. */
+const users = [
+  { file: 'kube-controller-manager', user: 'system:kube-controller-manager', groups: [] },
+  { file: 'kube-scheduler', user: 'system:kube-scheduler', groups: [] },
+  { file: 'kube-proxy', user: 'system:kube-proxy', groups: [] },
+  ...nodePlans.map(({ name }) => ({ file: name, user: `system:node:${name}`, groups: ['system:nodes'] })),
+];
+
+/**
+ * Writes keys, certificates and kubeconfigs of a new cluster into its folders, unless it has them. `sa.key` comes last and
+ * says that all are there; a run that was killed before starts over.
+ */
+export async function writeCredentials(layout: Layout, now: number): Promise<void> {
+  if (existsSync(join(layout.pki, 'sa.key'))) return;
+  const write = (name: string, text: string): Promise<void> => writeWhole(join(layout.pki, name), text);
+  const writePair = async (name: string, pair: KeyPair): Promise<void> => {
+    await write(`${name}.crt`, pair.certificate);
+    await write(`${name}.key`, pair.key);
+  };
+  const authority = await createAuthority('bosh-kubernetes-test-cluster', now);
+  const frontProxy = await createAuthority('bosh-kubernetes-test-front-proxy', now);
+  await write('ca.crt', authority.certificate);
+  await write('front-proxy-ca.crt', frontProxy.certificate);
+  await writePair('front-proxy-client', await frontProxy.client('front-proxy-client'));
+  await writePair('apiserver', await authority.server('kube-apiserver', apiServerNames));
+  await writePair('apiserver-kubelet-client', await authority.client('kube-apiserver', ['system:masters']));
+  for (const { name, address } of nodePlans) {
+    const pair = await authority.server(`system:node:${name}`, { dns: [name], ip: [address] });
+    await writePair(`${name}-server`, pair);
+  }
+  for (const { file, user, groups } of users) {
+    await write(`${file}.kubeconfig`, await kubeconfig(authority, user, groups));
+  }
+  await writeWhole(layout.kubeconfig, await kubeconfig(authority, 'kubernetes-admin', ['system:masters']));
+  const tokens = await createTokenKeys();
+  await write('sa.pub', tokens.publicKey);
+  await write('sa.key', tokens.key);
+}
+
+const apiServerNames = {
+  dns: ['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local'],
+  ip: [network.controlPlane, network.apiService, '127.0.0.1'],
+};
+
+async function kubeconfig(authority: Authority, user: string, groups: readonly string[]): Promise<string> {
+  const pair = await authority.client(user, groups);
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  return `${JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      {
+        name: 'test',
+        cluster: { server: apiServer, 'certificate-authority-data': base64(authority.certificate) },
+      },
+    ],
+    users: [
+      {
+        name: user,
+        user: {
+          'client-certificate-data': base64(pair.certificate),
+          'client-key-data': base64(pair.key),
+        },
+      },
+    ],
+    contexts: [{ name: 'test', context: { cluster: 'test', user } }],
+    'current-context': 'test',
+  })}\n`;
+}

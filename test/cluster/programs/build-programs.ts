@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { go } from './go.ts';
+import { makeGoModule } from './go-module.ts';
+import { holdingLock } from './holding-lock.ts';
+import { goModules, programs, type Program, type ProgramName } from './programs.ts';
+
+/**
+ * Builds those of the programs that are not in the cache, one by one, so that a kill costs one of them at most; resolves
+ * with the path of each. Needs Go and, for what Go has not got yet, its module proxy.
+ */
+export async function buildPrograms(
+  cache: string,
+  names: readonly ProgramName[],
+  report: (sentence: string) => void,
+): Promise<string[]> {
+  const paths = names.map((name) => join(cache, 'bin', name));
+  await mkdir(join(cache, 'bin'), { recursive: true });
+  for (const [index, name] of names.entries()) {
+    // one lock each: whoever needs the first of them need not wait for the last that another one builds
+    if (existsSync(paths[index] ?? '')) continue;
+    await holdingLock(join(cache, 'lock'), () => buildProgram(cache, name, report));
+  }
+  return paths;
+}
+
+async function buildProgram(
+  cache: string,
+  name: ProgramName,
+  report: (sentence: string) => void,
+): Promise<void> {
+  const path = join(cache, 'bin', name);
+  if (existsSync(path)) return;
+  const started = Date.now();
+  const program: Program = programs[name];
+  const directory = join(cache, 'modules', program.module);
+  await makeGoModule(directory, program.module);
+  const draft = join(cache, `${name}.${process.pid}`);
+  try {
+    await go(directory, [...goWords(program), '-o', draft, program.package]);
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  report(`built ${name} in ${Math.round((Date.now() - started) / 1000)} s`);
+}
+
+function goWords({ module, test }: Program): string[] {
+  const stamps = Object.entries(goModules[module].stamps).map(([name, value]) => `-X ${name}=${value}`);
+  const words = test === true ? ['test', '-c'] : ['build'];
+  return [...words, '-trimpath', '-ldflags', ['-s', '-w', ...stamps].join(' ')];
+}

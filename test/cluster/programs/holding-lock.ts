@@ -1,0 +1,21 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+/**
+ * Runs `action` while this process alone has the lock of that file; waits for whoever has it. flock(1) holds it in the
+ * kernel: it is free again when this process dies, however it dies.
+ */
+export async function holdingLock<T>(path: string, action: () => Promise<T>): Promise<T> {
+  const holder = spawn('flock', [path, 'sh', '-c', 'echo locked; cat >/dev/null'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(holder, 'close');
+  const [outcome] = await Promise.race([once(holder.stdout, 'data'), ended]);
+  if (!Buffer.isBuffer(outcome)) throw new Error(`flock ${path} ended with ${outcome}`);
+  try {
+    return await action();
+  } finally {
+    holder.stdin.end();
+    await ended;
+  }
+}

@@ -1,0 +1,61 @@
+import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runWell } from './machine/run.ts';
+import { until } from '../support/until.ts';
+import type { Layout } from './layout.ts';
+
+/** Removes what machines that are down have left: control groups, loop devices, and the cluster's folder with all its data. */
+export async function removeTraces(layout: Layout, cgroups: readonly string[]): Promise<void> {
+  const mounts = await mountPoints();
+  const inTheWay = mounts.filter(({ path }) => path.startsWith(`${layout.directory}/`));
+  if (inTheWay.length > 0) {
+    throw new Error(
+      `not removed, since something is mounted there: ${inTheWay.map(({ path }) => path).join(', ')}`,
+    );
+  }
+  for (const { path } of mounts.filter(({ type }) => type === 'cgroup' || type === 'cgroup2')) {
+    for (const cgroup of cgroups) await removeCgroup(join(path, cgroup));
+  }
+  await detachDevices(layout.directory);
+  await rm(layout.directory, { recursive: true, force: true });
+}
+
+/** Loop devices outlive the namespaces that had them mounted. */
+async function detachDevices(directory: string): Promise<void> {
+  const listed = await runWell(['losetup', '--list', '--json', '--output', 'NAME,BACK-FILE']);
+  if (listed.trim() === '') return;
+  const { loopdevices } = JSON.parse(listed) as {
+    loopdevices: { name: string; 'back-file': string | null }[];
+  };
+  for (const device of loopdevices) {
+    if (device['back-file']?.startsWith(`${directory}/`) === true)
+      await runWell(['losetup', '-d', device.name]);
+  }
+}
+
+async function mountPoints(): Promise<{ path: string; type: string }[]> {
+  const lines = (await readFile('/proc/self/mounts', 'utf8')).trimEnd().split('\n');
+  return lines.map((line) => {
+    const [, path = '', type = ''] = line.split(' ');
+    return { path, type };
+  });
+}
+
+/** Deepest first; a group is busy for a moment after its last process ended. */
+async function removeCgroup(path: string): Promise<void> {
+  const entries = await readdir(path, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (entries === undefined) return;
+  for (const entry of entries) if (entry.isDirectory()) await removeCgroup(join(path, entry.name));
+  await until(`control group ${path} to be empty`, async () => {
+    try {
+      await rmdir(path);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EBUSY') return false;
+      throw error;
+    }
+  });
+}

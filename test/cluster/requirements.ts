@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { busybox } from './image/images.ts';
+import { pluginDirectory } from './node/prepare-network.ts';
+
+interface Requirement {
+  readonly what: string;
+  /** Debian's package. */
+  readonly package?: string;
+  readonly met: boolean;
+}
+
+/** What this machine lacks for a cluster of plain processes, one sentence that says how to get it; undefined for nothing. */
+export function missingForCluster(environment: NodeJS.ProcessEnv = process.env): string | undefined {
+  const program = (name: string, debian: string): Requirement => ({
+    what: name,
+    package: debian,
+    met: (environment['PATH'] ?? '').split(delimiter).some((path) => existsSync(join(path, name))),
+  });
+  const missing = [
+    { what: 'root', met: process.getuid?.() === 0 },
+    { what: 'Go 1.26 or newer (https://go.dev/dl)', met: program('go', '').met },
+    program('containerd', 'containerd'),
+    program('runc', 'runc'),
+    program('iptables', 'iptables'),
+    program('conntrack', 'conntrack'),
+    program('ip', 'iproute2'),
+    program('losetup', 'mount'),
+    program('resize2fs', 'e2fsprogs'),
+    program('mmdebstrap', 'mmdebstrap'),
+    { what: 'static busybox', package: 'busybox-static', met: existsSync(busybox) },
+    {
+      what: `CNI plugins in ${pluginDirectory}`,
+      package: 'containernetworking-plugins',
+      met: existsSync(join(pluginDirectory, 'host-local')),
+    },
+  ].filter(({ met }: Requirement) => !met);
+  if (missing.length === 0) return undefined;
+  const packages = missing.flatMap(({ package: debian }: Requirement) => debian ?? []);
+  const command = packages.length === 0 ? '' : `; apt-get install ${packages.join(' ')}`;
+  return `a cluster of plain processes needs ${missing.map(({ what }) => what).join(', ')}${command}`;
+}

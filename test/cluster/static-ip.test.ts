@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { copyFile, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { addressAnnotation } from '../../src/cni/address/asked-addresses.ts';
+import { ownConflist } from '../../src/cni/install/conflist-directory.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import type { Pod } from '../../src/kubernetes/pod.ts';
+import { events, pods } from '../../src/kubernetes/resources.ts';
+import { until } from '../support/until.ts';
+import { staticIpImage, staticIpReference } from './image/static-ip-image.ts';
+import { network } from './network.ts';
+import type { ClusterNode } from './node/cluster-node.ts';
+import { conflistName } from './node/pod-network.ts';
+import { PodWorld } from './pod-world.ts';
+import type { RealCluster } from './real-cluster.ts';
+import { testCluster, withoutNodes } from './test-cluster.ts';
+
+const address = '10.77.200.7';
+const installerLabel = 'app.kubernetes.io/name=static-ip';
+
+describe('static-ip on real nodes', withoutNodes, () => {
+  let world: PodWorld;
+  let cluster: RealCluster;
+  before(async () => {
+    world = await PodWorld.open();
+    cluster = testCluster();
+  });
+  after(() => world.close());
+
+  const asking = (name: string, nodeName: string): Promise<Pod> =>
+    world.pod(name, {
+      // with none at all the object goes before its sandbox, and with that the address
+      spec: { nodeName, terminationGracePeriodSeconds: 1 },
+      annotations: { [addressAnnotation]: address },
+      script: 'mkdir /www; echo $HOSTNAME >/www/name; httpd -f -h /www -p 8080',
+    });
+  /** Every pod of a test that failed would hold the address against the next one. */
+  afterEach(async () => {
+    const { items } = await world.api.list<Pod>(pods, { namespace: world.namespace });
+    for (const { metadata } of items) await world.remove(pods, metadata.name ?? '');
+    await free();
+  });
+
+  const addressOf = async (name: string): Promise<string> => (await world.ready(name)).status?.podIP ?? '';
+  /**
+   * What answers at the address. A server that does not listen yet refuses at once and is asked again; an address that nobody
+   * answers for takes longer than a command may.
+   */
+  async function nameSeenBy(pod: string): Promise<string> {
+    const ask = `wget -q -O - http://${address}:8080/name`;
+    return (await world.run(pod, `until ${ask}; do sleep 1; done`)).trim();
+  }
+  /** The container that host-local keeps the address for; undefined where it is free. */
+  async function holder(): Promise<string | undefined> {
+    const file = join(cluster.layout.podAddresses, 'pods', address);
+    return existsSync(file) ? (await readFile(file, 'utf8')).split(/\s/u)[0] : undefined;
+  }
+  const free = (): Promise<true> =>
+    until(`${address} to be free`, async () => ((await holder()) === undefined ? true : undefined));
+
+  test('a pod has the address that it asks for, on either node, and again when it is made anew', async () => {
+    await world.pod('peer', { spec: { nodeName: 'node-1' } });
+    await world.ready('peer');
+    for (const node of ['node-1', 'node-2', 'node-2', 'node-1']) {
+      await asking('fixed', node);
+      assert.equal(await addressOf('fixed'), address);
+      assert.equal(await nameSeenBy('peer'), 'fixed');
+      await world.remove(pods, 'fixed');
+      await free();
+    }
+    await world.remove(pods, 'peer');
+  });
+
+  test('a pod that asks for none has one of the range', async () => {
+    await world.pod('dynamic', { spec: { nodeName: 'node-1' } });
+    const number = (text: string): number =>
+      text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+    const given = number(await addressOf('dynamic'));
+    assert.ok(given >= number(network.pods.first) && given <= number(network.pods.last));
+    await world.remove(pods, 'dynamic');
+  });
+
+  for (const node of ['node-1', 'node-2']) {
+    test(`an address that a pod has is refused on ${node}, the error says so, and nothing is left of the second pod`, async () => {
+      await asking('first', 'node-1');
+      assert.equal(await addressOf('first'), address);
+      const held = await holder();
+      await asking('second', node);
+      await until('an event that says why', async () => {
+        const { items } = await world.api.list<KubernetesObject & { message?: string }>(events, {
+          namespace: world.namespace,
+          fieldSelector: 'involvedObject.name=second',
+        });
+        return items.some(({ message = '' }) =>
+          message.includes(`the plugin 'bridge' did not give the fixed address ${address}`),
+        );
+      });
+      const second = await world.api.get<Pod>({ resource: pods, namespace: world.namespace, name: 'second' });
+      assert.equal(second.status?.phase, 'Pending');
+      await world.remove(pods, 'second');
+      assert.equal(await holder(), held);
+      assert.equal(await nameSeenBy('first'), 'first');
+      await world.remove(pods, 'first');
+      await free();
+    });
+  }
+
+  describe('by its DaemonSet', () => {
+    const file = (node: ClusterNode, ...path: readonly string[]): string =>
+      join(node.machine.directory, 'cni', ...path);
+    const conflist = (node: ClusterNode): string => file(node, 'net.d', conflistName);
+    const own = (node: ClusterNode): string => file(node, 'net.d', ownConflist);
+    const executable = (node: ClusterNode): string => file(node, 'bin', 'static-ip');
+    /** What the nodes had before. */
+    const kept = new Map<ClusterNode, string>();
+
+    before(async () => {
+      const image = await staticIpImage(cluster.layout.staticIp);
+      for (const node of cluster.nodes) {
+        await node.import(image);
+        const text = await readFile(conflist(node), 'utf8');
+        kept.set(node, text);
+        await replace(conflist(node), withoutStaticIp(text));
+        await rm(executable(node), { force: true });
+      }
+    });
+    after(async () => {
+      kubectl(['delete', '--ignore-not-found', '-f', '-'], await manifest());
+      for (const [node, text] of kept) {
+        await rm(own(node), { force: true });
+        await copyFile(cluster.layout.staticIp, `${executable(node)}.new`);
+        await rename(`${executable(node)}.new`, executable(node));
+        await replace(conflist(node), text);
+      }
+      await withAddress(true);
+    });
+
+    /** Waits until each node's containerd has read its folder: a pod made anew has the address, or has it not. */
+    async function withAddress(wanted: boolean): Promise<void> {
+      for (const { name } of cluster.nodes) {
+        await until(`a pod on ${name} ${wanted ? 'with' : 'without'} its address`, async () => {
+          await asking('probe', name);
+          const has = (await addressOf('probe')) === address;
+          await world.remove(pods, 'probe');
+          await free();
+          return has === wanted;
+        });
+      }
+    }
+
+    test('it is put before the network of every node, and the former one is back when it is removed', async () => {
+      const former = new Map<ClusterNode, string>();
+      for (const node of cluster.nodes) former.set(node, await readFile(conflist(node), 'utf8'));
+      await withAddress(false);
+
+      kubectl(['apply', '-f', '-'], await manifest());
+      awaitRollout();
+      await withAddress(true);
+      for (const [node, text] of former) assert.equal(await readFile(conflist(node), 'utf8'), text);
+
+      // an update leaves it where it is, all the time
+      const placed = await Promise.all(cluster.nodes.map((node) => stat(own(node))));
+      kubectl(['--namespace=kube-system', 'rollout', 'restart', 'daemonset/static-ip']);
+      awaitRollout();
+      const stillPlaced = await Promise.all(cluster.nodes.map((node) => stat(own(node))));
+      assert.deepEqual(stillPlaced.map(inode), placed.map(inode));
+
+      // a container that was killed, and its file with it, comes back and puts it back
+      const [first = assert.fail()] = cluster.nodes;
+      await killInstaller(first);
+      await rm(own(first));
+      await until('the file to be back', () => Promise.resolve(existsSync(own(first))));
+
+      await asking('survivor', 'node-2');
+      assert.equal(await addressOf('survivor'), address);
+      kubectl(['delete', '-f', '-'], await manifest());
+      await until('the installers to be gone', async () => (await installers()).length === 0);
+      for (const [node, text] of former) {
+        assert.equal(existsSync(own(node)), false);
+        assert.equal(existsSync(executable(node)), false);
+        assert.equal(await readFile(conflist(node), 'utf8'), text);
+      }
+      // a pod that has its address keeps it, and gives it back through the former network
+      assert.equal(await nameSeenBy('survivor'), 'survivor');
+      await world.remove(pods, 'survivor');
+      await free();
+      await withAddress(false);
+    });
+
+    const installers = async (): Promise<readonly Pod[]> =>
+      (await world.api.list<Pod>(pods, { namespace: 'kube-system', labelSelector: installerLabel })).items;
+
+    async function killInstaller(node: ClusterNode): Promise<void> {
+      const pod = (await installers()).find(({ spec }) => spec.nodeName === node.name);
+      const id = pod?.status?.containerStatuses?.[0]?.containerID?.split('//')[1] ?? assert.fail();
+      const { exitCode, stderr } = await node.ctr(['tasks', 'kill', '--signal', 'SIGKILL', id]);
+      assert.equal(exitCode, 0, stderr);
+    }
+  });
+});
+
+function awaitRollout(): void {
+  kubectl(['--namespace=kube-system', 'rollout', 'status', 'daemonset/static-ip', '--timeout=300s']);
+}
+
+/** The repository's manifest with the image that the nodes have. */
+async function manifest(): Promise<string> {
+  const path = new URL('../../manifests/static-ip/daemonset.yaml', import.meta.url);
+  const text = await readFile(path, 'utf8');
+  const image = `image: ${staticIpReference}\n          imagePullPolicy: Never`;
+  return text.replace(/image: registry\.example\.com\/.*/u, image);
+}
+
+function kubectl(words: readonly string[], input = ''): string {
+  const { status, stdout, stderr } = spawnSync('kubectl', words, { input, encoding: 'utf8' });
+  assert.equal(status, 0, `kubectl ${words.join(' ')}: ${stderr}`);
+  return stdout;
+}
+
+function withoutStaticIp(text: string): string {
+  const list = JSON.parse(text) as { plugins: { type: string; delegate?: object }[] };
+  const plugins = list.plugins.map((plugin) => plugin.delegate ?? plugin);
+  return JSON.stringify({ ...list, plugins }, undefined, 2);
+}
+
+async function replace(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
+}
+
+const inode = ({ ino }: { readonly ino: number }): number => ino;

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { createDisk } from '../../../src/cpi/disk/create-disk.ts';
+import { deleteDisk } from '../../../src/cpi/disk/delete-disk.ts';
+import type { Cloud, ExecOutcome } from '../../../src/cpi/cloud.ts';
+import { parseConfig } from '../../../src/cpi/config.ts';
+import { createVm } from '../../../src/cpi/vm/create-vm.ts';
+import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
+import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ObjectReference, Resource } from '../../../src/kubernetes/api.ts';
+import { systemClock } from '../../../src/kubernetes/clock.ts';
+import { openApi } from '../../../src/kubernetes/open-api.ts';
+import type { Pod } from '../../../src/kubernetes/pod.ts';
+import { execInPod } from '../../../src/kubernetes/pod-exec.ts';
+import {
+  namespaces,
+  persistentVolumeClaims,
+  pods,
+  serviceAccounts,
+} from '../../../src/kubernetes/resources.ts';
+import { waitFor } from '../../../src/kubernetes/wait.ts';
+import type { RestApi } from '../../../src/kubernetes/rest-api.ts';
+import { until } from '../../support/until.ts';
+import type { NodeUnderTest, ClusterUnderTest } from './cluster-under-test.ts';
+
+export interface NewVm {
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly networks?: unknown;
+  /** Name of the node that it has to be on. */
+  readonly node?: string;
+  readonly agentId?: string;
+  readonly env?: unknown;
+  readonly cloud?: Cloud;
+}
+
+/** A namespace of a real cluster, the CPI's verbs in this process, and the nodes below them. */
+export class ClusterWorld {
+  readonly cluster: ClusterUnderTest;
+  readonly api: RestApi;
+  readonly namespace: string;
+  readonly cloud: Cloud;
+
+  private constructor(cluster: ClusterUnderTest, api: RestApi, namespace: string) {
+    this.cluster = cluster;
+    this.api = api;
+    this.namespace = namespace;
+    this.cloud = this.cloudWith({});
+  }
+
+  static async open(cluster: ClusterUnderTest): Promise<ClusterWorld> {
+    const api = await openApi(cluster.access);
+    const namespace = `bosh-${randomUUID().slice(0, 8)}`;
+    await api.create(namespaces, { metadata: { name: namespace } });
+    const account = { resource: serviceAccounts, namespace, name: 'default' };
+    await waitFor({
+      ...{ api, reference: account, awaited: 'the default service account', deadlineMs: 120_000 },
+      condition: (found) => (found === undefined ? undefined : true),
+    });
+    return new ClusterWorld(cluster, api, namespace);
+  }
+
+  /** Removes what the tests left; the namespace goes by itself afterwards. */
+  async close(): Promise<void> {
+    try {
+      for (const cid of await this.#namesOf(pods, 'vm')) await deleteVm(this.cloud, [cid]);
+      for (const cid of await this.#namesOf(persistentVolumeClaims, 'disk'))
+        await deleteDisk(this.cloud, [cid]);
+    } finally {
+      await this.api.delete({ resource: namespaces, name: this.namespace });
+      this.api.close();
+    }
+  }
+
+  async #namesOf(resource: Resource, kind: string): Promise<string[]> {
+    const labelSelector = `bosh.cloudfoundry.org/kind=${kind}`;
+    const { items } = await this.api.list(resource, { namespace: this.namespace, labelSelector });
+    return items.flatMap(({ metadata: { name } }) => name ?? []);
+  }
+
+  /** A CPI with these keys in the section `kubernetes` of its configuration. */
+  cloudWith(
+    keys: Readonly<Record<string, unknown>>,
+    sections: Readonly<Record<string, unknown>> = {},
+  ): Cloud {
+    const { kubeletRootDirectory: kubelet } = this.cluster;
+    const file = {
+      kubernetes: { kubelet_root_dir: kubelet, ...keys },
+      agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' },
+      deadlines: { release: 2 },
+      ...sections,
+    };
+    return {
+      api: this.api,
+      exec: ({ namespace = this.namespace, pod, container, command, deadlineMs }) =>
+        execInPod(this.cluster.access, { namespace, pod, container, command, deadlineMs }),
+      config: parseConfig(file, {}),
+      namespace: this.namespace,
+      clock: systemClock,
+      newUuid: randomUUID,
+      directorUuid: 'director-1',
+      note: () => {},
+    };
+  }
+
+  async newVm(vm: NewVm = {}): Promise<string> {
+    const { agentId = randomUUID(), properties = {}, node, env = {}, cloud = this.cloud } = vm;
+    const networks = vm.networks ?? { default: { type: 'dynamic', cloud_properties: {} } };
+    const selector = node === undefined ? {} : { node_selector: { 'kubernetes.io/hostname': node } };
+    const all = { ...selector, ...properties };
+    const [cid] = await createVm(cloud, [agentId, this.cluster.stemcell.image, all, networks, [], env]);
+    return cid;
+  }
+
+  newDisk(storageClass = 'loop', size = 32, cloud: Cloud = this.cloud): Promise<string> {
+    return createDisk(cloud, [size, { storage_class: storageClass }, null]);
+  }
+
+  pod(name: string, namespace: string = this.namespace): Promise<Pod> {
+    return this.api.get<Pod>(this.podReference(name, namespace));
+  }
+
+  podReference(name: string, namespace: string = this.namespace): ObjectReference {
+    return { resource: pods, namespace, name };
+  }
+
+  async isThere(reference: ObjectReference): Promise<boolean> {
+    try {
+      await this.api.get(reference);
+      return true;
+    } catch (error) {
+      if (isApiError(error, 404)) return false;
+      throw error;
+    }
+  }
+
+  /** Resolves with the seconds that it took. */
+  async untilGone(pod: string, deadlineMs = 180_000): Promise<number> {
+    const start = Date.now();
+    const reference = this.podReference(pod);
+    await until(`${pod} to go`, async () => !(await this.isThere(reference)), deadlineMs);
+    return (Date.now() - start) / 1000;
+  }
+
+  /** The node that a pod runs on. */
+  async nodeOf(pod: string): Promise<NodeUnderTest> {
+    const { nodeName } = (await this.pod(pod)).spec;
+    const node = this.cluster.nodes.find(({ name }) => name === nodeName);
+    assert.ok(node !== undefined, `${pod} runs on no node of the suite`);
+    return node;
+  }
+
+  /** The name of a node that is not the pod's. */
+  async otherNode(pod: string): Promise<string> {
+    const { name } = await this.nodeOf(pod);
+    const other = this.cluster.nodes.find((node) => node.name !== name);
+    assert.ok(other !== undefined, 'the cluster has one node');
+    return other.name;
+  }
+
+  exec(pod: string, script: string): Promise<ExecOutcome> {
+    const command = ['/bin/sh', '-c', script];
+    return execInPod(this.cluster.access, {
+      ...{ namespace: this.namespace, pod, container: 'bosh', command, deadlineMs: 120_000 },
+    });
+  }
+
+  /** Output of a shell command in a VM that has to succeed. */
+  async inVm(vm: string, script: string): Promise<string> {
+    const { exitCode, stdout, stderr } = await this.exec(vm, script);
+    assert.equal(exitCode, 0, `${script}: ${stdout}${stderr}`);
+    return stdout;
+  }
+
+  /** Polls a command in a VM until it succeeds; a VM that restarts answers with errors for a while. */
+  async untilInVm(vm: string, script: string, deadlineMs = 120_000): Promise<string> {
+    return until(
+      `${script} in ${vm}`,
+      async () => {
+        try {
+          const { exitCode, stdout } = await this.exec(vm, script);
+          return exitCode === 0 ? { stdout } : undefined;
+        } catch (error) {
+          if (error instanceof Error) return undefined;
+          throw error;
+        }
+      },
+      deadlineMs,
+    ).then(({ stdout }) => stdout);
+  }
+}

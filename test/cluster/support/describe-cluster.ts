@@ -1,0 +1,19 @@
+import { after, before, describe } from 'node:test';
+import { ClusterWorld } from './cluster-world.ts';
+import { askedCluster, openCluster } from './open-cluster.ts';
+
+/** A suite on the real cluster with a namespace of its own; skipped by name where there is no cluster. */
+export function describeCluster(name: string, define: (world: () => ClusterWorld) => void): void {
+  const asked = askedCluster();
+  describe(name, { skip: asked.kind === 'none' && asked.reason }, () => {
+    let world: ClusterWorld | undefined;
+    before(async () => {
+      world = await ClusterWorld.open(await openCluster(asked));
+    });
+    after(() => world?.close());
+    define(() => {
+      if (world === undefined) throw new Error('the suite has not begun');
+      return world;
+    });
+  });
+}

@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import { loadAccess } from '../../../src/kubernetes/load-access.ts';
+import { clusterAt } from '../cluster-at.ts';
+import { layoutOf } from '../layout.ts';
+import { fixedAddresses } from '../network.ts';
+import { kubeletDirectory } from '../node/configuration.ts';
+import type { ClusterUnderTest } from './cluster-under-test.ts';
+import { nodeUnderTest } from './node-under-test.ts';
+import { suiteStemcell } from './suite-stemcell.ts';
+
+/** Which cluster the suites were told to use, before anything of it is looked at. */
+export type AskedCluster =
+  | { readonly kind: 'own'; readonly name: string }
+  | { readonly kind: 'none'; readonly reason: string };
+
+/** `npm run test:cluster` sets the variable. */
+export function askedCluster(environment: NodeJS.ProcessEnv = process.env): AskedCluster {
+  const { BOSH_KUBERNETES_TEST_CLUSTER: name = '', KUBECONFIG: kubeconfig = '' } = environment;
+  if (name !== '') return { kind: 'own', name };
+  const own = 'a cluster whose nodes and volumes it may trouble: npm run test:cluster';
+  return { kind: 'none', reason: kubeconfig === '' ? `needs ${own}` : `needs, without KUBECONFIG, ${own}` };
+}
+
+/** The cluster; the suite's stemcell is on its nodes. */
+export async function openCluster(asked: AskedCluster): Promise<ClusterUnderTest> {
+  switch (asked.kind) {
+    case 'own': {
+      const cluster = clusterAt(layoutOf(asked.name));
+      const kubeconfig = await readFile(cluster.layout.kubeconfig, 'utf8');
+      return {
+        access: await loadAccess(kubeconfig),
+        kubeconfig,
+        kubeletRootDirectory: kubeletDirectory,
+        stemcell: await suiteStemcell(cluster, 'privileged', undefined),
+        stemcellFor: (profile) => suiteStemcell(cluster, profile),
+        fixedAddress: (number) => fixedAddresses[number],
+        nodes: cluster.nodes.map((node) => nodeUnderTest(cluster, node)),
+      };
+    }
+    case 'none':
+      throw new Error(asked.reason);
+  }
+}

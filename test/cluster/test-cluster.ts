@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import type { Access } from '../../src/kubernetes/access.ts';
+import { clusterAt } from './cluster-at.ts';
+import { layoutOf } from './layout.ts';
+import type { RealCluster } from './real-cluster.ts';
+
+const { BOSH_KUBERNETES_TEST_CLUSTER: name = '', BOSH_KUBERNETES_TEST_KUBECONFIG: kubeconfig = '' } =
+  process.env;
+
+/** For `test` and `describe`: a reason to skip where there is no real cluster, else nothing. */
+export const withoutCluster = kubeconfig === '' ? { skip: 'needs a real cluster: npm run test:cluster' } : {};
+
+/** The same for what reaches into nodes, which only the suite's own cluster allows. */
+export const withoutNodes =
+  kubeconfig === '' || name !== ''
+    ? withoutCluster
+    : { skip: "needs the nodes of the suite's own cluster: npm run test:cluster without KUBECONFIG" };
+
+/** Access to the cluster under test, as an administrator. */
+export function clusterAccess(): Promise<Access> {
+  return loadAccess(readFileSync(kubeconfig, 'utf8'));
+}
+
+/** The suite's own cluster, for tests that are skipped `withoutNodes`. */
+export function testCluster(): RealCluster {
+  return clusterAt(layoutOf(name));
+}

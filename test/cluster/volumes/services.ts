@@ -1,0 +1,65 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { drivers } from '../csi/drivers.ts';
+import { sidecarsOf, type Sidecar } from '../csi/sidecars.ts';
+import type { Layout } from '../layout.ts';
+import type { Service } from '../machine/machine.ts';
+import type { NodePlan } from '../network.ts';
+import { kubeletDirectory } from '../node/configuration.ts';
+import type { ProgramName } from '../programs/programs.ts';
+
+const main = fileURLToPath(new URL('../csi/main.ts', import.meta.url));
+
+/** Where volumes are, and the sockets of drivers: one folder that all machines see. */
+export function volumePlaces({ directory }: Layout): { readonly volumes: string; readonly sockets: string } {
+  return { volumes: join(directory, 'volumes'), sockets: join(directory, 'csi') };
+}
+
+function places(layout: Layout): string[] {
+  const { volumes, sockets } = volumePlaces(layout);
+  return ['--directory', volumes, '--sockets', sockets];
+}
+
+/** The driver on a node: it registers itself with the kubelet. */
+export function nodeDriverService(layout: Layout, { name, zone }: NodePlan): Service {
+  const who = ['--node-id', name, '--zone', zone, '--kubelet-root', kubeletDirectory];
+  const command = [process.execPath, main, 'node', ...who, ...places(layout)];
+  return { name: 'csi-node', command, graceMs: 5000 };
+}
+
+/** The drivers' controller and provisioner, which look for the holders of a device among all processes of the host. */
+export function controllerDriverService(layout: Layout): Service {
+  const command = [
+    process.execPath,
+    main,
+    'controller',
+    '--kubeconfig',
+    layout.kubeconfig,
+    ...places(layout),
+  ];
+  return { name: 'csi-controller', command, graceMs: 5000, onHost: true };
+}
+
+const programOf: Record<Sidecar['program'], ProgramName> = {
+  'external-attacher': 'csi-attacher',
+  'external-resizer': 'csi-resizer',
+  'csi-snapshotter': 'csi-snapshotter',
+};
+
+/** Upstream's sidecars of each driver, and the controller of snapshots. */
+export function sidecarServices(programs: string, layout: Layout): Service[] {
+  const kubeconfig = `--kubeconfig=${layout.kubeconfig}`;
+  const { sockets } = volumePlaces(layout);
+  const ofDrivers = drivers.flatMap((driver) =>
+    sidecarsOf(driver, sockets).map(({ program, words }): Service => {
+      const name = programOf[program];
+      return {
+        name: `${name}-${driver.socketName}`,
+        command: [join(programs, name), kubeconfig, ...words],
+        graceMs: 5000,
+      };
+    }),
+  );
+  const command = [join(programs, 'snapshot-controller'), kubeconfig, '--leader-election=false'];
+  return [...ofDrivers, { name: 'snapshot-controller', command, graceMs: 5000 }];
+}

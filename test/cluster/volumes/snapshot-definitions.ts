@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
+import { go } from '../programs/go.ts';
+import { makeGoModule } from '../programs/go-module.ts';
+import { snapshotClient } from '../programs/programs.ts';
+
+/** Copies upstream's definitions of snapshots from their module into the cache of programs; resolves with the folder. */
+export async function fetchSnapshotDefinitions(cache: string): Promise<string> {
+  const target = join(cache, 'snapshot-definitions');
+  if (existsSync(target)) return target;
+  const module = join(cache, 'modules', 'volumes');
+  await makeGoModule(module, 'volumes');
+  const from = (await go(module, ['list', '-m', '-f', '{{.Dir}}', snapshotClient])).trim();
+  await mkdir(cache, { recursive: true });
+  const draft = await mkdtemp(`${target}.`);
+  try {
+    const definitions = join(from, 'config', 'crd');
+    for (const name of await readdir(definitions)) {
+      if (!name.startsWith('snapshot.storage.k8s.io_')) continue;
+      await writeFile(join(draft, name), await readFile(join(definitions, name)));
+    }
+    await rename(draft, target);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+  return target;
+}
+
+export async function readSnapshotDefinitions(directory: string): Promise<KubernetesObject[]> {
+  const names = (await readdir(directory)).toSorted();
+  return Promise.all(
+    names.map(async (name) => parse(await readFile(join(directory, name), 'utf8')) as KubernetesObject),
+  );
+}
