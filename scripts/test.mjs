@@ -11,7 +11,9 @@ ensureInstalled();
 if (!ensureBuilt()) process.exit(1);
 
 const asked = process.argv.slice(2);
-const beside = ['src', 'bench', 'test/contract', 'test/cpi'].flatMap((path) => testsBelow(path));
+const beside = ['src', 'bench', 'test/contract', 'test/cpi', 'test/kubernetes-conformance'].flatMap((path) =>
+  testsBelow(path),
+);
 const files =
   asked[0] === '--long'
     ? beside.filter((path) => path.endsWith('.long.test.ts'))
@@ -22,10 +24,20 @@ if (files.length === 0) {
   console.error(`there is no test below ${asked.join(', ')}`);
   process.exit(1);
 }
-const run = spawnSync(pinnedNode, ['--test', '--test-concurrency=2', '--test-timeout=600000', ...files], {
-  cwd: root,
-  stdio: 'inherit',
-});
+// CI asks which files failed, to run them again when nothing else runs
+const failed = process.env.FAILED_TEST_FILES;
+const reporters = failed === undefined ? [] : ['spec', 'stdout', './scripts/failed-files.mjs', failed];
+const flags = reporters.map(
+  (word, index) => `--test-reporter${index % 2 === 0 ? '' : '-destination'}=${word}`,
+);
+const run = spawnSync(
+  pinnedNode,
+  ['--test', '--test-concurrency=2', '--test-timeout=600000', ...flags, ...files],
+  {
+    cwd: root,
+    stdio: 'inherit',
+  },
+);
 process.exitCode = run.status ?? 1;
 
 function testsBelow(path) {

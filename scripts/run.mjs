@@ -1,4 +1,4 @@
-// npm run bench:*: installs and builds what is missing, then runs one benchmark on the pinned Node.
+// npm run bench:*, build:*, test:cluster: installs and builds what is missing, then runs one program on the pinned Node.
 import { spawnSync } from 'node:child_process';
 import { ensureBuilt } from './ensure-built.mjs';
 import { ensureInstalled, pinnedNode, root } from './ensure-installed.mjs';
