@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { go } from './go.ts';
 import { makeGoModule } from './go-module.ts';
 import { holdingLock } from './holding-lock.ts';
-import { goModules, programs, type Program, type ProgramName } from './programs.ts';
+import { goModule, programs, type Program, type ProgramName } from './programs.ts';
 
 /**
  * Builds those of the programs that are not in the cache, one by one, so that a kill costs one of them at most; resolves
@@ -34,8 +34,7 @@ async function buildProgram(
   if (existsSync(path)) return;
   const started = Date.now();
   const program: Program = programs[name];
-  const directory = join(cache, 'modules', program.module);
-  await makeGoModule(directory, program.module);
+  const directory = await makeGoModule(cache);
   const draft = join(cache, `${name}.${process.pid}`);
   try {
     await go(directory, [...goWords(program), '-o', draft, program.package]);
@@ -46,8 +45,8 @@ async function buildProgram(
   report(`built ${name} in ${Math.round((Date.now() - started) / 1000)} s`);
 }
 
-function goWords({ module, test }: Program): string[] {
-  const stamps = Object.entries(goModules[module].stamps).map(([name, value]) => `-X ${name}=${value}`);
+function goWords({ test }: Program): string[] {
+  const stamps = Object.entries(goModule.stamps).map(([name, value]) => `-X ${name}=${value}`);
   const words = test === true ? ['test', '-c'] : ['build'];
   return [...words, '-trimpath', '-ldflags', ['-s', '-w', ...stamps].join(' ')];
 }

@@ -1,23 +1,29 @@
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { go } from './go.ts';
 import { pins } from './pins.ts';
-import { goModules, programs, type GoModule, type Program } from './programs.ts';
+import { goModule, programs } from './programs.ts';
 
-/** Makes the main module `name` in that directory, with go.sum, unless it is there. It appears whole or not at all. */
-export async function makeGoModule(directory: string, name: keyof typeof goModules): Promise<void> {
-  if (existsSync(directory)) return;
-  await mkdir(dirname(directory), { recursive: true });
+/**
+ * Makes the main module of all programs in that cache, with go.sum, unless it is there, and resolves with its directory. It
+ * appears whole or not at all.
+ */
+export async function makeGoModule(cache: string): Promise<string> {
+  const directory = join(cache, 'module');
+  if (existsSync(directory)) return directory;
+  await mkdir(cache, { recursive: true });
   const draft = await mkdtemp(`${directory}.`);
   try {
-    const module = goModules[name];
-    const staging = module.staging ? stagingModules(await kubernetesGoMod(draft)) : [];
-    await writeFile(join(draft, 'go.mod'), goMod(name, module, staging));
-    const packages = Object.values<Program>(programs).filter((program) => program.module === name);
-    await writeFile(join(draft, 'tools.go'), toolsGo(packages.map((program) => program.package)));
+    const staging = stagingModules(await kubernetesGoMod(draft));
+    await writeFile(join(draft, 'go.mod'), goMod(goModule.requires, staging));
+    await writeFile(
+      join(draft, 'tools.go'),
+      toolsGo(Object.values(programs).map((program) => program.package)),
+    );
     await go(draft, ['mod', 'tidy']);
     await rename(draft, directory);
+    return directory;
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
@@ -35,11 +41,11 @@ export function stagingModules(goModOfKubernetes: string): string[] {
   );
 }
 
-export function goMod(name: string, module: GoModule, staging: readonly string[]): string {
+export function goMod(requires: readonly string[], staging: readonly string[]): string {
   const lines = [
-    `module bosh-kubernetes.test/${name}`,
+    'module bosh-kubernetes.test/programs',
     'go 1.26.0',
-    ...module.requires.map((each) => `require ${each.replace('@', ' ')}`),
+    ...requires.map((each) => `require ${each.replace('@', ' ')}`),
     ...staging.map((path) => `replace ${path} => ${path} v${pins.staging}`),
   ];
   return `${lines.join('\n\n')}\n`;

@@ -30,7 +30,7 @@ test('staging modules are those that Kubernetes replaces with folders, and get t
   ].join('\n');
   const staging = stagingModules(upstream);
   assert.deepEqual(staging, ['k8s.io/api', 'k8s.io/client-go']);
-  const text = goMod('x', { requires: ['k8s.io/kubernetes@v1.2.3'], staging: true, stamps: {} }, staging);
+  const text = goMod(['k8s.io/kubernetes@v1.2.3'], staging);
   assert.match(text, /^require k8s.io\/kubernetes v1.2.3$/m);
   assert.match(text, /^replace k8s.io\/api => k8s.io\/api v0\.\d+\.\d+$/m);
 });

@@ -1,17 +1,6 @@
 import { pins } from './pins.ts';
 
-/** A Go main module of our own that programs are built in: one of another's may not be, for its `replace` lines. */
-export interface GoModule {
-  /** `path@version`. */
-  readonly requires: readonly string[];
-  /** Whether the staging modules of Kubernetes get the versions of ours. */
-  readonly staging: boolean;
-  /** Variables of packages that get a value at link time. */
-  readonly stamps: Readonly<Record<string, string>>;
-}
-
 export interface Program {
-  readonly module: keyof typeof goModules;
   readonly package: string;
   /** The package's tests as an executable instead of its main function. */
   readonly test?: true;
@@ -33,28 +22,26 @@ const csi = 'github.com/kubernetes-csi';
 /** The module with the definitions of snapshots. */
 export const snapshotClient = `${csi}/external-snapshotter/client/v8`;
 
-export const goModules = {
-  kubernetes: {
-    requires: [`k8s.io/kubernetes@v${pins.kubernetes}`],
-    staging: true,
-    stamps: kubernetesStamps,
-  },
-  etcd: { requires: [`go.etcd.io/etcd/server/v3@v${pins.etcd}`], staging: false, stamps: {} },
-  volumes: {
-    requires: [
-      `${csi}/external-attacher/v4@v${pins.externalAttacher}`,
-      `${csi}/external-resizer/v2@v${pins.externalResizer}`,
-      `${csi}/external-snapshotter/v8@v${pins.externalSnapshotter}`,
-      // upstream replaces it with a folder, so its version is in no go.mod
-      `${snapshotClient}@v${pins.externalSnapshotter}`,
-    ],
-    staging: true,
-    stamps: {},
-  },
-} as const satisfies Record<string, GoModule>;
+/**
+ * The Go main module of our own that all programs are built in: one of another's may not be, for its `replace` lines, and
+ * in one module what the programs share is compiled once, with the same version of everything.
+ */
+export const goModule = {
+  /** `path@version`. */
+  requires: [
+    `k8s.io/kubernetes@v${pins.kubernetes}`,
+    `go.etcd.io/etcd/server/v3@v${pins.etcd}`,
+    `${csi}/external-attacher/v4@v${pins.externalAttacher}`,
+    `${csi}/external-resizer/v2@v${pins.externalResizer}`,
+    `${csi}/external-snapshotter/v8@v${pins.externalSnapshotter}`,
+    // upstream replaces it with a folder, so its version is in no go.mod
+    `${snapshotClient}@v${pins.externalSnapshotter}`,
+  ],
+  /** Variables of packages that get a value at link time. */
+  stamps: kubernetesStamps,
+} as const;
 
 const command = (name: string): Program => ({
-  module: 'kubernetes',
   package: `k8s.io/kubernetes/cmd/${name}`,
 });
 
@@ -65,16 +52,15 @@ export const programs = {
   'kube-proxy': command('kube-proxy'),
   kubelet: command('kubelet'),
   kubectl: command('kubectl'),
-  etcd: { module: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
-  'csi-attacher': { module: 'volumes', package: `${csi}/external-attacher/v4/cmd/csi-attacher` },
-  'csi-resizer': { module: 'volumes', package: `${csi}/external-resizer/v2/cmd/csi-resizer` },
-  'csi-snapshotter': { module: 'volumes', package: `${csi}/external-snapshotter/v8/cmd/csi-snapshotter` },
+  etcd: { package: 'go.etcd.io/etcd/server/v3' },
+  'csi-attacher': { package: `${csi}/external-attacher/v4/cmd/csi-attacher` },
+  'csi-resizer': { package: `${csi}/external-resizer/v2/cmd/csi-resizer` },
+  'csi-snapshotter': { package: `${csi}/external-snapshotter/v8/cmd/csi-snapshotter` },
   'snapshot-controller': {
-    module: 'volumes',
     package: `${csi}/external-snapshotter/v8/cmd/snapshot-controller`,
   },
-  'e2e.test': { module: 'kubernetes', package: 'k8s.io/kubernetes/test/e2e', test: true },
-  agnhost: { module: 'kubernetes', package: 'k8s.io/kubernetes/test/images/agnhost' },
+  'e2e.test': { package: 'k8s.io/kubernetes/test/e2e', test: true },
+  agnhost: { package: 'k8s.io/kubernetes/test/images/agnhost' },
 } as const satisfies Record<string, Program>;
 
 export type ProgramName = keyof typeof programs;

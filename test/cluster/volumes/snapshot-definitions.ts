@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
@@ -11,10 +11,8 @@ import { snapshotClient } from '../programs/programs.ts';
 export async function fetchSnapshotDefinitions(cache: string): Promise<string> {
   const target = join(cache, 'snapshot-definitions');
   if (existsSync(target)) return target;
-  const module = join(cache, 'modules', 'volumes');
-  await makeGoModule(module, 'volumes');
+  const module = await makeGoModule(cache);
   const from = (await go(module, ['list', '-m', '-f', '{{.Dir}}', snapshotClient])).trim();
-  await mkdir(cache, { recursive: true });
   const draft = await mkdtemp(`${target}.`);
   try {
     const definitions = join(from, 'config', 'crd');
