@@ -18,6 +18,7 @@ export interface PodSpec {
   hostNetwork?: boolean;
   hostPID?: boolean;
   dnsPolicy?: string;
+  dnsConfig?: DnsConfig;
   schedulerName?: string;
   priority?: number;
   priorityClassName?: string;
@@ -32,6 +33,13 @@ export interface PodSpec {
   initContainers?: Container[];
   containers: Container[];
   volumes?: Volume[];
+}
+
+/** PodDNSConfig: lines of the pod's resolv.conf. */
+export interface DnsConfig {
+  nameservers?: string[];
+  searches?: string[];
+  options?: { name?: string; value?: string }[];
 }
 
 export interface PodSecurityContext {

@@ -29,6 +29,24 @@ describeCluster('manual networks by static-ip', (world) => {
     await deleteVm(world().cloud, [second.cid]);
   });
 
+  test("the network's name servers are in the VM's resolv.conf, and files may be renamed over it and /etc/hosts", async () => {
+    const networks = { default: { type: 'dynamic', dns: ['192.0.2.53'], cloud_properties: {} } };
+    const vm = await world().newVm({ networks });
+    assert.match(await world().inVm(vm, 'cat /etc/resolv.conf'), /^nameserver 192\.0\.2\.53$/mu);
+    for (const file of ['/etc/hosts', '/etc/resolv.conf']) {
+      const renamed = await world().inVm(
+        vm,
+        `cp ${file} ${file}-new && mv ${file}-new ${file} && cat ${file}`,
+      );
+      assert.match(renamed, file === '/etc/hosts' ? /\tlocalhost/u : /192\.0\.2\.53/u);
+    }
+    await deleteVm(world().cloud, [vm]);
+    const baseline = await world().newVm({ properties: { profile: 'baseline' } });
+    const { stderr } = await world().exec(baseline, 'cp /etc/hosts /etc/new && mv /etc/new /etc/hosts');
+    assert.match(stderr, /busy/iu);
+    await deleteVm(world().cloud, [baseline]);
+  });
+
   test('an address that is taken: a clear error, nothing left', async () => {
     const ip = fixedAddress(world(), 'networks', 1);
     const holder = await world().newVm({ networks: manual(ip) });

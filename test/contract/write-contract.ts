@@ -108,6 +108,34 @@ export function writeContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
+  // kubernetes: pkg/apis/core/validation/validation.go, validatePodDNSConfig
+  test('name servers of a pod are addresses, three at most, and under None at least one', async () => {
+    const { api, namespace } = subject;
+    const asked = (dnsConfig: NonNullable<Pod['spec']['dnsConfig']>): Promise<Pod> => {
+      const pod = unschedulablePod(namespace, 'name-servers');
+      pod.spec.dnsPolicy = 'None';
+      pod.spec.dnsConfig = dnsConfig;
+      return api.create(pods, pod);
+    };
+    const four = ['10.0.0.1', '10.0.0.2', 'fd00::3', '10.0.0.4'];
+    for (const [nameservers, field] of [
+      [[], 'spec.dnsConfig.nameservers: Required'],
+      [['dns.example.org'], 'spec.dnsConfig.nameservers[0]: Invalid'],
+      [four, 'spec.dnsConfig.nameservers: Invalid'],
+    ] as const) {
+      await assert.rejects(
+        asked({ nameservers: [...nameservers] }),
+        (error) => isApiError(error, 422) && error.message.includes(field),
+      );
+    }
+    const dnsConfig = {
+      nameservers: four.slice(1),
+      searches: ['a.example.org.'],
+      options: [{ name: 'ndots' }],
+    };
+    assert.deepEqual((await asked(dnsConfig)).spec.dnsConfig, dnsConfig);
+  });
+
   // kubernetes: pkg/apis/core/validation/validation.go, ValidateSecurityContext and validateSeccompProfileField
   test('a securityContext that contradicts itself, and profiles that are none, are invalid', async () => {
     const { api, namespace } = subject;

@@ -122,6 +122,7 @@ describeInNamespace(import.meta.filename, () => {
       ...{ cid, agentId: cid.replace('vm-', ''), namespace, image: hostRootImage, properties },
       ...{ group: undefined, directorUuid: undefined, attach: 'hot' as const },
       networking: { labels: {}, annotations: { 'bosh.cloudfoundry.org/ip-address': address } },
+      nameServers: [],
     };
     const pod = await api.create<Pod>(pods, vmPod(plan, secret.metadata.uid ?? ''));
     await untilReady(cid);

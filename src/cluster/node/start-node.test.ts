@@ -270,6 +270,12 @@ describeInNamespace(import.meta.filename, () => {
       'vm-1',
       {
         hostname: 'agent-1',
+        dnsPolicy: 'None',
+        dnsConfig: {
+          nameservers: ['127.64.201.1'],
+          searches: ['x.org'],
+          options: [{ name: 'ndots', value: '2' }],
+        },
         initContainers: [
           container('echo prepared > /state/bosh/prepared', {
             name: 'prepare',
@@ -298,6 +304,10 @@ describeInNamespace(import.meta.filename, () => {
     await until(async () => ((await logsOf('vm-1')).includes('agent-1') ? true : undefined));
     assert.match(await logsOf('vm-1'), /^prepared\n\{"secret":1\}agent-1\n$/);
     assert.match((await execIn('vm-1', 'cat', '/etc/hosts')).stdout, /127\.64\.201\.10\tagent-1/);
+    assert.equal(
+      (await execIn('vm-1', 'cat', '/etc/resolv.conf')).stdout,
+      'search x.org\nnameserver 127.64.201.1\noptions ndots:2\n',
+    );
     await remove('vm-1');
     await untilGone('vm-1');
     assert.equal(existsSync(join(directory, 'kubelet/pods', pod.metadata.uid ?? '')), false);

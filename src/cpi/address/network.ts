@@ -17,6 +17,9 @@ export interface Network {
   readonly prefixLength: number | undefined;
   /** Where the default route goes, if this network has it. */
   readonly defaultGateway: string | undefined;
+  /** True where its `dns` is meant for the VM, of several networks. */
+  readonly isDnsDefault: boolean;
+  readonly dns: readonly string[];
   readonly nicGroup: string | undefined;
   readonly properties: NetworkProperties;
 }
@@ -37,10 +40,16 @@ export function parseNetwork(name: string, given: Json, place: Place): Network {
   const prefixLength = mask === undefined || family === undefined ? undefined : maskLength(mask, family);
   if (mask !== undefined && family !== undefined && prefixLength === undefined)
     throw wrong(at(place, 'netmask'), `is not a netmask of ${family}`);
-  const hasRoute = stringsAt(given['default'], at(place, 'default')).includes('gateway');
+  const defaults = stringsAt(given['default'], at(place, 'default'));
   return {
     ...{ name, type, address, family, prefixLength, properties },
-    defaultGateway: hasRoute ? optionalStringAt(given['gateway'], at(place, 'gateway')) : undefined,
+    defaultGateway: defaults.includes('gateway')
+      ? optionalStringAt(given['gateway'], at(place, 'gateway'))
+      : undefined,
+    isDnsDefault: defaults.includes('dns'),
+    dns: stringsAt(given['dns'], at(place, 'dns')).map((server, index) =>
+      addressAt(server, at(at(place, 'dns'), index)),
+    ),
     nicGroup: nicGroupAt(given['nic_group'], at(place, 'nic_group')),
   };
 }

@@ -13,6 +13,7 @@ import {
   maskLength,
 } from '../../kubernetes/ip-text.ts';
 import { attachmentElements } from './network-attachments.ts';
+import { nameServers } from './name-servers.ts';
 import { parseNetworks } from './networks.ts';
 
 const place: Place = { code: 'INVALID_ARGUMENT', path: 'networks' };
@@ -56,6 +57,21 @@ for (const [name, given, addresses] of accepted) {
     assert.deepEqual(networks.given, given);
   });
 }
+
+const dnsOf = (networks: Record<string, unknown>): readonly string[] =>
+  nameServers(parseNetworks(networks, place));
+
+test('name servers are those of the only network, or of the one that is the default for dns', () => {
+  const here = { ...four, dns: ['10.0.0.2'] };
+  const there = { ip: '10.1.0.5', dns: ['10.1.0.2'], ...attachedTo('wire') };
+  assert.deepEqual(dnsOf({ a: { ...here, default: [] } }), ['10.0.0.2']);
+  assert.deepEqual(dnsOf({ a: here, b: there }), ['10.0.0.2']);
+  assert.deepEqual(dnsOf({ a: { ...here, default: ['gateway'] }, b: { ...there, default: ['dns'] } }), [
+    '10.1.0.2',
+  ]);
+  assert.deepEqual(dnsOf({ a: { ...here, default: [] }, b: there }), []);
+  assert.deepEqual(dnsOf({ a: { ...four, dns: null } }), []);
+});
 
 const refused: readonly [string, unknown, ErrorCode, RegExp][] = [
   [

@@ -18,7 +18,8 @@ const localBlobstore = {
 
 /**
  * The settings document of the agent (bosh-agent: settings/settings.go), JSON text. Secret.
- * Networks are preconfigured: Kubernetes has set them up. No disks: hints come by add_persistent_disk.
+ * Networks are preconfigured: Kubernetes has set them up. Their name servers are in the pod (address/name-servers.ts): an
+ * agent would have systemd-resolved restarted for them. No disks: hints come by add_persistent_disk.
  */
 export function agentSettings({ agentId, vmCid, networks, env, agent }: AgentSettingsInput): string {
   const mbus = agent.mbus ?? firstMbusUrl(env);
@@ -30,7 +31,7 @@ export function agentSettings({ agentId, vmCid, networks, env, agent }: AgentSet
   }
   const preconfigured = Object.entries(networks).map(([name, network]) => [
     name,
-    { ...network, preconfigured: true },
+    { ...withoutDns(network), preconfigured: true },
   ]);
   return JSON.stringify({
     agent_id: agentId,
@@ -42,6 +43,11 @@ export function agentSettings({ agentId, vmCid, networks, env, agent }: AgentSet
     disks: { system: '', ephemeral: '', persistent: {}, raw_ephemeral: [] },
     env,
   });
+}
+
+function withoutDns(network: Json): Json {
+  const { dns: _, ...rest } = network;
+  return rest;
 }
 
 function firstMbusUrl(env: Json): string | undefined {

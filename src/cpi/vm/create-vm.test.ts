@@ -72,6 +72,25 @@ test('the settings reach the agent in the Secret, and nothing of them stands in 
   assert.doesNotMatch(pod, /very-private-key|mbus-pass-word/u);
 });
 
+test("the network's name servers are the pod's, the first three of them, and the agent has none to set up", async (t) => {
+  const { cloud, api } = await testCloud(t);
+  const dns = ['10.0.0.2', 'fd00:0::2', '8.8.8.8', '9.9.9.9'];
+  const networks = { default: { type: 'manual', ip: '127.64.0.10', dns, cloud_properties: {} } };
+  const [name, given] = await createVm(cloud, createVmArguments({ networks }));
+
+  const { spec } = await api.get<Pod>({ resource: pods, namespace, name });
+  assert.equal(spec.dnsPolicy, 'None');
+  assert.deepEqual(spec.dnsConfig, { nameservers: ['10.0.0.2', 'fd00::2', '8.8.8.8'] });
+  assert.deepEqual(given['default']?.['dns'], dns);
+  const secret = await api.get<KubernetesObject & { data: Record<string, string> }>({
+    resource: secrets,
+    namespace,
+    name,
+  });
+  const settings = Buffer.from(secret.data['settings.json'] ?? '', 'base64').toString();
+  assert.doesNotMatch(settings, /dns|8\.8\.8\.8/u);
+});
+
 test('the same call again gives the same VM', async (t) => {
   const { cloud, api } = await testCloud(t);
   const first = await createVm(cloud, createVmArguments());

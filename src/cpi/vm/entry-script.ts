@@ -10,6 +10,8 @@ import { installShims } from './shims/install-shims.ts';
  *   persistent_disk_hints.json has the cids of all attached disks as keys (bosh-agent: platform/linux_platform.go,
  *   settings/service.go). No job may start on an empty store: where the disk does not come, the container ends and is
  *   started again.
+ * - The runtime mounts /etc/hosts, hostname and resolv.conf, and no file can be renamed over a mount: sync_dns and bosh-dns
+ *   do that (bosh-agent: platform/linux_platform.go, SaveDNSRecords). Where the VM may unmount, it has copies of its own.
  * - A stemcell of ours has services beside the agent, sshd (src/stemcell/root/services.sh).
  * - bpm and Garden make control groups of their own; a runtime mounts them read-only where the container is not
  *   privileged. Under sys-admin they can be made writable, the VM's own part of them alone; under baseline they cannot.
@@ -41,6 +43,11 @@ find /var/vcap/data/sys/run -xdev -name '*.pid' -type f -delete 2>/dev/null
 awk '{ for (i = 7; i < NF; i++) if ($i == "-") kind = $(i + 1)
   if (kind ~ /^cgroup2?$/ && $6 ~ /^ro(,|$)/) print $5 }' /proc/self/mountinfo |
   while read -r point; do mount -o remount,bind,rw "$point" 2>/dev/null; done
+for file in /etc/hosts /etc/hostname /etc/resolv.conf; do
+  grep -q " $file " /proc/self/mountinfo || continue
+  cp "$file" "$file.own" 2>/dev/null && umount "$file" 2>/dev/null && mv "$file.own" "$file"
+  rm -f "$file.own"
+done
 ${installShims}bind_disk() {
   record=$bosh/managed_disk_settings.json
   [ -s "$record" ] || return 0

@@ -16,7 +16,7 @@ function podWith(profile: string, attach: VmPlan['attach']): Pod {
   );
   const plan = { cid: 'vm-a', agentId: 'a', namespace: 'n', image: 'i', group: 'g' };
   const networking = { labels: {}, annotations: {} };
-  return vmPod({ ...plan, networking, attach, directorUuid: undefined, properties }, 'uid');
+  return vmPod({ ...plan, networking, nameServers: [], attach, directorUuid: undefined, properties }, 'uid');
 }
 
 test('Pod Security baseline has nothing against a baseline VM, and names what is against it in the others', () => {

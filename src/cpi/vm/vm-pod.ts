@@ -20,6 +20,8 @@ export interface VmPlan {
   readonly image: string;
   readonly properties: VmProperties;
   readonly networking: PodNetworking;
+  /** Empty: those of the cluster. */
+  readonly nameServers: readonly string[];
   /** env.bosh.group: VMs of one group avoid each other's node. */
   readonly group: string | undefined;
   /** Where the volumes of its disks can be reached. */
@@ -87,6 +89,10 @@ function podSpec(plan: VmPlan): PodSpec {
     automountServiceAccountToken: serviceAccount !== undefined,
     ...(serviceAccount !== undefined && { serviceAccountName: serviceAccount }),
     enableServiceLinks: false,
+    ...(plan.nameServers.length > 0 && {
+      dnsPolicy: 'None',
+      dnsConfig: { nameservers: [...plan.nameServers] },
+    }),
     ...(imagePullSecrets.length > 0 && {
       imagePullSecrets: imagePullSecrets.map((name) => ({ name })),
     }),

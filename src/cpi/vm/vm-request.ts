@@ -1,4 +1,5 @@
 import type { Networks } from '../address/networks.ts';
+import { nameServers } from '../address/name-servers.ts';
 import { parseNetworks } from '../address/networks.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Json, Place } from '../input.ts';
@@ -42,6 +43,7 @@ export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): ParsedVm
   return {
     plan: {
       ...{ cid, agentId, namespace, image, properties, group, directorUuid },
+      nameServers: nameServers(networks),
       attach: 'hot',
     },
     settings: agentSettings({ agentId, vmCid: cid, networks: networks.given, env, agent }),

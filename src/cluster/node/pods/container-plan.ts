@@ -1,4 +1,4 @@
-import type { Container, Pod, VolumeMount } from '../../../kubernetes/pod.ts';
+import type { Container, Pod, PodSpec, VolumeMount } from '../../../kubernetes/pod.ts';
 import type { ContainerMount, ContainerPlan } from '../runtime/container-runtime.ts';
 import type { ReadyVolume } from '../volumes/pod-volumes.ts';
 import { imageSkeleton } from '../image/image-skeleton.ts';
@@ -84,6 +84,21 @@ function hostsFile(hostname: string, address: string): string {
   ].join('\n');
 }
 
+/** Only where the pod has name servers of its own: what the image has knows the machine's (kubelet: pkg/kubelet/network/dns). */
+function resolverFile({ dnsPolicy, dnsConfig }: PodSpec): [string, string][] {
+  if (dnsPolicy !== 'None' || dnsConfig === undefined) return [];
+  const { nameservers = [], searches = [], options = [] } = dnsConfig;
+  const lines = [
+    ...(searches.length > 0 ? [`search ${searches.join(' ')}`] : []),
+    ...nameservers.map((server) => `nameserver ${server}`),
+    ...(options.length > 0 ? [`options ${options.map(optionText).join(' ')}`] : []),
+  ];
+  return [['/etc/resolv.conf', `${lines.join('\n')}\n`]];
+}
+
+const optionText = ({ name = '', value }: { readonly name?: string; readonly value?: string }): string =>
+  value === undefined ? name : `${name}:${value}`;
+
 /** What the runtime has to run for a container of a pod whose volumes and address are there. */
 export function containerPlan(
   pod: Pod,
@@ -115,6 +130,7 @@ export function containerPlan(
     files: new Map([
       ['/etc/hosts', hostsFile(hostname, address)],
       ['/etc/hostname', `${hostname}\n`],
+      ...resolverFile(pod.spec),
     ]),
     security: containerSecurity(pod, container),
     nodePids: pod.spec.hostPID === true,

@@ -150,6 +150,11 @@ export const podSchema = kindSchema({
     hostNetwork: flag,
     hostPID: flag,
     dnsPolicy: text,
+    dnsConfig: fields({
+      nameservers: listOf(text),
+      searches: listOf(text),
+      options: listOf(fields({ name: text, value: text })),
+    }),
     schedulerName: text,
     priority: integer,
     priorityClassName: text,

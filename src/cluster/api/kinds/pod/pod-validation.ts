@@ -7,6 +7,7 @@ import type { Draft } from '../kind.ts';
 import { checkName } from '../names.ts';
 import { checkAffinity, checkToleration } from './placement-validation.ts';
 import { checkSpread } from './spread-validation.ts';
+import { checkDns } from './dns-validation.ts';
 import { checkContainer } from './container-validation.ts';
 import { oneOf } from './one-of.ts';
 import { checkPodSecurity } from './security-validation.ts';
@@ -54,13 +55,11 @@ function repeated<T>(
   );
 }
 
-const dnsPolicies = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default'];
-
 function checkPodFields(at: string, spec: PodSpec): Cause[] {
   const account = spec.serviceAccountName ?? '';
   return [
     ...oneOf(`${at}.restartPolicy`, spec.restartPolicy, ['Always', 'OnFailure', 'Never']),
-    ...oneOf(`${at}.dnsPolicy`, spec.dnsPolicy, dnsPolicies),
+    ...checkDns(at, spec),
     ...oneOf(`${at}.preemptionPolicy`, spec.preemptionPolicy, ['PreemptLowerPriority', 'Never']),
     ...(spec.hostname === undefined ? [] : checkName(`${at}.hostname`, spec.hostname, 'label')),
     ...(spec.schedulerName === 'default-scheduler'
