@@ -2,8 +2,14 @@
 import { spawnSync } from 'node:child_process';
 import { ensureBuilt } from './ensure-built.mjs';
 import { ensureInstalled, pinnedNode, root } from './ensure-installed.mjs';
+import { testEnvironment } from './test-environment.mjs';
 
 ensureInstalled();
 if (!ensureBuilt()) process.exit(1);
-const run = spawnSync(pinnedNode, process.argv.slice(2), { cwd: root, stdio: 'inherit' });
+const words = process.argv.slice(2);
+const env =
+  words[0]?.startsWith('test/') && !words.some((word) => word.startsWith('bench/'))
+    ? testEnvironment
+    : process.env;
+const run = spawnSync(pinnedNode, words, { cwd: root, stdio: 'inherit', env });
 process.exitCode = run.status ?? 1;

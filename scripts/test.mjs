@@ -6,6 +6,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuilt } from './ensure-built.mjs';
 import { ensureInstalled, pinnedNode, root } from './ensure-installed.mjs';
+import { testEnvironment } from './test-environment.mjs';
 
 ensureInstalled();
 if (!ensureBuilt()) process.exit(1);
@@ -36,6 +37,7 @@ const run = spawnSync(
   {
     cwd: root,
     stdio: 'inherit',
+    env: testEnvironment,
   },
 );
 process.exitCode = run.status ?? 1;

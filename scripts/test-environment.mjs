@@ -1,0 +1,8 @@
+import { join } from 'node:path';
+import { root } from './ensure-installed.mjs';
+
+/** Hundreds of short processes load the same sources: Node keeps what it makes of them. Not for benches. */
+export const testEnvironment = {
+  ...process.env,
+  NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'),
+};
