@@ -124,7 +124,11 @@ test('in a pod the service account speaks', (t) => {
     tokenFile: join(directory, 'token'),
     namespace: 'bosh',
   });
-  assert.equal(inClusterAccess({ environment: {}, directory }).server, 'https://kubernetes.default.svc');
+  const apiServerFile = join(directory, 'api-server');
+  const unnamed = { environment: {}, directory, apiServerFile };
+  assert.equal(inClusterAccess(unnamed).server, 'https://kubernetes.default.svc');
+  writeFileSync(apiServerFile, '10.96.0.1\n443\n');
+  assert.equal(inClusterAccess(unnamed).server, 'https://10.96.0.1:443');
   assert.equal(inClusterAccess({ environment, directory, server: 'https://api' }).server, 'https://api');
   assert.throws(
     () => inClusterAccess({ environment, directory: join(directory, 'none') }),

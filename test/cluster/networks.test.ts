@@ -33,6 +33,8 @@ describeCluster('manual networks by static-ip', (world) => {
     const networks = { default: { type: 'dynamic', dns: ['192.0.2.53'], cloud_properties: {} } };
     const vm = await world().newVm({ networks });
     assert.match(await world().inVm(vm, 'cat /etc/resolv.conf'), /^nameserver 192\.0\.2\.53$/mu);
+    // what knows the names of the cluster is not asked now
+    assert.match(await world().inVm(vm, 'cat /etc/bosh-kubernetes/api-server'), /^10\.96\.0\.1\n443\n$/u);
     for (const file of ['/etc/hosts', '/etc/resolv.conf']) {
       const renamed = await world().inVm(
         vm,

@@ -12,6 +12,7 @@ import { installShims } from './shims/install-shims.ts';
  *   started again.
  * - The runtime mounts /etc/hosts, hostname and resolv.conf, and no file can be renamed over a mount: sync_dns and bosh-dns
  *   do that (bosh-agent: platform/linux_platform.go, SaveDNSRecords). Where the VM may unmount, it has copies of its own.
+ * - A CPI job of a director has no environment: how the API is reached is written down (kubernetes/in-cluster-access.ts).
  * - A stemcell of ours has services beside the agent, sshd (src/stemcell/root/services.sh).
  * - bpm and Garden make control groups of their own; a runtime mounts them read-only where the container is not
  *   privileged. Under sys-admin they can be made writable, the VM's own part of them alone; under baseline they cannot.
@@ -48,6 +49,10 @@ for file in /etc/hosts /etc/hostname /etc/resolv.conf; do
   cp "$file" "$file.own" 2>/dev/null && umount "$file" 2>/dev/null && mv "$file.own" "$file"
   rm -f "$file.own"
 done
+if [ -n "\${KUBERNETES_SERVICE_HOST:-}" ]; then
+  mkdir -p /etc/bosh-kubernetes 2>/dev/null &&
+    printf '%s\\n' "$KUBERNETES_SERVICE_HOST" "\${KUBERNETES_SERVICE_PORT:-443}" > /etc/bosh-kubernetes/api-server
+fi
 ${installShims}bind_disk() {
   record=$bosh/managed_disk_settings.json
   [ -s "$record" ] || return 0
