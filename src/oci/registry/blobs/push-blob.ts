@@ -1,7 +1,7 @@
 import { isPassing, retryDelay } from '../http/retry-delay.ts';
 import type { RegistryClient } from '../registry-client.ts';
 import type { BlobSource } from './blob-source.ts';
-import type { LostUpload, Upload } from './upload.ts';
+import type { LostUpload, Upload, UploadOutcome } from './upload.ts';
 import { cancelUpload, mountBlob, startUpload } from './upload.ts';
 import { uploadInPieces } from './upload-in-pieces.ts';
 import { uploadWhole } from './upload-whole.ts';
@@ -20,7 +20,8 @@ const maximumStarts = 4;
 
 /**
  * Puts a blob into a repository: not at all where it is there, by a mount from another repository, in pieces, or whole
- * where the registry takes no pieces. Rejects with what the source threw, and with the registry's error.
+ * where the registry takes no pieces. Rejects with what the source threw, and with the registry's error. An upload that did
+ * not come to its end is taken back.
  */
 export async function pushBlob(
   client: RegistryClient,
@@ -34,10 +35,16 @@ export async function pushBlob(
   let upload = begun;
   let send = size <= options.pieceSize ? uploadWhole : uploadInPieces;
   for (let starts = 1; ; starts += 1) {
-    const outcome = await send(client, upload, source, options.pieceSize);
+    let outcome: UploadOutcome | undefined;
+    try {
+      outcome = await send(client, upload, source, options.pieceSize);
+      // what was sent may have arrived although its answer did not
+      if (outcome.kind === 'lost' && (await hasBlob(client, digest))) return 'uploaded';
+    } finally {
+      // else the registry keeps what it has of it until it purges such
+      if (outcome?.kind !== 'done') await cancelUpload(client, upload);
+    }
     if (outcome.kind === 'done') return 'uploaded';
-    // what was sent may have arrived although its answer did not
-    if (outcome.kind === 'lost' && (await hasBlob(client, digest))) return 'uploaded';
     if (starts >= maximumStarts) throw outcome.error;
     if (outcome.kind === 'takes no pieces') send = uploadWhole;
     else await pause(client, outcome, starts);
@@ -53,11 +60,14 @@ async function mount(
 ): Promise<Upload | 'mounted'> {
   let upload: Upload | undefined;
   for (const from of repositories.filter((name) => name !== client.repository)) {
-    const outcome = await mountBlob(client, digest, from);
-    if (outcome === 'refused') continue;
-    if (upload !== undefined) await cancelUpload(client, upload);
+    let outcome: Upload | 'mounted' | 'refused' | undefined;
+    try {
+      outcome = await mountBlob(client, digest, from);
+    } finally {
+      if (upload !== undefined && outcome !== 'refused') await cancelUpload(client, upload);
+    }
     if (outcome === 'mounted') return outcome;
-    upload = outcome;
+    if (outcome !== 'refused') upload = outcome;
   }
   return upload ?? startUpload(client, digest);
 }

@@ -8,7 +8,7 @@ import type { BlobSource, Piece } from './blob-source.ts';
 import { piecesOf } from './blob-source.ts';
 import { completion, isForgotten } from './complete-upload.ts';
 import type { Upload, UploadOutcome } from './upload.ts';
-import { cancelUpload, withDigest } from './upload.ts';
+import { withDigest } from './upload.ts';
 
 /** More than this is not held in memory, whatever a registry asks for. */
 const largestPiece = 64 * 1024 * 1024;
@@ -23,22 +23,17 @@ export async function uploadInPieces(
   pieceSize: number,
 ): Promise<UploadOutcome> {
   const { digest } = source.descriptor;
-  try {
-    const size = Math.max(pieceSize, Math.min(upload.smallestPiece ?? 0, largestPiece));
-    for await (const piece of piecesOf(source.open(), size)) {
-      const outcome = await sendPiece(client, upload, piece, digest);
-      if (outcome !== undefined) return outcome;
-    }
-    const answer = await client.callOnce({
-      method: 'PUT',
-      path: withDigest(upload.location, digest),
-      what: `upload of ${digest}`,
-    });
-    return completion(client, answer, digest);
-  } catch (error) {
-    await cancelUpload(client, upload);
-    throw error;
+  const size = Math.max(pieceSize, Math.min(upload.smallestPiece ?? 0, largestPiece));
+  for await (const piece of piecesOf(source.open(), size)) {
+    const outcome = await sendPiece(client, upload, piece, digest);
+    if (outcome !== undefined) return outcome;
   }
+  const answer = await client.callOnce({
+    method: 'PUT',
+    path: withDigest(upload.location, digest),
+    what: `upload of ${digest}`,
+  });
+  return completion(client, answer, digest);
 }
 
 /** Undefined: the registry has the piece, and `upload` is where to go on. */

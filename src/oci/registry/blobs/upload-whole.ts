@@ -4,7 +4,7 @@ import type { BlobSource } from './blob-source.ts';
 import { piecesOf } from './blob-source.ts';
 import { completion } from './complete-upload.ts';
 import type { Upload, UploadOutcome } from './upload.ts';
-import { cancelUpload, withDigest } from './upload.ts';
+import { withDigest } from './upload.ts';
 
 /**
  * Sends a blob as the body of one request, as fast as it is taken. One that fits in a piece is read before anything is sent;
@@ -17,22 +17,17 @@ export async function uploadWhole(
   pieceSize: number,
 ): Promise<UploadOutcome> {
   const { digest, size } = source.descriptor;
-  try {
-    const answer = await client.callOnce({
-      method: 'PUT',
-      path: withDigest(upload.location, digest),
-      headers: { 'content-type': 'application/octet-stream' },
-      body:
-        size <= pieceSize
-          ? bytesBody(await wholeOf(source, size))
-          : { size, open: () => whenVerified(source.open()) },
-      what: `upload of ${digest}`,
-    });
-    return completion(client, answer, digest);
-  } catch (error) {
-    await cancelUpload(client, upload);
-    throw error;
-  }
+  const answer = await client.callOnce({
+    method: 'PUT',
+    path: withDigest(upload.location, digest),
+    headers: { 'content-type': 'application/octet-stream' },
+    body:
+      size <= pieceSize
+        ? bytesBody(await wholeOf(source, size))
+        : { size, open: () => whenVerified(source.open()) },
+    what: `upload of ${digest}`,
+  });
+  return completion(client, answer, digest);
 }
 
 /** Bytes of which the last are sent only once all are known to be right. They are copied: the buffer is used again. */

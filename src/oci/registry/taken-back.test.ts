@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { NodeTransport } from './http/node-transport.ts';
+import { pushImage } from './push-image.ts';
+import { RegistryClient } from './registry-client.ts';
+import type { Trouble } from './testing/hostile-registry.ts';
+import { answer, HostileRegistry, refuse } from './testing/hostile-registry.ts';
+import { memoryImage } from './testing/memory-image.ts';
+
+const layer = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 251));
+const inPieces = 16_000;
+const whole = 1_000_000;
+
+interface Failing {
+  readonly name: string;
+  readonly pieceSize: number;
+  readonly fits: (method: string, path: string) => boolean;
+  readonly trouble: Trouble;
+  readonly error: { readonly code: string; readonly message: RegExp };
+  /** How often an upload is begun. */
+  readonly starts: number;
+}
+
+const refused =
+  (status: number, headers: Readonly<Record<string, string>> = {}): Trouble =>
+  (request, response) => {
+    request.resume();
+    if (Object.keys(headers).length > 0) answer(response, status, headers);
+    else refuse(response, status, 'UNKNOWN', 'disk full');
+    return true;
+  };
+
+/** Of the body the first bytes are kept, as far as a registry keeps what it got. */
+const cut: (registry: HostileRegistry) => Trouble = (registry) => async (request) => {
+  const id = /uploads\/([^?]+)/u.exec(request.url ?? '')?.[1] ?? '';
+  const former = registry.uploads.get(id);
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    // an upload that is none is not made one
+    if (former !== undefined && former.length === 0) registry.uploads.set(id, chunk.subarray(0, 1));
+    break;
+  }
+  request.socket.destroy();
+  return true;
+};
+
+const isUpload = (path: string): boolean => path.includes('/blobs/uploads/');
+const broken = { code: 'REGISTRY_UNREACHABLE', message: /upload of sha256:.*connection/u };
+const busy = {
+  code: 'REGISTRY_BUSY',
+  message: /team\/stemcell: upload of sha256:.*answered 500; it says: UNKNOWN disk full/u,
+};
+
+const cases = (registry: HostileRegistry): readonly Failing[] => [
+  ...[inPieces, whole].flatMap((pieceSize) => {
+    const method = pieceSize === inPieces ? 'PATCH' : 'PUT';
+    const fits = (got: string, path: string): boolean => got === method && isUpload(path);
+    const name = (words: string): string => `${method} ${words}`;
+    return [
+      { name: name('always cut'), pieceSize, fits, trouble: cut(registry), error: broken, starts: 4 },
+      { name: name('always 500'), pieceSize, fits, trouble: refused(500), error: busy, starts: 4 },
+      {
+        ...{ name: name('429 for an hour'), pieceSize, fits, starts: 1 },
+        trouble: refused(429, { 'retry-after': '3600' }),
+        error: { code: 'REGISTRY_BUSY', message: /answered 429/u },
+      },
+    ];
+  }),
+  {
+    ...{ name: 'the PUT after the pieces always 500', pieceSize: inPieces, starts: 4 },
+    fits: (method, path) => method === 'PUT' && isUpload(path),
+    ...{ trouble: refused(500), error: busy },
+  },
+  {
+    ...{ name: 'a manifest always 500', pieceSize: inPieces, starts: 2 },
+    fits: (method, path) => method === 'PUT' && path.includes('/manifests/'),
+    trouble: refused(500),
+    error: { code: 'REGISTRY_BUSY', message: /team\/stemcell: manifest v1: answered 500/u },
+  },
+];
+
+describe('a push that fails', () => {
+  for (const [at, { name }] of cases(new HostileRegistry()).entries())
+    test(`${name}: neither upload nor manifest is left`, async (t) => {
+      const registry = await HostileRegistry.start(t);
+      const failing = cases(registry)[at];
+      assert.ok(failing);
+      registry.trouble = (request, response) =>
+        failing.fits(request.method ?? '', pathOf(request)) ? failing.trouble(request, response) : undefined;
+      const { pieceSize, error } = failing;
+      await assert.rejects(
+        pushImage(clientOf(t, registry), memoryImage([layer]), { pieceSize, tag: 'v1' }),
+        error,
+      );
+      assert.equal(registry.uploads.size, 0, registry.log.join('\n'));
+      assert.equal(registry.manifests.size, 0);
+      const starts = registry.log.filter((line) => line.startsWith('POST')).length;
+      assert.equal(starts, failing.starts);
+    });
+
+  test('where pieces are not taken, the upload that was to have them is taken back', async (t) => {
+    const registry = await HostileRegistry.start(t);
+    registry.takesPieces = false;
+    await pushImage(clientOf(t, registry), memoryImage([layer]), { pieceSize: inPieces });
+    assert.equal(registry.uploads.size, 0);
+    assert.equal(registry.manifests.size, 1);
+  });
+
+  test('where a mount begins an upload and the next mount fails, that is taken back', async (t) => {
+    const registry = await HostileRegistry.start(t);
+    registry.trouble = (request, response) =>
+      request.url?.includes('from=sick') === true
+        ? refused(429, { 'retry-after': '3600' })(request, response)
+        : undefined;
+    const mountFrom = ['none', 'sick', 'none-2'];
+    await pushImage(clientOf(t, registry), memoryImage([layer]), { pieceSize: inPieces, mountFrom });
+    assert.equal(registry.uploads.size, 0);
+    assert.equal(registry.manifests.size, 1);
+    registry.manifests.clear();
+    registry.owners.clear();
+    registry.trouble = (request) => {
+      if (request.url?.includes('from=sick') === true) request.socket.destroy();
+      return request.socket.destroyed;
+    };
+    await assert.rejects(
+      pushImage(clientOf(t, registry), memoryImage([layer]), { pieceSize: inPieces, mountFrom }),
+      { code: 'REGISTRY_UNREACHABLE' },
+    );
+    assert.equal(registry.uploads.size, 0);
+  });
+});
+
+const pathOf = ({ url }: IncomingMessage): string => url ?? '';
+
+function clientOf(t: TestContext, { origin }: HostileRegistry): RegistryClient {
+  const client = new RegistryClient({
+    ...{ origin, repository: 'team/stemcell', credentials: undefined },
+    transport: new NodeTransport({ ca: undefined, idleMs: 60_000, signal: undefined }),
+    now: () => 0,
+    sleep: async () => undefined,
+    random: () => 0,
+  });
+  t.after(() => client.close());
+  return client;
+}
