@@ -1,6 +1,6 @@
 // npm test: installs and builds what is missing, then runs the fast suite on the pinned Node.
-// Arguments name other suites: folders, or files. `*.crash.test.ts` belongs to npm run test:crash, `*.long.test.ts`
-// (most of a minute of a real cluster, beside a short test of the same) to npm run test:long, which is `--long`.
+// Arguments name other suites: folders, or files. `--long` stands for all `*.long.test.ts` (most of a minute of a real
+// cluster, beside a short test of the same) and `--crash` for all `*.crash.test.ts`, wherever they lie.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,12 +15,9 @@ const asked = process.argv.slice(2);
 const beside = ['src', 'bench', 'test/contract', 'test/cpi', 'test/kubernetes-conformance'].flatMap((path) =>
   testsBelow(path),
 );
+const isSlow = (path) => /\.(crash|long)\.test\.ts$/.test(path);
 const files =
-  asked[0] === '--long'
-    ? beside.filter((path) => path.endsWith('.long.test.ts'))
-    : asked.length > 0
-      ? asked.flatMap((path) => testsBelow(path))
-      : beside.filter((path) => !/\.(crash|long)\.test\.ts$/.test(path));
+  asked.length === 0 ? beside.filter((path) => !isSlow(path)) : asked.flatMap((word) => testsOf(word));
 if (files.length === 0) {
   console.error(`there is no test below ${asked.join(', ')}`);
   process.exit(1);
@@ -41,6 +38,13 @@ const run = spawnSync(
   },
 );
 process.exitCode = run.status ?? 1;
+
+function testsOf(word) {
+  if (word === '--long' || word === '--crash') {
+    return beside.filter((path) => path.endsWith(`.${word.slice(2)}.test.ts`));
+  }
+  return testsBelow(word);
+}
 
 function testsBelow(path) {
   const absolute = join(root, path);
