@@ -3,7 +3,7 @@ import { at, recordAt, refuseUnknownKeys } from '../input.ts';
 import type { Profile } from '../vm/profile.ts';
 import { optionalProfileAt } from '../vm/profile.ts';
 import type { Resources } from '../vm/resources.ts';
-import { parseResources } from '../vm/resources.ts';
+import { overDefaults, parseResources } from '../vm/resources.ts';
 import type { EphemeralDisk } from './ephemeral-disk.ts';
 import { parseEphemeralDisk } from './ephemeral-disk.ts';
 
@@ -21,10 +21,7 @@ export function parseDefaults(value: unknown, place: Place): Defaults {
   const resources = parseResources(section['resources'], at(place, 'resources'));
   return {
     // a VM without requests would be the first that a node under pressure evicts
-    resources: {
-      requests: { cpu: '100m', memory: '128Mi', ...resources.requests },
-      limits: resources.limits,
-    },
+    resources: overDefaults(resources, { requests: { cpu: '100m', memory: '128Mi' }, limits: {} }),
     ephemeralDisk: parseEphemeralDisk(section['ephemeral_disk'], at(place, 'ephemeral_disk'), {
       sizeMiB: 1024,
       storageClass: undefined,

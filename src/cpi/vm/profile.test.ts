@@ -2,22 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { violations } from '../../cluster/api/admission/pod-security/security-policy.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
-import { parseConfig } from '../config.ts';
+import { plannedPod } from '../testing/planned-pod.ts';
 import { profiles } from './profile.ts';
-import { type VmPlan, vmPod } from './vm-pod.ts';
-import { parseVmProperties } from './vm-properties.ts';
+import type { VmPlan } from './vm-pod.ts';
 
-function podWith(profile: string, attach: VmPlan['attach']): Pod {
-  const place = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' } as const;
-  const properties = parseVmProperties(
-    { profile, ephemeral_disk: { size: 10, storage_class: 'fast' }, service_account: 'jobs' },
-    place,
-    parseConfig({}, {}),
-  );
-  const plan = { cid: 'vm-a', agentId: 'a', namespace: 'n', image: 'i', group: 'g' };
-  const networking = { labels: {}, annotations: {} };
-  return vmPod({ ...plan, networking, nameServers: [], attach, directorUuid: undefined, properties }, 'uid');
-}
+const podWith = (profile: string, attach: VmPlan['attach']): Pod =>
+  plannedPod({
+    attach,
+    group: 'g',
+    properties: { profile, ephemeral_disk: { size: 10, storage_class: 'fast' }, service_account: 'jobs' },
+  });
 
 test('Pod Security baseline has nothing against a baseline VM, and names what is against it in the others', () => {
   const against = (profile: string, attach: VmPlan['attach'] = 'hot'): string | undefined =>

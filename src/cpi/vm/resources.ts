@@ -1,22 +1,68 @@
+import { parseMilli } from '../../kubernetes/quantity.ts';
 import type { Place } from '../input.ts';
 import { at, recordAt, refuseUnknownKeys, stringAt, wrong } from '../input.ts';
 
+type Quantities = Readonly<Record<string, string>>;
+
 export interface Resources {
-  readonly requests: Readonly<Record<string, string>>;
-  readonly limits: Readonly<Record<string, string>>;
+  readonly requests: Quantities;
+  readonly limits: Quantities;
 }
 
 const quantity = /^[0-9]+(?:\.[0-9]+)?(?:[eE][0-9]{1,2}|m|k|[MGTPE]|[KMGTPE]i)?$/u;
 
-/** `{requests, limits}` of a container: maps of resource name to quantity, numbers allowed. */
+/**
+ * `{requests, limits}` of a container: maps of resource name to quantity, numbers allowed. A request above its limit is
+ * refused, as the API would (core/validation: ValidateResourceRequirements).
+ */
 export function parseResources(value: unknown, place: Place): Resources {
   const resources = recordAt(value, place);
   refuseUnknownKeys(resources, ['requests', 'limits'], place);
-  return {
+  const parsed = {
     requests: quantitiesAt(resources['requests'], at(place, 'requests')),
     limits: quantitiesAt(resources['limits'], at(place, 'limits')),
   };
+  refuseAboveLimit(parsed, place);
+  return parsed;
 }
+
+/** Throws for a request above the limit of the same resource; `place` is that of `{requests, limits}`. */
+export function refuseAboveLimit({ requests, limits }: Resources, place: Place): void {
+  for (const [name, limit] of Object.entries(limits)) {
+    const request = Object.hasOwn(requests, name) ? requests[name] : undefined;
+    if (request === undefined || !isMore(request, limit)) continue;
+    throw wrong(at(at(place, 'limits'), name), `is ${limit}, less than the ${request} that are requested`);
+  }
+}
+
+/**
+ * What is asked for over what is the default. A default that contradicts it gives way, since a request may not exceed
+ * its limit: a smaller default limit is raised to what is requested, a larger default request lowered to the limit.
+ */
+export function overDefaults(asked: Resources, defaults: Resources): Resources {
+  return {
+    requests: { ...replaced(defaults.requests, asked.limits, isMore), ...asked.requests },
+    limits: { ...raisedTo(asked.requests, defaults.limits), ...asked.limits },
+  };
+}
+
+/** The limits, each as large as the request of the same resource at least. */
+export const raisedTo = (requests: Quantities, limits: Quantities): Record<string, string> =>
+  replaced(limits, requests, (limit, request) => isMore(request, limit));
+
+function replaced(
+  given: Quantities,
+  others: Quantities,
+  doReplace: (one: string, other: string) => boolean,
+): Record<string, string> {
+  const entries = Object.entries(given).map(([name, one]) => {
+    const other = Object.hasOwn(others, name) ? others[name] : undefined;
+    return [name, other !== undefined && doReplace(one, other) ? other : one] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+const isMore = (one: string, other: string): boolean => (parseMilli(one) ?? 0n) > (parseMilli(other) ?? 0n);
 
 function quantitiesAt(value: unknown, place: Place): Record<string, string> {
   const entries = Object.entries(recordAt(value, place));

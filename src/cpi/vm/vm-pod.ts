@@ -10,6 +10,7 @@ import { preStopScript } from './pre-stop-script.ts';
 import { podPlacement } from './pod-placement.ts';
 import { profileSecurity } from './profile.ts';
 import { prepareScript, stateDirectories } from './prepare-script.ts';
+import { raisedTo } from './resources.ts';
 import { dataClaimName, stateClaimName } from './vm-claims.ts';
 import type { VmProperties } from './vm-properties.ts';
 
@@ -172,19 +173,17 @@ function dataVolume({ cid, properties }: VmPlan): Volume {
   };
 }
 
-/** No limit on the node's disk: it would evict the VM for a full log directory. */
+/** No limit on the node's disk but an operator's: it would evict the VM for a full log directory. */
 function resourcesOf({ attach, properties: { compute } }: VmPlan): {
   requests: Record<string, string>;
   limits?: Record<string, string>;
 } {
   const { resources, ephemeralDisk } = compute;
   const onNode = attach === 'hot' && ephemeralDisk.storageClass === undefined;
-  const limited = Object.keys(resources.limits).length > 0;
-  return {
-    requests: {
-      ...resources.requests,
-      ...(onNode && { 'ephemeral-storage': `${ephemeralDisk.sizeMiB}Mi` }),
-    },
-    ...(limited && { limits: { ...resources.limits } }),
+  const requests = {
+    ...resources.requests,
+    ...(onNode && { 'ephemeral-storage': `${ephemeralDisk.sizeMiB}Mi` }),
   };
+  const limits = raisedTo(requests, resources.limits);
+  return { requests, ...(Object.keys(limits).length > 0 && { limits }) };
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { isProductError } from '../../errors/product-error.ts';
-import { parseMilli } from '../../kubernetes/quantity.ts';
 import { parseConfig } from '../config.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Place } from '../input.ts';
@@ -102,21 +101,6 @@ suite("a VM's cloud_properties", () => {
           );
         },
       ),
-    );
-  });
-
-  test('calculate_vm_cloud_properties gives what create_vm turns back into exactly that', async () => {
-    // it asks nobody: there is no cloud to ask
-    const nowhere = undefined as unknown as Cloud;
-    const size = fc.integer({ min: 1, max: 2 ** 40 });
-    await fc.assert(
-      fc.asyncProperty(size, size, size, async (ram, cpu, ephemeral_disk_size) => {
-        const calculated = await calculateVmCloudProperties(nowhere, [{ ram, cpu, ephemeral_disk_size }]);
-        const { resources, ephemeralDisk } = parse(JSON.parse(JSON.stringify(calculated))).compute;
-        assert.equal(parseMilli(resources.requests['cpu'] ?? ''), BigInt(cpu) * 1000n);
-        assert.equal(parseMilli(resources.requests['memory'] ?? ''), BigInt(ram) * 1024n ** 2n * 1000n);
-        assert.equal(ephemeralDisk.sizeMiB, ephemeral_disk_size);
-      }),
     );
   });
 

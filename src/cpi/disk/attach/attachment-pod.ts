@@ -111,7 +111,7 @@ function tolerationsOf(vm: Pod): Toleration[] {
     ({ key }) => key !== undefined && key !== 'node.kubernetes.io/out-of-service',
   );
   const all = [...own, ...stayTolerations, ...nodeConditions];
-  return [
-    ...new Map(all.map((toleration) => [`${toleration.key} ${toleration.effect}`, toleration])).values(),
-  ];
+  const words = ({ key, operator = 'Equal', value, effect }: Toleration): string =>
+    JSON.stringify([key, operator, value, effect]);
+  return [...new Map(all.map((toleration) => [words(toleration), toleration])).values()];
 }

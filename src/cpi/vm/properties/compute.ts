@@ -4,7 +4,7 @@ import { parseEphemeralDisk } from '../../config/ephemeral-disk.ts';
 import type { Json, Place } from '../../input.ts';
 import { at, positiveIntegerAt, wrong } from '../../input.ts';
 import type { Resources } from '../resources.ts';
-import { parseResources, quantityAt } from '../resources.ts';
+import { overDefaults, parseResources, quantityAt, refuseAboveLimit } from '../resources.ts';
 import type { Topic } from './topic.ts';
 
 export interface Compute {
@@ -15,7 +15,8 @@ export interface Compute {
 /**
  * `cpu` (cores: a number or a quantity), `memory` (MiB as a number, or a quantity), `resources` (`{requests, limits}`
  * as Kubernetes has them) and `ephemeral_disk` (`{size: MiB, storage_class}`).
- * `cpu` and `memory` are requests: limits are the operator's choice and stand in `resources` alone.
+ * `cpu` and `memory` are requests: limits are the operator's choice and stand in `resources` alone. What a VM asks for
+ * wins over a default of the configuration that contradicts it.
  */
 export const compute: Topic<Compute> = {
   keys: ['cpu', 'memory', 'resources', 'ephemeral_disk'],
@@ -29,11 +30,10 @@ export const compute: Topic<Compute> = {
         `and ${place.path}.resources.requests.${name} say the same; give one of them`,
       );
     }
+    const asked = { requests: { ...resources.requests, ...short }, limits: resources.limits };
+    refuseAboveLimit(asked, at(place, 'resources'));
     return {
-      resources: {
-        requests: { ...defaults.resources.requests, ...resources.requests, ...short },
-        limits: { ...defaults.resources.limits, ...resources.limits },
-      },
+      resources: overDefaults(asked, defaults.resources),
       ephemeralDisk: ephemeralDiskOf(properties, place, defaults),
     };
   },

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { isProductError } from '../../errors/product-error.ts';
+import { parseMilli } from '../../kubernetes/quantity.ts';
+import type { Cloud } from '../cloud.ts';
+import { plannedPod } from '../testing/planned-pod.ts';
+import { calculateVmCloudProperties } from './calculate-vm-cloud-properties.ts';
+import type { Resources } from './resources.ts';
+
+const own = { cpu: '100m', memory: '128Mi', 'ephemeral-storage': '1024Mi' };
+
+/** Resources of the VM's container. */
+function resourcesOf(properties: unknown, defaults: unknown = {}): Partial<Resources> {
+  const config = { defaults: { resources: defaults } };
+  return plannedPod({ properties, config }).spec.containers[0]?.resources ?? {};
+}
+
+suite('what a VM asks for wins over a default that contradicts it', () => {
+  const limits = { cpu: '1', memory: '1Gi' };
+
+  test('a default limit below what is requested is raised to it, the others stay', () => {
+    assert.deepEqual(resourcesOf({}, { limits }), { requests: own, limits });
+    assert.deepEqual(resourcesOf({ cpu: 0.5, memory: 2048 }, { limits }), {
+      requests: { ...own, cpu: '0.5', memory: '2048Mi' },
+      limits: { cpu: '1', memory: '2048Mi' },
+    });
+  });
+
+  test('a default request above the limit is lowered to it', () => {
+    const small = { requests: { ...own, memory: '64Mi' }, limits: { memory: '64Mi' } };
+    const asked = { resources: { limits: small.limits } };
+    assert.deepEqual(resourcesOf(asked, { requests: { memory: '1Gi' } }), small);
+    assert.deepEqual(resourcesOf({}, { limits: small.limits }), small);
+  });
+
+  test("a limit on the node's disk leaves room for the ephemeral disk", () => {
+    const properties = { ephemeral_disk: { size: 4096 } };
+    const { limits: found } = resourcesOf(properties, { limits: { 'ephemeral-storage': '2Gi' } });
+    assert.deepEqual(found, { 'ephemeral-storage': '4096Mi' });
+  });
+
+  test('a contradiction in one place is refused', () => {
+    const contradiction = { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } };
+    const refused = (code: 'INVALID_ARGUMENT' | 'INVALID_CONFIG', message: RegExp) => (error: unknown) =>
+      isProductError(error, code) && message.test(error.message);
+    const message = /resources\.limits\.memory is 1Gi, less than the 2Gi/u;
+    assert.throws(() => resourcesOf({ resources: contradiction }), refused('INVALID_ARGUMENT', message));
+    assert.throws(() => resourcesOf({}, contradiction), refused('INVALID_CONFIG', message));
+    assert.throws(
+      () => resourcesOf({ cpu: 2, resources: { limits: { cpu: '1500m' } } }),
+      refused('INVALID_ARGUMENT', /resources\.limits\.cpu is 1500m, less than the 2/u),
+    );
+  });
+});
+
+test('calculate_vm_cloud_properties gives what create_vm turns back into exactly that, whatever the defaults', async () => {
+  // it asks nobody: there is no cloud to ask
+  const nowhere = undefined as unknown as Cloud;
+  const size = fc.oneof(fc.integer({ min: 1, max: 8192 }), fc.integer({ min: 1, max: 2 ** 40 }));
+  const quantity = fc.oneof(fc.constantFrom('1m', '2.5', '512Mi', '3G'), size.map(String));
+  const name = fc.constantFrom('cpu', 'memory', 'ephemeral-storage', 'example.com/gpu');
+  const defaults = fc
+    .record({ requests: fc.dictionary(name, quantity), limits: fc.dictionary(name, quantity) })
+    .filter(({ requests, limits }) => exceeding({ requests, limits }).length === 0);
+  await fc.assert(
+    fc.asyncProperty(fc.tuple(size, size, size), defaults, async ([ram, cpu, disk], given) => {
+      const asked = { ram, cpu, ephemeral_disk_size: disk };
+      const calculated = await calculateVmCloudProperties(nowhere, [asked]);
+      const { requests = {}, limits = {} } = resourcesOf(JSON.parse(JSON.stringify(calculated)), given);
+      assert.equal(parseMilli(requests['cpu'] ?? ''), BigInt(cpu) * 1000n);
+      assert.equal(parseMilli(requests['memory'] ?? ''), BigInt(ram) * 1024n ** 2n * 1000n);
+      assert.equal(parseMilli(requests['ephemeral-storage'] ?? ''), BigInt(disk) * 1024n ** 2n * 1000n);
+      assert.deepEqual(exceeding({ requests, limits }), []);
+      assert.deepEqual(Object.keys(limits).toSorted(), Object.keys(given.limits).toSorted());
+    }),
+  );
+});
+
+/** Names of the requests that are above their limit, which no API server admits. */
+const exceeding = ({ requests, limits }: Resources): string[] =>
+  Object.keys(limits).filter(
+    (name) => (parseMilli(requests[name] ?? '0') ?? 0n) > (parseMilli(limits[name] ?? '') ?? -1n),
+  );
