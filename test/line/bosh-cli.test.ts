@@ -10,12 +10,12 @@ import {
 } from '../crash/support/converged.ts';
 import { EmbeddedLine, type Outcome } from '../crash/support/embedded-line.ts';
 import { CpiControl, killingCpi } from '../crash/support/killing-cpi.ts';
+import { boshCli, withoutBoshCli } from '../support/upstream-programs.ts';
 
-const program = process.env['BOSH_CLI'] ?? '';
-const missing = program === '' ? 'needs the bosh CLI: BOSH_CLI=<path>' : false;
+const program = boshCli() ?? 'bosh';
 const unchanged = /No deployment, stemcell or release changes\. Skipping deploy\./;
 
-describe('one state file for bosh-kubernetes and the bosh CLI', { skip: missing }, () => {
+describe('one state file for bosh-kubernetes and the bosh CLI', { skip: withoutBoshCli() }, () => {
   let line: EmbeddedLine;
   let control: CpiControl;
 

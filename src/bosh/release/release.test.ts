@@ -10,6 +10,7 @@ import { unpackTar } from 'modern-tar';
 import { packArchive } from '../archive/pack-archive.ts';
 import { digestOfFile } from '../digest/verify-file.ts';
 import { fixtureFingerprints, writeReleaseFixture } from '../testing/release-fixture.ts';
+import { withoutBoshCli, boshCli } from '../../../test/support/upstream-programs.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { openRelease } from './open-release.ts';
 import { packRelease } from './pack-release.ts';
@@ -192,12 +193,8 @@ test('a cycle of packages is told', () => {
   assert.throws(() => packagesInOrder(release, ['a']), { code: 'RELEASE_INVALID', message: /a -> b -> a/ });
 });
 
-test('the bosh CLI makes the same fingerprints', async (t) => {
-  const bosh = process.env['BOSH_CLI'];
-  if (bosh === undefined) {
-    t.skip('needs the bosh CLI: BOSH_CLI=<path>');
-    return;
-  }
+test('the bosh CLI makes the same fingerprints', { skip: withoutBoshCli() }, async (t) => {
+  const bosh = boshCli() ?? 'bosh';
   const { directory, packed } = await packFixture(t);
   const blobs = 'archives/one.tgz archives/two.tar both/file.txt'.split(' ');
   const index = await Promise.all(
