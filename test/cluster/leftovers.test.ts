@@ -5,38 +5,67 @@ import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
+import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { stopWriting, storeOf, writingVm } from './support/disk-subject.ts';
+import { addedSince, tracesOf, type Traces } from './support/traces.ts';
+import { testCluster } from './test-cluster.ts';
+
+/** The kubelet looks once a minute for containers and logs of pods that are gone. */
+const collectionMs = 300_000;
 
 describeCluster('what a VM leaves', (world) => {
-  test('delete_vm leaves nothing: no pod, secret, service, mount or directory on the node', async () => {
-    const { api, namespace } = world();
-    const properties = { services: [{ name: 'left-over', ports: [{ port: 80 }] }] };
-    const { vm, disks } = await writingVm(world(), ['loop'], { properties });
-    const [disk = ''] = disks;
-    const node = await world().nodeOf(vm);
-    const uids = [
-      (await world().pod(vm)).metadata.uid ?? '',
-      (await world().pod(`attach-${disk}`)).metadata.uid ?? '',
-    ];
-    await stopWriting(world(), vm, storeOf(0));
-    await detachDisk(world().cloud, [vm, disk]);
-    await deleteVm(world().cloud, [vm]);
-    await deleteDisk(world().cloud, [disk]);
-    for (const resource of [pods, secrets, services, persistentVolumeClaims]) {
-      await until(`the ${resource.plural} to go`, async () => {
-        const { items } = await api.list(resource, { namespace });
-        return items.length === 0;
-      });
-    }
-    const kubelet = world().cluster.kubeletRootDirectory;
-    for (const uid of uids) {
-      await until(`the directory of pod ${uid} to go`, async () => {
-        const { exitCode } = await node.run(['test', '-e', `${kubelet}/pods/${uid}`]);
-        return exitCode === 1;
-      });
-      const { exitCode, stdout } = await node.run(['grep', uid, '/proc/self/mountinfo']);
-      assert.equal(exitCode, 1, stdout);
-    }
-  });
+  const node = 'node-1';
+  const traces = (): Promise<Traces> => tracesOf(testCluster(), testCluster().node(node), world().api);
+
+  const ends: Readonly<Record<string, (vm: string, disk: string) => Promise<unknown>>> = {
+    'the disk detached before': async (vm, disk) => {
+      await stopWriting(world(), vm, storeOf(0));
+      await detachDisk(world().cloud, [vm, disk]);
+      await deleteVm(world().cloud, [vm]);
+    },
+    'the disk attached and written to': (vm) => deleteVm(world().cloud, [vm]),
+  };
+  for (const [what, end] of Object.entries(ends)) {
+    test(`delete_vm, ${what}: nothing is left in the API, on the node, in containerd or of its address`, async () => {
+      const before = await traces();
+      const properties = { services: [{ name: 'left-over', ports: [{ port: 80 }] }] };
+      const { vm, disks } = await writingVm(world(), ['loop'], { properties, node });
+      const [disk = ''] = disks;
+      const during = await traces();
+      for (const kind of before.keys()) {
+        const seen = addedSince(before, during).filter((trace) => trace.startsWith(`${kind}: `));
+        assert.notDeepEqual(seen, [], `a VM that runs shows nothing under ${kind}`);
+      }
+      await end(vm, disk);
+      await deleteDisk(world().cloud, [disk]);
+      await untilNoObjects(world());
+      await untilNothingAdded(before, traces);
+    });
+  }
 });
+
+async function untilNoObjects({ api, namespace }: ClusterWorld): Promise<void> {
+  for (const resource of [pods, secrets, services, persistentVolumeClaims]) {
+    await until(
+      `the ${resource.plural} to go`,
+      async () => (await api.list(resource, { namespace })).items.length === 0,
+    );
+  }
+}
+
+async function untilNothingAdded(before: Traces, traces: () => Promise<Traces>): Promise<void> {
+  let left: string[] = [];
+  try {
+    await until(
+      'the traces to go',
+      async () => {
+        left = addedSince(before, await traces());
+        return left.length === 0;
+      },
+      collectionMs,
+    );
+  } catch (error) {
+    assert.deepEqual(left, [], String(error));
+  }
+}

@@ -12,9 +12,10 @@ export function testsBelow(checkout: string, path: string): string[] {
 /** What runs against a real cluster when nothing is named. */
 export const suites = ['test/cluster', 'test/contract/real-cluster.test.ts', 'test/conformance'];
 
-/** They trouble a node or its network, so nothing may run beside them. */
+/** They trouble a node or its network, or count what is on it, so nothing may run beside them. */
 const alone = [
   'agent',
+  'leftovers',
   'loss',
   'lost-node',
   'lost-volumes',

@@ -1,0 +1,67 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { volumeAttachments } from '../../../src/cpi/disk/attach/volume-attachments.ts';
+import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
+import { persistentVolumes } from '../../../src/kubernetes/resources.ts';
+import { runWell } from '../machine/run.ts';
+import type { ClusterNode } from '../node/cluster-node.ts';
+import { kubeletDirectory } from '../node/configuration.ts';
+import type { RealCluster } from '../real-cluster.ts';
+
+/** What pods and volumes have on a node and in the cluster, by kind. */
+export type Traces = ReadonlyMap<string, readonly string[]>;
+
+/** Of other kinds of things than objects of a namespace. The loop devices of the whole machine are looked at, ours counted. */
+export async function tracesOf(cluster: RealCluster, node: ClusterNode, api: KubernetesApi): Promise<Traces> {
+  const { layout } = cluster;
+  const traces = new Map<string, readonly string[]>();
+  for (const [kind, script] of Object.entries(scripts(node))) {
+    traces.set(kind, linesOf(await node.machine.runWell(['sh', '-c', script])));
+  }
+  const devices = linesOf(await runWell(['losetup', '--list', '--noheadings', '--output', 'BACK-FILE']));
+  traces.set(
+    'loop devices',
+    devices.filter((file) => file.startsWith(layout.directory)),
+  );
+  const given = await readdir(join(layout.podAddresses, 'pods'));
+  traces.set(
+    'addresses that host-local keeps',
+    given.filter((name) => /^[\d.]+$/u.test(name)),
+  );
+  for (const resource of [persistentVolumes, volumeAttachments]) {
+    const { items } = await api.list(resource);
+    traces.set(
+      resource.plural,
+      items.flatMap(({ metadata }) => metadata.name ?? []),
+    );
+  }
+  return traces;
+}
+
+/** What is there now and was not then: `kind: thing`. */
+export function addedSince(then: Traces, now: Traces): string[] {
+  return [...now].flatMap(([kind, things]) =>
+    things.filter((thing) => then.get(kind)?.includes(thing) !== true).map((thing) => `${kind}: ${thing}`),
+  );
+}
+
+/** The directory of a driver below plugins, and layers of an image, stay for the next pod. */
+const scripts = ({ cgroup }: ClusterNode): Readonly<Record<string, string>> => ({
+  'pod directories': `ls ${kubeletDirectory}/pods`,
+  'pod logs': 'ls /var/log/pods',
+  mounts: `awk '{ print $5 }' /proc/self/mountinfo`,
+  'staged volumes': `find ${kubeletDirectory}/plugins/kubernetes.io/csi -xdev -mindepth 2 -maxdepth 3`,
+  // some go while find(1) looks
+  'control groups': `find /sys/fs/cgroup -type d -path '*/${cgroup}/*' 2>/dev/null || true`,
+  'containers and sandboxes': 'ctr --namespace k8s.io containers list --quiet',
+  tasks: 'ctr --namespace k8s.io tasks list --quiet',
+  snapshots: `ctr --namespace k8s.io snapshots list | awk 'NR > 1 && $1 !~ /^sha256:/ { print $1 }'`,
+  'network namespaces': 'ls /run/netns',
+  'network interfaces': `ip -oneline link | awk -F ': ' '{ print $2 }'`,
+});
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
