@@ -3,12 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { parseAllDocuments } from 'yaml';
-import { parseConfig } from '../../src/cpi/config.ts';
-import { attachmentPod } from '../../src/cpi/disk/attach/attachment-pod.ts';
-import { consumerPod } from '../../src/cpi/disk/change/consumer-pod.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
+import {
+  admittedAttachment,
+  admittedCopy,
+  attachmentChanges,
+  copyChanges,
+} from '../support/admission-changes.ts';
 
-// The policy itself runs nowhere here: its expressions, of which CEL and JavaScript mean the same, are held to our pods.
+// The policy itself runs in test/cluster/admission.test.ts; here its expressions, of which CEL and JavaScript mean the same, are held to our pods.
 interface Policy {
   readonly spec: {
     readonly matchConstraints: {
@@ -50,40 +53,18 @@ function refusal(pod: Pod): string | undefined {
   return spec.validations.find(({ expression }) => evaluate(expression) !== true)?.message;
 }
 
-const config = parseConfig({}, {});
-const vmUid = '01234567-89ab-4cde-8f01-23456789abcd';
-const vm: Pod = {
-  metadata: { name: 'vm-a', namespace: 'bosh', uid: vmUid },
-  spec: { containers: [{ name: 'bosh', image: 'i' }], tolerations: [{ key: 'x', operator: 'Exists' }] },
-};
-const attachment = (): Pod =>
-  attachmentPod({
-    ...{ diskCid: 'disk-1', namespace: 'bosh-disks', vm, nodeName: 'n', directorUuid: 'd' },
-    kubeletRootDirectory: config.kubernetes.kubeletRootDirectory,
-  });
+const namespace = 'bosh-disks';
 
 test('an attachment, and the pod that binds a copy, are admitted', () => {
-  assert.equal(refusal(attachment()), undefined);
-  const copy = { claimName: 'disk-2', namespace: 'bosh-disks', source: undefined, directorUuid: 'd' };
-  assert.equal(refusal(consumerPod(copy)), undefined);
+  assert.equal(refusal(admittedAttachment(namespace)), undefined);
+  assert.equal(refusal(admittedCopy(namespace)), undefined);
 });
 
 test('a copy that does more than bind its own claim is no copy, and such an update is asked about', () => {
-  const copy = consumerPod({
-    claimName: 'disk-2',
-    namespace: 'bosh-disks',
-    source: undefined,
-    directorUuid: 'd',
-  });
-  for (const change of [
-    (pod: Pod) => void Object.assign(pod.spec, { ephemeralContainers: [{ name: 'debug', image: 'i' }] }),
-    (pod: Pod) => void (first(pod).command = ['/bin/cat']),
-    (pod: Pod) => setVolume(pod, 'disk', { persistentVolumeClaim: { claimName: 'disk-3' } }),
-    (pod: Pod) => void (pod.metadata.name = 'bind-disk-3'),
-  ]) {
-    const pod = structuredClone(copy);
+  for (const [what, change] of Object.entries(copyChanges)) {
+    const pod = admittedCopy(namespace);
     change(pod);
-    assert.notEqual(refusal(pod), undefined);
+    assert.notEqual(refusal(pod), undefined, what);
   }
   const asked = spec.matchConstraints.resourceRules.flatMap(({ operations, resources }) =>
     operations.flatMap((operation) => resources.map((resource) => `${operation} ${resource}`)),
@@ -92,51 +73,9 @@ test('a copy that does more than bind its own claim is no copy, and such an upda
 });
 
 test('anything else is refused', () => {
-  const changes: Record<string, (pod: Pod) => void> = {
-    'no label of ours': (pod) => void (pod.metadata.labels = {}),
-    'another kind': (pod) => void (pod.metadata.labels = { 'bosh.cloudfoundry.org/kind': 'vm' }),
-    'a copy that is privileged': (pod) =>
-      void (pod.metadata.labels = { ...pod.metadata.labels, 'bosh.cloudfoundry.org/kind': 'copy' }),
-    'a container for debugging': (pod) =>
-      void Object.assign(pod.spec, { ephemeralContainers: [{ name: 'debug', image: 'i' }] }),
-    'another name': (pod) => void (pod.metadata.name = 'attach-disk-2'),
-    'a uid that leads out': (pod) =>
-      void (pod.metadata.annotations = { 'bosh.cloudfoundry.org/vm-uid': '../../..' }),
-    "another disk's claim": (pod) =>
-      setVolume(pod, 'volume', { persistentVolumeClaim: { claimName: 'disk-2' } }),
-    'the root of the node': (pod) => setVolume(pod, 'disks', { hostPath: { path: '/', type: 'Directory' } }),
-    "another VM's hub": (pod) =>
-      setVolume(pod, 'vm-hub', {
-        hostPath: {
-          path: '/var/lib/kubelet/pods/other/volumes/kubernetes.io~empty-dir/hub',
-          type: 'Directory',
-        },
-      }),
-    'one more volume': (pod) => pod.spec.volumes?.push({ name: 'more', hostPath: { path: '/' } }),
-    'one more container': (pod) => pod.spec.containers.push({ name: 'hold', image: 'i' }),
-    'another program': (pod) => void (first(pod).command = ['/bin/bash']),
-    'an environment': (pod) => void (first(pod).env = [{ name: 'ENV', value: '/x' }]),
-    'a hook': (pod) => void (first(pod).lifecycle = { preStop: { exec: { command: ['x'] } } }),
-    'a token': (pod) => void (pod.spec.automountServiceAccountToken = true),
-    'a node of its own choice': (pod) => void (pod.spec.nodeName = 'n'),
-    'an owner': (pod) =>
-      void (pod.metadata.ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' }]),
-  };
-  for (const [what, change] of Object.entries(changes)) {
-    const pod = attachment();
+  for (const [what, change] of Object.entries(attachmentChanges)) {
+    const pod = admittedAttachment(namespace);
     change(pod);
     assert.notEqual(refusal(pod), undefined, what);
   }
 });
-
-function first({ spec: { containers } }: Pod): Pod['spec']['containers'][number] {
-  const [container] = containers;
-  assert.ok(container !== undefined);
-  return container;
-}
-
-function setVolume(pod: Pod, name: string, source: object): void {
-  pod.spec.volumes = (pod.spec.volumes ?? []).map((volume) =>
-    volume.name === name ? { name, ...source } : volume,
-  );
-}

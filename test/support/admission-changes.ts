@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { parseConfig } from '../../src/cpi/config.ts';
+import { attachmentPod } from '../../src/cpi/disk/attach/attachment-pod.ts';
+import { consumerPod } from '../../src/cpi/disk/change/consumer-pod.ts';
+import type { Pod } from '../../src/kubernetes/pod.ts';
+
+type Change = (pod: Pod) => void;
+
+/** An attachment as the CPI makes it in the disks' namespace. */
+export function admittedAttachment(namespace: string): Pod {
+  const vm: Pod = {
+    metadata: { name: 'vm-a', namespace: 'bosh', uid: '01234567-89ab-4cde-8f01-23456789abcd' },
+    spec: {
+      containers: [{ name: 'bosh', image: 'registry.invalid/stemcell:1' }],
+      tolerations: [{ key: 'x', operator: 'Exists' }],
+    },
+  };
+  const { kubeletRootDirectory } = parseConfig({}, {}).kubernetes;
+  const nodeName = 'n';
+  return attachmentPod({
+    ...{ diskCid: 'disk-1', namespace, vm, nodeName, directorUuid: 'd', kubeletRootDirectory },
+  });
+}
+
+/** The pod by which update_disk binds a copy there. */
+export const admittedCopy = (namespace: string): Pod =>
+  consumerPod({ claimName: 'disk-2', namespace, source: undefined, directorUuid: 'd' });
+
+const debugContainer: Change = (pod) =>
+  void Object.assign(pod.spec, { ephemeralContainers: [{ name: 'debug', image: 'i' }] });
+
+/** What makes of a copy's pod one that is none, each by itself. */
+export const copyChanges: Readonly<Record<string, Change>> = {
+  'a container for debugging': debugContainer,
+  'a program': (pod) => void (first(pod).command = ['/bin/cat']),
+  "another disk's claim": (pod) => setVolume(pod, 'disk', { persistentVolumeClaim: { claimName: 'disk-3' } }),
+  'another name': (pod) => void (pod.metadata.name = 'bind-disk-3'),
+  "the node's network": (pod) => void (pod.spec.hostNetwork = true),
+  "the node's processes": (pod) => void (pod.spec.hostPID = true),
+  'a privileged container': (pod) => void (first(pod).securityContext = { privileged: true }),
+  'a folder of the node': (pod) =>
+    void pod.spec.volumes?.push({ name: 'more', hostPath: { path: '/', type: 'Directory' } }),
+};
+
+/** What makes of an attachment something else, each by itself. */
+export const attachmentChanges: Readonly<Record<string, Change>> = {
+  'no label of ours': (pod) => void (pod.metadata.labels = {}),
+  'another kind': (pod) => void (pod.metadata.labels = { 'bosh.cloudfoundry.org/kind': 'vm' }),
+  'a copy that is privileged': (pod) =>
+    void (pod.metadata.labels = { ...pod.metadata.labels, 'bosh.cloudfoundry.org/kind': 'copy' }),
+  'a container for debugging': debugContainer,
+  'another name': (pod) => void (pod.metadata.name = 'attach-disk-2'),
+  'a uid that leads out': (pod) =>
+    void (pod.metadata.annotations = { 'bosh.cloudfoundry.org/vm-uid': '../../..' }),
+  "another disk's claim": (pod) =>
+    setVolume(pod, 'volume', { persistentVolumeClaim: { claimName: 'disk-2' } }),
+  'the root of the node': (pod) => setVolume(pod, 'disks', { hostPath: { path: '/', type: 'Directory' } }),
+  "another VM's hub": (pod) =>
+    setVolume(pod, 'vm-hub', {
+      hostPath: {
+        path: '/var/lib/kubelet/pods/other/volumes/kubernetes.io~empty-dir/hub',
+        type: 'Directory',
+      },
+    }),
+  'one more volume': (pod) => void pod.spec.volumes?.push({ name: 'more', hostPath: { path: '/' } }),
+  'one more container': (pod) => void pod.spec.containers.push({ name: 'more', image: 'i' }),
+  'another program': (pod) => void (first(pod).command = ['/bin/bash']),
+  'an environment': (pod) => void (first(pod).env = [{ name: 'ENV', value: '/x' }]),
+  'a hook': (pod) => void (first(pod).lifecycle = { preStop: { exec: { command: ['x'] } } }),
+  'a token': (pod) => void (pod.spec.automountServiceAccountToken = true),
+  'a node of its own choice': (pod) => void (pod.spec.nodeName = 'n'),
+  'an owner': (pod) =>
+    void (pod.metadata.ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' }]),
+};
+
+function first({ spec: { containers } }: Pod): Pod['spec']['containers'][number] {
+  const [container] = containers;
+  assert.ok(container !== undefined);
+  return container;
+}
+
+function setVolume(pod: Pod, name: string, source: object): void {
+  pod.spec.volumes = (pod.spec.volumes ?? []).map((volume) =>
+    volume.name === name ? { name, ...source } : volume,
+  );
+}
