@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type Kind, label } from '../../src/cpi/labels.ts';
+import type { Resource } from '../../src/kubernetes/api.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../src/kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
 import { until } from '../support/until.ts';
+import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { fixedAddress } from './support/fixed-address.ts';
 import { type Deployer, HelloDeployment, ownDeployer } from './support/hello-deployment.ts';
@@ -37,17 +42,30 @@ describeCluster('create-env of examples/hello', (world) => {
           const settings = { diskSize: 64, audience: 'operators' };
           await deployment.createEnv(settings);
           const since = sinceOf(await deployment.greeting());
+          const before = await deployedNow(world());
+          assert.equal(before.size, '64Mi');
 
-          await deployment.createEnv({ ...settings, diskSize: 128 });
+          await deployment.createEnv(settings);
+          assert.deepEqual(await deployedNow(world()), before, 'without a change nothing is touched');
+
+          const larger = { ...settings, diskSize: 128 };
+          await deployment.createEnv(larger);
           assert.equal(sinceOf(await deployment.greeting()), since);
+          const grown = await deployedNow(world());
+          assert.equal(grown.size, '128Mi');
+          assert.notEqual(grown.disk, before.disk, 'the content moves to a disk of its own');
+          assert.notEqual(grown.pod, before.pod, 'create-env has no update in place');
 
-          await deployment.createEnv({ ...settings, diskSize: 128 }, '--recreate');
+          await deployment.createEnv(larger, '--recreate');
           assert.equal(sinceOf(await deployment.greeting()), since);
+          const { pod, ...kept } = await deployedNow(world());
+          assert.notEqual(pod, grown.pod);
+          assert.deepEqual({ ...kept, pod: grown.pod }, grown);
 
-          await deployment.deleteEnv(settings);
+          await deployment.deleteEnv(larger);
           for (const resource of [pods, secrets, persistentVolumeClaims]) {
             await until(`the ${resource.plural} to go`, async () => {
-              const query = { namespace, labelSelector: 'bosh.cloudfoundry.org/kind' };
+              const query = { namespace, labelSelector: label.kind };
               return (await api.list(resource, query)).items.length === 0;
             });
           }
@@ -57,6 +75,35 @@ describeCluster('create-env of examples/hello', (world) => {
     }
   }
 });
+
+interface Deployed {
+  /** Uid of the VM's pod. */
+  readonly pod: string;
+  /** Cid and the claim's uid. */
+  readonly disk: string;
+  readonly claim: string;
+  /** What the volume has. */
+  readonly size: string;
+}
+
+/** The VM and the disk of the namespace, of which there may be no second. */
+async function deployedNow({ api, namespace }: ClusterWorld): Promise<Deployed> {
+  const only = async <T extends KubernetesObject>(resource: Resource, kind: Kind): Promise<T> => {
+    const { items } = await api.list<T>(resource, { namespace, labelSelector: `${label.kind}=${kind}` });
+    const [first] = items;
+    const names = items.map(({ metadata }) => metadata.name ?? '');
+    assert.ok(first !== undefined && names.length === 1, `of kind ${kind} there are: ${names.join(', ')}`);
+    return first;
+  };
+  const pod = await only<KubernetesObject>(pods, 'vm');
+  const { metadata, status } = await only<PersistentVolumeClaim>(persistentVolumeClaims, 'disk');
+  return {
+    pod: pod.metadata.uid ?? '',
+    disk: metadata.name ?? '',
+    claim: metadata.uid ?? '',
+    size: status?.capacity?.['storage'] ?? '',
+  };
+}
 
 function sinceOf(greeting: string): string {
   const since = /kept on a persistent disk since (\S+)\./u.exec(greeting)?.[1];
