@@ -1,0 +1,50 @@
+import { persistentVolumeClaims, pods } from '../../../src/kubernetes/resources.ts';
+import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import { until } from '../../support/until.ts';
+import type { ClusterWorld } from './cluster-world.ts';
+
+/** A file of a snapshot (the CPI's disks have theirs in `store`), read from a claim that is restored from it, as an operator would. Nothing of it is left. */
+export async function readFromSnapshot(world: ClusterWorld, snapshot: string, file: string): Promise<string> {
+  const { api, namespace } = world;
+  const name = `restored-${snapshot}`;
+  const claim = { resource: persistentVolumeClaims, namespace, name };
+  await api.create<PersistentVolumeClaim>(persistentVolumeClaims, {
+    metadata: { name, namespace },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: 'loop',
+      resources: { requests: { storage: '32Mi' } },
+      dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: snapshot },
+    },
+  });
+  await api.create<Pod>(pods, reader(world, name));
+  try {
+    await until(`${name} to run`, async () => (await world.pod(name)).status?.phase === 'Running');
+    return await world.inVm(name, `cat /volume/${file}`);
+  } finally {
+    await api.delete(world.podReference(name));
+    await world.untilGone(name);
+    await api.delete(claim);
+    await until(`claim ${name} to go`, async () => !(await world.isThere(claim)));
+  }
+}
+
+/** Its container is called as a VM's, so that commands find it. */
+function reader({ namespace, cluster }: ClusterWorld, name: string): Pod {
+  return {
+    metadata: { name, namespace },
+    spec: {
+      terminationGracePeriodSeconds: 0,
+      containers: [
+        {
+          name: 'bosh',
+          image: cluster.stemcell.image,
+          command: ['/bin/sleep', 'infinity'],
+          volumeMounts: [{ name: 'volume', mountPath: '/volume' }],
+        },
+      ],
+      volumes: [{ name: 'volume', persistentVolumeClaim: { claimName: name } }],
+    },
+  };
+}
