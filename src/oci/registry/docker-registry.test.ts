@@ -10,6 +10,7 @@ import type { OpenRegistryOptions } from './open-registry.ts';
 import { openRegistry } from './open-registry.ts';
 import { pushImage } from './push-image.ts';
 import type { RegistryClient } from './registry-client.ts';
+import { startCuttingProxy } from './testing/cutting-proxy.ts';
 import type { DockerRegistry, DockerRegistryOptions } from './testing/docker-registry.ts';
 import { dockerRegistryIsMissing, startDockerRegistry } from './testing/docker-registry.ts';
 import { memoryImage } from './testing/memory-image.ts';
@@ -57,6 +58,21 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
       assert.deepEqual(await uploadsIn(registry), []);
     });
   }
+
+  test('a piece whose connection is cut: the upload begins again', async (t) => {
+    const registry = await start(t);
+    const at = 150_000;
+    const proxy = await startCuttingProxy(t, registry.origin, at);
+    const client = clientOf(t, registry, { origin: proxy.origin });
+    const image = memoryImage([layer]);
+    const digest = await pushImage(client, image, pieces);
+    assert.equal(proxy.cuts(), 1);
+    assert.deepEqual(await getManifest(client, digest), image.manifest);
+    // docs/decisions/0017: two pieces had arrived, and had to be sent again
+    assert.ok(proxy.sent() > layer.length + at, `${proxy.sent()}`);
+    // of the cut one it knows nothing any more, DELETE included, and keeps the bytes for its purge
+    assert.equal((await uploadsIn(registry)).length, 1);
+  });
 
   test('a user who may not delete learns what was wrong, and pushes past a repository of others', async (t) => {
     const registry = await start(t, { authentication: 'token' });

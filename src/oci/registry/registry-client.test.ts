@@ -319,7 +319,7 @@ describe('push', () => {
     });
   });
 
-  test('a location may not lead away from https, and errors hold nothing of its query', async (t) => {
+  test('errors hold nothing of the query of a location', async (t) => {
     const at = await subject(t);
     troubles(
       at,

@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
+import type { TestCertificate } from '../../../bosh/testing/certificates.ts';
 
 /** What happens to a request instead of what should; undefined: nothing special. */
 export type Trouble = (
@@ -24,14 +26,25 @@ export class HostileRegistry {
   trouble: Trouble = () => undefined;
   takesPieces = true;
   deletes = true;
-  readonly #server = createServer((request, response) => {
-    this.#answer(request, response).catch((error: unknown) => {
-      response.destroy(error instanceof Error ? error : undefined);
-    });
-  });
+  readonly #server;
+  readonly #scheme: 'http' | 'https';
 
-  static async start(t: TestContext): Promise<HostileRegistry> {
-    const registry = new HostileRegistry();
+  constructor(certificate?: TestCertificate) {
+    const listener = (request: IncomingMessage, response: ServerResponse): void => {
+      this.#answer(request, response).catch((error: unknown) => {
+        response.destroy(error instanceof Error ? error : undefined);
+      });
+    };
+    this.#scheme = certificate === undefined ? 'http' : 'https';
+    this.#server =
+      certificate === undefined
+        ? createServer(listener)
+        : createSecureServer({ cert: certificate.certificate, key: certificate.private_key }, listener);
+  }
+
+  /** Over TLS with a certificate, else plain. */
+  static async start(t: TestContext, certificate?: TestCertificate): Promise<HostileRegistry> {
+    const registry = new HostileRegistry(certificate);
     await new Promise<void>((resolve) => {
       registry.#server.listen(0, '127.0.0.1', resolve);
     });
@@ -40,7 +53,7 @@ export class HostileRegistry {
   }
 
   get origin(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `${this.#scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   async stop(): Promise<void> {
