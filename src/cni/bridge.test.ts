@@ -21,7 +21,7 @@ function whatIsMissing(): string | false {
   return made.status !== 0 && 'needs root, ip (apt-get install iproute2) and a kernel with bridges';
 }
 
-describe("before Debian's bridge and host-local", { skip: whatIsMissing() }, () => {
+describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing() }, () => {
   let built: BuiltExecutable;
   let scratch: string;
   /** Processes whose network namespaces are the node's and the pods'. */
@@ -44,7 +44,7 @@ describe("before Debian's bridge and host-local", { skip: whatIsMissing() }, () 
 
   const namespaceOf = (name: string): string => `/proc/${holders.get(name)?.pid ?? 0}/ns/net`;
 
-  const config = (address: string | undefined, prevResult?: unknown): string =>
+  const config = (address: string | undefined, prevResult?: unknown, type = 'bridge'): string =>
     JSON.stringify({
       cniVersion: '1.0.0',
       name: 'pods',
@@ -54,11 +54,11 @@ describe("before Debian's bridge and host-local", { skip: whatIsMissing() }, () 
       },
       ...(prevResult !== undefined && { prevResult }),
       delegate: {
-        type: 'bridge',
-        bridge: 'cni0',
+        type,
+        ...(type === 'bridge' && { bridge: 'cni0' }),
         ipam: {
           type: 'host-local',
-          dataDir: join(scratch, 'store'),
+          dataDir: join(scratch, `store-${type}`),
           ranges: [
             [{ subnet: '10.88.0.0/16', rangeStart: '10.88.128.0' }],
             [{ subnet: 'fd00::/64', rangeStart: 'fd00::1:0' }],
@@ -120,6 +120,26 @@ describe("before Debian's bridge and host-local", { skip: whatIsMissing() }, () 
     assert.equal((await run('ADD', 'two', config('10.88.0.7'))).code, 0);
     assert.equal(addressesOf('two')[0], '10.88.0.7');
     await run('DEL', 'two', config(undefined));
+  });
+
+  test('behind ptp too', async () => {
+    const asked = (pod: string, verb = 'ADD', prevResult?: unknown): Promise<ProcessOutcome> =>
+      run(verb, pod, config('10.88.0.7,fd00::7', prevResult, 'ptp'));
+    const added = await asked('one');
+    assert.equal(added.code, 0, added.stdout);
+    assert.deepEqual(addressesOf('one'), ['10.88.0.7', 'fd00::7']);
+    const checked = await asked('one', 'CHECK', JSON.parse(added.stdout));
+    assert.deepEqual(checked, { stdout: '', stderr: '', code: 0 });
+    const taken = await asked('two');
+    assert.match(
+      taken.stdout,
+      /'ptp' did not give the fixed address 10\.88\.0\.7 and fd00::7: .*not available/u,
+    );
+    for (const pod of ['two', 'one', 'one']) assert.equal((await asked(pod, 'DEL')).code, 0);
+    assert.deepEqual(ip('node', 'link', 'show', 'type', 'veth'), []);
+    assert.equal((await asked('two')).code, 0);
+    assert.deepEqual(addressesOf('two'), ['10.88.0.7', 'fd00::7']);
+    await asked('two', 'DEL');
   });
 
   test('a pod that is made anew has the hardware address that its neighbours know', async () => {

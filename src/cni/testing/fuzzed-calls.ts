@@ -109,19 +109,26 @@ const word = fc.string({ unit: 'binary', maxLength: 20 }).map((text) => text.rep
 const variable = (right: string): fc.Arbitrary<string> =>
   fc.oneof({ weight: 20, arbitrary: fc.constant(right) }, { weight: 1, arbitrary: word });
 
-const environment = fc.record(
+const variables = {
+  CNI_COMMAND: fc.oneof(
+    { weight: 20, arbitrary: fc.constantFrom<string>(...verbs.filter((verb) => verb !== 'VERSION')) },
+    { weight: 1, arbitrary: word },
+  ),
+  CNI_CONTAINERID: variable('c1'),
+  CNI_NETNS: variable('/proc/1/ns/net'),
+  CNI_IFNAME: variable('eth0'),
+  CNI_ARGS: variable('IgnoreUnknown=1;K8S_POD_NAME=p'),
+  CNI_PATH: variable('/nonexistent'),
+};
+/** Whole more often than not; else any of them may be missing. */
+const environment = fc.oneof(
   {
-    CNI_COMMAND: fc.oneof(
-      { weight: 20, arbitrary: fc.constantFrom<string>(...verbs.filter((verb) => verb !== 'VERSION')) },
-      { weight: 1, arbitrary: word },
-    ),
-    CNI_CONTAINERID: variable('c1'),
-    CNI_NETNS: variable('/proc/1/ns/net'),
-    CNI_IFNAME: variable('eth0'),
-    CNI_ARGS: variable('IgnoreUnknown=1;K8S_POD_NAME=p'),
-    CNI_PATH: variable('/nonexistent'),
+    weight: 8,
+    arbitrary: fc.record(variables, {
+      requiredKeys: ['CNI_COMMAND', 'CNI_CONTAINERID', 'CNI_NETNS', 'CNI_IFNAME', 'CNI_PATH'],
+    }),
   },
-  { requiredKeys: ['CNI_COMMAND', 'CNI_CONTAINERID', 'CNI_NETNS', 'CNI_IFNAME', 'CNI_PATH'] },
+  { weight: 1, arbitrary: fc.record(variables, { requiredKeys: [] }) },
 );
 
 const failing = fc.oneof(
@@ -139,3 +146,15 @@ const failing = fc.oneof(
 
 /** Calls that cannot succeed, most of them nearly right. */
 export const fuzzedCalls: fc.Arbitrary<FuzzedCall> = fc.record({ environment, input, outcome: failing });
+
+/** Bytes that are no UTF-8, at some place of the input or in its stead; undefined: the input as it is. */
+export const oddBytes: fc.Arbitrary<((input: string) => Uint8Array) | undefined> = fc.option(
+  fc
+    .record({ at: fc.nat(600), isAlone: fc.boolean(), bytes: fc.uint8Array({ minLength: 1, maxLength: 8 }) })
+    .map(({ at, isAlone, bytes }) => (text: string): Uint8Array => {
+      const whole = Buffer.from(text);
+      const strange = Buffer.concat([bytes, Buffer.of(0xff, 0xc0)]);
+      return isAlone ? strange : Buffer.concat([whole.subarray(0, at), strange, whole.subarray(at)]);
+    }),
+  { nil: undefined },
+);
