@@ -3,17 +3,23 @@ import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
 import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
-import { pods } from '../../src/kubernetes/resources.ts';
+import { persistentVolumeClaims } from '../../src/kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
 import { ClusterWorld } from '../../test/cluster/support/cluster-world.ts';
 import { askedCluster, openCluster } from '../../test/cluster/support/open-cluster.ts';
-import { type PodMoments, watchPod } from './pod-moments.ts';
+import { testCluster } from '../../test/cluster/test-cluster.ts';
+import { until } from '../../test/support/until.ts';
+import { plainPod } from './plain-pod.ts';
+import { watchPod } from './pod-moments.ts';
+import { attachStages, detachStages } from './stages.ts';
+import { kubeletMoments, watchVolume } from './volume-moments.ts';
 
 /**
  * attach_disk and detach_disk on real kubelets, in milliseconds, beside a plain pod that mounts and leaves a volume of the
- * same class on the same node in the same run: what the volume plugin itself takes. `npm run bench:attach [runs]`
+ * same class on the same node in the same run: what the volume plugin itself takes. `npm run bench:attach -- [runs]`
  */
 const runs = Number(process.argv[2] ?? 10);
+if (!Number.isInteger(runs) || runs < 1) throw new Error(`"${process.argv[2]}" is no number of runs`);
 const asked = askedCluster();
 if (asked.kind === 'none') throw new Error(asked.reason);
 const world = await ClusterWorld.open(await openCluster(asked));
@@ -22,14 +28,14 @@ try {
   const { name: node } = await world.nodeOf(vm);
   const samples: Record<string, number>[] = [];
   for (let run = 0; run < runs; run += 1) {
-    const plain = await plainPod(node, run);
-    const own = await attachAndDetach(vm);
+    const plain = await withDisk((disk, volume) => plainPod(world, `plain-${run}`, { disk, volume, node }));
+    const own = await withDisk((disk, volume) => attachAndDetach(vm, node, disk, volume));
+    const over = (verb: string, until: string): number => (own[verb] ?? 0) - (plain[until] ?? 0);
     samples.push({
       ...plain,
       ...own,
-      'attach_disk over the plain pod': (own['attach_disk'] ?? 0) - (plain['plain pod, until it runs'] ?? 0),
-      'detach_disk over the plain pod':
-        (own['detach_disk'] ?? 0) - (plain['plain pod, until it is gone'] ?? 0),
+      'attach_disk over the plain pod': over('attach_disk', 'plain pod, until it runs'),
+      'detach_disk over the plain pod': over('detach_disk', 'plain pod, until its volume is detached'),
     });
   }
   const rows = Object.keys(samples[0] ?? {}).map((key) => {
@@ -44,67 +50,56 @@ try {
   await world.close();
 }
 
-async function attachAndDetach(vm: string): Promise<Record<string, number>> {
+/** A disk that has its volume already: making one is no part of an attach. */
+async function withDisk<T>(action: (disk: string, volume: string) => Promise<T>): Promise<T> {
   const disk = await world.newDisk('loop');
-  const watch = watchPod(world.api, world.namespace, `attach-${disk}`);
-  const start = performance.now();
-  await attachDisk(world.cloud, [vm, disk]);
-  const attached = performance.now();
-  await watch.reached('running');
-  const detachStart = performance.now();
-  await detachDisk(world.cloud, [vm, disk]);
-  const detached = performance.now();
-  await watch.stop();
+  const reference = { resource: persistentVolumeClaims, namespace: world.namespace, name: disk };
+  const volume = await until(
+    `a volume of ${disk}`,
+    async () => (await world.api.get<PersistentVolumeClaim>(reference)).spec.volumeName,
+  );
+  const result = await action(disk, volume);
   await deleteDisk(world.cloud, [disk]);
-  return {
-    attach_disk: attached - start,
-    ...stages(watch.moments, start),
-    detach_disk: detached - detachStart,
-  };
+  return result;
 }
 
-function stages(moments: PodMoments, start: number): Record<string, number> {
-  const { created = start, scheduled = created, sandbox = scheduled, bound = sandbox } = moments;
-  const { running = bound } = moments;
-  return {
-    '  API, until the pod is there': created - start,
-    '  scheduling': scheduled - created,
-    '  volume and sandbox': sandbox - scheduled,
-    '  mount into the hub': bound - sandbox,
-    '  holder': running - bound,
-  };
-}
-
-/** A pod with nothing but the volume; deleted as attachments are, without a grace of its own. */
-async function plainPod(node: string, run: number): Promise<Record<string, number>> {
-  const disk = await world.newDisk('loop');
-  const name = `plain-${run}`;
-  const watch = watchPod(world.api, world.namespace, name);
-  const start = performance.now();
-  const pod: Pod = {
-    metadata: { name, namespace: world.namespace },
-    spec: {
-      hostNetwork: true,
-      nodeSelector: { 'kubernetes.io/hostname': node },
-      terminationGracePeriodSeconds: 1,
-      containers: [
-        {
-          name: 'plain',
-          image: world.cluster.stemcell.image,
-          command: ['/bin/sleep', '100000'],
-          volumeMounts: [{ name: 'volume', mountPath: '/volume' }],
-        },
-      ],
-      volumes: [{ name: 'volume', persistentVolumeClaim: { claimName: disk } }],
+async function attachAndDetach(
+  vm: string,
+  node: string,
+  disk: string,
+  volume: string,
+): Promise<Record<string, number>> {
+  const pod = watchPod(world.api, world.namespace, `attach-${disk}`);
+  const attachment = watchVolume(world.api, volume);
+  const attachStart = performance.now();
+  await attachDisk(world.cloud, [vm, disk]);
+  const attachEnd = performance.now();
+  await pod.reached('running');
+  let released = performance.now();
+  const detachStart = released;
+  const cloud: typeof world.cloud = {
+    ...world.cloud,
+    exec: async (command) => {
+      const outcome = await world.cloud.exec(command);
+      released = performance.now();
+      return outcome;
     },
   };
-  await world.api.create(pods, pod);
-  await watch.reached('running');
-  const running = performance.now();
-  await world.api.delete(world.podReference(name));
-  await watch.reached('gone');
-  const gone = performance.now();
-  await watch.stop();
-  await deleteDisk(world.cloud, [disk]);
-  return { 'plain pod, until it runs': running - start, 'plain pod, until it is gone': gone - running };
+  await detachDisk(cloud, [vm, disk]);
+  const detachEnd = performance.now();
+  await attachment.reached('detached');
+  await Promise.all([pod.stop(), attachment.stop()]);
+  const { directory } = testCluster().node(node).machine;
+  const moments = {
+    ...pod.moments,
+    ...attachment.moments,
+    ...(await kubeletMoments(directory, volume)),
+    released,
+  };
+  return {
+    attach_disk: attachEnd - attachStart,
+    ...attachStages(moments, attachStart, attachEnd),
+    detach_disk: detachEnd - detachStart,
+    ...detachStages(moments, detachStart, detachEnd),
+  };
 }

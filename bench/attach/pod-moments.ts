@@ -11,6 +11,10 @@ export interface PodMoments {
   /** The last init container has ended with 0. */
   readonly bound?: number;
   readonly running?: number;
+  /** Its deletion was asked for. */
+  readonly asked?: number;
+  /** Its containers have ended. */
+  readonly ended?: number;
   readonly gone?: number;
 }
 
@@ -52,9 +56,10 @@ export function watchPod(api: KubernetesApi, namespace: string, name: string): P
   };
 }
 
-function reachedBy({ status = {} }: Pod): (keyof PodMoments)[] {
+function reachedBy({ metadata, status = {} }: Pod): (keyof PodMoments)[] {
   const holds = (type: string): boolean =>
     status.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false;
+  const containers = status.containerStatuses ?? [];
   const inits = status.initContainerStatuses ?? [];
   return [
     'created' as const,
@@ -63,8 +68,10 @@ function reachedBy({ status = {} }: Pod): (keyof PodMoments)[] {
     ...(inits.length > 0 && inits.every(({ state }) => state?.terminated?.exitCode === 0)
       ? (['bound'] as const)
       : []),
-    ...(status.containerStatuses?.some(({ state }) => state?.running !== undefined) === true
-      ? (['running'] as const)
+    ...(containers.some(({ state }) => state?.running !== undefined) ? (['running'] as const) : []),
+    ...(metadata.deletionTimestamp === undefined ? [] : (['asked'] as const)),
+    ...(containers.length > 0 && containers.every(({ state }) => state?.terminated !== undefined)
+      ? (['ended'] as const)
       : []),
   ];
 }

@@ -25,6 +25,13 @@ test('everything after --enter is the command', () => {
   });
 });
 
+test('everything from a main.ts on is a program and its arguments', () => {
+  const program = ['bench/attach/main.ts', '20', '--json'];
+  assert.deepEqual(parseCommand(['--name', 'a', ...program]), { action: 'run', name: 'a', program });
+  assert.throws(() => parseCommand(['--down', ...program]), /do not go together/);
+  assert.throws(() => parseCommand(['test/cluster', ...program]), /do not go together/);
+});
+
 test('what cannot be meant is refused with the usage', () => {
   for (const words of [['--up', '--down'], ['--up', 'a.test.ts'], ['--enter'], ['--up', '--enter', 'true']]) {
     assert.throws(() => parseCommand(words), /npm run test:cluster/);

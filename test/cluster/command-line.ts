@@ -5,15 +5,19 @@ export type Command =
   | { readonly action: 'build'; readonly programs: readonly ProgramName[] }
   | { readonly action: 'up' | 'down'; readonly name: string }
   | { readonly action: 'enter'; readonly name: string; readonly command: readonly string[] }
+  | { readonly action: 'run'; readonly name: string; readonly program: readonly string[] }
   | { readonly action: 'test'; readonly name: string; readonly files: readonly string[] };
 
-export const usage = `npm run test:cluster -- [--name NAME] [--up | --down | --enter COMMAND... | TEST FILE...]
+export const usage = `npm run test:cluster -- [--name NAME] [--up | --down | --enter COMMAND... | PROGRAM/main.ts ARGUMENT... | TEST FILE...]
 npm run test:cluster -- --build PROGRAM,...`;
 
 /** Throws a sentence for what cannot be meant. */
 export function parseCommand(words: readonly string[]): Command {
-  const at = words.indexOf('--enter');
-  const [own, command] = at < 0 ? [words, undefined] : [words.slice(0, at), words.slice(at + 1)];
+  // what follows either word is not ours to read
+  const at = words.findIndex((word) => word === '--enter' || word.endsWith('main.ts'));
+  const own = at < 0 ? words : words.slice(0, at);
+  const command = words[at] === '--enter' ? words.slice(at + 1) : undefined;
+  const program = at < 0 || command !== undefined ? undefined : words.slice(at);
   const { values, positionals: files } = parseArgs({
     args: [...own],
     allowPositionals: true,
@@ -25,11 +29,13 @@ export function parseCommand(words: readonly string[]): Command {
     },
   });
   const { name, build } = values;
-  const asked = [values.up, values.down, build !== undefined, command !== undefined, files.length > 0];
+  const given = command !== undefined || program !== undefined;
+  const asked = [values.up, values.down, build !== undefined, given, files.length > 0];
   if (asked.filter(Boolean).length > 1) throw new Error(`these do not go together\n${usage}`);
   if (build !== undefined) return { action: 'build', programs: parseProgramNames(build) };
   if (command?.length === 0) throw new Error(`--enter needs a command\n${usage}`);
   if (command !== undefined) return { action: 'enter', name, command };
+  if (program !== undefined) return { action: 'run', name, program };
   if (values.up) return { action: 'up', name };
   if (values.down) return { action: 'down', name };
   return { action: 'test', name, files };

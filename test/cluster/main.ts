@@ -6,7 +6,7 @@ import { layoutOf } from './layout.ts';
 import { buildPrograms } from './programs/build-programs.ts';
 import { programCache } from './programs/program-cache.ts';
 import { clusterAt } from './cluster-at.ts';
-import { runSuites } from './run-suites.ts';
+import { runProgram, runSuites } from './run-suites.ts';
 
 try {
   const command = parseCommand(process.argv.slice(2));
@@ -23,6 +23,9 @@ try {
       break;
     case 'enter':
       process.exitCode = await enter(clusterAt(layoutOf(command.name)), command.command);
+      break;
+    case 'run':
+      process.exitCode = await runProgram(command.name, command.program);
       break;
     case 'test':
       process.exitCode = await runSuites(command.name, command.files);

@@ -14,19 +14,21 @@ import { suiteStemcell } from './support/suite-stemcell.ts';
 
 /**
  * Runs test files, or all suites, against the cluster of that name or, where KUBECONFIG is set, the one that it names;
- * there, tests that have to reach into nodes skip by name. Other programs run as they are. Prints the count as the last
- * line and resolves with the exit code.
+ * there, tests that have to reach into nodes skip by name. Prints the count as the last line and resolves with the exit code.
  */
 export async function runSuites(name: string, asked: readonly string[]): Promise<number> {
   const run = await openTarget(name);
-  if (asked.length > 0 && asked.every((path) => path.endsWith('main.ts'))) {
-    return run([process.execPath, ...asked]);
-  }
   const files = (asked.length > 0 ? asked : suites).flatMap((path) => testsBelow(checkout, path));
   if (files.length === 0) throw new Error(`there is no test below ${asked.join(', ')}`);
   const { passed, failed, skipped } = await runTests(groupsOf(files), run);
   console.log(`${skipped} skipped\n${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
+}
+
+/** Runs a program and its arguments with what the suites have, and resolves with its exit code. */
+export async function runProgram(name: string, program: readonly string[]): Promise<number> {
+  const run = await openTarget(name);
+  return run([process.execPath, ...program]);
 }
 
 /** How a command runs where the cluster can be reached, with the variables that suites look at. */

@@ -1,0 +1,50 @@
+import type { Pod } from '../../src/kubernetes/pod.ts';
+import { pods } from '../../src/kubernetes/resources.ts';
+import type { ClusterWorld } from '../../test/cluster/support/cluster-world.ts';
+import { watchPod } from './pod-moments.ts';
+import { watchVolume } from './volume-moments.ts';
+
+/**
+ * A pod with nothing but that disk, on that node, from its creation to the end of the volume's attachment. It ends at once
+ * when it is told to: what is measured is the volume plugin.
+ */
+export async function plainPod(
+  world: ClusterWorld,
+  name: string,
+  place: { readonly disk: string; readonly volume: string; readonly node: string },
+): Promise<Record<string, number>> {
+  const { api, namespace } = world;
+  const watch = watchPod(api, namespace, name);
+  const volume = watchVolume(api, place.volume);
+  const start = performance.now();
+  await api.create<Pod>(pods, {
+    metadata: { name, namespace },
+    spec: {
+      hostNetwork: true,
+      nodeSelector: { 'kubernetes.io/hostname': place.node },
+      containers: [
+        {
+          name: 'plain',
+          image: world.cluster.stemcell.image,
+          // without a trap PID 1 does not end before its grace does
+          command: ['/bin/sh', '-c', 'trap "exit 0" TERM; while :; do sleep 100000 & wait; done'],
+          volumeMounts: [{ name: 'volume', mountPath: '/volume' }],
+        },
+      ],
+      volumes: [{ name: 'volume', persistentVolumeClaim: { claimName: place.disk } }],
+    },
+  });
+  await watch.reached('running');
+  const running = performance.now();
+  await api.delete(world.podReference(name));
+  await watch.reached('gone');
+  const gone = performance.now();
+  await volume.reached('detached');
+  const detached = performance.now();
+  await Promise.all([watch.stop(), volume.stop()]);
+  return {
+    'plain pod, until it runs': running - start,
+    'plain pod, until it is gone': gone - running,
+    'plain pod, until its volume is detached': detached - running,
+  };
+}

@@ -1,0 +1,46 @@
+import type { PodMoments } from './pod-moments.ts';
+import type { KubeletMoments, VolumeMoments } from './volume-moments.ts';
+
+export type Moments = PodMoments & VolumeMoments & KubeletMoments & { readonly released?: number };
+
+/** Parts of attach_disk, which add up to it. */
+export function attachStages(moments: Moments, start: number, end: number): Record<string, number> {
+  return between(start, [
+    ['API, until the pod is there', moments.created],
+    ['scheduling', moments.scheduled],
+    ['attach of the volume to the node', moments.attached],
+    ['mount of the volume on the node', moments.staged],
+    ['mounts of the pod, and its sandbox', moments.sandbox],
+    ['mount into the hub', moments.bound],
+    ['holder, until the verb returns', end],
+  ]);
+}
+
+/** Parts of detach_disk, which add up to it. */
+export function detachStages(moments: Moments, start: number, end: number): Record<string, number> {
+  return between(start, [
+    ['release by the holder', moments.released],
+    ['API, until the deletion is asked for', moments.asked],
+    ['end of the holder', moments.ended],
+    ['unmount on the node', moments.unstaged],
+    ['end of the pod', moments.gone],
+    ['detach of the volume, until the verb returns', end],
+  ]);
+}
+
+/**
+ * How long each stage took. Two that run beside each other may be seen the other way round: the later then took nothing.
+ * A stage that nobody saw counts for the next one.
+ */
+function between(
+  start: number,
+  stages: readonly (readonly [name: string, end: number | undefined])[],
+): Record<string, number> {
+  let last = start;
+  const taken: Record<string, number> = {};
+  for (const [name, end = last] of stages) {
+    taken[`  ${name}`] = Math.max(0, end - last);
+    last = Math.max(last, end);
+  }
+  return taken;
+}
