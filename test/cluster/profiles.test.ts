@@ -1,26 +1,13 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { parseAllDocuments } from 'yaml';
 import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
 import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
+import { updateDisk } from '../../src/cpi/disk/update-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import type { KubernetesApi, Resource } from '../../src/kubernetes/api.ts';
-import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import { namespaces, pods } from '../../src/kubernetes/resources.ts';
-import { until } from '../support/until.ts';
+import { namespaces } from '../../src/kubernetes/resources.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-
-const policies: Resource = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  plural: 'validatingadmissionpolicies',
-  namespaced: false,
-};
-const bindings: Resource = { ...policies, plural: 'validatingadmissionpolicybindings' };
-const manifest = new URL('../../manifests/admission/attachments-only.yaml', import.meta.url);
+import { withDisksNamespace } from './support/disks-namespace.ts';
 
 describeCluster('profiles', (world) => {
   for (const profile of ['privileged', 'sys-admin'] as const) {
@@ -32,64 +19,36 @@ describeCluster('profiles', (world) => {
   }
 
   test('baseline: VMs where Pod Security baseline is enforced, disks in a namespace that admits attachments only', async () => {
-    const { api, namespace } = world();
-    const disks = `${namespace}-disks`;
-    const enforce = { 'pod-security.kubernetes.io/enforce': 'baseline' };
-    await api.patch({ resource: namespaces, name: namespace }, { metadata: { labels: enforce } });
-    await api.create(namespaces, { metadata: { name: disks } });
-    await applyPolicy(api, disks, world().cluster.kubeletRootDirectory);
+    const { api, namespace, cluster } = world();
+    const enforce = (level: string | null): Promise<unknown> => {
+      const labels = { 'pod-security.kubernetes.io/enforce': level };
+      return api.patch({ resource: namespaces, name: namespace }, { metadata: { labels } });
+    };
+    const { image } = await cluster.stemcellFor('baseline');
+    await enforce('baseline');
     try {
-      await untilPolicyHolds(api, disks, world().cluster.stemcell.image);
-      const cloud = world().cloudWith({ disk_namespace: disks });
-      const vm = await world().newVm({ cloud, properties: { profile: 'baseline' } });
-      const mounting = await world().exec(vm, 'mkdir -p /tmp/m && mount -t tmpfs none /tmp/m');
-      assert.notEqual(mounting.exitCode, 0, 'mount(2) works under baseline');
-      const disk = await world().newDisk('loop', 32, cloud);
-      const hint = await attachDisk(cloud, [vm, disk]);
-      await world().inVm(vm, `echo ${disk} > ${hint}/canary`);
-      await detachDisk(cloud, [vm, disk]);
-      await attachDisk(cloud, [vm, disk]);
-      assert.equal(await world().inVm(vm, `cat ${hint}/canary`), `${disk}\n`);
-      await deleteVm(cloud, [vm]);
-      await deleteDisk(cloud, [disk]);
+      await withDisksNamespace(world(), async (disks) => {
+        const cloud = world().cloudWith({ disk_namespace: disks });
+        const vm = await world().newVm({ cloud, image, properties: { profile: 'baseline' } });
+        const mounting = await world().exec(vm, 'mkdir -p /tmp/m && mount -t tmpfs none /tmp/m');
+        assert.notEqual(mounting.exitCode, 0, 'mount(2) works under baseline');
+        const disk = await world().newDisk('loop', 32, cloud);
+        const hint = await attachDisk(cloud, [vm, disk]);
+        await world().inVm(vm, `echo ${disk} > ${hint}/canary`);
+        await detachDisk(cloud, [vm, disk]);
+        // its class waits for a consumer, which the policy has to admit
+        const copy = await updateDisk(cloud, [disk, 32, { storage_class: 'loop-wait' }]);
+        assert.ok(copy !== null && copy !== disk, `update_disk made no copy: ${copy}`);
+        const copied = await attachDisk(cloud, [vm, copy]);
+        assert.equal(await world().inVm(vm, `cat ${copied}/canary`), `${disk}\n`);
+        await deleteVm(cloud, [vm]);
+        await deleteDisk(cloud, [copy]);
+      });
     } finally {
-      for (const resource of [bindings, policies]) await api.delete({ resource, name: `only-${disks}` });
-      await api.delete({ resource: namespaces, name: disks });
-      const none = { 'pod-security.kubernetes.io/enforce': null };
-      await api.patch({ resource: namespaces, name: namespace }, { metadata: { labels: none } });
+      await enforce(null);
     }
   });
 });
-
-/** The manifest of this repository, for that namespace. */
-async function applyPolicy(api: KubernetesApi, disks: string, kubelet: string): Promise<void> {
-  const text = (await readFile(manifest, 'utf8'))
-    .replaceAll('bosh-attachments-only', `only-${disks}`)
-    .replaceAll('bosh-disks', disks)
-    .replaceAll('/var/lib/kubelet', kubelet);
-  const [policy, binding] = parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject);
-  assert.ok(policy !== undefined && binding !== undefined);
-  await api.create(policies, policy);
-  await api.create(bindings, binding);
-}
-
-/** The API server takes a moment to enforce a new policy; it refuses a pod of another shape from then on. */
-async function untilPolicyHolds(api: KubernetesApi, namespace: string, image: string): Promise<void> {
-  const stranger = {
-    metadata: { name: 'stranger', namespace },
-    spec: { containers: [{ name: 'c', image, securityContext: { privileged: true } }] },
-  };
-  await until('the policy to be enforced', async () => {
-    try {
-      await api.create(pods, stranger as KubernetesObject, { dryRun: true });
-      return false;
-    } catch (error) {
-      if (!isApiError(error, 422) && !isApiError(error, 403)) throw error;
-      assert.match(error.message, /only attachments of the BOSH CPI/u);
-      return true;
-    }
-  });
-}
 
 /** What bpm does: runc with namespaces and a cgroup of its own, over an overlay whose upper folder is on the data disk. */
 const bpmContainer = `set -e

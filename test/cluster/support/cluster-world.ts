@@ -31,6 +31,8 @@ export interface NewVm {
   readonly agentId?: string;
   readonly env?: unknown;
   readonly cloud?: Cloud;
+  /** The cid of the stemcell; absent: the suite's, for VMs of any profile. */
+  readonly image?: string;
 }
 
 /** A namespace of a real cluster, the CPI's verbs in this process, and the nodes below them. */
@@ -104,10 +106,11 @@ export class ClusterWorld {
 
   async newVm(vm: NewVm = {}): Promise<string> {
     const { agentId = randomUUID(), properties = {}, node, env = {}, cloud = this.cloud } = vm;
+    const { image = this.cluster.stemcell.image } = vm;
     const networks = vm.networks ?? { default: { type: 'dynamic', cloud_properties: {} } };
     const selector = node === undefined ? {} : { node_selector: { 'kubernetes.io/hostname': node } };
     const all = { ...selector, ...properties };
-    const [cid] = await createVm(cloud, [agentId, this.cluster.stemcell.image, all, networks, [], env]);
+    const [cid] = await createVm(cloud, [agentId, image, all, networks, [], env]);
     return cid;
   }
 
