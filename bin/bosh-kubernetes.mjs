@@ -1,12 +1,16 @@
 #!/usr/bin/env node
-// Installs and builds what is missing, then hands over to the pinned Node: see scripts/ensure-*.mjs.
+// Installs and builds what is missing, then hands over to the pinned Node: see scripts/ensure-*.mjs. What looks at or ends what
+// runs does without: a tree that does not build, or a machine without a network, must not keep a cluster from being stopped.
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureBuilt } from '../scripts/ensure-built.mjs';
+import { ensureBuilt, wasBuilt } from '../scripts/ensure-built.mjs';
 import { ensureInstalled, pinnedNode, root } from '../scripts/ensure-installed.mjs';
 
-ensureInstalled();
-if (!ensureBuilt()) {
+const isReady =
+  ['stop', 'status', 'destroy'].includes(process.argv[2]) && existsSync(pinnedNode) && wasBuilt();
+if (!isReady) ensureInstalled();
+if (!isReady && !ensureBuilt()) {
   console.error('bosh-kubernetes: the build failed; its output is above');
   process.exit(1);
 }

@@ -1,12 +1,15 @@
 // Plain JavaScript like ensure-installed.mjs: decides in a few milliseconds whether `dist` is what the sources make.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { holdingLock, pinnedNode, root } from './ensure-installed.mjs';
 
 const inputs = ['src', 'release', 'examples/hello/release', 'scripts', 'package-lock.json'];
 const stamp = join(root, 'dist', '.built-from');
+
+/** Whether a build ended here, of whatever sources. */
+export const wasBuilt = () => existsSync(stamp);
 
 /** Runs scripts/build.ts unless the last build was made from the same bytes. Returns false when the build failed. */
 export function ensureBuilt() {
@@ -17,6 +20,8 @@ export function ensureBuilt() {
 
 function build(wanted) {
   console.error('Building...');
+  // killed from here on, what is there is not what any sources make
+  rmSync(stamp, { force: true });
   const done = spawnSync(pinnedNode, [join(root, 'scripts', 'build.ts')], {
     cwd: root,
     stdio: ['ignore', 2, 2],

@@ -57,14 +57,12 @@ export class Checkout {
     });
     let stdout = '';
     let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      stdout += text;
-      if (options.killAfterLine?.test(stdout) === true && child.pid !== undefined)
+    const look = (text: string): void => {
+      if (options.killAfterLine?.test(text) === true && child.pid !== undefined)
         process.kill(-child.pid, 'SIGKILL');
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text;
-    });
+    };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => look((stdout += text)));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => look((stderr += text)));
     return new Promise((resolve, reject) => {
       child.on('error', reject);
       child.on('close', (exitCode) => resolve({ exitCode, stdout, stderr }));

@@ -57,8 +57,12 @@ for (const uid of users) {
     test('npm stop leaves no process and no mount, and the next npm start brings back the same VM', async () => {
       const before = await checkout.readJson(state);
 
+      // a checkout that wants other dependencies, perhaps where no registry is reached, can be stopped all the same
+      await checkout.edit('package-lock.json', (text) => `${text}\n`);
       const stopped = await checkout.npm(['stop']);
       assert.equal(stopped.exitCode, 0, stopped.stdout + stopped.stderr);
+      assert.doesNotMatch(stopped.stderr, /Installing|Building/);
+      await checkout.edit('package-lock.json', (text) => text.slice(0, -1));
       assert.deepEqual(await checkout.processes(), []);
       assert.deepEqual(await checkout.mounts(), []);
 
@@ -108,6 +112,18 @@ for (const uid of users) {
       assert.notEqual((await checkout.readJson(state))['current_vm_cid'], before['current_vm_cid']);
       url = started.stdout.trimEnd().split('\n').at(-1) ?? '';
       assert.match(url, /:8081\//);
+      assert.equal(await answer(url), content);
+    });
+
+    test('killed while it builds, the next npm start builds again, though the sources are the old ones', async () => {
+      const path = 'src/cli/main.ts';
+      await checkout.edit(path, (text) => `${text}// other\n`);
+      await checkout.npm(['start'], { killAfterLine: /Building/ });
+      await checkout.edit(path, (text) => text.replace('// other\n', ''));
+
+      const started = await checkout.npm(['start']);
+      assert.equal(started.exitCode, 0, started.stdout + started.stderr);
+      assert.match(started.stderr, /Building/);
       assert.equal(await answer(url), content);
     });
 
