@@ -2,7 +2,8 @@
 // Arguments name other suites: folders, or files. `--long` stands for all `*.long.test.ts` (most of a minute of a real
 // cluster, beside a short test of the same) and `--crash` for all `*.crash.test.ts`, wherever they lie.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBuilt } from './ensure-built.mjs';
 import { ensureInstalled, pinnedNode, root } from './ensure-installed.mjs';
@@ -24,10 +25,17 @@ if (files.length === 0) {
 }
 // CI asks which files failed, to run them again when nothing else runs
 const failed = process.env.FAILED_TEST_FILES;
-const reporters = failed === undefined ? [] : ['spec', 'stdout', './scripts/failed-files.mjs', failed];
-const flags = reporters.map(
-  (word, index) => `--test-reporter${index % 2 === 0 ? '' : '-destination'}=${word}`,
-);
+const scratch = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-tests-'));
+const countsPath = join(scratch, 'counts');
+const reporters = [
+  ['spec', 'stdout'],
+  ['./scripts/test-counts.mjs', countsPath],
+  ...(failed === undefined ? [] : [['./scripts/failed-files.mjs', failed]]),
+];
+const flags = reporters.flatMap(([name, place]) => [
+  `--test-reporter=${name}`,
+  `--test-reporter-destination=${place}`,
+]);
 const run = spawnSync(
   pinnedNode,
   ['--test', '--test-concurrency=2', '--test-timeout=600000', ...flags, ...files],
@@ -38,6 +46,15 @@ const run = spawnSync(
   },
 );
 process.exitCode = run.status ?? 1;
+const line = existsSync(countsPath) ? readFileSync(countsPath, 'utf8').trim() : '';
+rmSync(scratch, { recursive: true });
+if (line === '') {
+  console.error('the tests ended before they were counted');
+  process.exitCode ||= 1;
+} else {
+  const { passed, failed: wrong, cancelled, skipped } = JSON.parse(line);
+  console.log(`${passed} passed, ${wrong + cancelled} failed, ${skipped} skipped`);
+}
 
 function testsOf(word) {
   if (word === '--long' || word === '--crash') {
