@@ -1,78 +1,90 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Kind, label } from '../../src/cpi/labels.ts';
+import { profiles } from '../../src/cpi/vm/profile.ts';
 import type { Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
 import { until } from '../support/until.ts';
+import {
+  boshCli,
+  type UpstreamAgent,
+  upstreamAgent,
+  withoutBoshCli,
+  withoutUpstreamAgent,
+} from '../support/upstream-programs.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { fixedAddress } from './support/fixed-address.ts';
 import { type Deployer, HelloDeployment, ownDeployer } from './support/hello-deployment.ts';
 
-const boshCli = process.env['BOSH_CLI'];
-
 const deployers: readonly { name: string; deployer: Deployer; skip: string | false }[] = [
   { name: 'bosh-kubernetes', deployer: ownDeployer, skip: false },
-  {
-    name: 'the bosh CLI',
-    deployer: [boshCli ?? 'bosh', '--tty'],
-    skip: boshCli === undefined ? 'needs the bosh CLI: BOSH_CLI=<path>' : false,
-  },
+  { name: 'the bosh CLI', deployer: [boshCli() ?? 'bosh', '--tty'], skip: withoutBoshCli() },
 ];
 
-const profiles = ['privileged', 'sys-admin', 'baseline'] as const;
+const agents: readonly { name: string; upstream: UpstreamAgent | undefined; skip: string | false }[] = [
+  { name: 'our agent', upstream: undefined, skip: false },
+  { name: 'the upstream agent', upstream: upstreamAgent(), skip: withoutUpstreamAgent() },
+];
+
+const runs = agents.flatMap((agent) =>
+  deployers.flatMap((by) =>
+    profiles.map((profile) => ({
+      ...{ profile, deployer: by.deployer, upstream: agent.upstream },
+      ...{ by: by.name, agent: agent.name, skip: agent.skip || by.skip },
+    })),
+  ),
+);
 
 describeCluster('create-env of examples/hello', (world) => {
-  for (const [first, { name, deployer, skip }] of deployers.entries()) {
-    for (const [index, profile] of profiles.entries()) {
-      test(
-        `${name}, ${profile}: deployed, a larger disk with the data, --recreate, delete-env`,
-        { skip, timeout: 900_000 },
-        async () => {
-          const { cluster, namespace, api } = world();
-          const deployment = await HelloDeployment.open({
-            ...{ address: fixedAddress(world(), 'profiles', first * profiles.length + index) },
-            ...{ namespace, profile, deployer },
-            stemcellArchive: (await cluster.stemcellFor(profile)).archive,
-            kubeconfig: cluster.kubeconfig,
-            kubeletRootDirectory: cluster.kubeletRootDirectory,
+  for (const [number, { by, agent, profile, skip, deployer, upstream }] of runs.entries()) {
+    test(
+      `${by}, ${agent}, ${profile}: deployed, a larger disk with the data, --recreate, delete-env`,
+      { skip, timeout: 900_000 },
+      async () => {
+        const { cluster, namespace, api } = world();
+        const deployment = await HelloDeployment.open({
+          ...{ address: fixedAddress(world(), 'createEnv', number) },
+          ...{ namespace, profile, deployer },
+          stemcellArchive: (await cluster.stemcellFor(profile, upstream)).archive,
+          kubeconfig: cluster.kubeconfig,
+          kubeletRootDirectory: cluster.kubeletRootDirectory,
+        });
+        const settings = { diskSize: 64, audience: 'operators' };
+        await deployment.createEnv(settings);
+        const since = sinceOf(await deployment.greeting());
+        const before = await deployedNow(world());
+        assert.equal(before.size, '64Mi');
+
+        await deployment.createEnv(settings);
+        assert.deepEqual(await deployedNow(world()), before, 'without a change nothing is touched');
+
+        const larger = { ...settings, diskSize: 128 };
+        await deployment.createEnv(larger);
+        assert.equal(sinceOf(await deployment.greeting()), since);
+        const grown = await deployedNow(world());
+        assert.equal(grown.size, '128Mi');
+        assert.notEqual(grown.disk, before.disk, 'the content moves to a disk of its own');
+        assert.notEqual(grown.pod, before.pod, 'create-env has no update in place');
+
+        await deployment.createEnv(larger, '--recreate');
+        assert.equal(sinceOf(await deployment.greeting()), since);
+        const { pod, ...kept } = await deployedNow(world());
+        assert.notEqual(pod, grown.pod);
+        assert.deepEqual({ ...kept, pod: grown.pod }, grown);
+
+        await deployment.deleteEnv(larger);
+        for (const resource of [pods, secrets, persistentVolumeClaims]) {
+          await until(`the ${resource.plural} to go`, async () => {
+            const query = { namespace, labelSelector: label.kind };
+            return (await api.list(resource, query)).items.length === 0;
           });
-          const settings = { diskSize: 64, audience: 'operators' };
-          await deployment.createEnv(settings);
-          const since = sinceOf(await deployment.greeting());
-          const before = await deployedNow(world());
-          assert.equal(before.size, '64Mi');
-
-          await deployment.createEnv(settings);
-          assert.deepEqual(await deployedNow(world()), before, 'without a change nothing is touched');
-
-          const larger = { ...settings, diskSize: 128 };
-          await deployment.createEnv(larger);
-          assert.equal(sinceOf(await deployment.greeting()), since);
-          const grown = await deployedNow(world());
-          assert.equal(grown.size, '128Mi');
-          assert.notEqual(grown.disk, before.disk, 'the content moves to a disk of its own');
-          assert.notEqual(grown.pod, before.pod, 'create-env has no update in place');
-
-          await deployment.createEnv(larger, '--recreate');
-          assert.equal(sinceOf(await deployment.greeting()), since);
-          const { pod, ...kept } = await deployedNow(world());
-          assert.notEqual(pod, grown.pod);
-          assert.deepEqual({ ...kept, pod: grown.pod }, grown);
-
-          await deployment.deleteEnv(larger);
-          for (const resource of [pods, secrets, persistentVolumeClaims]) {
-            await until(`the ${resource.plural} to go`, async () => {
-              const query = { namespace, labelSelector: label.kind };
-              return (await api.list(resource, query)).items.length === 0;
-            });
-          }
-          await deployment.close();
-        },
-      );
-    }
+        }
+        await deployment.close();
+      },
+    );
   }
 });
 

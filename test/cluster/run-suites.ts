@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { profiles } from '../../src/cpi/vm/profile.ts';
 import { checkout } from '../support/embedded-line.ts';
+import { upstreamAgent } from '../support/upstream-programs.ts';
 import { bringUp } from './bring-up.ts';
 import { enter } from './enter.ts';
 import { layoutOf } from './layout.ts';
@@ -39,7 +40,10 @@ async function openTarget(name: string): Promise<(command: readonly string[]) =>
   const stage = printingStages(console.error);
   // here, because nothing leads out of the network that the tests run in
   for (const profile of profiles) await stage(`stemcell ${profile}`, () => suiteStemcell(cluster, profile));
-  const { image } = await suiteStemcell(cluster, 'privileged', undefined);
+  const upstream = upstreamAgent();
+  for (const profile of upstream === undefined ? [] : profiles)
+    await stage(`upstream stemcell ${profile}`, () => suiteStemcell(cluster, profile, upstream));
+  const { image } = await suiteStemcell(cluster, 'privileged');
   const variables = {
     BOSH_KUBERNETES_TEST_KUBECONFIG: cluster.layout.kubeconfig,
     BOSH_KUBERNETES_TEST_CLUSTER: name,

@@ -1,5 +1,6 @@
 import type { Profile } from '../../../src/cpi/vm/profile.ts';
 import type { Access } from '../../../src/kubernetes/access.ts';
+import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 
 /** What a command on a node printed. */
 export interface NodeOutcome {
@@ -39,8 +40,8 @@ export interface ClusterUnderTest {
   readonly kubeletRootDirectory: string;
   /** With our agent, for VMs of any profile; made at the first use. */
   readonly stemcell: Stemcell;
-  /** As `stemcell build` makes it for that profile. */
-  stemcellFor(profile: Profile): Promise<Stemcell>;
+  /** As `stemcell build` makes it for that profile, with our agent or an upstream one. */
+  stemcellFor(profile: Profile, upstream?: UpstreamAgent): Promise<Stemcell>;
   /** A fixed address of the pod network: suites agree on numbers from 0 so that none is used twice; undefined where it cannot pin one. */
   fixedAddress(number: number): string | undefined;
   /** Empty where the suite may not touch them (KUBECONFIG). */

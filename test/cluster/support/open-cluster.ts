@@ -31,8 +31,8 @@ export async function openCluster(asked: AskedCluster): Promise<ClusterUnderTest
         access: await loadAccess(kubeconfig),
         kubeconfig,
         kubeletRootDirectory: kubeletDirectory,
-        stemcell: await suiteStemcell(cluster, 'privileged', undefined),
-        stemcellFor: (profile) => suiteStemcell(cluster, profile),
+        stemcell: await suiteStemcell(cluster, 'privileged'),
+        stemcellFor: (profile, upstream) => suiteStemcell(cluster, profile, upstream),
         fixedAddress: (number) => fixedAddresses[number],
         nodes: cluster.nodes.map((node) => nodeUnderTest(cluster, node)),
       };

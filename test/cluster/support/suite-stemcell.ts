@@ -8,25 +8,29 @@ import { runWell } from '../machine/run.ts';
 import type { ClusterNode } from '../node/cluster-node.ts';
 import { holdingLock } from '../programs/holding-lock.ts';
 import type { RealCluster } from '../real-cluster.ts';
+import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { Stemcell } from './cluster-under-test.ts';
+import { stemcellDigest } from './stemcell-digest.ts';
 
 /** runc for what bpm does, nodejs for the example's job; the rest so that the roots of all profiles are one, made once. */
 const packages = ['runc', 'nodejs', 'iptables', 'kmod', 'nftables'];
 
 /**
  * The stemcell of a profile as `bosh-kubernetes stemcell build` makes it, with runc, on every node of the cluster; made
- * once per cluster. `agent`: the path of an upstream agent, which then runs there instead of ours.
+ * once per cluster, and again where anything that goes into it has changed. With `upstream` that agent runs there instead
+ * of ours.
  */
 export async function suiteStemcell(
   cluster: RealCluster,
   profile: Profile,
-  agent: string | undefined = process.env['BOSH_AGENT'],
+  upstream?: UpstreamAgent,
 ): Promise<Stemcell> {
   const stemcells = join(cluster.layout.directory, 'stemcells');
-  const directory = join(stemcells, agent === undefined ? profile : `${profile}-upstream`);
+  const kind = upstream === undefined ? profile : `${profile}-upstream`;
   await mkdir(stemcells, { recursive: true });
-  return holdingLock(`${directory}.lock`, async () => {
-    if (!existsSync(directory)) await build(directory, profile, agent);
+  return holdingLock(join(stemcells, `${kind}.lock`), async () => {
+    const directory = join(stemcells, `${kind}-${await stemcellDigest(packages, upstream)}`);
+    if (!existsSync(directory)) await build(directory, profile, upstream);
     const { reference, digest } = await imageOf(join(directory, 'image'));
     const image = `${reference.replace(/:[^:/]*$/u, '')}@${digest}`;
     for (const node of cluster.nodes) await load(node, directory, { reference, image });
@@ -34,7 +38,11 @@ export async function suiteStemcell(
   });
 }
 
-async function build(directory: string, profile: Profile, agent: string | undefined): Promise<void> {
+async function build(
+  directory: string,
+  profile: Profile,
+  upstream: UpstreamAgent | undefined,
+): Promise<void> {
   const own = [
     '--from-debian',
     '--profile',
@@ -43,7 +51,7 @@ async function build(directory: string, profile: Profile, agent: string | undefi
     directory,
     ...packages.flatMap((name) => ['--include', name]),
   ];
-  const words = agent === undefined ? own : [...own, '--agent', agent];
+  const words = upstream === undefined ? own : [...own, '--agent', upstream.agent, '--monit', upstream.monit];
   const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
   await runWell([process.execPath, program, 'stemcell', 'build', '--offline', ...words]);
 }

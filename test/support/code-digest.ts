@@ -1,0 +1,20 @@
+import { createHash } from 'node:crypto';
+import { build } from 'esbuild';
+import { checkout } from './embedded-line.ts';
+
+/** Of all code of the checkout that a program is made of, given its main file: it changes when the program would. */
+export async function codeDigest(entry: string): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [entry],
+    absWorkingDir: checkout,
+    bundle: true,
+    write: false,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    logLevel: 'error',
+  });
+  const hash = createHash('sha256');
+  for (const { contents } of outputFiles) hash.update(contents);
+  return hash.digest('hex');
+}
