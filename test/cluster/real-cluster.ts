@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { buildStaticIp } from '../../scripts/build-static-ip.ts';
+import { join } from 'node:path';
 import { ControlPlane } from './control-plane/control-plane.ts';
 import { busyboxImages } from './image/images.ts';
 import { type Layout } from './layout.ts';
@@ -11,6 +10,7 @@ import { controllerDriverService, sidecarServices, volumePlaces } from './volume
 import { holdingLock } from './programs/holding-lock.ts';
 import { nodePlans } from './network.ts';
 import { ClusterNode } from './node/cluster-node.ts';
+import { renewStaticIp } from './node/renew-static-ip.ts';
 import { removeTraces } from './remove-traces.ts';
 import { writeCredentials } from './pki/write-credentials.ts';
 import type { Stage } from './stages.ts';
@@ -39,9 +39,7 @@ export class RealCluster {
     }
     await holdingLock(`${layout.directory}.lock`, async () => {
       await stage('credentials', () => writeCredentials(layout, Date.now()));
-      const running = await Promise.all(nodes.map((node) => node.machine.isUp()));
-      // a node that runs keeps what it was started with
-      if (running.includes(false)) await stage('static-ip', () => buildStaticIp(dirname(layout.staticIp)));
+      await stage('static-ip', () => renewStaticIp(layout, nodes));
       await stage('machines', async () => {
         await controlPlane.start();
         for (const node of nodes) await node.start(controlPlane.machine);

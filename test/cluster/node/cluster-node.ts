@@ -59,6 +59,11 @@ export class ClusterNode {
     await importImage(this.machine, archive);
   }
 
+  /** The CNI plugins and their configuration; a node that runs uses them from its next pod on. */
+  installPlugins(): Promise<void> {
+    return prepareNetwork(join(this.machine.directory, 'cni'), this.plan, this.#layout.staticIp);
+  }
+
   /** containerd's own client, in the namespace of Kubernetes' containers. */
   ctr(args: readonly string[]): ReturnType<Machine['run']> {
     return this.machine.run(['ctr', '--namespace', 'k8s.io', ...args]);
@@ -95,7 +100,7 @@ export class ClusterNode {
   async #prepare(): Promise<void> {
     const { directory } = this.machine;
     await mkdir(this.#layout.podAddresses, { recursive: true, mode: 0o700 });
-    await prepareNetwork(join(directory, 'cni'), this.plan, this.#layout.staticIp);
+    await this.installPlugins();
     await writeWhole(join(directory, 'containerd.toml'), containerdConfiguration());
     const kubelet = kubeletConfiguration(this.#layout, this.plan, this.cgroup);
     await writeJson(join(directory, 'kubelet.yaml'), kubelet);
