@@ -81,6 +81,8 @@ test('agent, services and the paths of a VM come over the root', async (t) => {
   assert.equal(files.get('var/vcap/bosh/etc/stemcell_version')?.text, made.version);
   assert.equal(files.get('var/vcap/bosh/etc/operating_system')?.text, 'debian-bookworm');
   assert.ok(files.has('warden-cpi-dev/'));
+  // an upstream agent ends where it does not find it
+  assert.equal(files.get('var/vcap/bosh/bin/bosh-agent-rc')?.mode, 0o755);
   assert.equal(await readFile(join(directory, 'out', 'packages.txt'), 'utf8'), 'bash 5.2 amd64\n');
   const light = await openStemcell({ archivePath: made.archive, directory: join(directory, 'light') });
   assert.equal(light.name, 'bosh-kubernetes-debian-bookworm-baseline');

@@ -57,6 +57,7 @@ export async function vmFiles(request: VmFilesRequest): Promise<readonly Archive
 
 /** Programs that an upstream agent runs; in a container there is nothing for them to do (stock warden stemcells have the like). */
 const hooks: readonly (readonly [string, string])[] = [
+  ['bosh-agent-rc', 'there is nothing to set up before the agent'],
   ['bosh-start-logging-and-auditing', 'the node logs and audits'],
   ['restart_networking', 'the network is preconfigured'],
   ['sync-time', 'the node keeps the time'],

@@ -83,6 +83,7 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     );
     const key = await inside('cut -d " " -f 2 /var/vcap/bosh/ssh/ssh_host_ed25519_key.pub');
     assert.ok(fingerprint.includes(key.trim()));
+    assert.match(await inside('getent group syslog'), /^syslog:/);
     assert.match(await inside('id vcap'), /^uid=1000\(vcap\) gid=1000\(vcap\)/);
     // what the scripts of VM and attachment pods call
     await inside(

@@ -4,7 +4,8 @@
 set -eu
 root=$1
 
-for group in bosh_sshers bosh_sudoers admin; do
+# syslog: the upstream agent gives it the folder of logs, and does not start without
+for group in bosh_sshers bosh_sudoers admin syslog; do
   chroot "$root" groupadd --system "$group"
 done
 chroot "$root" groupadd --gid 1000 vcap
