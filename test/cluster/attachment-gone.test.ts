@@ -4,8 +4,17 @@ import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { until } from '../support/until.ts';
+import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { assertWhole, startWriting, stopWriting, storeOf, writingVm } from './support/disk-subject.ts';
+import {
+  assertWhole,
+  assertWritesOn,
+  startWriting,
+  stopWriting,
+  storeOf,
+  writingVm,
+} from './support/disk-subject.ts';
+import { evict } from './support/evict.ts';
 
 describeCluster('an attachment that somebody else ends', (world) => {
   test('its containers killed: the disk is again where the agent expects it, the job has gone on', async () => {
@@ -33,29 +42,34 @@ describeCluster('an attachment that somebody else ends', (world) => {
     });
     assert.equal(await world().inVm(vm, 'cat /var/vcap/store/canary'), `${disk}\n`);
     assert.equal(await world().inVm(vm, `cat /warden-cpi-dev/disks/${disk}/store/canary`), `${disk}\n`);
+    await assertWritesOn(world(), vm, storeOf(0));
     await stopWriting(world(), vm, storeOf(0));
     await detachDisk(world().cloud, [vm, disk]);
     await assertWhole(world(), disks);
     await deleteVm(world().cloud, [vm]);
   });
 
-  test('deleted while the job writes: it stays until the job has ended, and attach_disk brings the disk back', async () => {
-    const { vm, disks } = await writingVm(world(), ['loop']);
-    const [disk = ''] = disks;
-    const attachment = `attach-${disk}`;
-    await world().api.delete(world().podReference(attachment));
-    const log = await world().inVm(vm, 'wc -l < /var/vcap/store/log');
-    await world().untilInVm(vm, `test $(wc -l < /var/vcap/store/log) -gt ${Number(log) + 20}`);
-    assert.ok((await world().pod(attachment)).metadata.deletionTimestamp !== undefined);
+  test('deleted while the job writes: it stays until the job has ended, and attach_disk brings the disk back', () =>
+    staysForTheJob(world(), (pod) => world().api.delete(world().podReference(pod))));
 
-    await stopWriting(world(), vm, storeOf(0));
-    await world().untilGone(attachment);
-    const hint = await attachDisk(world().cloud, [vm, disk]);
-    await world().inVm(vm, `mkdir -p ${storeOf(0)} && mount --bind ${hint} ${storeOf(0)}`);
-    await startWriting(world(), vm, storeOf(0));
-    await stopWriting(world(), vm, storeOf(0));
-    await detachDisk(world().cloud, [vm, disk]);
-    await assertWhole(world(), disks);
-    await deleteVm(world().cloud, [vm]);
-  });
+  test('evicted while the job writes: the same', () => staysForTheJob(world(), (pod) => evict(world(), pod)));
 });
+
+async function staysForTheJob(world: ClusterWorld, end: (pod: string) => Promise<unknown>): Promise<void> {
+  const { vm, disks } = await writingVm(world, ['loop']);
+  const [disk = ''] = disks;
+  const attachment = `attach-${disk}`;
+  await end(attachment);
+  await assertWritesOn(world, vm, storeOf(0));
+  assert.ok((await world.pod(attachment)).metadata.deletionTimestamp !== undefined);
+
+  await stopWriting(world, vm, storeOf(0));
+  await world.untilGone(attachment);
+  const hint = await attachDisk(world.cloud, [vm, disk]);
+  await world.inVm(vm, `mkdir -p ${storeOf(0)} && mount --bind ${hint} ${storeOf(0)}`);
+  await startWriting(world, vm, storeOf(0));
+  await stopWriting(world, vm, storeOf(0));
+  await detachDisk(world.cloud, [vm, disk]);
+  await assertWhole(world, disks);
+  await deleteVm(world.cloud, [vm]);
+}

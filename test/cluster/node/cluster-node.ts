@@ -73,13 +73,14 @@ export class ClusterNode {
     await this.machine.endService(this.#kubelet());
   }
 
+  /** Without a chance to leave anything in order, and a new one. */
   async restartKubelet(): Promise<void> {
-    await this.stopKubelet();
+    await this.machine.endService({ ...this.#kubelet(), graceMs: 0 });
     await this.#serveKubelet();
   }
 
   async restartContainerd(): Promise<void> {
-    await this.machine.endService(this.#containerd());
+    await this.machine.endService({ ...this.#containerd(), graceMs: 0 });
     await this.machine.serve(this.#containerd());
     await awaitService(this.machine, 'containerd', async () => (await this.ctr(['version'])).exitCode === 0);
   }

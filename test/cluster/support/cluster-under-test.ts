@@ -21,8 +21,11 @@ export interface NodeUnderTest {
   restart(program: 'kubelet' | 'containerd'): Promise<void>;
   /** As a power cut: every process and mount is gone, the disk of the node stays. */
   stop(): Promise<void>;
-  /** Resolves when the node is Ready again. */
-  start(): Promise<void>;
+  /**
+   * Resolves when the node is Ready again. Until `withoutNetwork` is done only pods with the node's own network can start,
+   * attachments among them.
+   */
+  start(withoutNetwork?: () => Promise<void>): Promise<void>;
 }
 
 /** A stemcell that the nodes can run. */
@@ -37,6 +40,8 @@ export interface Stemcell {
 export interface ClusterUnderTest {
   readonly access: Access;
   readonly kubeconfig: string;
+  /** The words that run what an operator types, built from the cluster's own module. */
+  readonly kubectl: readonly string[];
   readonly kubeletRootDirectory: string;
   /** With our agent, for VMs of any profile; made at the first use. */
   readonly stemcell: Stemcell;
@@ -44,6 +49,8 @@ export interface ClusterUnderTest {
   stemcellFor(profile: Profile, upstream?: UpstreamAgent): Promise<Stemcell>;
   /** A fixed address of the pod network: suites agree on numbers from 0 so that none is used twice; undefined where it cannot pin one. */
   fixedAddress(number: number): string | undefined;
+  /** What the volume driver saw happen to a volume that must not, one sentence each. */
+  violations(volume: string): Promise<readonly string[]>;
   /** Empty where the suite may not touch them (KUBECONFIG). */
   readonly nodes: readonly NodeUnderTest[];
 }

@@ -21,6 +21,8 @@ import {
 import { waitFor } from '../../../src/kubernetes/wait.ts';
 import type { RestApi } from '../../../src/kubernetes/rest-api.ts';
 import { until } from '../../support/until.ts';
+import { runWell } from '../machine/run.ts';
+import { Acknowledged } from './acknowledged.ts';
 import type { NodeUnderTest, ClusterUnderTest } from './cluster-under-test.ts';
 
 export interface NewVm {
@@ -41,6 +43,7 @@ export class ClusterWorld {
   readonly api: RestApi;
   readonly namespace: string;
   readonly cloud: Cloud;
+  readonly acknowledged = new Acknowledged();
 
   private constructor(cluster: ClusterUnderTest, api: RestApi, namespace: string) {
     this.cluster = cluster;
@@ -63,6 +66,7 @@ export class ClusterWorld {
 
   /** Removes what the tests left; the namespace goes by itself afterwards. */
   async close(): Promise<void> {
+    this.acknowledged.close();
     try {
       for (const cid of await this.#namesOf(pods, 'vm')) await deleteVm(this.cloud, [cid]);
       for (const cid of await this.#namesOf(persistentVolumeClaims, 'disk'))
@@ -116,6 +120,16 @@ export class ClusterWorld {
 
   newDisk(storageClass = 'loop', size = 32, cloud: Cloud = this.cloud): Promise<string> {
     return createDisk(cloud, [size, { storage_class: storageClass }, null]);
+  }
+
+  /** The words that run kubectl in the namespace of this world. */
+  kubectlCommand(words: readonly string[]): readonly string[] {
+    return [...this.cluster.kubectl, '--namespace', this.namespace, ...words];
+  }
+
+  /** The stdout of a kubectl that has to succeed. */
+  kubectl(...words: readonly string[]): Promise<string> {
+    return runWell(this.kubectlCommand(words));
   }
 
   pod(name: string, namespace: string = this.namespace): Promise<Pod> {

@@ -3,8 +3,13 @@ import { loadAccess } from '../../../src/kubernetes/load-access.ts';
 import { readFile } from 'node:fs/promises';
 import { awaitNodes } from '../await-nodes.ts';
 import type { ClusterNode } from '../node/cluster-node.ts';
+import { conflistName } from '../node/pod-network.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { NodeUnderTest } from './cluster-under-test.ts';
+
+const conflist = `/etc/cni/net.d/${conflistName}`;
+/** A name that is not one of a configuration. */
+const heldConflist = `${conflist}.held`;
 
 /** What the suites do to a node of our own cluster. */
 export function nodeUnderTest(cluster: RealCluster, node: ClusterNode): NodeUnderTest {
@@ -22,8 +27,13 @@ export function nodeUnderTest(cluster: RealCluster, node: ClusterNode): NodeUnde
       }
     },
     stop: () => node.machine.kill(),
-    start: async () => {
-      await node.restart(cluster.controlPlane.machine);
+    start: async (withoutNetwork) => {
+      await node.machine.kill();
+      await node.start(cluster.controlPlane.machine);
+      if (withoutNetwork !== undefined) await node.machine.runWell(['mv', conflist, heldConflist]);
+      await node.serve();
+      await withoutNetwork?.();
+      if (withoutNetwork !== undefined) await node.machine.runWell(['mv', heldConflist, conflist]);
       const api = await openApi(await loadAccess(await readFile(cluster.layout.kubeconfig, 'utf8')));
       try {
         await awaitNodes(api, [node.plan]);

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { openTransport } from '../../../src/kubernetes/open-transport.ts';
+import type { ClusterWorld } from './cluster-world.ts';
+
+/** One POST to the pod's eviction subresource, as `kubectl drain` and the descheduler make it. */
+export async function evict({ cluster, namespace }: ClusterWorld, pod: string): Promise<void> {
+  const transport = await openTransport(cluster.access);
+  try {
+    const { status, body } = await transport.request({
+      method: 'POST',
+      path: `/api/v1/namespaces/${namespace}/pods/${pod}/eviction`,
+      body: JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: pod, namespace } }),
+    });
+    assert.ok(status < 300, `${status}: ${body}`);
+  } finally {
+    transport.close();
+  }
+}

@@ -1,0 +1,40 @@
+import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
+import { isProductError } from '../../../src/errors/product-error.ts';
+import type { ClusterWorld, NewVm } from './cluster-world.ts';
+import { type DiskSubject, assertWhole, stopWriting, storeOf, writingVm } from './disk-subject.ts';
+
+export interface DetachInUse {
+  /** Before detach_disk is asked for. */
+  readonly before?: (subject: DiskSubject) => Promise<void>;
+  /** When it has refused. */
+  readonly refused?: (subject: DiskSubject) => Promise<void>;
+}
+
+/** detach_disk for a disk to which a job writes: whether it refuses or not, the disk is whole on another node then. */
+export async function outlivesDetach(
+  world: ClusterWorld,
+  { before, refused }: DetachInUse,
+  vmOptions: NewVm = {},
+): Promise<DiskSubject> {
+  const { cloud = world.cloud } = vmOptions;
+  const subject = await writingVm(world, ['loop'], vmOptions);
+  const { vm, disks } = subject;
+  await before?.(subject);
+  if (await isRefused(detachDisk(cloud, [vm, disks[0]]))) {
+    await refused?.(subject);
+    await stopWriting(world, vm, storeOf(0));
+    await detachDisk(cloud, [vm, disks[0]]);
+  }
+  await assertWhole(world, disks, { node: await world.otherNode(vm) });
+  return subject;
+}
+
+async function isRefused(detached: Promise<unknown>): Promise<boolean> {
+  try {
+    await detached;
+    return false;
+  } catch (error) {
+    if (isProductError(error, 'DISK_BUSY')) return true;
+    throw error;
+  }
+}
