@@ -39,8 +39,9 @@ export interface ServicePort {
 /** discovery.k8s.io/v1 EndpointSlice: where the pods of a Service are. */
 export interface EndpointSlice extends KubernetesObject {
   addressType: 'IPv4' | 'IPv6' | 'FQDN';
-  endpoints?: Endpoint[];
-  ports?: EndpointPort[];
+  /** The API answers null where there is none. */
+  endpoints?: Endpoint[] | null;
+  ports?: EndpointPort[] | null;
 }
 
 export interface Endpoint {

@@ -47,7 +47,7 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
   });
   const endpointAt = (service: string, address: string, isReady: boolean): Promise<Endpoint> =>
     until(`${address} behind ${service}, ready: ${isReady}`, async () => {
-      const all = (await slicesOf(service)).flatMap(({ endpoints = [] }) => endpoints);
+      const all = (await slicesOf(service)).flatMap(({ endpoints }) => endpoints ?? []);
       return all.find(
         ({ addresses, conditions }) => addresses[0] === address && conditions?.ready === isReady,
       );
@@ -90,7 +90,7 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
     await endpointAt('two', '192.0.2.22', true);
     await setStatus('two-1', { phase: 'Succeeded' });
     const left = await until('one endpoint', async () => {
-      const all = (await slicesOf('two')).flatMap(({ endpoints = [] }) => endpoints);
+      const all = (await slicesOf('two')).flatMap(({ endpoints }) => endpoints ?? []);
       return all.length === 1 ? all : undefined;
     });
     assert.deepEqual(left[0]?.addresses, ['192.0.2.22']);
@@ -100,7 +100,8 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
     const { api, namespace } = subject;
     await makeService('bare', { selector: {} });
     await makeService('going');
-    await until('a slice', async () => ((await slicesOf('going')).length > 0 ? true : undefined));
+    const slice = await until('a slice', async () => (await slicesOf('going'))[0]);
+    assert.deepEqual([slice.endpoints, slice.ports], [null, null]);
     assert.deepEqual(await slicesOf('bare'), []);
     await api.delete({ resource: services, namespace, name: 'going' });
     await until('no slice', async () => ((await slicesOf('going')).length === 0 ? true : undefined));
@@ -113,7 +114,8 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
       addressType: 'IPv4',
       endpoints: [{ addresses: [address] }],
     });
-    await api.create(endpointSlices, slice('own', '192.0.2.31'));
+    const own = await api.create<EndpointSlice>(endpointSlices, slice('own', '192.0.2.31'));
+    assert.equal(own.ports, null);
     const invalid = (error: unknown): boolean => isApiError(error, 422, 'Invalid');
     await assert.rejects(
       api.patch({ resource: endpointSlices, namespace, name: 'own' }, { addressType: 'IPv6' }),

@@ -41,16 +41,17 @@ export class ContractNodes {
   ): Promise<string> {
     const full = this.nameOf(name);
     this.#names.add(full);
-    const node = await this.#api.create<Node>(nodes, {
+    await this.#api.create<Node>(nodes, {
       metadata: { name: full, labels: { [suiteLabel]: family, 'kubernetes.io/hostname': full, ...labels } },
       spec: { taints },
     });
     const resources = { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi', ...allocatable };
     const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'contract' }];
-    await this.#api.replace<Node>(
-      nodes,
-      { ...node, status: { capacity: resources, allocatable: resources, conditions } },
-      'status',
+    // a patch: a real cluster's controllers write into a new node at once
+    await this.#api.patch<Node>(
+      { resource: nodes, name: full },
+      { status: { capacity: resources, allocatable: resources, conditions } },
+      { subresource: 'status' },
     );
     return full;
   }

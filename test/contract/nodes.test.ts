@@ -1,57 +1,12 @@
-import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { startSimulatedCluster } from '../../src/cluster/testing/simulated-cluster.ts';
-import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import { openTransport } from '../../src/kubernetes/open-transport.ts';
-import { namespaces } from '../../src/kubernetes/resources.ts';
-import { RestApi } from '../../src/kubernetes/rest-api.ts';
 import { describeNodes } from './describe-nodes.ts';
+import { makeLocalSubject, makeServedSubject } from './embedded-subject.ts';
+import { makeRealSubject, realKubeconfig } from './real-subject.ts';
 
-describeNodes('LocalApi', async () => {
-  const cluster = await startSimulatedCluster({ nodes: [] });
-  return {
-    api: cluster.api,
-    namespace: 'bosh',
-    end: async () => {
-      await cluster.stop();
-      assert.deepEqual(cluster.errors, []);
-    },
-  };
-});
-
-describeNodes('RestApi over the HTTPS server', async () => {
-  const cluster = await startSimulatedCluster({ nodes: [] });
-  const transport = await openTransport(await loadAccess(cluster.kubeconfig));
-  return {
-    api: new RestApi({ transport }),
-    namespace: 'bosh',
-    end: async () => {
-      transport.close();
-      await cluster.stop();
-      assert.deepEqual(cluster.errors, []);
-    },
-  };
-});
-
-const kubeconfig = process.env['BOSH_KUBERNETES_TEST_KUBECONFIG'];
-
-if (kubeconfig === undefined) {
+if (realKubeconfig === undefined) {
+  describeNodes('LocalApi', () => makeLocalSubject());
+  describeNodes('RestApi over the HTTPS server', () => makeServedSubject());
   test('nodes of a real cluster', { skip: 'needs BOSH_KUBERNETES_TEST_KUBECONFIG' });
 } else {
-  describeNodes('RestApi to a real cluster', async () => {
-    const transport = await openTransport(await loadAccess(readFileSync(kubeconfig, 'utf8')));
-    const api = new RestApi({ transport });
-    const namespace = `bosh-contract-${randomBytes(4).toString('hex')}`;
-    await api.create(namespaces, { metadata: { name: namespace } });
-    return {
-      api,
-      namespace,
-      end: async () => {
-        await api.delete({ resource: namespaces, name: namespace });
-        transport.close();
-      },
-    };
-  });
+  describeNodes('RestApi to a real cluster', makeRealSubject);
 }

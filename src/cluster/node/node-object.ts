@@ -115,24 +115,22 @@ export async function registerNode(api: KubernetesApi, facts: NodeFacts): Promis
 
 /**
  * Makes that Node object where none of its name is; writes the status of the one that is there, and the labels that it
- * lacks, as kubelet does: an earlier version of this program did not know them.
+ * lacks, as kubelet does: an earlier version of this program did not know them. By a patch, because controllers write into
+ * a node from its first moment on, and may do so in between.
  */
 export async function putNode(
   api: KubernetesApi,
   node: NodeObject,
   status: Record<string, unknown>,
 ): Promise<NodeObject> {
+  const reference = { resource: nodes, name: node.metadata.name ?? '' };
   try {
-    const reference = { resource: nodes, name: node.metadata.name ?? '' };
     const known = await api.get<NodeObject>(reference);
     const labels = { ...node.metadata.labels, ...known.metadata.labels };
-    const labelled = await api.patch<NodeObject>(reference, { metadata: { labels } });
-    return await api.replace(nodes, { ...labelled, status }, 'status');
+    await api.patch<NodeObject>(reference, { metadata: { labels } });
   } catch (error) {
-    if (!isApiError(error, 404)) {
-      throw error;
-    }
-    const created = await api.create<NodeObject>(nodes, node);
-    return await api.replace(nodes, { ...created, status }, 'status');
+    if (!isApiError(error, 404)) throw error;
+    await api.create<NodeObject>(nodes, node);
   }
+  return await api.patch<NodeObject>(reference, { status }, { subresource: 'status' });
 }

@@ -42,10 +42,10 @@ function isOf({ metadata }: EndpointSlice, service: Service): boolean {
   );
 }
 
-function backendsOf({ endpoints = [], ports = [] }: EndpointSlice, name: string): Backend[] {
-  const port = ports.find((each) => (each.name ?? '') === name)?.port;
+function backendsOf({ endpoints, ports }: EndpointSlice, name: string): Backend[] {
+  const port = ports?.find((each) => (each.name ?? '') === name)?.port;
   if (port === undefined) return [];
-  return endpoints
+  return (endpoints ?? [])
     .filter(({ conditions }) => conditions?.ready !== false)
     .flatMap(({ addresses }) => addresses.slice(0, 1).map((address) => ({ address, port })));
 }

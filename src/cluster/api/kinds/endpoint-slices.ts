@@ -16,7 +16,9 @@ const sliceOf = (object: Draft | StoredObject): EndpointSlice => object as unkno
 
 /** pkg/apis/discovery/validation, without its refusal of loopback addresses: that is where our pods live. */
 function validate(draft: Draft): Cause[] {
-  const { addressType, endpoints = [], ports = [] } = sliceOf(draft);
+  const { addressType } = sliceOf(draft);
+  const endpoints = sliceOf(draft).endpoints ?? [];
+  const ports = sliceOf(draft).ports ?? [];
   const names = ports.map(({ name = '' }) => name);
   return [
     ...(addressType === undefined
@@ -84,7 +86,11 @@ export const endpointSliceKind: Kind = {
     ageColumn,
   ],
   fillDefaults: (draft) => {
-    for (const port of sliceOf(draft).ports ?? []) {
+    const slice = sliceOf(draft);
+    // neither is left out where it is empty: a slice of Go without omitempty
+    if ((slice.endpoints ?? []).length === 0) slice.endpoints = null;
+    if ((slice.ports ?? []).length === 0) slice.ports = null;
+    for (const port of slice.ports ?? []) {
       port.name ??= '';
       port.protocol ??= 'TCP';
     }

@@ -82,7 +82,7 @@ function containerPort({ spec }: Pod, wanted: string, protocol: string): number 
 function slice(
   service: Service,
   index: number,
-  { ports, endpoints }: Pick<Required<EndpointSlice>, 'ports' | 'endpoints'>,
+  { ports, endpoints }: { readonly ports: EndpointPort[]; readonly endpoints: Endpoint[] },
 ): EndpointSlice {
   const { name = '', namespace = '', uid = '', labels } = service.metadata;
   return {
@@ -102,8 +102,8 @@ function slice(
       ],
     },
     addressType: 'IPv4',
-    ...(endpoints.length > 0 && { endpoints }),
-    ...(ports.length > 0 && { ports }),
+    endpoints: endpoints.length > 0 ? endpoints : null,
+    ports: ports.length > 0 ? ports : null,
   };
 }
 

@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import { openTransport } from '../../src/kubernetes/open-transport.ts';
+import { namespaces } from '../../src/kubernetes/resources.ts';
+import { RestApi } from '../../src/kubernetes/rest-api.ts';
+import type { WireSubject } from './subject.ts';
+
+/**
+ * Of the real cluster that a suite is held to instead of the embedded one, where one is given. Not KUBECONFIG itself: a
+ * suite that makes and deletes namespaces must be asked for by name.
+ */
+export const realKubeconfig = process.env['BOSH_KUBERNETES_TEST_KUBECONFIG'];
+
+/** That cluster, with a namespace of the subject's own. */
+export async function makeRealSubject(): Promise<WireSubject> {
+  if (realKubeconfig === undefined) throw new Error('BOSH_KUBERNETES_TEST_KUBECONFIG is not set');
+  const transport = await openTransport(await loadAccess(readFileSync(realKubeconfig, 'utf8')));
+  const api = new RestApi({ transport });
+  const namespace = `bosh-contract-${randomBytes(4).toString('hex')}`;
+  await api.create(namespaces, { metadata: { name: namespace } });
+  return {
+    ...{ api, namespace, wire: transport },
+    end: async () => {
+      await api.delete({ resource: namespaces, name: namespace });
+      transport.close();
+    },
+  };
+}
