@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { cp, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { cp, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
@@ -192,21 +192,44 @@ test('what is no stemcell at all, or stands in the way, is named', async (t) => 
   await fails(source, { code: 'FILE_EXISTS', message: /'.*out' is there already/ });
 });
 
-test('an interrupted conversion leaves nothing', async (t) => {
-  const { directory } = await workshop(t);
-  const source = await lookAlikeStemcell(directory);
-  const layout = (await convertStemcell({ source, output: join(directory, 'a'), epoch: 0, signal: t.signal }))
-    .layout;
+test('a conversion that is interrupted after its first megabyte leaves nothing', async (t) => {
+  const { directory, convert } = await workshop(t);
+  const size = 64 * megabyte;
+  const root = await lookAlikeRoot({ header: { name: './usr/large', size }, body: randomBytes(size) });
+  const image = gzipSync(root, { level: 0 });
+  const tar = join(directory, 'root.tar');
+  await writeFile(tar, root);
+  await writeFile(`${tar}.gz`, image);
+  const heavy = await lookAlikeStemcell(directory, { image });
+  const { layout } = await convert(heavy, { output: 'a' });
   const before = await readdir(directory);
-  const interrupted = AbortSignal.abort(new Error('interrupted by SIGINT'));
-  for (const path of [source, layout]) {
+  for (const source of [heavy, tar, `${tar}.gz`, layout]) {
+    const interruption = new AbortController();
     const converting = convertStemcell({
-      source: path,
-      output: join(directory, 'b'),
-      epoch: 0,
-      signal: interrupted,
+      ...{ source, operatingSystem: 'ubuntu-noble', output: join(directory, 'b'), epoch: 0 },
+      signal: interruption.signal,
     });
-    await assert.rejects(converting, /interrupted by SIGINT/);
+    const rejected = assert.rejects(converting, /interrupted by SIGINT/, source);
+    let written = 0;
+    while (written < megabyte) written = await sizeBelow(join(directory, '.b.partial'));
+    assert.ok(written < size, `${source} was read before it could be interrupted`);
+    interruption.abort(new Error('interrupted by SIGINT'));
+    await rejected;
+    assert.deepEqual(await readdir(directory), before, source);
   }
-  assert.deepEqual(await readdir(directory), before);
 });
+
+const megabyte = 1024 * 1024;
+
+/** Bytes in the files of a folder that may not be there yet, or no longer. */
+async function sizeBelow(folder: string): Promise<number> {
+  try {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile());
+    const stats = await Promise.all(files.map(({ parentPath, name }) => stat(join(parentPath, name))));
+    return stats.reduce((sum, { size }) => sum + size, 0);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+    throw error;
+  }
+}

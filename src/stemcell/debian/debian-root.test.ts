@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { packTar } from 'modern-tar';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import type { Descriptor } from '../../oci/image-source.ts';
@@ -19,7 +21,7 @@ const request = rootRequest({
   epoch: 5,
 });
 
-/** Stands for mmdebstrap: offers the packages in the file `offered`, makes the root in `root.tar`, notes its calls. */
+/** Stands for mmdebstrap: offers the packages in the file `offered`, makes the root in `root.tar`, notes its calls. With `slow` it works until it is interrupted. */
 const script = `#!/bin/sh
 set -eu
 case $1 in --version) echo mmdebstrap 1.0; exit ;; esac
@@ -32,6 +34,12 @@ for word in "$@"; do
 done
 echo "make $SOURCE_DATE_EPOCH $*" >> "$NOTES/calls"
 if [ -e "$NOTES/broken" ]; then echo 'I: working' >&2; echo 'E: no such package' >&2; head -c 700 "$NOTES/root.tar"; exit 25; fi
+if [ -e "$NOTES/slow" ]; then
+  trap 'exec >&- 2>&-; sleep 0.3; rmdir "$NOTES/root"; exit 130' INT
+  mkdir "$NOTES/root"
+  head -c 700 "$NOTES/root.tar"
+  while :; do sleep 0.05; done
+fi
 cp "$NOTES/offered" "$BOSH_KUBERNETES_PACKAGES"
 cat "$NOTES/root.tar"
 `;
@@ -39,7 +47,12 @@ cat "$NOTES/root.tar"
 interface Bench {
   readonly directory: string;
   readonly cache: string;
-  readonly make: (options?: { isOffline?: boolean; user?: number; path?: string }) => Promise<DebianRoot>;
+  readonly make: (options?: {
+    isOffline?: boolean;
+    user?: number;
+    path?: string;
+    signal?: AbortSignal;
+  }) => Promise<DebianRoot>;
   readonly calls: () => Promise<string[]>;
 }
 
@@ -55,11 +68,16 @@ async function workbench(t: TestContext): Promise<Bench> {
   return {
     directory,
     cache,
-    make: ({ isOffline = false, user = 0, path = `${bin}${delimiter}${process.env['PATH']}` } = {}) =>
+    make: ({
+      isOffline = false,
+      user = 0,
+      path = `${bin}${delimiter}${process.env['PATH']}`,
+      signal = t.signal,
+    } = {}) =>
       debianRoot(
         request,
         { directory: cache, isOffline, say: () => undefined },
-        { signal: t.signal, environment: { PATH: path, NOTES: directory }, user },
+        { signal, environment: { PATH: path, NOTES: directory }, user },
       ),
     calls: async () => (await readFile(join(directory, 'calls'), 'utf8')).trimEnd().split('\n'),
   };
@@ -138,6 +156,19 @@ test('what ended mmdebstrap is told, and not how it ended', async (t) => {
   ]);
   await writeFile(join(directory, 'root.tar'), tar);
   await assert.rejects(make(), { code: 'ARCHIVE_INVALID', message: /'\.\.\/x' lies outside/ });
+  assert.deepEqual(await readdir(cache), []);
+});
+
+test('interrupted, it is over when mmdebstrap has taken its root away, and nothing is kept', async (t) => {
+  const { directory, cache, make } = await workbench(t);
+  await writeFile(join(directory, 'slow'), '');
+  const interruption = new AbortController();
+  const made = make({ signal: interruption.signal });
+  const root = join(directory, 'root');
+  while (!existsSync(root)) await setTimeout(5);
+  interruption.abort(new Error('interrupted by SIGINT'));
+  await assert.rejects(made, { name: 'AbortError' });
+  assert.ok(!existsSync(root), 'the temporary root is gone');
   assert.deepEqual(await readdir(cache), []);
 });
 

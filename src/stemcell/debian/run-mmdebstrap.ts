@@ -6,7 +6,7 @@ import type { RootRequest } from './root-request.ts';
 import { mmdebstrapOptions } from './root-request.ts';
 
 export interface MmdebstrapContext {
-  /** Aborted: mmdebstrap is told to end, and takes its temporary root away. */
+  /** Aborted: mmdebstrap is told to end, takes its temporary root away, and has done so when the calls reject. */
   readonly signal: AbortSignal;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Effective user of this process. */
@@ -86,9 +86,15 @@ function start(
     said = (said + chunk).slice(-kept);
   });
   const ended = new Promise<string>((resolve, reject) => {
-    child.on('error', reject);
+    let interruption: Error | undefined;
+    child.on('error', (error) => {
+      // told to end, it still takes its root away, and is waited for
+      if (child.pid === undefined) reject(error);
+      else interruption = error;
+    });
     child.on('close', (code, end) => {
-      if (code === 0) resolve(said);
+      if (interruption !== undefined) reject(interruption);
+      else if (code === 0) resolve(said);
       else reject(failure(said, code ?? end));
     });
   });
