@@ -42,7 +42,14 @@ async function workbench(t: TestContext): Promise<Bench> {
   const root = await smallRoot(join(directory, 'root'));
   const agent = join(directory, 'agent');
   await writeFile(agent, '#!/bin/sh\n');
-  const request = { suite: 'bookworm', profile: 'baseline', root, epoch: 5, agent } as const;
+  const request = {
+    suite: 'bookworm',
+    profile: 'baseline',
+    root,
+    epoch: 5,
+    agent,
+    architecture: 'amd64',
+  } as const;
   return {
     directory,
     build: (output, more = {}) =>

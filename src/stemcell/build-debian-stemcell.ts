@@ -4,6 +4,7 @@ import { digestOfFile } from '../bosh/digest/verify-file.ts';
 import { addTarLayer } from '../oci/layer/add-layer.ts';
 import { addImage } from '../oci/layout/add-image.ts';
 import type { DebianRoot } from './debian/debian-root.ts';
+import type { Architecture } from './architecture.ts';
 import type { IdentityRequest } from './identify.ts';
 import { identify } from './identify.ts';
 import { imageConfig, labelsOf, stemcellLabels } from './image-config.ts';
@@ -17,6 +18,8 @@ export interface DebianStemcellRequest extends IdentityRequest {
   readonly suite: string;
   readonly profile: Profile;
   readonly root: DebianRoot;
+  /** Of the root: mmdebstrap makes it for the machine that it runs on. */
+  readonly architecture: Architecture;
   readonly epoch: number;
   /** Path of the agent's executable. */
   readonly agent: string;
@@ -25,12 +28,12 @@ export interface DebianStemcellRequest extends IdentityRequest {
 
 /** A stemcell of a Debian root with an agent, supervision and sshd. Same root and agent, same bytes. */
 export async function buildDebianStemcell(request: DebianStemcellRequest): Promise<PublishedStemcell> {
-  const { output, suite, profile, root, epoch, agent, monit } = request;
+  const { output, suite, profile, root, epoch, agent, monit, architecture } = request;
   const identity = identify(request, {
     name: `bosh-kubernetes-debian-${suite}-${profile}`,
     operatingSystem: `debian-${suite}`,
     content: await contentDigest(request),
-    architecture: 'amd64',
+    architecture,
   });
   const { version, operatingSystem } = identity;
   return publishStemcell(output, async (blobs) => {
@@ -42,7 +45,7 @@ export async function buildDebianStemcell(request: DebianStemcellRequest): Promi
         { descriptor: rootLayer, diffId: root.diffId, createdBy: `mmdebstrap ${suite}` },
         { ...vmLayer, createdBy: 'bosh-kubernetes stemcell build' },
       ],
-      architecture: 'amd64',
+      architecture,
       epoch,
       entrypoint: ['/usr/lib/bosh-kubernetes/init'],
       labels: { ...labelsOf(identity), [stemcellLabels.profile]: profile },

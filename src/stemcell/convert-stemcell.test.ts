@@ -20,7 +20,7 @@ interface Workshop {
   readonly directory: string;
   readonly convert: (
     source: string,
-    more?: { operatingSystem?: string; image?: string; output?: string },
+    more?: { operatingSystem?: string; image?: string; output?: string; architecture?: 'arm64' },
   ) => Promise<PublishedStemcell>;
   /** Fails that way and leaves nothing. */
   readonly fails: (
@@ -33,7 +33,10 @@ interface Workshop {
 async function workshop(t: TestContext): Promise<Workshop> {
   const directory = await scratchDirectory(t);
   const convert: Workshop['convert'] = (source, { output = 'out', ...more } = {}) =>
-    convertStemcell({ source, output: join(directory, output), epoch: 0, signal: t.signal, ...more });
+    convertStemcell({
+      ...{ source, output: join(directory, output), architecture: 'amd64', epoch: 0, signal: t.signal },
+      ...more,
+    });
   return {
     directory,
     convert,
@@ -158,6 +161,11 @@ test('a root as a tar, compressed or not, is the same root', async (t) => {
   assert.equal(first.version, second.version);
   const [one, two] = [await openLayout(first.layout), await openLayout(second.layout)];
   assert.notDeepEqual(one.layers, two.layers);
+  const foreign = await convert(plain, { ...options, output: 'c', architecture: 'arm64' });
+  assert.deepEqual(await architectureIn(first), 'amd64');
+  assert.deepEqual(await architectureIn(foreign), 'arm64');
+  const again = await convert(foreign.layout, { output: 'd' });
+  assert.deepEqual(await architectureIn(again), 'arm64', 'a layout says it itself');
 });
 
 test('an image in OCI layout stays the same image, and what it says of itself is kept', async (t) => {
@@ -207,6 +215,7 @@ test('a conversion that is interrupted after its first megabyte leaves nothing',
     const interruption = new AbortController();
     const converting = convertStemcell({
       ...{ source, operatingSystem: 'ubuntu-noble', output: join(directory, 'b'), epoch: 0 },
+      architecture: 'amd64',
       signal: interruption.signal,
     });
     const rejected = assert.rejects(converting, /interrupted by SIGINT/, source);
@@ -218,6 +227,12 @@ test('a conversion that is interrupted after its first megabyte leaves nothing',
     assert.deepEqual(await readdir(directory), before, source);
   }
 });
+
+async function architectureIn({ layout }: PublishedStemcell): Promise<unknown> {
+  const image = await openLayout(layout);
+  return (JSON.parse((await buffer(image.open(image.config))).toString()) as { architecture: unknown })
+    .architecture;
+}
 
 const megabyte = 1024 * 1024;
 

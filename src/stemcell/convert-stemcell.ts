@@ -4,6 +4,7 @@ import type { Layer } from '../oci/layer/add-layer.ts';
 import { addGzipLayer, addTarLayer } from '../oci/layer/add-layer.ts';
 import { addImage } from '../oci/layout/add-image.ts';
 import type { BlobWriter } from '../oci/layout/write-blob.ts';
+import type { Architecture } from './architecture.ts';
 import type { IdentityRequest, SourceFacts } from './identify.ts';
 import { identify } from './identify.ts';
 import { imageConfig, labelsOf } from './image-config.ts';
@@ -18,6 +19,8 @@ import { streamStemcell } from './source/stream-stemcell.ts';
 export interface ConversionRequest extends IdentityRequest {
   readonly source: string;
   readonly output: string;
+  /** Of the root; a folder in OCI layout says it itself, and of several images it is the one for this. */
+  readonly architecture: Architecture;
   /** Seconds since 1970, of the image. */
   readonly epoch: number;
   /** Aborted: the conversion ends with its reason, and leaves nothing. */
@@ -45,7 +48,7 @@ export async function convertStemcell(request: ConversionRequest): Promise<Publi
 }
 
 async function fromLayout(blobs: BlobWriter, request: ConversionRequest): Promise<StemcellParts> {
-  const { manifest, facts } = await copyLayout(blobs, request.source, request.signal);
+  const { manifest, facts } = await copyLayout(blobs, request);
   return { ...identify(request, facts), manifest, files: {} };
 }
 
@@ -70,7 +73,7 @@ async function fromRoot(
   const what = `'${request.source}'`;
   const name = basename(request.source).replace(/(\.tar)?(\.t?gz)?$/, '') || 'stemcell';
   // before all of it is read: nothing in it will say
-  identify(request, { name, content: '', architecture: 'amd64' });
+  identify(request, { name, content: '', architecture: request.architecture });
   const root = watchBoshRoot();
   const bytes = freeAsItPasses(createReadStream(request.source, { highWaterMark: 1 << 16 }), request.signal);
   const layer = await add(blobs, { bytes, what, onPath: root.onPath });
@@ -85,10 +88,11 @@ async function partsOf(
   layer: Layer,
   facts: Pick<SourceFacts, 'name' | 'version' | 'operatingSystem'>,
 ): Promise<StemcellParts> {
-  const identity = identify(request, { ...facts, content: layer.diffId, architecture: 'amd64' });
+  const { architecture } = request;
+  const identity = identify(request, { ...facts, content: layer.diffId, architecture });
   const config = imageConfig({
     layers: [{ ...layer, createdBy: 'bosh-kubernetes stemcell build' }],
-    architecture: identity.architecture,
+    architecture,
     epoch: request.epoch,
     entrypoint: ['/sbin/init'],
     labels: labelsOf(identity),

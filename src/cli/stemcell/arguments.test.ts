@@ -30,6 +30,8 @@ test('what stemcell build cannot use is named', () => {
     [['--from-debian', '--include', '-oEvil=1', ...debian], /include/],
     [['--from-debian', '--include', 'a,b', ...debian], /cannot use 'a,b' as package/],
     [['--from-debian', '--mirror', 'ftp://x', ...debian], /as mirror/],
+    [['--from', 'a', '--architecture', 'x86', '--output', 'c'], /--architecture one of amd64, arm64/],
+    [['--from-debian', '--architecture', 'arm64', ...debian], /takes --architecture with --from alone/],
     [['--from-debian', '--monit', 'm', ...debian], /takes --monit with --agent alone/],
     [['--from-debian', '--version', 'v 1', ...debian], /as version/],
     [['--from-debian', '--image', 'no-host', ...debian], /HOST\/REPOSITORY:TAG/],
@@ -38,6 +40,17 @@ test('what stemcell build cannot use is named', () => {
   ];
   for (const [words, message] of cases)
     assert.throws(() => parseBuildArguments(words), { code: 'INVALID_ARGUMENT', message }, String(message));
+});
+
+test('an architecture is that which is named, else left to the machine', () => {
+  const words = ['--from', 'a', '--output', 'c'];
+  for (const [more, architecture] of [
+    [['--architecture', 'arm64'], 'arm64'],
+    [[], undefined],
+  ] as const) {
+    const { from } = parseBuildArguments([...words, ...more]);
+    assert.deepEqual(from.kind === 'source' && from.architecture, architecture);
+  }
 });
 
 test('a mirror with a password is refused without quoting it', () => {

@@ -2,6 +2,8 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
 import { formatImageName, parseImageName } from '../../oci/image-name.ts';
+import type { Architecture } from '../../stemcell/architecture.ts';
+import { architectures } from '../../stemcell/architecture.ts';
 import type { IdentityRequest } from '../../stemcell/identify.ts';
 import type { Profile } from '../../stemcell/profile.ts';
 import { profiles } from '../../stemcell/profile.ts';
@@ -13,11 +15,18 @@ export const buildUsage =
   'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline | --from STEMCELL.tgz|ROOT.tar[.gz]|OCI-LAYOUT) --output FOLDER [--push HOST/REPOSITORY[:TAG]] [OPTIONS]';
 
 export interface BuildArguments {
-  readonly from: DebianArguments | { readonly kind: 'source'; readonly path: string };
+  readonly from: DebianArguments | SourceArguments;
   readonly output: string;
   readonly identity: IdentityRequest;
   /** Where the image goes too; it has that name unless it is given another. */
   readonly push: PushTarget | undefined;
+}
+
+export interface SourceArguments {
+  readonly kind: 'source';
+  readonly path: string;
+  /** Undefined: this machine's. */
+  readonly architecture: Architecture | undefined;
 }
 
 export interface DebianArguments {
@@ -37,6 +46,7 @@ const options = {
   from: text,
   'from-debian': text,
   'operating-system': text,
+  architecture: text,
   profile: text,
   output: text,
   image: text,
@@ -86,10 +96,19 @@ function sourceOf(path: string, values: Values): BuildArguments['from'] {
   const others = ['profile', 'agent', 'monit', 'include', 'mirror', 'offline'] as const;
   const foreign = others.find((option) => values[option] !== undefined);
   if (foreign !== undefined) throw wrong(`takes --${foreign} with --from-debian alone`);
-  return { kind: 'source', path: resolve(path) };
+  return { kind: 'source', path: resolve(path), architecture: architectureAsked(values.architecture) };
+}
+
+function architectureAsked(name: string | undefined): Architecture | undefined {
+  const architecture = architectures.find((known) => known === name);
+  if (name !== undefined && architecture === undefined)
+    throw wrong(`wants as --architecture one of ${architectures.join(', ')}`);
+  return architecture;
 }
 
 function debianOf(suite: string, values: Values): DebianArguments {
+  if (values.architecture !== undefined)
+    throw wrong('takes --architecture with --from alone: mmdebstrap makes a root for its own machine');
   const { agent, monit, include = [], mirror: mirrors = [] } = values;
   check('suite', suite);
   for (const name of include) check('package', name);

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { openForReading } from '../../bosh/archive/open-for-reading.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { formatImageName } from '../../oci/image-name.ts';
+import { architectureOf, checkOwnAgent } from '../../stemcell/architecture.ts';
 import { buildDebianStemcell } from '../../stemcell/build-debian-stemcell.ts';
 import { convertStemcell } from '../../stemcell/convert-stemcell.ts';
 import { debianRoot } from '../../stemcell/debian/debian-root.ts';
@@ -33,7 +34,8 @@ function make(parsed: BuildArguments, context: CommandContext): Promise<Publishe
   const { from, identity, output } = parsed;
   if (from.kind === 'debian') return fromDebian(parsed, from, context);
   const epoch = sourceDateEpoch(context.environment['SOURCE_DATE_EPOCH']);
-  return convertStemcell({ ...identity, source: from.path, output, epoch, signal: context.signal });
+  const { path: source, architecture = architectureOf(process) } = from;
+  return convertStemcell({ ...identity, source, architecture, output, epoch, signal: context.signal });
 }
 
 /** Whatever an interruption broke, the operator is told that it was the interruption. */
@@ -69,6 +71,9 @@ async function fromDebian(
   context: CommandContext,
 ): Promise<PublishedStemcell> {
   const { environment, signal, terminal } = context;
+  const architecture = architectureOf(process);
+  // before a minute of mmdebstrap
+  if (from.agent === undefined) checkOwnAgent(process);
   for (const path of [from.agent, from.monit]) if (path !== undefined) await checkProgram(path);
   const request = rootRequest({ ...from, epoch: sourceDateEpoch(environment['SOURCE_DATE_EPOCH']) });
   const cache = {
@@ -80,7 +85,8 @@ async function fromDebian(
   try {
     const root = await debianRoot(request, cache, { signal, environment, user: process.geteuid?.() });
     const agent = from.agent ?? (await buildAgent(join(scratch, 'bosh-agent'), context));
-    return await buildDebianStemcell({ ...identity, ...from, output, root, agent, epoch: request.epoch });
+    const { epoch } = request;
+    return await buildDebianStemcell({ ...identity, ...from, output, root, agent, architecture, epoch });
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

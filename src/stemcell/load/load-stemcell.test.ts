@@ -39,6 +39,7 @@ cat > "$NOTES/stdin"
   const { layout } = await convertStemcell({
     source,
     output: join(directory, 'stemcell'),
+    architecture: 'amd64',
     epoch: 0,
     signal: t.signal,
   });

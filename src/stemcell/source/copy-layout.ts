@@ -5,6 +5,7 @@ import { copyImage } from '../../oci/layout/add-image.ts';
 import { copyLayer } from '../../oci/layer/copy-layer.ts';
 import { openLayout } from '../../oci/layout/open-layout.ts';
 import type { BlobWriter } from '../../oci/layout/write-blob.ts';
+import type { Architecture } from '../architecture.ts';
 import type { SourceFacts } from '../identify.ts';
 import { stemcellLabels } from '../image-config.ts';
 import { freeAsItPasses } from './free-as-it-passes.ts';
@@ -16,13 +17,21 @@ export interface CopiedLayout {
   readonly facts: SourceFacts;
 }
 
-/** Copies the image of a folder in OCI layout, so that it stays the same image, and looks at every layer on the way. */
+export interface LayoutRequest {
+  readonly source: string;
+  readonly architecture: Architecture;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Copies the image of a folder in OCI layout, so that it stays the same image, and looks at every layer on the way. Of
+ * several images it is the one for the architecture.
+ */
 export async function copyLayout(
   blobs: BlobWriter,
-  directory: string,
-  signal: AbortSignal,
+  { source: directory, architecture: wanted, signal }: LayoutRequest,
 ): Promise<CopiedLayout> {
-  const opened = await openLayout(directory);
+  const opened = await openLayout(directory, { platform: { os: 'linux', architecture: wanted } });
   const image: ImageSource = {
     ...opened,
     open: (blob) => Readable.from(freeAsItPasses(opened.open(blob), signal), { objectMode: false }),
