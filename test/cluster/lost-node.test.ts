@@ -3,52 +3,84 @@ import { test } from 'node:test';
 import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
 import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
+import type { Cloud } from '../../src/cpi/cloud.ts';
 import { hasVm } from '../../src/cpi/vm/has-vm.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
+import type { ObjectReference } from '../../src/kubernetes/api.ts';
 import type { Node } from '../../src/kubernetes/node.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { writingVm } from './support/disk-subject.ts';
+import { fixedAddress } from './support/fixed-address.ts';
+import type { NodeUnderTest } from './support/cluster-under-test.ts';
 
 /** Design 4.6 where a real node controller and attach-detach controller have their say. */
 describeCluster('a node whose processes are frozen', (world) => {
-  test('delete_vm: by force without disks; with one it names the remedy, and after it the disk is whole elsewhere', async () => {
-    const cloud = world().cloudWith({}, { deadlines: { lost_node: 5, delete_vm: 120, release: 2 } });
-    const { vm, disks } = await writingVm(world(), ['loop'], {
-      node: world().cluster.nodes[1]?.name ?? '',
-    });
+  const cloud = (): Cloud =>
+    world().cloudWith({}, { deadlines: { lost_node: 5, delete_vm: 300, release: 2 } });
+  const reference = (name: string): ObjectReference => ({ resource: nodes, name });
+  const isReady = async (name: string): Promise<boolean> =>
+    (await world().api.get<Node>(reference(name))).status?.conditions?.find(({ type }) => type === 'Ready')
+      ?.status === 'True';
+  const untilLost = (name: string): Promise<true> =>
+    until('the node to be lost', async () => !(await isReady(name)), 180_000);
+  const startAgain = async (node: NodeUnderTest): Promise<void> => {
+    await node.stop();
+    await node.start();
+    await until('the node to be ready', () => isReady(node.name), 180_000);
+  };
+  const second = (): NodeUnderTest => {
+    const [, node] = world().cluster.nodes;
+    assert.ok(node !== undefined, 'the cluster has one node');
+    return node;
+  };
+  const pinnedVm = async (number: number): Promise<{ pinned: string; ip: string }> => {
+    const ip = fixedAddress(world(), 'lost-node', number);
+    const networks = { default: { type: 'manual', ip, netmask: '255.255.0.0', cloud_properties: {} } };
+    return { pinned: await world().newVm({ node: second().name, networks }), ip };
+  };
+
+  test('delete_vm: by force without disks and address; with either it names the remedy, and after it the disk is whole elsewhere', async () => {
+    const node = second();
+    const { vm, disks } = await writingVm(world(), ['loop'], { node: node.name });
     const [disk = ''] = disks;
-    const node = await world().nodeOf(vm);
     const light = await world().newVm({ node: node.name });
-    const reference = { resource: nodes, name: node.name };
-    const isReady = async (): Promise<boolean> =>
-      (await world().api.get<Node>(reference)).status?.conditions?.find(({ type }) => type === 'Ready')
-        ?.status === 'True';
+    const { pinned, ip } = await pinnedVm(0);
     await node.freeze();
     try {
-      await until('the node to be lost', async () => !(await isReady()), 180_000);
-      await deleteVm(cloud, [light]);
-      assert.equal(await hasVm(cloud, [light]), false);
+      await untilLost(node.name);
+      await deleteVm(cloud(), [light]);
+      assert.equal(await hasVm(cloud(), [light]), false);
 
-      await assert.rejects(deleteVm(cloud, [vm]), (error) => {
-        assert.ok(isProductError(error), String(error));
-        for (const word of [disk, node.name, 'node.kubernetes.io/out-of-service=nodeshutdown:NoExecute']) {
-          assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
-        }
-        return true;
-      });
-      assert.equal(await hasVm(cloud, [vm]), true);
+      for (const [cid, stake] of [
+        [vm, disk],
+        [pinned, ip],
+      ] as const) {
+        await assert.rejects(deleteVm(cloud(), [cid]), (error) => {
+          assert.ok(isProductError(error, 'NODE_LOST'), String(error));
+          const remedy = `kubectl taint nodes ${node.name} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`;
+          for (const word of [cid, stake, node.name, remedy]) {
+            assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
+          }
+          return true;
+        });
+        assert.equal(await hasVm(cloud(), [cid]), true);
+      }
       assert.ok(await world().isThere(world().podReference(`attach-${disk}`)));
 
       // the power is cut for good before an operator may say so
       await node.stop();
-      const { spec } = await world().api.get<Node>(reference);
+      const { spec } = await world().api.get<Node>(reference(node.name));
       const key = 'node.kubernetes.io/out-of-service';
       const taints = [...(spec?.taints ?? []), { key, value: 'nodeshutdown', effect: 'NoExecute' }];
-      await world().api.patch(reference, { spec: { taints } });
-      await deleteVm(cloud, [vm]);
-      const next = await world().newVm({ node: await otherName(node.name) });
+      await world().api.patch(reference(node.name), { spec: { taints } });
+      for (const cid of [vm, pinned]) {
+        await deleteVm(cloud(), [cid]);
+        assert.equal(await hasVm(cloud(), [cid]), false);
+      }
+      const other = world().cluster.nodes.find(({ name }) => name !== node.name)?.name ?? '';
+      const next = await world().newVm({ node: other });
       const hint = await attachDisk(world().cloud, [next, disk]);
       // the last line may be torn: its write had not returned when the power went
       const content = await world().inVm(
@@ -59,13 +91,47 @@ describeCluster('a node whose processes are frozen', (world) => {
       await deleteVm(world().cloud, [next]);
       await deleteDisk(world().cloud, [disk]);
     } finally {
-      await node.stop();
-      await world().api.patch(reference, { spec: { taints: null } });
-      await node.start();
-      await until('the node to be ready', isReady, 180_000);
+      await world().api.patch(reference(node.name), { spec: { taints: null } });
+      await startAgain(node);
     }
   });
 
-  const otherName = async (name: string): Promise<string> =>
-    world().cluster.nodes.find((node) => node.name !== name)?.name ?? '';
+  test('a VM that was removed by force ends when its node thaws, and its neighbour runs on', async () => {
+    const node = second();
+    const [forced, neighbour] = [
+      await world().newVm({ node: node.name }),
+      await world().newVm({ node: node.name }),
+    ];
+    const containerOf = async (vm: string): Promise<string> =>
+      ((await world().pod(vm)).status?.containerStatuses?.[0]?.containerID ?? '').replace(/^.*:\/\//u, '');
+    const [forcedId, neighbourId] = [await containerOf(forced), await containerOf(neighbour)];
+    const running = async (): Promise<string[]> =>
+      (await node.run(['ctr', '--namespace', 'k8s.io', 'tasks', 'list', '--quiet'])).stdout.split('\n');
+    assert.ok((await running()).includes(forcedId), 'containerd does not list the VM');
+    await node.freeze();
+    try {
+      await untilLost(node.name);
+      await deleteVm(cloud(), [forced]);
+    } finally {
+      await node.thaw();
+    }
+    await until('the VM to end', async () => !(await running()).includes(forcedId), 300_000);
+    await until('the node to be ready', () => isReady(node.name), 180_000);
+    assert.ok((await running()).includes(neighbourId), 'the neighbour was ended too');
+    assert.equal(await containerOf(neighbour), neighbourId);
+    await deleteVm(world().cloud, [neighbour]);
+  });
+
+  test('delete_vm of one with a fixed address succeeds when its Node is deleted', async () => {
+    const node = second();
+    const { pinned } = await pinnedVm(1);
+    await node.stop();
+    try {
+      await world().api.delete(reference(node.name));
+      await deleteVm(cloud(), [pinned]);
+      assert.equal(await hasVm(cloud(), [pinned]), false);
+    } finally {
+      await startAgain(node);
+    }
+  });
 });
