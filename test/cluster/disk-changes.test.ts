@@ -125,6 +125,18 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
     await endDisk(world(), vm, disk);
   });
 
+  test('a copy by a driver that can neither clone nor snapshot: NOT_SUPPORTED at the deadline, taken back, the disk is whole', async () => {
+    const { vm, disk } = await filledDisk(world(), 'loop-plain');
+    await detachDisk(world().cloud, [vm, disk]);
+    const hasty = world().cloudWith({}, { deadlines: { update_disk: 10, release: 2 } });
+    await assert.rejects(
+      updateDisk(hasty, [disk, 64, { storage_class: 'loop-plain' }]),
+      refused('NOT_SUPPORTED', /the copy was taken back/u),
+    );
+    await assertUntouched(world(), vm, disk, 'loop-plain');
+    await endDisk(world(), vm, disk);
+  });
+
   test('a class that is not there and attributes that the driver cannot do: NOT_SUPPORTED, taken back, the disk is whole', async () => {
     const { vm, disk } = await filledDisk(world(), 'loop');
     const cloud = world().cloud;

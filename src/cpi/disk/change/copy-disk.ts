@@ -134,11 +134,15 @@ async function findVolume(cloud: Cloud, name: string): Promise<PersistentVolume 
   }
 }
 
-/** The error to report, after the copy is gone and the disk as before; where it does not go, the error says that too. */
+/**
+ * The error to report, after the copy is gone and the disk as before; where it does not go, the error says that too. Nothing in
+ * Kubernetes tells whether a driver can copy: one that cannot is tried until the deadline, and then the director has its own way.
+ */
 async function takenBack(cloud: Cloud, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
   try {
     await dropCopy(cloud, claim);
-    return error;
+    if (!isProductError(error, 'DEADLINE')) return error;
+    return new ProductError('NOT_SUPPORTED', `${error.message}; the copy was taken back`, { cause: error });
   } catch (second) {
     if (!isProductError(error) || !(second instanceof Error)) return error;
     return new ProductError(error.code, `${error.message}; taking it back failed: ${second.message}`, {
