@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -10,6 +10,7 @@ import { describe, test } from 'node:test';
 import { packArchive } from '../../bosh/archive/pack-archive.ts';
 import type { ArchiveEntry } from '../../bosh/archive/pack-archive.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import { dockerRegistryIsMissing, startDockerRegistry } from '../../oci/registry/testing/docker-registry.ts';
 
 const megabyte = 1024 * 1024;
 const size = 600 * megabyte;
@@ -18,7 +19,11 @@ const limit = 150 * 1024;
 const checkout = join(import.meta.dirname, '..', '..', '..');
 
 /** Runs the command and resolves with its peak of resident memory in KiB, as the kernel counted it (getrusage(2)). */
-async function peakOf(directory: string, words: readonly string[]): Promise<number> {
+async function peakOf(
+  directory: string,
+  words: readonly string[],
+  changes: Readonly<Record<string, string>> = {},
+): Promise<number> {
   const note = join(directory, 'peak');
   const probe = join(directory, 'probe.mjs');
   await writeFile(
@@ -27,7 +32,7 @@ async function peakOf(directory: string, words: readonly string[]): Promise<numb
 process.on('exit', () => writeFileSync(process.env.PEAK, String(process.resourceUsage().maxRSS)));`,
   );
   const child = spawn(process.execPath, ['--import', probe, join(checkout, 'src/cli/main.ts'), ...words], {
-    env: { ...process.env, PEAK: note },
+    env: { ...process.env, PEAK: note, ...changes },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const [said, code] = await Promise.all([
@@ -80,7 +85,7 @@ async function largeStemcell(directory: string): Promise<string> {
 describe('stemcell build of 600 MB takes less than 150 MB of memory', () => {
   const small = limit / 10;
 
-  test('from a heavy stemcell, and from the layout that it made', async (t) => {
+  test('from a heavy stemcell, and from the layout that it made, which is loaded', async (t) => {
     const directory = await scratchDirectory(t);
     const source = await largeStemcell(directory);
     const output = join(directory, 'first');
@@ -90,16 +95,42 @@ describe('stemcell build of 600 MB takes less than 150 MB of memory', () => {
     const second = await peakOf(directory, [
       ...['stemcell', 'build', '--from', join(output, 'image'), '--output', again],
     ]);
-    t.diagnostic(`peaks of resident memory: ${first >> 10} and ${second >> 10} MB`);
-    for (const peak of [first, second]) assert.ok(peak > small && peak < limit, `${peak} KiB`);
+    const bin = join(directory, 'bin');
+    await mkdir(bin);
+    const taken = join(directory, 'taken');
+    await writeFile(join(bin, 'ctr'), `#!/bin/sh\nexec wc -c > '${taken}'\n`, { mode: 0o755 });
+    const path = `${bin}:${process.env['PATH'] ?? ''}`;
+    const loaded = await peakOf(directory, ['stemcell', 'load', output], { PATH: path });
+    assert.ok(Number(await readFile(taken, 'utf8')) > size);
+    t.diagnostic(`peaks of resident memory: ${first >> 10}, ${second >> 10} and ${loaded >> 10} MB`);
+    for (const peak of [first, second, loaded]) assert.ok(peak > small && peak < limit, `${peak} KiB`);
   });
 
-  test('from the tar of a root', async (t) => {
+  for (const [name, compression] of [
+    ['root.tar', 'none'],
+    ['root.tar.gz', 'stored'],
+  ] as const)
+    test(`from ${name}`, async (t) => {
+      const directory = await scratchDirectory(t);
+      const source = join(directory, name);
+      await largeRoot(directory, source, compression);
+      const words = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
+      const peak = await peakOf(directory, [...words, '--operating-system', 'debian-bookworm']);
+      t.diagnostic(`peak of resident memory: ${peak >> 10} MB`);
+      assert.ok(peak > small && peak < limit, `${peak} KiB`);
+    });
+
+  test('and pushes it', { skip: dockerRegistryIsMissing() }, async (t) => {
+    const { host, ca } = await startDockerRegistry(t, { authentication: 'none', deletes: true });
     const directory = await scratchDirectory(t);
     const source = join(directory, 'root.tar');
     await largeRoot(directory, source, 'none');
-    const words = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
-    const peak = await peakOf(directory, [...words, '--operating-system', 'debian-bookworm']);
+    await writeFile(join(directory, 'ca.pem'), ca);
+    const peak = await peakOf(directory, [
+      ...['stemcell', 'build', '--from', source, '--output', join(directory, 'out')],
+      ...['--operating-system', 'debian-bookworm', '--push', `${host}/bosh/large:1`],
+      ...['--registry-ca', join(directory, 'ca.pem')],
+    ]);
     t.diagnostic(`peak of resident memory: ${peak >> 10} MB`);
     assert.ok(peak > small && peak < limit, `${peak} KiB`);
   });

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ImageName } from '../../oci/image-name.ts';
 import type { ImageSource } from '../../oci/image-source.ts';
+import { freeAsItPasses } from '../source/free-as-it-passes.ts';
 import type { Destination, Loader } from './destination.ts';
 import { loaderFor } from './destination.ts';
 import { imageArchive } from './image-archive.ts';
@@ -28,11 +29,12 @@ export async function loadStemcell(
   context: LoadContext,
 ): Promise<void> {
   const loader = loaderFor(destination);
-  if (loader.reads === 'stdin') return run(loader, '-', imageArchive(image, name), context);
+  const archive = freeAsItPasses(imageArchive(image, name), context.signal);
+  if (loader.reads === 'stdin') return run(loader, '-', archive, context);
   const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-load-'));
   try {
     const file = join(folder, 'image.tar');
-    await pipeline(imageArchive(image, name), createWriteStream(file, { mode: 0o600 }));
+    await pipeline(archive, createWriteStream(file, { mode: 0o600 }));
     await run(loader, file, undefined, context);
   } finally {
     await rm(folder, { recursive: true, force: true });
