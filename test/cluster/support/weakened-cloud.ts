@@ -18,13 +18,27 @@ export const noBusyCheck: Weakness = {
 /** The attachment binds whatever the hub is. */
 export const noTmpfsCheck: Weakness = { from: '[ "$kind" = tmpfs ] ||', to: 'true ||' };
 
+/** The attachment lets go only when it is deleted itself. */
+export const deafHolder: Weakness = { from: '[ -e /vm/hub/.going ] || vm_is_gone', to: 'false' };
+
 /** The hub is a folder of the node's disk. */
 export const plainHub: Weakness = { from: '"emptyDir":{"medium":"Memory"}', to: '"emptyDir":{}' };
 
+export interface WeakenedCloud {
+  readonly cloud: Cloud;
+  /** Fails where a weakness was never put in: a renamed line would make a test of harm fail for the wrong reason. */
+  assertUsed(): void;
+}
+
 /** The CPI without some of what keeps disks from harm: what a suite finds with it, it would find in a CPI that is wrong. */
-export function weakenedCloud(cloud: Cloud, weaknesses: readonly Weakness[]): Cloud {
+export function weakenedCloud(cloud: Cloud, weaknesses: readonly Weakness[]): WeakenedCloud {
+  const used = new Set<Weakness>();
   const weaken = (text: string, encode: (part: string) => string): string =>
-    weaknesses.reduce((now, { from, to }) => now.replaceAll(encode(from), encode(to)), text);
+    weaknesses.reduce((now, weakness) => {
+      const weaker = now.replaceAll(encode(weakness.from), encode(weakness.to));
+      if (weaker !== now) used.add(weakness);
+      return weaker;
+    }, text);
   const inJson = (text: string): string =>
     text.startsWith('"') && text.includes('":{') ? text : JSON.stringify(text).slice(1, -1);
   const api: KubernetesApi = {
@@ -40,14 +54,15 @@ export function weakenedCloud(cloud: Cloud, weaknesses: readonly Weakness[]): Cl
     delete: (...words) => cloud.api.delete(...words),
   };
   return {
-    ...cloud,
-    api,
-    exec: (command) =>
-      cloud.exec({ ...command, command: command.command.map((word) => weaken(word, (part) => part)) }),
+    cloud: {
+      ...cloud,
+      api,
+      exec: (command) =>
+        cloud.exec({ ...command, command: command.command.map((word) => weaken(word, (part) => part)) }),
+    },
+    assertUsed: () => {
+      const unused = weaknesses.filter((weakness) => !used.has(weakness)).map(({ from }) => from);
+      assert.deepEqual(unused, [], 'the CPI has no such text any more');
+    },
   };
-}
-
-/** Fails unless the running scripts have the weakness: a renamed line would make a test of harm pass for the wrong reason. */
-export function assertWeak(text: string, weaknesses: readonly Weakness[]): void {
-  for (const { to } of weaknesses) assert.ok(text.includes(to), `the pod does not have: ${to}`);
 }
