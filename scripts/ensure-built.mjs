@@ -19,9 +19,9 @@ export function ensureBuilt() {
 }
 
 function build(wanted) {
-  console.error('Building...');
   // killed from here on, what is there is not what any sources make
   rmSync(stamp, { force: true });
+  console.error('Building...');
   const done = spawnSync(pinnedNode, [join(root, 'scripts', 'build.ts')], {
     cwd: root,
     stdio: ['ignore', 2, 2],
