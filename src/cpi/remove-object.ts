@@ -1,10 +1,9 @@
 import { isApiError } from '../kubernetes/api-error.ts';
 import type { ObjectReference } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
-import type { Pod } from '../kubernetes/pod.ts';
-import { podLastWords } from '../kubernetes/pod-words.ts';
 import { waitFor } from '../kubernetes/wait.ts';
 import type { Cloud } from './cloud.ts';
+import { deletionWords } from './last-words.ts';
 import { whileNodeAnswers } from './node/look-at-node.ts';
 import { lostNodeError } from './node/lost-node-error.ts';
 import type { LostNode } from './node/node-state.ts';
@@ -56,18 +55,6 @@ async function waitForEnd(cloud: Cloud, options: GoneOptions, signal?: AbortSign
     condition: (object) => (object === undefined || object.metadata.uid !== uid ? true : undefined),
     awaited: `${options.what} to be gone`,
     deadlineMs: options.deadlineSeconds * 1000,
-    lastWords: (last) => wordsOf(cloud, reference, last),
+    lastWords: (last) => deletionWords(cloud, reference, last),
   });
-}
-
-/** Finalizers say what holds an object; a pod has more to tell. */
-async function wordsOf(
-  cloud: Cloud,
-  { resource, name, namespace = '' }: ObjectReference,
-  last: KubernetesObject | undefined,
-): Promise<string> {
-  if (resource.plural === 'pods')
-    return podLastWords(cloud.api, { namespace, name }, last as Pod | undefined);
-  const finalizers = last?.metadata.finalizers ?? [];
-  return finalizers.length === 0 ? 'it is still there' : `held by its finalizers ${finalizers.join(', ')}`;
 }

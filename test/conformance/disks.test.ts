@@ -294,6 +294,12 @@ describe('disks', () => {
     for (const value of ['router/0b1c', 'größe', 'x'.repeat(300)]) {
       assert.ok(JSON.stringify(annotations).includes(value), value);
     }
+    assert.ok(labels['bosh.cloudfoundry.org/director'] !== undefined);
+    await world.call('set_disk_metadata', disk, { deployment: 'other' });
+    const { metadata } = await claimOf(disk);
+    assert.equal(metadata.labels?.['bosh.cloudfoundry.org/deployment'], 'other');
+    assert.equal(metadata.labels['bosh.cloudfoundry.org/director'], undefined);
+    assert.doesNotMatch(JSON.stringify(metadata), /router\/0b1c|größe|xxx/u);
     await world.refuses('DiskNotFound', 'set_disk_metadata', [`disk-${randomUUID()}`, values]);
     await remove([], [disk]);
   });

@@ -200,6 +200,13 @@ describe('envelope', () => {
     assert.equal((await answer(request('has_vm', [cid], { context }))).result, false);
     const elsewhere = { kubernetes: { kubeconfig: nowhere } };
     assert.ok((await answer(request('has_vm', [cid], { context: elsewhere }))).error !== null);
+    // and the other way round: a configuration that reaches nobody, credentials in the context
+    const lost = { ...world.settings['kubernetes'], ...elsewhere.kubernetes };
+    await writeFile(config, JSON.stringify({ ...world.settings, kubernetes: lost }), { mode: 0o600 });
+    const { kubeconfig } = world.settings['kubernetes'] ?? {};
+    const found = await answer(request('has_vm', [cid], { context: { kubernetes: { kubeconfig } } }));
+    assert.deepEqual([found.result, found.error], [true, null]);
+    await writeFile(config, JSON.stringify(world.settings), { mode: 0o600 });
     await world.call('delete_vm', cid);
   });
 

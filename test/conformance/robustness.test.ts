@@ -6,20 +6,16 @@ import { after, before, describe } from 'node:test';
 import { namespaces, nodes as nodeObjects } from '../../src/kubernetes/resources.ts';
 import { SimulatedNodes } from '../../src/cluster/node/simulated/simulated-nodes.ts';
 import { systemClock } from '../../src/kubernetes/clock.ts';
-import { startApiProxy, type ApiProxy, type Fate, type ProxiedRequest } from '../support/api-proxy.ts';
+import type { Fate, ProxiedRequest } from '../support/api-proxy.ts';
 import { clause } from './clause.ts';
+import { expiredAndFresh } from './fresh-credential.ts';
+import { overtaken } from './overtaken.ts';
 import { applyRoles, tokenKubeconfig, tokenOf } from './roles.ts';
+import { pass, refusal, through } from './through-proxy.ts';
 import { World } from './world.ts';
 
-function onError(error: unknown): never {
+function raise(error: unknown): never {
   throw error;
-}
-
-const pass: Fate = { kind: 'pass' };
-
-function refusal(code: number, reason: string, headers: Record<string, string> = {}): Fate {
-  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason, code };
-  return { kind: 'answer', status: code, headers, body: JSON.stringify({ ...status, message: reason }) };
 }
 
 describe('robustness', () => {
@@ -28,24 +24,6 @@ describe('robustness', () => {
     world = await World.open();
   });
   after(() => world.close());
-
-  /** The CPI's configuration, by way of a proxy that treats requests as `decide` says. */
-  async function through(
-    decide: (request: ProxiedRequest) => Fate,
-    use: (settings: { settings: Record<string, object> }, proxy: ApiProxy) => Promise<void>,
-  ): Promise<void> {
-    const proxy = await startApiProxy({ access: world.target.access, decide });
-    try {
-      const token = await tokenOf(world.target.access, world.namespace);
-      const kubeconfig = tokenKubeconfig(
-        { ...world.target.access, server: proxy.server, ca: proxy.ca },
-        token,
-      );
-      await use({ settings: { kubernetes: { kubeconfig } } }, proxy);
-    } finally {
-      await proxy.close();
-    }
-  }
 
   clause('44a', async () => {
     // thirty-two agents at once are a test of the machine: the new VMs are where nothing runs
@@ -65,7 +43,7 @@ describe('robustness', () => {
       api: world.api,
       nodes: [{ name: zone, zone }],
       clock: systemClock,
-      onError,
+      onError: raise,
     });
     await nodes.start();
     const old = await Promise.all(Array.from({ length: 8 }, () => world.newVm()));
@@ -104,7 +82,7 @@ describe('robustness', () => {
           : refusal(503, 'ServiceUnavailable', { 'retry-after': '1' });
       return refusal(429, 'TooManyRequests', { 'retry-after': '1' });
     };
-    await through(harm, async (settings, { requests }) => {
+    await through(world, harm, async (settings, { requests }) => {
       const call = async (method: string, args: readonly unknown[]): Promise<unknown> => {
         const { result, error } = await world.request(method, args, settings);
         assert.equal(error, null, `${method}: ${error?.message}`);
@@ -119,6 +97,7 @@ describe('robustness', () => {
       assert.ok(harmed.size >= 8, [...harmed].join('\n'));
       assert.ok(requests.length < 200, `${requests.length} requests`);
     });
+    await overtaken(world);
   });
 
   clause('45a', async (t) => {
@@ -142,7 +121,7 @@ describe('robustness', () => {
   clause('45b', async () => {
     let expired = false;
     const decide = (): Fate => (expired ? refusal(401, 'Unauthorized') : pass);
-    await through(decide, async ({ settings }, { requests }) => {
+    await through(world, decide, async ({ settings }, { requests }) => {
       const nowhere = { node_selector: { 'conformance.test/none': 'none' } };
       const waiting = world.request('create_vm', world.vmArguments({ properties: nowhere }), {
         settings: { ...settings, deadlines: { schedule: 3 } },
@@ -154,6 +133,7 @@ describe('robustness', () => {
       assert.match(error?.message ?? '', /401|Unauthorized|credential|token/u);
     });
     for (const cid of (await world.objects()).secrets) await world.call('delete_vm', cid);
+    await expiredAndFresh(world);
   });
 
   clause('46a', async () => {

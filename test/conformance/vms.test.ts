@@ -169,7 +169,12 @@ describe('VMs', () => {
     const cid = await world.newVm();
     await world.call('set_vm_metadata', cid, everyKindOfValue);
     const { labels, annotations } = (await world.pod(cid)).metadata;
-    assert.equal(labels?.['bosh.cloudfoundry.org/deployment'], 'cf');
+    const known = { deployment: 'cf', 'instance-group': 'router', index: '0', id: '0b1c' };
+    for (const [name, value] of Object.entries(known)) {
+      assert.equal(labels?.[`bosh.cloudfoundry.org/${name}`], value, name);
+    }
+    // a label cannot have the blank
+    assert.match(labels?.['bosh.cloudfoundry.org/director'] ?? '', /^a[-_.]director/u);
     const kept = JSON.stringify(annotations);
     for (const value of ['router/0b1c', 'größe', 'x'.repeat(300), 'a director']) {
       assert.ok(kept.includes(value), `${value} is not kept`);
@@ -277,7 +282,15 @@ describe('VMs', () => {
 
 const settingsPath = '/var/vcap/bosh/warden-cpi-agent-env.json';
 const everyKindOfValue = {
-  ...{ director: 'a director', deployment: 'cf', name: 'router/0b1c', index: 0, compiling: 'a package' },
+  ...{
+    director: 'a director',
+    deployment: 'cf',
+    name: 'router/0b1c',
+    index: 0,
+    job: 'router',
+    id: '0b1c',
+    compiling: 'a package',
+  },
   ...{ created_at: '2026-11-21T00:00:00Z', long: 'x'.repeat(300), umlaut: 'größe', empty: '', nothing: null },
   ...{ truth: true, number: 1.5, list: [1], map: { a: 1 }, 'a key/with "signs"': 'value' },
 };

@@ -69,34 +69,64 @@ const given = (method: string, prepare: VerbScenario['prepare']): VerbScenario =
 });
 const onRecreate = (scenario: VerbScenario): VerbScenario => ({
   ...scenario,
-  name: `${scenario.method} (recreate)`,
+  name: `${scenario.method} (${['recreate', ...scenario.name.split(/[()]/u).slice(1, 2)].join(', ')})`,
   config: recreate,
 });
+const named = (words: string, scenario: VerbScenario): VerbScenario => ({
+  ...scenario,
+  name: `${scenario.method} (${words})`,
+});
 
+const services = [{ name: 'web', selector: 'vm', ports: [{ port: 80 }] }];
+const withService = createVmArguments({ properties: { services } });
 const createVmScenario = alone('create_vm', ...createVmArguments());
 const deleteVmScenario = given('delete_vm', withVm);
 const attachScenario = given('attach_disk', withDisk);
 const detachScenario = given('detach_disk', attached);
+const deleteWithDisk = named('a disk attached', given('delete_vm', attached));
+const createWithService = named('a Service', alone('create_vm', ...withService));
+const deleteWithService = named(
+  'a Service',
+  given('delete_vm', async (cloud) => {
+    await createVm(cloud, withService);
+    return [vm];
+  }),
+);
+
+/** A new container runs as soon as the former is asked to end. */
+const reboot = (prepare: VerbScenario['prepare']): VerbScenario => ({
+  ...given('reboot_vm', async (cloud) => {
+    const args = await prepare(cloud);
+    await says(cloud, 'one');
+    return args.slice(0, 1);
+  }),
+  exec: (cloud) => async () => {
+    await says(cloud, 'two');
+    return { exitCode: 0, stdout: '', stderr: '' };
+  },
+});
+
+async function twoAttached(cloud: Cloud): Promise<unknown[]> {
+  const args = await attached(cloud);
+  const second = await newDisk(cloud);
+  await attachDisk(cloud, [vm, second]);
+  return args;
+}
 
 export const verbScenarios: readonly VerbScenario[] = [
   alone('create_stemcell', '/image', { image_reference: image }),
   alone('delete_stemcell', image),
   createVmScenario,
   onRecreate(createVmScenario),
+  onRecreate(createWithService),
   deleteVmScenario,
-  { ...given('delete_vm', attached), name: 'delete_vm (a disk attached)' },
+  deleteWithDisk,
   onRecreate(deleteVmScenario),
-  {
-    ...given('reboot_vm', async (cloud) => {
-      const args = await withVm(cloud);
-      await says(cloud, 'one');
-      return args;
-    }),
-    exec: (cloud) => async () => {
-      await says(cloud, 'two');
-      return { exitCode: 0, stdout: '', stderr: '' };
-    },
-  },
+  onRecreate(deleteWithService),
+  onRecreate(deleteWithDisk),
+  reboot(withVm),
+  named('two disks attached', reboot(twoAttached)),
+  onRecreate(named('a disk attached', reboot(attached))),
   given('has_vm', withVm),
   given('set_vm_metadata', async (cloud) => [...(await withVm(cloud)), metadata]),
   alone('calculate_vm_cloud_properties', { ram: 1024, cpu: 1, ephemeral_disk_size: 1024 }),
@@ -104,8 +134,16 @@ export const verbScenarios: readonly VerbScenario[] = [
   given('delete_disk', async (cloud) => [await newDisk(cloud)]),
   given('has_disk', async (cloud) => [await newDisk(cloud)]),
   attachScenario,
+  named(
+    'a second disk',
+    given('attach_disk', async (cloud) => {
+      await attached(cloud);
+      return [vm, await newDisk(cloud)];
+    }),
+  ),
   onRecreate(attachScenario),
   detachScenario,
+  named('a second disk', given('detach_disk', twoAttached)),
   onRecreate(detachScenario),
   given('resize_disk', async (cloud) => [await boundDisk(cloud), 128]),
   given('update_disk', async (cloud) => [await boundDisk(cloud), 128, { storage_class: 'now' }]),

@@ -11,9 +11,10 @@ import {
   volumeSnapshots,
 } from '../../../src/kubernetes/resources.ts';
 import { tokenKubeconfig, tokenOf } from '../../conformance/roles.ts';
-import { World } from '../../conformance/world.ts';
+import { World, type NewVm } from '../../conformance/world.ts';
 import type { ApiProxy } from '../../support/api-proxy.ts';
 import { until } from '../../support/until.ts';
+import { objectsLeft } from './objects-left.ts';
 import type { VerbCase } from './verb-cases.ts';
 
 export const recreate = { kubernetes: { attach: 'recreate' } };
@@ -75,6 +76,13 @@ export class VerbWorld {
     return disk;
   }
 
+  /** A VM whose disks come by the strategy `recreate`. */
+  async newRecreated(vm: NewVm = {}): Promise<string> {
+    const made = await this.world.request('create_vm', this.world.vmArguments(vm), { settings: recreate });
+    assert.equal(made.error, null, made.error?.message);
+    return (made.result as [string])[0];
+  }
+
   /** Gives an attached disk its content. */
   async fill(disk: string, vm = this.vm): Promise<void> {
     await this.world.run(vm, `echo kept > ${store(disk)}/content`);
@@ -96,21 +104,19 @@ export class VerbWorld {
     return { ...settings, kubernetes: { ...(settings?.['kubernetes'] as object), kubeconfig } };
   }
 
-  /** Names of all that the CPI made. */
-  async everything(): Promise<unknown> {
-    const [objects, snapshots, networks] = await Promise.all([
-      this.world.objects(),
-      this.#names(volumeSnapshots),
-      this.#names(networkAttachmentDefinitions),
-    ]);
-    return { ...objects, snapshots, networks };
+  /** All that the CPI made, of every kind. */
+  everything(): Promise<string[]> {
+    return objectsLeft(this.world.api, this.world.namespace);
   }
 
   /**
    * What a repeated call may have left, marked as unclaimed, is removed; then all has to be as in `empty`. Fails for a
    * snapshot without the mark.
    */
-  async isAsBefore(each: VerbCase, { empty, what }: { empty: unknown; what: string }): Promise<void> {
+  async isAsBefore(
+    each: VerbCase,
+    { empty, what }: { empty: readonly string[]; what: string },
+  ): Promise<void> {
     if (each.mayLeave === 'disks')
       for (const disk of await this.#names(persistentVolumeClaims, unclaimed))
         await this.world.call('delete_disk', disk);
@@ -119,7 +125,7 @@ export class VerbWorld {
       assert.deepEqual(await this.#names(volumeSnapshots), marked);
       for (const snapshot of marked) await this.world.call('delete_snapshot', snapshot);
     }
-    let now: unknown;
+    let now: string[] | undefined;
     await until(`the cluster to be as before ${each.row}, ${what}`, async () => {
       now = await this.everything();
       return JSON.stringify(now) === JSON.stringify(empty);
@@ -136,7 +142,7 @@ export class VerbWorld {
   }
 }
 
-const store = (disk: string): string => `/warden-cpi-dev/disks/${disk}/store`;
+export const store = (disk: string): string => `/warden-cpi-dev/disks/${disk}/store`;
 
 /** False where the cluster has them already. */
 async function installMultus({ api }: World): Promise<boolean> {

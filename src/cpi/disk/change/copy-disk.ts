@@ -1,10 +1,10 @@
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
-import { describeEvents } from '../../../kubernetes/pod-words.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../../kubernetes/resources.ts';
 import type { DataSource, PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
+import { claimWords } from '../../last-words.ts';
 import { baseLabels } from '../../labels.ts';
 import { waitUntilGone } from '../../remove-object.ts';
 import { takeSnapshot } from '../../snapshot/take-snapshot.ts';
@@ -75,7 +75,8 @@ async function make(cloud: Cloud, order: CopyOrder, copyName: string): Promise<v
     },
     awaited: `the copy '${copyName}' of disk '${order.claim.metadata.name ?? ''}' to be bound`,
     deadlineMs: cloud.config.deadlines.updateDisk * 1000,
-    lastWords: () => describeEvents(cloud.api, { namespace, name: copyName, kind: 'PersistentVolumeClaim' }),
+    lastWords: () =>
+      claimWords(cloud, { namespace, name: copyName }, 'see whether the provisioner of its driver runs'),
   });
 }
 

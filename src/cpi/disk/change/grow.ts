@@ -1,10 +1,10 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
-import { describeEvents } from '../../../kubernetes/pod-words.ts';
 import { persistentVolumeClaims } from '../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
+import { claimWords } from '../../last-words.ts';
 import { bytesOf, hasSize, inMiB, requestedBytes } from '../claim-size.ts';
 
 /**
@@ -28,7 +28,7 @@ export async function grow(cloud: Cloud, claim: PersistentVolumeClaim, sizeMiB: 
     },
     awaited: `disk '${name}' to have ${sizeMiB} MiB`,
     deadlineMs: cloud.config.deadlines.resizeDisk * 1000,
-    lastWords: () => describeEvents(cloud.api, { namespace, name, kind: 'PersistentVolumeClaim' }),
+    lastWords: () => claimWords(cloud, { namespace, name }, 'see whether the resizer of its driver runs'),
   });
 }
 

@@ -6,6 +6,7 @@ import { persistentVolumeClaims, volumeAttributesClasses } from '../../../kubern
 import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../../kubernetes/volume.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
+import { claimWords } from '../../last-words.ts';
 
 /**
  * Rejects where a volume of that driver can never have the class: NOT_IMPLEMENTED without the API, NOT_SUPPORTED without the
@@ -62,7 +63,7 @@ export async function modify(
     },
     awaited: `disk '${name}' to have the VolumeAttributesClass ${wanted}`,
     deadlineMs: cloud.config.deadlines.resizeDisk * 1000,
-    lastWords: () => describeEvents(cloud.api, { namespace, name, kind: 'PersistentVolumeClaim' }),
+    lastWords: () => claimWords(cloud, { namespace, name }, 'see whether the resizer of its driver runs'),
   });
   if (outcome === 'infeasible') throw await takenBack(cloud, claim, wanted);
 }

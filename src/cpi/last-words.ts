@@ -1,0 +1,80 @@
+import { isApiError } from '../kubernetes/api-error.ts';
+import type { ObjectReference } from '../kubernetes/api.ts';
+import type { KubernetesObject } from '../kubernetes/object.ts';
+import type { Pod } from '../kubernetes/pod.ts';
+import { describeEvents, podLastWords } from '../kubernetes/pod-words.ts';
+import type { Cloud } from './cloud.ts';
+
+/** What events call the kinds whose end a verb waits for. */
+const kinds: Readonly<Record<string, string>> = {
+  persistentvolumeclaims: 'PersistentVolumeClaim',
+  services: 'Service',
+  secrets: 'Secret',
+  volumesnapshots: 'VolumeSnapshot',
+  networkpolicies: 'NetworkPolicy',
+  'network-attachment-definitions': 'NetworkAttachmentDefinition',
+};
+
+/** Who removes a finalizer, and so what to look at: Kubernetes' own, external-snapshotter's, the cloud controllers'. */
+const holders: readonly (readonly [RegExp, string])[] = [
+  [/pvc-protection$/u, 'a pod still uses the claim: find it with kubectl describe pvc, and end it'],
+  [/pvc-as-source-protection$/u, 'a snapshot of it is being taken: see kubectl get volumesnapshots'],
+  [/snapshot.*-as-source-protection$/u, 'a disk is being made from it: see kubectl get pvc'],
+  [/^snapshot\./u, 'see whether the snapshot controller and the snapshotter of its driver run'],
+  [/load-balancer-cleanup$/u, 'see whether the controller of its load balancer runs, and what it logs'],
+  [/^foregroundDeletion$/u, 'what it owns goes first: see whether the garbage collector runs'],
+];
+
+/**
+ * Why an object that was deleted is still there: a pod's state; else its finalizers and events, and what to look at.
+ * Deletion was asked for, so that whatever removes the cause ends it, and the call that waited can be repeated.
+ */
+export async function deletionWords(
+  cloud: Cloud,
+  { resource, name, namespace = '' }: ObjectReference,
+  last: KubernetesObject | undefined,
+): Promise<string> {
+  if (resource.plural === 'pods')
+    return podLastWords(cloud.api, { namespace, name }, last as Pod | undefined);
+  const finalizers = last?.metadata.finalizers ?? [];
+  const state =
+    finalizers.length === 0 ? 'it is still there' : `held by its finalizers ${finalizers.join(', ')}`;
+  const kind = kinds[resource.plural];
+  const events = kind === undefined ? '' : await eventsOf(cloud, { namespace, name, kind });
+  return [
+    state,
+    ...(events === '' ? [] : [`events: ${events}`]),
+    `${nextStep(finalizers)}, then repeat the call`,
+  ].join('; ');
+}
+
+/** The events of a claim that something was asked of, and what to look at where they do not say it. */
+export async function claimWords(
+  cloud: Cloud,
+  claim: { readonly namespace: string; readonly name: string },
+  next: string,
+): Promise<string> {
+  const events = await eventsOf(cloud, { ...claim, kind: 'PersistentVolumeClaim' });
+  return `${events === '' ? 'nothing was said about it' : events}; ${next}, then repeat the call`;
+}
+
+function nextStep(finalizers: readonly string[]): string {
+  const known = holders.find(([pattern]) => finalizers.some((finalizer) => pattern.test(finalizer)));
+  if (known !== undefined) return known[1];
+  return finalizers.length === 0
+    ? 'see whether its API server and controllers run'
+    : 'see whether the controller that set these finalizers runs';
+}
+
+/** Empty without events, and without the right to read them: the rest of the message matters more. */
+async function eventsOf(
+  cloud: Cloud,
+  object: { readonly namespace: string; readonly name: string; readonly kind: string },
+): Promise<string> {
+  try {
+    return await describeEvents(cloud.api, object);
+  } catch (error) {
+    if (isApiError(error, 403)) return '';
+    throw error;
+  }
+}
