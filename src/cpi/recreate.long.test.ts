@@ -16,6 +16,9 @@ import { createVmArguments, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
+/** What sync_dns leaves for the VM's jobs, bosh-dns among them; a director sends it again only when it changes. */
+const dnsRecords = '/var/vcap/instance/dns/records.json';
+
 /** The strategy `recreate` on the embedded node: real processes and mounts. */
 describeInNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
@@ -57,7 +60,8 @@ describeInNamespace(import.meta.filename, () => {
     await mount(vm, one.disk, one.hint);
     await world.inVm(
       vm,
-      'echo kept > /var/vcap/store/canary; echo kept > /var/vcap/data/canary; echo kept > /var/vcap/bosh/update_settings.json',
+      `echo kept > /var/vcap/store/canary; echo kept > /var/vcap/data/canary; echo kept > /var/vcap/bosh/update_settings.json
+       mkdir -p /var/vcap/instance/dns && echo '{"version":7}' > ${dnsRecords}`,
     );
     const two = await newDisk(vm);
     await eventually('the first disk on the store', () =>
@@ -70,6 +74,7 @@ describeInNamespace(import.meta.filename, () => {
       ),
       'kept\nkept\nkept\n',
     );
+    assert.equal(await world.inVm(vm, `cat ${dnsRecords}`), '{"version":7}\n');
     await world.inVm(vm, `test -d ${two.hint} && echo new > ${two.hint}/canary`);
     assert.deepEqual(await getDisks(cloud, [vm]), [one.disk, two.disk]);
     const { status } = await cloud.api.get<Pod>({

@@ -19,6 +19,9 @@ import { namespace } from './testing/test-cloud.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { rebootVm } from './vm/reboot-vm.ts';
 
+/** What sync_dns leaves for the VM's jobs, bosh-dns among them; a director sends it again only when it changes. */
+const dnsRecords = '/var/vcap/instance/dns/records.json';
+
 /** A VM's container ends and comes back, with our own agent and a job that writes to its disk. */
 describeInNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
@@ -49,6 +52,7 @@ describeInNamespace(import.meta.filename, () => {
     const disk = await newAgentDisk(world, vm);
     await startJob(vm);
     const { metadata, status } = await podOf(vm.cid);
+    await world.inVm(vm.cid, `mkdir -p /var/vcap/instance/dns && echo '{"version":7}' > ${dnsRecords}`);
 
     await rebootVm(world.cloud, [vm.cid]);
     const rebooted = await podOf(vm.cid);
@@ -56,6 +60,7 @@ describeInNamespace(import.meta.filename, () => {
     await untilAnswers(vm);
     await reaches(vm.client, 'running');
     assert.equal(await lives(vm.cid), 'life\nlife\n');
+    assert.equal(await world.inVm(vm.cid, `cat ${dnsRecords}`), '{"version":7}\n');
 
     const writing = 'i=0; while :; do i=$((i + 1)); echo $i >> /var/vcap/store/log; done';
     await world.inVm(vm.cid, `(${writing}) > /dev/null 2>&1 &`);
@@ -72,6 +77,7 @@ describeInNamespace(import.meta.filename, () => {
     await reaches(vm.client, 'running');
     assert.equal(await lives(vm.cid), 'life\nlife\nlife\n');
 
+    assert.equal(await world.inVm(vm.cid, `cat ${dnsRecords}`), '{"version":7}\n');
     await world.inVm(vm.cid, "awk '$1 != NR { exit 1 }' /var/vcap/store/log");
 
     const last = await podOf(vm.cid);
