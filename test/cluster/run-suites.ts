@@ -10,7 +10,7 @@ import { fixedAddresses } from './network.ts';
 import { kubeletDirectory } from './node/configuration.ts';
 import { runTests } from './run-tests.ts';
 import { printingStages } from './stages.ts';
-import { groupsOf, suites, testsBelow } from './suites.ts';
+import { groupsOf, suites, suitesBelow } from './suites.ts';
 import { suiteStemcell } from './support/suite-stemcell.ts';
 
 /**
@@ -19,7 +19,7 @@ import { suiteStemcell } from './support/suite-stemcell.ts';
  */
 export async function runSuites(name: string, asked: readonly string[]): Promise<number> {
   const run = await openTarget(name);
-  const files = (asked.length > 0 ? asked : suites).flatMap((path) => testsBelow(checkout, path));
+  const files = (asked.length > 0 ? asked : suites).flatMap((path) => suitesBelow(checkout, path));
   if (files.length === 0) throw new Error(`there is no test below ${asked.join(', ')}`);
   const { passed, failed, skipped } = await runTests(groupsOf(files), run);
   console.log(`${skipped} skipped\n${passed} passed, ${failed} failed`);
@@ -47,6 +47,7 @@ async function openTarget(name: string): Promise<(command: readonly string[]) =>
   const variables = {
     BOSH_KUBERNETES_TEST_KUBECONFIG: cluster.layout.kubeconfig,
     BOSH_KUBERNETES_TEST_CLUSTER: name,
+    BOSH_KUBERNETES_TEST_STORAGE_CLASS: 'loop-wait',
     CONFORMANCE_STEMCELL: image,
     CONFORMANCE_ADDRESSES: fixedAddresses.join(','),
     CONFORMANCE_KUBELET_ROOT_DIR: kubeletDirectory,

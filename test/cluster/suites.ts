@@ -9,8 +9,18 @@ export function testsBelow(checkout: string, path: string): string[] {
     .flatMap((name) => testsBelow(checkout, join(path, name)));
 }
 
+/** Of the API's contract, what is about a server of ours and has nothing to ask a real cluster. */
+const ofEmbedded = ['crash', 'local-api', 'rest-api'];
+
 /** What runs against a real cluster when nothing is named. */
-export const suites = ['test/cluster', 'test/contract/real-cluster.test.ts', 'test/conformance'];
+export const suites = ['test/cluster', 'test/contract', 'test/conformance'];
+
+/** Of the test files at or below a path those that a real cluster is asked by. */
+export function suitesBelow(checkout: string, path: string): string[] {
+  return testsBelow(checkout, path).filter(
+    (file) => !file.startsWith('test/contract/') || !ofEmbedded.includes(basename(file, '.test.ts')),
+  );
+}
 
 /** They trouble a node or its network, or count what is on it, so nothing may run beside them. */
 const alone = [
