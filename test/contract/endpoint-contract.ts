@@ -6,19 +6,25 @@ import { endpointSlices, pods, services } from '../../src/kubernetes/resources.t
 import { serviceNameLabel } from '../../src/kubernetes/service.ts';
 import type { Endpoint, EndpointSlice, ServiceSpec } from '../../src/kubernetes/service.ts';
 import { unschedulablePod } from './contract-objects.ts';
+import { ContractNodes } from './node-objects.ts';
 import type { Subject } from './subject.ts';
 import { until } from './until.ts';
 
 /**
- * EndpointSlices (kubernetes pkg/controller/endpointslice, pkg/apis/discovery/validation). Pods are on no node, so that
- * nobody but the tests says that they run.
+ * EndpointSlices (kubernetes pkg/controller/endpointslice, pkg/apis/discovery/validation). Pods are on a node without a
+ * kubelet, so that nobody but the tests says that they run.
  */
 export function endpointContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;
+  let world: ContractNodes;
   before(async () => {
     subject = await makeSubject();
+    world = new ContractNodes(subject.api, subject.namespace);
   });
-  after(() => subject.end());
+  after(async () => {
+    await world.end();
+    await subject.end();
+  });
 
   const slicesOf = async (service: string): Promise<EndpointSlice[]> => {
     const { api, namespace } = subject;
@@ -37,8 +43,9 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
       { subresource: 'status' },
     );
   const runPod = async (name: string, app: string, podIP: string): Promise<void> => {
-    const { api, namespace } = subject;
-    await api.create(pods, unschedulablePod(namespace, name, { labels: { app } }));
+    // of its own, and younger than the time after which a silent node is given up
+    const nodeName = await world.addNode('endpoints', name);
+    await world.addPod('endpoints', name, { nodeName }, { app });
     await setStatus(name, { phase: 'Running', podIP, podIPs: [{ ip: podIP }], conditions: [ready('True')] });
   };
   const ready = (status: 'True' | 'False'): NonNullable<PodStatus['conditions']>[number] => ({
@@ -94,6 +101,24 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
       return all.length === 1 ? all : undefined;
     });
     assert.deepEqual(left[0]?.addresses, ['192.0.2.22']);
+  });
+
+  test('a pod without a node is behind none but a Service that publishes all', async () => {
+    const { api, namespace } = subject;
+    await makeService('homeless');
+    await api.create(pods, unschedulablePod(namespace, 'homeless-1', { labels: { app: 'homeless' } }));
+    const podIP = '192.0.2.41';
+    await setStatus('homeless-1', { phase: 'Running', podIP, podIPs: [{ ip: podIP }] });
+    await runPod('homeless-2', 'homeless', '192.0.2.42');
+    await endpointAt('homeless', '192.0.2.42', true);
+    const [slice] = await slicesOf('homeless');
+    assert.deepEqual(
+      slice?.endpoints?.map(({ addresses }) => addresses),
+      [['192.0.2.42']],
+    );
+    const reference = { resource: services, namespace, name: 'homeless' };
+    await api.patch(reference, { spec: { publishNotReadyAddresses: true } });
+    await endpointAt('homeless', podIP, true);
   });
 
   test('a Service without a selector gets no slice; slices go with their Service', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodStatus } from '../../../kubernetes/pod.ts';
-import { endpointSlices, pods, services } from '../../../kubernetes/resources.ts';
+import { endpointSlices, nodes, pods, services } from '../../../kubernetes/resources.ts';
 import type { EndpointSlice, Service, ServiceSpec } from '../../../kubernetes/service.ts';
 import { at, makePod, startCluster } from '../testing/cluster-fixture.ts';
 import type { ClusterFixture } from '../testing/cluster-fixture.ts';
@@ -17,7 +17,9 @@ async function runPod(
   podIP: string,
   changes: Partial<Pod['spec']> = {},
 ): Promise<void> {
-  const pod = makePod(name, { nodeSelector: { nowhere: 'yes' }, ...changes });
+  const { items } = await cluster.api.list(nodes, { fieldSelector: 'metadata.name=host' });
+  if (items.length === 0) await cluster.api.create(nodes, { metadata: { name: 'host' } });
+  const pod = makePod(name, { nodeName: 'host', ...changes });
   pod.metadata.labels = { app: 'web' };
   await cluster.api.create(pods, pod);
   await setStatus(cluster, name, {

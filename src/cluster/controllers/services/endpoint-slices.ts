@@ -28,10 +28,19 @@ export function createEndpointSlices(context: ControllerContext): WorkQueue {
     }
   });
 
+  // as upstream, which looks again at a Service that has a pod without a node
+  informers.nodes.onChange(({ before, after }) => {
+    if (before !== undefined && after !== undefined) return;
+    for (const service of informers.services.list()) queue.add(keyOf(service));
+  });
+
   async function reconcile(key: string): Promise<void> {
     const service = informers.services.get(key);
     if (service?.spec.selector === undefined || service.metadata.deletionTimestamp !== undefined) return;
-    const wanted = desiredSlices(service, informers.pods.list());
+    const wanted = desiredSlices(
+      service,
+      informers.pods.list().filter((pod) => mayBeShown(service, pod)),
+    );
     for (const slice of wanted) {
       const former = informers.endpointSlices.get(keyOf(slice));
       if (former === undefined) await api.create(endpointSlices, slice);
@@ -39,6 +48,12 @@ export function createEndpointSlices(context: ControllerContext): WorkQueue {
     }
     const names = new Set(wanted.map(keyOf));
     for (const slice of slicesOf(service)) if (!names.has(keyOf(slice))) await remove(slice);
+  }
+
+  /** The address of a pod whose node is not known is nobody's, unless the Service wants those that are not ready too. */
+  function mayBeShown({ spec }: Service, pod: Pod): boolean {
+    const isOnNode = informers.nodes.get(pod.spec.nodeName ?? '') !== undefined;
+    return isOnNode || spec.publishNotReadyAddresses === true;
   }
 
   function slicesOf({ metadata: { namespace, name = '' } }: Service): EndpointSlice[] {
