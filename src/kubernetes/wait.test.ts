@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../errors/product-error.ts';
+import { ApiError, isApiError } from './api-error.ts';
 import type { KubernetesApi, WatchEvent, WatchQuery } from './api.ts';
 import type { KubernetesObject } from './object.ts';
 import { pods } from './resources.ts';
@@ -90,4 +91,69 @@ test('an error of the condition ends the wait', async () => {
     { message: 'the pod failed' },
   );
   assert.deepEqual(clock.pending, []);
+});
+
+const forbidden = new ApiError({
+  ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' },
+  ...{ code: 403, reason: 'Forbidden', message: 'pods is forbidden' },
+});
+
+/** An API whose watches end at once, and whose lists answer that: the last again and again. */
+function restartingApi(answers: (KubernetesObject[] | ApiError)[]): {
+  api: KubernetesApi;
+  lists: () => number;
+} {
+  let lists = 0;
+  return {
+    lists: () => lists,
+    api: {
+      ...silentApi([]),
+      list: async <T extends KubernetesObject>() => {
+        const answer = answers[Math.min(lists, answers.length - 1)];
+        lists += 1;
+        if (answer === undefined || answer instanceof ApiError) throw answer ?? new Error('no answer');
+        const metadata = { resourceVersion: '1' };
+        return Promise.resolve({ apiVersion: 'v1', kind: 'PodList', metadata, items: answer as T[] });
+      },
+      watch: async function* () {},
+    },
+  };
+}
+
+/** Lets time pass in steps until the wait has ended. */
+async function ended(clock: ManualClock, waiting: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  const over = (): void => void (isOver = true);
+  waiting.then(over, over);
+  while (!isOver) {
+    clock.advance(200);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const untilThere = (api: KubernetesApi, clock: ManualClock): Promise<true> =>
+  waitFor<KubernetesObject, true>({
+    ...{ api, reference, clock, awaited: 'pod to come', deadlineMs: 120_000 },
+    condition: (object) => (object === undefined ? undefined : true),
+  });
+
+test('an API server that was restarted may refuse everybody at first', async () => {
+  const clock = new ManualClock();
+  const { api } = restartingApi([[], forbidden, forbidden, [{ metadata: { name: 'vm-1' } }]]);
+  const waiting = untilThere(api, clock);
+  await ended(clock, waiting);
+  assert.equal(await waiting, true);
+});
+
+test('what was never allowed ends the wait at once, what is not allowed any more after half a minute', async () => {
+  const clock = new ManualClock();
+  const never = restartingApi([forbidden]);
+  await assert.rejects(untilThere(never.api, clock), (error) => isApiError(error, 403));
+  assert.equal(never.lists(), 1);
+
+  const began = clock.now();
+  const noMore = untilThere(restartingApi([[], forbidden]).api, clock);
+  await ended(clock, noMore);
+  await assert.rejects(noMore, (error) => isApiError(error, 403));
+  assert.ok(clock.now() - began >= 30_000 && clock.now() - began < 60_000, `${clock.now() - began} ms`);
 });

@@ -25,10 +25,13 @@ export interface WaitOptions<T extends KubernetesObject, R> {
 }
 
 const pauseMs = 200;
+/** How long an API server that has just started may refuse everybody: until it has read the roles. */
+const forbiddenMs = 30_000;
 
 /**
  * Waits by watch until `condition` gives a value; resolves at once when the present state does.
- * A watch that ends, breaks or is too old (410) is taken up again from a fresh read.
+ * A watch that ends, breaks or is too old (410) is taken up again from a fresh read; so is one that is forbidden (403),
+ * for half a minute, where this wait was allowed before: a restarted API server knows no roles yet.
  * Rejects with DEADLINE, which says what was awaited, for how long and the last words.
  */
 export async function waitFor<T extends KubernetesObject, R>(options: WaitOptions<T, R>): Promise<R> {
@@ -38,7 +41,7 @@ export async function waitFor<T extends KubernetesObject, R>(options: WaitOption
   const alarm = clock.sleep(options.deadlineMs, finished.signal).then(() => {
     over.abort();
   });
-  const seen: Seen<T> = { last: undefined, trouble: undefined };
+  const seen: Seen<T> = { last: undefined, trouble: undefined, wasAllowed: false, forbiddenSince: undefined };
   const deadline = Symbol('deadline');
   const watching = watchUntil(options, clock, over.signal, seen);
   const given = options.signal;
@@ -63,6 +66,8 @@ export async function waitFor<T extends KubernetesObject, R>(options: WaitOption
 interface Seen<T> {
   last: T | undefined;
   trouble: string | undefined;
+  wasAllowed: boolean;
+  forbiddenSince: number | undefined;
 }
 
 async function watchUntil<T extends KubernetesObject, R>(
@@ -73,7 +78,7 @@ async function watchUntil<T extends KubernetesObject, R>(
 ): Promise<{ value: R } | undefined> {
   while (!signal.aborted) {
     const result = await watchOnce(options, signal, seen).catch((error: unknown) => {
-      if (!isPassing(error)) {
+      if (!isPassing(error) && !isForbiddenForNow(error, seen, clock.now())) {
         throw error;
       }
       seen.trouble = error.message;
@@ -95,6 +100,8 @@ async function watchOnce<T extends KubernetesObject, R>(
   const check = (object: T | undefined): { value: R } | undefined => {
     seen.last = object ?? seen.last;
     seen.trouble = undefined;
+    seen.wasAllowed = true;
+    seen.forbiddenSince = undefined;
     const value = condition(object);
     return value === undefined ? undefined : { value };
   };
@@ -125,6 +132,16 @@ function isPassing(error: unknown): error is Error {
     (failure !== undefined && failure !== 'tls') ||
     (isApiError(error) && [410, 429, 500, 503, 504].includes(error.code))
   );
+}
+
+function isForbiddenForNow(
+  error: unknown,
+  seen: Pick<Seen<KubernetesObject>, 'wasAllowed' | 'forbiddenSince'>,
+  now: number,
+): error is Error {
+  if (!seen.wasAllowed || !isApiError(error, 403)) return false;
+  seen.forbiddenSince ??= now;
+  return now - seen.forbiddenSince < forbiddenMs;
 }
 
 async function deadlineError<T extends KubernetesObject, R>(
