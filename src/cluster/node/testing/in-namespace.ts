@@ -33,7 +33,7 @@ function spawnTests(file: string, mode: Mode): Promise<{ code: number | null; ou
     process.execPath,
     '--test',
     '--test-reporter=spec',
-    '--test-timeout=60000',
+    '--test-timeout=180000',
     '--test-concurrency=1',
     file,
   ];
