@@ -8,6 +8,8 @@ import { promisify } from 'node:util';
 import { eventually } from '../../src/agent/testing/eventually.ts';
 import { entryScript } from '../../src/cpi/vm/entry-script.ts';
 import { createTestAuthority } from '../../src/kubernetes/testing/certificates.ts';
+import { openLayout } from '../../src/oci/layout/open-layout.ts';
+import { sourceDateEpoch } from '../../src/stemcell/source-date-epoch.ts';
 import { PrivateContainerd } from './private-containerd.ts';
 
 const run = promisify(execFile);
@@ -18,6 +20,11 @@ function missing(): string | false {
   const programs = ['mmdebstrap', 'containerd', 'ctr', 'runc'];
   const lacking = programs.filter((program) => spawnSync(program, ['--version']).error !== undefined);
   return lacking.length > 0 && `needs ${lacking.join(', ')}`;
+}
+
+function sshIsMissing(): string | false {
+  const lacking = ['ssh', 'ssh-keygen'].filter((program) => spawnSync(program, ['-V']).error !== undefined);
+  return lacking.length > 0 && 'needs the Debian package openssh-client';
 }
 
 let directory = '';
@@ -53,6 +60,34 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     assert.equal(stdout, '');
   });
 
+  test('holds nothing that is dated later than SOURCE_DATE_EPOCH', async () => {
+    const epoch = sourceDateEpoch(process.env['SOURCE_DATE_EPOCH']);
+    const layout = join(directory, 'one', 'image');
+    let shadow = '';
+    for (const { digest } of (await openLayout(layout)).layers) {
+      const blob = join(layout, 'blobs', 'sha256', digest.slice('sha256:'.length));
+      const tar = (...more: readonly string[]): Promise<{ stdout: string }> =>
+        run('tar', ['--gzip', '--file', blob, '--utc', ...more], { maxBuffer: 1 << 28 });
+      const { stdout } = await tar('--list', '--verbose', '--full-time');
+      const lines = stdout.trimEnd().split('\n');
+      const dateOf = (line: string): number => {
+        const [, day = '', time = ''] = / (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)/u.exec(line) ?? [];
+        return Date.parse(`${day}T${time}Z`) / 1000;
+      };
+      assert.deepEqual(
+        lines.filter((line) => !(dateOf(line) <= epoch)),
+        [],
+      );
+      if (lines.some((line) => line.endsWith(' ./etc/shadow')))
+        shadow = (await tar('--extract', '--to-stdout', './etc/shadow')).stdout;
+    }
+    const days = shadow
+      .trimEnd()
+      .split('\n')
+      .map((line) => Number(line.split(':')[2]));
+    assert.ok(days.length > 10 && days.every((day) => day * 86_400 <= epoch), shadow);
+  });
+
   test('is what a container of the CPI needs: the entry brings up the agent and sshd, and ends on TERM', async (t) => {
     const containerd = await PrivateContainerd.start();
     t.after(() => containerd.stop());
@@ -84,6 +119,29 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     const key = await inside('cut -d " " -f 2 /var/vcap/bosh/ssh/ssh_host_ed25519_key.pub');
     assert.ok(fingerprint.includes(key.trim()));
     assert.match(await inside('getent group syslog'), /^syslog:/);
+    await t.test('a member of bosh_sshers logs in by key', { skip: sshIsMissing() }, async () => {
+      const pid = /^vm\s+(\d+)/mu.exec(await containerd.ctr('task', 'list'))?.[1] ?? '';
+      const identity = join(directory, 'identity');
+      await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', identity]);
+      const authorized = (await readFile(`${identity}.pub`, 'utf8')).trim();
+      await writeFile(join(directory, 'known'), `${fingerprint.trim()}\n`);
+      const login = (user: string): Promise<{ stdout: string }> =>
+        run('nsenter', [
+          ...[`--net=/proc/${pid}/ns/net`, 'ssh', '-F', 'none', '-i', identity, '-o', 'BatchMode=yes'],
+          ...['-o', `UserKnownHostsFile=${join(directory, 'known')}`, '-o', 'StrictHostKeyChecking=yes'],
+          ...['-o', 'IdentityAgent=none', `${user}@127.0.0.1`, 'id', '-un'],
+        ]);
+      for (const [user, group] of [
+        ['member', 'bosh_sshers'],
+        ['stranger', 'nogroup'],
+      ] as const)
+        await inside(
+          `useradd --create-home --shell /bin/bash --groups ${group} ${user} && mkdir -m 700 /home/${user}/.ssh && ` +
+            `echo '${authorized}' > /home/${user}/.ssh/authorized_keys && chown -R ${user} /home/${user}/.ssh`,
+        );
+      assert.equal((await login('member')).stdout, 'member\n');
+      await assert.rejects(login('stranger'), /Permission denied \(publickey\)/u);
+    });
     assert.match(await inside('id vcap'), /^uid=1000\(vcap\) gid=1000\(vcap\)/);
     // what the scripts of VM and attachment pods call
     await inside(
@@ -99,6 +157,12 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     await eventually('the container to end', async () =>
       /vm\s+\d+\s+STOPPED/.test(await containerd.ctr('task', 'list')) ? true : undefined,
     );
+    await containerd.ctr('task', 'delete', 'vm');
+    await containerd.ctr('task', 'start', '--detach', 'vm');
+    const again = await eventually('sshd, started again', () =>
+      inside('ssh-keyscan -t ed25519 127.0.0.1 2> /dev/null | grep ssh-ed25519').catch(() => undefined),
+    );
+    assert.equal(again, fingerprint);
   });
 });
 
