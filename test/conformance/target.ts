@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Access } from '../../src/kubernetes/access.ts';
 import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import { testCluster } from '../cluster/test-cluster.ts';
 import { EmbeddedLine } from '../support/embedded-line.ts';
 import { stemcell } from '../support/line-vm.ts';
 
@@ -16,14 +17,17 @@ export interface Target {
   readonly stemcell: string;
   /** Fixed addresses of its pod network that nobody else uses; none where the network cannot pin one. */
   readonly addresses: readonly string[];
+  /** What its API and its network do beside the least. */
+  readonly offers: { readonly networkPolicies: boolean; readonly dualStack: boolean };
   /** Restarts the API server; absent where the suite may not. */
   readonly restart?: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
 /**
- * KUBECONFIG with CONFORMANCE_STEMCELL (image reference) and, where addresses can be pinned, CONFORMANCE_ADDRESSES
- * (comma-separated); without them an embedded cluster of the suite's own, whose addresses are 127.64.76.0/24.
+ * KUBECONFIG with CONFORMANCE_STEMCELL (image reference), where addresses can be pinned CONFORMANCE_ADDRESSES
+ * (comma-separated), and where pods get one of each family CONFORMANCE_DUAL_STACK (anything); without them an embedded
+ * cluster of the suite's own, whose addresses are 127.64.76.0/24.
  */
 export async function openTarget(environment: NodeJS.ProcessEnv = process.env): Promise<Target> {
   const { KUBECONFIG: path, CONFORMANCE_STEMCELL: image, CONFORMANCE_ADDRESSES: addresses } = environment;
@@ -37,6 +41,11 @@ export async function openTarget(environment: NodeJS.ProcessEnv = process.env): 
     kubeletRootDirectory: environment['CONFORMANCE_KUBELET_ROOT_DIR'] ?? '/var/lib/kubelet',
     stemcell: image,
     addresses: addresses === undefined ? [] : addresses.split(','),
+    offers: { networkPolicies: true, dualStack: (environment['CONFORMANCE_DUAL_STACK'] ?? '') !== '' },
+    // only that of npm run test:cluster is ours to restart
+    ...((environment['BOSH_KUBERNETES_TEST_CLUSTER'] ?? '') !== '' && {
+      restart: () => testCluster().controlPlane.restartApiServer(),
+    }),
     stop: async () => {},
   };
 }
@@ -49,6 +58,7 @@ async function embedded(): Promise<Target> {
     kubeconfig: await readFile(line.kubeconfig, 'utf8'),
     kubeletRootDirectory: join(line.clusterDirectory, 'kubelet'),
     stemcell,
+    offers: { networkPolicies: false, dualStack: false },
     addresses: Array.from({ length: 40 }, (_, index) => `127.64.76.${index + 10}`),
     restart: async () => {
       await line.kill('everything');
