@@ -74,7 +74,9 @@ function takeLock() {
 
 function startTime(pid) {
   const stat = readOr(`/proc/${pid}/stat`);
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // a zombie has ended: not every first process of a container is quick to wait for its orphans
+  return fields?.[0] === 'Z' || fields?.[0] === 'X' ? undefined : fields?.[19];
 }
 
 function readOr(path) {
