@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { packRelease } from '../src/bosh/release/pack-release.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
+import { builtCluster } from '../src/cluster/daemon/built-cluster.ts';
 import { hostRootImage } from '../src/cluster/node/image/host-root-image.ts';
 import type { CpiArtefacts } from './build-cpi.ts';
 import { buildCpi } from './build-cpi.ts';
@@ -19,6 +20,7 @@ async function buildAll(): Promise<void> {
   await Promise.all([
     buildCpi({ outDirectory: join(dist, 'cpi') }).then(packCpiRelease),
     buildRuntime(join(dist, 'runtime')),
+    buildCluster(builtCluster(root)),
     packExample('hello'),
     packLightStemcell(
       {
@@ -93,6 +95,34 @@ async function buildRuntime(directory: string): Promise<void> {
   });
   await rename(`${agent}.partial`, agent);
   await placeNode(join(directory, 'node'));
+}
+
+/**
+ * The embedded cluster in one file, since its sources take longer to load than a cluster to start, with the scripts
+ * that it finds beside itself. Replaced whole, as one may start meanwhile.
+ */
+async function buildCluster(main: string): Promise<void> {
+  const sources = join(root, 'src', 'cluster', 'node', 'runtime');
+  const directory = dirname(main);
+  await mkdir(directory, { recursive: true });
+  for (const name of (await readdir(sources)).filter((path) => path.endsWith('.sh'))) {
+    await cp(join(sources, name), join(directory, `${name}.partial`));
+    await rename(join(directory, `${name}.partial`), join(directory, name));
+  }
+  await build({
+    entryPoints: [join(root, 'src', 'cluster', 'main.ts')],
+    outfile: `${main}.partial`,
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'esm',
+    // a dependency in CommonJS asks for Node's own modules
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
+    logLevel: 'warning',
+  });
+  await rename(`${main}.partial`, main);
 }
 
 async function placeNode(path: string): Promise<void> {

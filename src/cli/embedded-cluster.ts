@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { builtCluster } from '../cluster/daemon/built-cluster.ts';
 import { daemonStatus } from '../cluster/daemon/daemon-status.ts';
 import { removeClusterDirectory } from '../cluster/daemon/remove-cluster-directory.ts';
 import { startDaemon } from '../cluster/daemon/start-daemon.ts';
@@ -35,7 +35,7 @@ export function embeddedCluster({
   const stop = async (): Promise<boolean> => (await stopDaemon(clusterDirectory)).stopped;
   return {
     async start(say, { simulatedNodes, nodes } = { simulatedNodes: [], nodes: [] }) {
-      const main = join(root, 'src', 'cluster', 'main.ts');
+      const main = builtCluster(root);
       const info = await startDaemon({
         ...{ directory: clusterDirectory, runtimeDirectory, nodeBinary, main, simulatedNodes, nodes },
       });

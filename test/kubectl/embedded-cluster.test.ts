@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { builtCluster } from '../../src/cluster/daemon/built-cluster.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
 import { checkRequirements } from '../../src/cluster/daemon/check-requirements.ts';
 import { removeClusterDirectory } from '../../src/cluster/daemon/remove-cluster-directory.ts';
@@ -51,7 +52,7 @@ describe('kubectl on the whole embedded cluster', { skip, timeout: 120_000 }, ()
   before(async () => {
     const runtimeDirectory = join(folder, 'runtime');
     mkdirSync(runtimeDirectory);
-    const main = join(import.meta.dirname, '..', '..', 'src', 'cluster', 'main.ts');
+    const main = builtCluster(join(import.meta.dirname, '..', '..'));
     const { kubeconfig } = await startDaemon({
       directory,
       runtimeDirectory,

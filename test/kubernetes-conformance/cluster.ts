@@ -1,5 +1,6 @@
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { builtCluster } from '../../src/cluster/daemon/built-cluster.ts';
 import { removeClusterDirectory } from '../../src/cluster/daemon/remove-cluster-directory.ts';
 import { startDaemon } from '../../src/cluster/daemon/start-daemon.ts';
 import { stopDaemon } from '../../src/cluster/daemon/stop-daemon.ts';
@@ -26,7 +27,7 @@ export async function startCluster(parent: string, keep: string | undefined): Pr
     directory,
     runtimeDirectory: join(checkout, 'dist', 'runtime'),
     nodeBinary: process.execPath,
-    main: join(checkout, 'src', 'cluster', 'main.ts'),
+    main: builtCluster(checkout),
     simulatedNodes: ['simulated-1=one', 'simulated-2=two'],
   });
   const api = await openApi(await loadAccess(await readFile(kubeconfig, 'utf8')));

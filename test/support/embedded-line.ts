@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { builtCluster } from '../../src/cluster/daemon/built-cluster.ts';
 import { removeClusterDirectory } from '../../src/cluster/daemon/remove-cluster-directory.ts';
 import { startDaemon, type DaemonInfo } from '../../src/cluster/daemon/start-daemon.ts';
 import { stopDaemon } from '../../src/cluster/daemon/stop-daemon.ts';
@@ -65,7 +66,7 @@ export class EmbeddedLine {
       directory: this.clusterDirectory,
       runtimeDirectory: join(checkout, 'dist', 'runtime'),
       nodeBinary: process.execPath,
-      main: join(checkout, 'src', 'cluster', 'main.ts'),
+      main: builtCluster(checkout),
       nodes,
     });
     const kubeconfig = await readFile(info.kubeconfig, 'utf8');

@@ -8,6 +8,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { builtCluster } from './built-cluster.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { loadAccess } from '../../kubernetes/load-access.ts';
 import { openApi } from '../../kubernetes/open-api.ts';
@@ -59,7 +60,7 @@ async function makeCluster(t: TestContext): Promise<Cluster> {
     await removeClusterDirectory(directory);
     assert.equal(existsSync(directory), false);
   });
-  const main = join(import.meta.dirname, '..', 'main.ts');
+  const main = builtCluster(join(import.meta.dirname, '..', '..', '..'));
   const options = { directory, runtimeDirectory, nodeBinary: process.execPath, main };
   return { options, directory, word: `word-${randomUUID()}` };
 }

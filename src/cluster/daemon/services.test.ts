@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'node:test';
+import { builtCluster } from './built-cluster.ts';
 import { loadAccess } from '../../kubernetes/load-access.ts';
 import { openApi } from '../../kubernetes/open-api.ts';
 import { endpointSlices, services } from '../../kubernetes/resources.ts';
@@ -44,7 +45,7 @@ describeAsUsers(import.meta.filename, () => {
       await stopDaemon(directory, { grace: 2_000 });
       await removeClusterDirectory(directory);
     });
-    const main = join(import.meta.dirname, '..', 'main.ts');
+    const main = builtCluster(join(import.meta.dirname, '..', '..', '..'));
     const options = { directory, runtimeDirectory, nodeBinary: process.execPath, main };
     const { process: first } = await startDaemon(options);
     const api = await openApi(await loadAccess(await readFile(join(directory, 'kubeconfig'), 'utf8')));

@@ -16,7 +16,7 @@ export interface DaemonOptions {
   readonly runtimeDirectory: string;
   /** The Node that runs the cluster. */
   readonly nodeBinary: string;
-  /** The cluster's main module: src/cluster/main.ts or a bundle of it. */
+  /** The cluster's main module: src/cluster/main.ts or its bundle (built-cluster.ts). */
   readonly main: string;
   /** `NAME=ZONE` each: nodes that report status and run nothing. A cluster that runs already keeps those it has. */
   readonly simulatedNodes?: readonly string[];

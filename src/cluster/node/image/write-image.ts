@@ -1,5 +1,6 @@
 import { chmod, chown, copyFile, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { scriptPath } from '../runtime/script-path.ts';
 import { imageSkeleton } from './image-skeleton.ts';
 
 const configurationFiles = [
@@ -64,7 +65,7 @@ async function exists(path: string): Promise<boolean> {
 async function copyScripts(image: string): Promise<void> {
   for (const script of scripts) {
     const target = join(image, 'etc/bosh-kubernetes', script);
-    await copyFile(join(import.meta.dirname, '..', 'runtime', script), target);
+    await copyFile(scriptPath(script), target);
     await chmod(target, 0o644);
   }
 }

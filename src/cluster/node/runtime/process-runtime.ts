@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { scriptPath } from './script-path.ts';
 import { helperEnvironment } from '../command.ts';
 import type { NodeLayout } from '../layout.ts';
 import { placeOf, readMountTable } from '../mounts/mount-table.ts';
@@ -73,7 +74,7 @@ export class ProcessRuntime implements ContainerRuntime {
   ): Promise<RunningContainer> {
     const { setsGroups } = this.#facts;
     const paths = {
-      script: join(import.meta.dirname, 'stage.sh'),
+      script: scriptPath('stage.sh'),
       plan: run.directory,
       image: this.#layout.image,
       root: this.#layout.root,

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { scriptPath } from './script-path.ts';
 import { helperEnvironment } from '../command.ts';
 
 /** `count` ids from `first` on exist in the node's user namespace. */
@@ -37,11 +37,10 @@ export const hasId = (ranges: readonly IdRange[], id: number): boolean =>
  * cgroups, whose files belong to the same root.
  */
 export async function createUserNamespace(): Promise<number> {
-  const holder = spawn(
-    'unshare',
-    ['--user', '--keep-caps', '/bin/sh', join(import.meta.dirname, 'user-namespace.sh')],
-    { stdio: ['pipe', 'pipe', 'pipe'], env: helperEnvironment },
-  );
+  const holder = spawn('unshare', ['--user', '--keep-caps', '/bin/sh', scriptPath('user-namespace.sh')], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: helperEnvironment,
+  });
   const stderr: Buffer[] = [];
   holder.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
   const ended = new Promise<void>((resolve) => holder.on('close', () => resolve()));
