@@ -6,8 +6,8 @@ export interface Terminal {
   error(line: string): void;
   /** False when nobody can answer: input is not a terminal. */
   readonly canAsk: boolean;
-  /** One line of the operator's. */
-  ask(question: string): Promise<string>;
+  /** One line of the operator's; undefined when none comes: end of input, Ctrl-C, the terminal gone, or `signal`. */
+  ask(question: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
 /** The process's own streams. */
@@ -16,10 +16,15 @@ export function processTerminal(): Terminal {
     out: (text) => void process.stdout.write(text),
     error: (line) => void process.stderr.write(`${line}\n`),
     canAsk: process.stdin.isTTY === true,
-    ask: async (question) => {
+    ask: async (question, signal) => {
       const lines = createInterface({ input: process.stdin, output: process.stdout });
+      const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
       try {
-        return await lines.question(question);
+        return await Promise.race([lines.question(question, { signal }), closed]);
+      } catch (error) {
+        // Ctrl-C and Ctrl-D, which readline reads itself
+        if (error instanceof Error && error.name === 'AbortError') return undefined;
+        throw error;
       } finally {
         lines.close();
       }

@@ -11,6 +11,9 @@ import type { CreateEnvOptions, EnvPorts } from './options.ts';
 import type { Run } from './run.ts';
 import type { StepTiming } from './stage/stage.ts';
 import { withSession, type Session } from './session.ts';
+import { checkCluster } from './state/check-cluster.ts';
+import { writeClusterNote, type ClusterIdentity } from './state/cluster-note.ts';
+import type { StateFile } from './state/state-file.ts';
 import { clearDeployed, currentDisk, recordDeployed } from './state/state-changes.ts';
 import { checkCpi, deleteUnusedStemcells, uploadStemcell } from './stemcell/upload-stemcell.ts';
 import { validateDeployment, type ValidDeployment } from './validate/validate-deployment.ts';
@@ -37,9 +40,22 @@ export interface CreateEnvResult {
  * one VM and one attached disk. Progress goes to `ports.write`; errors are ProductErrors whose causes go inwards.
  */
 export async function createEnv(options: CreateEnvOptions, ports: EnvPorts): Promise<CreateEnvResult> {
-  const result = await withSession(options, ports, (session) => converge(session, options.recreate === true));
+  const result = await withSession(options, ports, async (session) => {
+    await holdToCluster(session.state, options.cluster);
+    return converge(session, options.recreate === true);
+  });
   if (result === undefined) throw new Error('a session without a state file');
   return result;
+}
+
+/** Noted before anything is asked of the cluster: a run that is killed leaves no VM that nobody knows the place of. */
+async function holdToCluster(
+  { path, state }: StateFile,
+  cluster: ClusterIdentity | undefined,
+): Promise<void> {
+  if (cluster === undefined) return;
+  await checkCluster(path, cluster);
+  await writeClusterNote(path, { installation_id: state.installation_id, ...cluster });
 }
 
 async function converge(session: Session, recreate: boolean): Promise<CreateEnvResult> {

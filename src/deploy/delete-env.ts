@@ -7,6 +7,7 @@ import type { EnvOptions, EnvPorts } from './options.ts';
 import type { Run } from './run.ts';
 import { withSession, type Session } from './session.ts';
 import type { Stage, Step, StepTiming } from './stage/stage.ts';
+import { removeClusterNote } from './state/cluster-note.ts';
 import type { DiskRecord } from './state/deployment-state.ts';
 import type { PendingDisk } from './state/pending-file.ts';
 import { currentDisk, currentStemcell, forgetDisk } from './state/state-changes.ts';
@@ -51,6 +52,7 @@ async function removeAll(session: Session): Promise<DeleteEnvResult> {
       await rm(directory.root, { recursive: true, force: true });
       await pending.remove();
       await state.remove();
+      await removeClusterNote(state.path);
     });
     return { deleted: true, unansweredVm: vm?.agent_id, unansweredDisks, timings };
   });

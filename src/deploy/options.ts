@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts';
 import type { LoadManifestOptions } from '../bosh/manifest/load-manifest.ts';
+import type { ClusterIdentity } from './state/cluster-note.ts';
 
 /** What create-env and delete-env have in common: the bosh CLI's flags, and where this machine keeps things. */
 export interface EnvOptions extends Omit<LoadManifestOptions, 'path' | 'now'> {
@@ -21,6 +22,8 @@ export interface EnvOptions extends Omit<LoadManifestOptions, 'path' | 'now'> {
 export interface CreateEnvOptions extends EnvOptions {
   /** `--recreate`: even when nothing has changed. */
   readonly recreate?: boolean;
+  /** Where the CPI works, when the caller knows: noted beside the state file, and a state of another one is refused. */
+  readonly cluster?: ClusterIdentity;
 }
 
 export interface EnvPorts {

@@ -101,6 +101,9 @@ export const errorTable = {
   ),
   DEPLOYMENT_LOCKED: cloudError('another run works on the same deployment'),
   STATE_INVALID: cloudError('a deployment state file cannot be read or has the wrong shape'),
+  OTHER_CLUSTER: cloudError(
+    'the VM and disks of a deployment are on another cluster than this one; nothing was changed',
+  ),
   CPI_FAILED: cloudError('the CPI process failed, hung or did not answer with JSON'),
   CPI_ERROR: cloudError('the CPI answered a call with an error'),
   CPI_NOT_USABLE: cloudError(

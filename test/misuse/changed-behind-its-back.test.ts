@@ -101,6 +101,37 @@ test('a VM whose pod was deleted is made again with its disk', async () => {
   assert.equal(await assertConverged(line), content);
 });
 
+test('another cluster than that of the state file is refused, and nothing is forgotten', async () => {
+  const content = await line.answer();
+  const state = await readFile(line.statePath, 'utf8');
+  const { current_vm_cid: vm, disks } = await line.state();
+  const elsewhere = { environment: { BOSH_KUBERNETES_HOME: join(line.directory, 'other-home') } };
+  const own = [
+    '--state',
+    join(line.directory, 'other.json'),
+    '--vars-store',
+    join(line.directory, 'other.yml'),
+  ];
+  const noted = await readFile(`${line.statePath}.cluster`, 'utf8');
+  try {
+    const words = [vm, disks[0]?.cid ?? '', line.kubeconfig, 'BOSH_KUBERNETES_HOME', '[OTHER_CLUSTER]'];
+    assertRefused(await line.up(elsewhere), ...words);
+    assertRefused(await line.command(['destroy', line.manifestPath, '--force'], elsewhere), ...words);
+    // a state of before there were notes, or of the bosh CLI
+    await rm(`${line.statePath}.cluster`);
+    assertRefused(await line.up(elsewhere), vm, /nothing of that is on /, '[OTHER_CLUSTER]');
+  } finally {
+    assertSucceeded(await line.command(['destroy', line.manifestPath, '--force', ...own], elsewhere));
+  }
+
+  assert.equal(await readFile(line.statePath, 'utf8'), state);
+  const again = await line.up();
+  assertSucceeded(again);
+  assert.match(again.stdout, /Skipping deploy/);
+  assert.equal(await readFile(`${line.statePath}.cluster`, 'utf8'), noted);
+  assert.equal(await assertConverged(line), content);
+});
+
 test('an attached claim that was deleted is not let go before its owner says so, and status tells', async () => {
   const content = await line.answer();
   const disk = (await line.state()).disks[0]?.cid ?? '';

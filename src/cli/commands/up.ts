@@ -3,11 +3,10 @@ import { statePathFor } from '../../deploy/state/state-file.ts';
 import { createEnv } from '../../deploy/create-env.ts';
 import { systemClock } from '../../deploy/clock.ts';
 import { readInstanceState } from '../../deploy/instance/instance-state.ts';
-import { readKnownResources } from '../../deploy/state/known-resources.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
-import { pods } from '../../kubernetes/resources.ts';
+import { ProductError } from '../../errors/product-error.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { kubeconfigPath, withKubernetes } from '../connect.ts';
+import { kubeconfigPath } from '../connect.ts';
+import { lookAtCluster } from '../look-at-cluster.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
 import { envUsage, parseEnvArguments, type EnvArguments } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
@@ -27,6 +26,8 @@ export const up: Command = {
   summary: 'Start the embedded cluster and deploy a manifest on it',
   async run(words, context) {
     const parsed = parseEnvArguments(words);
+    if ('kubeconfig' in parsed.variables)
+      throw new ProductError('INVALID_ARGUMENT', `'up' takes a kubeconfig as --var-file kubeconfig=FILE`);
     return holdLock(context.installation.lockPath, () => converge(parsed, context));
   },
 };
@@ -35,16 +36,18 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   const { installation, terminal, signal } = context;
   const statePath = statePathFor(parsed.manifestPath, parsed.statePath);
   await embeddedCluster(installation).start((line) => terminal.error(line));
-  const lost = await lostVm(statePath, installation.clusterDirectory);
-  if (lost !== undefined) terminal.error(`VM '${lost}' is gone from the cluster; it is created again.`);
+  const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation.clusterDirectory);
+  const { cluster, lostVm } = await lookAtCluster(statePath, kubeconfig);
+  if (lostVm !== undefined) terminal.error(`VM '${lostVm}' is gone from the cluster; it is created again.`);
 
   const result = await createEnv(
     {
-      ...withClusterVariables(parsed, installation.clusterDirectory),
+      ...wanted,
       statePath,
+      cluster,
       workspace: installation.workspace,
       signal,
-      recreate: parsed.recreate || lost !== undefined,
+      recreate: parsed.recreate || lostVm !== undefined,
     },
     envPorts(context),
   );
@@ -69,27 +72,17 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   return 0;
 }
 
-/** What only the embedded cluster knows; the operator's own values win. */
-function withClusterVariables(parsed: EnvArguments, clusterDirectory: string): EnvArguments {
+/** What only the embedded cluster knows; the operator's own values win, a kubeconfig of another cluster among them. */
+function withClusterVariables(
+  parsed: EnvArguments,
+  clusterDirectory: string,
+): EnvArguments & { readonly kubeconfig: string } {
+  const variableFiles = { kubeconfig: kubeconfigPath(clusterDirectory), ...parsed.variableFiles };
   return {
     ...parsed,
     varsStorePath: parsed.varsStorePath ?? parsed.manifestPath.replace(/(\.ya?ml)?$/, '-creds.yml'),
     variables: { kubelet_root_dir: join(clusterDirectory, 'kubelet'), ...parsed.variables },
-    variableFiles: { kubeconfig: kubeconfigPath(clusterDirectory), ...parsed.variableFiles },
+    variableFiles,
+    kubeconfig: variableFiles.kubeconfig,
   };
-}
-
-/** The cid of a VM that the state file records and the cluster no longer has: deleted behind our back. */
-async function lostVm(statePath: string, clusterDirectory: string): Promise<string | undefined> {
-  const name = (await readKnownResources(statePath))?.vmCid;
-  if (name === undefined) return undefined;
-  return withKubernetes(kubeconfigPath(clusterDirectory), async (api, { namespace }) => {
-    try {
-      await api.get({ resource: pods, namespace, name });
-      return undefined;
-    } catch (error) {
-      if (isApiError(error, 404)) return name;
-      throw error;
-    }
-  });
 }

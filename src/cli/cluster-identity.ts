@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto';
+import type { ClusterIdentity } from '../deploy/state/cluster-note.ts';
+import type { Access } from '../kubernetes/access.ts';
+import { isApiError } from '../kubernetes/api-error.ts';
+import type { KubernetesApi } from '../kubernetes/api.ts';
+import { namespaces } from '../kubernetes/resources.ts';
+
+/** What a kubeconfig alone says of its cluster: no request is made. */
+export function identityOfAccess({ server, ca }: Access, kubeconfig: string): ClusterIdentity {
+  const authority = ca === undefined ? {} : { ca_sha256: createHash('sha256').update(ca).digest('hex') };
+  return { server, ...authority, kubeconfig };
+}
+
+/** Asks the cluster who it is; its uid stays out where this role may not read kube-system. */
+export async function identifyCluster(
+  api: KubernetesApi,
+  access: Access,
+  kubeconfig: string,
+): Promise<ClusterIdentity> {
+  const identity = identityOfAccess(access, kubeconfig);
+  try {
+    const { metadata } = await api.get({ resource: namespaces, name: 'kube-system' });
+    return metadata.uid === undefined ? identity : { uid: metadata.uid, ...identity };
+  } catch (error) {
+    if (!isApiError(error, 403)) throw error;
+    return identity;
+  }
+}

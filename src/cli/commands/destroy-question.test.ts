@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { smallInstallation, type SmallInstallation } from '../testing/small-installation.ts';
+
+const main = join(import.meta.dirname, '..', 'main.ts');
+const withoutScript =
+  spawnSync('script', ['--version']).status === 0 ? false : 'needs script(1) of util-linux';
+const question = 'with all its disks? [yes/no] ';
+
+/** `destroy` on a terminal that script(1) makes; `answer` is typed once the question stands there. */
+function destroyOnTerminal(
+  { home, manifestPath }: SmallInstallation,
+  answer: (type: (keys: string) => void, shell: number) => void,
+): Promise<{ exitCode: number | null; screen: string }> {
+  const command = 'echo "pid $$"; exec "$NODE" "$MAIN" destroy "$MANIFEST"';
+  const child = spawn('script', ['--quiet', '--return', '--flush', '--command', command, '/dev/null'], {
+    env: {
+      ...{ PATH: process.env['PATH'], SHELL: '/bin/sh', BOSH_KUBERNETES_HOME: home },
+      ...{ NODE: process.execPath, MAIN: main, MANIFEST: manifestPath },
+    },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let screen = '';
+  let asked = false;
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    screen += part;
+    if (asked || !screen.includes(question)) return;
+    asked = true;
+    answer((keys) => void child.stdin.write(keys), Number(/pid (\d+)/.exec(screen)?.[1]));
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (exitCode) => resolve({ exitCode, screen }));
+  });
+}
+
+describe('destroy on a terminal', { skip: withoutScript }, () => {
+  test('yes removes everything', async (t) => {
+    const installation = await smallInstallation(t);
+
+    const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type('yes\r'));
+
+    assert.equal(exitCode, 0, screen);
+    assert.ok(screen.includes(`Remove the cluster in ${join(installation.home, 'cluster')} `), screen);
+    assert.match(screen, /Destroyed\./);
+    assert.deepEqual(await installation.left(), []);
+  });
+
+  for (const [what, keys] of [
+    ['no', 'no\r'],
+    ['an empty line', '\r'],
+    ['the end of input', '\u0004'],
+    ['Ctrl-C', '\u0003'],
+  ] as const) {
+    test(`${what} removes nothing`, async (t) => {
+      const installation = await smallInstallation(t);
+      const before = await installation.left();
+
+      const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type(keys));
+
+      assert.equal(exitCode, 1, screen);
+      assert.match(screen, /Nothing was removed\./);
+      assert.doesNotMatch(screen, /Error/);
+      assert.deepEqual(await installation.left(), before);
+    });
+  }
+
+  test('SIGTERM while it asks removes nothing', async (t) => {
+    const installation = await smallInstallation(t);
+    const before = await installation.left();
+
+    const { exitCode, screen } = await destroyOnTerminal(installation, (_, pid) =>
+      process.kill(pid, 'SIGTERM'),
+    );
+
+    assert.equal(exitCode, 1, screen);
+    assert.match(screen, /Nothing was removed\./);
+    assert.deepEqual(await installation.left(), before);
+  });
+});

@@ -1,0 +1,42 @@
+import { access, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+
+/** What `destroy` removes, without a cluster that runs: a file for each thing. */
+export interface SmallInstallation {
+  readonly home: string;
+  readonly manifestPath: string;
+  /** Files of the cluster, of the workspace and beside the manifest. */
+  readonly files: readonly string[];
+  /** Those of `files` that are still there. */
+  left(): Promise<string[]>;
+}
+
+export async function smallInstallation(t: TestContext): Promise<SmallInstallation> {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-cli-')));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const home = join(directory, 'home');
+  const files = [
+    join(home, 'cluster', 'volumes', 'disk'),
+    join(home, 'workspace', 'installation', 'cpi'),
+    ...['-state.json', '-state.json.pending', '-state.json.cluster', '-creds.yml'].map((end) =>
+      join(directory, `manifest${end}`),
+    ),
+  ];
+  await mkdir(join(home, 'cluster', 'volumes'), { recursive: true });
+  await mkdir(join(home, 'workspace', 'installation'), { recursive: true });
+  for (const path of files.filter((path) => !path.endsWith('.cluster'))) await writeFile(path, 'x');
+  const left = async (): Promise<string[]> => {
+    const there = await Promise.all(
+      files.map((path) =>
+        access(path).then(
+          () => true,
+          () => false,
+        ),
+      ),
+    );
+    return files.filter((_, index) => there[index]);
+  };
+  return { home, manifestPath: join(directory, 'manifest.yml'), files, left };
+}

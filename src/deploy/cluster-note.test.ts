@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { isProductError } from '../errors/product-error.ts';
+import { createEnv } from './create-env.ts';
+import { deleteEnv } from './delete-env.ts';
+import { clusterNotePathFor, isSameCluster, readClusterNote } from './state/cluster-note.ts';
+import { testEnvironment } from './testing/test-environment.ts';
+
+const here = {
+  uid: 'uid-1',
+  server: 'https://127.0.0.1:1',
+  ca_sha256: 'aa',
+  kubeconfig: '/home/a/kubeconfig',
+};
+const other = {
+  uid: 'uid-2',
+  server: 'https://127.0.0.1:2',
+  ca_sha256: 'bb',
+  kubeconfig: '/home/b/kubeconfig',
+};
+
+test('a state of another cluster is refused before any CPI call, with the way out', async (t) => {
+  const { options, ports, cloud, state } = await testEnvironment(t);
+  const { vmCid, diskCid } = await createEnv({ ...options, cluster: here }, ports);
+  const before = await state();
+  await cloud.forgetRequests();
+
+  await assert.rejects(createEnv({ ...options, cluster: other, recreate: true }, ports), (error: Error) => {
+    assert.ok(isProductError(error, 'OTHER_CLUSTER'), error.message);
+    const words = [vmCid, `${diskCid}`, here.uid, here.kubeconfig, other.server, 'BOSH_KUBERNETES_HOME'];
+    for (const word of [...words, options.statePath, clusterNotePathFor(options.statePath)])
+      assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
+    return true;
+  });
+
+  assert.deepEqual(cloud.requests(), []);
+  assert.deepEqual(await state(), before);
+  assert.equal((await readClusterNote(options.statePath))?.uid, here.uid);
+  assert.equal((await createEnv({ ...options, cluster: here }, ports)).changed, false);
+});
+
+test('an older state without a note is taken for one of this cluster, and noted', async (t) => {
+  const { options, ports } = await testEnvironment(t);
+  await createEnv(options, ports);
+  assert.equal(existsSync(clusterNotePathFor(options.statePath)), false);
+
+  await createEnv({ ...options, cluster: here }, ports);
+
+  assert.equal((await readClusterNote(options.statePath))?.uid, here.uid);
+  await assert.rejects(createEnv({ ...options, cluster: other }, ports), { code: 'OTHER_CLUSTER' });
+});
+
+test('the note is there before the cloud is asked for anything', async (t) => {
+  const { options, ports, cloud } = await testEnvironment(t);
+  await cloud.fail({ method: 'create_vm', kind: 'error' });
+
+  await assert.rejects(createEnv({ ...options, cluster: here }, ports));
+
+  // what the stemcell's upload left behind is on that cluster
+  await assert.rejects(createEnv({ ...options, cluster: other }, ports), { code: 'OTHER_CLUSTER' });
+});
+
+test('delete-env forgets the cluster, and so does a state file that the bosh CLI began anew', async (t) => {
+  const { options, ports } = await testEnvironment(t);
+  await createEnv({ ...options, cluster: here }, ports);
+  const note = await readFile(clusterNotePathFor(options.statePath), 'utf8');
+  await deleteEnv(options, ports);
+  assert.equal(existsSync(clusterNotePathFor(options.statePath)), false);
+
+  // bosh delete-env removes its own file alone
+  await writeFile(clusterNotePathFor(options.statePath), note);
+  await createEnv(options, ports);
+  await createEnv({ ...options, cluster: other }, ports);
+
+  assert.equal((await readClusterNote(options.statePath))?.uid, other.uid);
+});
+
+test('a note that was cut is refused, and said to be removable', async (t) => {
+  const { options, ports } = await testEnvironment(t);
+  await createEnv({ ...options, cluster: here }, ports);
+  await writeFile(clusterNotePathFor(options.statePath), '{');
+
+  await assert.rejects(createEnv({ ...options, cluster: here }, ports), /remove it if .*/);
+
+  await rm(clusterNotePathFor(options.statePath));
+  assert.equal((await createEnv({ ...options, cluster: here }, ports)).changed, false);
+});
+
+test('a cluster is known by its uid, and without one by address and authority', () => {
+  const { uid: _, ...unread } = here;
+  assert.equal(isSameCluster(here, { ...other, uid: here.uid }), true, 'reached another way');
+  assert.equal(isSameCluster(here, { ...here, uid: other.uid }), false, 'made anew at the same address');
+  assert.equal(isSameCluster(unread, here), true);
+  assert.equal(isSameCluster(unread, { ...here, ca_sha256: 'cc' }), false);
+  assert.equal(isSameCluster(unread, { ...unread, server: other.server }), false);
+});

@@ -1,0 +1,61 @@
+import { ProductError } from '../../errors/product-error.ts';
+import {
+  clusterNotePathFor,
+  describeCluster,
+  isSameCluster,
+  readClusterNote,
+  type ClusterIdentity,
+} from './cluster-note.ts';
+import { readKnownResources, type KnownResources } from './known-resources.ts';
+import { readState } from './state-file.ts';
+
+/**
+ * Throws OTHER_CLUSTER when a deployment has something on another cluster than this one: there its VM and disks would be
+ * taken for missing, and forgotten. Passes where nothing tells, as beside a state of the bosh CLI. Changes nothing.
+ */
+export async function checkCluster(statePath: string, cluster: ClusterIdentity): Promise<void> {
+  const note = await readClusterNote(statePath);
+  if (note === undefined || isSameCluster(note, cluster)) return;
+  const state = await readState(statePath);
+  if (state === undefined || state.installation_id !== note.installation_id) return;
+  const known = await readKnownResources(statePath);
+  if (known === undefined || isEmpty(known)) return;
+  throw new ProductError(
+    'OTHER_CLUSTER',
+    `${describeDeployment(statePath, known)} on ${describeCluster(note)}, and this is ${describeCluster(cluster)}; ` +
+      `nothing was changed. ${nextSteps(statePath)}`,
+  );
+}
+
+/** `The deployment of 'x-state.json' has VM 'vm-1', disk 'disk-1'`. */
+export function describeDeployment(statePath: string, known: KnownResources): string {
+  const { vmCid, pendingAgentId, diskCids, stemcellCids, unansweredDisks } = known;
+  const parts = [
+    ...(vmCid === undefined ? [] : [`VM '${vmCid}'`]),
+    ...(pendingAgentId === undefined ? [] : [`a VM asked for as agent '${pendingAgentId}'`]),
+    ...diskCids.map((cid) => `disk '${cid}'`),
+    ...unansweredDisks.map(({ id }) => `a disk asked for as '${id}'`),
+  ];
+  const what = parts.length > 0 ? parts : stemcellCids.map((cid) => `stemcell '${cid}'`);
+  return `The deployment of '${statePath}' has ${what.join(', ')}`;
+}
+
+/** What an operator can do about a deployment that is elsewhere. */
+export function nextSteps(statePath: string): string {
+  return (
+    'Go back to that cluster (BOSH_KUBERNETES_HOME names the folder of an embedded one), or deploy another VM here with ' +
+    `--state and --vars-store of its own; where that cluster is gone for good, remove '${statePath}' and ` +
+    `'${clusterNotePathFor(statePath)}'`
+  );
+}
+
+function isEmpty({
+  vmCid,
+  pendingAgentId,
+  diskCids,
+  stemcellCids,
+  unansweredDisks,
+}: KnownResources): boolean {
+  const lists = [diskCids, stemcellCids, unansweredDisks];
+  return vmCid === undefined && pendingAgentId === undefined && lists.every((list) => list.length === 0);
+}
