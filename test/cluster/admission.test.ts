@@ -6,6 +6,7 @@ import { pods } from '../../src/kubernetes/resources.ts';
 import {
   admittedAttachment,
   admittedCopy,
+  admittedSweeper,
   attachmentChanges,
   copyChanges,
 } from '../support/admission-changes.ts';
@@ -21,6 +22,7 @@ describeCluster('the policy of manifests/admission, by the CEL of a real API ser
   test("the CPI's pods are admitted, each change of one is refused, and none of them gets a container for debugging", () =>
     withDisksNamespace(world(), async (disks) => {
       const { api } = world();
+      assert.equal(await refusalOf(api, admittedSweeper(disks)), undefined);
       for (const [make, changes] of [
         [admittedAttachment, attachmentChanges],
         [admittedCopy, copyChanges],

@@ -7,6 +7,7 @@ import type { Pod } from '../../src/kubernetes/pod.ts';
 import {
   admittedAttachment,
   admittedCopy,
+  admittedSweeper,
   attachmentChanges,
   copyChanges,
 } from '../support/admission-changes.ts';
@@ -55,8 +56,9 @@ function refusal(pod: Pod): string | undefined {
 
 const namespace = 'bosh-disks';
 
-test('an attachment, and the pod that binds a copy, are admitted', () => {
+test('an attachment, a sweeper, and the pod that binds a copy, are admitted', () => {
   assert.equal(refusal(admittedAttachment(namespace)), undefined);
+  assert.equal(refusal(admittedSweeper(namespace)), undefined);
   assert.equal(refusal(admittedCopy(namespace)), undefined);
 });
 

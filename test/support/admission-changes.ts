@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { parseConfig } from '../../src/cpi/config.ts';
+import type { AttachmentPlan } from '../../src/cpi/disk/attach/attachment-pod.ts';
 import { attachmentPod } from '../../src/cpi/disk/attach/attachment-pod.ts';
+import { sweeperPod } from '../../src/cpi/disk/attach/sweeper-pod.ts';
 import { consumerPod } from '../../src/cpi/disk/change/consumer-pod.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 
 type Change = (pod: Pod) => void;
 
-/** An attachment as the CPI makes it in the disks' namespace. */
-export function admittedAttachment(namespace: string): Pod {
+function planIn(namespace: string): Omit<AttachmentPlan, 'diskCid'> {
   const vm: Pod = {
     metadata: { name: 'vm-a', namespace: 'bosh', uid: '01234567-89ab-4cde-8f01-23456789abcd' },
     spec: {
@@ -16,11 +17,15 @@ export function admittedAttachment(namespace: string): Pod {
     },
   };
   const { kubeletRootDirectory } = parseConfig({}, {}).kubernetes;
-  const nodeName = 'n';
-  return attachmentPod({
-    ...{ diskCid: 'disk-1', namespace, vm, nodeName, directorUuid: 'd', kubeletRootDirectory },
-  });
+  return { namespace, vm, nodeName: 'n', directorUuid: 'd', kubeletRootDirectory };
 }
+
+/** An attachment as the CPI makes it in the disks' namespace. */
+export const admittedAttachment = (namespace: string): Pod =>
+  attachmentPod({ ...planIn(namespace), diskCid: 'disk-1' });
+
+/** The pod by which delete_vm takes out of a VM's hub what attachments have left there. */
+export const admittedSweeper = (namespace: string): Pod => sweeperPod(planIn(namespace));
 
 /** The pod by which update_disk binds a copy there. */
 export const admittedCopy = (namespace: string): Pod =>

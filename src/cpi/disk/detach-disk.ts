@@ -24,9 +24,18 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
   const diskCid = stringAt(args[1], at(place, 'disk_cid'));
   const { attachment, name } = await attachmentOf(cloud, diskCid);
   if (attachment === undefined || vmCidOf(attachment) !== vmCid) {
-    await detachFromRecreated(cloud, vmCid, name);
+    const vm = await findVm(cloud, vmCid);
+    const left = attachment === undefined ? await leftMount(cloud, vm, name) : undefined;
+    if (left === undefined) await detachFromRecreated(cloud, vmCid, { pod: vm, diskCid: name });
+    else await detach(cloud, left, name);
     return null;
   }
+  await detach(cloud, attachment, name);
+  return null;
+}
+
+async function detach(cloud: Cloud, attachment: Pod, name: string): Promise<void> {
+  const vmCid = vmCidOf(attachment);
   refuseLoss(vmCid, await claimsOf(cloud, [name]));
   if (attachment.metadata.deletionTimestamp === undefined) {
     await releaseDisk(cloud, attachment);
@@ -34,7 +43,12 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
   }
   await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
   await waitUntilVolumeDetached(cloud, name, attachment.spec.nodeName);
-  return null;
+}
+
+/** Loaded only where a disk has no attachment: that is an error, or somebody deleted it. */
+async function leftMount(cloud: Cloud, vm: Pod | undefined, diskCid: string): Promise<Pod | undefined> {
+  if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return undefined;
+  return (await import('./attach/take-over.ts')).takeOver(cloud, vm, diskCid);
 }
 
 /** The attachment of a disk or, where its cid is a former one, of the copy that replaced it, and that one's name. */
@@ -50,8 +64,11 @@ async function attachmentOf(
 }
 
 /** The strategy `recreate` has no attachment. DISK_NOT_ATTACHED for a VM that has another. */
-async function detachFromRecreated(cloud: Cloud, vmCid: string, diskCid: string): Promise<void> {
-  const pod = await findVm(cloud, vmCid);
+async function detachFromRecreated(
+  cloud: Cloud,
+  vmCid: string,
+  { pod, diskCid }: { pod: Pod | undefined; diskCid: string },
+): Promise<void> {
   if (pod === undefined || strategyOf(pod) === 'recreate') {
     const { detachByRecreate, findRecreatedVm } = await import('./attach/recreate.ts');
     const vm = await findRecreatedVm(cloud, vmCid, pod);

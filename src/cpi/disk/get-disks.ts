@@ -1,6 +1,7 @@
 import type { Cloud } from '../cloud.ts';
 import { stringAt } from '../input.ts';
 import { findVm, vmNotFound } from '../vm/find-vm.ts';
+import { isDiskCid } from '../names.ts';
 import { letGoWhereTerminating } from './attach/let-go.ts';
 import { strategyOf } from './attach/strategy.ts';
 import { diskCidOf, listAttachments } from './attach/attachments.ts';
@@ -17,5 +18,8 @@ export async function getDisks(cloud: Cloud, args: readonly unknown[]): Promise<
   }
   await letGoWhereTerminating(cloud, vm);
   const attachments = await listAttachments(cloud, cid);
-  return attachments.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(diskCidOf);
+  return attachments
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .map(diskCidOf)
+    .filter(isDiskCid);
 }

@@ -59,6 +59,8 @@ export class FakeNode {
       this.releasedDisks.delete(diskCid);
       return { exitCode: 0, stdout: '', stderr: '' };
     }
+    // what was in a hub goes with its attachment: nobody here deletes one that cannot let go
+    if (command[3] === 'is-mounted') return { exitCode: 1, stdout: '', stderr: '' };
     const isBusy = this.busyDisks.has(diskCid);
     if (!isBusy && command[3] === 'release') this.releasedDisks.add(diskCid);
     return {

@@ -4,6 +4,7 @@ import { pods } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { diskCidOf, listAttachments, requestEnd, waitUntilEnded } from '../disk/attach/attachments.ts';
 import { claimsOf, claimsOfRecreatedVm, refuseLoss } from '../disk/attach/refuse-loss.ts';
+import { sweepHub } from '../disk/attach/sweep-hub.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
 import { isOurs } from '../labels.ts';
 import type { LostNode } from '../node/node-state.ts';
@@ -59,11 +60,19 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
   const deadlineSeconds = cloud.config.deadlines.deleteVm;
   const what = `VM '${cid}'`;
   const whenLost = (lost: LostNode): Promise<void> => settleLostVm(cloud, cid, pod, lost);
-  await Promise.all([
-    ...attachments.map((attachment) => waitUntilEnded(cloud, attachment, deadlineSeconds, whenLost)),
+  const detached = Promise.all(
+    attachments.map((attachment) => waitUntilEnded(cloud, attachment, deadlineSeconds, whenLost)),
+  );
+  const gone = Promise.all([
+    detached,
     ...owned.map((object) => waitUntilGone(cloud, { ...object, deadlineSeconds, what, whenLost })),
     waitUntilReleased(cloud, services),
   ]);
+  const swept =
+    pod === undefined || isRecreated ? undefined : detached.then(() => sweepHub(cloud, pod, gone));
+  for (const end of await Promise.allSettled([swept, gone])) {
+    if (end.status === 'rejected') throw end.reason;
+  }
   if (isRecreated) await waitUntilClaimsGone(cloud, cid);
 }
 

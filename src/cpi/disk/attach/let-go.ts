@@ -1,5 +1,6 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { Cloud } from '../../cloud.ts';
+import { isDiskCid } from '../../names.ts';
 import { diskCidOf, listAttachments, requestEnd } from './attachments.ts';
 import { claimsOf, isLostWhenDetached } from './refuse-loss.ts';
 
@@ -11,7 +12,9 @@ import { claimsOf, isLostWhenDetached } from './refuse-loss.ts';
 export async function letGoWhereTerminating(cloud: Cloud, vm: Pod): Promise<void> {
   const { deletionTimestamp, name = '' } = vm.metadata;
   if (deletionTimestamp === undefined) return;
-  const attachments = await listAttachments(cloud, name);
+  const attachments = (await listAttachments(cloud, name)).filter((attachment) =>
+    isDiskCid(diskCidOf(attachment)),
+  );
   const claims = await claimsOf(cloud, attachments.map(diskCidOf));
   const lost = claims.flatMap((claim) =>
     claim !== undefined && isLostWhenDetached(claim) ? [claim.metadata.name] : [],

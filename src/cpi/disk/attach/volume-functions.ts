@@ -1,5 +1,5 @@
 /**
- * Shell functions of an attachment's scripts. $1 is the disk's cid, $2 the uid of the VM's pod; the volume is at
+ * Shell functions of an attachment's scripts. $1 is the disk's cid (of a sweeper: the VM's), $2 the uid of the VM's pod; the volume is at
  * /volume, the hub's folder `disks` at /hub, the whole hub at /vm/hub, and /scratch is the attachment's own.
  *
  * A volume is known by device and root (mountinfo fields 3 and 4). It is in use while some mount namespace of the node
@@ -30,7 +30,7 @@ own_uid() {
   }' /proc/self/mountinfo
 }
 users() {
-  volume=$(mounted_at /volume)
+  volume=$1
   stat -Lc '%i %n' /proc/[0-9]*/ns/mnt 2>/dev/null | awk \\
     -v device="\${volume%% *}" -v root="\${volume#* }" -v cid="$cid" \\
     -v own="$(stat -Lc %i /proc/self/ns/mnt)" -v uid="$(own_uid)" '
@@ -66,10 +66,11 @@ release() (
   exec 9>/scratch/lock
   flock -w 30 9 || { echo "another release is under way"; exit 16; }
   is_bound || exit 0
-  using=$(users)
+  volume=$(mounted_at /volume)
+  using=$(users "$volume")
   [ "$using" = . ] || { echo "$using" | head -n 5; exit 16; }
   umount "$entry" 2>&1 || exit 16
-  using=$(users)
+  using=$(users "$volume")
   if [ "$using" != . ]; then
     mount --bind /volume "$entry"
     echo "$using" | head -n 5

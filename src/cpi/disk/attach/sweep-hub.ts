@@ -1,0 +1,67 @@
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import { pods } from '../../../kubernetes/resources.ts';
+import type { Cloud } from '../../cloud.ts';
+import { diskNamespaceOf } from '../../cloud.ts';
+import { findVm } from '../../vm/find-vm.ts';
+import { findAttachment, requestEnd, waitUntilEnded } from './attachments.ts';
+import { sweeperPod } from './sweeper-pod.ts';
+
+/** A kubelet takes about a second to take a pod down that nothing holds. */
+const patienceMs = 5000;
+
+/**
+ * Sees to it that a VM's pod, whose deletion was asked for and whose attachments are gone, can go. An attachment that was
+ * deleted while its holder could not run, or by force, has left its mount in the hub, and a kubelet never unmounts the hub
+ * under it (reference kubernetes.md 6.0). Where the pod stays though its containers have ended, a sweeper is made, and
+ * ended again when `gone` has settled. Resolves without any request where `gone` comes in time.
+ */
+export async function sweepHub(cloud: Cloud, vm: Pod, gone: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  const settled = gone.then(
+    () => over.abort(),
+    () => over.abort(),
+  );
+  let isMade = false;
+  while (!isMade) {
+    await cloud.clock.sleep(patienceMs, over.signal);
+    if (over.signal.aborted) return;
+    const now = await findVm(cloud, vm.metadata.name);
+    if (now === undefined || now.metadata.uid !== vm.metadata.uid) return;
+    if (!hasEnded(now)) continue;
+    await create(cloud, now);
+    isMade = true;
+  }
+  await settled;
+  const sweeper = await findAttachment(cloud, vm.metadata.name ?? '');
+  if (sweeper === undefined) return;
+  await requestEnd(cloud, sweeper);
+  await waitUntilEnded(cloud, sweeper, cloud.config.deadlines.deleteVm);
+}
+
+/** True where no container of the pod runs or will run again. */
+function hasEnded({ metadata, spec, status }: Pod): boolean {
+  const statuses = status?.containerStatuses ?? [];
+  return (
+    metadata.deletionTimestamp !== undefined &&
+    spec.nodeName !== undefined &&
+    statuses.length > 0 &&
+    statuses.every(({ state }) => state?.terminated !== undefined)
+  );
+}
+
+/** One that is there already is another call's, and does the same. */
+async function create(cloud: Cloud, vm: Pod): Promise<void> {
+  const pod = sweeperPod({
+    namespace: diskNamespaceOf(cloud),
+    vm,
+    nodeName: vm.spec.nodeName ?? '',
+    kubeletRootDirectory: cloud.config.kubernetes.kubeletRootDirectory,
+    directorUuid: cloud.directorUuid,
+  });
+  try {
+    await cloud.api.create<Pod>(pods, pod);
+  } catch (error) {
+    if (!isApiError(error, 409, 'AlreadyExists')) throw error;
+  }
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { until } from '../../test/support/until.ts';
+import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { isApiError } from '../kubernetes/api-error.ts';
+import type { Pod } from '../kubernetes/pod.ts';
+import { pods } from '../kubernetes/resources.ts';
+import { attachDisk } from './disk/attach-disk.ts';
+import { createDisk } from './disk/create-disk.ts';
+import { deleteDisk } from './disk/delete-disk.ts';
+import { detachDisk } from './disk/detach-disk.ts';
+import { getDisks } from './disk/get-disks.ts';
+import { EmbeddedWorld } from './testing/embedded-world.ts';
+import { createVmArguments, namespace } from './testing/test-cloud.ts';
+import { createVm } from './vm/create-vm.ts';
+import { deleteVm } from './vm/delete-vm.ts';
+
+/**
+ * A holder that waits for its restart cannot let go: whoever deletes its pod then leaves the disk mounted in the VM's hub,
+ * with nobody who knows of it.
+ */
+describeInNamespace(import.meta.filename, () => {
+  let world: EmbeddedWorld;
+  let count = 0;
+
+  const bystanders: ChildProcess[] = [];
+
+  before(async () => {
+    world = await EmbeddedWorld.start();
+  });
+  after(async () => {
+    for (const bystander of bystanders) bystander.kill('SIGKILL');
+    await world.stop();
+    assert.deepEqual(world.errors, []);
+  });
+
+  const reference = (name: string) => ({ resource: pods, namespace, name });
+  const find = (name: string): Promise<Pod | undefined> =>
+    world.api.get<Pod>(reference(name)).catch((error: unknown) => {
+      if (isApiError(error, 404)) return undefined;
+      throw error;
+    });
+  const untilGone = async (name: string): Promise<void> => {
+    await until(`${name} to be gone`, async () => (await find(name)) === undefined);
+  };
+  const newVm = async (): Promise<string> => {
+    count += 1;
+    const networks = { default: { type: 'manual', ip: `127.64.9.${count}` } };
+    const [cid] = await createVm(world.cloud, createVmArguments({ agentId: `agent-${count}`, networks }));
+    return cid;
+  };
+
+  /** SIGKILL to the holders of that disk: every process that has the script's arguments. */
+  async function killHolder(disk: string): Promise<void> {
+    for (const pid of await readdir('/proc')) {
+      if (!/^\d+$/u.test(pid)) continue;
+      const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      if (words.includes(`\0hold\0${disk}\0`)) process.kill(Number(pid), 'SIGKILL');
+    }
+  }
+
+  /**
+   * The embedded node unmounts what nobody has any more, a kubelet does not. It leaves alone what is mounted anywhere else:
+   * in a mount namespace with copies, as a node's other programs have them.
+   */
+  async function copyMounts(): Promise<void> {
+    const bystander = spawn('unshare', ['--mount', '--propagation', 'private', 'sleep', 'infinity']);
+    bystanders.push(bystander);
+    await until('a bystander with copies of all mounts', async () => {
+      const words = await readFile(`/proc/${bystander.pid}/cmdline`, 'utf8');
+      return words.startsWith('sleep\0');
+    });
+  }
+
+  /** A VM with a disk that a job of it has on its store, and no attachment: that was deleted while its holder was in back-off. */
+  async function abandoned(): Promise<{ vm: string; disk: string }> {
+    const vm = await newVm();
+    const disk = await createDisk(world.cloud, [16, {}, vm]);
+    const hint = await attachDisk(world.cloud, [vm, disk]);
+    await world.inVm(vm, `echo ${disk} > ${hint}/canary`);
+    const attachment = `attach-${disk}`;
+    await until('the holder to wait for its restart', async () => {
+      const [holder] = (await find(attachment))?.status?.containerStatuses ?? [];
+      if (holder?.state?.waiting?.reason === 'CrashLoopBackOff') return true;
+      await killHolder(disk);
+      return false;
+    });
+    await copyMounts();
+    await world.api.delete(reference(attachment));
+    await untilGone(attachment);
+    assert.equal(await world.inVm(vm, `cat ${hint}/canary`), `${disk}\n`);
+    return { vm, disk };
+  }
+
+  async function assertWhole(disk: string): Promise<void> {
+    const next = await newVm();
+    const hint = await attachDisk(world.cloud, [next, disk]);
+    assert.equal(await world.inVm(next, `cat ${hint}/canary`), `${disk}\n`);
+    await deleteVm(world.cloud, [next]);
+    await deleteDisk(world.cloud, [disk]);
+  }
+
+  test('delete_vm takes the disk out of the hub, and leaves nothing', async () => {
+    const { vm, disk } = await abandoned();
+    await deleteVm(world.cloud, [vm]);
+    assert.equal(await find(vm), undefined);
+    assert.deepEqual((await world.api.list(pods, { namespace })).items, []);
+    await assertWhole(disk);
+  });
+
+  test('a VM pod that somebody deleted ends with the next delete_vm', async () => {
+    const { vm, disk } = await abandoned();
+    await world.api.delete(reference(vm));
+    await deleteVm(world.cloud, [vm]);
+    assert.deepEqual((await world.api.list(pods, { namespace })).items, []);
+    await assertWhole(disk);
+  });
+
+  test('attach_disk takes the mount over', async () => {
+    const { vm, disk } = await abandoned();
+    await attachDisk(world.cloud, [vm, disk]);
+    assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
+    await detachDisk(world.cloud, [vm, disk]);
+    await deleteVm(world.cloud, [vm]);
+    await assertWhole(disk);
+  });
+
+  test('detach_disk finds it in the hub: refused while a job uses it, then out', async () => {
+    const { vm, disk } = await abandoned();
+    const hint = `/warden-cpi-dev/disks/${disk}`;
+    await world.inVm(vm, `mkdir -p /var/vcap/store && mount --bind ${hint}/store /var/vcap/store`);
+    await assert.rejects(detachDisk(world.cloud, [vm, disk]), { code: 'DISK_BUSY' });
+    assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
+    await world.inVm(vm, 'umount /var/vcap/store');
+    await detachDisk(world.cloud, [vm, disk]);
+    await world.inVm(vm, `test ! -e ${hint}`);
+    await assert.rejects(detachDisk(world.cloud, [vm, disk]), { code: 'DISK_NOT_ATTACHED' });
+    await deleteVm(world.cloud, [vm]);
+    await assertWhole(disk);
+  });
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
+import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
+import { until } from '../support/until.ts';
+import type { ClusterWorld } from './support/cluster-world.ts';
+import { describeCluster } from './support/describe-cluster.ts';
+import { assertWhole, stopWriting, storeOf, writingVm } from './support/disk-subject.ts';
+
+/** Every process of the holder's script with those arguments; killed, it is not there to let go. */
+const killHolder = (disk: string): string[] => [
+  'sh',
+  '-c',
+  `for p in /proc/[0-9]*; do
+     tr '\\0' '\\n' < $p/cmdline 2>/dev/null | grep -qxF "$0" || continue
+     tr '\\0' '\\n' < $p/cmdline 2>/dev/null | grep -qx hold && kill -9 \${p#/proc/}
+   done; true`,
+  disk,
+];
+
+/** Kills the holder of a disk until its restart has to wait, and deletes its pod then. */
+async function deleteInBackOff(world: ClusterWorld, vm: string, disk: string): Promise<void> {
+  const attachment = `attach-${disk}`;
+  const node = await world.nodeOf(vm);
+  await until('the holder to wait for its restart', async () => {
+    const [holder] = (await world.pod(attachment)).status?.containerStatuses ?? [];
+    if (holder?.state?.waiting?.reason === 'CrashLoopBackOff') return true;
+    if (holder?.state?.running !== undefined) await node.run(killHolder(disk));
+    return false;
+  });
+  await world.kubectl('delete', 'pod', attachment);
+  await world.untilGone(attachment);
+  const { uid = '' } = (await world.pod(vm)).metadata;
+  const mounts = await node.run(['grep', '-E', `pods/${uid}/.*/disks/${disk} `, '/proc/1/mountinfo']);
+  assert.equal(mounts.exitCode, 0, 'nothing was left in the hub: the test has shown nothing');
+}
+
+describeCluster('an attachment deleted while its holder waits for its restart', (world) => {
+  test('delete_vm takes its mount out of the hub, the VM pod ends, the data is whole', async () => {
+    const { vm, disks } = await writingVm(world(), ['loop']);
+    await deleteInBackOff(world(), vm, disks[0] ?? '');
+    await world().kubectl('delete', 'pod', vm, '--wait=false');
+    await deleteVm(world().cloud, [vm]);
+    await world().untilGone(`attach-${vm}`);
+    await assertWhole(world(), disks);
+  });
+
+  test('detach_disk is refused while the job writes, then takes the disk out', async () => {
+    const { vm, disks } = await writingVm(world(), ['loop']);
+    const [disk = ''] = disks;
+    await deleteInBackOff(world(), vm, disk);
+    await assert.rejects(detachDisk(world().cloud, [vm, disk]), { code: 'DISK_BUSY' });
+    await stopWriting(world(), vm, storeOf(0));
+    await detachDisk(world().cloud, [vm, disk]);
+    await assertWhole(world(), disks);
+    await deleteVm(world().cloud, [vm]);
+  });
+});
