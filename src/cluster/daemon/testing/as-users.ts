@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
+import { runElsewhere } from '../../testing/unprivileged-elsewhere.ts';
 
 const marker = 'BOSH_KUBERNETES_TEST_USER';
 const nobody = '65534';
@@ -35,7 +36,7 @@ export function describeAsUsers(file: string, define: () => void): void {
   if (process.getuid?.() !== 0 || process.env[marker] !== undefined) {
     return;
   }
-  test('the same as an unprivileged user', async () => {
+  test('the same as an unprivileged user', { skip: runElsewhere }, async () => {
     const { code, output } = await runAs(
       ['setpriv', '--reuid', nobody, '--regid', nobody, '--clear-groups'],
       file,

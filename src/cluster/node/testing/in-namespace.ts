@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { runElsewhere } from '../../testing/unprivileged-elsewhere.ts';
 
 const marker = 'BOSH_KUBERNETES_TEST_NAMESPACE';
 
@@ -8,6 +9,7 @@ const namespaces = ['--mount', '--propagation', 'slave', '--pid', '--fork', '--k
 
 interface Mode {
   readonly name: string;
+  readonly skip?: string | false;
   readonly prefix: readonly string[];
 }
 
@@ -18,6 +20,7 @@ const modes: readonly Mode[] = isRoot
       { name: 'root', prefix: ['unshare', ...namespaces] },
       {
         name: 'an unprivileged user',
+        skip: runElsewhere,
         prefix: [
           ...['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'],
           ...['unshare', '--user', '--map-root-user', ...namespaces],
@@ -63,7 +66,7 @@ export function describeInNamespace(file: string, define: () => void): void {
     return;
   }
   for (const mode of modes) {
-    test(`in namespaces, as ${mode.name}`, async (t) => {
+    test(`in namespaces, as ${mode.name}`, { skip: mode.skip ?? false }, async (t) => {
       const [program = '', ...args] = mode.prefix;
       const probe = spawnSync(program, [...args, '/bin/true'], { encoding: 'utf8' });
       if (probe.status !== 0) {
