@@ -51,6 +51,12 @@ for (const [what, from, to, ...words] of [
     'hello-release.tgz\n    sha1: xyz',
     "releases[1].sha1: 'xyz' is not",
   ],
+  [
+    'an unknown job',
+    '- name: hello\n        release: hello',
+    '- name: hallo\n        release: hello',
+    "instance_groups[0].jobs[0].name: 'hallo' is not a job of release 'hello'",
+  ],
 ] as const) {
   test(`a manifest with ${what}: the error names line and key`, async () => {
     await edit(from, to);

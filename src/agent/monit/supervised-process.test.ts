@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -9,6 +9,7 @@ import type { TestContext } from 'node:test';
 import { systemClock } from '../clock.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
 import type { ProcessIdentity } from '../process/process-table.ts';
+import type { StartedProgram } from '../process/program.ts';
 import { systemPrograms } from '../process/system-programs.ts';
 import { eventually } from '../testing/eventually.ts';
 import { loadIdentities } from '../user/identities.ts';
@@ -22,13 +23,21 @@ interface Bench {
   readonly pidFile: string;
   readonly folder: string;
   readonly lines: readonly string[];
-  readonly supervise: (start: string, stop?: string, timeoutSeconds?: number) => SupervisedProcess;
+  /** Every program that was started, in order. */
+  readonly started: readonly StartedProgram[];
+  readonly supervise: (
+    start: string,
+    stop?: string,
+    timeoutSeconds?: number,
+    name?: string,
+  ) => SupervisedProcess;
 }
 
 async function bench(t: TestContext): Promise<Bench> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-'));
   const pidFile = join(folder, 'job.pid');
   const lines: string[] = [];
+  const started: StartedProgram[] = [];
   const identities = await loadIdentities();
   const program = (script: string, timeoutSeconds: number): MonitProgram => ({
     arguments: ['/bin/bash', '-c', script],
@@ -45,11 +54,12 @@ async function bench(t: TestContext): Promise<Bench> {
     pidFile,
     folder,
     lines,
-    supervise(start, stop, timeoutSeconds = 20) {
+    started,
+    supervise(start, stop, timeoutSeconds = 20, name = 'job') {
       const definition = {
         job: 'job',
-        name: 'job',
-        pidFile,
+        name,
+        pidFile: join(folder, `${name}.pid`),
         start: program(start, timeoutSeconds),
         stop: stop === undefined ? undefined : program(stop, timeoutSeconds),
       };
@@ -58,8 +68,11 @@ async function bench(t: TestContext): Promise<Bench> {
         table: procProcessTable,
         clock: systemClock,
         log: { info: write, error: write },
-        launch: (...call: [typeof definition, MonitProgram, string]) =>
-          launchProgram({ programs: systemPrograms, identities, now: Date.now }, ...call),
+        launch: (...call: [typeof definition, MonitProgram, string]) => {
+          const launched = launchProgram({ programs: systemPrograms, identities, now: Date.now }, ...call);
+          started.push(launched);
+          return launched;
+        },
         remember: async (_name: string, _identity: ProcessIdentity | undefined): Promise<void> => undefined,
       };
       const process = new SupervisedProcess(definition, ports, undefined);
@@ -73,7 +86,7 @@ const runs = (process: SupervisedProcess): Promise<true> =>
   eventually('a running process', async () => (process.state === 'running' ? true : undefined));
 
 test('a start program that becomes the process itself is not ended by its timeout', async (t) => {
-  const { pidFile, supervise } = await bench(t);
+  const { pidFile, lines, supervise } = await bench(t);
   const process = supervise(`echo $$ > ${pidFile}; exec sleep 1000`, undefined, 1);
   process.watch();
   await runs(process);
@@ -81,7 +94,13 @@ test('a start program that becomes the process itself is not ended by its timeou
   assert.equal(live?.name, 'sleep');
   // monit's own file mode mask
   assert.equal((await stat(pidFile)).mode & 0o777, 0o600);
-  await systemClock.sleep(1200);
+  // started later with the same timeout: when this one's is over, so is the other's
+  supervise('exec sleep 1000', undefined, 1, 'later').watch();
+  await eventually('the later timeout', async () =>
+    lines.some((line) => line.includes("'later': did not come up: its start program still runs"))
+      ? true
+      : undefined,
+  );
   assert.equal((await process.find())?.pid, live?.pid);
   await process.stop();
   assert.equal(await process.find(), undefined);
@@ -110,14 +129,32 @@ test('a failing start program is told, tried again, and its process runs once it
 });
 
 test('a stop in the middle of a start leaves nothing that comes up later', async (t) => {
-  const { pidFile, folder, supervise } = await bench(t);
-  const process = supervise(`touch ${folder}/begun; sleep 0.5; echo $$ > ${pidFile}; exec sleep 1000`);
+  const { pidFile, folder, started, supervise } = await bench(t);
+  const gate = join(folder, 'gate');
+  execFileSync('mkfifo', [gate]);
+  const opened = await open(gate, 'r+');
+  t.after(() => opened.close());
+  const process = supervise(`touch ${folder}/begun; read -r word < ${gate}; echo $$ > ${pidFile}`);
   process.watch();
   await eventually('the start program', () => readFile(join(folder, 'begun')).catch(() => undefined));
+
   await process.stop();
+  await opened.write('go on\n');
+
+  assert.equal((await started[0]?.exit)?.signal, 'SIGKILL');
   await assert.rejects(readFile(pidFile), /ENOENT/);
-  await systemClock.sleep(700);
-  await assert.rejects(readFile(pidFile), /ENOENT/);
+  assert.equal(started.length, 1);
+});
+
+test('a start program that outlived its timeout is ended by a stop', async (t) => {
+  const { started, supervise } = await bench(t);
+  const process = supervise('exec sleep 1000', undefined, 0.1);
+  process.watch();
+  await eventually('a failure', async () => (process.state === 'failing' ? true : undefined));
+
+  await process.stop();
+
+  assert.equal((await started.at(-1)?.exit)?.signal, 'SIGKILL');
 });
 
 test('a pidfile older than the process of its number does not count', async (t) => {

@@ -177,10 +177,14 @@ export class SupervisedProcess {
     );
   }
 
-  /** The living process; a start that was under way is ended or waited for first, so that nothing comes up later. */
+  /**
+   * The living process; a start that was under way, or that outlived its timeout, is ended or waited for first, so that
+   * nothing comes up later.
+   */
   async #settled(): Promise<LiveProcess | undefined> {
     const live = await this.find();
-    if (live !== undefined || !this.#isStarting) return live;
+    const startRuns = this.#starter !== undefined && this.#starter.exit === undefined;
+    if (live !== undefined || !(this.#isStarting || startRuns)) return live;
     this.#starter?.program.signal('SIGKILL');
     this.#isStarting = false;
     const deadline = this.#ports.clock.now() + settleMilliseconds;

@@ -12,6 +12,8 @@ export interface JobToRender {
   readonly job: ReleaseJob;
   /** Of the job itself; absent: global and group properties count. */
   readonly jobProperties?: Properties | undefined;
+  /** Where the manifest has the properties that it sees; errors name it. */
+  readonly propertiesAt?: string | undefined;
 }
 
 export interface RenderJobsOptions extends Omit<JobContextOptions, 'job' | 'jobProperties'> {
@@ -33,6 +35,7 @@ interface SourceFile {
   readonly context: TemplateContext;
   readonly destination: string;
   readonly executable: boolean;
+  readonly propertiesAt: string | undefined;
 }
 
 type Source = TemplateToRender & Pick<SourceFile, 'destination' | 'executable'>;
@@ -45,7 +48,7 @@ export async function renderJobs(options: RenderJobsOptions): Promise<readonly R
   const { jobs, directory, renderer } = options;
   const sources = (await Promise.all(jobs.map((job) => readSources(job, options)))).flat();
   const texts = await renderer.render(
-    sources.map(({ name, template, context }) => ({ name, template, context })),
+    sources.map(({ name, template, context, propertiesAt }) => ({ name, template, context, propertiesAt })),
   );
   const rendered = jobs.map(({ job }) => ({ name: job.name, directory: join(directory, job.name) }));
   for (const one of rendered) {
@@ -58,7 +61,7 @@ export async function renderJobs(options: RenderJobsOptions): Promise<readonly R
 }
 
 async function readSources(
-  { job, jobProperties }: JobToRender,
+  { job, jobProperties, propertiesAt }: JobToRender,
   options: RenderJobsOptions,
 ): Promise<readonly Source[]> {
   const context = jobContext({ ...options, job, jobProperties });
@@ -69,9 +72,11 @@ async function readSources(
       context,
       destination: join(target, destination),
       executable: destination.startsWith('bin/'),
+      propertiesAt,
     }),
   );
-  const monitFile = { file: 'monit', context, destination: join(target, 'monit'), executable: false };
+  const destination = join(target, 'monit');
+  const monitFile = { file: 'monit', context, destination, executable: false, propertiesAt };
   const monit = readSource(job, monitFile).catch((error: unknown) => {
     if (isProductError(error, 'FILE_NOT_FOUND')) return undefined;
     throw error;
@@ -80,16 +85,13 @@ async function readSources(
   return all.filter((one) => one !== undefined);
 }
 
-async function readSource(
-  job: ReleaseJob,
-  { file, context, destination, executable }: SourceFile,
-): Promise<Source> {
+async function readSource(job: ReleaseJob, { file, ...rest }: SourceFile): Promise<Source> {
   const path = join(job.directory, file);
   const name = `${job.name}/${file}`;
   const bytes = await readFile(path).catch((error: unknown) => {
     throw fileNotFound(path, error) ?? error;
   });
-  return { name, template: decode(name, bytes), context, destination, executable };
+  return { name, template: decode(name, bytes), ...rest };
 }
 
 function decode(name: string, bytes: Uint8Array): string {

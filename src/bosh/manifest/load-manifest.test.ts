@@ -94,14 +94,16 @@ test('a manifest is read with its references resolved', async (t) => {
     diskSize: 64,
     cloudProperties: { storage_class: 'fast' },
   });
-  assert.deepEqual(manifest.instanceGroup.jobs, [
-    { name: 'web', release: 'app', properties: { web: { port: 80 } } },
-    { name: 'other', release: 'app' },
-  ]);
+  const [web, other] = manifest.instanceGroup.jobs;
+  assert.deepEqual(web?.properties, { web: { port: 80 } });
+  assert.match(web.at, /m\.yml:\d+:\d+: instance_groups\[0\]\.jobs\[0\]\.name$/);
+  assert.match(web.propertiesAt, /m\.yml:\d+:\d+: instance_groups\[0\]\.jobs\[0\]\.properties$/);
+  assert.deepEqual([other?.name, other?.release, other?.properties], ['other', 'app', undefined]);
   assert.deepEqual(manifest.tags, { team: 'blue', cost: '7' });
   assert.deepEqual(manifest.updateWatchTime, { start: 1000, end: 20_000 });
   assert.equal(manifest.cloudProvider.mbus, 'https://mbus:secret@10.0.0.5:6868');
-  assert.deepEqual(manifest.cloudProvider.templates, [{ name: 'kubernetes_cpi', release: 'cpi' }]);
+  const [template] = manifest.cloudProvider.templates;
+  assert.deepEqual([template?.name, template?.release], ['kubernetes_cpi', 'cpi']);
 });
 
 test('networks become what create_vm gets', async (t) => {

@@ -16,6 +16,8 @@ export interface ArchiveReference {
 
 export interface ReleaseReference extends ArchiveReference {
   readonly name: string;
+  /** File, line, column and key of its name, for what is wrong only in view of the release. */
+  readonly at: string;
 }
 
 export interface ResourcePool {
@@ -61,6 +63,10 @@ export interface VipNetwork {
 export interface JobReference {
   readonly name: string;
   readonly release: string;
+  /** File, line, column and key of its name. */
+  readonly at: string;
+  /** Of the properties that it sees: its own, else the group's, else the global ones; its name where there are none. */
+  readonly propertiesAt: string;
   /** Absent when the manifest has no `properties` on this job: then global and group properties count. */
   readonly properties?: Properties;
 }
@@ -82,7 +88,10 @@ export interface InstanceGroup {
 }
 
 export interface CloudProvider {
-  readonly templates: readonly { readonly name: string; readonly release: string }[];
+  /** File, line, column and key. */
+  readonly at: string;
+  readonly templates: readonly { readonly name: string; readonly release: string; readonly at: string }[];
+  readonly propertiesAt: string;
   /** With user and password: a secret. */
   readonly mbus: string;
   /** PEM. */

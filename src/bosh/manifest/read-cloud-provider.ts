@@ -1,12 +1,14 @@
 import type { Field } from '../yaml/field.ts';
 import type { CloudProvider } from './manifest.ts';
-import { readReleaseName } from './read-instance-group.ts';
+import { firstGiven, readReleaseName } from './read-instance-group.ts';
 
 /** Reads `cloud_provider` (bosh-cli: installation/manifest/{parser,validator}.go). `ssh_tunnel` is never opened, and not read. */
 export function readCloudProvider(field: Field, releases: readonly string[]): CloudProvider {
   if (!field.given) field.problem('must be provided');
   const ca = readCa(field.get('cert').get('ca'));
   return {
+    at: field.at,
+    propertiesAt: firstGiven(field.get('properties'), field).at,
     templates: field.given ? readTemplates(field, releases) : [],
     mbus: field.given ? readMbus(field.get('mbus')) : '',
     ...(ca === undefined ? {} : { ca }),
@@ -21,7 +23,7 @@ function readTemplates(field: Field, releases: readonly string[]): CloudProvider
     const name = template.get('name').requiredText();
     if (seen.has(name)) template.get('name').problem(`the template '${name}' is there twice`);
     seen.add(name);
-    return { name, release: readReleaseName(template.get('release'), releases) };
+    return { name, release: readReleaseName(template.get('release'), releases), at: template.get('name').at };
   });
 }
 

@@ -10,6 +10,8 @@ export interface GroupSurroundings {
   readonly resourcePools: readonly ResourcePool[];
   readonly diskPools: readonly DiskPool[];
   readonly releaseNames: readonly string[];
+  /** `properties` of the manifest. */
+  readonly globalProperties: Field;
 }
 
 /** Reads the instance group (bosh-cli: deployment/manifest/validator.go). Problems are noted. */
@@ -27,7 +29,7 @@ export function readInstanceGroup(field: Field, around: GroupSurroundings): Inst
   const diskPool = readDisk(field, around.diskPools);
   return {
     name: field.get('name').requiredText(),
-    jobs: readJobs(field, around.releaseNames),
+    jobs: readJobs(field, around),
     networks: readGroupNetworks(field.get('networks'), around.networks, around.networkNames),
     resourcePool,
     ...(diskPool === undefined ? {} : { diskPool }),
@@ -47,7 +49,10 @@ function readDisk(field: Field, pools: readonly DiskPool[]): DiskPool | undefine
   return size > 0 ? { name: '', diskSize: size, cloudProperties: {} } : undefined;
 }
 
-function readJobs(field: Field, releases: readonly string[]): readonly JobReference[] {
+function readJobs(
+  field: Field,
+  { releaseNames, globalProperties }: GroupSurroundings,
+): readonly JobReference[] {
   const [jobs, templates] = [field.get('jobs'), field.get('templates')];
   if (jobs.given && templates.given)
     templates.problem("is the old name of 'jobs'; only one of them is allowed");
@@ -56,10 +61,18 @@ function readJobs(field: Field, releases: readonly string[]): readonly JobRefere
     const name = item.get('name').requiredText();
     if (seen.has(name)) item.get('name').problem(`the job '${name}' is there twice`);
     seen.add(name);
-    const release = readReleaseName(item.get('release'), releases);
+    const release = readReleaseName(item.get('release'), releaseNames);
     const properties = item.get('properties');
-    return properties.given ? { name, release, properties: properties.properties() } : { name, release };
+    const visible = firstGiven(properties, field.get('properties'), globalProperties, item.get('name'));
+    const places = { at: item.get('name').at, propertiesAt: visible.at };
+    const own = properties.given ? { properties: properties.properties() } : {};
+    return { name, release, ...places, ...own };
   });
+}
+
+/** The first that says something, else the last. */
+export function firstGiven(...fields: readonly [Field, ...Field[]]): Field {
+  return fields.find(({ given }) => given) ?? fields.at(-1) ?? fields[0];
 }
 
 /** The name of a release that the manifest lists; anything else is noted. */

@@ -32,7 +32,11 @@ export function readManifest(root: Field, path: string): Manifest | undefined {
   if (group === undefined) root.get('instance_groups').problem('must be a list of one instance group');
   const releaseNames = releases.map((release) => release.name);
   const instanceGroup =
-    group && readInstanceGroup(group, { networks, networkNames, resourcePools, diskPools, releaseNames });
+    group &&
+    readInstanceGroup(group, {
+      ...{ networks, networkNames, resourcePools, diskPools, releaseNames },
+      globalProperties: root.get('properties'),
+    });
   const resourcePool = resourcePools.find((pool) => pool.name === instanceGroup?.resourcePool);
   const rest = {
     properties: root.get('properties').properties(),
@@ -54,7 +58,7 @@ function readReleases(field: Field, manifestPath: string): readonly ReleaseRefer
     const name = item.get('name').requiredText();
     if (seen.has(name)) item.get('name').problem(`there are two releases '${name}'`);
     seen.add(name);
-    return { name, ...readArchive(item, manifestPath) };
+    return { name, at: item.get('name').at, ...readArchive(item, manifestPath) };
   });
   if (releases.length === 0) field.problem('must be a list of at least one release');
   return releases;

@@ -127,7 +127,8 @@ function describe(
   { message, line }: NonNullable<RubyResult['error']>,
 ): string {
   const place = line === undefined || line === null ? '' : ` (line ${line})`;
-  return `Cannot render '${template?.name ?? ''}'${place}: ${message}`;
+  const properties = template?.propertiesAt === undefined ? '' : `; its properties: ${template.propertiesAt}`;
+  return `Cannot render '${template?.name ?? ''}'${place}: ${message}${properties}`;
 }
 
 async function isExecutable(path: string): Promise<boolean> {

@@ -24,6 +24,8 @@ export interface TemplateToRender {
   /** ERB text. */
   readonly template: string;
   readonly context: TemplateContext;
+  /** Where the manifest has the properties that it reads, for errors. */
+  readonly propertiesAt?: string | undefined;
 }
 
 /** Renders ERB with Ruby. */

@@ -61,6 +61,11 @@ export class Field {
     return this.node?.place ?? this.#parent;
   }
 
+  /** File, line, column and key path, as problems begin. */
+  get at(): string {
+    return `${describePlace(this.place)}: ${this.path}`;
+  }
+
   problem(message: string): void {
     this.#problems.add(this.place, this.path, message);
   }

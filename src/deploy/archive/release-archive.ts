@@ -26,7 +26,7 @@ export interface ReleaseArchiveOptions {
 /** Identifies a release archive and checks that it is the release of that name. */
 export async function readReleaseArchive(options: ReleaseArchiveOptions): Promise<ReleaseArchive> {
   const { reference, catalog } = options;
-  return within(`Extracting release '${options.path}'`, async () => {
+  return within(`${reference.at}: Extracting release '${options.path}'`, async () => {
     const digest = await options.digests.verify(options.path, reference.digest);
     let opened: Promise<Release> | undefined;
     const open = (): Promise<Release> =>

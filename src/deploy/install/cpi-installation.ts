@@ -68,7 +68,7 @@ async function renderCpiJobs(
 ): Promise<void> {
   const rendered = await stage.perform('Rendering job templates', () =>
     renderJobs({
-      jobs: jobs.map((job) => ({ job })),
+      jobs: jobs.map((job) => ({ job, propertiesAt: manifest.cloudProvider.propertiesAt })),
       deployment: manifest.name,
       globalProperties: {},
       groupProperties: manifest.cloudProvider.properties,

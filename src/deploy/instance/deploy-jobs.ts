@@ -45,6 +45,7 @@ export async function deployJobs(
   const jobs = group.jobs.map((reference) => ({
     job: jobOfRelease(releases, reference),
     jobProperties: reference.properties,
+    propertiesAt: reference.propertiesAt,
   }));
   const templates = await within(`Rendering job templates for instance '${instance}'`, () =>
     stage.perform('Rendering job templates', () => uploadTemplates(run, deployment, jobs, address)),

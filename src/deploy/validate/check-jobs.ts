@@ -2,18 +2,19 @@ import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ReleaseSummary } from '../archive/archive-catalog.ts';
 
-/** Throws MANIFEST_INVALID, naming every job of the instance group that its release does not have. */
+/** Throws MANIFEST_INVALID, with a line for every job of the instance group that its release does not have. */
 export function checkJobs({ instanceGroup }: Manifest, releases: readonly ReleaseSummary[]): void {
-  const faults = instanceGroup.jobs.flatMap(({ name, release }, index) => {
-    const key = `instance_groups[${instanceGroup.name}].jobs[${index}]`;
-    const summary = releases.find((candidate) => candidate.name === release);
-    if (summary === undefined) return [`${key}.release '${release}' is not among releases`];
-    if (summary.jobs.some((job) => job.name === name)) return [];
-    return [`${key}.name '${name}' is not a job of release '${release}' (${summary.version})`];
-  });
-  if (faults.length === 0) return;
-  throw new ProductError(
-    'MANIFEST_INVALID',
-    `Validating deployment jobs refer to jobs in release: ${faults.join('; ')}`,
-  );
+  const faults = instanceGroup.jobs.flatMap((job) => missingJob(job, releases) ?? []);
+  if (faults.length > 0) throw new ProductError('MANIFEST_INVALID', faults.join('\n'));
+}
+
+/** What is wrong with a reference to a release's job, with the place in the manifest; undefined when it is there. */
+export function missingJob(
+  { name, release, at }: { readonly name: string; readonly release: string; readonly at: string },
+  releases: readonly ReleaseSummary[],
+): string | undefined {
+  const summary = releases.find((candidate) => candidate.name === release);
+  if (summary === undefined) return `${at}: the release '${release}' is not among releases`;
+  if (summary.jobs.some((job) => job.name === name)) return undefined;
+  return `${at}: '${name}' is not a job of release '${release}' (${summary.version})`;
 }

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { createEnv } from '../create-env.ts';
+import { errorChain } from '../error-chain.ts';
+import { testEnvironment } from '../testing/test-environment.ts';
+
+for (const [what, from, to, key, ...words] of [
+  [
+    'a job that its release does not have',
+    '- {name: app, release: tinyapp}',
+    '- {release: tinyapp, name: web}',
+    'instance_groups[0].jobs[0].name',
+    "'web' is not a job of release 'tinyapp' (1)",
+  ],
+  [
+    'a CPI that its release does not have',
+    'template: {name: cpi,',
+    'template: {name: cpu,',
+    'cloud_provider.template.name',
+    "'cpu' is not a job of release 'tinycpi' (1)",
+  ],
+  [
+    'a job that is no CPI',
+    'template: {name: cpi, release: tinycpi}',
+    'template: {name: app, release: tinyapp}',
+    'cloud_provider',
+    "has to render 'bin/cpi', found 0 among 'app' of 'tinyapp'",
+  ],
+  [
+    'a release under another name',
+    'tinyapp.tgz',
+    'tinycpi.tgz',
+    'releases[1].name',
+    "Release name 'tinyapp' does not match",
+  ],
+  [
+    'a property that a template misses',
+    /properties: \{node: '.*', /,
+    'properties: {',
+    'cloud_provider.properties',
+    "Cannot render 'cpi/templates/cpi.erb' (line 2): Can't find property 'node'",
+  ],
+] as const) {
+  test(`${what} is told with key and line of the manifest, and nothing is asked of the cloud`, async (t) => {
+    const { options, ports, cloud, editManifest } = await testEnvironment(t);
+    await editManifest((text) => text.replace(from, to));
+    const lines = (await readFile(options.manifestPath, 'utf8')).split('\n');
+
+    const error = await createEnv(options, ports).then(
+      () => assert.fail('it was deployed'),
+      (failure: unknown) => errorChain(failure).join('\n'),
+    );
+
+    const place = new RegExp(`manifest\\.yml:(\\d+):(\\d+): ${key.replace(/[[\].]/g, '\\$&')}(?![\\w.])`);
+    const [, line, column] = place.exec(error) ?? assert.fail(error);
+    const there = lines[Number(line) - 1]?.slice(Number(column) - 1) ?? '';
+    const value = key.endsWith('name') ? /^(web|cpu|tinyapp)\b/ : /^(\{cloud|template:)/;
+    assert.match(there, value, error);
+    for (const word of words) assert.ok(error.includes(word), `${word} is not in: ${error}`);
+    assert.equal(cloud.vms().length, 0);
+  });
+}
+
+test('of two faults both are told', async (t) => {
+  const { options, ports, editManifest } = await testEnvironment(t);
+  await editManifest((text) =>
+    text.replace('- {name: app,', '- {name: one, release: tinyapp}\n  - {name: two,'),
+  );
+
+  await assert.rejects(createEnv(options, ports), (error) => {
+    const told = errorChain(error).join('\n');
+    assert.match(told, /:\d+:\d+: instance_groups\[0\]\.jobs\[0\]\.name: 'one' is not a job/);
+    assert.match(told, /:\d+:\d+: instance_groups\[0\]\.jobs\[1\]\.name: 'two' is not a job/);
+    return true;
+  });
+});
