@@ -20,7 +20,13 @@ interface Workshop {
   readonly directory: string;
   readonly convert: (
     source: string,
-    more?: { operatingSystem?: string; image?: string; output?: string; architecture?: 'arm64' },
+    more?: {
+      operatingSystem?: string;
+      image?: string;
+      output?: string;
+      architecture?: 'arm64';
+      isAsked?: boolean;
+    },
   ) => Promise<PublishedStemcell>;
   /** Fails that way and leaves nothing. */
   readonly fails: (
@@ -182,6 +188,19 @@ test('an image in OCI layout stays the same image, and what it says of itself is
   const blob = join(first.layout, 'blobs', 'sha256', layer.digest.slice(7));
   await writeFile(blob, Buffer.alloc(layer.size));
   await fails(first.layout, { code: 'DIGEST_MISMATCH', message: new RegExp(layer.digest) });
+});
+
+test('a layout whose only image is for another architecture than the one asked for is refused', async (t) => {
+  const { directory, convert } = await workshop(t);
+  const { layout } = await convert(await lookAlikeStemcell(directory));
+  const asked = { architecture: 'arm64', operatingSystem: 'x' } as const;
+  await assert.rejects(convert(layout, { ...asked, isAsked: true, output: 'other' }), {
+    code: 'INVALID_ARGUMENT',
+    message: /has one image, for amd64, and --architecture asks for arm64$/u,
+  });
+  assert.ok(!(await readdir(directory)).includes('other'));
+  // an arm64 machine's own default is not asked for
+  await convert(layout, { ...asked, output: 'again' });
 });
 
 test('what is no stemcell at all, or stands in the way, is named', async (t) => {

@@ -21,6 +21,8 @@ export interface ConversionRequest extends IdentityRequest {
   readonly output: string;
   /** Of the root; a folder in OCI layout says it itself, and of several images it is the one for this. */
   readonly architecture: Architecture;
+  /** Whether somebody asked for that architecture: a layout whose only image is for another one is refused then. */
+  readonly isAsked?: boolean;
   /** Seconds since 1970, of the image. */
   readonly epoch: number;
   /** Aborted: the conversion ends with its reason, and leaves nothing. */

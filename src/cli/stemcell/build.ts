@@ -34,8 +34,11 @@ function make(parsed: BuildArguments, context: CommandContext): Promise<Publishe
   const { from, identity, output } = parsed;
   if (from.kind === 'debian') return fromDebian(parsed, from, context);
   const epoch = sourceDateEpoch(context.environment['SOURCE_DATE_EPOCH']);
-  const { path: source, architecture = architectureOf(process) } = from;
-  return convertStemcell({ ...identity, source, architecture, output, epoch, signal: context.signal });
+  const { path: source, architecture: asked } = from;
+  const architecture = asked ?? architectureOf(process);
+  const isAsked = asked !== undefined;
+  const { signal } = context;
+  return convertStemcell({ ...identity, source, architecture, isAsked, output, epoch, signal });
 }
 
 /** Whatever an interruption broke, the operator is told that it was the interruption. */

@@ -19,12 +19,24 @@ export interface OpenRegistryOptions {
 
 /** Registries that store in the cloud hash a whole layer before they answer its last byte. */
 const idleMs = 300_000;
+/** For what is taken back at the end: somebody may be waiting at the terminal. */
+const partingMs = 10_000;
 
-/** A client of one repository; nothing is sent yet. The caller closes it. */
+/**
+ * A client of one repository; nothing is sent yet. The caller closes it. `signal` ends all but `callLast`, which then has ten
+ * seconds.
+ */
 export function openRegistry(options: OpenRegistryOptions): RegistryClient {
+  const parting = (): RegistryClient =>
+    clientOf({ ...options, signal: AbortSignal.timeout(partingMs) }, undefined);
+  return clientOf(options, parting);
+}
+
+function clientOf(options: OpenRegistryOptions, parting: (() => RegistryClient) | undefined): RegistryClient {
   const { origin, repository, credentials, ca, signal, clock } = options;
   return new RegistryClient({
     ...{ origin, repository, credentials },
+    ...(parting !== undefined && { parting }),
     transport: new NodeTransport({ ca, idleMs, signal }),
     now: () => clock.now(),
     sleep: async (milliseconds) => {

@@ -17,6 +17,8 @@ export interface RegistryClientOptions extends Patience {
   readonly origin: string;
   readonly repository: string;
   readonly credentials: RegistryCredentials | undefined;
+  /** Makes a client that takes back what was begun, also when the caller has gone; absent: this one does. */
+  readonly parting?: () => RegistryClient;
 }
 
 /** A request to the registry. `path` is below /v2/<repository>, or a URL that the registry gave. */
@@ -41,8 +43,10 @@ export class RegistryClient {
   readonly #origin: string;
   readonly #transport: RegistryTransport;
   readonly #authenticator: Authenticator;
+  readonly #parting: (() => RegistryClient) | undefined;
 
-  constructor({ origin, repository, credentials, ...patience }: RegistryClientOptions) {
+  constructor({ origin, repository, credentials, parting, ...patience }: RegistryClientOptions) {
+    this.#parting = parting;
     this.repository = repository;
     this.host = new URL(origin).host;
     this.patience = patience;
@@ -61,6 +65,17 @@ export class RegistryClient {
   /** One try, for a call that must not be sent twice blindly: a broken connection is a value. */
   async callOnce(call: Call): Promise<RegistryAnswer | ConnectionFailure> {
     return this.#authorized(call, (request) => attempt(this.#transport, request));
+  }
+
+  /** The same, also after the signal that ends everything else. */
+  async callLast(call: Call): Promise<RegistryAnswer | ConnectionFailure> {
+    const last = this.#parting?.();
+    if (last === undefined) return this.callOnce(call);
+    try {
+      return await last.callOnce(call);
+    } finally {
+      last.close();
+    }
   }
 
   /** Where an answer's Location leads. Throws REGISTRY_ERROR where it leads from https to something weaker. */

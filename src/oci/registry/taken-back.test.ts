@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { systemClock } from '../../kubernetes/clock.ts';
 import { NodeTransport } from './http/node-transport.ts';
+import { openRegistry } from './open-registry.ts';
 import { pushImage } from './push-image.ts';
 import { RegistryClient } from './registry-client.ts';
 import type { Trouble } from './testing/hostile-registry.ts';
@@ -97,6 +99,31 @@ describe('a push that fails', () => {
       assert.equal(registry.manifests.size, 0);
       const starts = registry.log.filter((line) => line.startsWith('POST')).length;
       assert.equal(starts, failing.starts);
+    });
+
+  for (const pieceSize of [inPieces, whole])
+    test(`interrupted in a body of ${pieceSize} bytes at most: the upload is taken back`, async (t) => {
+      const registry = await HostileRegistry.start(t);
+      const interruption = new AbortController();
+      registry.trouble = (request) => {
+        if (request.method !== (pieceSize === inPieces ? 'PATCH' : 'PUT')) return undefined;
+        request.resume();
+        interruption.abort(new Error('interrupted by SIGINT'));
+        return true;
+      };
+      const client = openRegistry({
+        ...{ origin: registry.origin, repository: 'team/stemcell', credentials: undefined, ca: undefined },
+        ...{ clock: systemClock, signal: interruption.signal },
+      });
+      t.after(() => client.close());
+      await assert.rejects(pushImage(client, memoryImage([layer]), { pieceSize }), /interrupted by SIGINT/u);
+      assert.deepEqual(
+        registry.log.filter((line) => line.startsWith('DELETE')).length,
+        1,
+        registry.log.join('\n'),
+      );
+      assert.equal(registry.uploads.size, 0);
+      assert.equal(registry.manifests.size, 0);
     });
 
   test('where pieces are not taken, the upload that was to have them is taken back', async (t) => {

@@ -78,22 +78,24 @@ function start(
   const child = spawn('mmdebstrap', words, {
     env: { ...environment, ...more },
     stdio: ['ignore', 'pipe', 'pipe'],
-    signal,
-    killSignal: 'SIGINT',
+    // a process group: what it runs in the root has to end too, before the root can go
+    detached: true,
   });
+  const interrupt = (): void => {
+    if (child.pid !== undefined) signalGroup(child.pid, 'SIGTERM');
+  };
+  if (signal.aborted) interrupt();
+  signal.addEventListener('abort', interrupt);
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     said = (said + chunk).slice(-kept);
   });
   const ended = new Promise<string>((resolve, reject) => {
-    let interruption: Error | undefined;
-    child.on('error', (error) => {
-      // told to end, it still takes its root away, and is waited for
-      if (child.pid === undefined) reject(error);
-      else interruption = error;
-    });
+    child.on('error', reject);
     child.on('close', (code, end) => {
-      if (interruption !== undefined) reject(interruption);
+      signal.removeEventListener('abort', interrupt);
+      // told to end, it still has taken its root away
+      if (signal.aborted) reject(signal.reason);
       else if (code === 0) resolve(said);
       else reject(failure(said, code ?? end));
     });
@@ -101,6 +103,15 @@ function start(
   // it is awaited beside the reading of stdout, which may fail first
   ended.catch(() => undefined);
   return { stdout: child.stdout, ended };
+}
+
+/** A group that is gone has ended. */
+function signalGroup(leader: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(-leader, name);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
 }
 
 function failure(said: string, ending: number | string | null): ProductError {

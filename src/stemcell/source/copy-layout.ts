@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { ProductError } from '../../errors/product-error.ts';
 import { imageInvalid, isRecord, parseObject } from '../../oci/blob/parse-descriptor.ts';
 import { copyImage } from '../../oci/layout/add-image.ts';
 import { copyLayer } from '../../oci/layer/copy-layer.ts';
@@ -20,16 +21,17 @@ export interface CopiedLayout {
 export interface LayoutRequest {
   readonly source: string;
   readonly architecture: Architecture;
+  readonly isAsked?: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
  * Copies the image of a folder in OCI layout, so that it stays the same image, and looks at every layer on the way. Of
- * several images it is the one for the architecture.
+ * several images it is the one for the architecture; the only one has to be for it where it was asked for (INVALID_ARGUMENT).
  */
 export async function copyLayout(
   blobs: BlobWriter,
-  { source: directory, architecture: wanted, signal }: LayoutRequest,
+  { source: directory, architecture: wanted, isAsked = false, signal }: LayoutRequest,
 ): Promise<CopiedLayout> {
   const opened = await openLayout(directory, { platform: { os: 'linux', architecture: wanted } });
   const image: ImageSource = {
@@ -41,6 +43,11 @@ export async function copyLayout(
   const { architecture, os } = config;
   if (os !== 'linux' || typeof architecture !== 'string')
     throw imageInvalid(`${what}: the image is not for linux but for ${String(os)}`);
+  if (isAsked && architecture !== wanted)
+    throw new ProductError(
+      'INVALID_ARGUMENT',
+      `'${directory}' has one image, for ${architecture}, and --architecture asks for ${wanted}`,
+    );
   const diffIds = isRecord(config['rootfs']) ? config['rootfs']['diff_ids'] : undefined;
   if (!Array.isArray(diffIds) || diffIds.length !== image.layers.length)
     throw imageInvalid(

@@ -75,15 +75,16 @@ export function withDigest(location: URL, digest: string): URL {
 }
 
 /**
- * Takes an upload back. A registry that cannot, does not answer or does not let us forgets it by itself after a while; that is
- * no reason to fail, nor to hide why it is taken back.
+ * Takes an upload back, also when the caller has gone. A registry that cannot, does not answer or does not let us forgets it by
+ * itself after a while; that is no reason to fail, nor to hide why it is taken back.
  */
 export async function cancelUpload(client: RegistryClient, { location }: Upload): Promise<void> {
   try {
     // distribution wants the right to delete for it
     const actions = 'pull,delete';
-    await client.callOnce({ method: 'DELETE', path: location, actions, what: 'end of an upload' });
+    await client.callLast({ method: 'DELETE', path: location, actions, what: 'end of an upload' });
   } catch (error) {
-    if (!isProductError(error) || !error.code.startsWith('REGISTRY_')) throw error;
+    const isLate = error instanceof DOMException && error.name === 'TimeoutError';
+    if (!isLate && !(isProductError(error) && error.code.startsWith('REGISTRY_'))) throw error;
   }
 }

@@ -33,6 +33,8 @@ function isOnPath(program: string): boolean {
 export interface DockerRegistryOptions {
   readonly authentication: 'none' | 'basic' | 'token';
   readonly deletes: boolean;
+  /** Default: loopback. */
+  readonly address?: string;
 }
 
 export interface DockerRegistry {
@@ -49,11 +51,11 @@ export interface DockerRegistry {
 /** Docker's registry server, over TLS, on a port of its own, until the test ends. */
 export async function startDockerRegistry(
   t: Pick<TestContext, 'after'>,
-  { authentication, deletes }: DockerRegistryOptions,
+  { authentication, deletes, address = '127.0.0.1' }: DockerRegistryOptions,
 ): Promise<DockerRegistry> {
   const directory = await scratchDirectory(t as TestContext);
   const credentials = { username: 'robot', password: 'pass-word of a robot' };
-  const certificate = await makeServerCertificate();
+  const certificate = await makeServerCertificate(address);
   const file = async (name: string, content: string): Promise<string> => {
     await writeFile(join(directory, name), content, { mode: 0o600 });
     return join(directory, name);
@@ -69,7 +71,7 @@ export async function startDockerRegistry(
       maintenance: { uploadpurging: { enabled: false } },
     },
     http: {
-      addr: '127.0.0.1:0',
+      addr: `${address}:0`,
       tls: {
         certificate: await file('tls.crt', certificate.certificate),
         key: await file('tls.key', certificate.private_key),
@@ -112,7 +114,7 @@ async function listening(child: ChildProcess): Promise<string> {
   stdout.resume();
   for await (const line of createInterface({ input: stderr })) {
     lines.push(line);
-    const address = /listening on (127\.0\.0\.1:\d+)/u.exec(line)?.[1];
+    const address = /listening on ([\d.]+:\d+)/u.exec(line)?.[1];
     if (address !== undefined) {
       stderr.resume();
       return address;
