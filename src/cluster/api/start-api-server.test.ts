@@ -25,6 +25,20 @@ test('strangers see health and version only', async (t) => {
   }
 });
 
+test('a timeout in the URL is a duration, or the request is refused', async (t) => {
+  const server = await startTestServer(t);
+  for (const timeout of ['', '0', '0s', '3m', '1h2.5m', '32s'])
+    assert.equal((await server.call(`/version?timeout=${timeout}`)).code, 200, timeout);
+  for (const timeout of ['invalid', '5', '1d', 's', '1m 2s']) {
+    const answer = await server.call(`/version?timeout=${encodeURIComponent(timeout)}`);
+    assert.equal(answer.code, 400, timeout);
+    assert.match(
+      (answer.json() as { message: string }).message,
+      /^invalid timeout specified in the request URL/u,
+    );
+  }
+});
+
 test('the bearer token of the cluster opens it, another does not', async (t) => {
   const server = await startTestServer(t);
   const withToken = (token: string): Promise<{ code: number }> =>

@@ -7,6 +7,7 @@ import type { User } from '../access/user.ts';
 import { authenticate } from './authenticate.ts';
 import { serveLog } from './pod-log.ts';
 import { serveBinding, serveEviction, serveFinalize } from './pod-subresources.ts';
+import { booleanParameter, checkTimeout } from './query.ts';
 import { requestAttributes } from './request-attributes.ts';
 import { parseResourceRoute } from './resource-route.ts';
 import { serveScale } from './scale.ts';
@@ -28,6 +29,8 @@ export async function dispatch(
   response: ServerResponse,
 ): Promise<void> {
   const { pathname, searchParams: query } = parseUrl(request);
+  // a watch has a timeout of its own
+  if (booleanParameter(query, 'watch') !== true) checkTimeout(query);
   const user = admit(served, request, { path: pathname, query });
   if (serveInfo(served.registry, pathname, request, response)) return;
   const route = parseResourceRoute(served.registry, pathname);

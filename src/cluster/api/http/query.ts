@@ -20,6 +20,18 @@ export function booleanParameter(query: URLSearchParams, name: string): boolean 
 }
 
 /**
+ * `timeout`, how long a client is willing to wait: every answer here is given sooner than any limit, so that it only has to
+ * be a duration of Go (kubernetes: endpoints/filters/request_deadline.go). Throws ApiError 400.
+ */
+export function checkTimeout(query: URLSearchParams): void {
+  const value = query.get('timeout') ?? '';
+  if (value === '' || /^[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.test(value)) return;
+  throw badRequest(
+    `invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(value)}`,
+  );
+}
+
+/**
  * What a write's query says: `dryRun=All`, and `fieldValidation`, Warn where absent.
  * Throws ApiError 422 for another dryRun, 400 for another fieldValidation.
  */

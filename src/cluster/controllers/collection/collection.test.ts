@@ -4,6 +4,7 @@ import type { KubernetesObject, OwnerReference } from '../../../kubernetes/objec
 import { configMaps, events, namespaces, pods, secrets } from '../../../kubernetes/resources.ts';
 import type { ClusterFixture } from '../testing/cluster-fixture.ts';
 import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
+import type { NamespaceCondition } from './namespace-conditions.ts';
 
 const owner = (
   object: KubernetesObject,
@@ -19,6 +20,9 @@ const owner = (
 const named = (name: string, ownerReferences: OwnerReference[] = []): KubernetesObject => ({
   metadata: { name, namespace: 'bosh', ownerReferences },
 });
+interface NamespaceObject extends KubernetesObject {
+  readonly status: { readonly conditions: readonly NamespaceCondition[] };
+}
 const gone = (cluster: ClusterFixture, resource: typeof pods, name: string): Promise<true> =>
   cluster.until(
     `${resource.plural} ${name} to go`,
@@ -123,9 +127,38 @@ suite('collection', () => {
     await cluster.api.delete(at(namespaces, 'bosh'));
     await gone(cluster, secrets, 'vm-1');
     await settled();
-    assert.notEqual(await cluster.find(at(namespaces, 'bosh')), undefined);
+    const { status } = await cluster.api.get<NamespaceObject>(at(namespaces, 'bosh'));
+    assert.deepEqual(
+      status.conditions.flatMap(({ type, status: is, message }) => (is === 'True' ? [[type, message]] : [])),
+      [
+        ['NamespaceContentRemaining', 'Some resources are remaining: configmaps. has 1 resource instances'],
+        [
+          'NamespaceFinalizersRemaining',
+          'Some content in the namespace has finalizers remaining: test.example/hold in 1 resource instances',
+        ],
+      ],
+    );
 
     await cluster.api.patch(at(configMaps, 'held'), { metadata: { finalizers: null } });
+    await gone(cluster, namespaces, 'bosh');
+  });
+
+  test('of a namespace that goes, the pods go first, and what they use stays until then', async (t) => {
+    const cluster = await startCluster(t);
+    const pod = makePod('vm-1');
+    pod.metadata.finalizers = ['test.example/hold'];
+    await cluster.api.create(pods, pod);
+    await cluster.api.create(secrets, named('of-the-pod'));
+    await settled();
+
+    await cluster.api.delete(at(namespaces, 'bosh'));
+    await settled();
+    assert.notEqual((await cluster.find(at(pods, 'vm-1')))?.metadata.deletionTimestamp, undefined);
+    assert.equal((await cluster.find(at(secrets, 'of-the-pod')))?.metadata.deletionTimestamp, undefined);
+
+    await cluster.api.patch(at(pods, 'vm-1'), { metadata: { finalizers: null } });
+    await cluster.api.delete(at(pods, 'vm-1'), { gracePeriodSeconds: 0 });
+    await gone(cluster, secrets, 'of-the-pod');
     await gone(cluster, namespaces, 'bosh');
   });
 
