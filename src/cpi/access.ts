@@ -1,12 +1,12 @@
 import type { Access } from '../kubernetes/access.ts';
 import { loadAccess } from '../kubernetes/load-access.ts';
-import type { CpiConfig } from './config.ts';
+import type { ReachConfig } from './config.ts';
 import type { ServerConfig } from './config/access.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The way to the cluster that a configuration names; `process` is our own environment. Rejects with INVALID_CONFIG. */
-export async function accessOf({ kubernetes, proxies }: CpiConfig, process: Environment): Promise<Access> {
+export async function accessOf({ kubernetes, proxies }: ReachConfig, process: Environment): Promise<Access> {
   const { kubeconfig, server, context, namespace, defaultNamespace } = kubernetes;
   const environment = { ...process, ...proxies };
   if (kubeconfig !== undefined) {

@@ -16,13 +16,17 @@ import { parseRegistry } from './config/registry.ts';
 import type { Json, Place } from './input.ts';
 import { at } from './input.ts';
 
-export interface CpiConfig {
+/** The part of a configuration that the way to the cluster is in. */
+export interface ReachConfig {
   readonly kubernetes: KubernetesConfig;
+  readonly proxies: ProxyVariables;
+}
+
+export interface CpiConfig extends ReachConfig {
   readonly networks: NetworksConfig;
   readonly agent: AgentConfig;
   readonly defaults: Defaults;
   readonly deadlines: Deadlines;
-  readonly proxies: ProxyVariables;
   /** Absent: only light stemcells are taken. */
   readonly registry: RegistryConfig | undefined;
 }
@@ -33,16 +37,31 @@ export interface CpiConfig {
  * it does not know. Throws INVALID_CONFIG, which never quotes a value.
  */
 export function parseConfig(file: unknown, request: Readonly<Json>, contextName?: string): CpiConfig {
+  return beginConfig(file, request, contextName).rest();
+}
+
+/** As `parseConfig`, in two steps: `rest` can wait until the connection is on its way. */
+export function beginConfig(
+  file: unknown,
+  request: Readonly<Json>,
+  contextName?: string,
+): ReachConfig & { readonly rest: () => CpiConfig } {
   const place: Place = { code: 'INVALID_CONFIG', path: 'config' };
   const { sections, kubeconfigContext } = mergeLayers({ file, request, contextName }, place);
   const kubernetes = parseKubernetes(sections['kubernetes'], at(place, 'kubernetes'));
-  return {
+  const reach = {
     kubernetes: kubeconfigContext === undefined ? kubernetes : inContext(kubernetes, kubeconfigContext),
+    proxies: parseProxies(sections['env'], at(place, 'env')),
+  };
+  return { ...reach, rest: () => ({ ...reach, ...parseRest(sections, place) }) };
+}
+
+function parseRest(sections: Json, place: Place): Omit<CpiConfig, keyof ReachConfig> {
+  return {
     networks: parseNetworksConfig(sections['networks'], at(place, 'networks')),
     agent: parseAgent(sections['agent'], at(place, 'agent')),
     defaults: parseDefaults(sections['defaults'], at(place, 'defaults')),
     deadlines: parseDeadlines(sections['deadlines'], at(place, 'deadlines')),
-    proxies: parseProxies(sections['env'], at(place, 'env')),
     registry: parseRegistry(sections['registry'], at(place, 'registry')),
   };
 }

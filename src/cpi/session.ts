@@ -1,9 +1,11 @@
 import { systemClock } from '../kubernetes/clock.ts';
 import { openTransport } from '../kubernetes/open-transport.ts';
+import type { Transport } from '../kubernetes/transport.ts';
 import { RestApi } from '../kubernetes/rest-api.ts';
 import { accessOf } from './access.ts';
 import type { Cloud } from './cloud.ts';
-import { parseConfig } from './config.ts';
+import type { CpiConfig } from './config.ts';
+import { beginConfig } from './config.ts';
 
 export interface SessionOptions {
   /** The parsed config file. */
@@ -29,9 +31,11 @@ export interface Session {
 /** Parses the configuration and prepares the connection; no request is sent before a verb asks. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { file, context, contextName, environment } = options;
-  const config = parseConfig(file, context, contextName);
-  const access = await accessOf(config, environment);
+  const begun = beginConfig(file, context, contextName);
+  const access = await accessOf(begun, environment);
   const transport = await openTransport(access, { connectNow: options.asks });
+  // the rest is parsed while the server answers the handshake
+  const config = configOrClose(begun.rest, transport);
   const directorUuid = context['director_uuid'];
   const notes: string[] = [];
   return {
@@ -54,4 +58,14 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       transport.close();
     },
   };
+}
+
+/** A connection that nobody gets would keep the process alive. */
+function configOrClose(rest: () => CpiConfig, transport: Transport): CpiConfig {
+  try {
+    return rest();
+  } catch (error) {
+    transport.close();
+    throw error;
+  }
 }

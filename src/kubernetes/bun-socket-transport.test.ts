@@ -10,7 +10,7 @@ test('Bun socket transport, in Bun', { skip: bunIsMissing() ?? false }, async (t
 
   const results = await runInBun('./bun-socket-transport-conformance.ts', servers);
 
-  assert.equal(results.length, transportConformance.length);
+  assert.equal(results.length, 2 * transportConformance.length);
   for (const { name, error } of results) {
     await t.test(name, () => {
       assert.equal(error, undefined);

@@ -22,6 +22,8 @@ interface Answer {
   readonly body: ByteQueue;
 }
 
+/** How long a caller of `beginHandshake` is kept from its own work by a server that is far away or not there. */
+const patienceMs = 5;
 const flowLimits = { high: 1_048_576, low: 262_144 };
 
 /**
@@ -40,8 +42,22 @@ export class BunSocketTransport implements Transport {
     this.#access = access;
     this.#address = serverAddress(access);
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-    // what goes wrong now goes wrong again, and is told, at the first request
-    if (options.connectNow === true) void this.#connect().catch(() => {});
+  }
+
+  /**
+   * Connects before the first request, for a caller with other things to do meanwhile. Resolves when the handshake is
+   * on its way, and soon in any case: what goes wrong here goes wrong again, and is told, at the first request.
+   */
+  beginHandshake(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, patienceMs);
+      const done = (): void => {
+        clearTimeout(timer);
+        // Bun sends the first bytes only when the callback that tells of the connection is over
+        setImmediate(resolve);
+      };
+      this.#connect(done).catch(done);
+    });
   }
 
   async request(request: TransportRequest): Promise<TransportResponse> {
@@ -78,9 +94,10 @@ export class BunSocketTransport implements Transport {
     for (const connection of this.#connections) connection.close();
   }
 
-  async #connect(): Promise<void> {
+  async #connect(onOpened: () => void): Promise<void> {
     const credentials = await credentialsOf(this.#access);
-    if (!this.#closed) this.#connection(credentials);
+    if (this.#closed) onOpened();
+    else this.#connection(credentials).onOpened = onOpened;
   }
 
   /** Sends the request; resolves with the answer's head. */

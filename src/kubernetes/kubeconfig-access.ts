@@ -132,7 +132,9 @@ function serverUrl(cluster: NamedEntry): string {
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw invalidKubeconfig(key, 'must hold host, port and path only');
   }
-  return (url.origin + url.pathname).replace(/\/+$/u, '');
+  let text = url.origin + url.pathname;
+  while (text.endsWith('/')) text = text.slice(0, -1);
+  return text;
 }
 
 /** `<name>-data` in base64, else the file that `<name>` names; the data wins, as in client-go. */
@@ -204,11 +206,8 @@ function pick(
   if (name === undefined) {
     throw invalidKubeconfig(key, 'is missing');
   }
-  const found = list.find((entry) => entry.name === name);
-  if (found === undefined) {
-    throw invalidKubeconfig(key, `names ${JSON.stringify(name)}, which is not in ${listKey}`);
-  }
-  return found;
+  for (const entry of list) if (entry.name === name) return entry;
+  throw invalidKubeconfig(key, `names ${JSON.stringify(name)}, which is not in ${listKey}`);
 }
 
 function refuse(entry: NamedEntry, refused: Readonly<Record<string, string>>): void {

@@ -72,15 +72,17 @@ function entries(value: unknown, list: string, field: string): NamedEntry[] {
   if (!Array.isArray(value)) {
     throw invalidKubeconfig(list, 'must be a list');
   }
-  return value.map((item: unknown, index) => {
-    const key = `${list}[${index}]`;
+  const named: NamedEntry[] = [];
+  for (const item of value) {
+    const key = `${list}[${named.length}]`;
     const entry = record(item, key);
     const name = optionalString(entry, 'name', `${key}.name`);
     if (name === undefined) {
       throw invalidKubeconfig(`${key}.name`, 'is missing');
     }
-    return { key: `${key}.${field}`, name, fields: record(entry[field] ?? {}, `${key}.${field}`) };
-  });
+    named.push({ key: `${key}.${field}`, name, fields: record(entry[field] ?? {}, `${key}.${field}`) });
+  }
+  return named;
 }
 
 function record(value: unknown, key: string): Record<string, unknown> {

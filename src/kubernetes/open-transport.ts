@@ -17,7 +17,11 @@ async function bareTransport(access: Access, options: TransportOptions): Promise
     const { NodeHttpsTransport } = await import('./node-https-transport.ts');
     return new NodeHttpsTransport(access, options);
   }
-  if (access.proxy === undefined) return new BunSocketTransport(runtime, access, options);
+  if (access.proxy === undefined) {
+    const transport = new BunSocketTransport(runtime, access, options);
+    if (options.connectNow === true) await transport.beginHandshake();
+    return transport;
+  }
   // only Bun's fetch knows the way through a proxy
   const { FetchTransport } = await import('./fetch-transport.ts');
   return new FetchTransport(access, options);

@@ -6,13 +6,14 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * a port, or `*`. Upper case wins. Undefined: none.
  */
 export function environmentProxy(server: string, environment: Environment): string | undefined {
-  const read = (name: string): string =>
-    [environment[name], environment[name.toLowerCase()]].find(
-      (value) => value !== undefined && value !== '',
-    ) ?? '';
+  const read = (name: string): string => {
+    const upper = environment[name] ?? '';
+    return upper === '' ? (environment[name.toLowerCase()] ?? '') : upper;
+  };
   const proxy = read('HTTPS_PROXY');
+  if (proxy === '') return undefined;
   const url = new URL(server);
-  if (proxy === '' || isLoopback(url) || isExempt(url, read('NO_PROXY'))) return undefined;
+  if (isLoopback(url) || isExempt(url, read('NO_PROXY'))) return undefined;
   return proxy.includes('://') ? proxy : `http://${proxy}`;
 }
 

@@ -10,12 +10,14 @@ export function resourcePath(
   ...rest: readonly string[]
 ): string {
   const root = resource.group === '' ? '/api' : `/apis/${resource.group}`;
-  const scope = resource.namespaced && namespace !== undefined ? ['namespaces', namespace] : [];
-  return [root, resource.version, ...scope.map(segment), resource.plural, ...rest.map(segment)].join('/');
+  const scope = resource.namespaced && namespace !== undefined ? `/namespaces/${segment(namespace)}` : '';
+  let path = `${root}/${resource.version}${scope}/${resource.plural}`;
+  for (const text of rest) path += `/${segment(text)}`;
+  return path;
 }
 
 function segment(text: string): string {
-  if (text === '' || text === '.' || text === '..' || /[/%]/u.test(text)) {
+  if (text === '' || text === '.' || text === '..' || text.includes('/') || text.includes('%')) {
     throw new Error(`not a path segment of the Kubernetes API: ${JSON.stringify(text)}`);
   }
   return encodeURIComponent(text);

@@ -244,8 +244,8 @@ export class RestApi implements KubernetesApi {
 
 const podResource: Resource = { group: '', version: 'v1', plural: 'pods', namespaced: true };
 
-function pathOf(reference: ObjectReference, ...subresource: (string | undefined)[]): string {
-  const rest = subresource.filter((part) => part !== undefined);
+function pathOf(reference: ObjectReference, subresource?: string): string {
+  const rest = subresource === undefined ? [] : [subresource];
   return resourcePath(
     reference.resource,
     requireNamespace(reference.resource, reference.namespace),

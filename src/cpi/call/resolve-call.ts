@@ -30,11 +30,17 @@ interface Part {
  */
 export function resolveCall(method: string, signature: Signature, args: readonly unknown[]): ResolvedCall {
   const place: Place = { code: 'INVALID_ARGUMENT', path: method };
-  const parts = args.map((value, index) => partOf(signature.parameters[index], value, place));
-  const [first, ...others] = parts.flatMap(({ claims }) => claims);
-  const other = others.find(({ context }) => context !== first?.context);
-  if (first !== undefined && other !== undefined) throw mismatch(method, first, other);
-  return { contextName: first?.context, arguments: parts.map(({ value }) => value) };
+  const values: unknown[] = [];
+  let first: Claim | undefined;
+  for (const [index, given] of args.entries()) {
+    const { claims, value } = partOf(signature.parameters[index], given, place);
+    values.push(value);
+    for (const claim of claims) {
+      first ??= claim;
+      if (claim.context !== first.context) throw mismatch(method, first, claim);
+    }
+  }
+  return { contextName: first?.context, arguments: values };
 }
 
 /** The result as the caller may give it back: cids with their context. */

@@ -43,14 +43,15 @@ export function parseAccess(section: Json, place: Place): AccessConfig {
 }
 
 function serverOf(section: Json, url: string | undefined, place: Place): ServerConfig | undefined {
+  if (url === undefined) {
+    for (const name of ofServer) {
+      if ((section[name] ?? undefined) !== undefined) throw wrong(at(place, name), 'needs kubernetes.server');
+    }
+    return undefined;
+  }
   const [ca, token, certificate, key] = ofServer.map((name) =>
     optionalStringAt(section[name], at(place, name)),
   );
-  if (url === undefined) {
-    const lonely = ofServer.find((name) => (section[name] ?? undefined) !== undefined);
-    if (lonely !== undefined) throw wrong(at(place, lonely), 'needs kubernetes.server');
-    return undefined;
-  }
   if ((certificate === undefined) !== (key === undefined)) {
     throw wrong(place, 'has only one of client_certificate and client_key; it needs both');
   }

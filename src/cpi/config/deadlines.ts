@@ -63,10 +63,12 @@ const keys: Readonly<Record<string, keyof Deadlines>> = {
 export function parseDeadlines(value: unknown, place: Place): Deadlines {
   const section = recordAt(value, place);
   refuseUnknownKeys(section, Object.keys(keys), place);
-  const given = Object.entries(keys)
-    .filter(([key]) => section[key] !== undefined && section[key] !== null)
-    .map(([key, name]) => [name, secondsAt(section[key], at(place, key))] as const);
-  return { ...defaultDeadlines, ...Object.fromEntries(given) };
+  const given: Partial<Record<keyof Deadlines, number>> = {};
+  for (const [key, name] of Object.entries(keys)) {
+    const value = section[key];
+    if (value !== undefined && value !== null) given[name] = secondsAt(value, at(place, key));
+  }
+  return { ...defaultDeadlines, ...given };
 }
 
 /** Timers of a runtime end at 2^31 ms; longer ones end at once. */

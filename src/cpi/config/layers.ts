@@ -52,19 +52,21 @@ export function mergeLayers({ file, request, contextName }: Layers, place: Place
 
 /** What the job's property `ntp` is becomes agent.ntp here, as in the job's template. */
 function overridesOf(request: Readonly<Json>, place: Place): Json {
-  const given = Object.fromEntries(Object.entries(request).filter(([key]) => known.includes(key)));
+  const given: Json = {};
+  for (const key of known) if (Object.hasOwn(request, key)) given[key] = request[key];
   if (request['ntp'] === undefined) return given;
   const agent = recordAt(given['agent'], at(place, 'agent'));
   return { ...given, agent: { ntp: request['ntp'], ...agent } };
 }
 
 function contextEntries(value: unknown, place: Place): Map<string, Json> {
-  const entries = Object.entries(recordAt(value, place)).map(([name, given]) => {
+  const entries = new Map<string, Json>();
+  for (const [name, given] of Object.entries(recordAt(value, place))) {
     const entry = recordAt(given, at(place, name));
     refuseUnknownKeys(entry, sections, at(place, name));
-    return [name, entry] as const;
-  });
-  return new Map(entries);
+    entries.set(name, entry);
+  }
+  return entries;
 }
 
 /**
@@ -79,6 +81,7 @@ function mergeLayer(base: Json, over: Json, place: Place): Json {
 
 function mergeAccess(base: Json, over: Json, place: Place): Json {
   const later = recordAt(over['kubernetes'], at(place, 'kubernetes'));
+  if (Object.keys(later).length === 0) return deepMerge(base, over);
   if (!accessForms.some((name) => Object.hasOwn(later, name))) return deepMerge(base, over);
   const former = Object.entries(recordAt(base['kubernetes'], at(place, 'kubernetes')));
   const rest = Object.fromEntries(former.filter(([key]) => !accessKeys.includes(key)));

@@ -14,9 +14,10 @@ export type ProxyVariables = Readonly<Record<string, string>>;
 export function parseProxies(value: unknown, place: Place): ProxyVariables {
   const section = recordAt(value, place);
   refuseUnknownKeys(section, variables, place);
-  const given = variables.flatMap((name) => {
+  const given: Record<string, string> = {};
+  for (const name of variables) {
     const text = optionalStringAt(section[name], at(place, name));
-    return text === undefined ? [] : [[name, text] as const, [name.toUpperCase(), text] as const];
-  });
-  return Object.fromEntries(given);
+    if (text !== undefined) Object.assign(given, { [name]: text, [name.toUpperCase()]: text });
+  }
+  return given;
 }

@@ -32,7 +32,7 @@ const keys = [
 export function parseRegistry(value: unknown, place: Place): RegistryConfig | undefined {
   const section = recordAt(value, place);
   refuseUnknownKeys(section, keys, place);
-  if (keys.every((key) => section[key] === undefined || section[key] === null)) return undefined;
+  if (isEmpty(section)) return undefined;
   const origin = originAt(section, place);
   const repository = stringAt(section['repository'], at(place, 'repository'));
   if (!isRepository(repository))
@@ -47,6 +47,12 @@ export function parseRegistry(value: unknown, place: Place): RegistryConfig | un
     credentials: credentialsAt(section, place),
     deletion: deletionAt(section['delete'], at(place, 'delete')),
   };
+}
+
+/** The job renders a null for each property that is not given. */
+function isEmpty(section: Json): boolean {
+  for (const key of keys) if ((section[key] ?? undefined) !== undefined) return false;
+  return true;
 }
 
 function originAt(section: Json, place: Place): string {

@@ -55,18 +55,21 @@ function replaced(
   others: Quantities,
   doReplace: (one: string, other: string) => boolean,
 ): Record<string, string> {
-  const entries = Object.entries(given).map(([name, one]) => {
+  const entries: [string, string][] = [];
+  for (const [name, one] of Object.entries(given)) {
     const other = Object.hasOwn(others, name) ? others[name] : undefined;
-    return [name, other !== undefined && doReplace(one, other) ? other : one] as const;
-  });
+    entries.push([name, other !== undefined && doReplace(one, other) ? other : one]);
+  }
   return Object.fromEntries(entries);
 }
 
 const isMore = (one: string, other: string): boolean => (parseMilli(one) ?? 0n) > (parseMilli(other) ?? 0n);
 
 function quantitiesAt(value: unknown, place: Place): Record<string, string> {
-  const entries = Object.entries(recordAt(value, place));
-  return Object.fromEntries(entries.map(([name, given]) => [name, quantityAt(given, at(place, name))]));
+  const entries: [string, string][] = [];
+  for (const [name, given] of Object.entries(recordAt(value, place)))
+    entries.push([name, quantityAt(given, at(place, name))]);
+  return Object.fromEntries(entries);
 }
 
 /** A quantity as text; a number is itself. */

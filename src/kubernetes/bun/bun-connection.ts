@@ -22,6 +22,8 @@ interface Exchange {
 export class BunConnection {
   /** Told when the connection can serve no more requests. */
   onClosed: () => void = () => {};
+  /** Told when the server is reached and the handshake under way. */
+  onOpened: () => void = () => {};
   #socket: BunSocket | undefined;
   #verified = false;
   #unsent: Uint8Array | undefined;
@@ -35,7 +37,7 @@ export class BunConnection {
     this.#certificate = credentials.certificate;
     const url = new URL(access.server);
     const connecting = runtime.connect({
-      hostname: url.hostname.replace(/^\[|\]$/gu, ''),
+      hostname: url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname,
       port: url.port === '' ? 443 : Number(url.port),
       tls: tlsOf(access, credentials),
       socket: {
@@ -93,6 +95,7 @@ export class BunConnection {
   #opened(socket: BunSocket): void {
     this.#socket = socket;
     if (this.#closed) socket.terminate();
+    else this.onOpened();
   }
 
   #shookHands(authorized: boolean, error: Error | null): void {
