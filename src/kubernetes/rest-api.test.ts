@@ -279,3 +279,54 @@ test('an unreachable server is named with host and port', async () => {
       isProductError(error, 'KUBERNETES_UNREACHABLE') && /127\.0\.0\.1:1 .*refused/u.test(error.message),
   );
 });
+
+/** Refuses everybody until it was asked that often whether it is ready; what it says to that. */
+function startingServer(looks: number, readyz: number): Answer {
+  let left = looks;
+  return (seen, response) => {
+    const isReady = left === 0;
+    if (seen.url.pathname === '/readyz') {
+      left = Math.max(0, left - 1);
+      json('', isReady ? 200 : readyz)(seen, response);
+    } else if (isReady) json({ metadata: { name: 'x' } })(seen, response);
+    else json(failure(403, 'Forbidden', 'pods is forbidden'), 403)(seen, response);
+  };
+}
+
+test('a 403 of a server that is not ready yet is asked again, a write too', async (t) => {
+  const { api, seen } = await serve(t, startingServer(3, 500));
+  await api.get(reference);
+  const again = await serve(t, startingServer(2, 500));
+  await again.api.create(secrets, { metadata: { name: 'x', namespace: 'bosh' } });
+  assert.equal(seen.filter(({ url }) => url.pathname !== '/readyz').length, 4);
+  assert.equal(again.seen.filter(({ method }) => method === 'POST').length, 3);
+});
+
+test('a 403 of a server that is ready, or that does not say, is one at once', async (t) => {
+  for (const readyz of [200, 403, 404]) {
+    const { api, seen, delays } = await serve(t, startingServer(9, readyz));
+    await assert.rejects(api.get(reference), (error) => isApiError(error, 403));
+    assert.deepEqual([seen.length, delays], [2, []]);
+  }
+});
+
+test('a server that never becomes ready: the 403 after half a minute', async (t) => {
+  let now = 0;
+  const server = await startTlsServer((request, response) => {
+    response.writeHead(request.url === '/readyz' ? 500 : 403).end('no');
+  });
+  const clock = {
+    now: () => now,
+    sleep: (milliseconds: number): Promise<void> => {
+      now += milliseconds;
+      return Promise.resolve();
+    },
+  };
+  const api = new RestApi({ transport: await openTransport(server.access), clock });
+  t.after(async () => {
+    api.close();
+    await server.close();
+  });
+  await assert.rejects(api.get(reference), (error) => isApiError(error, 403));
+  assert.ok(now >= 30_000 && now < 31_500, String(now));
+});

@@ -14,6 +14,7 @@ import { systemClock } from './clock.ts';
 import { readJsonLines } from './json-lines.ts';
 import type { KubernetesObject, ObjectList } from './object.ts';
 import { isApiError } from './api-error.ts';
+import { isStarting } from './is-starting.ts';
 import { resourcePath } from './resource-path.ts';
 import { responseError } from './response-status.ts';
 import { retryDelay } from './retry.ts';
@@ -31,6 +32,9 @@ export interface RestApiOptions {
 /** Sent with each write: a field that the server does not know is an error, not a silent loss. */
 const writeQuery = { fieldManager: 'bosh-kubernetes', fieldValidation: 'Strict' };
 const pageSize = 500;
+/** How long a server that is not ready yet may refuse a request: until it has read the roles. */
+const startMs = 30_000;
+const startPauseMs = 500;
 
 export interface LogQuery {
   readonly container?: string;
@@ -39,7 +43,10 @@ export interface LogQuery {
   readonly previous?: boolean;
 }
 
-/** The Kubernetes API over HTTPS. Retries what is safe to retry (`retry.ts`), then rejects. */
+/**
+ * The Kubernetes API over HTTPS. Retries what is safe to retry (`retry.ts`), and what a server that is just starting
+ * forbids (`is-starting.ts`), then rejects.
+ */
 export class RestApi implements KubernetesApi {
   readonly #transport: Transport;
   readonly #clock: Clock;
@@ -209,10 +216,22 @@ export class RestApi implements KubernetesApi {
   }
 
   async #send(request: TransportRequest): Promise<TransportResponse> {
+    const begin = this.#clock.now();
+    let wasStarting = false;
     for (let tries = 1; ; tries += 1) {
       const outcome = await this.#try(request);
       if (outcome.response !== undefined) {
         return outcome.response;
+      }
+      if (isForbidden(outcome.setback)) {
+        const isNow = await this.#isStarting(begin);
+        if (isNow || wasStarting) {
+          // once more when it has become ready: it may have been the refusal of a server that was not
+          wasStarting = isNow;
+          await this.#clock.sleep(startPauseMs);
+          tries -= 1;
+          continue;
+        }
       }
       const delay = retryDelay({ method: request.method, tries, setback: outcome.setback }, this.#random());
       if (delay === undefined) {
@@ -220,6 +239,11 @@ export class RestApi implements KubernetesApi {
       }
       await this.#clock.sleep(delay);
     }
+  }
+
+  /** A 403 says that nothing was done, so that every verb may be tried again. */
+  async #isStarting(begin: number): Promise<boolean> {
+    return this.#clock.now() - begin < startMs && (await isStarting(this.#transport));
   }
 
   async #try(
@@ -241,6 +265,8 @@ export class RestApi implements KubernetesApi {
     }
   }
 }
+
+const isForbidden = (setback: Setback): boolean => 'status' in setback && setback.status === 403;
 
 const podResource: Resource = { group: '', version: 'v1', plural: 'pods', namespaced: true };
 
