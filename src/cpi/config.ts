@@ -20,13 +20,14 @@ import { at } from './input.ts';
 export interface ReachConfig {
   readonly kubernetes: KubernetesConfig;
   readonly proxies: ProxyVariables;
+  /** One of them is for each request. */
+  readonly deadlines: Deadlines;
 }
 
 export interface CpiConfig extends ReachConfig {
   readonly networks: NetworksConfig;
   readonly agent: AgentConfig;
   readonly defaults: Defaults;
-  readonly deadlines: Deadlines;
   /** Absent: only light stemcells are taken. */
   readonly registry: RegistryConfig | undefined;
 }
@@ -52,6 +53,7 @@ export function beginConfig(
   const reach = {
     kubernetes: kubeconfigContext === undefined ? kubernetes : inContext(kubernetes, kubeconfigContext),
     proxies: parseProxies(sections['env'], at(place, 'env')),
+    deadlines: parseDeadlines(sections['deadlines'], at(place, 'deadlines')),
   };
   return { ...reach, rest: () => ({ ...reach, ...parseRest(sections, place) }) };
 }
@@ -61,7 +63,6 @@ function parseRest(sections: Json, place: Place): Omit<CpiConfig, keyof ReachCon
     networks: parseNetworksConfig(sections['networks'], at(place, 'networks')),
     agent: parseAgent(sections['agent'], at(place, 'agent')),
     defaults: parseDefaults(sections['defaults'], at(place, 'defaults')),
-    deadlines: parseDeadlines(sections['deadlines'], at(place, 'deadlines')),
     registry: parseRegistry(sections['registry'], at(place, 'registry')),
   };
 }

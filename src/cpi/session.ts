@@ -33,7 +33,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const { file, context, contextName, environment } = options;
   const begun = beginConfig(file, context, contextName);
   const access = await accessOf(begun, environment);
-  const transport = await openTransport(access, { connectNow: options.asks });
+  const transport = await openTransport(access, {
+    connectNow: options.asks,
+    timeoutMs: begun.deadlines.request * 1000,
+  });
   // the rest is parsed while the server answers the handshake
   const config = configOrClose(begun.rest, transport);
   const directorUuid = context['director_uuid'];

@@ -12,6 +12,9 @@ import { VerbWorld } from './support/verb-world.ts';
 
 const types = new Set<string>(Object.values(errorTable).map(({ boshType }) => boshType));
 
+/** Long enough for a server that answers, on a busy machine too. */
+const silentDeadlines = { request: 3 };
+
 /** Those that a call does not notice: of any request, and beside it of a watch. */
 const survived = [
   ['429 with Retry-After', 'watch closed'],
@@ -52,6 +55,9 @@ describe('faults of the API', () => {
       if (writes === 0)
         for (const kind of ['500', 'lost', 'unheard'] as const)
           await strike(stroke(kind, 'request 1', () => faults.request(1)));
+      const first = writes === 0 ? stroke('silent', 'request 1', () => faults.request(1)) : silentWrite;
+      const { error } = await strike(first);
+      assert.match(error?.message ?? '', /no answer came in time/u, `${each.row}: the server was silent`);
       await strike(stroke('503', 'request 1', () => faults.request(1)));
       const [done, where] = writes > 1 ? [1, 'what follows write 1'] : [0, 'all requests'];
       await strike(stroke('expired token', where, () => faults.after(done)));
@@ -128,7 +134,9 @@ describe('faults of the API', () => {
     const decide = faults.decideBy(strokes, onHit);
     const proxy = await startApiProxy({ access: verbs.world.target.access, decide });
     try {
-      const settings = await verbs.through(proxy, each);
+      const through = await verbs.through(proxy, each);
+      const isSilent = strokes.some(({ kind }) => kind === 'silent');
+      const settings = isSilent ? { ...through, deadlines: silentDeadlines } : through;
       const first = await verbs.world.request(each.method, args, { settings });
       const requests = proxy.requests.map(({ method, url }) => `${method} ${url}`);
       return { first, missed: strokes.filter((one) => !hits.has(one)), requests };
@@ -139,3 +147,6 @@ describe('faults of the API', () => {
 });
 
 const stroke = (kind: FaultKind, where: string, aim: () => Target): Stroke => ({ kind, where, aim });
+
+/** The server does it and never says so. */
+const silentWrite = stroke('silent', 'write 1', () => faults.write(1));

@@ -22,11 +22,15 @@ export const isWrite = ({ method, url }: ProxiedRequest): boolean =>
 /** A command in a pod: a WebSocket. */
 export const isExec = (url: string): boolean => /\/exec(?:\?|$)/u.test(url);
 
-/** What becomes of a request: `lost` never reaches the server, `unheard` reaches it and its answer is lost. */
+/**
+ * What becomes of a request: `lost` never reaches the server, `unheard` reaches it and its answer is lost,
+ * `silent` reaches it, and the connection stays open without an answer.
+ */
 export type Fate =
   | { readonly kind: 'pass' }
   | { readonly kind: 'lost' }
   | { readonly kind: 'unheard' }
+  | { readonly kind: 'silent' }
   | {
       readonly kind: 'answer';
       readonly status: number;
@@ -73,7 +77,7 @@ export async function startApiProxy({ access, decide, onAnswer }: ApiProxyOption
         outgoing.end(fate.body);
       } else {
         if (fate.kind === 'late') await new Promise((resolve) => setTimeout(resolve, fate.milliseconds));
-        pass({ incoming, outgoing, request, isHeard: fate.kind !== 'unheard' });
+        pass({ incoming, outgoing, request, fate: fate.kind });
       }
     })();
   });
@@ -104,9 +108,9 @@ export async function startApiProxy({ access, decide, onAnswer }: ApiProxyOption
     incoming: IncomingMessage;
     outgoing: ServerResponse;
     request: ProxiedRequest;
-    isHeard: boolean;
+    fate: Fate['kind'];
   }): void {
-    const { incoming, outgoing, request, isHeard } = exchange;
+    const { incoming, outgoing, request, fate } = exchange;
     const { method, headers, url = '/' } = incoming;
     const further = httpsRequest(new URL(url, access.server), {
       ...{ method, headers: { ...headers, host: new URL(access.server).host }, agent },
@@ -116,9 +120,9 @@ export async function startApiProxy({ access, decide, onAnswer }: ApiProxyOption
       void (async () => {
         const status = response.statusCode ?? 502;
         await onAnswer?.(request, status);
-        if (!isHeard) {
+        if (fate === 'unheard' || fate === 'silent') {
           response.resume();
-          outgoing.destroy();
+          if (fate === 'unheard') outgoing.destroy();
           return;
         }
         outgoing.writeHead(status, response.headers);

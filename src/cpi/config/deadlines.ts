@@ -25,6 +25,8 @@ export interface Deadlines {
   readonly updateDisk: number;
   /** How long a node has to be silent before it counts as lost. */
   readonly lostNode: number;
+  /** Until the API server has answered one request. */
+  readonly request: number;
 }
 
 const defaultDeadlines: Deadlines = {
@@ -41,6 +43,7 @@ const defaultDeadlines: Deadlines = {
   resizeDisk: 300,
   updateDisk: 1800,
   lostNode: 120,
+  request: 30,
 };
 
 const keys: Readonly<Record<string, keyof Deadlines>> = {
@@ -57,6 +60,7 @@ const keys: Readonly<Record<string, keyof Deadlines>> = {
   resize_disk: 'resizeDisk',
   update_disk: 'updateDisk',
   lost_node: 'lostNode',
+  request: 'request',
 };
 
 /** The section `deadlines`. Throws INVALID_CONFIG. */

@@ -12,6 +12,7 @@ export const faultKinds = [
   '503',
   'lost',
   'unheard',
+  'silent',
   'expired token',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
@@ -47,6 +48,7 @@ const fates: Readonly<Record<FaultKind, Fate>> = {
   '503': answer(503, 'ServiceUnavailable'),
   lost: { kind: 'lost' },
   unheard: { kind: 'unheard' },
+  silent: { kind: 'silent' },
   'expired token': answer(401, 'Unauthorized'),
 };
 
