@@ -8,6 +8,7 @@ import { openLocalApi } from '../../src/cluster/api/open-local-api.ts';
 import type { ApiServer } from '../../src/cluster/api/start-api-server.ts';
 import { startApiServer } from '../../src/cluster/api/start-api-server.ts';
 import type { ExecRequest, ExecSession, PodConsole } from '../../src/cluster/node/pod-console.ts';
+import type { Cloud } from '../../src/cpi/cloud.ts';
 import { FakeNode } from '../../src/cpi/testing/fake-node.ts';
 import { mbusPassword, namespace } from '../../src/cpi/testing/test-cloud.ts';
 import { ApiError } from '../../src/kubernetes/api-error.ts';
@@ -19,6 +20,8 @@ export class CpiWorld {
   readonly directory: string;
   readonly api: LocalApi;
   readonly node: FakeNode;
+  /** Who answers the server's exec route: the node, unless a suite plays its part. */
+  readonly commands: { exec: Cloud['exec'] };
   readonly artefacts: ReadonlyMap<'executable' | 'bundle', Artefact>;
   /** The path of a config file for that API, with short deadlines. */
   readonly config: string;
@@ -29,6 +32,7 @@ export class CpiWorld {
     this.directory = parts.directory;
     this.api = parts.api;
     this.node = parts.node;
+    this.commands = parts.commands;
     this.artefacts = parts.artefacts;
     this.config = parts.config;
     this.settings = parts.settings;
@@ -41,10 +45,11 @@ export class CpiWorld {
     const artefacts = built ?? (await buildArtefacts(join(directory, 'cpi')));
     const api = await openLocalApi({ directory });
     const node = new FakeNode(api);
+    const commands = { exec: node.exec };
     const onError = (error: unknown): void => {
       throw error;
     };
-    const server = await startApiServer({ api, console: consoleOf(node), directory, port: 0, onError });
+    const server = await startApiServer({ api, console: consoleOf(commands), directory, port: 0, onError });
     const settings = {
       kubernetes: { kubeconfig: parseYaml(await readFile(server.kubeconfig, 'utf8')), namespace },
       agent: { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` },
@@ -52,7 +57,7 @@ export class CpiWorld {
     };
     const config = join(directory, 'cpi.json');
     await writeFile(config, JSON.stringify(settings), { mode: 0o600 });
-    return new CpiWorld({ directory, api, node, artefacts, config, settings, server });
+    return new CpiWorld({ directory, api, node, commands, artefacts, config, settings, server });
   }
 
   async stop(): Promise<void> {
@@ -87,7 +92,7 @@ function parseYaml(text: string): unknown {
 }
 
 /** The node behind the server's exec route. */
-function consoleOf(node: FakeNode): PodConsole {
+function consoleOf(commands: Pick<Cloud, 'exec'>): PodConsole {
   return {
     logs: () => {
       throw new ApiError({
@@ -100,7 +105,7 @@ function consoleOf(node: FakeNode): PodConsole {
       });
     },
     exec: async ({ pod, container, command }: ExecRequest): Promise<ExecSession> => {
-      const { exitCode, stdout } = await node.exec({ pod, container, command, deadlineMs: 0 });
+      const { exitCode, stdout } = await commands.exec({ pod, container, command, deadlineMs: 0 });
       const output = new PassThrough();
       const errors = new PassThrough();
       output.end(stdout);

@@ -42,7 +42,7 @@ async function enter(t: TestContext, disk: string, hints: readonly string[]): Pr
   await writeFile(join(work, 'state/data/sys/run/j/j.pid'), '1');
   await writeFile(join(work, 'volume/store/canary'), 'the disk');
   await writeFile(join(work, 'agent.cjs'), '');
-  await writeFile(join(work, 'entry'), entryScript.replace('left=600', 'left=2'));
+  await writeFile(join(work, 'entry'), entryScript.replace(' + 120))', ' + 1))'));
   const words = [...namespaces, '/bin/sh', container, work, process.execPath];
   try {
     const { stdout } = await run('unshare', words);

@@ -53,7 +53,8 @@ if [ -n "\${KUBERNETES_SERVICE_HOST:-}" ]; then
   mkdir -p /etc/bosh-kubernetes 2>/dev/null &&
     printf '%s\\n' "$KUBERNETES_SERVICE_HOST" "\${KUBERNETES_SERVICE_PORT:-443}" > /etc/bosh-kubernetes/api-server
 fi
-${installShims}bind_disk() {
+${installShims}uptime_seconds() { cut -d . -f 1 /proc/uptime; }
+bind_disk() {
   record=$bosh/managed_disk_settings.json
   [ -s "$record" ] || return 0
   cid=$(cat "$record")
@@ -66,10 +67,9 @@ ${installShims}bind_disk() {
     rm -f "$record"
     return 0
   fi
-  left=600
+  end=$(($(uptime_seconds) + 120))
   until [ -d "$hub/disks/$name/store" ]; do
-    [ "$left" -gt 0 ] || { say "disk $cid did not come to $hub/disks within 120 s"; return 1; }
-    left=$((left - 1))
+    [ "$(uptime_seconds)" -lt "$end" ] || { say "disk $cid did not come to $hub/disks within 120 s"; return 1; }
     sleep 0.2 &
     wait "$!"
   done
