@@ -42,9 +42,6 @@ describeInNamespace(import.meta.filename, () => {
       if (isApiError(error, 404)) return undefined;
       throw error;
     });
-  const untilGone = async (name: string): Promise<void> => {
-    await until(`${name} to be gone`, async () => (await find(name)) === undefined);
-  };
   const newVm = async (): Promise<string> => {
     count += 1;
     const networks = { default: { type: 'manual', ip: `127.64.9.${count}` } };
@@ -89,7 +86,11 @@ describeInNamespace(import.meta.filename, () => {
     });
     await copyMounts();
     await world.api.delete(reference(attachment));
-    await untilGone(attachment);
+    // where the restart came first: in a pod on its way out nothing is started again
+    await until('the attachment to be gone', async () => {
+      await killHolder(disk);
+      return (await find(attachment)) === undefined;
+    });
     assert.equal(await world.inVm(vm, `cat ${hint}/canary`), `${disk}\n`);
     return { vm, disk };
   }

@@ -28,8 +28,12 @@ async function deleteInBackOff(world: ClusterWorld, vm: string, disk: string): P
     if (holder?.state?.running !== undefined) await node.run(killHolder(disk));
     return false;
   });
-  await world.kubectl('delete', 'pod', attachment);
-  await world.untilGone(attachment);
+  await world.api.delete(world.podReference(attachment));
+  // where the restart came first: in a pod on its way out nothing is started again
+  await until('the attachment to be gone', async () => {
+    await node.run(killHolder(disk));
+    return !(await world.isThere(world.podReference(attachment)));
+  });
   const { uid = '' } = (await world.pod(vm)).metadata;
   const mounts = await node.run(['grep', '-E', `pods/${uid}/.*/disks/${disk} `, '/proc/1/mountinfo']);
   assert.equal(mounts.exitCode, 0, 'nothing was left in the hub: the test has shown nothing');
@@ -39,7 +43,7 @@ describeCluster('an attachment deleted while its holder waits for its restart', 
   test('delete_vm takes its mount out of the hub, the VM pod ends, the data is whole', async () => {
     const { vm, disks } = await writingVm(world(), ['loop']);
     await deleteInBackOff(world(), vm, disks[0] ?? '');
-    await world().kubectl('delete', 'pod', vm, '--wait=false');
+    await world().api.delete(world().podReference(vm));
     await deleteVm(world().cloud, [vm]);
     await world().untilGone(`attach-${vm}`);
     await assertWhole(world(), disks);
