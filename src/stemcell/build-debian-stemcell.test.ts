@@ -93,7 +93,10 @@ test('agent, services and the paths of a VM come over the root', async (t) => {
   assert.equal(await readFile(join(directory, 'out', 'packages.txt'), 'utf8'), 'bash 5.2 amd64\n');
   const light = await openStemcell({ archivePath: made.archive, directory: join(directory, 'light') });
   assert.equal(light.name, 'bosh-kubernetes-debian-bookworm-baseline');
-  assert.deepEqual(light.cloudProperties, { image_reference: made.image, digest: made.manifest.digest });
+  assert.deepEqual(light.cloudProperties, {
+    ...{ image_reference: made.image, digest: made.manifest.digest },
+    architecture: made.architecture,
+  });
 });
 
 test('the profile decides what the agent is told', async (t) => {

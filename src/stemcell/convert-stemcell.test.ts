@@ -79,6 +79,7 @@ test('a stemcell for containers becomes an image of the same bytes and a light s
   assert.deepEqual(light.cloudProperties, {
     image_reference: 'bosh-kubernetes.local/bosh-warden-boshlite-ubuntu-noble:1.10',
     digest: image.descriptor.digest,
+    architecture: 'amd64',
   });
 });
 

@@ -51,10 +51,13 @@ export async function publishStemcell(
       const made = await make(blobs);
       return { ...made, reference: made.image };
     });
-    const { name, version, operatingSystem, manifest } = parts;
+    const { name, version, operatingSystem, architecture, manifest } = parts;
     for (const [file, content] of Object.entries(files)) await writeFile(join(partial, file), content);
     await packLightStemcell(
-      { name, version, operatingSystem, imageReference: reference, imageDigest: manifest.digest },
+      {
+        ...{ name, version, operatingSystem, cloudProperties: { architecture } },
+        ...{ imageReference: reference, imageDigest: manifest.digest },
+      },
       join(partial, archiveFile),
     );
     await rename(partial, directory);

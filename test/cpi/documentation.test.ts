@@ -8,7 +8,7 @@ import { parseDiskProperties } from '../../src/cpi/disk/claim.ts';
 import type { Json, Place } from '../../src/cpi/input.ts';
 import { methods, unsupportedMethods } from '../../src/cpi/methods.ts';
 import { parseNetworkRequest } from '../../src/cpi/network/network-request.ts';
-import { lightCid } from '../../src/cpi/stemcell/light-stemcell.ts';
+import { lightImage } from '../../src/cpi/stemcell/light-stemcell.ts';
 import { parseVmProperties } from '../../src/cpi/vm/vm-properties.ts';
 import { assertDocumented, knownKeys, sectionsOf, valuesOf } from './documented.ts';
 import type { Section } from './documented.ts';
@@ -60,7 +60,7 @@ for (const [heading, parser, more] of [
 test('cloud_properties of a stemcell: examples are accepted', () => {
   const { rows, examples } = section('cloud_properties of a stemcell');
   const shown = valuesOf('cloud_properties', examples) as Json[];
-  for (const properties of shown) assert.notEqual(lightCid(properties, place), '');
+  for (const properties of shown) assert.notEqual(lightImage(properties, place), '');
   for (const key of rows.keys())
     assert.ok(
       shown.some((properties) => key in properties),

@@ -116,7 +116,7 @@ for (const name of ['executable', 'bundle'] as const) {
       registry.trouble = () => undefined;
       const { result, error } = await call(artefact(), request, { config: world.config });
       assert.equal(error, null, error?.message);
-      assert.ok(registry.manifests.has(String(result).split('@')[1] ?? ''));
+      assert.ok(registry.manifests.has(String(result).split(/[@#]/u)[1] ?? ''));
       const stored = [...registry.blobs.values()].find((blob) => blob.length > 1_000_000);
       assert.deepEqual(stored, await readFile(imagePath));
       assert.ok(gunzipSync(stored ?? Buffer.alloc(0)).length > 0);
@@ -169,7 +169,7 @@ async function manifestOf(t: TestContext, server: DockerRegistry, cid: string): 
     ...{ origin, ca, credentials, repository: 'bosh/stemcells', clock: systemClock },
   });
   t.after(() => client.close());
-  return getManifest(client, cid.split('@')[1] ?? '');
+  return getManifest(client, cid.split(/[@#]/u)[1] ?? '');
 }
 
 const requestOf = (method: string, args: unknown[], registry: object): object => ({

@@ -2,11 +2,13 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Place } from '../input.ts';
 import { at, recordAt, stringAt } from '../input.ts';
-import { lightCid } from './light-stemcell.ts';
+import { lightImage } from './light-stemcell.ts';
+import { architectureIn, formatStemcellCid } from './stemcell-cid.ts';
 
 /**
  * create_stemcell(image_path, cloud_properties[, env]).
- * Light (`docker-light`, `warden-light`): the image reference, pinned by the digest where one is known. Nothing is made:
+ * Light (`docker-light`, `warden-light`): the image reference, pinned by the digest where one is known, with the
+ * architecture where cloud_properties name it (stemcell-cid.ts). Nothing is made:
  * nodes pull the image themselves and check the digest. The same stemcell gives the same cid.
  * Heavy (`warden-tar`): the root file system goes to the configured registry under a manifest of its own (push-stemcell.ts).
  * Heavy without a registry: NOT_SUPPORTED.
@@ -16,8 +18,9 @@ export async function createStemcell(cloud: Cloud, args: readonly unknown[]): Pr
   const imagePath = stringAt(args[0], at(place, 'image_path'));
   recordAt(args[2], at(place, 'env'));
   const properties = recordAt(args[1], at(place, 'cloud_properties'));
-  const light = lightCid(properties, at(place, 'cloud_properties'));
-  if (light !== undefined) return light;
+  const light = lightImage(properties, at(place, 'cloud_properties'));
+  if (light !== undefined)
+    return formatStemcellCid({ image: light, architecture: architectureIn(properties['architecture']) });
   const { registry } = cloud.config;
   if (registry === undefined) {
     throw new ProductError(

@@ -28,6 +28,7 @@ export async function deleteStemcell(cloud: Cloud, args: readonly unknown[]): Pr
 /** The digest of a cid that is in this registry's repository; undefined for any other. */
 function digestInRegistry(cid: string, { pullHost, repository }: RegistryConfig): string | undefined {
   const prefix = `${pullHost}/${repository}@`;
-  const digest = cid.startsWith(prefix) ? cid.slice(prefix.length) : '';
+  const [image = ''] = cid.split('#');
+  const digest = image.startsWith(prefix) ? image.slice(prefix.length) : '';
   return /^sha256:[0-9a-f]{64}$/u.test(digest) ? digest : undefined;
 }

@@ -3,10 +3,10 @@ import type { Json, Place } from '../input.ts';
 import { at, optionalStringAt, wrong } from '../input.ts';
 
 /**
- * The cid for the cloud_properties of a light stemcell; undefined for those of a heavy one, which name no image.
- * Other keys (name, version, …) describe it and are not read.
+ * The image that the cloud_properties of a light stemcell name; undefined for those of a heavy one, which name no image.
+ * Other keys (name, version, architecture, …) describe it and are not read.
  */
-export function lightCid(properties: Json, place: Place): string | undefined {
+export function lightImage(properties: Json, place: Place): string | undefined {
   const image = optionalStringAt(properties['image_reference'], at(place, 'image_reference'));
   if (image === undefined) return undefined;
   const parts = imageParts(image, at(place, 'image_reference'));

@@ -11,6 +11,7 @@ import { digestOnly } from './digest-only.ts';
 import { withRegistry } from './open-stemcell-registry.ts';
 import { describeStemcell } from './stemcell-description.ts';
 import { stemcellImage } from './stemcell-image.ts';
+import { formatStemcellCid } from './stemcell-cid.ts';
 import { stemcellTag } from './stemcell-tag.ts';
 
 export interface HeavyStemcell {
@@ -21,7 +22,7 @@ export interface HeavyStemcell {
 }
 
 /**
- * Publishes a heavy stemcell and resolves with its cid, `<pull host>/<repository>@<digest>`.
+ * Publishes a heavy stemcell and resolves with its cid, `<pull host>/<repository>@<digest>#<architecture>`.
  * The archive is checked whole before the registry hears of it, and read again, verified, where its layer is not there
  * yet; the manifest comes last, so that a killed call leaves blobs that nobody sees. Each call makes a manifest of its own:
  * deleting a stemcell never takes the image of another one, be its content the same. No temporary files.
@@ -45,7 +46,9 @@ export async function pushStemcell(
         if (blob.digest === layer.descriptor.digest) cloud.note(`layer ${blob.digest}: ${how}`);
       },
     });
-    const cid = `${registry.pullHost}/${registry.repository}@${digest}`;
+    const { architecture } = description;
+    const pushed = `${registry.pullHost}/${registry.repository}@${digest}`;
+    const cid = formatStemcellCid({ image: pushed, architecture });
     cloud.note(`${cid} has the tag ${tag}`);
     return cid;
   });

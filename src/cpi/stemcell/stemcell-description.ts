@@ -4,13 +4,14 @@ import { verifyFile } from '../../bosh/digest/verify-file.ts';
 import { Problems, rootField } from '../../bosh/yaml/field.ts';
 import { readYaml } from '../../bosh/yaml/parse-yaml.ts';
 import type { Json } from '../input.ts';
+import type { Architecture } from './stemcell-cid.ts';
+import { architectureIn } from './stemcell-cid.ts';
 
 /** What is known of a heavy stemcell. */
 export interface StemcellDescription {
   readonly name: string;
   readonly version: string;
-  /** As images call it. */
-  readonly architecture: 'amd64' | 'arm64';
+  readonly architecture: Architecture;
 }
 
 /**
@@ -24,7 +25,8 @@ export async function describeStemcell(imagePath: string, properties: Json): Pro
   return {
     name: textOf(properties['name']) ?? manifest?.name ?? 'stemcell',
     version: textOf(properties['version']) ?? manifest?.version ?? '0',
-    architecture: architectureOf(properties['architecture']),
+    // a heavy stemcell that does not say it is one for x86
+    architecture: architectureIn(properties['architecture']) ?? 'amd64',
   };
 }
 
@@ -57,7 +59,3 @@ async function isFile(path: string): Promise<boolean> {
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
-
-/** Warden's stemcells say x86_64 (bosh-linux-stemcell-builder); without a word it is that. */
-const architectureOf = (value: unknown): StemcellDescription['architecture'] =>
-  value === 'arm64' || value === 'aarch64' ? 'arm64' : 'amd64';

@@ -4,6 +4,7 @@ import type {
   Toleration,
   TopologySpreadConstraint,
 } from '../../kubernetes/pod.ts';
+import type { Architecture } from '../stemcell/stemcell-cid.ts';
 import { label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import type { Placement } from './properties/placement.ts';
@@ -19,6 +20,8 @@ export const stayTolerations: readonly Toleration[] = ['not-ready', 'unreachable
 export interface Surroundings {
   /** env.bosh.group. */
   readonly group: string | undefined;
+  /** Of the stemcell, where its cid tells it. */
+  readonly architecture?: Architecture | undefined;
   /** Where the VM's disks can be reached, as alternatives; empty: anywhere. */
   readonly volumeTerms?: readonly NodeSelectorTerm[];
 }
@@ -34,7 +37,10 @@ type PodPlacement = Pick<
 >;
 
 /** Where a VM's pod may run: never spec.nodeName, which the scheduler would not see. Pure. */
-export function podPlacement(placement: Placement, { group, volumeTerms = [] }: Surroundings): PodPlacement {
+export function podPlacement(
+  placement: Placement,
+  { group, architecture, volumeTerms = [] }: Surroundings,
+): PodPlacement {
   const { zone, nodeSelector, tolerations, priorityClass, runtimeClass } = placement;
   const affinity = {
     ...(volumeTerms.length > 0 && {
@@ -46,6 +52,8 @@ export function podPlacement(placement: Placement, { group, volumeTerms = [] }: 
   };
   return {
     nodeSelector: {
+      ...(architecture !== undefined && { 'kubernetes.io/arch': architecture }),
+      // an operator may know that nodes of another architecture run the stemcell too
       ...nodeSelector,
       'kubernetes.io/os': 'linux',
       ...(zone !== undefined && { [zoneLabel]: zone }),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { PodNetworking } from '../address/pod-networking.ts';
 import type { AttachStrategy } from '../disk/attach/strategy.ts';
 import type { NodeSelectorTerm, Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
+import type { Architecture } from '../stemcell/stemcell-cid.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { isLastingGroup } from './disruption-budget.ts';
@@ -19,6 +20,8 @@ export interface VmPlan {
   readonly agentId: string;
   readonly namespace: string;
   readonly image: string;
+  /** Of the stemcell, where its cid tells it. */
+  readonly architecture?: Architecture | undefined;
   readonly properties: VmProperties;
   readonly networking: PodNetworking;
   /** Empty: those of the cluster. */

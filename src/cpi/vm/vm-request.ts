@@ -7,7 +7,7 @@ import { at, optionalStringAt, recordAt, stringAt, stringsAt } from '../input.ts
 import { vmCid } from '../names.ts';
 import type { ServiceRequest } from '../service/service-request.ts';
 import { vipService } from '../service/vip.ts';
-import { imageParts } from '../stemcell/light-stemcell.ts';
+import { parseStemcellCid } from '../stemcell/stemcell-cid.ts';
 import { agentSettings } from './agent-settings.ts';
 import type { VmPlan } from './vm-pod.ts';
 import { parseVmProperties } from './vm-properties.ts';
@@ -31,8 +31,8 @@ export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): ParsedVm
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_vm' };
   const { config, namespace, directorUuid } = cloud;
   const agentId = stringAt(args[0], at(place, 'agent_id'));
-  const image = stringAt(args[1], at(place, 'stemcell_cid'));
-  imageParts(image, at(place, 'stemcell_cid'));
+  const stemcell = stringAt(args[1], at(place, 'stemcell_cid'));
+  const { image, architecture } = parseStemcellCid(stemcell, at(place, 'stemcell_cid'));
   const properties = parseVmProperties(args[2], at(place, 'cloud_properties'), config);
   const networks = parseNetworks(args[3], at(place, 'networks'));
   const diskCids = stringsAt(args[4], at(place, 'disk_cids'));
@@ -42,7 +42,7 @@ export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): ParsedVm
   const { agent } = config;
   return {
     plan: {
-      ...{ cid, agentId, namespace, image, properties, group, directorUuid },
+      ...{ cid, agentId, namespace, image, architecture, properties, group, directorUuid },
       nameServers: nameServers(networks),
       attach: 'hot',
     },
