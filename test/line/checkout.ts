@@ -7,6 +7,16 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
+/** How a clone's commands run. */
+export interface CheckoutOptions {
+  /** Root only: the clone belongs to that user, and so do its commands. */
+  readonly uid?: number | undefined;
+  /** Words before each command, run as this process's user; they have to become `uid` themselves. */
+  readonly wrapper?: readonly string[];
+  /** PATH; default: as a stranger's shell has it. */
+  readonly path?: string;
+}
+
 export interface Outcome {
   readonly exitCode: number | null;
   readonly stdout: string;
@@ -17,18 +27,19 @@ export interface Outcome {
 export class Checkout {
   readonly directory: string;
   readonly #top: string;
-  readonly #uid: number | undefined;
+  readonly #options: CheckoutOptions;
 
-  private constructor(top: string, uid: number | undefined) {
+  private constructor(top: string, options: CheckoutOptions) {
     this.#top = top;
     this.directory = join(top, 'clone');
-    this.#uid = uid;
+    this.#options = options;
   }
 
-  /** Clones HEAD of `source`. With `uid` (root only) the clone belongs to that user, and so do its commands. */
-  static async clone(source: string, uid?: number): Promise<Checkout> {
+  /** Clones HEAD of `source`. */
+  static async clone(source: string, options: CheckoutOptions = {}): Promise<Checkout> {
+    const { uid } = options;
     const top = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-line-'));
-    const checkout = new Checkout(top, uid);
+    const checkout = new Checkout(top, options);
     await run('git', ['clone', '--quiet', '--no-hardlinks', source, checkout.directory]);
     await mkdir(join(top, 'home'));
     if (uid !== undefined) {
@@ -48,12 +59,14 @@ export class Checkout {
     words: readonly string[],
     options: { readonly killAfterLine?: RegExp } = {},
   ): Promise<Outcome> {
-    const child = spawn(program, words, {
+    const { uid, wrapper = [], path = strangersPath() } = this.#options;
+    const [first = program, ...rest] = [...wrapper, program, ...words];
+    const child = spawn(first, rest, {
       cwd: this.directory,
-      env: { PATH: strangersPath(), HOME: join(this.#top, 'home'), LANG: 'C.UTF-8' },
+      env: { PATH: path, HOME: join(this.#top, 'home'), LANG: 'C.UTF-8' },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
-      ...(this.#uid === undefined ? {} : { uid: this.#uid, gid: this.#uid }),
+      ...(uid === undefined || wrapper.length > 0 ? {} : { uid, gid: uid }),
     });
     let stdout = '';
     let stderr = '';
@@ -101,7 +114,7 @@ export class Checkout {
 }
 
 /** Without the folders that npm puts in front for a script, this one's: a stranger's shell has none of them. */
-function strangersPath(): string {
+export function strangersPath(): string {
   const folders = (process.env['PATH'] ?? '').split(':');
   return folders
     .filter((folder) => !folder.includes('node_modules') && !folder.includes('node-gyp-bin'))

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import { openApi } from '../../src/kubernetes/open-api.ts';
+import { pods } from '../../src/kubernetes/resources.ts';
+import { hasKubectl, Kubectl } from '../kubectl/kubectl.ts';
 import { Checkout } from './checkout.ts';
+import { deployOutput, readmeScreens, shapeOf } from './readme-screens.ts';
 
 const source = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const state = 'examples/hello/manifest-state.json';
@@ -17,7 +22,7 @@ for (const uid of users) {
     let content: string;
 
     before(async () => {
-      checkout = await Checkout.clone(source, uid);
+      checkout = await Checkout.clone(source, { uid });
     });
 
     after(async () => {
@@ -44,6 +49,33 @@ for (const uid of users) {
       url = started.stdout.trimEnd().split('\n').at(-1) ?? '';
       content = await answer(url);
       assert.match(content, /Hello from BOSH on Kubernetes/);
+
+      const shown = await readmeScreens(source);
+      assert.equal(
+        shapeOf(deployOutput(started.stdout)),
+        shapeOf(shown.start),
+        'README.md shows another output',
+      );
+      assert.equal(shapeOf(content), shapeOf(shown.answer), 'README.md shows another answer');
+    });
+
+    test('cluster kubeconfig prints a kubeconfig and nothing else, with which clients work', async () => {
+      const words = ['bin/bosh-kubernetes.mjs', 'cluster', 'kubeconfig'];
+      const { current_vm_cid: vm } = await checkout.readJson(state);
+
+      const printed = await checkout.command('node', words);
+
+      assert.deepEqual([printed.exitCode, printed.stderr], [0, '']);
+      const api = await openApi(await loadAccess(printed.stdout));
+      const { items } = await api.list(pods, { namespace: 'bosh' });
+      api.close();
+      assert.ok(items.some(({ metadata }) => metadata.name === vm));
+      if (!(await hasKubectl())) return;
+      const path = join(checkout.directory, 'kubeconfig');
+      await writeFile(path, printed.stdout, { mode: 0o600 });
+      const listed = await new Kubectl(path, checkout.directory).run(['get', 'pods', '-o', 'name']);
+      assert.deepEqual([listed.exitCode, listed.stderr], [0, '']);
+      assert.ok(listed.stdout.split('\n').includes(`pod/${String(vm)}`), listed.stdout);
     });
 
     test('a second npm start says that nothing changed', async () => {

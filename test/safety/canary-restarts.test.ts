@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Victim } from '../support/embedded-line.ts';
+import { isAlive, mountsOf, processesOf } from '../support/machine.ts';
+import { until } from '../support/until.ts';
+import { canaryWorld } from './canary-world.ts';
+import { missing } from './safety-host.ts';
+
+describe('what crashes and restarts leave alone', { skip: missing ?? false }, () => {
+  const world = canaryWorld('127.64.73');
+
+  for (const victim of ['the node', 'the first process', 'unshare', 'everything'] satisfies Victim[]) {
+    test(`kill -9 of ${victim} and a start at once: the VM, its job and its disk come back whole`, async () => {
+      const { vm, disk, canary } = await world.newSubject();
+      const former = await vm.pod();
+      const old = await processesOf(world.line.directory);
+      const lives = await world.livesOf(canary);
+      await world.line.kill(victim);
+      await world.line.restart();
+      for (const each of old) assert.equal(await isAlive(each), false, `${each.pid} ${each.command}`);
+      await vm.untilAgentAnswers();
+      await until('the job of the next life', async () => (await world.livesOf(canary)) > lives);
+      await world.growing(canary);
+      assert.equal((await vm.pod()).metadata.uid, former.metadata.uid);
+      assert.deepEqual(await world.line.call('get_disks', vm.cid), [disk]);
+      await vm.run('mountpoint -q /var/vcap/store && ! test -e /var/vcap/data/started-without-its-disk');
+      await canary.assertWhole();
+      await world.line.call('delete_vm', vm.cid);
+      await world.assertGone(vm);
+      await world.line.call('delete_disk', disk);
+      await until('the end of the volume', async () => !existsSync(canary.volume));
+    });
+  }
+
+  test('kill -9 of everything, restart and delete_disk of a disk that the old job wrote to: the old job is dead, nothing else goes', async () => {
+    const { vm, disk, canary } = await world.newSubject();
+    const kept = await world.newSubject();
+    const job = await world.writerOf(vm);
+    await world.deletePod(`attach-${disk}`, 0);
+    await until(
+      'the end of the attachment',
+      async () => (await world.podNamed(`attach-${disk}`)) === undefined,
+    );
+    await world.growing(canary);
+    await world.line.kill('everything');
+    await world.line.restart();
+    assert.equal(await isAlive(job), false);
+    const lines = await canary.lines();
+    await world.line.call('delete_disk', disk);
+    assert.ok(lines > 0);
+    await until('the end of the volume', async () => !existsSync(canary.volume));
+    await kept.vm.untilAgentAnswers();
+    await world.growing(kept.canary);
+    await kept.canary.assertWhole();
+    const refused = await world.line.cpi('delete_disk', kept.disk);
+    assert.match(refused.error?.message ?? '', /is attached to VM/);
+    await world.line.call('delete_vm', vm.cid);
+    await world.line.call('delete_vm', kept.vm.cid);
+    await kept.canary.assertWhole();
+    await world.line.call('delete_disk', kept.disk);
+  });
+
+  test('stop ends every process and mount; the next start brings the VM, its job and its disk back', async () => {
+    const { vm, disk, canary } = await world.newSubject();
+    const lives = await world.livesOf(canary);
+    await world.line.stop();
+    assert.deepEqual(await processesOf(world.line.directory), []);
+    assert.deepEqual(await mountsOf(world.line.directory), []);
+    await canary.assertWhole();
+    await world.line.restart();
+    await vm.untilAgentAnswers();
+    await until('the job of the next life', async () => (await world.livesOf(canary)) > lives);
+    await world.growing(canary);
+    await vm.run('! test -e /var/vcap/data/started-without-its-disk');
+    await world.line.call('delete_vm', vm.cid);
+    await canary.assertWhole();
+    await world.line.call('delete_disk', disk);
+  });
+
+  test('an attachment that starts before its VM binds the disk to no plain directory', async () => {
+    const { vm, disk, canary } = await world.newSubject();
+    const { uid = '' } = (await vm.pod()).metadata;
+    await world.line.kill('everything');
+    await until('the end of all', async () => (await processesOf(world.line.directory)).length === 0);
+    // the hub is a plain directory now; the VM is kept from mounting it by a file in the place of its first volume
+    const volumes = join(world.line.clusterDirectory, 'kubelet', 'pods', uid, 'volumes');
+    const hub = join(volumes, 'kubernetes.io~empty-dir', 'hub');
+    const settings = join(volumes, 'kubernetes.io~secret', 'settings');
+    assert.deepEqual(await readdir(hub), []);
+    await mkdir(join(hub, 'disks'));
+    await rm(settings, { recursive: true });
+    await writeFile(settings, '');
+    await world.line.restart();
+    await until('the refusal of the attachment', async () =>
+      /not a tmpfs/.test(JSON.stringify((await world.podNamed(`attach-${disk}`))?.status)),
+    );
+    await canary.assertWhole();
+    await rm(settings);
+    await vm.untilAgentAnswers();
+    await world.growing(canary);
+    await vm.run('mountpoint -q /var/vcap/store && ! test -e /var/vcap/data/started-without-its-disk');
+    await world.line.call('delete_vm', vm.cid);
+    await world.assertGone(vm);
+    await world.assertFree(disk, canary);
+  });
+});
