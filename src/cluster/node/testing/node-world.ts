@@ -191,19 +191,19 @@ async function unmountNode(directory: string): Promise<void> {
   }
 }
 
-/** Polls; what was asked last is shown when nothing has come after 15 s. */
+/** Polls; what was asked last is shown when nothing has come after a minute. */
 export async function until<T>(
   attempt: () => Promise<T | undefined>,
   describe?: () => Promise<string>,
 ): Promise<T> {
-  const deadline = Date.now() + 15_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     const result = await attempt();
     if (result !== undefined) {
       return result;
     }
     if (Date.now() > deadline) {
-      assert.fail(`waited 15 s for ${attempt.toString()} ${(await describe?.()) ?? ''}`);
+      assert.fail(`waited 60 s for ${attempt.toString()} ${(await describe?.()) ?? ''}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

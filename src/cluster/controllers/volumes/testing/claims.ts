@@ -1,0 +1,60 @@
+import type { Pod } from '../../../../kubernetes/pod.ts';
+import { persistentVolumeClaims, pods, storageClasses } from '../../../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim, StorageClass } from '../../../../kubernetes/volume.ts';
+import { at, makePod, type ClusterFixture } from '../../testing/cluster-fixture.ts';
+import { localProvisioner } from '../binding-decision.ts';
+
+/** A claim of 64 MiB in `bosh`. */
+export function claim(
+  name: string,
+  spec: Partial<PersistentVolumeClaim['spec']> = {},
+): PersistentVolumeClaim {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name, namespace: 'bosh' },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: '64Mi' } },
+      storageClassName: 'local',
+      ...spec,
+    },
+  };
+}
+
+/** A pod that uses a claim. */
+export const using = (name: string, claimName: string): Pod =>
+  makePod(name, { volumes: [{ name: 'disk', persistentVolumeClaim: { claimName } }] });
+
+/** A class `immediate` of the node's own volumes. */
+export async function createImmediateClass(
+  cluster: ClusterFixture,
+  reclaimPolicy: 'Delete' | 'Retain',
+): Promise<void> {
+  const storageClass: StorageClass = {
+    metadata: { name: 'immediate' },
+    provisioner: localProvisioner,
+    volumeBindingMode: 'Immediate',
+    reclaimPolicy,
+  };
+  await cluster.api.create(storageClasses, storageClass);
+}
+
+/** Resolves with the claim when it is. */
+export function bound(cluster: ClusterFixture, name: string): Promise<PersistentVolumeClaim> {
+  return cluster.until(`claim ${name} to be bound`, async () => {
+    const found = await cluster.find<PersistentVolumeClaim>(at(persistentVolumeClaims, name));
+    return found?.status?.phase === 'Bound' ? found : undefined;
+  });
+}
+
+/** Resolves when it is. */
+export const gone = (cluster: ClusterFixture, resource: typeof pods, name: string): Promise<true> =>
+  cluster.until(
+    `${resource.plural} ${name} to go`,
+    async () => (await cluster.find(at(resource, name))) === undefined,
+  );
+
+/** What the node does when the containers of a deleted pod have ended. */
+export const finish = (cluster: ClusterFixture, name: string): Promise<void> =>
+  cluster.api.delete(at(pods, name), { gracePeriodSeconds: 0 });
