@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { copyFile, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { addressAnnotation } from '../../src/cni/address/asked-addresses.ts';
@@ -170,7 +170,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
 
       // a container that was killed, and its file with it, comes back and puts it back
       const [first = assert.fail()] = cluster.nodes;
-      await killInstaller(first);
+      await killContainer(first, 'static-ip');
       await rm(own(first));
       await until('the file to be back', () => Promise.resolve(existsSync(own(first))));
 
@@ -190,29 +190,103 @@ describe('static-ip on real nodes', withoutNodes, () => {
       await withAddress(false);
     });
 
+    test('removed while its installer cannot answer and is killed: the guard puts the former network back', async () => {
+      const former = await contents();
+      kubectl(['apply', '-f', '-'], hasty(await manifest()));
+      awaitRollout();
+      for (const node of cluster.nodes) await stopProcess(node, 'static-ip');
+      kubectl(['delete', '-f', '-'], hasty(await manifest()));
+      await until('the installers to be gone', async () => (await installers()).length === 0);
+      assert.deepEqual(await contents(), former);
+    });
+
+    test('removed while nobody on the node can answer: it stays, and remove.yaml puts the former network back', async () => {
+      const former = await contents();
+      kubectl(['apply', '-f', '-'], hasty(await manifest()));
+      awaitRollout();
+      const [first = assert.fail()] = cluster.nodes;
+      for (const container of ['static-ip', 'guard']) await stopProcess(first, container);
+      kubectl(['delete', '-f', '-'], hasty(await manifest()));
+      await until('the installers to be gone', async () => (await installers()).length === 0);
+      assert.equal(existsSync(own(first)), true);
+
+      kubectl(['apply', '-f', '-'], await manifest('remove'));
+      awaitRollout('static-ip-remove');
+      assert.deepEqual(await contents(), former);
+      kubectl(['delete', '-f', '-'], await manifest('remove'));
+    });
+
+    test('its Role deleted first, and its containers killed after that: it is removed with its DaemonSet', async () => {
+      const former = await contents();
+      kubectl(['apply', '-f', '-'], await manifest());
+      awaitRollout();
+      kubectl(['--namespace=kube-system', 'delete', 'role', 'static-ip']);
+      for (const node of cluster.nodes) {
+        await killContainer(node, 'static-ip');
+        await killContainer(node, 'guard');
+      }
+      await until('second lives', async () =>
+        (await installers()).every(({ status }) =>
+          status?.containerStatuses?.every(
+            ({ restartCount, state }) => restartCount > 0 && state?.running !== undefined,
+          ),
+        ),
+      );
+      kubectl(['--namespace=kube-system', 'delete', 'daemonset', 'static-ip']);
+      await until('the installers to be gone', async () => (await installers()).length === 0);
+      assert.deepEqual(await contents(), former);
+      kubectl(['delete', '--ignore-not-found', '-f', '-'], await manifest());
+    });
+
+    /** What stands in the folders of every node that it may touch. */
+    const contents = (): Promise<readonly unknown[]> =>
+      Promise.all(
+        cluster.nodes.map(async (node) => ({
+          conflist: await readFile(conflist(node), 'utf8'),
+          own: existsSync(own(node)),
+          names: (await readdir(file(node, 'bin'))).filter((name) => name.includes('static-ip')),
+        })),
+      );
+
     const installers = async (): Promise<readonly Pod[]> =>
       (await world.api.list<Pod>(pods, { namespace: 'kube-system', labelSelector: installerLabel })).items;
 
-    async function killInstaller(node: ClusterNode): Promise<void> {
-      const pod = (await installers()).find(({ spec }) => spec.nodeName === node.name);
-      const id = pod?.status?.containerStatuses?.[0]?.containerID?.split('//')[1] ?? assert.fail();
+    async function killContainer(node: ClusterNode, container: string): Promise<void> {
+      const id = await containerId(node, container);
       const { exitCode, stderr } = await node.ctr(['tasks', 'kill', '--signal', 'SIGKILL', id]);
       assert.equal(exitCode, 0, stderr);
+    }
+
+    /** It ends at no TERM any more, and is killed when the pod's grace ends. */
+    async function stopProcess(node: ClusterNode, container: string): Promise<void> {
+      const id = await containerId(node, container);
+      const { exitCode, stderr } = await node.ctr(['tasks', 'kill', '--signal', 'SIGSTOP', id]);
+      assert.equal(exitCode, 0, stderr);
+    }
+
+    async function containerId(node: ClusterNode, container: string): Promise<string> {
+      const pod = (await installers()).find(({ spec }) => spec.nodeName === node.name);
+      const status = pod?.status?.containerStatuses?.find(({ name }) => name === container);
+      return status?.containerID?.split('//')[1] ?? assert.fail(`${container} of ${node.name}`);
     }
   });
 });
 
-function awaitRollout(): void {
-  kubectl(['--namespace=kube-system', 'rollout', 'status', 'daemonset/static-ip', '--timeout=300s']);
+function awaitRollout(name = 'static-ip'): void {
+  kubectl(['--namespace=kube-system', 'rollout', 'status', `daemonset/${name}`, '--timeout=300s']);
 }
 
 /** The repository's manifest with the image that the nodes have. */
-async function manifest(): Promise<string> {
-  const path = new URL('../../manifests/static-ip/daemonset.yaml', import.meta.url);
+async function manifest(name: 'daemonset' | 'remove' = 'daemonset'): Promise<string> {
+  const path = new URL(`../../manifests/static-ip/${name}.yaml`, import.meta.url);
   const text = await readFile(path, 'utf8');
   const image = `image: ${staticIpReference}\n          imagePullPolicy: Never`;
-  return text.replace(/image: registry\.example\.com\/.*/u, image);
+  return text.replace(/image: registry\.example\.com\/.*/gu, image);
 }
+
+/** Who does not end by itself is killed soon. */
+const hasty = (text: string): string =>
+  text.replace('terminationGracePeriodSeconds: 60', 'terminationGracePeriodSeconds: 5');
 
 function kubectl(words: readonly string[], input = ''): string {
   const { status, stdout, stderr } = spawnSync('kubectl', words, { input, encoding: 'utf8' });

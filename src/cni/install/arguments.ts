@@ -14,18 +14,21 @@ export interface Place {
 }
 
 export interface InstallArguments {
-  readonly command: 'install' | 'installed' | 'uninstall' | 'help';
+  readonly command: 'install' | 'guard' | 'installed' | 'uninstall' | 'help';
   readonly place: Place;
   /** The DaemonSet whose pod this is, in the pod's namespace; absent: nobody's, and a signal leaves everything in place. */
   readonly daemonSet: string | undefined;
+  /** With `uninstall`: not to end before SIGTERM, as a container of a DaemonSet has to. */
+  readonly stay: boolean;
 }
 
 export const usage = `Usage: static-ip COMMAND
 
   install [--daemon-set NAME]   puts the plugin before this node's network and stays, so that it is still so when the network's own
                                 configuration changes; ended by SIGTERM it puts the former one back if the DaemonSet is gone
+  guard --daemon-set NAME       installs nothing, and puts the former one back like install, where that was killed
   installed                     exit code 0 if it is in place
-  uninstall                     puts the former one back
+  uninstall [--stay]            puts the former one back, and ends, or waits for SIGTERM
 
   --conflist-directory DIRECTORY   default /etc/cni/net.d
   --bin-directory DIRECTORY        default /opt/cni/bin
@@ -39,16 +42,25 @@ Without a command it is a CNI plugin, called by a container runtime.
 export function parseArguments(words: readonly string[]): InstallArguments {
   const { values, positionals } = parsed(words);
   const [command = 'help', ...more] = positionals;
-  if (values.help === true) return { command: 'help', place: placeOf(values), daemonSet: undefined };
-  if (command !== 'install' && command !== 'installed' && command !== 'uninstall' && command !== 'help')
-    throw invalid(`there is no command '${command}'`);
+  if (values.help === true)
+    return { command: 'help', place: placeOf(values), daemonSet: undefined, stay: false };
+  if (!isCommand(command)) throw invalid(`there is no command '${command}'`);
   if (more.length > 0) throw invalid(`'${more.join(' ')}' is not understood`);
   const daemonSet = values['daemon-set'];
-  if (daemonSet !== undefined && command !== 'install') throw invalid('--daemon-set goes with install');
+  if (daemonSet !== undefined && command !== 'install' && command !== 'guard')
+    throw invalid('--daemon-set goes with install and guard');
+  if (daemonSet === undefined && command === 'guard') throw invalid('guard needs --daemon-set');
+  const stay = values.stay ?? false;
+  if (stay && command !== 'uninstall') throw invalid('--stay goes with uninstall');
   if (daemonSet !== undefined && !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/u.test(daemonSet))
     throw invalid(`'${daemonSet}' is no name of a DaemonSet`);
-  return { command, place: placeOf(values), daemonSet };
+  return { command, place: placeOf(values), daemonSet, stay };
 }
+
+const commands = ['install', 'guard', 'installed', 'uninstall', 'help'] as const;
+
+const isCommand = (word: string): word is InstallArguments['command'] =>
+  commands.some((command) => command === word);
 
 interface Values {
   readonly 'conflist-directory'?: string;
@@ -77,6 +89,7 @@ function parsed(words: readonly string[]) {
         'conflist-directory': { type: 'string' },
         'bin-directory': { type: 'string' },
         'daemon-set': { type: 'string' },
+        stay: { type: 'boolean' },
         conflist: { type: 'string' },
         plugin: { type: 'string' },
         help: { type: 'boolean', short: 'h' },

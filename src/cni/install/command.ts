@@ -1,6 +1,7 @@
 import { isProductError } from '../../errors/product-error.ts';
 import { inClusterAccess } from '../../kubernetes/in-cluster-access.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
+import { allowanceIn } from './allowance.ts';
 import type { InstallArguments } from './arguments.ts';
 import { parseArguments, usage } from './arguments.ts';
 import { install, isInstalled, uninstall } from './converge.ts';
@@ -22,7 +23,7 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   }
 }
 
-async function perform({ command, place, daemonSet }: InstallArguments): Promise<number> {
+async function perform({ command, place, daemonSet, stay }: InstallArguments): Promise<number> {
   // the executable itself, which is what goes onto the node
   const executable = new Executable(process.execPath);
   switch (command) {
@@ -33,16 +34,22 @@ async function perform({ command, place, daemonSet }: InstallArguments): Promise
       return (await isInstalled(place, executable)) ? 0 : 1;
     case 'uninstall':
       log(await uninstall(place));
+      if (stay) await stopped(stopSignal());
       return 0;
+    case 'guard':
     case 'install': {
       const access = daemonSet === undefined ? undefined : inClusterAccess({ environment: process.env });
       await stayInstalled({
-        install: () => install(place, executable),
+        install:
+          command === 'guard'
+            ? () => Promise.resolve('waiting for the end of the DaemonSet')
+            : () => install(place, executable),
         uninstall: () => uninstall(place),
         daemonSet:
           access === undefined || daemonSet === undefined
             ? undefined
             : () => daemonSetState(access, daemonSet),
+        allowed: allowanceIn(place),
         clock: systemClock,
         log,
         stop: stopSignal(),
@@ -52,6 +59,11 @@ async function perform({ command, place, daemonSet }: InstallArguments): Promise
     default:
       return command satisfies never;
   }
+}
+
+async function stopped(stop: AbortSignal): Promise<void> {
+  // a listener alone does not keep a process alive
+  while (!stop.aborted) await systemClock.sleep(3_600_000, stop);
 }
 
 function stopSignal(): AbortSignal {

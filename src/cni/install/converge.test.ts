@@ -92,6 +92,7 @@ test('from whatever a killed installer left, the next one installs, and a remova
     { 'bin/static-ip': 'an older executable', [own]: finished[own] ?? '' },
     { 'bin/static-ip': 'THE EXECUTABLE', [own]: '{}' },
     { [own]: finished[own] ?? '' },
+    { ...finished, 'bin/.static-ip-allowed': '' },
   ];
   for (const files of left) {
     for (const again of [true, false]) {
@@ -99,7 +100,9 @@ test('from whatever a killed installer left, the next one installs, and a remova
       for (const [path, text] of Object.entries(files)) await file(path, text);
       if (again) {
         await install(place, executable);
-        assert.deepEqual(await state(), finished);
+        const { 'bin/.static-ip-allowed': known, ...rest } = await state();
+        assert.equal(known, files['bin/.static-ip-allowed']);
+        assert.deepEqual(rest, finished);
       }
       await uninstall(place);
       assert.deepEqual(await state(), before);

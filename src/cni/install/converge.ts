@@ -1,4 +1,5 @@
 import { pluginType } from '../plugin/network-config.ts';
+import { forgetAllowance } from './allowance.ts';
 import type { Place } from './arguments.ts';
 import { formerNetwork, networkFiles, ownConflist, readNetwork } from './conflist-directory.ts';
 import { removeUnfinished, removeWhole, writeWhole } from './durable.ts';
@@ -46,13 +47,15 @@ export async function isInstalled(place: Place, executable: Executable): Promise
  * Puts the former network back: the configuration goes first, so that none ever names a plugin that is not there. The
  * executable stays where a configuration that is not ours names it. Again is fine.
  */
-export async function uninstall({ conflistDirectory, binDirectory }: Place): Promise<string> {
+export async function uninstall(place: Place): Promise<string> {
+  const { conflistDirectory, binDirectory } = place;
   await removeWhole(conflistDirectory, ownConflist);
   const others = await Promise.all(
     (await networkFiles(conflistDirectory)).map((file) => readNetwork(conflistDirectory, file)),
   );
   const user = others.find((network) => network !== undefined && mentionsPlugin(network.text));
   if (user === undefined) await removeWhole(binDirectory, pluginType);
+  await forgetAllowance(place);
   await removeUnfinished(binDirectory);
   await removeUnfinished(conflistDirectory);
   return user === undefined

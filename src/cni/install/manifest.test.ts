@@ -5,6 +5,12 @@ import { loadAll } from 'js-yaml';
 import { cniErrorCode } from '../cni-error.ts';
 import { parseArguments } from './arguments.ts';
 
+interface Container {
+  readonly args: readonly string[];
+  readonly readinessProbe: { readonly exec: { readonly command: readonly string[] } };
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+}
+
 interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
@@ -13,11 +19,8 @@ interface Manifest {
     readonly template: {
       readonly spec: {
         readonly serviceAccountName: string;
-        readonly containers: readonly {
-          readonly args: readonly string[];
-          readonly readinessProbe: { readonly exec: { readonly command: readonly string[] } };
-          readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
-        }[];
+        readonly initContainers?: readonly Container[];
+        readonly containers: readonly Container[];
         readonly volumes: readonly { readonly name: string; readonly hostPath: { readonly path: string } }[];
       };
     };
@@ -26,31 +29,53 @@ interface Manifest {
 
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
-test('the DaemonSet installs where it mounts, and may ask for itself alone', () => {
+test('the DaemonSet installs where it mounts, is guarded, and may ask for itself alone', () => {
   const objects = loadAll(read('manifests/static-ip/daemonset.yaml')) as Manifest[];
   const named = (kind: string): Manifest =>
     objects.find((object) => object.kind === kind) ?? assert.fail(kind);
   const daemonSet = named('DaemonSet');
   const { containers, volumes, serviceAccountName } = daemonSet.spec.template.spec;
-  const [container = assert.fail()] = containers;
+  const [container = assert.fail(), guard = assert.fail()] = containers;
   const { command, place, daemonSet: own } = parseArguments(container.args);
   assert.deepEqual([command, own], ['install', daemonSet.metadata.name]);
+  assert.deepEqual(parseArguments(guard.args), { ...parseArguments(container.args), command: 'guard' });
   const paths = [place.conflistDirectory, place.binDirectory];
-  assert.deepEqual(
-    container.volumeMounts.map(({ mountPath }) => mountPath),
-    paths,
-  );
+  for (const { volumeMounts } of containers)
+    assert.deepEqual(
+      volumeMounts.map(({ mountPath }) => mountPath),
+      paths,
+    );
   assert.deepEqual(
     volumes.map(({ hostPath }) => hostPath.path),
     paths,
   );
   const [, ...probe] = container.readinessProbe.exec.command;
-  assert.deepEqual(parseArguments(probe), { command: 'installed', place, daemonSet: undefined });
+  assert.deepEqual(parseArguments(probe), { command: 'installed', place, daemonSet: undefined, stay: false });
   assert.deepEqual(
     named('Role').rules.flatMap(({ resourceNames }) => resourceNames),
     [own],
   );
   assert.equal(named('ServiceAccount').metadata.name, serviceAccountName);
+});
+
+test('remove.yaml removes from where that DaemonSet installs, before its pods are ready', () => {
+  const [installer] = loadAll(read('manifests/static-ip/daemonset.yaml')) as Manifest[];
+  const [remover] = loadAll(read('manifests/static-ip/remove.yaml')) as Manifest[];
+  const [from, to] = [installer?.spec.template.spec, remover?.spec.template.spec];
+  const [installs = assert.fail()] = from?.containers ?? [];
+  const { place } = parseArguments(installs.args);
+  const removal = { command: 'uninstall', place, daemonSet: undefined };
+  assert.deepEqual(
+    to?.initContainers?.map(({ args }) => parseArguments(args)),
+    [{ ...removal, stay: false }],
+  );
+  assert.deepEqual(
+    to?.containers.map(({ args }) => parseArguments(args)),
+    [{ ...removal, stay: true }],
+  );
+  assert.deepEqual(to?.volumes, from?.volumes);
+  for (const { volumeMounts } of [...(to?.initContainers ?? []), ...(to?.containers ?? [])])
+    assert.deepEqual(volumeMounts, installs.volumeMounts);
 });
 
 test('docs/static-ip.md has every code', () => {

@@ -51,14 +51,39 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     };
   }
 
-  async function untilInPlace(child: ChildProcess): Promise<void> {
+  const inPlace = 'static-ip is before 10-pods.conflist';
+
+  async function untilSaid(child: ChildProcess, words: string): Promise<void> {
     let output = '';
     for await (const chunk of child.stdout ?? []) {
       output += String(chunk);
-      if (output.includes('static-ip is before 10-pods.conflist')) return;
+      if (output.includes(words)) return;
     }
     assert.fail(`ended after: ${output}`);
   }
+
+  /** What an installer that was killed has left. */
+  async function installed(words: Node['words']): Promise<void> {
+    const child = spawn(built.path, words('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(child, 'close');
+    await untilSaid(child, inPlace);
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  test('uninstall --stay waits for SIGTERM, the former network back', async (context) => {
+    const { words, present } = await node(context);
+    await installed(words);
+    const child = spawn(built.path, [...words('uninstall'), '--stay'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(child, 'close');
+    await untilSaid(child, 'the former network is back');
+    assert.deepEqual(await present(), ['10-pods.conflist']);
+    assert.equal(child.exitCode, null);
+    child.kill('SIGTERM');
+    assert.deepEqual(await ended, [0, null]);
+  });
 
   test('killed at any moment it leaves a network that works, and the next one installs it', async (context) => {
     const { root, words, present } = await node(context);
@@ -82,7 +107,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     }
     const child = spawn(built.path, words('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'close');
-    await untilInPlace(child);
+    await untilSaid(child, inPlace);
     assert.deepEqual(await present(), [ownConflist, '10-pods.conflist', 'static-ip']);
     assert.equal((await runExecutable(built.path, { words: words('installed') })).code, 0);
     child.kill('SIGTERM');
@@ -100,6 +125,8 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       [['install', '--conflist', '../x'], /is a path/u],
       [['install', '--frobnicate'], /frobnicate/u],
       [['uninstall', '--daemon-set', 'x'], /goes with install/u],
+      [['guard'], /guard needs --daemon-set/u],
+      [['install', '--stay'], /goes with uninstall/u],
       [['uninstall', '--conflist-directory', join(root, 'none')], /ENOENT.*none/u],
     ];
     for (const [words, message] of wrong) {
@@ -145,14 +172,20 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       'mount -t tmpfs tmpfs "$(readlink -f /var/run)" && mkdir -p /var/run/secrets/kubernetes.io && ' +
       'ln -s "$1" /var/run/secrets/kubernetes.io/serviceaccount && shift && exec "$@"';
 
-    for (const removal of [true, false]) {
-      test(`${removal ? 'a removed DaemonSet puts the former network back' : 'an updated one leaves the plugin'}, and the process ends at once`, async (context) => {
+    for (const [command, removal] of [
+      ['install', true],
+      ['install', false],
+      ['guard', true],
+      ['guard', false],
+    ] as const) {
+      test(`${command}: ${removal ? 'a removed DaemonSet puts the former network back' : 'an updated one leaves the plugin'}, and the process ends at once`, async (context) => {
         const { root, words, present } = await node(context);
         const { url, removed } = await cluster(context, root);
-        const command = [built.path, ...words('install'), '--daemon-set', 'static-ip'];
+        if (command === 'guard') await installed(words);
+        const whole = [built.path, ...words(command), '--daemon-set', 'static-ip'];
         const child = spawn(
           'unshare',
-          ['--mount', 'sh', '-c', script, 'sh', join(root, 'account'), ...command],
+          ['--mount', 'sh', '-c', script, 'sh', join(root, 'account'), ...whole],
           {
             env: {
               PATH: process.env['PATH'],
@@ -164,13 +197,15 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
         );
         // ended by the clock of a grace period it would not end with 0
         const ended = once(child, 'close', { signal: AbortSignal.timeout(120_000) });
-        await untilInPlace(child);
+        await untilSaid(child, command === 'guard' ? 'waiting for the end' : inPlace);
         if (removal) removed();
         child.kill('SIGTERM');
         assert.deepEqual(await ended, [0, null]);
         assert.deepEqual(
           await present(),
-          removal ? ['10-pods.conflist'] : [ownConflist, '10-pods.conflist', 'static-ip'],
+          removal
+            ? ['10-pods.conflist']
+            : ['.static-ip-allowed', ownConflist, '10-pods.conflist', 'static-ip'],
         );
         assert.ok(existsSync(join(root, 'account')));
       });

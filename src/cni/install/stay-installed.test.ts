@@ -12,11 +12,13 @@ async function life(
   answers: readonly Answer[] | undefined,
   looks = 1,
   result: () => Promise<string> = () => Promise.resolve('in place'),
+  allowedBefore = false,
 ): Promise<string[]> {
   const events: string[] = [];
   const clock = new ManualClock();
   const stop = new AbortController();
   let asked = 0;
+  let isAllowed = allowedBefore;
   await stayInstalled({
     install: () => {
       events.push('install');
@@ -37,6 +39,13 @@ async function life(
               ? Promise.reject(new ProductError('KUBERNETES_UNREACHABLE', 'no answer'))
               : Promise.resolve(answer);
           },
+    allowed: {
+      isKnown: () => isAllowed,
+      remember: () => {
+        isAllowed = true;
+        return Promise.resolve();
+      },
+    },
     clock: { now: () => clock.now(), sleep: (milliseconds) => Promise.resolve(clock.advance(milliseconds)) },
     log: () => {},
     stop: stop.signal,
@@ -58,6 +67,10 @@ test('one that went together with its Role too', async () => {
 
 test('but a Role that never was there tells nothing', async () => {
   assert.deepEqual(await life(['refused']), ['install']);
+});
+
+test('and one that went before this container began, while a former one was allowed, means removal at the end', async () => {
+  assert.deepEqual(await life(['refused'], 1, undefined, true), ['install', 'uninstall']);
 });
 
 test('an API that is away at the end is asked again', async () => {

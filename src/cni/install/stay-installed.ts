@@ -1,6 +1,7 @@
 import { isProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Clock } from '../../kubernetes/clock.ts';
+import type { Allowance } from './allowance.ts';
 import type { DaemonSetState } from './own-daemon-set.ts';
 import { isSystemError } from './system-error.ts';
 
@@ -10,6 +11,7 @@ export interface Installer {
   readonly uninstall: () => Promise<string>;
   /** Absent: nobody's pod. Rejects where the API does not answer. */
   readonly daemonSet: (() => Promise<DaemonSetState>) | undefined;
+  readonly allowed: Allowance;
   readonly clock: Clock;
   readonly log: (line: string) => void;
   /** Aborted by SIGTERM. */
@@ -33,15 +35,14 @@ export async function stayInstalled(installer: Installer): Promise<void> {
     if (line !== last) log(line);
     last = line;
   };
-  let known = await stateNow(installer, say);
+  let known = await lookedUp(installer, say);
   while (!stop.aborted && known !== 'removed') {
     say(await installNow(installer));
     await clock.sleep(pause.look, stop);
     // until the API has let us look once, its refusal at the end says nothing
-    if (known !== 'there' && !stop.aborted) known = await stateNow(installer, say);
+    if (known !== 'there' && !stop.aborted) known = await lookedUp(installer, say);
   }
-  if (known === 'removed' || (await isRemoved(installer, known === 'there')))
-    log(await installer.uninstall());
+  if (known === 'removed' || (await isRemoved(installer))) log(await installer.uninstall());
   else log('static-ip stays in place: the DaemonSet is still there');
 }
 
@@ -57,17 +58,26 @@ async function installNow({ install }: Installer): Promise<string> {
 
 /**
  * Deleted together with its Role and ServiceAccount, as `kubectl delete -f` does, the DaemonSet cannot be asked for any more: a
- * refusal by an API that allowed it before means removal.
+ * refusal by an API that allowed it before, to this container or to one before it, means removal.
  */
-async function isRemoved(installer: Installer, allowedBefore: boolean): Promise<boolean> {
-  const { clock, log } = installer;
+async function isRemoved(installer: Installer): Promise<boolean> {
+  const { clock, log, allowed } = installer;
   const end = clock.now() + patience;
   for (;;) {
     const state = await stateNow(installer, log);
-    if (state !== 'unknown') return state === 'removed' || (state === 'refused' && allowedBefore);
+    if (state !== 'unknown') return state === 'removed' || (state === 'refused' && allowed.isKnown());
     if (installer.daemonSet === undefined || clock.now() >= end) return false;
     await clock.sleep(pause.ask);
   }
+}
+
+async function lookedUp(
+  installer: Installer,
+  say: (line: string) => void,
+): Promise<DaemonSetState | 'unknown'> {
+  const state = await stateNow(installer, say);
+  if (state === 'there') await installer.allowed.remember();
+  return state;
 }
 
 async function stateNow(
