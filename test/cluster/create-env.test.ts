@@ -16,7 +16,8 @@ import {
 } from '../support/upstream-programs.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { fixedAddress } from './support/fixed-address.ts';
+import { fixedAddress, withoutAddresses } from './support/fixed-address.ts';
+import { withoutStemcell } from './support/open-cluster.ts';
 import { type Deployer, HelloDeployment, ownDeployer } from './support/hello-deployment.ts';
 
 const deployers: readonly { name: string; deployer: Deployer; skip: string | false }[] = [
@@ -29,27 +30,31 @@ const agents: readonly { name: string; upstream: UpstreamAgent | undefined; skip
   { name: 'the upstream agent', upstream: upstreamAgent(), skip: withoutUpstreamAgent() },
 ];
 
-const runs = agents.flatMap((agent) =>
+const all = agents.flatMap((agent) =>
   deployers.flatMap((by) =>
     profiles.map((profile) => ({
-      ...{ profile, deployer: by.deployer, upstream: agent.upstream },
-      ...{ by: by.name, agent: agent.name, skip: agent.skip || by.skip },
+      ...{ profile, attach: 'hot', deployer: by.deployer, upstream: agent.upstream },
+      ...{ by: by.name, agent: agent.name },
+      skip: agent.skip || by.skip || withoutStemcell(profile, agent.upstream) || withoutAddresses(),
     })),
   ),
 );
 
+const runs = [...all, ...all.slice(0, 1).map((run) => ({ ...run, attach: 'recreate' }))];
+
 describeCluster('create-env of examples/hello', (world) => {
-  for (const [number, { by, agent, profile, skip, deployer, upstream }] of runs.entries()) {
+  for (const [number, { by, agent, profile, attach, skip, deployer, upstream }] of runs.entries()) {
     test(
-      `${by}, ${agent}, ${profile}: deployed, a larger disk with the data, --recreate, delete-env`,
+      `${by}, ${agent}, ${profile}, ${attach}: deployed, a larger disk with the data, --recreate, delete-env`,
       { skip, timeout: 900_000 },
       async () => {
         const { cluster, namespace, api } = world();
         const deployment = await HelloDeployment.open({
           ...{ address: fixedAddress(world(), 'createEnv', number) },
-          ...{ namespace, profile, deployer },
+          ...{ namespace, profile, attach, deployer },
           stemcellArchive: (await cluster.stemcellFor(profile, upstream)).archive,
           kubeconfig: cluster.kubeconfig,
+          diskProperties: world().diskProperties('loop'),
           kubeletRootDirectory: cluster.kubeletRootDirectory,
         });
         const settings = { diskSize: 64, audience: 'operators' };

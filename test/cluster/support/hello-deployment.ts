@@ -19,7 +19,11 @@ export interface HelloPlan {
   readonly kubeconfig: string;
   readonly kubeletRootDirectory: string;
   readonly profile: string;
+  /** `kubernetes.attach`. */
+  readonly attach: string;
   readonly deployer: Deployer;
+  /** cloud_properties of its disk. */
+  readonly diskProperties: Readonly<Record<string, unknown>>;
 }
 
 export interface Settings {
@@ -113,7 +117,7 @@ function operations(plan: HelloPlan, settings: Settings): unknown[] {
     replace('/resource_pools/name=vms/stemcell/url', `file://${plan.stemcellArchive}`),
     replace('/resource_pools/name=vms/cloud_properties', { profile: plan.profile }),
     replace('/disk_pools/name=disks', {
-      ...{ name: 'disks', disk_size: settings.diskSize, cloud_properties: { storage_class: 'loop' } },
+      ...{ name: 'disks', disk_size: settings.diskSize, cloud_properties: plan.diskProperties },
     }),
     replace('/networks/name=default/subnets', [
       { range: `${gateway.replace(/\d+$/u, '0')}/24`, gateway, dns: [], cloud_properties: {} },
@@ -123,6 +127,7 @@ function operations(plan: HelloPlan, settings: Settings): unknown[] {
     replace('/tags/url', `http://${address}:8080/`),
     replace('/cloud_provider/mbus', `https://mbus:((mbus_password))@${address}:6868`),
     replace('/cloud_provider/properties/kubernetes/namespace', plan.namespace),
+    replace('/cloud_provider/properties/kubernetes/attach?', plan.attach),
     replace('/variables/name=mbus_tls/options', {
       ...{ ca: 'mbus_ca', common_name: address, alternative_names: [address] },
     }),
