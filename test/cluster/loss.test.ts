@@ -1,41 +1,80 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { until } from '../support/until.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { endsWhole } from './support/ends-whole.ts';
+import type { DiskSubject } from './support/disk-subject.ts';
+import { outlivesPowerCut } from './support/outlives-power-cut.ts';
 import { outlivesDetach } from './support/outlives-detach.ts';
-import { deafHolder, noBusyCheck, noTmpfsCheck, plainHub, weakenedCloud } from './support/weakened-cloud.ts';
+import {
+  deafHolder,
+  entryBelowRoot,
+  noBusyCheck,
+  noTmpfsCheck,
+  plainHub,
+  rootOfHub,
+  weakenedCloud,
+} from './support/weakened-cloud.ts';
+import { withoutNodes } from './test-cluster.ts';
 
 const harm = /the disk has lost|the disk is damaged|the volume was harmed/u;
 
 /**
- * The suites beside this one find lost data where there is some: what they run (`outlivesDetach`, `endsWhole`) is run here
+ * The suites beside this one find lost data where there is some: what they run (`outlivesDetach`, `endsWhole`, `outlivesPowerCut`) is run here
  * against a CPI without one of its guards, and has to report the loss. Of the attachment deleted by force no harm comes:
  * kubelet 1.36 keeps a device that is still mounted somewhere.
  */
 describeCluster('what the data-survival tests would find', (world) => {
-  test('the busy check off: detach_disk takes the disk from under a job, and what it writes then is lost', async () => {
-    const weak = weakenedCloud(world().cloud, [noBusyCheck]);
-    await assert.rejects(outlivesDetach(world(), {}, { cloud: weak.cloud }), isHarm);
-    weak.assertUsed();
-  });
+  test(
+    'the busy check off: detach_disk takes the disk from under a job, and what it writes then is lost',
+    withoutNodes,
+    async () => {
+      const weak = weakenedCloud(world().cloud, [noBusyCheck]);
+      await assert.rejects(outlivesDetach(world(), {}, { cloud: weak.cloud }), isHarm);
+      weak.assertUsed();
+    },
+  );
 
-  test("a hub on the node's disk: a VM pod deleted by force takes the data of its disk with it", async () => {
-    // whoever lets go first wins: the holder must not, as when jobs or the node are slow
-    const weak = weakenedCloud(world().cloud, [plainHub, noTmpfsCheck, deafHolder]);
-    const end = async (vm: string): Promise<void> => {
-      const node = await world().nodeOf(vm);
-      const { uid = '' } = (await world().pod(vm)).metadata;
-      const hub = `${world().cluster.kubeletRootDirectory}/pods/${uid}/volumes/kubernetes.io~empty-dir/hub`;
-      await world().kubectl('delete', 'pod', vm, '--force', '--grace-period=0');
-      // before delete_vm, which has the attachment let go
-      const canaries = ['sh', '-c', 'ls "$0"/disks/*/store/canary', hub];
-      await until('the kubelet to empty the hub', async () => (await node.run(canaries)).exitCode !== 0);
-    };
-    const ends = { classes: ['loop'], withinSeconds: 600, end };
-    await assert.rejects(endsWhole(world(), ends, { cloud: weak.cloud }), isHarm);
-    weak.assertUsed();
-  });
+  test(
+    "a hub on the node's disk: a VM pod deleted by force takes the data of its disk with it",
+    withoutNodes,
+    async () => {
+      // whoever lets go first wins: the holder must not, as when jobs or the node are slow
+      const weak = weakenedCloud(world().cloud, [plainHub, noTmpfsCheck, deafHolder]);
+      const end = async (vm: string): Promise<void> => {
+        const node = await world().nodeOf(vm);
+        const { uid = '' } = (await world().pod(vm)).metadata;
+        const hub = `${world().cluster.kubeletRootDirectory}/pods/${uid}/volumes/kubernetes.io~empty-dir/hub`;
+        await world().kubectl('delete', 'pod', vm, '--force', '--grace-period=0');
+        // before delete_vm, which has the attachment let go
+        const canaries = ['sh', '-c', 'ls "$0"/disks/*/store/canary', hub];
+        await until('the kubelet to empty the hub', async () => (await node.run(canaries)).exitCode !== 0);
+      };
+      const ends = { classes: ['loop'] as const, withinSeconds: 600, end };
+      await assert.rejects(endsWhole(world(), ends, { cloud: weak.cloud }), isHarm);
+      weak.assertUsed();
+    },
+  );
+
+  test(
+    "the bind at the hub's root: after a power cut the disk is below the hub's tmpfs, and a VM pod that goes takes its data",
+    withoutNodes,
+    async () => {
+      const weak = weakenedCloud(world().cloud, [rootOfHub, entryBelowRoot, noTmpfsCheck, deafHolder]);
+      const back = async ({ vm, disks: [disk = ''] }: DiskSubject): Promise<void> => {
+        await world().kubectl('delete', 'pod', vm, '--wait=false');
+        const canary = ['exec', `attach-${disk}`, '--container', 'hold', '--', 'ls', '-R', '/volume'];
+        await until('the kubelet to empty the hub', async () => {
+          return !(await world().kubectl(...canary)).includes('canary');
+        });
+        await deleteVm(world().cloud, [vm]);
+        await world().untilGone(`attach-${disk}`);
+      };
+      await assert.rejects(outlivesPowerCut(world(), back, { cloud: weak.cloud }), isHarm);
+      weak.assertUsed();
+    },
+  );
 });
 
 function isHarm(error: unknown): boolean {

@@ -4,8 +4,10 @@ import { deleteByForce } from './support/delete-by-force.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { endsWhole } from './support/ends-whole.ts';
 import { evict } from './support/evict.ts';
+import { silentEnd, weakenedCloud } from './support/weakened-cloud.ts';
+import { withoutNodes } from './test-cluster.ts';
 
-const classes = ['loop', 'loop-wait'];
+const classes = ['loop', 'loop-wait'] as const;
 /** The pod's own grace (30 s), and a few seconds of the kubelet's. */
 const withinSeconds = 40;
 
@@ -15,13 +17,14 @@ describeCluster('a VM pod that somebody else deletes while jobs write to its dis
 
   test('an eviction', () => endsWhole(world(), { classes, withinSeconds, end: (vm) => evict(world(), vm) }));
 
-  test('kubectl drain: the attachments are evicted with the VM, and it ends', async () => {
+  // a foreign node has other people's pods on it
+  test('kubectl drain: the attachments are evicted with the VM, and it ends', withoutNodes, async () => {
     let node = '';
     try {
       await endsWhole(world(), {
         ...{ classes, withinSeconds },
         end: async (vm) => {
-          node = (await world().nodeOf(vm)).name;
+          node = await world().nodeNameOf(vm);
           const options = ['--force', '--delete-emptydir-data', '--ignore-daemonsets'];
           const said = await world().kubectl('drain', node, ...options);
           assert.match(said, new RegExp(`${vm} evicted`, 'u'));
@@ -33,11 +36,25 @@ describeCluster('a VM pod that somebody else deletes while jobs write to its dis
     }
   });
 
-  test('deleted by force: the attachment finds out by itself and lets go', () =>
+  test('deleted by force: the attachment finds out by itself and lets go', withoutNodes, () =>
     endsWhole(world(), {
       classes: ['loop'],
       // it lets go at the pod's preStop hook or, where none ran, when no process of it has been there for 30 s
       withinSeconds: withinSeconds + 30,
       end: (vm) => deleteByForce(world(), vm),
-    }));
+    }),
+  );
+
+  test(
+    'no hook tells the attachment: it finds out by the processes of the VM, and lets go',
+    withoutNodes,
+    async () => {
+      const silent = weakenedCloud(world().cloud, [silentEnd]);
+      const end = (vm: string): Promise<string> => world().kubectl('delete', 'pod', vm, '--wait=false');
+      // none of them has been there for 30 s, looked for every 10
+      const ends = { classes, withinSeconds: withinSeconds + 60, end };
+      await endsWhole(world(), ends, { cloud: silent.cloud });
+      silent.assertUsed();
+    },
+  );
 });

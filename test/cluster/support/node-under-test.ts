@@ -3,13 +3,9 @@ import { loadAccess } from '../../../src/kubernetes/load-access.ts';
 import { readFile } from 'node:fs/promises';
 import { awaitNodes } from '../await-nodes.ts';
 import type { ClusterNode } from '../node/cluster-node.ts';
-import { conflistName } from '../node/pod-network.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { NodeUnderTest } from './cluster-under-test.ts';
-
-const conflist = `/etc/cni/net.d/${conflistName}`;
-/** A name that is not one of a configuration. */
-const heldConflist = `${conflist}.held`;
+import { holdHubs, letHubsBeMounted } from './held-hubs.ts';
 
 /** What the suites do to a node of our own cluster. */
 export function nodeUnderTest(cluster: RealCluster, node: ClusterNode): NodeUnderTest {
@@ -27,13 +23,13 @@ export function nodeUnderTest(cluster: RealCluster, node: ClusterNode): NodeUnde
       }
     },
     stop: () => node.machine.kill(),
-    start: async (withoutNetwork) => {
+    start: async (beforeHubs) => {
       await node.machine.kill();
       await node.start(cluster.controlPlane.machine);
-      if (withoutNetwork !== undefined) await node.machine.runWell(['mv', conflist, heldConflist]);
+      if (beforeHubs !== undefined) await holdHubs(node.machine);
       await node.serve();
-      await withoutNetwork?.();
-      if (withoutNetwork !== undefined) await node.machine.runWell(['mv', heldConflist, conflist]);
+      await beforeHubs?.();
+      if (beforeHubs !== undefined) await letHubsBeMounted(node.machine);
       const api = await openApi(await loadAccess(await readFile(cluster.layout.kubeconfig, 'utf8')));
       try {
         await awaitNodes(api, [node.plan]);

@@ -24,6 +24,13 @@ export const deafHolder: Weakness = { from: '[ -e /vm/hub/.going ] || vm_is_gone
 /** The hub is a folder of the node's disk. */
 export const plainHub: Weakness = { from: '"emptyDir":{"medium":"Memory"}', to: '"emptyDir":{}' };
 
+/** The attachment takes the hub's root, which is there before its tmpfs is. */
+export const rootOfHub: Weakness = { from: 'empty-dir/hub/disks', to: 'empty-dir/hub' };
+export const entryBelowRoot: Weakness = { from: 'entry=/hub/$cid', to: 'entry=/hub/disks/$cid' };
+
+/** The VM's end tells no attachment, as where its container is down. */
+export const silentEnd: Weakness = { from: ': > /warden-cpi-dev/.going', to: ':' };
+
 export interface WeakenedCloud {
   readonly cloud: Cloud;
   /** Fails where a weakness was never put in: a renamed line would make a test of harm fail for the wrong reason. */
