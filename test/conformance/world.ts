@@ -23,6 +23,7 @@ import { volumeAnnotations, type StorageClass } from '../../src/kubernetes/volum
 import type { RestApi } from '../../src/kubernetes/rest-api.ts';
 import { checkout, mbusPassword } from '../support/embedded-line.ts';
 import { call, type CallOptions } from '../cpi/artefact.ts';
+import { removeDeadNodes } from './dead-nodes.ts';
 import { applyRoles, tokenKubeconfig, tokenOf } from './roles.ts';
 import { openTarget, type Target } from './target.ts';
 
@@ -70,6 +71,7 @@ export class World {
   static async open(): Promise<World> {
     const target = await openTarget();
     const api = await openApi(target.access);
+    await removeDeadNodes(api, Date.now());
     const namespace = `conformance-${randomUUID().slice(0, 8)}`;
     const otherNamespace = `${namespace}-other`;
     for (const name of [namespace, otherNamespace]) await api.create(namespaces, { metadata: { name } });

@@ -1,0 +1,25 @@
+import { simulatedLabel } from '../../src/cluster/node/simulated/simulated-node-object.ts';
+import { isApiError } from '../../src/kubernetes/api-error.ts';
+import type { KubernetesApi } from '../../src/kubernetes/api.ts';
+import type { Node } from '../../src/kubernetes/node.ts';
+import { nodes } from '../../src/kubernetes/resources.ts';
+
+/** Longer than any clause leaves a node of its own silent. */
+const deadMs = 5 * 60_000;
+
+/** Removes the Nodes that a killed run of this suite has left on a cluster: simulated ones that nobody has spoken for since. */
+export async function removeDeadNodes(api: KubernetesApi, now: number): Promise<void> {
+  const { items } = await api.list<Node>(nodes, { labelSelector: `${simulatedLabel}=true` });
+  for (const node of items.filter((each) => isDead(each, now))) {
+    const { name = '', uid = '' } = node.metadata;
+    await api.delete({ resource: nodes, name }, { preconditions: { uid } }).catch((error: unknown) => {
+      // another run of the suite does the same
+      if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
+    });
+  }
+}
+
+function isDead({ status }: Node, now: number): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready?.status === 'Unknown' && now - Date.parse(ready.lastTransitionTime ?? '') > deadMs;
+}
