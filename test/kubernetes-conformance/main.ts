@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -6,7 +6,7 @@ import { buildPrograms } from '../cluster/programs/build-programs.ts';
 import { programCache } from '../cluster/programs/program-cache.ts';
 import { startCluster } from './cluster.ts';
 import { obstacle } from './obstacle.ts';
-import { parsePromised } from './promised.ts';
+import { readPromised } from './promised.ts';
 import { runTests } from './run-tests.ts';
 import { Suite } from './suite.ts';
 import { describeVerdict, judge } from './verdict.ts';
@@ -27,7 +27,8 @@ if (why === undefined) process.exitCode = await main();
 else console.log(`skipped: Kubernetes' conformance tests on the embedded cluster (${why})`);
 
 async function main(): Promise<number> {
-  const promised = parsePromised(await readFile(join(import.meta.dirname, 'promised.txt'), 'utf8'));
+  const { names: promised, broken } = await readPromised(join(import.meta.dirname, 'promised'));
+  if (broken.length > 0) throw new Error(`the promises were changed: ${broken.join('; ')}`);
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stopping.abort());
   const { signal } = stopping;

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { batchesOf } from './batches.ts';
-import { parsePromised } from './promised.ts';
+import { compareDigests, parsePromised } from './promised.ts';
 import { parseReport } from './report.ts';
 import { describeVerdict, judge } from './verdict.ts';
 
@@ -58,8 +56,26 @@ test('slow tests start first, those that must be alone are by themselves, none i
   });
 });
 
-test('the list has no test twice', async () => {
+test('the list has no test twice', () => {
+  assert.deepEqual(parsePromised('a\n# b\n\nc [Slow]\n'), ['a', 'c [Slow]']);
   assert.throws(() => parsePromised('a\n# b\n\na\n'), /twice: a/);
-  const promised = parsePromised(await readFile(join(import.meta.dirname, 'promised.txt'), 'utf8'));
-  assert.ok(promised.length > 0);
+});
+
+test('a promise that was changed, taken away or has no digest is told by its file', () => {
+  const wanted = new Map([
+    ['1.txt', 'a'],
+    ['2.txt', 'b'],
+    ['3.txt', 'c'],
+  ]);
+  const found = new Map([
+    ['1.txt', 'a'],
+    ['2.txt', 'changed'],
+    ['4.txt', 'd'],
+  ]);
+  assert.deepEqual(compareDigests(wanted, found), [
+    '2.txt was changed: promise more in another file, and take nothing back',
+    '3.txt is gone',
+    '4.txt has no digest in SHA256SUMS',
+  ]);
+  assert.deepEqual(compareDigests(wanted, wanted), []);
 });

@@ -53,5 +53,24 @@ test('standing for another needs the verb impersonate on whom', async (t) => {
     ['devs', 'system:authenticated'],
   ]);
   assert.equal((await whoami({ 'impersonate-group': 'devs' }, true))[0], 400);
-  assert.equal((await whoami({ 'impersonate-user': 'jane', 'impersonate-uid': '1' }, true))[0], 400);
+  assert.equal((await whoami({ 'impersonate-user': 'jane', 'impersonate-other': '1' }, true))[0], 400);
+  assert.equal((await whoami({ 'impersonate-uid': '1' }, true))[0], 400);
+
+  const whole = {
+    'impersonate-user': userOf('double'),
+    'impersonate-uid': 'u-1',
+    'impersonate-extra-example.com%2ftongue': 'python',
+    'impersonate-extra-100%': 'odd',
+  };
+  const answer = await server.call(review, { method: 'POST', body: {}, headers: whole });
+  const { userInfo } = (answer.json() as { status: { userInfo: Record<string, unknown> } }).status;
+  assert.equal(userInfo['uid'], 'u-1');
+  assert.deepEqual(userInfo['extra'], { 'example.com/tongue': ['python'], '100%': ['odd'] });
+  const refusals = ['impersonate-uid', 'impersonate-extra-example.com%2ftongue'] as const;
+  for (const header of refusals) {
+    const asked = { 'impersonate-user': userOf('double'), [header]: whole[header] };
+    const [code, message] = await whoami(asked);
+    assert.equal(code, 403);
+    assert.match(String(message), /^(uids|userextras)\.authentication\.k8s\.io .* is forbidden/u);
+  }
 });

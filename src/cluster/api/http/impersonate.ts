@@ -1,34 +1,69 @@
 import type { IncomingMessage } from 'node:http';
+import type { ResourceAttributes } from '../access/attributes.ts';
 import { authorize } from '../access/authorize.ts';
 import { accountGroups, accountOfUser, authenticatedGroup } from '../access/user.ts';
 import type { User } from '../access/user.ts';
 import { badRequest } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
 
+const extraPrefix = 'impersonate-extra-';
+const known = new Set(['impersonate-user', 'impersonate-group', 'impersonate-uid']);
+
 /**
- * The user that a request stands for (`kubectl --as`), which needs the verb impersonate on each user, group and
- * service account named (apiserver pkg/endpoints/filters/impersonation). Throws ApiError 400 and 403.
+ * The user that a request stands for (`kubectl --as`), which needs the verb impersonate on each user, group, service
+ * account, uid and extra value named (apiserver pkg/endpoints/filters/impersonation). Throws ApiError 400 and 403.
  */
 export function impersonated(registry: Registry, user: User, { headersDistinct }: IncomingMessage): User {
   const asked = Object.keys(headersDistinct).filter((header) => header.startsWith('impersonate-'));
   if (asked.length === 0) return user;
-  const refused = asked.find((header) => header !== 'impersonate-user' && header !== 'impersonate-group');
+  const extra = extraOf(headersDistinct);
+  const refused = asked.find((header) => !known.has(header) && !header.startsWith(extraPrefix));
   if (refused !== undefined) throw badRequest(`the embedded cluster does not do the header ${refused}`);
   const [name = ''] = headersDistinct['impersonate-user'] ?? [];
   const groups = headersDistinct['impersonate-group'] ?? [];
-  if (name === '') throw badRequest('requested impersonation of groups without impersonating a user');
+  const [uid = ''] = headersDistinct['impersonate-uid'] ?? [];
+  if (name === '') throw badRequest('requested impersonation without impersonating a user');
   const account = accountOfUser(name);
   if (account === undefined) mayBe(registry, user, { resource: 'users', name });
   else mayBe(registry, user, { resource: 'serviceaccounts', ...account });
   for (const group of groups) mayBe(registry, user, { resource: 'groups', name: group });
+  const group = 'authentication.k8s.io';
+  if (uid !== '') mayBe(registry, user, { group, resource: 'uids', name: uid });
+  for (const [subresource, values] of Object.entries(extra))
+    for (const value of values)
+      mayBe(registry, user, { group, resource: 'userextras', subresource, name: value });
   const given = account !== undefined && groups.length === 0 ? accountGroups(account.namespace) : groups;
-  return { name, groups: [...new Set([...given, authenticatedGroup])] };
+  return {
+    name,
+    groups: [...new Set([...given, authenticatedGroup])],
+    ...(uid !== '' && { uid }),
+    ...(Object.keys(extra).length > 0 && { extra }),
+  };
+}
+
+/** `Impersonate-Extra-<key>`, where the key may be percent-encoded: a header's name has no room for a slash. */
+function extraOf(headers: IncomingMessage['headersDistinct']): Record<string, readonly string[]> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([header, values]) =>
+      header.startsWith(extraPrefix) ? [[decodedKey(header.slice(extraPrefix.length)), values ?? []]] : [],
+    ),
+  );
+}
+
+/** As it is, where it is no percent-encoding. */
+function decodedKey(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch (error) {
+    if (error instanceof URIError) return key;
+    throw error;
+  }
 }
 
 function mayBe(
   registry: Registry,
   user: User,
-  whom: { readonly resource: string; readonly name: string; readonly namespace?: string },
+  whom: Omit<ResourceAttributes, 'verb' | 'group'> & { readonly group?: string },
 ): void {
   authorize(registry, user, { verb: 'impersonate', group: '', ...whom });
 }
