@@ -21,7 +21,10 @@ import { kubeletMoments, watchVolume } from './volume-moments.ts';
 const runs = Number(process.argv[2] ?? 10);
 if (!Number.isInteger(runs) || runs < 1) throw new Error(`"${process.argv[2]}" is no number of runs`);
 const asked = askedCluster();
-if (asked.kind === 'none') throw new Error(asked.reason);
+if (asked.kind !== 'own')
+  throw new Error(
+    asked.kind === 'none' ? asked.reason : "needs the logs of the suite's own kubelets: without KUBECONFIG",
+  );
 const world = await ClusterWorld.open(await openCluster(asked));
 try {
   const vm = await world.newVm();

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
@@ -13,7 +12,6 @@ import {
 import { run } from './machine/run.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { deniedBy, refusalOf, withDisksNamespace } from './support/disks-namespace.ts';
-import { testCluster } from './test-cluster.ts';
 
 /** The API server's own rule comes first: no pod is made with one. */
 const refusedBefore = new Set(['a container for debugging']);
@@ -37,7 +35,7 @@ describeCluster('the policy of manifests/admission, by the CEL of a real API ser
         }
         const { metadata } = await api.create<Pod>(pods, make(disks));
         const debug = ['debug', '--namespace', disks, metadata.name ?? '', '--image=registry.invalid/x:1'];
-        const { exitCode, stderr } = await run([join(testCluster().programs, 'kubectl'), ...debug]);
+        const { exitCode, stderr } = await run([...world().cluster.kubectl, ...debug]);
         assert.notEqual(exitCode, 0, `${metadata.name ?? ''} got a container for debugging`);
         assert.match(stderr, deniedBy(disks));
       }

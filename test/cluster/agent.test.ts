@@ -14,91 +14,108 @@ import { until } from '../support/until.ts';
 import { type AgentVm, newAgentDisk, newAgentVm, untilAnswers } from './support/agent-vm.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { fixedAddress } from './support/fixed-address.ts';
+import { fixedAddress, withoutAddresses } from './support/fixed-address.ts';
+import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('VMs with our agent and a job that writes to its disk', (world) => {
-  test('reboot_vm keeps address, disks, agent state and jobs; so does a container that was killed', async () => {
-    const vm = await newAgentVm(world(), fixedAddress(world(), 'agent', 1));
-    const disk = await newAgentDisk(world(), vm);
-    await startJob(vm);
-    const before = await world().pod(vm.cid);
+  test(
+    'reboot_vm keeps address, disks, agent state and jobs; so does a container that was killed',
+    withoutNodes,
+    async () => {
+      const vm = await newAgentVm(world(), fixedAddress(world(), 'agent', 1));
+      const disk = await newAgentDisk(world(), vm);
+      await startJob(vm);
+      const before = await world().pod(vm.cid);
 
-    await rebootVm(world().cloud, [vm.cid]);
-    await untilAnswers(vm);
-    await reaches(vm.client, 'running');
-    assert.equal(await lives(world(), vm), 2);
+      await rebootVm(world().cloud, [vm.cid]);
+      await untilAnswers(vm);
+      await reaches(vm.client, 'running');
+      assert.equal(await lives(world(), vm), 2);
 
-    await killContainer(world(), vm.cid);
-    await until('a third life', async () => (await restarts(world(), vm)) === 2);
-    await untilAnswers(vm);
-    await reaches(vm.client, 'running');
-    assert.equal(await lives(world(), vm), 3);
+      await killContainer(world(), vm.cid);
+      await until('a third life', async () => (await restarts(world(), vm)) === 2);
+      await untilAnswers(vm);
+      await reaches(vm.client, 'running');
+      assert.equal(await lives(world(), vm), 3);
 
-    const now = await world().pod(vm.cid);
-    assert.equal(now.metadata.uid, before.metadata.uid);
-    assert.equal(now.status?.podIP, vm.address);
-    assert.deepEqual(await getDisks(world().cloud, [vm.cid]), [disk]);
-    assert.deepEqual(await vm.client.value('list_disk'), [disk]);
-    await endWith(world(), vm, disk);
-  });
+      const now = await world().pod(vm.cid);
+      assert.equal(now.metadata.uid, before.metadata.uid);
+      assert.equal(now.status?.podIP, vm.address);
+      assert.deepEqual(await getDisks(world().cloud, [vm.cid]), [disk]);
+      assert.deepEqual(await vm.client.value('list_disk'), [disk]);
+      await endWith(world(), vm, disk);
+    },
+  );
 
-  test('power cut: the agent finds its disk and its jobs run again', { timeout: 600_000 }, async () => {
-    const vm = await newAgentVm(world(), fixedAddress(world(), 'agent', 2));
-    const disk = await newAgentDisk(world(), vm);
-    await startJob(vm);
-    const node = await world().nodeOf(vm.cid);
-    await node.stop();
-    await node.start();
-    await until('a second life', async () => (await restarts(world(), vm)) > 0);
-    await untilAnswers(vm);
-    await reaches(vm.client, 'running');
-    assert.equal(await lives(world(), vm), 2);
-    assert.equal((await world().pod(vm.cid)).status?.podIP, vm.address);
-    await endWith(world(), vm, disk);
-  });
+  test(
+    'power cut: the agent finds its disk and its jobs run again',
+    { ...withoutNodes, timeout: 600_000 },
+    async () => {
+      const vm = await newAgentVm(world(), fixedAddress(world(), 'agent', 2));
+      const disk = await newAgentDisk(world(), vm);
+      await startJob(vm);
+      const node = await world().nodeOf(vm.cid);
+      await node.stop();
+      await node.start();
+      await until('a second life', async () => (await restarts(world(), vm)) > 0);
+      await untilAnswers(vm);
+      await reaches(vm.client, 'running');
+      assert.equal(await lives(world(), vm), 2);
+      assert.equal((await world().pod(vm.cid)).status?.podIP, vm.address);
+      await endWith(world(), vm, disk);
+    },
+  );
 
-  test('power cut, and the disk does not come back: the VM says so, and no job runs until it does', async () => {
-    const vm = await newAgentVm(world(), fixedAddress(world(), 'agent', 4));
-    const disk = await newAgentDisk(world(), vm);
-    await startJob(vm);
-    const node = await world().nodeOf(vm.cid);
-    await node.stop();
-    await world().kubectl('delete', 'pod', `attach-${disk}`, '--force', '--grace-period=0');
-    await node.start();
-    const nothing = `test -d /warden-cpi-dev/disks && ! test -e /var/vcap/store/lives && ! mountpoint -q /var/vcap/store &&
+  test(
+    'power cut, and the disk does not come back: the VM says so, and no job runs until it does',
+    withoutNodes,
+    async () => {
+      const vm = await newAgentVm(world(), fixedAddress(world(), 'agent', 4));
+      const disk = await newAgentDisk(world(), vm);
+      await startJob(vm);
+      const node = await world().nodeOf(vm.cid);
+      await node.stop();
+      await world().kubectl('delete', 'pod', `attach-${disk}`, '--force', '--grace-period=0');
+      await node.start();
+      const nothing = `test -d /warden-cpi-dev/disks && ! test -e /var/vcap/store/lives && ! mountpoint -q /var/vcap/store &&
       ! grep -qsx bosh-agent /proc/[0-9]*/comm`;
-    await world().untilInVm(vm.cid, nothing);
-    await until(
-      'the VM to give up waiting',
-      async () => {
-        const [status] = (await world().pod(vm.cid)).status?.containerStatuses ?? [];
-        return status?.lastState?.terminated?.exitCode === 1;
-      },
-      400_000,
-    );
-    assert.match(
-      await world().kubectl('logs', vm.cid, '--container', 'bosh', '--previous'),
-      new RegExp(`disk ${disk} did not come to .* within 120 s`, 'u'),
-    );
-    await world().untilInVm(vm.cid, nothing);
+      await world().untilInVm(vm.cid, nothing);
+      await until(
+        'the VM to give up waiting',
+        async () => {
+          const [status] = (await world().pod(vm.cid)).status?.containerStatuses ?? [];
+          return status?.lastState?.terminated?.exitCode === 1;
+        },
+        400_000,
+      );
+      assert.match(
+        await world().kubectl('logs', vm.cid, '--container', 'bosh', '--previous'),
+        new RegExp(`disk ${disk} did not come to .* within 120 s`, 'u'),
+      );
+      await world().untilInVm(vm.cid, nothing);
 
-    await attachDisk(world().cloud, [vm.cid, disk]);
-    await untilAnswers(vm);
-    await reaches(vm.client, 'running');
-    assert.equal(await lives(world(), vm), 2);
-    await endWith(world(), vm, disk);
-  });
+      await attachDisk(world().cloud, [vm.cid, disk]);
+      await untilAnswers(vm);
+      await reaches(vm.client, 'running');
+      assert.equal(await lives(world(), vm), 2);
+      await endWith(world(), vm, disk);
+    },
+  );
 
-  test('detach_disk is refused while the agent has it mounted, and goes after unmount_disk', async () => {
-    const vm = await newAgentVm(world(), fixedAddress(world(), 'agent', 3));
-    const disk = await newAgentDisk(world(), vm);
-    await startJob(vm);
-    await assert.rejects(detachDisk(world().cloud, [vm.cid, disk]), (error) =>
-      isProductError(error, 'DISK_BUSY'),
-    );
-    await reaches(vm.client, 'running');
-    await endWith(world(), vm, disk);
-  });
+  test(
+    'detach_disk is refused while the agent has it mounted, and goes after unmount_disk',
+    { skip: withoutAddresses() },
+    async () => {
+      const vm = await newAgentVm(world(), fixedAddress(world(), 'agent', 3));
+      const disk = await newAgentDisk(world(), vm);
+      await startJob(vm);
+      await assert.rejects(detachDisk(world().cloud, [vm.cid, disk]), (error) =>
+        isProductError(error, 'DISK_BUSY'),
+      );
+      await reaches(vm.client, 'running');
+      await endWith(world(), vm, disk);
+    },
+  );
 });
 
 /** A job that writes a line to its disk whenever it starts. */

@@ -15,39 +15,44 @@ import {
   writingVm,
 } from './support/disk-subject.ts';
 import { evict } from './support/evict.ts';
+import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('an attachment that somebody else ends', (world) => {
-  test('its containers killed: the disk is again where the agent expects it, the job has gone on', async () => {
-    const { vm, disks } = await writingVm(world(), ['loop']);
-    const [disk = ''] = disks;
-    const attachment = `attach-${disk}`;
-    const node = await world().nodeOf(vm);
-    const { containerStatuses } = (await world().pod(attachment)).status ?? {};
-    const id = containerStatuses?.[0]?.containerID?.replace('containerd://', '') ?? '';
-    const pids = await node.run([
-      'sh',
-      '-c',
-      'for p in /proc/[0-9]*; do grep -qs "$0" $p/cgroup && echo ${p#/proc/}; done; true',
-      id,
-    ]);
-    const found = pids.stdout.trim().split('\n');
-    assert.ok(
-      found.every((pid) => /^\d+$/u.test(pid)),
-      pids.stdout + pids.stderr,
-    );
-    await node.run(['kill', '-9', ...found]);
-    await until('a second life of the holder', async () => {
-      const [status] = (await world().pod(attachment)).status?.containerStatuses ?? [];
-      return (status?.restartCount ?? 0) > 0 && status?.state?.running !== undefined;
-    });
-    assert.equal(await world().inVm(vm, 'cat /var/vcap/store/canary'), `${disk}\n`);
-    assert.equal(await world().inVm(vm, `cat /warden-cpi-dev/disks/${disk}/store/canary`), `${disk}\n`);
-    await assertWritesOn(world(), vm, storeOf(0));
-    await stopWriting(world(), vm, storeOf(0));
-    await detachDisk(world().cloud, [vm, disk]);
-    await assertWhole(world(), disks);
-    await deleteVm(world().cloud, [vm]);
-  });
+  test(
+    'its containers killed: the disk is again where the agent expects it, the job has gone on',
+    withoutNodes,
+    async () => {
+      const { vm, disks } = await writingVm(world(), ['loop']);
+      const [disk = ''] = disks;
+      const attachment = `attach-${disk}`;
+      const node = await world().nodeOf(vm);
+      const { containerStatuses } = (await world().pod(attachment)).status ?? {};
+      const id = containerStatuses?.[0]?.containerID?.replace('containerd://', '') ?? '';
+      const pids = await node.run([
+        'sh',
+        '-c',
+        'for p in /proc/[0-9]*; do grep -qs "$0" $p/cgroup && echo ${p#/proc/}; done; true',
+        id,
+      ]);
+      const found = pids.stdout.trim().split('\n');
+      assert.ok(
+        found.every((pid) => /^\d+$/u.test(pid)),
+        pids.stdout + pids.stderr,
+      );
+      await node.run(['kill', '-9', ...found]);
+      await until('a second life of the holder', async () => {
+        const [status] = (await world().pod(attachment)).status?.containerStatuses ?? [];
+        return (status?.restartCount ?? 0) > 0 && status?.state?.running !== undefined;
+      });
+      assert.equal(await world().inVm(vm, 'cat /var/vcap/store/canary'), `${disk}\n`);
+      assert.equal(await world().inVm(vm, `cat /warden-cpi-dev/disks/${disk}/store/canary`), `${disk}\n`);
+      await assertWritesOn(world(), vm, storeOf(0));
+      await stopWriting(world(), vm, storeOf(0));
+      await detachDisk(world().cloud, [vm, disk]);
+      await assertWhole(world(), disks);
+      await deleteVm(world().cloud, [vm]);
+    },
+  );
 
   test('deleted while the job writes: it stays until the job has ended, and attach_disk brings the disk back', () =>
     staysForTheJob(world(), (pod) => world().api.delete(world().podReference(pod))));

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import type { PersistentVolumeClaim } from '../../src/cpi/disk/claim.ts';
 import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
@@ -19,13 +18,12 @@ import {
 } from '../../src/kubernetes/resources.ts';
 import type { VolumeSnapshot, VolumeSnapshotContent } from '../../src/kubernetes/snapshot.ts';
 import { until } from '../support/until.ts';
-import { loopDriver } from './csi/drivers.ts';
-import { openVolumeStore } from './csi/volume/volume-store.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
+import type { DiskClass } from './support/cluster-under-test.ts';
 import { describeCluster } from './support/describe-cluster.ts';
+import { withoutOtherClass } from './support/open-cluster.ts';
 import { readFromSnapshot } from './support/snapshot-content.ts';
-import { testCluster } from './test-cluster.ts';
-import { volumePlaces } from './volumes/services.ts';
+import { withoutNodes } from './test-cluster.ts';
 
 /** The code decides what a director does next (reference: cpi.md 1.5), so another one is as wrong as none. */
 const refused =
@@ -49,17 +47,16 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
     const { status } = await api.get<VolumeSnapshot>(at);
     const content = { resource: volumeSnapshotContents, name: status?.boundVolumeSnapshotContentName ?? '' };
     const handle = (await api.get<VolumeSnapshotContent>(content)).status?.snapshotHandle ?? '';
-    const store = await openVolumeStore(join(volumePlaces(testCluster().layout).volumes, loopDriver.name));
-    assert.ok((await store.snapshot(handle)) !== undefined, 'the driver has no such snapshot');
+    assert.notEqual(await world().cluster.hasSnapshot(handle), false, 'the driver has no such snapshot');
     await deleteSnapshot(world().cloud, [snapshot]);
     assert.equal(await world().isThere(at), false);
     await until('the content to go', async () => !(await world().isThere(content)));
-    assert.equal(await store.snapshot(handle), undefined);
+    assert.ok(!(await world().cluster.hasSnapshot(handle)), 'the driver has it still');
     assert.equal(await deleteSnapshot(world().cloud, [snapshot]), null);
     await endDisk(world(), vm, disk);
   });
 
-  for (const storageClass of ['loop', 'loop-wait']) {
+  for (const storageClass of ['loop', 'loop-wait'] as const) {
     test(`resize of a disk of class ${storageClass}: larger, and its data is there`, async () => {
       const { vm, disk } = await filledDisk(world(), storageClass);
       await detachDisk(world().cloud, [vm, disk]);
@@ -72,23 +69,23 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
     });
   }
 
-  test('update into another class: a new cid with the data', async () => {
+  test('update into another class: a new cid with the data', { skip: withoutOtherClass() }, async () => {
     const { vm, disk } = await filledDisk(world(), 'loop');
     await detachDisk(world().cloud, [vm, disk]);
-    const copy = await updateDisk(world().cloud, [disk, 32, { storage_class: 'loop-wait' }]);
+    const copy = await updateDisk(world().cloud, [disk, 32, world().diskProperties('loop-wait')]);
     assert.ok(typeof copy === 'string' && copy !== disk);
     const claim = await world().api.get<PersistentVolumeClaim>({
       resource: persistentVolumeClaims,
       namespace: world().namespace,
       name: copy,
     });
-    assert.equal(claim.spec.storageClassName, 'loop-wait');
+    assert.equal(claim.spec.storageClassName, world().cluster.storageClass('loop-wait'));
     assert.equal(await canary(world(), vm, copy), `${disk}\n`);
     await detachDisk(world().cloud, [vm, copy]);
     await endDisk(world(), vm, copy);
   });
 
-  test('update to another VolumeAttributesClass: in place, by the driver', async () => {
+  test('update to another VolumeAttributesClass: in place, by the driver', withoutNodes, async () => {
     const { vm, disk } = await filledDisk(world(), 'loop');
     await detachDisk(world().cloud, [vm, disk]);
     const properties = { storage_class: 'loop', volume_attributes_class: 'loop-fast' };
@@ -104,58 +101,70 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
     await endDisk(world(), vm, disk);
   });
 
-  test('a class without expansion and a driver without snapshots: refused as the caller tolerates it, the disk is whole', async () => {
-    const { vm, disk } = await filledDisk(world(), 'loop-plain');
-    const cloud = world().cloud;
-    await assert.rejects(
-      snapshotDisk(cloud, [disk, {}]),
-      refused('NOT_IMPLEMENTED', /no default VolumeSnapshotClass/u),
-    );
-    await detachDisk(cloud, [vm, disk]);
-    await assert.rejects(resizeDisk(cloud, [disk, 64]), refused('NOT_SUPPORTED', /allowVolumeExpansion/u));
-    await assert.rejects(
-      updateDisk(cloud, [disk, 32, { storage_class: 'loop' }]),
-      refused('NOT_SUPPORTED', /no driver copies that/u),
-    );
-    await assert.rejects(
-      updateDisk(cloud, [disk, 32, { storage_class: 'loop-plain', volume_attributes_class: 'loop-fast' }]),
-      refused('NOT_SUPPORTED', /"loop-fast" is of driver/u),
-    );
-    await assertUntouched(world(), vm, disk, 'loop-plain');
-    await endDisk(world(), vm, disk);
-  });
+  test(
+    'a class without expansion and a driver without snapshots: refused as the caller tolerates it, the disk is whole',
+    withoutNodes,
+    async () => {
+      const { vm, disk } = await filledDisk(world(), 'loop-plain');
+      const cloud = world().cloud;
+      await assert.rejects(
+        snapshotDisk(cloud, [disk, {}]),
+        refused('NOT_IMPLEMENTED', /no default VolumeSnapshotClass/u),
+      );
+      await detachDisk(cloud, [vm, disk]);
+      await assert.rejects(resizeDisk(cloud, [disk, 64]), refused('NOT_SUPPORTED', /allowVolumeExpansion/u));
+      await assert.rejects(
+        updateDisk(cloud, [disk, 32, { storage_class: 'loop' }]),
+        refused('NOT_SUPPORTED', /no driver copies that/u),
+      );
+      await assert.rejects(
+        updateDisk(cloud, [disk, 32, { storage_class: 'loop-plain', volume_attributes_class: 'loop-fast' }]),
+        refused('NOT_SUPPORTED', /"loop-fast" is of driver/u),
+      );
+      await assertUntouched(world(), vm, disk, 'loop-plain');
+      await endDisk(world(), vm, disk);
+    },
+  );
 
-  test('a copy by a driver that can neither clone nor snapshot: NOT_SUPPORTED at the deadline, taken back, the disk is whole', async () => {
-    const { vm, disk } = await filledDisk(world(), 'loop-plain');
-    await detachDisk(world().cloud, [vm, disk]);
-    const hasty = world().cloudWith({}, { deadlines: { update_disk: 10, release: 2 } });
-    await assert.rejects(
-      updateDisk(hasty, [disk, 64, { storage_class: 'loop-plain' }]),
-      refused('NOT_SUPPORTED', /the copy was taken back/u),
-    );
-    await assertUntouched(world(), vm, disk, 'loop-plain');
-    await endDisk(world(), vm, disk);
-  });
+  test(
+    'a copy by a driver that can neither clone nor snapshot: NOT_SUPPORTED at the deadline, taken back, the disk is whole',
+    withoutNodes,
+    async () => {
+      const { vm, disk } = await filledDisk(world(), 'loop-plain');
+      await detachDisk(world().cloud, [vm, disk]);
+      const hasty = world().cloudWith({}, { deadlines: { update_disk: 10, release: 2 } });
+      await assert.rejects(
+        updateDisk(hasty, [disk, 64, { storage_class: 'loop-plain' }]),
+        refused('NOT_SUPPORTED', /the copy was taken back/u),
+      );
+      await assertUntouched(world(), vm, disk, 'loop-plain');
+      await endDisk(world(), vm, disk);
+    },
+  );
 
-  test('a class that is not there and attributes that the driver cannot do: NOT_SUPPORTED, taken back, the disk is whole', async () => {
-    const { vm, disk } = await filledDisk(world(), 'loop');
-    const cloud = world().cloud;
-    await detachDisk(cloud, [vm, disk]);
-    await assert.rejects(
-      updateDisk(cloud, [disk, 32, { storage_class: 'none-such' }]),
-      refused('NOT_SUPPORTED', /no storage class "none-such"/u),
-    );
-    await assert.rejects(
-      updateDisk(cloud, [disk, 32, { storage_class: 'loop', volume_attributes_class: 'none-such' }]),
-      refused('NOT_SUPPORTED', /no VolumeAttributesClass "none-such"/u),
-    );
-    await assert.rejects(
-      updateDisk(cloud, [disk, 32, { storage_class: 'loop', volume_attributes_class: 'loop-impossible' }]),
-      refused('NOT_SUPPORTED', /cannot do VolumeAttributesClass "loop-impossible".*iops cannot be/su),
-    );
-    await assertUntouched(world(), vm, disk, 'loop');
-    await endDisk(world(), vm, disk);
-  });
+  test(
+    'a class that is not there and attributes that the driver cannot do: NOT_SUPPORTED, taken back, the disk is whole',
+    withoutNodes,
+    async () => {
+      const { vm, disk } = await filledDisk(world(), 'loop');
+      const cloud = world().cloud;
+      await detachDisk(cloud, [vm, disk]);
+      await assert.rejects(
+        updateDisk(cloud, [disk, 32, { storage_class: 'none-such' }]),
+        refused('NOT_SUPPORTED', /no storage class "none-such"/u),
+      );
+      await assert.rejects(
+        updateDisk(cloud, [disk, 32, { storage_class: 'loop', volume_attributes_class: 'none-such' }]),
+        refused('NOT_SUPPORTED', /no VolumeAttributesClass "none-such"/u),
+      );
+      await assert.rejects(
+        updateDisk(cloud, [disk, 32, { storage_class: 'loop', volume_attributes_class: 'loop-impossible' }]),
+        refused('NOT_SUPPORTED', /cannot do VolumeAttributesClass "loop-impossible".*iops cannot be/su),
+      );
+      await assertUntouched(world(), vm, disk, 'loop');
+      await endDisk(world(), vm, disk);
+    },
+  );
 });
 
 /** Class and size are as before, no copy is there, and the content can be read; leaves the disk detached. */
@@ -186,7 +195,7 @@ async function assertUntouched(
 
 async function filledDisk(
   world: ClusterWorld,
-  storageClass: string,
+  storageClass: DiskClass,
 ): Promise<{ vm: string; disk: string; hint: string }> {
   const vm = await world.newVm();
   const disk = await world.newDisk(storageClass);

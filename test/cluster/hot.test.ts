@@ -20,6 +20,7 @@ import {
   writingVm,
 } from './support/disk-subject.ts';
 import { outlivesDetach } from './support/outlives-detach.ts';
+import { withoutNodes } from './test-cluster.ts';
 
 const isBusy = (error: unknown): boolean => isProductError(error, 'DISK_BUSY');
 
@@ -58,7 +59,7 @@ describeCluster('hot attach and detach', (world) => {
   test('a claim that only one pod may use (ReadWriteOncePod) is attached and detached', async () => {
     const { cloud } = world();
     const vm = await world().newVm();
-    const properties = { storage_class: 'loop', access_mode: 'ReadWriteOncePod' };
+    const properties = { ...world().diskProperties('loop'), access_mode: 'ReadWriteOncePod' };
     const disk = await createDisk(cloud, [32, properties, vm]);
     const hint = await attachDisk(cloud, [vm, disk]);
     await world().inVm(vm, `cd ${hint} && echo ${disk} > canary && echo 1 > log && sync -f .`);
@@ -72,8 +73,8 @@ describeCluster('hot attach and detach', (world) => {
     let isRefused = false;
     const { vm } = await outlivesDetach(world(), {
       before: async ({ vm: cid, disks }) => {
-        const node = await world().nodeOf(cid);
-        await api.create(pods, bystander(world(), node.name));
+        const node = await world().nodeNameOf(cid);
+        await api.create(pods, bystander(world(), node));
         await until(
           'the bystander',
           async () => (await world().pod('bystander')).status?.phase === 'Running',
@@ -93,35 +94,39 @@ describeCluster('hot attach and detach', (world) => {
     await deleteVm(cloud, [vm]);
   });
 
-  test('the sandbox of the attachment killed: the disk is there again, and one umount detaches it', async () => {
-    const { cloud } = world();
-    const { vm, disks } = await writingVm(world(), ['loop']);
-    const [disk = ''] = disks;
-    const attachment = `attach-${disk}`;
-    const node = await world().nodeOf(vm);
-    const uid = (await world().pod(attachment)).metadata.uid ?? '';
-    const ctr = ['ctr', '--namespace', 'k8s.io'];
-    const sandbox = `labels."io.kubernetes.pod.uid"==${uid},labels."io.cri-containerd.kind"==sandbox`;
-    const found = await node.run([...ctr, 'containers', 'list', '--quiet', sandbox]);
-    const killed = await node.run([...ctr, 'tasks', 'kill', '--signal', 'SIGKILL', found.stdout.trim()]);
-    assert.equal(killed.exitCode, 0, found.stderr + killed.stderr);
-    // the holder was asked to end with its sandbox, and goes only when the job has let go of the disk
-    await assertWritesOn(world(), vm, storeOf(0));
-    assert.equal(await world().inVm(vm, 'cat /var/vcap/store/canary'), `${disk}\n`);
-    await assert.rejects(detachDisk(cloud, [vm, disk]), isBusy);
-    await stopWriting(world(), vm, storeOf(0));
-    await until('a second life of the attachment', async () => {
-      const { containerStatuses } = (await world().pod(attachment)).status ?? {};
-      const [status] = containerStatuses ?? [];
-      return (status?.restartCount ?? 0) > 0 && status?.state?.running !== undefined;
-    });
-    const entry = `/warden-cpi-dev/disks/${disk}`;
-    const count = await world().inVm(vm, `grep -c " ${entry} " /proc/self/mountinfo`);
-    assert.equal(count.trim(), '1', 'the bind script stacked a second mount');
-    await detachDisk(cloud, [vm, disk]);
-    await assertWhole(world(), disks);
-    await deleteVm(cloud, [vm]);
-  });
+  test(
+    'the sandbox of the attachment killed: the disk is there again, and one umount detaches it',
+    withoutNodes,
+    async () => {
+      const { cloud } = world();
+      const { vm, disks } = await writingVm(world(), ['loop']);
+      const [disk = ''] = disks;
+      const attachment = `attach-${disk}`;
+      const node = await world().nodeOf(vm);
+      const uid = (await world().pod(attachment)).metadata.uid ?? '';
+      const ctr = ['ctr', '--namespace', 'k8s.io'];
+      const sandbox = `labels."io.kubernetes.pod.uid"==${uid},labels."io.cri-containerd.kind"==sandbox`;
+      const found = await node.run([...ctr, 'containers', 'list', '--quiet', sandbox]);
+      const killed = await node.run([...ctr, 'tasks', 'kill', '--signal', 'SIGKILL', found.stdout.trim()]);
+      assert.equal(killed.exitCode, 0, found.stderr + killed.stderr);
+      // the holder was asked to end with its sandbox, and goes only when the job has let go of the disk
+      await assertWritesOn(world(), vm, storeOf(0));
+      assert.equal(await world().inVm(vm, 'cat /var/vcap/store/canary'), `${disk}\n`);
+      await assert.rejects(detachDisk(cloud, [vm, disk]), isBusy);
+      await stopWriting(world(), vm, storeOf(0));
+      await until('a second life of the attachment', async () => {
+        const { containerStatuses } = (await world().pod(attachment)).status ?? {};
+        const [status] = containerStatuses ?? [];
+        return (status?.restartCount ?? 0) > 0 && status?.state?.running !== undefined;
+      });
+      const entry = `/warden-cpi-dev/disks/${disk}`;
+      const count = await world().inVm(vm, `grep -c " ${entry} " /proc/self/mountinfo`);
+      assert.equal(count.trim(), '1', 'the bind script stacked a second mount');
+      await detachDisk(cloud, [vm, disk]);
+      await assertWhole(world(), disks);
+      await deleteVm(cloud, [vm]);
+    },
+  );
 });
 
 /** It has copies of every mount below the kubelet's directory, which use nothing. */

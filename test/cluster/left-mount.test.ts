@@ -5,6 +5,7 @@ import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { until } from '../support/until.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
+import { withoutNodes } from './test-cluster.ts';
 import { assertWhole, stopWriting, storeOf, writingVm } from './support/disk-subject.ts';
 
 /** Every process of the holder's script with those arguments; killed, it is not there to let go. */
@@ -40,16 +41,20 @@ async function deleteInBackOff(world: ClusterWorld, vm: string, disk: string): P
 }
 
 describeCluster('an attachment deleted while its holder waits for its restart', (world) => {
-  test('delete_vm takes its mount out of the hub, the VM pod ends, the data is whole', async () => {
-    const { vm, disks } = await writingVm(world(), ['loop']);
-    await deleteInBackOff(world(), vm, disks[0] ?? '');
-    await world().api.delete(world().podReference(vm));
-    await deleteVm(world().cloud, [vm]);
-    await world().untilGone(`attach-${vm}`);
-    await assertWhole(world(), disks);
-  });
+  test(
+    'delete_vm takes its mount out of the hub, the VM pod ends, the data is whole',
+    withoutNodes,
+    async () => {
+      const { vm, disks } = await writingVm(world(), ['loop']);
+      await deleteInBackOff(world(), vm, disks[0] ?? '');
+      await world().api.delete(world().podReference(vm));
+      await deleteVm(world().cloud, [vm]);
+      await world().untilGone(`attach-${vm}`);
+      await assertWhole(world(), disks);
+    },
+  );
 
-  test('detach_disk is refused while the job writes, then takes the disk out', async () => {
+  test('detach_disk is refused while the job writes, then takes the disk out', withoutNodes, async () => {
     const { vm, disks } = await writingVm(world(), ['loop']);
     const [disk = ''] = disks;
     await deleteInBackOff(world(), vm, disk);

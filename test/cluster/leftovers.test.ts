@@ -9,7 +9,7 @@ import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { stopWriting, storeOf, writingVm } from './support/disk-subject.ts';
 import { addedSince, tracesOf, type Traces } from './support/traces.ts';
-import { testCluster } from './test-cluster.ts';
+import { testCluster, withoutNodes } from './test-cluster.ts';
 
 /** The kubelet looks once a minute for containers and logs of pods that are gone. */
 const collectionMs = 300_000;
@@ -27,21 +27,25 @@ describeCluster('what a VM leaves', (world) => {
     'the disk attached and written to': (vm) => deleteVm(world().cloud, [vm]),
   };
   for (const [what, end] of Object.entries(ends)) {
-    test(`delete_vm, ${what}: nothing is left in the API, on the node, in containerd or of its address`, async () => {
-      const before = await traces();
-      const properties = { services: [{ name: 'left-over', ports: [{ port: 80 }] }] };
-      const { vm, disks } = await writingVm(world(), ['loop'], { properties, node });
-      const [disk = ''] = disks;
-      const during = await traces();
-      for (const kind of before.keys()) {
-        const seen = addedSince(before, during).filter((trace) => trace.startsWith(`${kind}: `));
-        assert.notDeepEqual(seen, [], `a VM that runs shows nothing under ${kind}`);
-      }
-      await end(vm, disk);
-      await deleteDisk(world().cloud, [disk]);
-      await untilNoObjects(world());
-      await untilNothingAdded(before, traces);
-    });
+    test(
+      `delete_vm, ${what}: nothing is left in the API, on the node, in containerd or of its address`,
+      withoutNodes,
+      async () => {
+        const before = await traces();
+        const properties = { services: [{ name: 'left-over', ports: [{ port: 80 }] }] };
+        const { vm, disks } = await writingVm(world(), ['loop'], { properties, node });
+        const [disk = ''] = disks;
+        const during = await traces();
+        for (const kind of before.keys()) {
+          const seen = addedSince(before, during).filter((trace) => trace.startsWith(`${kind}: `));
+          assert.notDeepEqual(seen, [], `a VM that runs shows nothing under ${kind}`);
+        }
+        await end(vm, disk);
+        await deleteDisk(world().cloud, [disk]);
+        await untilNoObjects(world());
+        await untilNothingAdded(before, traces);
+      },
+    );
   }
 });
 

@@ -14,6 +14,7 @@ import { describeCluster } from './support/describe-cluster.ts';
 import { writingVm } from './support/disk-subject.ts';
 import { fixedAddress } from './support/fixed-address.ts';
 import type { NodeUnderTest } from './support/cluster-under-test.ts';
+import { withoutNodes } from './test-cluster.ts';
 
 /** Design 4.6 where a real node controller and attach-detach controller have their say. */
 describeCluster('a node whose processes are frozen', (world) => {
@@ -41,88 +42,96 @@ describeCluster('a node whose processes are frozen', (world) => {
     return { pinned: await world().newVm({ node: second().name, networks }), ip };
   };
 
-  test('delete_vm: by force without disks and address; with either it names the remedy, and after it the disk is whole elsewhere', async () => {
-    const node = second();
-    const { vm, disks } = await writingVm(world(), ['loop'], { node: node.name });
-    const [disk = ''] = disks;
-    const light = await world().newVm({ node: node.name });
-    const { pinned, ip } = await pinnedVm(0);
-    await node.freeze();
-    try {
-      await untilLost(node.name);
-      await deleteVm(cloud(), [light]);
-      assert.equal(await hasVm(cloud(), [light]), false);
+  test(
+    'delete_vm: by force without disks and address; with either it names the remedy, and after it the disk is whole elsewhere',
+    withoutNodes,
+    async () => {
+      const node = second();
+      const { vm, disks } = await writingVm(world(), ['loop'], { node: node.name });
+      const [disk = ''] = disks;
+      const light = await world().newVm({ node: node.name });
+      const { pinned, ip } = await pinnedVm(0);
+      await node.freeze();
+      try {
+        await untilLost(node.name);
+        await deleteVm(cloud(), [light]);
+        assert.equal(await hasVm(cloud(), [light]), false);
 
-      for (const [cid, stake] of [
-        [vm, disk],
-        [pinned, ip],
-      ] as const) {
-        await assert.rejects(deleteVm(cloud(), [cid]), (error) => {
-          assert.ok(isProductError(error, 'NODE_LOST'), String(error));
-          const remedy = `kubectl taint nodes ${node.name} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`;
-          for (const word of [cid, stake, node.name, remedy]) {
-            assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
-          }
-          return true;
-        });
-        assert.equal(await hasVm(cloud(), [cid]), true);
+        for (const [cid, stake] of [
+          [vm, disk],
+          [pinned, ip],
+        ] as const) {
+          await assert.rejects(deleteVm(cloud(), [cid]), (error) => {
+            assert.ok(isProductError(error, 'NODE_LOST'), String(error));
+            const remedy = `kubectl taint nodes ${node.name} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`;
+            for (const word of [cid, stake, node.name, remedy]) {
+              assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
+            }
+            return true;
+          });
+          assert.equal(await hasVm(cloud(), [cid]), true);
+        }
+        assert.ok(await world().isThere(world().podReference(`attach-${disk}`)));
+
+        // the power is cut for good before an operator may say so
+        await node.stop();
+        const { spec } = await world().api.get<Node>(reference(node.name));
+        const key = 'node.kubernetes.io/out-of-service';
+        const taints = [...(spec?.taints ?? []), { key, value: 'nodeshutdown', effect: 'NoExecute' }];
+        await world().api.patch(reference(node.name), { spec: { taints } });
+        for (const cid of [vm, pinned]) {
+          await deleteVm(cloud(), [cid]);
+          assert.equal(await hasVm(cloud(), [cid]), false);
+        }
+        const other = world().cluster.nodes.find(({ name }) => name !== node.name)?.name ?? '';
+        const next = await world().newVm({ node: other });
+        const hint = await attachDisk(world().cloud, [next, disk]);
+        // the last line may be torn: its write had not returned when the power went
+        const content = await world().inVm(
+          next,
+          `cd ${hint} && cat canary && head -n -1 log | awk '$1 != NR { print "line " NR " is " $0 }'`,
+        );
+        assert.equal(content, `${disk}\n`);
+        await deleteVm(world().cloud, [next]);
+        await deleteDisk(world().cloud, [disk]);
+      } finally {
+        await world().api.patch(reference(node.name), { spec: { taints: null } });
+        await startAgain(node);
       }
-      assert.ok(await world().isThere(world().podReference(`attach-${disk}`)));
+    },
+  );
 
-      // the power is cut for good before an operator may say so
-      await node.stop();
-      const { spec } = await world().api.get<Node>(reference(node.name));
-      const key = 'node.kubernetes.io/out-of-service';
-      const taints = [...(spec?.taints ?? []), { key, value: 'nodeshutdown', effect: 'NoExecute' }];
-      await world().api.patch(reference(node.name), { spec: { taints } });
-      for (const cid of [vm, pinned]) {
-        await deleteVm(cloud(), [cid]);
-        assert.equal(await hasVm(cloud(), [cid]), false);
+  test(
+    'a VM that was removed by force ends when its node thaws, and its neighbour runs on',
+    withoutNodes,
+    async () => {
+      const node = second();
+      const [forced, neighbour] = [
+        await world().newVm({ node: node.name }),
+        await world().newVm({ node: node.name }),
+      ];
+      const containerOf = async (vm: string): Promise<string> =>
+        ((await world().pod(vm)).status?.containerStatuses?.[0]?.containerID ?? '').replace(/^.*:\/\//u, '');
+      const [forcedId, neighbourId] = [await containerOf(forced), await containerOf(neighbour)];
+      const running = async (): Promise<string[]> =>
+        (await node.run(['ctr', '--namespace', 'k8s.io', 'tasks', 'list', '--quiet'])).stdout.split('\n');
+      assert.ok((await running()).includes(forcedId), 'containerd does not list the VM');
+      await node.freeze();
+      try {
+        await untilLost(node.name);
+        await deleteVm(cloud(), [forced]);
+      } finally {
+        await node.thaw();
       }
-      const other = world().cluster.nodes.find(({ name }) => name !== node.name)?.name ?? '';
-      const next = await world().newVm({ node: other });
-      const hint = await attachDisk(world().cloud, [next, disk]);
-      // the last line may be torn: its write had not returned when the power went
-      const content = await world().inVm(
-        next,
-        `cd ${hint} && cat canary && head -n -1 log | awk '$1 != NR { print "line " NR " is " $0 }'`,
-      );
-      assert.equal(content, `${disk}\n`);
-      await deleteVm(world().cloud, [next]);
-      await deleteDisk(world().cloud, [disk]);
-    } finally {
-      await world().api.patch(reference(node.name), { spec: { taints: null } });
-      await startAgain(node);
-    }
-  });
+      await until('the VM to end', async () => !(await running()).includes(forcedId), 300_000);
+      await until('the node to be ready', () => isReady(node.name), 180_000);
+      assert.ok((await running()).includes(neighbourId), 'the neighbour was ended too');
+      assert.equal(await containerOf(neighbour), neighbourId);
+      await deleteVm(world().cloud, [neighbour]);
+    },
+  );
 
-  test('a VM that was removed by force ends when its node thaws, and its neighbour runs on', async () => {
-    const node = second();
-    const [forced, neighbour] = [
-      await world().newVm({ node: node.name }),
-      await world().newVm({ node: node.name }),
-    ];
-    const containerOf = async (vm: string): Promise<string> =>
-      ((await world().pod(vm)).status?.containerStatuses?.[0]?.containerID ?? '').replace(/^.*:\/\//u, '');
-    const [forcedId, neighbourId] = [await containerOf(forced), await containerOf(neighbour)];
-    const running = async (): Promise<string[]> =>
-      (await node.run(['ctr', '--namespace', 'k8s.io', 'tasks', 'list', '--quiet'])).stdout.split('\n');
-    assert.ok((await running()).includes(forcedId), 'containerd does not list the VM');
-    await node.freeze();
-    try {
-      await untilLost(node.name);
-      await deleteVm(cloud(), [forced]);
-    } finally {
-      await node.thaw();
-    }
-    await until('the VM to end', async () => !(await running()).includes(forcedId), 300_000);
-    await until('the node to be ready', () => isReady(node.name), 180_000);
-    assert.ok((await running()).includes(neighbourId), 'the neighbour was ended too');
-    assert.equal(await containerOf(neighbour), neighbourId);
-    await deleteVm(world().cloud, [neighbour]);
-  });
-
-  test('delete_vm of one with a fixed address succeeds when its Node is deleted', async () => {
+  test('delete_vm of one with a fixed address succeeds when its Node is deleted', withoutNodes, async () => {
     const node = second();
     const { pinned } = await pinnedVm(1);
     await node.stop();

@@ -8,6 +8,7 @@ import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { namespaces } from '../../src/kubernetes/resources.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { withDisksNamespace } from './support/disks-namespace.ts';
+import { withoutOtherClass, withoutStemcell } from './support/open-cluster.ts';
 
 describeCluster('profiles', (world) => {
   for (const profile of ['privileged', 'sys-admin'] as const) {
@@ -18,36 +19,40 @@ describeCluster('profiles', (world) => {
     });
   }
 
-  test('baseline: VMs where Pod Security baseline is enforced, disks in a namespace that admits attachments only', async () => {
-    const { api, namespace, cluster } = world();
-    const enforce = (level: string | null): Promise<unknown> => {
-      const labels = { 'pod-security.kubernetes.io/enforce': level };
-      return api.patch({ resource: namespaces, name: namespace }, { metadata: { labels } });
-    };
-    const { image } = await cluster.stemcellFor('baseline');
-    await enforce('baseline');
-    try {
-      await withDisksNamespace(world(), async (disks) => {
-        const cloud = world().cloudWith({ disk_namespace: disks });
-        const vm = await world().newVm({ cloud, image, properties: { profile: 'baseline' } });
-        const mounting = await world().exec(vm, 'mkdir -p /tmp/m && mount -t tmpfs none /tmp/m');
-        assert.notEqual(mounting.exitCode, 0, 'mount(2) works under baseline');
-        const disk = await world().newDisk('loop', 32, cloud);
-        const hint = await attachDisk(cloud, [vm, disk]);
-        await world().inVm(vm, `echo ${disk} > ${hint}/canary`);
-        await detachDisk(cloud, [vm, disk]);
-        // its class waits for a consumer, which the policy has to admit
-        const copy = await updateDisk(cloud, [disk, 32, { storage_class: 'loop-wait' }]);
-        assert.ok(copy !== null && copy !== disk, `update_disk made no copy: ${copy}`);
-        const copied = await attachDisk(cloud, [vm, copy]);
-        assert.equal(await world().inVm(vm, `cat ${copied}/canary`), `${disk}\n`);
-        await deleteVm(cloud, [vm]);
-        await deleteDisk(cloud, [copy]);
-      });
-    } finally {
-      await enforce(null);
-    }
-  });
+  test(
+    'baseline: VMs where Pod Security baseline is enforced, disks in a namespace that admits attachments only',
+    { skip: withoutStemcell('baseline') || withoutOtherClass() },
+    async () => {
+      const { api, namespace, cluster } = world();
+      const enforce = (level: string | null): Promise<unknown> => {
+        const labels = { 'pod-security.kubernetes.io/enforce': level };
+        return api.patch({ resource: namespaces, name: namespace }, { metadata: { labels } });
+      };
+      const { image } = await cluster.stemcellFor('baseline');
+      await enforce('baseline');
+      try {
+        await withDisksNamespace(world(), async (disks) => {
+          const cloud = world().cloudWith({ disk_namespace: disks });
+          const vm = await world().newVm({ cloud, image, properties: { profile: 'baseline' } });
+          const mounting = await world().exec(vm, 'mkdir -p /tmp/m && mount -t tmpfs none /tmp/m');
+          assert.notEqual(mounting.exitCode, 0, 'mount(2) works under baseline');
+          const disk = await world().newDisk('loop', 32, cloud);
+          const hint = await attachDisk(cloud, [vm, disk]);
+          await world().inVm(vm, `echo ${disk} > ${hint}/canary`);
+          await detachDisk(cloud, [vm, disk]);
+          // its class waits for a consumer, which the policy has to admit
+          const copy = await updateDisk(cloud, [disk, 32, world().diskProperties('loop-wait')]);
+          assert.ok(copy !== null && copy !== disk, `update_disk made no copy: ${copy}`);
+          const copied = await attachDisk(cloud, [vm, copy]);
+          assert.equal(await world().inVm(vm, `cat ${copied}/canary`), `${disk}\n`);
+          await deleteVm(cloud, [vm]);
+          await deleteDisk(cloud, [copy]);
+        });
+      } finally {
+        await enforce(null);
+      }
+    },
+  );
 });
 
 /** What bpm does: runc with namespaces and a cgroup of its own, over an overlay whose upper folder is on the data disk. */

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { profiles } from '../../src/cpi/vm/profile.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { upstreamAgent } from '../support/upstream-programs.ts';
@@ -35,7 +36,7 @@ export async function runProgram(name: string, program: readonly string[]): Prom
 /** How a command runs where the cluster can be reached, with the variables that suites look at. */
 async function openTarget(name: string): Promise<(command: readonly string[]) => Promise<number>> {
   const { KUBECONFIG: given = '' } = process.env;
-  if (given !== '') return (command) => runHere(command, { BOSH_KUBERNETES_TEST_KUBECONFIG: given });
+  if (given !== '') return (command) => runHere(command, foreignVariables(resolve(given)));
   const cluster = await bringUp(layoutOf(name));
   const stage = printingStages(console.error);
   // here, because nothing leads out of the network that the tests run in
@@ -53,6 +54,16 @@ async function openTarget(name: string): Promise<(command: readonly string[]) =>
     CONFORMANCE_KUBELET_ROOT_DIR: kubeletDirectory,
   };
   return (command) => enter(cluster, command, variables);
+}
+
+function foreignVariables(kubeconfig: string): NodeJS.ProcessEnv {
+  const { CONFORMANCE_WAITING_STORAGE_CLASS: storageClass } = process.env;
+  return {
+    KUBECONFIG: kubeconfig,
+    BOSH_KUBERNETES_TEST_CLUSTER: '',
+    BOSH_KUBERNETES_TEST_KUBECONFIG: kubeconfig,
+    ...(storageClass !== undefined && { BOSH_KUBERNETES_TEST_STORAGE_CLASS: storageClass }),
+  };
 }
 
 async function runHere(command: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

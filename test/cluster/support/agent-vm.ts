@@ -5,6 +5,7 @@ import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { systemClock } from '../../../src/kubernetes/clock.ts';
 import { createTestAuthority } from '../../../src/kubernetes/testing/certificates.ts';
 import { until } from '../../support/until.ts';
+import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
 
 /** A VM of the real cluster whose agent answers, and the agent's client. */
@@ -52,7 +53,7 @@ export const untilAnswers = ({ client, cid }: AgentVm): Promise<boolean> =>
 export async function newAgentDisk(
   world: ClusterWorld,
   { cid, client }: AgentVm,
-  storageClass = 'loop',
+  storageClass: DiskClass = 'loop',
 ): Promise<string> {
   const disk = await world.newDisk(storageClass);
   const hint = await attachDisk(world.cloud, [cid, disk]);

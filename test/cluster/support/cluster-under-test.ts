@@ -22,10 +22,10 @@ export interface NodeUnderTest {
   /** As a power cut: every process and mount is gone, the disk of the node stays. */
   stop(): Promise<void>;
   /**
-   * Resolves when the node is Ready again. Until `withoutNetwork` is done only pods with the node's own network can start,
-   * attachments among them.
+   * Resolves when the node is Ready again. Until `beforeHubs` is done the hub of no VM is mounted, so that no VM starts, but
+   * attachments can.
    */
-  start(withoutNetwork?: () => Promise<void>): Promise<void>;
+  start(beforeHubs?: () => Promise<void>): Promise<void>;
 }
 
 /** A stemcell that the nodes can run. */
@@ -35,6 +35,9 @@ export interface Stemcell {
   /** The path of the light stemcell. */
   readonly archive: string;
 }
+
+/** Classes of the suite's own volume driver, by which tests say what they need: at once, with the pod's node, without extras. */
+export type DiskClass = 'loop' | 'loop-wait' | 'loop-plain';
 
 /** The cluster that the suites run against. */
 export interface ClusterUnderTest {
@@ -49,8 +52,14 @@ export interface ClusterUnderTest {
   stemcellFor(profile: Profile, upstream?: UpstreamAgent): Promise<Stemcell>;
   /** A fixed address of the pod network: suites agree on numbers from 0 so that none is used twice; undefined where it cannot pin one. */
   fixedAddress(number: number): string | undefined;
-  /** What the volume driver saw happen to a volume that must not, one sentence each. */
+  /** What stands for that class here; undefined: the cluster's default. */
+  storageClass(wanted: DiskClass): string | undefined;
+  /** What the volume driver saw happen to a volume that must not, one sentence each; nothing where it is not the suite's own. */
   violations(volume: string): Promise<readonly string[]>;
+  /** Whether the suite's own volume driver has the snapshot of that handle; undefined where it is another driver's. */
+  hasSnapshot(handle: string): Promise<boolean | undefined>;
   /** Empty where the suite may not touch them (KUBECONFIG). */
   readonly nodes: readonly NodeUnderTest[];
+  /** Removes what the suite has on this machine for it. */
+  close(): Promise<void>;
 }

@@ -12,8 +12,10 @@ import { systemClock } from '../../../src/kubernetes/clock.ts';
 import { openApi } from '../../../src/kubernetes/open-api.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';
 import { execInPod } from '../../../src/kubernetes/pod-exec.ts';
+import type { Node } from '../../../src/kubernetes/node.ts';
 import {
   namespaces,
+  nodes,
   persistentVolumeClaims,
   pods,
   serviceAccounts,
@@ -23,7 +25,7 @@ import type { RestApi } from '../../../src/kubernetes/rest-api.ts';
 import { until } from '../../support/until.ts';
 import { runWell } from '../machine/run.ts';
 import { Acknowledged } from './acknowledged.ts';
-import type { NodeUnderTest, ClusterUnderTest } from './cluster-under-test.ts';
+import type { ClusterUnderTest, DiskClass, NodeUnderTest } from './cluster-under-test.ts';
 
 export interface NewVm {
   readonly properties?: Readonly<Record<string, unknown>>;
@@ -74,6 +76,7 @@ export class ClusterWorld {
     } finally {
       await this.api.delete({ resource: namespaces, name: this.namespace });
       this.api.close();
+      await this.cluster.close();
     }
   }
 
@@ -118,8 +121,14 @@ export class ClusterWorld {
     return cid;
   }
 
-  newDisk(storageClass = 'loop', size = 32, cloud: Cloud = this.cloud): Promise<string> {
-    return createDisk(cloud, [size, { storage_class: storageClass }, null]);
+  newDisk(storageClass: DiskClass = 'loop', size = 32, cloud: Cloud = this.cloud): Promise<string> {
+    return createDisk(cloud, [size, this.diskProperties(storageClass), null]);
+  }
+
+  /** The cloud_properties that name a class. */
+  diskProperties(storageClass: DiskClass): Record<string, unknown> {
+    const name = this.cluster.storageClass(storageClass);
+    return name === undefined ? {} : { storage_class: name };
   }
 
   /** The words that run kubectl in the namespace of this world. */
@@ -166,12 +175,22 @@ export class ClusterWorld {
     return node;
   }
 
-  /** The name of a node that is not the pod's. */
+  async nodeNameOf(pod: string): Promise<string> {
+    const { nodeName = '' } = (await this.pod(pod)).spec;
+    return nodeName;
+  }
+
+  /** The name of a node that is not the pod's and takes pods. */
   async otherNode(pod: string): Promise<string> {
-    const { name } = await this.nodeOf(pod);
-    const other = this.cluster.nodes.find((node) => node.name !== name);
-    assert.ok(other !== undefined, 'the cluster has one node');
-    return other.name;
+    const own = await this.nodeNameOf(pod);
+    const { items } = await this.api.list<Node>(nodes);
+    const other = items.find(({ metadata, spec, status }) => {
+      const isReady = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True');
+      const isOpen = (spec?.taints ?? []).every(({ effect }) => effect === 'PreferNoSchedule');
+      return metadata.name !== own && isReady === true && isOpen;
+    });
+    assert.ok(other !== undefined, 'the cluster has one node that takes pods');
+    return other.metadata.labels?.['kubernetes.io/hostname'] ?? other.metadata.name ?? '';
   }
 
   exec(pod: string, script: string): Promise<ExecOutcome> {

@@ -3,6 +3,7 @@ import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { deleteDisk } from '../../../src/cpi/disk/delete-disk.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
 import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/claim.ts';
+import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
 
 export interface DiskSubject {
@@ -19,7 +20,7 @@ export const storeOf = (index: number): string =>
  */
 export async function writingVm(
   world: ClusterWorld,
-  classes: readonly string[],
+  classes: readonly DiskClass[],
   vmOptions: NewVm = {},
 ): Promise<DiskSubject> {
   const { cloud = world.cloud } = vmOptions;

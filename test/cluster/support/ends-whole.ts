@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
+import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
 import { assertWhole, writingVm } from './disk-subject.ts';
 
 export interface EndOfVm {
   /** Of the disks, one each. */
-  readonly classes: readonly string[];
+  readonly classes: readonly DiskClass[];
   /** Has the VM's pod end while jobs write to its disks. */
   readonly end: (vm: string) => Promise<unknown>;
   /** How long its pod may be there after that. */

@@ -1,7 +1,19 @@
 import type { ClusterWorld } from './cluster-world.ts';
+import { askedCluster } from './open-cluster.ts';
 
-/** First number of each suite's fixed addresses, ten or as many as it needs: their files run beside each other. */
-const firstOf = { agent: 0, networks: 10, profiles: 20, 'lost-node': 30, createEnv: 100 } as const;
+/** First number of each suite's fixed addresses: their files run beside each other. */
+const firstOf = { networks: 0, agent: 2, 'lost-node': 7, createEnv: 10, recreate: 24 } as const;
+/** What all of them need together. */
+const needed = 27;
+
+/** For `skip` of a test that fixes an address. */
+export function withoutAddresses(): string | false {
+  const asked = askedCluster();
+  const given = asked.kind === 'kubeconfig' ? asked.settings.addresses.length : needed;
+  return (
+    given < needed && `needs CONFORMANCE_ADDRESSES, ${needed} free addresses that the pod network can pin`
+  );
+}
 
 /** A fixed address of the pod network that only that test uses. */
 export function fixedAddress({ cluster }: ClusterWorld, suite: keyof typeof firstOf, number: number): string {

@@ -1,29 +1,52 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Profile } from '../../../src/cpi/vm/profile.ts';
 import { loadAccess } from '../../../src/kubernetes/load-access.ts';
 import { clusterAt } from '../cluster-at.ts';
-import { drivers } from '../csi/drivers.ts';
+import { drivers, loopDriver } from '../csi/drivers.ts';
 import { openVolumeStore } from '../csi/volume/volume-store.ts';
 import { layoutOf } from '../layout.ts';
 import { fixedAddresses } from '../network.ts';
+import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import { kubeletDirectory } from '../node/configuration.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import { volumePlaces } from '../volumes/services.ts';
 import type { ClusterUnderTest } from './cluster-under-test.ts';
+import { type ForeignSettings, foreignSettings } from './foreign-settings.ts';
 import { nodeUnderTest } from './node-under-test.ts';
+import { openForeignCluster } from './open-foreign-cluster.ts';
 import { suiteStemcell } from './suite-stemcell.ts';
 
 /** Which cluster the suites were told to use, before anything of it is looked at. */
 export type AskedCluster =
   | { readonly kind: 'own'; readonly name: string }
+  | { readonly kind: 'kubeconfig'; readonly settings: ForeignSettings }
   | { readonly kind: 'none'; readonly reason: string };
 
-/** `npm run test:cluster` sets the variable. */
+/** `npm run test:cluster` sets these variables: KUBECONFIG alone lets nobody make namespaces there. */
 export function askedCluster(environment: NodeJS.ProcessEnv = process.env): AskedCluster {
-  const { BOSH_KUBERNETES_TEST_CLUSTER: name = '', KUBECONFIG: kubeconfig = '' } = environment;
+  const { BOSH_KUBERNETES_TEST_CLUSTER: name = '', BOSH_KUBERNETES_TEST_KUBECONFIG: kubeconfig = '' } =
+    environment;
   if (name !== '') return { kind: 'own', name };
-  const own = 'a cluster whose nodes and volumes it may trouble: npm run test:cluster';
-  return { kind: 'none', reason: kubeconfig === '' ? `needs ${own}` : `needs, without KUBECONFIG, ${own}` };
+  if (kubeconfig === '') return { kind: 'none', reason: 'needs a real cluster: npm run test:cluster' };
+  const settings = foreignSettings(kubeconfig, environment);
+  return typeof settings === 'string' ? { kind: 'none', reason: settings } : { kind: 'kubeconfig', settings };
+}
+
+/** For `skip` of a test that needs a stemcell made for that profile or with an upstream agent. */
+export function withoutStemcell(profile: Profile, upstream?: UpstreamAgent): string | false {
+  const asked = askedCluster();
+  if (asked.kind !== 'kubeconfig') return false;
+  if (upstream !== undefined) return "needs the suite's own cluster, whose stemcells have an upstream agent";
+  const variable = `CONFORMANCE_STEMCELL_${profile.toUpperCase().replace('-', '_')}`;
+  return asked.settings.stemcells[profile] === undefined && `needs ${variable}, an image for that profile`;
+}
+
+/** For `skip` of a test that moves a disk to another class. */
+export function withoutOtherClass(): string | false {
+  const asked = askedCluster();
+  const missing = asked.kind === 'kubeconfig' && asked.settings.waitingStorageClass === undefined;
+  return missing && 'needs CONFORMANCE_WAITING_STORAGE_CLASS, which a disk can be moved to';
 }
 
 /** The cluster; the suite's stemcell is on its nodes. */
@@ -40,10 +63,15 @@ export async function openCluster(asked: AskedCluster): Promise<ClusterUnderTest
         stemcell: await suiteStemcell(cluster, 'privileged'),
         stemcellFor: (profile, upstream) => suiteStemcell(cluster, profile, upstream),
         fixedAddress: (number) => fixedAddresses[number],
+        storageClass: (wanted) => wanted,
         violations: (volume) => violationsOf(cluster, volume),
+        hasSnapshot: (handle) => hasSnapshot(cluster, handle),
         nodes: cluster.nodes.map((node) => nodeUnderTest(cluster, node)),
+        close: () => Promise.resolve(),
       };
     }
+    case 'kubeconfig':
+      return openForeignCluster(asked.settings);
     case 'none':
       throw new Error(asked.reason);
   }
@@ -56,4 +84,9 @@ async function violationsOf({ layout }: RealCluster, volume: string): Promise<re
     drivers.map(async ({ name }) => (await openVolumeStore(join(volumes, name))).violations(volume)),
   );
   return found.flat().map((violation) => JSON.stringify(violation));
+}
+
+async function hasSnapshot({ layout }: RealCluster, handle: string): Promise<boolean> {
+  const store = await openVolumeStore(join(volumePlaces(layout).volumes, loopDriver.name));
+  return (await store.snapshot(handle)) !== undefined;
 }

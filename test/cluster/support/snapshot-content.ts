@@ -8,12 +8,13 @@ import type { ClusterWorld } from './cluster-world.ts';
 export async function readFromSnapshot(world: ClusterWorld, snapshot: string, file: string): Promise<string> {
   const { api, namespace } = world;
   const name = `restored-${snapshot}`;
+  const storageClassName = world.cluster.storageClass('loop');
   const claim = { resource: persistentVolumeClaims, namespace, name };
   await api.create<PersistentVolumeClaim>(persistentVolumeClaims, {
     metadata: { name, namespace },
     spec: {
       accessModes: ['ReadWriteOnce'],
-      storageClassName: 'loop',
+      ...(storageClassName !== undefined && { storageClassName }),
       resources: { requests: { storage: '32Mi' } },
       dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: snapshot },
     },

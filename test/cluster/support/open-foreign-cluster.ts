@@ -1,0 +1,59 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { packLightStemcell } from '../../../src/bosh/stemcell/pack-light-stemcell.ts';
+import type { Profile } from '../../../src/cpi/vm/profile.ts';
+import { loadAccess } from '../../../src/kubernetes/load-access.ts';
+import type { ClusterUnderTest, DiskClass, Stemcell } from './cluster-under-test.ts';
+import type { ForeignSettings } from './foreign-settings.ts';
+
+/** A cluster that only its API is known of. */
+export async function openForeignCluster(settings: ForeignSettings): Promise<ClusterUnderTest> {
+  const kubeconfig = await readFile(settings.kubeconfig, 'utf8');
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-stemcells-'));
+  const stemcellFor = (profile: Profile): Promise<Stemcell> => {
+    const image = settings.stemcells[profile];
+    if (image === undefined) throw new Error(`there is no stemcell for profile ${profile}`);
+    return lightStemcell(image, join(directory, `${profile}.tgz`));
+  };
+  return {
+    access: await loadAccess(kubeconfig),
+    kubeconfig,
+    kubectl: ['kubectl', '--kubeconfig', settings.kubeconfig],
+    kubeletRootDirectory: settings.kubeletRootDirectory,
+    stemcell: await stemcellFor('privileged'),
+    stemcellFor,
+    fixedAddress: (number) => settings.addresses[number],
+    storageClass: (wanted) => classOf(settings, wanted),
+    violations: () => Promise.resolve([]),
+    hasSnapshot: () => Promise.resolve(undefined),
+    nodes: [],
+    close: () => rm(directory, { recursive: true }),
+  };
+}
+
+function classOf(
+  { storageClass, waitingStorageClass }: ForeignSettings,
+  wanted: DiskClass,
+): string | undefined {
+  switch (wanted) {
+    case 'loop':
+      return storageClass;
+    case 'loop-wait':
+      return waitingStorageClass ?? storageClass;
+    case 'loop-plain':
+      throw new Error(`${wanted} is a class of the suite's own volume driver`);
+  }
+}
+
+async function lightStemcell(image: string, archive: string): Promise<Stemcell> {
+  const [imageReference = '', imageDigest] = image.split('@');
+  await packLightStemcell(
+    {
+      ...{ name: 'bosh-kubernetes-suite', version: '1', operatingSystem: 'debian', imageReference },
+      ...(imageDigest !== undefined && { imageDigest }),
+    },
+    archive,
+  );
+  return { image, archive };
+}
