@@ -13,7 +13,7 @@ export function identityOfAccess({ server, ca }: Access, kubeconfig: string): Cl
 
 /** Asks the cluster who it is; its uid stays out where this role may not read kube-system. */
 export async function identifyCluster(
-  api: KubernetesApi,
+  api: Pick<KubernetesApi, 'get'>,
   access: Access,
   kubeconfig: string,
 ): Promise<ClusterIdentity> {

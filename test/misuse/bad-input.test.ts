@@ -129,6 +129,8 @@ test('wrong words on the command line are named', async () => {
   assertRefused(await line.command(['up']), 'A manifest is missing', '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['up', '--forse', 'x']), "Unknown option '--forse'", '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['up', 'nothing.yml']), "There is no manifest '", '[FILE_NOT_FOUND]');
+  const inline = await line.command(['up', 'x.yml', '-v', 'kubeconfig={}']);
+  assertRefused(inline, '--var-file kubeconfig=FILE', '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['status', '--nope']), "Unknown option '--nope'", '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['stop', 'it']), "not 'it'", '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['status', '--kubeconfig', '/nothing']), "'/nothing'", '[FILE_NOT_FOUND]');
