@@ -1,27 +1,44 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
-/** Builds the Go program of a folder beside this file, with the modules that a file in it names; undefined where there is no Go. A build that fails is an error. */
+/** A Go program that was built, or why it cannot be built on this machine. */
+export type GoProgram = { readonly path: string } | { readonly path?: undefined; readonly missing: string };
+
+/**
+ * Builds the Go program of a folder beside this file, with the modules that a file in it names. No Go, one that is too
+ * old or modules that cannot be had make it missing; a build that fails is an error.
+ */
 export async function buildGoProgram(
   folder: string,
   outFile: string,
   modules = 'go.mod',
-): Promise<string | undefined> {
-  const child = spawn(
-    'go',
+): Promise<GoProgram> {
+  const directory = new URL(`./${folder}/`, import.meta.url).pathname;
+  const built = await runGo(
     ['build', `-modfile=${modules}`, '-trimpath', '-ldflags', '-s -w', '-o', outFile, '.'],
-    {
-      cwd: new URL(`./${folder}/`, import.meta.url).pathname,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
+    directory,
   );
-  const code = await new Promise<number | null | 'missing'>((resolve, reject) => {
+  if (built.code === 0) return { path: outFile };
+  const download = await runGo(['mod', 'download', `-modfile=${modules}`], directory);
+  if (download.code !== 0) return { missing: lastLine(download.errors) };
+  throw new Error(`go build ended with ${built.code}: ${built.errors}`);
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly errors: string;
+}
+
+async function runGo(words: readonly string[], directory: string): Promise<Ended> {
+  const child = spawn('go', words, { cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
+  const code = new Promise<number | null | 'missing'>((resolve, reject) => {
     child.on('error', (error: NodeJS.ErrnoException) =>
       error.code === 'ENOENT' ? resolve('missing') : reject(error),
     );
     child.on('close', resolve);
   });
-  if (code === 'missing') return undefined;
-  if (code !== 0) throw new Error(`go build ended with ${code}: ${await text(child.stderr)}`);
-  return outFile;
+  const [ended, errors] = await Promise.all([code, text(child.stderr)]);
+  return ended === 'missing' ? { code: null, errors: 'there is no go' } : { code: ended, errors };
 }
+
+const lastLine = (output: string): string => output.trim().split('\n').at(-1) ?? '';
