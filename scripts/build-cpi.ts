@@ -14,6 +14,12 @@ export interface CpiArtefacts {
   readonly executable: string | undefined;
 }
 
+/**
+ * What the job's bin/cpi sets for the executable: a call is over before code that is compiled for it pays, and what is
+ * set up for the compiler costs a call a millisecond (docs/decisions/0008).
+ */
+export const executableSetting = 'BUN_JSC_useJIT=0';
+
 /** Builds both artefacts of the CPI into `outDirectory`, as `cpi.cjs` and `cpi`. Replaces what is there atomically. */
 export async function buildCpi({ outDirectory }: { readonly outDirectory: string }): Promise<CpiArtefacts> {
   await mkdir(outDirectory, { recursive: true });

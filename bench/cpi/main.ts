@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildCpi } from '../../scripts/build-cpi.ts';
+import { buildCpi, executableSetting } from '../../scripts/build-cpi.ts';
 import { formatTable } from '../../src/cli/table.ts';
 import { buildGoProgram } from './build-go-program.ts';
 import { startBenchServer } from './bench-server.ts';
@@ -26,7 +26,7 @@ try {
   const config = join(directory, 'cpi.json');
   await writeFile(config, JSON.stringify(server.config), { mode: 0o600 });
   const contestants = await prepare(directory, config);
-  const stopwatch = await buildGoProgram('stopwatch', join(directory, 'stopwatch'));
+  const { path: stopwatch } = await buildGoProgram('stopwatch', join(directory, 'stopwatch'));
   for (const [name, call] of Object.entries(calls)) {
     const times = await measure(contestants, { input: JSON.stringify(call), runs, stopwatch });
     process.stdout.write(`${name}, stdin to exit, ${runs} interleaved runs\n${table(times)}\n\n`);
@@ -41,17 +41,25 @@ async function prepare(scratch: string, config: string): Promise<Contestant[]> {
   const newest = await buildGoProgram('client-go', join(scratch, 'client-go'));
   // what the target was set against
   const former = await buildGoProgram('client-go', join(scratch, 'client-go-0.32'), 'client-go-0.32.mod');
-  if (newest === undefined)
-    process.stdout.write('client-go: skipped, needs go (1.26 or newer) and the Go module proxy\n');
-  const programs: readonly (readonly [string, readonly (string | undefined)[]])[] = [
-    ['Go with client-go 0.36', [newest]],
-    ['Go with client-go 0.32', [former]],
-    ['Bun executable', [executable]],
+  const versions = [
+    ['Go with client-go 0.36', newest],
+    ['Go with client-go 0.32', former],
+  ] as const;
+  for (const [name, program] of versions) {
+    if (program.path === undefined)
+      process.stdout.write(
+        `${name}: skipped, needs go (1.26 or newer) and the Go module proxy: ${program.missing}\n`,
+      );
+  }
+  const programs: readonly (readonly [string, readonly (string | undefined)[], ...string[]])[] = [
+    ...versions.map(([name, { path }]) => [name, [path]] as const),
+    // as the job's bin/cpi starts it
+    ['Bun executable', [executable], executableSetting],
     ['Node bundle', [process.execPath, bundle]],
   ];
-  return programs.flatMap(([name, words]) => {
+  return programs.flatMap(([name, words, ...environment]) => {
     const command = words.filter((word) => word !== undefined);
-    return command.length < words.length ? [] : [{ name, command: [...command, config] }];
+    return command.length < words.length ? [] : [{ name, command: [...command, config], environment }];
   });
 }
 

@@ -4,6 +4,13 @@ import { text } from 'node:stream/consumers';
 export interface Contestant {
   readonly name: string;
   readonly command: readonly string[];
+  /** `NAME=value`, beside the PATH that a director leaves to a CPI. */
+  readonly environment: readonly string[];
+}
+
+interface Program {
+  readonly command: readonly string[];
+  readonly environment: readonly string[];
 }
 
 /** Milliseconds from the start of the process to its end. */
@@ -26,11 +33,14 @@ export async function measure(
   contestants: readonly Contestant[],
   { input, runs, stopwatch }: { input: string; runs: number; stopwatch: string | undefined },
 ): Promise<Times[]> {
-  const commands = contestants.map(({ command }) => command);
+  const programs = contestants.map(({ command, environment }) => ({
+    command,
+    environment: ['PATH=/usr/bin:/bin', ...environment],
+  }));
   const samples =
     stopwatch === undefined
-      ? await startByNode(commands, input, runs)
-      : await startByStopwatch(stopwatch, { commands, input, runs });
+      ? await startByNode(programs, input, runs)
+      : await startByStopwatch(stopwatch, { programs, input, runs });
   return contestants.map(({ name }, index) => {
     const taken = samples[index] ?? [];
     for (const { output } of taken) checkAnswer(name, output);
@@ -50,25 +60,22 @@ async function startByStopwatch(stopwatch: string, plan: object): Promise<Sample
   return (JSON.parse(output) as { samples: Sample[][] }).samples;
 }
 
-async function startByNode(
-  commands: readonly (readonly string[])[],
-  input: string,
-  runs: number,
-): Promise<Sample[][]> {
-  const samples = commands.map(() => new Array<Sample>());
+async function startByNode(programs: readonly Program[], input: string, runs: number): Promise<Sample[][]> {
+  const samples = programs.map(() => new Array<Sample>());
   for (let round = -1; round < runs; round += 1) {
-    for (const [index, command] of commands.entries()) {
-      const sample = await runOnce(command, input);
+    for (const [index, program] of programs.entries()) {
+      const sample = await runOnce(program, input);
       if (round >= 0) samples[index]?.push(sample);
     }
   }
   return samples;
 }
 
-async function runOnce([program = '', ...words]: readonly string[], input: string): Promise<Sample> {
+async function runOnce({ command, environment }: Program, input: string): Promise<Sample> {
+  const [program = '', ...words] = command;
+  const env = Object.fromEntries(environment.map((pair) => pair.split('=', 2) as [string, string]));
   const began = performance.now();
-  // the environment that a director leaves to a CPI
-  const child = spawn(program, words, { env: { PATH: '/usr/bin:/bin' }, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(program, words, { env, stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = new Promise<number>((resolve, reject) => {
     child.on('error', reject);
     child.on('exit', () => resolve(performance.now()));

@@ -6,6 +6,8 @@ import type { CpiResponse } from '../../src/cpi/protocol.ts';
 export interface Artefact {
   readonly name: string;
   readonly command: readonly string[];
+  /** What the job's bin/cpi sets for it. */
+  readonly environment?: NodeJS.ProcessEnv;
 }
 
 export interface CallOptions {
@@ -39,6 +41,7 @@ export async function runCpi(
       PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
       TMPDIR: '/tmp',
       HOME: '/nonexistent',
+      ...artefact.environment,
     },
     cwd: options.directory ?? '/',
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { buildCpi } from '../../scripts/build-cpi.ts';
+import { buildCpi, executableSetting } from '../../scripts/build-cpi.ts';
 import type { LocalApi } from '../../src/cluster/api/local-api.ts';
 import { openLocalApi } from '../../src/cluster/api/open-local-api.ts';
 import type { ApiServer } from '../../src/cluster/api/start-api-server.ts';
@@ -74,7 +74,13 @@ export async function buildArtefacts(outDirectory: string): Promise<CpiWorld['ar
   const artefacts = new Map<'executable' | 'bundle', Artefact>([
     ['bundle', { name: 'bundle', command: [process.execPath, bundle] }],
   ]);
-  if (executable !== undefined) artefacts.set('executable', { name: 'executable', command: [executable] });
+  if (executable !== undefined) {
+    const [setting = '', value] = executableSetting.split('=');
+    artefacts.set('executable', {
+      ...{ name: 'executable', command: [executable] },
+      environment: { [setting]: value },
+    });
+  }
   return artefacts;
 }
 

@@ -5,6 +5,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { executableSetting } from '../../scripts/build-cpi.ts';
 import { parseConfig } from '../../src/cpi/config.ts';
 import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
@@ -70,7 +71,10 @@ test('bin/cpi runs the executable where the package has it, else the bundle; a N
   const executable = join(packages, 'bosh_kubernetes_cpi', 'bin', 'cpi');
   const node = join(directory, "node's place", 'node');
   await writeProgram(node, 'echo "node $*"');
-  await writeProgram(executable, 'echo "executable $*"; echo "${BUN_OPTIONS-}${NODE_OPTIONS-}"');
+  await writeProgram(
+    executable,
+    'echo "executable $*"; echo "${BUN_OPTIONS-}${NODE_OPTIONS-}"; echo "BUN_JSC_useJIT=${BUN_JSC_useJIT-}"',
+  );
   const script = join(directory, 'cpi');
   const run = async (properties: object): Promise<string> => {
     await writeProgram(script, await render('cpi.erb', properties));
@@ -89,7 +93,7 @@ test('bin/cpi runs the executable where the package has it, else the bundle; a N
   };
   const config = '/the/jobs/kubernetes_cpi/config/cpi.json';
   const bundle = `${packages}/bosh_kubernetes_cpi/lib/cpi.cjs`;
-  assert.equal(await run({}), `executable ${config}\n\n`);
+  assert.equal(await run({}), `executable ${config}\n\n${executableSetting}\n`);
   assert.equal(await run({ node_path: node }), `node ${bundle} ${config}\n`);
   await rm(executable);
   await writeProgram(join(directory, 'path', 'node'), 'echo "node of the PATH $*"');

@@ -1,6 +1,6 @@
 // Starts programs and measures them from stdin to exit, with less of its own than Node adds (2 ms a process).
-// stdin: {"commands": [["program", "word"...]...], "input": "...", "runs": 60}
-// stdout: {"samples": [[{"ms": 7.5, "output": "..."}...]...]}, in the order of the commands.
+// stdin: {"programs": [{"command": ["program", "word"...], "environment": ["NAME=value"...]}...], "input": "...", "runs": 60}
+// stdout: {"samples": [[{"ms": 7.5, "output": "..."}...]...]}, in the order of the programs.
 package main
 
 import (
@@ -12,10 +12,15 @@ import (
 	"time"
 )
 
+type program struct {
+	Command     []string `json:"command"`
+	Environment []string `json:"environment"`
+}
+
 type plan struct {
-	Commands [][]string `json:"commands"`
-	Input    string     `json:"input"`
-	Runs     int        `json:"runs"`
+	Programs []program `json:"programs"`
+	Input    string    `json:"input"`
+	Runs     int       `json:"runs"`
 }
 
 type sample struct {
@@ -35,13 +40,13 @@ func run() error {
 	if err := json.NewDecoder(os.Stdin).Decode(&todo); err != nil {
 		return err
 	}
-	samples := make([][]sample, len(todo.Commands))
+	samples := make([][]sample, len(todo.Programs))
 	// in turn, so that what else the machine does meets all of them; the first round warms up
 	for round := -1; round < todo.Runs; round++ {
-		for index, command := range todo.Commands {
-			taken, err := measure(command, todo.Input)
+		for index, each := range todo.Programs {
+			taken, err := measure(each, todo.Input)
 			if err != nil {
-				return fmt.Errorf("%s: %w", command[0], err)
+				return fmt.Errorf("%s: %w", each.Command[0], err)
 			}
 			if round >= 0 {
 				samples[index] = append(samples[index], taken)
@@ -51,7 +56,7 @@ func run() error {
 	return json.NewEncoder(os.Stdout).Encode(map[string]any{"samples": samples})
 }
 
-func measure(command []string, input string) (sample, error) {
+func measure(each program, input string) (sample, error) {
 	inputRead, inputWrite, err := os.Pipe()
 	if err != nil {
 		return sample{}, err
@@ -67,9 +72,8 @@ func measure(command []string, input string) (sample, error) {
 	}
 	inputWrite.Close()
 	began := time.Now()
-	pid, err := syscall.ForkExec(command[0], command, &syscall.ProcAttr{
-		// the environment that a director leaves to a CPI
-		Env:   []string{"PATH=/usr/bin:/bin"},
+	pid, err := syscall.ForkExec(each.Command[0], each.Command, &syscall.ProcAttr{
+		Env:   each.Environment,
 		Files: []uintptr{inputRead.Fd(), outputWrite.Fd(), os.Stderr.Fd()},
 	})
 	inputRead.Close()
