@@ -36,12 +36,14 @@ export async function vmFiles(request: VmFilesRequest): Promise<readonly Archive
     { kind: 'symlink', name: `${bosh}/bin/bosh-agent`, mode: 0o777, target: `/${home}/bosh-agent` },
     text(`${home}/init`, await asset('init.sh'), 0o755),
     text(`${home}/services`, await asset('services.sh'), 0o755),
+    text(`${home}/rotate-log`, await asset('rotate-log.sh'), 0o755),
+    text('etc/rsyslog.conf', await asset('rsyslog.conf')),
     text('etc/ssh/sshd_config.d/bosh-kubernetes.conf', await asset('sshd.conf')),
     text('etc/sudoers.d/bosh_sudoers', '%bosh_sudoers ALL=(ALL) NOPASSWD: ALL\n', 0o440),
     text(`${bosh}/agent.json`, agentConfiguration(profile)),
     text(`${bosh}/etc/stemcell_version`, request.version),
     text(`${bosh}/etc/operating_system`, request.operatingSystem),
-    ...hooks.map(([name, why]) => text(`${bosh}/bin/${name}`, `#!/bin/sh\n# ${why}\n`, 0o755)),
+    ...hooks.map(([name, lines]) => text(`${bosh}/bin/${name}`, `#!/bin/sh\n${lines}\n`, 0o755)),
     text(`${bosh}/etc/monitrc`, await asset('monitrc'), 0o600),
   ];
   if (monit !== undefined) {
@@ -55,12 +57,15 @@ export async function vmFiles(request: VmFilesRequest): Promise<readonly Archive
   return entries.toSorted((a, b) => byBytes(a.name, b.name));
 }
 
-/** Programs that an upstream agent runs; in a container there is nothing for them to do (stock warden stemcells have the like). */
+/** Programs that an upstream agent runs; in a container there is little for them to do (stock warden stemcells have the like). */
 const hooks: readonly (readonly [string, string])[] = [
-  ['bosh-agent-rc', 'there is nothing to set up before the agent'],
-  ['bosh-start-logging-and-auditing', 'the node logs and audits'],
-  ['restart_networking', 'the network is preconfigured'],
-  ['sync-time', 'the node keeps the time'],
+  ['bosh-agent-rc', '# there is nothing to set up before the agent'],
+  [
+    'bosh-start-logging-and-auditing',
+    '# the node audits; the agent has just mounted over /var/log\npkill -HUP -x rsyslogd || :',
+  ],
+  ['restart_networking', '# the network is preconfigured'],
+  ['sync-time', '# the node keeps the time'],
 ];
 
 /** What stock stemcells for containers have (bosh-linux-stemcell-builder: stages/base_warden), and the profile's own. */

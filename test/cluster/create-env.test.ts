@@ -62,6 +62,11 @@ describeCluster('create-env of examples/hello', (world) => {
         const since = sinceOf(await deployment.greeting());
         const before = await deployedNow(world());
         assert.equal(before.size, '64Mi');
+        // also where the agent has mounted something over /var/log since
+        await world().untilInVm(
+          before.vm,
+          'logger --tag canary spoke && grep -q "canary: spoke" /var/log/syslog',
+        );
 
         await deployment.createEnv(settings);
         assert.deepEqual(await deployedNow(world()), before, 'without a change nothing is touched');
@@ -76,9 +81,10 @@ describeCluster('create-env of examples/hello', (world) => {
 
         await deployment.createEnv(larger, '--recreate');
         assert.equal(sinceOf(await deployment.greeting()), since);
-        const { pod, ...kept } = await deployedNow(world());
+        const { pod, vm, ...kept } = await deployedNow(world());
         assert.notEqual(pod, grown.pod);
-        assert.deepEqual({ ...kept, pod: grown.pod }, grown);
+        assert.notEqual(vm, grown.vm);
+        assert.deepEqual({ ...kept, pod: grown.pod, vm: grown.vm }, grown);
 
         await deployment.deleteEnv(larger);
         for (const resource of [pods, secrets, persistentVolumeClaims]) {
@@ -94,8 +100,9 @@ describeCluster('create-env of examples/hello', (world) => {
 });
 
 interface Deployed {
-  /** Uid of the VM's pod. */
+  /** Uid of the VM's pod, and the VM's cid. */
   readonly pod: string;
+  readonly vm: string;
   /** Cid and the claim's uid. */
   readonly disk: string;
   readonly claim: string;
@@ -116,6 +123,7 @@ async function deployedNow({ api, namespace }: ClusterWorld): Promise<Deployed> 
   const { metadata, status } = await only<PersistentVolumeClaim>(persistentVolumeClaims, 'disk');
   return {
     pod: pod.metadata.uid ?? '',
+    vm: pod.metadata.name ?? '',
     disk: metadata.name ?? '',
     claim: metadata.uid ?? '',
     size: status?.capacity?.['storage'] ?? '',

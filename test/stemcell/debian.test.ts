@@ -119,6 +119,9 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     const key = await inside('cut -d " " -f 2 /var/vcap/bosh/ssh/ssh_host_ed25519_key.pub');
     assert.ok(fingerprint.includes(key.trim()));
     assert.match(await inside('getent group syslog'), /^syslog:/);
+    await eventually('a line of the log', () =>
+      inside('logger --tag canary spoke && grep "canary: spoke" /var/log/syslog').catch(() => undefined),
+    );
     await t.test('a member of bosh_sshers logs in by key', { skip: sshIsMissing() }, async () => {
       const pid = /^vm\s+(\d+)/mu.exec(await containerd.ctr('task', 'list'))?.[1] ?? '';
       const identity = join(directory, 'identity');

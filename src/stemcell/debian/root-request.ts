@@ -29,7 +29,8 @@ const basePackages = [
     'iproute2',
     'less',
   ],
-  ...['lsof', 'mount', 'netbase', 'openssh-server', 'passwd', 'procps', 'sudo', 'tar', 'util-linux'],
+  ...['lsof', 'mount', 'netbase', 'openssh-server', 'passwd', 'procps', 'rsyslog', 'sudo', 'tar'],
+  'util-linux',
 ];
 
 export function rootRequest(options: {

@@ -1,10 +1,22 @@
 #!/bin/sh
-# The services of a VM beside its agent: sshd, started again whenever it ends. Its host keys are made at the first boot,
-# where they outlive the container. A key appears whole or not at all.
+# The services of a VM beside its agent, each started again whenever it ends: rsyslogd, behind /dev/log, and sshd, whose
+# host keys are made at the first boot, where they outlive the container. A key appears whole or not at all.
 set -u
+supervise() {
+  running=
+  trap 'trap "" TERM INT; [ -z "$running" ] || kill -TERM "$running" 2> /dev/null; exit 0' TERM INT
+  while :; do
+    "$@" &
+    running=$!
+    wait "$running"
+    echo "services: $1 ended with $?"
+    sleep 5 &
+    running=$!
+    wait "$running"
+  done
+}
+supervise /usr/sbin/rsyslogd -n -iNONE &
 keys=/var/vcap/bosh/ssh
-running=
-trap 'trap "" TERM INT; [ -z "$running" ] || kill -TERM "$running" 2> /dev/null; exit 0' TERM INT
 mkdir -p -m 700 "$keys"
 mkdir -p -m 755 /run/sshd
 for type in ed25519 ecdsa; do
@@ -15,12 +27,4 @@ for type in ed25519 ecdsa; do
   mv "$key.new.pub" "$key.pub"
   mv "$key.new" "$key"
 done
-while :; do
-  /usr/sbin/sshd -D -e &
-  running=$!
-  wait "$running"
-  echo "services: sshd ended with $?"
-  sleep 5 &
-  running=$!
-  wait "$running"
-done
+supervise /usr/sbin/sshd -D -e
