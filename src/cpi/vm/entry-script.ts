@@ -1,4 +1,5 @@
 import { installShims } from './shims/install-shims.ts';
+import { stockInit } from './stock-init.ts';
 
 /**
  * PID 1 of a VM: puts the disk that the agent had mounted back, then runs the agent as its child and starts it again
@@ -17,6 +18,8 @@ import { installShims } from './shims/install-shims.ts';
  * - bpm and Garden make control groups of their own; a runtime mounts them read-only where the container is not
  *   privileged. Under sys-admin they can be made writable, the VM's own part of them alone; under baseline they cannot.
  * - The shims come first in the agent's PATH, in every profile (shims/mount-shim.ts says why).
+ * - The init of a stock stemcell takes the entry's place before the agent would be started (stock-init.ts). The profile is the
+ *   entry's argument.
  * - On TERM every process is asked to end, then PID 1 goes, and with it the rest.
  */
 export const entryScript = `set -u
@@ -25,7 +28,7 @@ bosh=/var/vcap/bosh
 agent=
 stopping=
 say() { echo "entry: $*"; }
-stop() {
+${stockInit}stop() {
   trap '' TERM INT
   stopping=1
   [ -z "$agent" ] || kill -TERM "$agent" 2>/dev/null
@@ -77,6 +80,8 @@ bind_disk() {
   mountpoint -q /var/vcap/store || "$shims/mount" "$hub/disks/$name/store" /var/vcap/store -o bind
 }
 bind_disk || exit 1
+find_stock_init "\${1:-}"
+[ -z "$stock" ] || boot_stock_init
 services=/usr/lib/bosh-kubernetes/services
 [ ! -x "$services" ] || "$services" &
 PATH=$shims:$bosh/bin:\${PATH:-/usr/sbin:/usr/bin:/sbin:/bin}

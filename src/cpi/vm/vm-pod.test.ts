@@ -26,7 +26,7 @@ const prepare = {
 const container = {
   name: 'bosh',
   image: 'i',
-  command: ['/bin/sh', '-c', entryScript],
+  command: ['/bin/sh', '-c', entryScript, 'entry', 'privileged'],
   securityContext: privileged,
   lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', preStopScript] } } },
 };

@@ -118,7 +118,7 @@ function podSpec(plan: VmPlan): PodSpec {
       {
         name: vmContainer,
         image: plan.image,
-        command: ['/bin/sh', '-c', entryScript],
+        command: ['/bin/sh', '-c', entryScript, 'entry', properties.privilege.profile],
         resources: resourcesOf(plan),
         securityContext: profileSecurity(properties.privilege.profile),
         lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', preStopScript] } } },

@@ -23,6 +23,8 @@ export async function openForeignCluster(settings: ForeignSettings): Promise<Clu
     kubeletRootDirectory: settings.kubeletRootDirectory,
     stemcell: await stemcellFor('privileged'),
     stemcellFor,
+    stockStemcell: () =>
+      Promise.reject(new Error("look-alikes of stock stemcells are on the suite's own cluster alone")),
     fixedAddress: (number) => settings.addresses[number],
     storageClass: (wanted) => classOf(settings, wanted),
     violations: () => Promise.resolve([]),

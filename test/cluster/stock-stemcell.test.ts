@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { label } from '../../src/cpi/labels.ts';
+import { rebootVm } from '../../src/cpi/vm/reboot-vm.ts';
+import { pods } from '../../src/kubernetes/resources.ts';
+import { until } from '../support/until.ts';
+import { upstreamAgent, withoutUpstreamAgent } from '../support/upstream-programs.ts';
+import { withoutNodes } from './test-cluster.ts';
+import type { ClusterWorld } from './support/cluster-world.ts';
+import { describeCluster } from './support/describe-cluster.ts';
+import { fixedAddress } from './support/fixed-address.ts';
+import { HelloDeployment, ownDeployer } from './support/hello-deployment.ts';
+import { type StockInit, stockInits } from './support/stock-files.ts';
+
+const agents = [
+  { agent: 'our agent', upstream: undefined, skip: false as const },
+  { agent: 'the upstream agent', upstream: upstreamAgent(), skip: withoutUpstreamAgent() },
+];
+const runs = agents.flatMap((by) => stockInits.map((init) => ({ ...by, init })));
+
+/** comm of PID 1. */
+const firstProcess: Readonly<Record<StockInit, string>> = { systemd: 'systemd', runit: 'runsvdir' };
+
+describeCluster('stemcells that look like stock ones, privileged', (world) => {
+  for (const [number, { agent, upstream, skip, init }] of runs.entries()) {
+    test(
+      `${init}, ${agent}: its own init is PID 1; the disk is back before the agent after a reboot; a larger disk, delete-env`,
+      { ...withoutNodes, ...(skip !== false && { skip }), timeout: 900_000 },
+      async () => {
+        const { cluster, namespace } = world();
+        const { archive, image } = await cluster.stockStemcell(init, upstream);
+        const deployment = await HelloDeployment.open({
+          ...{ address: fixedAddress(world(), 'stock', number), namespace, profile: 'privileged' },
+          ...{ attach: 'hot', diskProperties: world().diskProperties('loop'), deployer: ownDeployer },
+          ...{ stemcellArchive: archive, kubeconfig: cluster.kubeconfig },
+          kubeletRootDirectory: cluster.kubeletRootDirectory,
+        });
+        const settings = { diskSize: 64, audience: 'operators' };
+        await deployment.createEnv(settings);
+        const greeting = await deployment.greeting();
+        const vm = await onlyVm(world(), image);
+        await isStock(world(), vm, init);
+        await world().inVm(vm, leaveJob);
+
+        await rebootVm(world().cloud, [vm]);
+        await until('the job to answer', () => deployment.greeting().catch(isNotUpYet));
+        assert.equal(await deployment.greeting(), greeting, 'the job began on an empty store');
+        await isStock(world(), vm, init);
+        assert.equal(await world().inVm(vm, 'cat /var/vcap/store/asked'), 'to end\n');
+
+        await deployment.createEnv({ ...settings, diskSize: 128 });
+        assert.equal(await deployment.greeting(), greeting);
+        await deployment.deleteEnv(settings);
+        await deployment.close();
+      },
+    );
+  }
+});
+
+async function onlyVm({ api, namespace }: ClusterWorld, image: string): Promise<string> {
+  const { items } = await api.list(pods, { namespace, labelSelector: `${label.kind}=vm` });
+  assert.equal(items.length, 1, `VMs of ${image}`);
+  return items[0]?.metadata.name ?? '';
+}
+
+async function isStock(world: ClusterWorld, vm: string, init: StockInit): Promise<void> {
+  assert.equal(await world.inVm(vm, 'cat /proc/1/comm'), `${firstProcess[init]}\n`);
+  await world.untilInVm(vm, 'pidof sshd && pidof cron');
+  // what the agent finds, with the PATH that it has
+  const agentsMount = `pid=$(pidof bosh-agent | cut -d " " -f 1)
+PATH=$(tr "\\0" "\\n" < /proc/$pid/environ | sed -n s/^PATH=//p)
+for name in mount umount; do readlink -f "$(command -v $name)"; done`;
+  const shims = '/var/lib/bosh-kubernetes/shims';
+  assert.equal(await world.inVm(vm, agentsMount), `${shims}/mount\n${shims}/umount\n`);
+  if (init !== 'systemd') return;
+  const nodesOwn =
+    'systemctl is-active systemd-udevd.service systemd-sysctl.service getty@tty1.service; true';
+  assert.equal(await world.inVm(vm, nodesOwn), 'inactive\n'.repeat(3));
+}
+
+/** What a job is that the agent does not know: nobody but PID 1 asks it to end, and it writes to its disk when it is asked. */
+const leaveJob = `setsid sh -c '
+  trap "echo to end >> /var/vcap/store/asked; exit" TERM
+  : > /tmp/waits
+  while :; do sleep 1 & wait "$!"; done' > /dev/null 2>&1 < /dev/null &
+until [ -e /tmp/waits ]; do sleep 0.1; done`;
+
+function isNotUpYet(error: unknown): undefined {
+  // fetch(): the connection was refused, or ended with the container
+  if (error instanceof TypeError) return undefined;
+  throw error;
+}

@@ -1,0 +1,101 @@
+/** Who is PID 1 of a stock stemcell: systemd since noble, runit before. */
+export const stockInits = ['systemd', 'runit'] as const;
+export type StockInit = (typeof stockInits)[number];
+
+export interface StockFile {
+  readonly mode: number;
+  /** A symbolic link has a target, anything else a text. */
+  readonly text?: string;
+  readonly target?: string;
+}
+
+const run = (program: string): StockFile => ({
+  mode: 0o755,
+  text: `#!/bin/bash\nset -e\nexport PATH=/var/vcap/bosh/bin:$PATH\n${program}\n`,
+});
+const text = (words: string, mode = 0o644): StockFile => ({ mode, text: words });
+const link = (target: string): StockFile => ({ mode: 0o777, target });
+
+const agentJson = (linux: object): StockFile => {
+  const source = { Type: 'File', SettingsPath: '/var/vcap/bosh/warden-cpi-agent-env.json' };
+  const known = {
+    ...{ UseDefaultTmpDir: true, UsePreformattedPersistentDisk: true },
+    ...{ BindMountPersistentDisk: true, SkipDiskSetup: true },
+  };
+  return text(
+    JSON.stringify({
+      Platform: { Linux: { ...known, ...linux } },
+      Infrastructure: { Settings: { Sources: [source] } },
+    }),
+  );
+};
+
+const agent = 'exec nice -n -15 /var/vcap/bosh/bin/bosh-agent -P ubuntu -C /var/vcap/bosh/agent.json';
+const monit = 'exec nice -n -10 /var/vcap/bosh/bin/monit -I -c /var/vcap/bosh/etc/monitrc';
+
+const unit = (description: string, condition: string, program: string): StockFile =>
+  text(`[Unit]
+Description=${description}
+After=network.target
+${condition}
+[Service]
+WorkingDirectory=/var/vcap/bosh
+ExecStart=/bin/bash -c 'PATH=/var/vcap/bosh/bin:$PATH ${program}'
+Restart=always
+KillMode=process
+
+[Install]
+WantedBy=multi-user.target
+`);
+
+const units = '/etc/systemd/system';
+const wanted = `${units}/multi-user.target.wants`;
+
+/**
+ * What a stock stemcell for containers has to start its agent with (bosh-linux-stemcell-builder: stages/bosh_go_agent,
+ * bosh_monit, base_warden, delay_monit_start), written anew. Paths of the root file system.
+ */
+export const stockFiles: Readonly<Record<StockInit, Readonly<Record<string, StockFile>>>> = {
+  systemd: {
+    '/var/vcap/bosh/agent.json': agentJson({ ServiceManager: 'systemd' }),
+    [`${units}/bosh-agent.service`]: unit('BOSH agent', '', agent),
+    [`${units}/monit.service`]: unit('Monit', 'ConditionPathExists=/var/vcap/data/sys/run\n', monit),
+    [`${units}/host-keys.service`]: text(`[Unit]
+Before=ssh.service
+[Service]
+Type=oneshot
+ExecStart=/usr/bin/ssh-keygen -A
+`),
+    [`${wanted}/bosh-agent.service`]: link('../bosh-agent.service'),
+    [`${wanted}/monit.service`]: link('../monit.service'),
+    [`${wanted}/host-keys.service`]: link('../host-keys.service'),
+  },
+  runit: {
+    '/var/vcap/bosh/agent.json': agentJson({}),
+    '/usr/sbin/runsvdir-start': text(
+      `#!/bin/sh
+if ! mount | grep -q /var/vcap/data/sys/run; then rm -f /etc/service/monit; fi
+PATH=/usr/local/bin:/usr/local/sbin:/bin:/sbin:/usr/bin:/usr/sbin
+exec env - PATH=$PATH runsvdir -P /etc/service 'log: ....................'
+`,
+      0o755,
+    ),
+    '/etc/sv/agent/run': run(`cd /var/vcap/bosh\n${agent}`),
+    '/etc/sv/monit/run': run(monit),
+    '/etc/sv/ssh/run': run('mkdir -p /run/sshd\nssh-keygen -A\nexec /usr/sbin/sshd -D'),
+    '/etc/sv/rsyslog/run': run('exec rsyslogd -n'),
+    '/etc/sv/cron/run': run('exec cron -f'),
+    ...Object.fromEntries(
+      ['agent', 'monit', 'ssh', 'rsyslog', 'cron'].map((name) => [
+        `/etc/service/${name}`,
+        link(`/etc/sv/${name}`),
+      ]),
+    ),
+  },
+};
+
+/** What stemcells of ours have in place of that, and Debian's own services for runit. */
+export const notStock = [
+  ...['/usr/lib/bosh-kubernetes/services', '/usr/lib/bosh-kubernetes/init'],
+  ...['/etc/ssh/sshd_config.d/bosh-kubernetes.conf', '/etc/service', '/etc/sv'],
+];
