@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { createStemcell } from '../../src/cpi/stemcell/create-stemcell.ts';
+import { deleteStemcell } from '../../src/cpi/stemcell/delete-stemcell.ts';
+import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
+import { systemClock } from '../../src/kubernetes/clock.ts';
+import { secrets } from '../../src/kubernetes/resources.ts';
+import { deleteManifest } from '../../src/oci/registry/manifests/manifests.ts';
+import { openRegistry } from '../../src/oci/registry/open-registry.ts';
+import type { RegistryClient } from '../../src/oci/registry/registry-client.ts';
+import {
+  type DockerRegistry,
+  dockerRegistryIsMissing,
+  startDockerRegistry,
+} from '../../src/oci/registry/testing/docker-registry.ts';
+import { checkout } from '../support/embedded-line.ts';
+import { until } from '../support/until.ts';
+import { runWell } from './machine/run.ts';
+import { network } from './network.ts';
+import type { ClusterWorld } from './support/cluster-world.ts';
+import { describeCluster } from './support/describe-cluster.ts';
+import { forgetRegistry, nameRegistry, pulledFrom } from './support/node-registry.ts';
+import { withoutNodes } from './test-cluster.ts';
+
+/** What nodes call the registry, which the CPI knows by its address. */
+const pullHost = 'registry.bosh-kubernetes.test:5000';
+const repository = 'bosh/stemcells';
+
+const missing = dockerRegistryIsMissing();
+
+describeCluster('a heavy stemcell', (world) => {
+  test(
+    'create_stemcell pushes it, a kubelet pulls it for create_vm, pre-pull brings it to every node, delete_stemcell deletes it',
+    { ...withoutNodes, ...(missing !== false && { skip: missing }), timeout: 900_000 },
+    async (t) => {
+      const { cluster } = world();
+      const registry = await startDockerRegistry(t, {
+        ...{ authentication: 'basic', deletes: true, address: network.controlPlane },
+      });
+      for (const node of cluster.nodes) {
+        await nameRegistry(node, pullHost, registry);
+        t.after(() => forgetRegistry(node, pullHost));
+      }
+      const pullSecret = await newPullSecret(world(), registry);
+      const cloud = world().cloudWith(
+        { image_pull_secrets: [pullSecret] },
+        { registry: sectionOf(registry) },
+      );
+      const [image, properties] = await unpacked(t, (await cluster.stockStemcell('systemd')).heavy);
+      const stemcell = await createStemcell(cloud, [image, properties]);
+      assert.ok(stemcell.startsWith(`${pullHost}/${repository}@sha256:`), stemcell);
+      assert.deepEqual(await Promise.all(cluster.nodes.map((node) => pulledFrom(node, pullHost))), [[], []]);
+
+      const vm = await world().newVm({ cloud, image: stemcell });
+      await world().untilInVm(vm, 'test "$(cat /proc/1/comm)" = systemd');
+      const first = await world().nodeOf(vm);
+      assert.ok((await pulledFrom(first, pullHost)).includes(stemcell));
+      assert.deepEqual(await pulledFrom(await theOther(world(), first.name), pullHost), []);
+
+      const manifest = join(await scratch(t), 'pre-pull.yml');
+      await writeFile(manifest, await prePull(world().namespace, stemcell, pullSecret));
+      await world().kubectl('apply', '--filename', manifest);
+      await until('a pod of the DaemonSet to run on both nodes', async () => {
+        const ready = await world().kubectl(
+          'get',
+          'daemonsets',
+          '-o',
+          'jsonpath={.items[*].status.numberReady}',
+        );
+        return ready === String(cluster.nodes.length);
+      });
+      for (const node of cluster.nodes) assert.ok((await pulledFrom(node, pullHost)).includes(stemcell));
+      await world().kubectl('delete', '--filename', manifest, '--wait');
+
+      await deleteVm(cloud, [vm]);
+      await deleteStemcell(cloud, [stemcell]);
+      assert.equal(await deleteManifest(clientOf(t, registry), stemcell.split('@')[1] ?? ''), 'absent');
+    },
+  );
+});
+
+async function theOther({ cluster }: ClusterWorld, name: string) {
+  const other = cluster.nodes.find((node) => node.name !== name);
+  assert.ok(other !== undefined, 'the cluster has one node');
+  return other;
+}
+
+const sectionOf = ({ origin, ca, credentials }: DockerRegistry): Record<string, unknown> => ({
+  ...{ url: origin, repository, ca, pull_host: pullHost },
+  ...credentials,
+});
+
+/** What kubelets log in with. */
+async function newPullSecret(
+  { api, namespace }: ClusterWorld,
+  { credentials }: DockerRegistry,
+): Promise<string> {
+  const auths = { [pullHost]: { auth: basic(credentials) } };
+  await api.create(secrets, {
+    metadata: { name: 'registry', namespace },
+    type: 'kubernetes.io/dockerconfigjson',
+    data: { '.dockerconfigjson': Buffer.from(JSON.stringify({ auths })).toString('base64') },
+  });
+  return 'registry';
+}
+
+const basic = ({ username, password }: DockerRegistry['credentials']): string =>
+  Buffer.from(`${username}:${password}`).toString('base64');
+
+/** As the bosh CLI and a director unpack it: image and stemcell.MF in one folder. */
+async function unpacked(t: TestContext, archive: string): Promise<readonly [string, object]> {
+  const directory = await scratch(t);
+  await runWell(['tar', '--extract', '--file', archive, '--directory', directory]);
+  return [join(directory, 'image'), { name: 'look-alike', version: '1', infrastructure: 'warden' }];
+}
+
+function prePull(namespace: string, image: string, pullSecret: string): Promise<string> {
+  const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
+  const words = ['stemcell', 'pre-pull', image, '--namespace', namespace, '--image-pull-secret', pullSecret];
+  return runWell([process.execPath, program, ...words]);
+}
+
+function clientOf(t: TestContext, { origin, ca, credentials }: DockerRegistry): RegistryClient {
+  const client = openRegistry({ origin, ca, credentials, repository, clock: systemClock });
+  t.after(() => client.close());
+  return client;
+}
+
+async function scratch(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-heavy-'));
+  t.after(() => rm(directory, { recursive: true }));
+  return directory;
+}
