@@ -6,7 +6,7 @@ import { pods } from '../../../kubernetes/resources.ts';
 import { safeRemove } from '../removal/safe-remove.ts';
 import type { ContainerExit } from '../runtime/container-runtime.ts';
 import { BackOff, retryLimits } from './back-off.ts';
-import { apiEnvironment, type PodSurroundings } from './container-plan.ts';
+import type { PodSurroundings } from './container-plan.ts';
 import { openRecord, type ContainerRecord } from './container-record.ts';
 import { ContainerRunner } from './container-runner.ts';
 import { timestamp, type Happening } from './events.ts';
@@ -15,6 +15,7 @@ import { takeAddress } from './take-address.ts';
 import { aborted, PodEnding, type EndReason } from './pod-ending.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus } from './pod-status.ts';
+import { serviceEnvironment } from './service-environment.ts';
 import { sharesMounts } from './shares-mounts.ts';
 import { StatusWriter } from './status-writer.ts';
 import { findUnsupported } from './unsupported.ts';
@@ -157,8 +158,10 @@ export class PodWorker {
       return undefined;
     }
     this.#address = address;
-    const server = await this.#services.apiServer;
-    const environment = server === undefined ? new Map<string, string>() : apiEnvironment(server);
+    const environment = await this.#insist('FailedCreatePodSandBox', () =>
+      serviceEnvironment(this.#pod, this.#services),
+    );
+    if (environment === undefined) return undefined;
     const userNamespace = sharesMounts(this.#pod)
       ? undefined
       : await this.#insist('FailedCreatePodSandBox', () => this.#services.runtime.createUserNamespace());
