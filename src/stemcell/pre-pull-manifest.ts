@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
+import type { Architecture } from './architecture.ts';
 
 /** A DaemonSet, as kubectl takes it. */
 export interface PrePullRequest {
   /** What nodes pull: with a digest, or a tag. */
   readonly image: string;
+  /** Undefined: of any. */
+  readonly architecture: Architecture | undefined;
   readonly namespace: string | undefined;
   /** Names of Secrets in that namespace. */
   readonly imagePullSecrets: readonly string[];
@@ -14,7 +17,8 @@ export interface PrePullRequest {
  * sleeping process a node, with the least rights (Pod Security restricted); no image beside the stemcell's, which a
  * cluster without the internet could not pull.
  */
-export function prePullManifest({ image, namespace, imagePullSecrets }: PrePullRequest): object {
+export function prePullManifest(request: PrePullRequest): object {
+  const { image, architecture, namespace, imagePullSecrets } = request;
   const labels = {
     'app.kubernetes.io/name': 'bosh-stemcell-pre-pull',
     'app.kubernetes.io/instance': nameOf(image),
@@ -30,7 +34,10 @@ export function prePullManifest({ image, namespace, imagePullSecrets }: PrePullR
       template: {
         metadata: { labels },
         spec: {
-          nodeSelector: { 'kubernetes.io/os': 'linux' },
+          nodeSelector: {
+            'kubernetes.io/os': 'linux',
+            ...(architecture !== undefined && { 'kubernetes.io/arch': architecture }),
+          },
           // VMs may tolerate any taint
           tolerations: [{ operator: 'Exists' }],
           automountServiceAccountToken: false,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { createStemcell } from '../../src/cpi/stemcell/create-stemcell.ts';
 import { deleteStemcell } from '../../src/cpi/stemcell/delete-stemcell.ts';
+import { parseStemcellCid } from '../../src/cpi/stemcell/stemcell-cid.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { systemClock } from '../../src/kubernetes/clock.ts';
 import { secrets } from '../../src/kubernetes/resources.ts';
@@ -51,13 +52,14 @@ describeCluster('a heavy stemcell', (world) => {
       );
       const [image, properties] = await unpacked(t, (await cluster.stockStemcell('systemd')).heavy);
       const stemcell = await createStemcell(cloud, [image, properties]);
-      assert.ok(stemcell.startsWith(`${pullHost}/${repository}@sha256:`), stemcell);
+      const { image: pulled } = parseStemcellCid(stemcell, { code: 'INVALID_ARGUMENT', path: 'the cid' });
+      assert.ok(pulled.startsWith(`${pullHost}/${repository}@sha256:`), stemcell);
       assert.deepEqual(await Promise.all(cluster.nodes.map((node) => pulledFrom(node, pullHost))), [[], []]);
 
       const vm = await world().newVm({ cloud, image: stemcell });
       await world().untilInVm(vm, 'test "$(cat /proc/1/comm)" = systemd');
       const first = await world().nodeOf(vm);
-      assert.ok((await pulledFrom(first, pullHost)).includes(stemcell));
+      assert.ok((await pulledFrom(first, pullHost)).includes(pulled));
       assert.deepEqual(await pulledFrom(await theOther(world(), first.name), pullHost), []);
 
       const manifest = join(await scratch(t), 'pre-pull.yml');
@@ -72,12 +74,12 @@ describeCluster('a heavy stemcell', (world) => {
         );
         return ready === String(cluster.nodes.length);
       });
-      for (const node of cluster.nodes) assert.ok((await pulledFrom(node, pullHost)).includes(stemcell));
+      for (const node of cluster.nodes) assert.ok((await pulledFrom(node, pullHost)).includes(pulled));
       await world().kubectl('delete', '--filename', manifest, '--wait');
 
       await deleteVm(cloud, [vm]);
       await deleteStemcell(cloud, [stemcell]);
-      assert.equal(await deleteManifest(clientOf(t, registry), stemcell.split('@')[1] ?? ''), 'absent');
+      assert.equal(await deleteManifest(clientOf(t, registry), pulled.split('@')[1] ?? ''), 'absent');
     },
   );
 });

@@ -2,11 +2,12 @@ import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
 import { readImageReference } from '../../oci/image-reference.ts';
-import { prePullManifest } from '../../stemcell/pre-pull-manifest.ts';
+import { architectures } from '../../stemcell/architecture.ts';
+import { prePullManifest, type PrePullRequest } from '../../stemcell/pre-pull-manifest.ts';
 import type { CommandContext } from '../command.ts';
 import { firstSentence } from '../env-arguments.ts';
 
-export const prePullUsage = 'pre-pull IMAGE [--namespace NAME] [--image-pull-secret NAME]...';
+export const prePullUsage = 'pre-pull IMAGE|CID [--namespace NAME] [--image-pull-secret NAME]...';
 const options = {
   namespace: { type: 'string' },
   'image-pull-secret': { type: 'string', multiple: true },
@@ -20,14 +21,26 @@ export async function prePull(
   { terminal }: Pick<CommandContext, 'terminal'>,
 ): Promise<number> {
   const { values, positionals } = parseWords(words);
-  const [image, ...others] = positionals;
-  if (image === undefined || others.length > 0) throw wrong("'stemcell pre-pull' wants one image");
-  if (readImageReference(image) === undefined) throw wrong(`'${image}' is no image reference`);
+  const [given, ...others] = positionals;
+  if (given === undefined || others.length > 0) throw wrong("'stemcell pre-pull' wants one image");
+  const { image, architecture } = parseImageOrCid(given);
   const { namespace, 'image-pull-secret': imagePullSecrets = [] } = values;
   for (const name of [namespace ?? 'default', ...imagePullSecrets])
     if (!objectName.test(name)) throw wrong(`'${name}' is no name of a namespace or Secret`);
-  terminal.out(stringify(prePullManifest({ image, namespace, imagePullSecrets }), { lineWidth: 0 }));
+  terminal.out(
+    stringify(prePullManifest({ image, architecture, namespace, imagePullSecrets }), { lineWidth: 0 }),
+  );
   return 0;
+}
+
+/** A stemcell's cid is its image, with `#<architecture>` behind it where that is known (src/cpi/stemcell/stemcell-cid.ts). */
+function parseImageOrCid(given: string): Pick<PrePullRequest, 'image' | 'architecture'> {
+  const [image = '', word, ...more] = given.split('#');
+  if (readImageReference(image) === undefined) throw wrong(`'${image}' is no image reference`);
+  const architecture = architectures.find((each) => each === word);
+  if (architecture === undefined && word !== undefined) throw wrong(`'${given}' ends with no architecture`);
+  if (more.length > 0) throw wrong(`'${given}' is no stemcell's cid`);
+  return { image, architecture };
 }
 
 function parseWords(words: readonly string[]) {

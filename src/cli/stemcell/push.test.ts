@@ -218,6 +218,23 @@ describe('stemcell pre-pull', () => {
     assert.equal(containers[0]?.['image'], image);
   });
 
+  test('takes a cid too, and then only nodes of its architecture', async () => {
+    const selectorFor = async (words: string): Promise<unknown> => {
+      const at = said();
+      await prePull([words], at.context);
+      const { spec } = parse(at.out) as { spec: { template: { spec: Record<string, unknown> } } };
+      const [container] = spec.template.spec['containers'] as { image: string }[];
+      assert.equal(container?.image, 'b.example/stemcell:1');
+      return spec.template.spec['nodeSelector'];
+    };
+    const linux = { 'kubernetes.io/os': 'linux' };
+    assert.deepEqual(await selectorFor('b.example/stemcell:1'), linux);
+    assert.deepEqual(await selectorFor('b.example/stemcell:1#arm64'), {
+      ...linux,
+      'kubernetes.io/arch': 'arm64',
+    });
+  });
+
   test('names it alike for the same image alone, in what a label may hold', async () => {
     const long = `registry.example/team/${'stemcell.'.repeat(10)}`;
     const images = [
@@ -247,7 +264,16 @@ describe('stemcell pre-pull', () => {
   });
 
   test('refuses what is no image', async () => {
-    for (const words of [[], ['a b'], ['a', 'b'], ['a', '--namespace', 'B'], ['a', '--what']])
+    for (const words of [
+      [],
+      ['a b'],
+      ['a', 'b'],
+      ['a#'],
+      ['a#sparc'],
+      ['a#arm64#'],
+      ['a', '--namespace', 'B'],
+      ['a', '--what'],
+    ])
       await assert.rejects(prePull(words, said().context), { code: 'INVALID_ARGUMENT', message: /Usage/u });
   });
 });
