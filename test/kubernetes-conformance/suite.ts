@@ -76,7 +76,11 @@ export class Suite {
           ...['--allowed-not-ready-nodes=-1', '--dump-logs-on-failure=false', '--disable-log-dump'],
           ...['--ginkgo.no-color', '--ginkgo.timeout=30m', `--ginkgo.json-report=${report}`, ...words],
         ],
-        { stdio: ['ignore', log.fd, log.fd], cwd: directory, signal, killSignal: 'SIGTERM' },
+        {
+          // its tests leave files behind
+          env: { ...process.env, TMPDIR: directory },
+          ...{ stdio: ['ignore', log.fd, log.fd], cwd: directory, signal, killSignal: 'SIGTERM' },
+        },
       );
       await once(child, 'exit');
     } finally {
