@@ -110,11 +110,20 @@ export class EmbeddedWorld {
   /** SIGKILL to PID 1 of a VM, and so to all its processes, as by the kernel when memory runs out. */
   async killContainer(cid: string): Promise<void> {
     const own = (await this.inVm(cid, 'readlink /proc/1/ns/pid')).trim();
+    const killed: string[] = [];
     for (const pid of await readdir('/proc')) {
       if (!/^\d+$/u.test(pid) || (await readlink(`/proc/${pid}/ns/pid`).catch(() => '')) !== own) continue;
-      const status = await readFile(`/proc/${pid}/status`, 'utf8');
-      if (/^NSpid:.*\t1$/mu.test(status)) process.kill(Number(pid), 'SIGKILL');
+      // what asked for the namespace may end now; PID 1 does not, which the count shows
+      const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+      if (!/^NSpid:.*\t1$/mu.test(status)) continue;
+      process.kill(Number(pid), 'SIGKILL');
+      killed.push(pid);
     }
+    assert.equal(
+      killed.length,
+      1,
+      `PID 1 of '${cid}' is one process, and these were killed: ${killed.join(', ')}`,
+    );
   }
 
   /** Mounts a file system on the directory of a disk's volume, as a static local volume is one; resolves with its end. */
