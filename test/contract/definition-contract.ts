@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { isApiError } from '../../src/kubernetes/api-error.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { customResourceDefinitions } from '../../src/kubernetes/resources.ts';
+import { until } from '../support/until.ts';
 import {
   define,
   definedResource,
@@ -267,6 +268,15 @@ export function definitionContract(makeSubject: () => Promise<Subject>): void {
       );
       await api.patch(reference, { metadata: { finalizers: null } });
     }
-    await assert.rejects(api.list(passings, { namespace }), (error) => isApiError(error, 404));
+    // the part of the server that serves the kind learns of the end by a watch of its own
+    await until('the kind to be 404', () =>
+      api.list(passings, { namespace }).then(
+        () => false,
+        (error: unknown) => {
+          assert.ok(isApiError(error, 404), String(error));
+          return true;
+        },
+      ),
+    );
   });
 }
