@@ -1,7 +1,7 @@
 import { lstat, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { safeRemove } from '../../cluster/node/removal/safe-remove.ts';
-import { clusterNotePathFor } from '../../deploy/state/cluster-note.ts';
+import { removeClusterNote } from '../../deploy/state/cluster-note.ts';
 import { pendingPathFor } from '../../deploy/state/pending-file.ts';
 import { statePathFor } from '../../deploy/state/state-file.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -40,14 +40,18 @@ async function confirmed({ terminal, installation, signal }: CommandContext): Pr
   return false;
 }
 
-/** The workspace first, since its removal is the one that a mount may refuse; the state last, since it names what is left. */
+/**
+ * The workspace first, since its removal is the one that a mount may refuse; the state last, since it names what is left. The
+ * note goes before its cluster: killed after the cluster went, the next run could not tell that it was the right one.
+ */
 async function removeAll(parsed: EnvArguments, { installation }: CommandContext): Promise<void> {
   const statePath = statePathFor(parsed.manifestPath, parsed.statePath);
   await refuseOtherCluster(statePath, installation.clusterDirectory);
   await removeWorkspace(installation.workspace);
+  await removeClusterNote(statePath);
   await embeddedCluster(installation).destroy();
   const varsStore = parsed.varsStorePath ?? parsed.manifestPath.replace(/(\.ya?ml)?$/, '-creds.yml');
-  const files = [statePath, pendingPathFor(statePath), clusterNotePathFor(statePath), varsStore];
+  const files = [statePath, pendingPathFor(statePath), varsStore];
   for (const path of files) await rm(path, { force: true });
 }
 
