@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
+import { readBesideState } from './read-beside-state.ts';
 
 /** What tells a cluster from every other one. */
 export interface ClusterIdentity {
@@ -25,17 +25,9 @@ export function clusterNotePathFor(statePath: string): string {
 }
 
 /** Undefined when there is none: a deployment of the bosh CLI, or of an earlier version. */
-export async function readClusterNote(statePath: string): Promise<ClusterNote | undefined> {
+export function readClusterNote(statePath: string): Promise<ClusterNote | undefined> {
   const path = clusterNotePathFor(statePath);
-  try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-    if (!isClusterNote(value)) throw invalid(path);
-    return value;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    if (error instanceof SyntaxError) throw invalid(path, error);
-    throw error;
-  }
+  return readBesideState(path, isClusterNote, (cause) => invalid(path, cause));
 }
 
 /** Writes the note where it would say something new. */

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
+import { readBesideState } from './read-beside-state.ts';
 
 /** A create_vm that may have reached the cloud. */
 export interface PendingVm {
@@ -79,15 +79,7 @@ export function pendingPathFor(statePath: string): string {
 /** Reads what is pending beside a state file without changing anything. */
 export async function readPending(statePath: string): Promise<Pending> {
   const path = pendingPathFor(statePath);
-  try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-    if (!isPending(value)) throw invalid(path);
-    return value;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return nothingPending;
-    if (error instanceof SyntaxError) throw invalid(path, error);
-    throw error;
-  }
+  return (await readBesideState(path, isPending, (cause) => invalid(path, cause))) ?? nothingPending;
 }
 
 function invalid(path: string, cause?: unknown): ProductError {
