@@ -8,10 +8,12 @@ import { isApiError } from '../kubernetes/api-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
 import { attachDisk } from './disk/attach-disk.ts';
+import { listAttachments } from './disk/attach/attachments.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
+import { Crash, crashingApi } from './testing/crashing-api.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
 import { createVmArguments, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
@@ -114,6 +116,20 @@ describeInNamespace(import.meta.filename, () => {
   test('a VM pod that somebody deleted ends with the next delete_vm', async () => {
     const { vm, disk } = await abandoned();
     await world.api.delete(reference(vm));
+    await deleteVm(world.cloud, [vm]);
+    assert.deepEqual((await world.api.list(pods, { namespace })).items, []);
+    await assertWhole(disk);
+  });
+
+  test('delete_vm killed when its sweeper was made: the next one ends it, and leaves nothing', async () => {
+    const { vm, disk } = await abandoned();
+    const writes = ['the Secret', 'the pod', 'the sweeper'].length;
+    const dying = { ...world.cloud, api: crashingApi(world.api, writes, 'after') };
+    await assert.rejects(deleteVm(dying, [vm]), (error) => error instanceof Crash);
+    const sweeper = await find(`attach-${vm}`);
+    assert.equal(sweeper?.metadata.deletionTimestamp, undefined);
+    assert.ok(sweeper, 'it was killed too early');
+    assert.deepEqual(await listAttachments(world.cloud, vm), [], 'a sweeper is no attachment of a disk');
     await deleteVm(world.cloud, [vm]);
     assert.deepEqual((await world.api.list(pods, { namespace })).items, []);
     await assertWhole(disk);

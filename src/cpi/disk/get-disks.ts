@@ -1,7 +1,6 @@
 import type { Cloud } from '../cloud.ts';
 import { stringAt } from '../input.ts';
 import { findVm, vmNotFound } from '../vm/find-vm.ts';
-import { isDiskCid } from '../names.ts';
 import { letGoWhereTerminating } from './attach/let-go.ts';
 import { strategyOf } from './attach/strategy.ts';
 import { diskCidOf, listAttachments } from './attach/attachments.ts';
@@ -18,8 +17,5 @@ export async function getDisks(cloud: Cloud, args: readonly unknown[]): Promise<
   }
   await letGoWhereTerminating(cloud, vm);
   const attachments = await listAttachments(cloud, cid);
-  return attachments
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .map(diskCidOf)
-    .filter(isDiskCid);
+  return attachments.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(diskCidOf);
 }

@@ -4,9 +4,8 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
-import { diskCidOf, listAttachments } from '../disk/attach/attachments.ts';
+import { listAttachments } from '../disk/attach/attachments.ts';
 import { annotation, isOurs } from '../labels.ts';
-import { isDiskCid } from '../names.ts';
 import { ensureService } from '../service/ensure-service.ts';
 import { servicesOf } from '../service/release-services.ts';
 import type { ServiceOwner } from '../service/service-object.ts';
@@ -44,10 +43,7 @@ export async function ensureVm(cloud: Cloud, request: VmRequest): Promise<Pod> {
 export async function hasDisks(cloud: Cloud, cid: string): Promise<boolean> {
   const [attachments, secret] = await Promise.all([listAttachments(cloud, cid), findVmSecret(cloud, cid)]);
   const recorded = secret === undefined ? undefined : recordedPod(secret);
-  return (
-    attachments.some((attachment) => isDiskCid(diskCidOf(attachment))) ||
-    (recorded !== undefined && disksOf(recorded).length > 0)
-  );
+  return attachments.length > 0 || (recorded !== undefined && disksOf(recorded).length > 0);
 }
 
 /** Undefined where something of that name is there and is not what this request makes. */

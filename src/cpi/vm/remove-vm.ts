@@ -2,7 +2,7 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
-import { diskCidOf, listAttachments, requestEnd, waitUntilEnded } from '../disk/attach/attachments.ts';
+import { diskCidOf, listHubPods, requestEnd, waitUntilEnded } from '../disk/attach/attachments.ts';
 import { claimsOf, claimsOfRecreatedVm, refuseLoss } from '../disk/attach/refuse-loss.ts';
 import { sweepHub } from '../disk/attach/sweep-hub.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
@@ -28,7 +28,7 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
   const [pod, secret, attachments] = await Promise.all([
     findVm(cloud, cid),
     findVmSecret(cloud, cid),
-    listAttachments(cloud, cid),
+    listHubPods(cloud, cid),
   ]);
   const isRecreated = [pod, secret].some(
     (object) => object !== undefined && strategyOf(object) === 'recreate',

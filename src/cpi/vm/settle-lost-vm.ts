@@ -3,7 +3,6 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import { askedAddresses } from '../address/asked-addresses.ts';
 import type { Cloud } from '../cloud.ts';
 import { diskCidOf, listAttachments } from '../disk/attach/attachments.ts';
-import { isDiskCid } from '../names.ts';
 import { lostNodeError } from '../node/lost-node-error.ts';
 import type { LostNode } from '../node/node-state.ts';
 import { podReference } from './find-vm.ts';
@@ -22,7 +21,7 @@ export async function settleLostVm(
 ): Promise<void> {
   const disks = [
     ...new Set([
-      ...(await listAttachments(cloud, cid)).map(diskCidOf).filter(isDiskCid),
+      ...(await listAttachments(cloud, cid)).map(diskCidOf),
       ...(pod === undefined ? [] : disksOf(pod)),
     ]),
   ];

@@ -5,7 +5,8 @@ import type { ObjectReference } from '../../../kubernetes/api.ts';
 import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { isOurs, label } from '../../labels.ts';
-import { attachmentName } from '../../names.ts';
+import { attachmentName, isDiskCid } from '../../names.ts';
+import type { AttachmentPlan } from './attachment-pod.ts';
 import type { GoneOptions } from '../../remove-object.ts';
 import { requestDeletion, waitUntilGone } from '../../remove-object.ts';
 
@@ -27,8 +28,13 @@ export async function findAttachment(cloud: Cloud, diskCid: string): Promise<Pod
   }
 }
 
-/** The attachments of a VM, those that are on their way out too. */
+/** The attachments of a VM's disks, those that are on their way out too. */
 export async function listAttachments(cloud: Cloud, vmCid: string): Promise<Pod[]> {
+  return (await listHubPods(cloud, vmCid)).filter((pod) => isDiskCid(diskCidOf(pod)));
+}
+
+/** All that works in the hub of a VM: the attachments of its disks, and a sweeper (sweep-hub.ts). */
+export async function listHubPods(cloud: Cloud, vmCid: string): Promise<Pod[]> {
   const { items } = await cloud.api.list<Pod>(pods, {
     namespace: diskNamespaceOf(cloud),
     labelSelector: `${label.kind}=attachment,${label.vmId}=${vmCid}`,
@@ -38,6 +44,27 @@ export async function listAttachments(cloud: Cloud, vmCid: string): Promise<Pod[
 
 export const vmCidOf = (attachment: Pod): string => attachment.metadata.labels?.[label.vmId] ?? '';
 export const diskCidOf = (attachment: Pod): string => attachment.metadata.labels?.[label.diskId] ?? '';
+
+/** Makes a pod that works in a VM's hub; undefined where one of its name is there already. */
+export async function createHubPod(cloud: Cloud, pod: Pod): Promise<Pod | undefined> {
+  try {
+    return await cloud.api.create<Pod>(pods, pod);
+  } catch (error) {
+    if (isApiError(error, 409, 'AlreadyExists')) return undefined;
+    throw error;
+  }
+}
+
+/** Where the pods of a VM's hub run, and what they mount. */
+export function hubOf(cloud: Cloud, vm: Pod): Omit<AttachmentPlan, 'diskCid'> {
+  return {
+    namespace: diskNamespaceOf(cloud),
+    vm,
+    nodeName: vm.spec.nodeName ?? '',
+    kubeletRootDirectory: cloud.config.kubernetes.kubeletRootDirectory,
+    directorUuid: cloud.directorUuid,
+  };
+}
 
 /**
  * Asks for the end of an attachment without waiting. Its holder lets go of the disk as soon as nobody uses it, so

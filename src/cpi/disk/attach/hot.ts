@@ -1,8 +1,6 @@
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
-import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { podLastWords } from '../../../kubernetes/pod-words.ts';
-import { pods } from '../../../kubernetes/resources.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
@@ -15,7 +13,15 @@ import { hubPath } from '../../vm/vm-pod.ts';
 import { hasBound, isHeld } from './has-bound.ts';
 import { bindAgain } from './release.ts';
 import { attachmentPod } from './attachment-pod.ts';
-import { attachmentReference, findAttachment, requestEnd, vmCidOf, waitUntilEnded } from './attachments.ts';
+import {
+  attachmentReference,
+  createHubPod,
+  findAttachment,
+  hubOf,
+  requestEnd,
+  vmCidOf,
+  waitUntilEnded,
+} from './attachments.ts';
 
 /** How often a name may be taken by another between our look and our create. */
 const tries = 5;
@@ -58,7 +64,7 @@ async function ensureAttachment(cloud: Cloud, vm: Pod, diskCid: string): Promise
     const state = attachmentState(existing, vm);
     if (existing !== undefined && state === 'ours') return { attachment: existing, isNew: false };
     if (existing !== undefined) await clear(cloud, existing, state);
-    const created = await create(cloud, vm, diskCid);
+    const created = await createHubPod(cloud, attachmentPod({ ...hubOf(cloud, vm), diskCid }));
     if (created !== undefined) return { attachment: created, isNew: true };
   }
   throw new ProductError(
@@ -91,23 +97,6 @@ async function clear(cloud: Cloud, existing: Pod, state: AttachmentState): Promi
     await requestEnd(cloud, existing);
   }
   await waitUntilEnded(cloud, existing, cloud.config.deadlines.detachDisk);
-}
-
-async function create(cloud: Cloud, vm: Pod, diskCid: string): Promise<Pod | undefined> {
-  const pod = attachmentPod({
-    diskCid,
-    namespace: diskNamespaceOf(cloud),
-    vm,
-    nodeName: vm.spec.nodeName ?? '',
-    kubeletRootDirectory: cloud.config.kubernetes.kubeletRootDirectory,
-    directorUuid: cloud.directorUuid,
-  });
-  try {
-    return await cloud.api.create<Pod>(pods, pod);
-  } catch (error) {
-    if (isApiError(error, 409, 'AlreadyExists')) return undefined;
-    throw error;
-  }
 }
 
 async function waitUntilHeld(

@@ -1,6 +1,5 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { Cloud } from '../../cloud.ts';
-import { isDiskCid } from '../../names.ts';
 import { diskCidOf, listAttachments, requestEnd } from './attachments.ts';
 import { claimsOf, isLostWhenDetached } from './refuse-loss.ts';
 
@@ -12,9 +11,7 @@ import { claimsOf, isLostWhenDetached } from './refuse-loss.ts';
 export async function letGoWhereTerminating(cloud: Cloud, vm: Pod): Promise<void> {
   const { deletionTimestamp, name = '' } = vm.metadata;
   if (deletionTimestamp === undefined) return;
-  const attachments = (await listAttachments(cloud, name)).filter((attachment) =>
-    isDiskCid(diskCidOf(attachment)),
-  );
+  const attachments = await listAttachments(cloud, name);
   const claims = await claimsOf(cloud, attachments.map(diskCidOf));
   const lost = claims.flatMap((claim) =>
     claim !== undefined && isLostWhenDetached(claim) ? [claim.metadata.name] : [],

@@ -1,10 +1,7 @@
-import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import { pods } from '../../../kubernetes/resources.ts';
 import type { Cloud } from '../../cloud.ts';
-import { diskNamespaceOf } from '../../cloud.ts';
 import { findVm } from '../../vm/find-vm.ts';
-import { findAttachment, requestEnd, waitUntilEnded } from './attachments.ts';
+import { createHubPod, findAttachment, hubOf, requestEnd, waitUntilEnded } from './attachments.ts';
 import { sweeperPod } from './sweeper-pod.ts';
 
 /** A kubelet takes about a second to take a pod down that nothing holds. */
@@ -29,7 +26,8 @@ export async function sweepHub(cloud: Cloud, vm: Pod, gone: Promise<unknown>): P
     const now = await findVm(cloud, vm.metadata.name);
     if (now === undefined || now.metadata.uid !== vm.metadata.uid) return;
     if (!hasEnded(now)) continue;
-    await create(cloud, now);
+    // one that is there already is another call's, and does the same
+    await createHubPod(cloud, sweeperPod(hubOf(cloud, now)));
     isMade = true;
   }
   await settled;
@@ -48,20 +46,4 @@ function hasEnded({ metadata, spec, status }: Pod): boolean {
     statuses.length > 0 &&
     statuses.every(({ state }) => state?.terminated !== undefined)
   );
-}
-
-/** One that is there already is another call's, and does the same. */
-async function create(cloud: Cloud, vm: Pod): Promise<void> {
-  const pod = sweeperPod({
-    namespace: diskNamespaceOf(cloud),
-    vm,
-    nodeName: vm.spec.nodeName ?? '',
-    kubeletRootDirectory: cloud.config.kubernetes.kubeletRootDirectory,
-    directorUuid: cloud.directorUuid,
-  });
-  try {
-    await cloud.api.create<Pod>(pods, pod);
-  } catch (error) {
-    if (!isApiError(error, 409, 'AlreadyExists')) throw error;
-  }
 }
