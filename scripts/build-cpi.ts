@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { buildExecutable } from './build-executable.ts';
+import { bundleForNode } from './bundle-for-node.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const entry = join(root, 'src', 'cpi', 'main.ts');
@@ -31,18 +31,8 @@ export async function buildCpi({ outDirectory }: { readonly outDirectory: string
 }
 
 async function buildBundle(outFile: string): Promise<string> {
-  await build({
-    entryPoints: [entry],
-    outfile: outFile,
-    bundle: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'cjs',
-    minify: true,
-    // optional natives of ws, which it does without
-    external: ['bufferutil', 'utf-8-validate'],
-    logLevel: 'warning',
-  });
+  // optional natives of ws, which it does without
+  await bundleForNode(entry, outFile, { minify: true, external: ['bufferutil', 'utf-8-validate'] });
   return outFile;
 }
 

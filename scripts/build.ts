@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { cp, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { packRelease } from '../src/bosh/release/pack-release.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
 import { builtCluster } from '../src/cluster/daemon/built-cluster.ts';
 import { hostRootImage } from '../src/cluster/node/image/host-root-image.ts';
 import type { CpiArtefacts } from './build-cpi.ts';
 import { buildCpi } from './build-cpi.ts';
+import { bundleForNode } from './bundle-for-node.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
@@ -82,24 +82,13 @@ async function filesBelow(directory: string): Promise<string[]> {
  */
 async function buildRuntime(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
-  const agent = join(directory, 'agent.cjs');
-  await build({
-    entryPoints: [join(root, 'src', 'agent', 'main.ts')],
-    outfile: `${agent}.partial`,
-    bundle: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'cjs',
-    minify: true,
-    logLevel: 'warning',
-  });
-  await rename(`${agent}.partial`, agent);
+  await bundleForNode(join(root, 'src', 'agent', 'main.ts'), join(directory, 'agent.cjs'), { minify: true });
   await placeNode(join(directory, 'node'));
 }
 
 /**
  * The embedded cluster in one file, since its sources take longer to load than a cluster to start, with the scripts
- * that it finds beside itself. Replaced whole, as one may start meanwhile.
+ * that it finds beside itself.
  */
 async function buildCluster(main: string): Promise<void> {
   const sources = join(root, 'src', 'cluster', 'node', 'runtime');
@@ -109,20 +98,9 @@ async function buildCluster(main: string): Promise<void> {
     await cp(join(sources, name), join(directory, `${name}.partial`));
     await rename(join(directory, `${name}.partial`), join(directory, name));
   }
-  await build({
-    entryPoints: [join(root, 'src', 'cluster', 'main.ts')],
-    outfile: `${main}.partial`,
-    bundle: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'esm',
-    // a dependency in CommonJS asks for Node's own modules
-    banner: {
-      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
-    },
-    logLevel: 'warning',
-  });
-  await rename(`${main}.partial`, main);
+  // a dependency in CommonJS asks for Node's own modules
+  const js = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+  await bundleForNode(join(root, 'src', 'cluster', 'main.ts'), main, { format: 'esm', banner: { js } });
 }
 
 async function placeNode(path: string): Promise<void> {
