@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pushImage } from './push-image.ts';
+import { answer, refuse } from './testing/hostile-registry.ts';
+import { memoryImage } from './testing/memory-image.ts';
+import { assertWhole, layer, pieces, small, subject, troubles } from './testing/push-subject.ts';
+
+for (const status of [429, 500, 503] as const) {
+  test(`${status} is tried again, each time a little later, and at last an error`, async (t) => {
+    const at = await subject(t);
+    troubles(
+      at,
+      4,
+      (line) => !line.startsWith('HEAD'),
+      (request, response) => {
+        request.resume();
+        refuse(response, status, 'TOOMANYREQUESTS');
+        return true;
+      },
+    );
+    await pushImage(at.client, memoryImage([layer]), pieces);
+    assertWhole(at);
+    assert.equal(at.pauses.length, 4);
+
+    const failing = await subject(t);
+    troubles(
+      failing,
+      Number.POSITIVE_INFINITY,
+      () => true,
+      (request, response) => {
+        request.resume();
+        refuse(response, status, 'DENIED', 'come back later');
+        return true;
+      },
+    );
+    await assert.rejects(pushImage(failing.client, memoryImage([layer]), pieces), {
+      code: 'REGISTRY_BUSY',
+      message: new RegExp(`team/stemcell: blob sha256:.*answered ${status}`, 'u'),
+    });
+    assert.equal(failing.registry.log.length, 6);
+    assert.equal(failing.registry.manifests.size, 0);
+  });
+}
+
+test('Retry-After is kept, in seconds and as a date; more than a minute is an error at once', async (t) => {
+  for (const [header, pause] of [
+    ['7', 7000],
+    [new Date(9000).toUTCString(), 9000],
+  ] as const) {
+    const at = await subject(t);
+    troubles(
+      at,
+      1,
+      (line) => line.startsWith('PUT'),
+      (request, response) => {
+        request.resume();
+        answer(response, 429, { 'retry-after': header });
+        return true;
+      },
+    );
+    await pushImage(at.client, memoryImage([small]), pieces);
+    assert.deepEqual(at.pauses, [pause]);
+  }
+  const at = await subject(t);
+  troubles(
+    at,
+    1,
+    () => true,
+    (_, response) => {
+      answer(response, 429, { 'retry-after': '3600' });
+      return true;
+    },
+  );
+  await assert.rejects(pushImage(at.client, memoryImage([small]), pieces), { code: 'REGISTRY_BUSY' });
+});
+
+test('a connection that ends in the middle of a piece: what arrived is not sent again', async (t) => {
+  const at = await subject(t);
+  let kept = 0;
+  const seen = troubles(
+    at,
+    2,
+    (line) => line.startsWith('PATCH'),
+    async (request) => {
+      const id = /uploads\/([^?]+)/u.exec(request.url ?? '')?.[1] ?? '';
+      const former = at.registry.uploads.get(id) ?? Buffer.alloc(0);
+      for await (const chunk of request as AsyncIterable<Buffer>) {
+        const part = chunk.subarray(0, 1000);
+        kept += part.length;
+        at.registry.uploads.set(id, Buffer.concat([former, part]));
+        break;
+      }
+      request.socket.destroy();
+      return true;
+    },
+  );
+  await pushImage(at.client, memoryImage([layer]), pieces);
+  assert.equal(seen(), 2);
+  assert.ok(kept > 0);
+  assertWhole(at);
+  assert.equal(at.registry.log.filter((line) => line.startsWith('POST')).length, 2, 'layer and config');
+});
+
+test('an upload that the registry has lost begins again, a bounded number of times', async (t) => {
+  const at = await subject(t);
+  const loses = (): void => {
+    at.registry.uploads.clear();
+  };
+  let lostOnce = false;
+  at.registry.trouble = (request) => {
+    if (request.method === 'PATCH' && at.registry.log.length > 5 && !lostOnce) {
+      lostOnce = true;
+      loses();
+    }
+    return undefined;
+  };
+  await pushImage(at.client, memoryImage([layer]), pieces);
+  assert.ok(lostOnce);
+  assertWhole(at);
+
+  const forgetful = await subject(t);
+  forgetful.registry.trouble = (request) => {
+    if (request.method === 'PATCH') forgetful.registry.uploads.clear();
+    return undefined;
+  };
+  await assert.rejects(pushImage(forgetful.client, memoryImage([layer]), pieces), {
+    message: /answered 404.*BLOB_UPLOAD_UNKNOWN/u,
+  });
+  assert.equal(forgetful.registry.log.filter((line) => line.startsWith('POST')).length, 4);
+});
+
+test('an upload whose answer got lost counts as done', async (t) => {
+  const at = await subject(t);
+  let cut = 0;
+  at.registry.trouble = (request, response) => {
+    if (request.method === 'PUT' && (request.url ?? '').includes('/uploads/') && cut === 0) {
+      cut += 1;
+      response.end = () => {
+        request.socket.destroy();
+        return response;
+      };
+    }
+    return undefined;
+  };
+  await pushImage(at.client, memoryImage([layer]), pieces);
+  assert.equal(cut, 1);
+  assertWhole(at);
+  assert.equal(at.registry.log.filter((line) => line.startsWith('POST')).length, 2);
+});
+
+test('a registry that is not there is named', async (t) => {
+  const at = await subject(t);
+  await at.registry.stop();
+  await assert.rejects(pushImage(at.client, memoryImage([layer]), pieces), {
+    code: 'REGISTRY_UNREACHABLE',
+    message: /127\.0\.0\.1:\d+ could not be reached: the connection was refused.*6 tries/u,
+  });
+});

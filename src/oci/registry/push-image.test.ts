@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { getManifest } from './manifests/manifests.ts';
+import { pushImage } from './push-image.ts';
+import { answer, refuse } from './testing/hostile-registry.ts';
+import { memoryImage } from './testing/memory-image.ts';
+import { assertWhole, layer, pieces, small, subject, troubles } from './testing/push-subject.ts';
+
+test('in pieces and whole, the manifest last; the same again sends no blob', async (t) => {
+  const at = await subject(t);
+  const image = memoryImage([layer, small, layer]);
+  const first: string[] = [];
+  const digest = await pushImage(at.client, image, {
+    ...pieces,
+    onBlob: (_, how) => first.push(how),
+  });
+  assert.equal(digest, image.descriptor.digest);
+  assertWhole(at, image);
+  assert.deepEqual(first, ['uploaded', 'uploaded', 'uploaded']);
+  const methods = at.registry.log.map((line) => line.split(' ')[0]);
+  assert.equal(methods.filter((method) => method === 'PATCH').length, 7);
+  assert.match(at.registry.log.at(-1) ?? '', /^PUT .*manifests/u);
+  assert.deepEqual(await getManifest(at.client, digest), image.manifest);
+
+  const again: string[] = [];
+  await pushImage(at.client, image, { ...pieces, tag: 'v1', onBlob: (_, how) => again.push(how) });
+  assert.deepEqual(again, ['present', 'present', 'present']);
+  assert.ok(at.registry.manifests.has('v1'));
+});
+
+test('a layer of another repository is mounted, and uploaded where that does not have it', async (t) => {
+  const at = await subject(t);
+  const image = memoryImage([layer]);
+  await pushImage(at.client, image, pieces);
+  at.registry.owners.set(image.layers[0]?.digest ?? '', new Set(['other/one']));
+  const how: string[] = [];
+  await pushImage(at.client, image, {
+    ...pieces,
+    mountFrom: ['other/none', 'other/one'],
+    onBlob: (_, pushed) => how.push(pushed),
+  });
+  assert.deepEqual(how, ['mounted', 'present']);
+  assert.equal(at.registry.uploads.size, 0);
+});
+
+test('a registry that takes no pieces gets the blob whole', async (t) => {
+  const at = await subject(t);
+  at.registry.takesPieces = false;
+  await pushImage(at.client, memoryImage([layer]), pieces);
+  for (const digest of memoryImage([layer]).layers.map((blob) => blob.digest))
+    assert.equal(at.registry.blobs.get(digest)?.length, layer.length);
+});
+
+for (const [how, pieceSize] of [
+  ['in pieces', 16_000],
+  ['whole', 1_000_000],
+] as const) {
+  test(`damaged bytes, ${how}: nothing is published, and the upload is taken back`, async (t) => {
+    const at = await subject(t);
+    const damaged = Buffer.from(layer).fill(7, 99_000);
+    await assert.rejects(pushImage(at.client, memoryImage([layer], damaged), { pieceSize }), {
+      code: 'DIGEST_MISMATCH',
+    });
+    assert.equal(at.registry.blobs.size, 0);
+    assert.equal(at.registry.manifests.size, 0);
+    assert.equal(at.registry.uploads.size, 0);
+  });
+}
+
+test('what cannot be taken back, or mounted, neither hides the reason nor ends the push', async (t) => {
+  const at = await subject(t);
+  const refused: string[] = [];
+  at.registry.trouble = (request, response) => {
+    const url = request.url ?? '';
+    if (request.method !== 'DELETE' && !url.includes('from=secret')) return undefined;
+    refused.push(request.method ?? '');
+    request.resume();
+    refuse(response, 401, 'UNAUTHORIZED');
+    return true;
+  };
+  const damaged = Buffer.from(layer).fill(7, 99_000);
+  await assert.rejects(pushImage(at.client, memoryImage([layer], damaged), pieces), {
+    code: 'DIGEST_MISMATCH',
+  });
+  await pushImage(at.client, memoryImage([layer]), { ...pieces, mountFrom: ['none', 'secret', 'none-2'] });
+  assert.deepEqual(at.registry.blobs.get(memoryImage([layer]).layers[0]?.digest ?? ''), layer);
+  assert.deepEqual(refused, ['DELETE', ...['POST', 'DELETE'], ...['POST', 'DELETE']]);
+});
+
+test('a registry that receives or stores other bytes is told from a good one', async (t) => {
+  const at = await subject(t);
+  at.registry.trouble = (request, response) => {
+    if (request.method !== 'PUT' || !(request.url ?? '').includes('manifests')) return undefined;
+    request.resume();
+    answer(response, 201, { 'docker-content-digest': `sha256:${'0'.repeat(64)}` });
+    return true;
+  };
+  await assert.rejects(pushImage(at.client, memoryImage([small]), pieces), { code: 'DIGEST_MISMATCH' });
+
+  const changing = await subject(t);
+  changing.registry.trouble = (request, response) => {
+    if (request.method !== 'PUT') return undefined;
+    request.resume();
+    refuse(response, 400, 'DIGEST_INVALID');
+    return true;
+  };
+  await assert.rejects(pushImage(changing.client, memoryImage([small]), pieces), {
+    code: 'DIGEST_MISMATCH',
+    message: /something on the way changes bytes/u,
+  });
+});
+
+test('errors hold nothing of the query of a location', async (t) => {
+  const at = await subject(t);
+  troubles(
+    at,
+    1,
+    (line) => line.startsWith('PATCH'),
+    (request, response) => {
+      request.resume();
+      refuse(response, 403, 'DENIED', 'no');
+      return true;
+    },
+  );
+  await assert.rejects(pushImage(at.client, memoryImage([layer]), pieces), (error: Error) => {
+    assert.doesNotMatch(error.message, /secret-state|state=/u);
+    return true;
+  });
+});
