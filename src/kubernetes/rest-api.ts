@@ -14,13 +14,11 @@ import { systemClock } from './clock.ts';
 import { readJsonLines } from './json-lines.ts';
 import type { KubernetesObject, ObjectList } from './object.ts';
 import { isApiError } from './api-error.ts';
-import { isStarting } from './is-starting.ts';
 import { resourcePath } from './resource-path.ts';
 import { responseError } from './response-status.ts';
-import { retryDelay } from './retry.ts';
-import type { Setback } from './retry.ts';
-import { transportFailure } from './transport-failure.ts';
-import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
+import { requestSender } from './send-request.ts';
+import type { SendRequest } from './send-request.ts';
+import type { Transport, TransportRequest } from './transport.ts';
 
 export interface RestApiOptions {
   readonly transport: Transport;
@@ -32,9 +30,6 @@ export interface RestApiOptions {
 /** Sent with each write: a field that the server does not know is an error, not a silent loss. */
 const writeQuery = { fieldManager: 'bosh-kubernetes', fieldValidation: 'Strict' };
 const pageSize = 500;
-/** How long a server that is not ready yet may refuse a request: until it has read the roles. */
-const startMs = 30_000;
-const startPauseMs = 500;
 
 export interface LogQuery {
   readonly container?: string;
@@ -45,17 +40,15 @@ export interface LogQuery {
 
 /**
  * The Kubernetes API over HTTPS. Retries what is safe to retry (`retry.ts`), and what a server that is just starting
- * forbids (`is-starting.ts`), then rejects.
+ * forbids (`readiness.ts`), then rejects.
  */
 export class RestApi implements KubernetesApi {
   readonly #transport: Transport;
-  readonly #clock: Clock;
-  readonly #random: () => number;
+  readonly #send: SendRequest;
 
-  constructor(options: RestApiOptions) {
-    this.#transport = options.transport;
-    this.#clock = options.clock ?? systemClock;
-    this.#random = options.random ?? Math.random;
+  constructor({ transport, clock = systemClock, random = Math.random }: RestApiOptions) {
+    this.#transport = transport;
+    this.#send = requestSender(transport, clock, random);
   }
 
   async get<T extends KubernetesObject>(reference: ObjectReference): Promise<T> {
@@ -214,59 +207,7 @@ export class RestApi implements KubernetesApi {
     const response = await this.#send(request);
     return JSON.parse(response.body) as T;
   }
-
-  async #send(request: TransportRequest): Promise<TransportResponse> {
-    const begin = this.#clock.now();
-    let wasStarting = false;
-    for (let tries = 1; ; tries += 1) {
-      const outcome = await this.#try(request);
-      if (outcome.response !== undefined) {
-        return outcome.response;
-      }
-      if (isForbidden(outcome.setback)) {
-        const isNow = await this.#isStarting(begin);
-        if (isNow || wasStarting) {
-          // once more when it has become ready: it may have been the refusal of a server that was not
-          wasStarting = isNow;
-          await this.#clock.sleep(startPauseMs);
-          tries -= 1;
-          continue;
-        }
-      }
-      const delay = retryDelay({ method: request.method, tries, setback: outcome.setback }, this.#random());
-      if (delay === undefined) {
-        throw outcome.error;
-      }
-      await this.#clock.sleep(delay);
-    }
-  }
-
-  /** A 403 says that nothing was done, so that every verb may be tried again. */
-  async #isStarting(begin: number): Promise<boolean> {
-    return this.#clock.now() - begin < startMs && (await isStarting(this.#transport));
-  }
-
-  async #try(
-    request: TransportRequest,
-  ): Promise<{ response: TransportResponse } | { response?: undefined; setback: Setback; error: unknown }> {
-    try {
-      const response = await this.#transport.request(request);
-      if (response.status >= 200 && response.status < 300) {
-        return { response };
-      }
-      const setback = { status: response.status, retryAfter: response.headers['retry-after'] };
-      return { setback, error: responseError(response.status, response.body, request) };
-    } catch (error) {
-      const failure = transportFailure(error);
-      if (failure === undefined) {
-        throw error;
-      }
-      return { setback: { failure }, error };
-    }
-  }
 }
-
-const isForbidden = (setback: Setback): boolean => 'status' in setback && setback.status === 403;
 
 const podResource: Resource = { group: '', version: 'v1', plural: 'pods', namespaced: true };
 

@@ -1,0 +1,59 @@
+import type { Clock } from './clock.ts';
+import { Readiness } from './readiness.ts';
+import { responseError } from './response-status.ts';
+import type { Setback } from './retry.ts';
+import { retryDelay } from './retry.ts';
+import { transportFailure } from './transport-failure.ts';
+import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
+
+/** How long a server that is not ready yet may refuse a request: until it has read the roles. */
+const startMs = 30_000;
+const startPauseMs = 500;
+
+/** Resolves with a response of 2xx; rejects with the ApiError of another one, or with how the connection failed. */
+export type SendRequest = (request: TransportRequest) => Promise<TransportResponse>;
+
+/**
+ * Sends requests, again what is safe to send again (`retry.ts`), and what was forbidden before its server was known to be ready:
+ * a 403 says that nothing was done, so that is every verb. A server may have become ready between its 403 and our look,
+ * so the request is sent once more before the 403 counts.
+ */
+export function requestSender(transport: Transport, clock: Clock, random: () => number): SendRequest {
+  const readiness = new Readiness(transport, clock);
+  return async (request) => {
+    const begin = clock.now();
+    for (let tries = 1; ;) {
+      const sentAt = clock.now();
+      const outcome = await tryOnce(transport, request);
+      if (outcome.response !== undefined) return outcome.response;
+      const mayBeStarting = sentAt - begin < startMs && !readiness.wasKnown(sentAt);
+      if (isForbidden(outcome.setback) && mayBeStarting) {
+        if (!(await readiness.look())) await clock.sleep(startPauseMs);
+        continue;
+      }
+      const delay = retryDelay({ method: request.method, tries, setback: outcome.setback }, random());
+      if (delay === undefined) throw outcome.error;
+      await clock.sleep(delay);
+      tries += 1;
+    }
+  };
+}
+
+type Outcome =
+  | { readonly response: TransportResponse }
+  | { readonly response?: undefined; readonly setback: Setback; readonly error: unknown };
+
+async function tryOnce(transport: Transport, request: TransportRequest): Promise<Outcome> {
+  try {
+    const response = await transport.request(request);
+    if (response.status >= 200 && response.status < 300) return { response };
+    const setback = { status: response.status, retryAfter: response.headers['retry-after'] };
+    return { setback, error: responseError(response.status, response.body, request) };
+  } catch (error) {
+    const failure = transportFailure(error);
+    if (failure === undefined) throw error;
+    return { setback: { failure }, error };
+  }
+}
+
+const isForbidden = (setback: Setback): boolean => 'status' in setback && setback.status === 403;
