@@ -5,6 +5,7 @@ import { accountGroups, accountOfUser, authenticatedGroup } from '../access/user
 import type { User } from '../access/user.ts';
 import { badRequest } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
+import { decodedOrSame } from './decoded-or-same.ts';
 
 const extraPrefix = 'impersonate-extra-';
 const known = new Set(['impersonate-user', 'impersonate-group', 'impersonate-uid']);
@@ -45,19 +46,9 @@ export function impersonated(registry: Registry, user: User, { headersDistinct }
 function extraOf(headers: IncomingMessage['headersDistinct']): Record<string, readonly string[]> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([header, values]) =>
-      header.startsWith(extraPrefix) ? [[decodedKey(header.slice(extraPrefix.length)), values ?? []]] : [],
+      header.startsWith(extraPrefix) ? [[decodedOrSame(header.slice(extraPrefix.length)), values ?? []]] : [],
     ),
   );
-}
-
-/** As it is, where it is no percent-encoding. */
-function decodedKey(key: string): string {
-  try {
-    return decodeURIComponent(key);
-  } catch (error) {
-    if (error instanceof URIError) return key;
-    throw error;
-  }
 }
 
 function mayBe(

@@ -1,5 +1,6 @@
 import type { Attributes } from '../access/attributes.ts';
 import { parseFieldSelector } from '../selectors/field-selector.ts';
+import { decodedOrSame } from './decoded-or-same.ts';
 
 interface RequestLine {
   readonly method: string;
@@ -25,7 +26,8 @@ const namespaceSubresources = ['status', 'finalize'];
 export function requestAttributes({ method, path, query }: RequestLine): Attributes {
   // decoded as the route decodes it: both must mean the same thing
   const parts = path.split('/').filter((part) => part !== '');
-  const [prefix, ...rest] = parts.map(decode);
+  // a segment that cannot be decoded is refused by the route, after this
+  const [prefix, ...rest] = parts.map(decodedOrSame);
   const group = prefix === 'apis' ? rest.shift() : '';
   const [version, ...segments] = rest;
   const isResource = (prefix === 'api' || prefix === 'apis') && version !== undefined && segments.length > 0;
@@ -74,14 +76,4 @@ function namedBySelector(query: URLSearchParams): string | undefined {
   const selector = query.get('fieldSelector') ?? '';
   if (selector === '') return undefined;
   return parseFieldSelector(selector).find(({ field, equal }) => field === 'metadata.name' && equal)?.value;
-}
-
-/** A segment that cannot be decoded is refused by the route, after this. */
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch (error) {
-    if (error instanceof URIError) return segment;
-    throw error;
-  }
 }
