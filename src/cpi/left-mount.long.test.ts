@@ -144,6 +144,22 @@ describeInNamespace(import.meta.filename, () => {
     await assertWhole(disk);
   });
 
+  test('another VM of the node cannot have the disk until the first lets it go', async () => {
+    const { vm, disk } = await abandoned();
+    const other = await newVm();
+    await assert.rejects(attachDisk(world.cloud, [other, disk]), {
+      code: 'DISK_NOT_ATTACHABLE',
+      message: /still mounted in another VM on the node.*detach the disk there/u,
+    });
+    assert.deepEqual(await getDisks(world.cloud, [other]), []);
+    assert.equal(await world.inVm(vm, `cat /warden-cpi-dev/disks/${disk}/store/canary`), `${disk}\n`);
+    await detachDisk(world.cloud, [vm, disk]);
+    const hint = await attachDisk(world.cloud, [other, disk]);
+    assert.equal(await world.inVm(other, `cat ${hint}/canary`), `${disk}\n`);
+    for (const each of [vm, other]) await deleteVm(world.cloud, [each]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
   test('detach_disk finds it in the hub: refused while a job uses it, then out', async () => {
     const { vm, disk } = await abandoned();
     const hint = `/warden-cpi-dev/disks/${disk}`;

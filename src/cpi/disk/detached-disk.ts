@@ -3,6 +3,7 @@ import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
 import { findAttachment, vmCidOf, waitUntilEnded } from './attach/attachments.ts';
 import { livingHolder } from './attach/disk-lock.ts';
+import { waitUntilOnNoNode } from './attach/volume-attachments.ts';
 import { findDisk } from './find-disk.ts';
 import { diskNotFound } from './set-disk-metadata.ts';
 
@@ -23,7 +24,7 @@ export async function detachedDisk(
 
 /**
  * Rejects with DISK_BUSY, nothing changed, while a VM has the disk, by whatever strategy; one that is just being detached is
- * waited for. `purpose` ends the sentence: `detach it before it is <purpose>`.
+ * waited for, and so is the storage driver, which keeps a volume on a node where it is mounted. `purpose` ends the sentence: `detach it before it is <purpose>`.
  */
 export async function waitUntilDetached(
   cloud: Cloud,
@@ -42,4 +43,5 @@ export async function waitUntilDetached(
     );
   }
   if (attachment !== undefined) await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
+  await waitUntilOnNoNode(cloud, claim);
 }

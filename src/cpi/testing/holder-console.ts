@@ -17,18 +17,23 @@ export class HolderConsole implements PodConsole {
 
   async exec({ command }: ExecRequest): Promise<ExecSession> {
     const [, , , script, diskCid = ''] = command;
+    if (script === 'is-mounted') return ended(1);
     if (script !== 'release' && script !== 'bind') throw nothing('command');
     const isBusy = script === 'release' && this.busyDisks.has(diskCid);
-    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-    stdout.end(isBusy ? 'process 7 has it mounted at /var/vcap/store\n.\n' : '');
-    stderr.end();
-    const exitCode = isBusy ? releaseExit.busy : releaseExit.released;
-    return Promise.resolve({
-      ...{ stdin: undefined, stdout, stderr, exited: Promise.resolve({ exitCode }) },
-      resize: () => undefined,
-      kill: () => undefined,
-    });
+    const words = 'process 7 has it mounted at /var/vcap/store\n.\n';
+    return isBusy ? ended(releaseExit.busy, words) : ended(releaseExit.released);
   }
+}
+
+async function ended(exitCode: number, words = ''): Promise<ExecSession> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  stdout.end(words);
+  stderr.end();
+  return Promise.resolve({
+    ...{ stdin: undefined, stdout, stderr, exited: Promise.resolve({ exitCode }) },
+    resize: () => undefined,
+    kill: () => undefined,
+  });
 }
 
 function nothing(what: string): ApiError {

@@ -131,7 +131,7 @@ export const verbScenarios: readonly VerbScenario[] = [
   given('set_vm_metadata', async (cloud) => [...(await withVm(cloud)), metadata]),
   alone('calculate_vm_cloud_properties', { ram: 1024, cpu: 1, ephemeral_disk_size: 1024 }),
   alone('create_disk', 64, { storage_class: 'later' }, null),
-  given('delete_disk', async (cloud) => [await newDisk(cloud)]),
+  given('delete_disk', async (cloud) => [await boundDisk(cloud)]),
   given('has_disk', async (cloud) => [await newDisk(cloud)]),
   attachScenario,
   named(

@@ -3,6 +3,7 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import type { Cloud } from '../cloud.ts';
 import { letGoWhereTerminating } from '../disk/attach/let-go.ts';
 import { vmNotFound } from './find-vm.ts';
+import { vmContainer } from './vm-pod.ts';
 
 /** The pod of a VM that was found, if it is there to stay. Rejects with VM_NOT_FOUND where it is not. */
 export async function requireLive(cloud: Cloud, cid: string, vm: Pod | undefined): Promise<Pod> {
@@ -11,3 +12,7 @@ export async function requireLive(cloud: Cloud, cid: string, vm: Pod | undefined
   await letGoWhereTerminating(cloud, vm);
   throw new ProductError('VM_NOT_FOUND', `VM '${cid}' is being deleted`);
 }
+
+/** True while the VM's container runs. */
+export const isVmRunning = ({ status }: Pod): boolean =>
+  status?.containerStatuses?.find(({ name }) => name === vmContainer)?.state?.running !== undefined;

@@ -13,17 +13,15 @@ export const holdScript = `${volumeFunctions}
 ending=
 trap 'ending=1' TERM INT
 pause() { sleep "$1" & wait "$!"; }
-forms() { echo "$1|$(echo "$1" | tr - _)"; }
 known=
-grep -qE "pod($(forms "$(own_uid)"))" /proc/self/cgroup && known=1
-vm_forms=$(forms "$vm")
+has_processes "$(own_uid)" && known=1
 looks=0
 missed=0
 vm_is_gone() {
   [ -n "$known" ] || return 1
   looks=$((looks + 1))
   if [ $((looks % 10)) -eq 1 ]; then
-    if grep -qsE "pod($vm_forms)" /proc/[0-9]*/cgroup; then missed=0; else missed=$((missed + 1)); fi
+    if has_processes "$vm"; then missed=0; else missed=$((missed + 1)); fi
   fi
   [ "$missed" -ge 4 ]
 }

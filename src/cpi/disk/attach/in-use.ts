@@ -3,6 +3,7 @@ import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { Cloud } from '../../cloud.ts';
 import { findVm } from '../../vm/find-vm.ts';
+import { isVmRunning } from '../../vm/live-vm.ts';
 import { vmContainer } from '../../vm/vm-pod.ts';
 import { inUseExit, inUseScript } from './in-use-script.ts';
 
@@ -23,7 +24,7 @@ export async function refuseInUse(cloud: Cloud, pod: Pod, diskCid: string): Prom
     if (words.startsWith('in use:'))
       throw busy(name, diskCid, `${words} for ${seconds} s; stop what uses it`);
     const now = await findVm(cloud, name);
-    if (now === undefined || now.metadata.uid !== uid || !isRunning(now)) return;
+    if (now === undefined || now.metadata.uid !== uid || !isVmRunning(now)) return;
     if (cloud.clock.now() >= end)
       throw busy(name, diskCid, `the VM could not be asked who uses it (${words})`);
     await cloud.clock.sleep(pauseMs);
@@ -52,9 +53,6 @@ async function usersOf(
     return error.message;
   }
 }
-
-const isRunning = ({ status }: Pod): boolean =>
-  status?.containerStatuses?.find(({ name }) => name === vmContainer)?.state?.running !== undefined;
 
 function busy(vmCid: string, diskCid: string, why: string): ProductError {
   return new ProductError(

@@ -1,6 +1,7 @@
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Resource } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import type { Cloud } from '../../cloud.ts';
 import { waitUntilGone } from '../../remove-object.ts';
 import { findClaim } from '../claim.ts';
@@ -27,10 +28,26 @@ export async function waitUntilVolumeDetached(
   node: string | undefined,
 ): Promise<void> {
   if (node === undefined) return;
-  const volume = (await findClaim(cloud, diskCid))?.spec.volumeName;
-  if (volume === undefined) return;
+  const claim = await findClaim(cloud, diskCid);
+  if (claim !== undefined) await waitForDriver(cloud, claim, (other) => other === node);
+}
+
+/**
+ * The same for whatever node: a disk that no VM has may still be mounted there, where its attachment was deleted by
+ * force, or by a pod that is not ours. A kubelet keeps a volume attached that is mounted anywhere on its node.
+ */
+export async function waitUntilOnNoNode(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
+  await waitForDriver(cloud, claim, () => true);
+}
+
+async function waitForDriver(
+  cloud: Cloud,
+  { metadata: { name: diskCid = '' }, spec: { volumeName } }: PersistentVolumeClaim,
+  isMeant: (node: string) => boolean,
+): Promise<void> {
+  if (volumeName === undefined) return;
   const left = (await listVolumeAttachments(cloud)).filter(
-    ({ spec }) => spec.source.persistentVolumeName === volume && spec.nodeName === node,
+    ({ spec }) => spec.source.persistentVolumeName === volumeName && isMeant(spec.nodeName),
   );
   await Promise.all(
     left.map(({ metadata: { name = '', uid = '' }, spec }) =>

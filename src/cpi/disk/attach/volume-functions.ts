@@ -29,10 +29,15 @@ own_uid() {
     print substr($4, RSTART + 6, RLENGTH - 15)
   }' /proc/self/mountinfo
 }
+# a pod's uid in a cgroup's name: with dashes, or underscores
+has_processes() {
+  grep -qsE "pod($1|$(echo "$1" | tr - _))" /proc/[0-9]*/cgroup
+}
+# by ENVIRON, since -v would read the escapes that mountinfo writes
 users() {
   volume=$1
-  stat -Lc '%i %n' /proc/[0-9]*/ns/mnt 2>/dev/null | awk \\
-    -v device="\${volume%% *}" -v root="\${volume#* }" -v cid="$cid" \\
+  stat -Lc '%i %n' /proc/[0-9]*/ns/mnt 2>/dev/null | root="\${volume#* }" awk \\
+    -v device="\${volume%% *}" -v cid="$cid" \\
     -v own="$(stat -Lc %i /proc/self/ns/mnt)" -v uid="$(own_uid)" '
     function ends(text, tail) { return substr(text, length(text) - length(tail) + 1) == tail }
     function inside(path) { return path == root || root == "/" || index(path, root "/") == 1 }
@@ -41,6 +46,7 @@ users() {
         index(point, "/pods/" uid "/volumes/") || (index(point, "/plugins/") && ends(point, "/globalmount"))
     }
     BEGIN {
+      root = ENVIRON["root"]
       while ((getline line < "/proc/1/mountinfo") > 0) {
         split(line, field, " ")
         if (field[3] == device && inside(field[4])) node[field[5]] = 1

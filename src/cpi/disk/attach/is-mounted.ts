@@ -1,0 +1,71 @@
+import { isProductError, ProductError } from '../../../errors/product-error.ts';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import type { Cloud } from '../../cloud.ts';
+import { lookAtNode } from '../../node/look-at-node.ts';
+import { lostNodeError } from '../../node/lost-node-error.ts';
+import { findVm } from '../../vm/find-vm.ts';
+import { isVmRunning } from '../../vm/live-vm.ts';
+import { vmContainer } from '../../vm/vm-pod.ts';
+
+const secondsToLook = 20;
+const pauseMs = 500;
+const isMountedScript = 'grep -qF " /warden-cpi-dev/disks/$1 " /proc/self/mountinfo';
+
+/**
+ * Whether a disk is mounted in a living VM, as the VM itself sees it; nothing uses it where the container does not run or its
+ * node was given up. Rejects with DISK_BUSY or NODE_LOST where the VM cannot be asked: a job of it may use the disk.
+ */
+export async function isMountedInVm(cloud: Cloud, vm: Pod, diskCid: string): Promise<boolean> {
+  const end = cloud.clock.now() + cloud.config.deadlines.release * 1000;
+  for (;;) {
+    const answer = await lookForMount(cloud, vm, diskCid);
+    if (typeof answer === 'boolean') return answer;
+    const now = await findVm(cloud, vm.metadata.name ?? '');
+    if (now === undefined || now.metadata.uid !== vm.metadata.uid || !isVmRunning(now)) return false;
+    if (cloud.clock.now() >= end) {
+      if (await isGivenUp(cloud, now, diskCid)) return false;
+      throw notAsked(now, diskCid, answer);
+    }
+    await cloud.clock.sleep(pauseMs);
+  }
+}
+
+/** Whether the VM has it, or why it could not be asked. */
+async function lookForMount(
+  cloud: Cloud,
+  { metadata: { name = '' } }: Pod,
+  diskCid: string,
+): Promise<boolean | string> {
+  try {
+    const { exitCode, stderr } = await cloud.exec({
+      pod: name,
+      container: vmContainer,
+      command: ['/bin/sh', '-c', isMountedScript, 'is-mounted', diskCid],
+      deadlineMs: secondsToLook * 1000,
+    });
+    return exitCode === 0 || exitCode === 1 ? exitCode === 0 : `exit code ${exitCode}: ${stderr.trim()}`;
+  } catch (error) {
+    if (isApiError(error) || isProductError(error)) return error.message;
+    throw error;
+  }
+}
+
+async function isGivenUp(
+  cloud: Cloud,
+  { metadata: { name = '' }, spec: { nodeName } }: Pod,
+  diskCid: string,
+): Promise<boolean> {
+  const state = nodeName === undefined ? undefined : await lookAtNode(cloud, nodeName);
+  if (state?.kind === 'lost') {
+    const disk = `disk '${diskCid}'`;
+    throw lostNodeError(`${disk} may still be mounted in VM '${name}'`, state, [disk]);
+  }
+  return state?.kind === 'given up';
+}
+
+const notAsked = ({ metadata: { name = '' } }: Pod, diskCid: string, words: string): ProductError =>
+  new ProductError(
+    'DISK_BUSY',
+    `disk '${diskCid}' has no attachment to VM '${name}', and the VM could not be asked whether it is mounted there all the same (${words}); detach it again`,
+  );

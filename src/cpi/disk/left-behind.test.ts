@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
+import { describeKind, object } from '../../cluster/api/custom/definitions/describe.ts';
+import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { customResourceDefinitions, nodes, persistentVolumeClaims } from '../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import type { Cloud } from '../cloud.ts';
+import { nodeName } from '../testing/fake-node.ts';
+import { interceptingApi } from '../testing/intercepting-api.ts';
+import type { TestCloud } from '../testing/test-cloud.ts';
+import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { attachDisk } from './attach-disk.ts';
+import { attachmentReference } from './attach/attachments.ts';
+import { volumeAttachments } from './attach/volume-attachments.ts';
+import { createDisk } from './create-disk.ts';
+import { deleteDisk } from './delete-disk.ts';
+import { detachDisk } from './detach-disk.ts';
+import { hasDisk } from './has-disk.ts';
+import { resizeDisk } from './resize-disk.ts';
+
+/** A disk whose attachment somebody deleted by force, on a VM that goes on. */
+async function forsaken(t: TestContext): Promise<TestCloud & { disk: string }> {
+  const made = await testCloud(t, { deadlines: { release: 1, detach_disk: 1 } });
+  const { cloud, api } = made;
+  await createVm(cloud, createVmArguments());
+  const disk = await createDisk(cloud, [64, {}, vmCid]);
+  await attachDisk(cloud, [vmCid, disk]);
+  await api.delete(attachmentReference(cloud, `attach-${disk}`), { gracePeriodSeconds: 0 });
+  return { ...made, disk };
+}
+
+const unreachable = (cloud: Cloud): Cloud => ({
+  ...cloud,
+  exec: ({ command }) =>
+    command[3] === 'is-mounted'
+      ? Promise.resolve({ exitCode: 126, stdout: '', stderr: 'no shell' })
+      : Promise.reject(new Error('nothing else is to be run')),
+});
+
+const ready = { type: 'Ready', status: 'True' };
+const silent = {
+  ...{ type: 'Ready', status: 'Unknown', lastTransitionTime: '2026-01-01T00:00:00Z' },
+  ...{ reason: 'NodeStatusUnknown', message: 'stopped posting' },
+};
+
+async function nodeSays(api: KubernetesApi, condition: object): Promise<void> {
+  await api.create(nodes, { metadata: { name: nodeName } });
+  const status = { conditions: [condition] };
+  await api.patch({ resource: nodes, name: nodeName }, { status }, { subresource: 'status' });
+}
+
+/** The embedded cluster has no VolumeAttachments and lets nobody define them: they are of another group here. */
+const standIn: Resource = { ...volumeAttachments, group: 'driver.test' };
+
+async function withDriver(cloud: Cloud, api: KubernetesApi): Promise<Cloud> {
+  const spec = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
+  await api.create(
+    customResourceDefinitions,
+    describeKind({
+      ...{ group: standIn.group, plural: standIn.plural, kind: 'VolumeAttachment' },
+      ...{ shortNames: [], scope: 'Cluster', version: { schema: { openAPIV3Schema: object({ spec }) } } },
+    }),
+  );
+  const meant = (resource: Resource): Resource => (resource === volumeAttachments ? standIn : resource);
+  return {
+    ...cloud,
+    api: {
+      ...interceptingApi(api, () => Promise.resolve()),
+      list: (resource, query) => api.list(meant(resource), query),
+      watch: (resource, query) => api.watch(meant(resource), query),
+    },
+  };
+}
+
+test('detach_disk does not call a disk detached while the VM runs and cannot be asked', async (t) => {
+  const { cloud, api, disk } = await forsaken(t);
+  await nodeSays(api, ready);
+  await assert.rejects(detachDisk(unreachable(cloud), [vmCid, disk]), {
+    code: 'DISK_BUSY',
+    message: /could not be asked.*no shell/u,
+  });
+  await assert.rejects(detachDisk(cloud, [vmCid, disk]), { code: 'DISK_NOT_ATTACHED' });
+});
+
+test('on a lost node that is NODE_LOST; on one that was given up nothing is mounted any more', async (t) => {
+  const { cloud, api, disk } = await forsaken(t);
+  await nodeSays(api, silent);
+  await assert.rejects(detachDisk(unreachable(cloud), [vmCid, disk]), { code: 'NODE_LOST' });
+  await api.delete({ resource: nodes, name: nodeName });
+  await assert.rejects(detachDisk(unreachable(cloud), [vmCid, disk]), { code: 'DISK_NOT_ATTACHED' });
+});
+
+test('a disk that its driver still has on a node is neither deleted nor changed', async (t) => {
+  const { cloud: plain, api, disk } = await forsaken(t);
+  const cloud = await withDriver(plain, api);
+  const reference = { resource: persistentVolumeClaims, namespace, name: disk };
+  const claim = await api.get<PersistentVolumeClaim>(reference);
+  const spec = { ...claim.spec, volumeName: 'pv-1' };
+  await api.replace<PersistentVolumeClaim>(persistentVolumeClaims, { ...claim, spec });
+  const onNode = (name: string, persistentVolumeName: string): Promise<KubernetesObject> =>
+    api.create(standIn, {
+      ...{ apiVersion: 'driver.test/v1', kind: 'VolumeAttachment', metadata: { name } },
+      ...{ spec: { nodeName, source: { persistentVolumeName } } },
+    });
+  await onNode('csi-1', 'pv-1');
+  await onNode('csi-2', 'pv-2');
+  const refused = {
+    code: 'DEADLINE',
+    message: new RegExp(`attachment of disk '${disk}' to node ${nodeName}`, 'u'),
+  };
+  await assert.rejects(deleteDisk(cloud, [disk]), refused);
+  await assert.rejects(resizeDisk(cloud, [disk, 128]), refused);
+  const after = await api.get<PersistentVolumeClaim>(reference);
+  assert.deepEqual([after.metadata.deletionTimestamp, after.spec.resources], [undefined, spec.resources]);
+
+  await api.delete({ resource: standIn, name: 'csi-1' });
+  await deleteDisk(cloud, [disk]);
+  assert.equal(await hasDisk(cloud, [disk]), false);
+});
