@@ -41,7 +41,7 @@ export class Agent {
     const { directories, ports } = options;
     await prepareDirectories(directories);
     const settings = await loadSettings(options.configPath, directories);
-    const { address, certificate } = usableSettings(settings);
+    const { address, certificate } = usableSettings(settings, await ports.ownAddress());
     if (settings.unused.length > 0)
       ports.log.info(`settings without effect here: ${settings.unused.join(', ')}`);
     const services = agentServices(settings, directories, ports);
@@ -80,16 +80,16 @@ export class Agent {
   }
 }
 
-function usableSettings(settings: Settings): {
-  readonly address: BusAddress;
-  readonly certificate: NonNullable<Settings['certificate']>;
-} {
+function usableSettings(
+  settings: Settings,
+  machine: string,
+): { readonly address: BusAddress; readonly certificate: NonNullable<Settings['certificate']> } {
   const { blobstoreProvider, certificate } = settings;
   if (certificate === undefined) throw invalid('have no env.bosh.mbus.cert with certificate and private_key');
   if (blobstoreProvider !== undefined && blobstoreProvider !== 'local') {
     throw invalid(`name the blobstore provider '${blobstoreProvider}', and this agent knows only 'local'`);
   }
-  return { address: busAddressOf(settings), certificate };
+  return { address: busAddressOf(settings, machine), certificate };
 }
 
 function invalid(cause: string): ProductError {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeServerCertificate, type TestCertificate } from '../../src/bosh/testing/certificates.ts';
 import type { CpiResponse } from '../../src/cpi/protocol.ts';
 import { isApiError } from '../../src/kubernetes/api-error.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
@@ -40,7 +41,7 @@ export interface NewVm {
   readonly properties?: unknown;
   readonly networks?: unknown;
   readonly disks?: unknown;
-  readonly env?: unknown;
+  readonly env?: { readonly bosh?: object; readonly [key: string]: unknown };
 }
 
 type Settings = Record<string, Record<string, unknown>>;
@@ -54,10 +55,15 @@ export class World {
   readonly otherNamespace: string;
   readonly directory: string;
   readonly settings: Settings;
+  /** For the bus of every agent: without one it cannot start, and tries again for ever. */
+  readonly certificate: TestCertificate;
   #addresses: string[];
 
   private constructor(
-    parts: Pick<World, 'target' | 'api' | 'namespace' | 'otherNamespace' | 'directory' | 'settings'>,
+    parts: Pick<
+      World,
+      'target' | 'api' | 'namespace' | 'otherNamespace' | 'directory' | 'settings' | 'certificate'
+    >,
   ) {
     this.target = parts.target;
     this.api = parts.api;
@@ -65,6 +71,7 @@ export class World {
     this.otherNamespace = parts.otherNamespace;
     this.directory = parts.directory;
     this.settings = parts.settings;
+    this.certificate = parts.certificate;
     this.#addresses = [...parts.target.addresses];
   }
 
@@ -96,7 +103,8 @@ export class World {
         delete_disk: 120,
       },
     };
-    return new World({ target, api, namespace, otherNamespace, directory, settings });
+    const certificate = await makeServerCertificate();
+    return new World({ target, api, namespace, otherNamespace, directory, settings, certificate });
   }
 
   /** Removes the namespace with all that a failed test left in it. */
@@ -167,7 +175,9 @@ export class World {
     env = {},
   }: NewVm = {}): unknown[] {
     const dynamic = { default: { type: 'dynamic', cloud_properties: {} } };
-    return [agentId, this.target.stemcell, properties, networks ?? dynamic, disks, env];
+    const bosh = { mbus: { cert: this.certificate }, ...env.bosh };
+    const { stemcell } = this.target;
+    return [agentId, stemcell, properties, networks ?? dynamic, disks, { ...env, bosh }];
   }
 
   async newVm(vm: NewVm = {}): Promise<string> {

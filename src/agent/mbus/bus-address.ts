@@ -10,25 +10,32 @@ export interface BusAddress {
 
 /**
  * Where the bus listens and who may call. The host is the VM's own address, the first manual network's ip, even
- * where the URL says 0.0.0.0: pods of the embedded node share the machine's network. Without a manual network it
- * is the URL's host. Throws AGENT_SETTINGS_INVALID for anything but https with user, password and port.
+ * where the URL says 0.0.0.0: pods of the embedded node share the machine's network. Without a manual network that
+ * means the loopback address that such a pod has (`machine`), or the URL's host. Throws AGENT_SETTINGS_INVALID for
+ * anything but https with user, password and port.
  */
-export function busAddressOf(settings: Settings): BusAddress {
+export function busAddressOf(settings: Settings, machine: string): BusAddress {
   const url = parseBus(settings.mbus);
   if (url.username === '' || url.password === '') throw invalid('the mbus URL has no user and password');
   return {
-    host: ownAddress(settings) ?? url.hostname.replace(/^\[|\]$/g, ''),
+    host: manualAddress(settings) ?? sharedHost(url, machine) ?? url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? 443 : Number(url.port),
     user: decodeURIComponent(url.username),
     password: decodeURIComponent(url.password),
   };
 }
 
-function ownAddress(settings: Settings): string | undefined {
+function manualAddress(settings: Settings): string | undefined {
   for (const network of settings.networks.values()) {
     if (network.type === 'manual' && network.ip !== undefined) return network.ip;
   }
   return undefined;
+}
+
+/** 127.0.0.1 and what Debian gives a host name, 127.0.1.1, are no address of one VM alone. */
+function sharedHost(url: URL, machine: string): string | undefined {
+  const isOfOneVm = machine.startsWith('127.') && machine !== '127.0.0.1' && machine !== '127.0.1.1';
+  return url.hostname === '0.0.0.0' && isOfOneVm ? machine : undefined;
 }
 
 // an error must not quote the URL: it holds the password

@@ -20,19 +20,29 @@ test('the bus listens on the address of the first manual network, else on that o
     first: { ip: '127.64.0.2' },
     next: { ip: '127.64.0.3' },
   };
-  assert.deepEqual(busAddressOf(parse({ networks })), {
+  assert.deepEqual(busAddressOf(parse({ networks }), '127.96.0.9'), {
     host: '127.64.0.2',
     port: 6868,
     user: 'u',
     password: 'p@ss',
   });
-  assert.equal(busAddressOf(parse({})).host, '0.0.0.0');
-  assert.equal(busAddressOf(parse({ mbus: 'https://u:p@[::1]:1' })).host, '::1');
+  assert.equal(busAddressOf(parse({}), '10.0.0.7').host, '0.0.0.0');
+  assert.equal(busAddressOf(parse({ mbus: 'https://u:p@[::1]:1' }), '127.96.0.9').host, '::1');
+});
+
+test('VMs that share a machine, with dynamic networks, listen each on its own loopback address', () => {
+  const networks = { dyn: { type: 'dynamic' } };
+  for (const machine of ['127.96.0.1', '127.96.0.2']) {
+    assert.equal(busAddressOf(parse({ networks }), machine).host, machine);
+  }
+  for (const everybodys of ['127.0.0.1', '127.0.1.1', '']) {
+    assert.equal(busAddressOf(parse({ networks }), everybodys).host, '0.0.0.0');
+  }
 });
 
 test('the URLs of the env win over mbus', () => {
   const env = { bosh: { mbus: { urls: ['https://v:q@127.0.0.9:7'] } } };
-  assert.equal(busAddressOf(parse({ env })).host, '127.0.0.9');
+  assert.equal(busAddressOf(parse({ env }), '').host, '127.0.0.9');
 });
 
 test('other buses are refused without a word of their secrets', () => {
@@ -43,7 +53,7 @@ test('other buses are refused without a word of their secrets', () => {
     'p%40ss',
     'https://u:p%40ss@:1',
   ]) {
-    assert.throws(() => busAddressOf(parse({ mbus })), isInvalid, mbus);
+    assert.throws(() => busAddressOf(parse({ mbus }), ''), isInvalid, mbus);
   }
   assert.throws(() => parseSettings('{"mbus":"https://u:p%40ss@x:1"', 'settings'), isInvalid);
   assert.throws(() => parseSettings('{"mbus":"https://u:p%40ss@x:1"}', 'settings'), isInvalid);
