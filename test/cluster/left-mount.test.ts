@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
+import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { until } from '../support/until.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { withoutNodes } from './test-cluster.ts';
-import { assertWhole, stopWriting, storeOf, writingVm } from './support/disk-subject.ts';
+import { assertWhole, assertWritesOn, stopWriting, storeOf, writingVm } from './support/disk-subject.ts';
 
 /** Every process of the holder's script with those arguments; killed, it is not there to let go. */
 const killHolder = (disk: string): string[] => [
@@ -54,10 +56,23 @@ describeCluster('an attachment deleted while its holder waits for its restart', 
     },
   );
 
-  test('detach_disk is refused while the job writes, then takes the disk out', withoutNodes, async () => {
+  test('nobody else gets the disk, nor is it deleted; detach_disk takes it out', withoutNodes, async () => {
     const { vm, disks } = await writingVm(world(), ['loop']);
     const [disk = ''] = disks;
     await deleteInBackOff(world(), vm, disk);
+    const node = await world().nodeNameOf(vm);
+    const neighbour = await world().newVm({ node });
+    await assert.rejects(attachDisk(world().cloud, [neighbour, disk]), {
+      code: 'DISK_NOT_ATTACHABLE',
+      message: /still mounted in another VM on the node/u,
+    });
+    await deleteVm(world().cloud, [neighbour]);
+    const brief = world().cloudWith({}, { deadlines: { detach_disk: 5 } });
+    await assert.rejects(deleteDisk(brief, [disk]), {
+      code: 'DEADLINE',
+      message: new RegExp(`attachment of disk '${disk}' to node ${node}`, 'u'),
+    });
+    await assertWritesOn(world(), vm, storeOf(0));
     await assert.rejects(detachDisk(world().cloud, [vm, disk]), { code: 'DISK_BUSY' });
     await stopWriting(world(), vm, storeOf(0));
     await detachDisk(world().cloud, [vm, disk]);

@@ -8,7 +8,9 @@ import { parseDiskProperties } from '../../src/cpi/disk/claim.ts';
 import type { Json, Place } from '../../src/cpi/input.ts';
 import { methods, unsupportedMethods } from '../../src/cpi/methods.ts';
 import { parseNetworkRequest } from '../../src/cpi/network/network-request.ts';
-import { lightImage } from '../../src/cpi/stemcell/light-stemcell.ts';
+import { createStemcell } from '../../src/cpi/stemcell/create-stemcell.ts';
+import { describeStemcell } from '../../src/cpi/stemcell/stemcell-description.ts';
+import { testCloud } from '../../src/cpi/testing/test-cloud.ts';
 import { parseVmProperties } from '../../src/cpi/vm/vm-properties.ts';
 import { assertDocumented, knownKeys, sectionsOf, valuesOf } from './documented.ts';
 import type { Section } from './documented.ts';
@@ -57,15 +59,22 @@ for (const [heading, parser, more] of [
   });
 }
 
-test('cloud_properties of a stemcell: examples are accepted', () => {
+test('cloud_properties of a stemcell: the keys that the code reads, each with an example that it accepts', async (t) => {
   const { rows, examples } = section('cloud_properties of a stemcell');
-  const shown = valuesOf('cloud_properties', examples) as Json[];
-  for (const properties of shown) assert.notEqual(lightImage(properties, place), '');
-  for (const key of rows.keys())
-    assert.ok(
-      shown.some((properties) => key in properties),
-      key,
-    );
+  const { cloud } = await testCloud(t);
+  const read = new Set<string>();
+  for (const properties of valuesOf('cloud_properties', examples) as Json[]) {
+    const noted = new Proxy(properties, {
+      get: (target, key) => {
+        read.add(String(key));
+        return Object.hasOwn(target, key) ? target[String(key)] : undefined;
+      },
+    });
+    if ('image_reference' in properties) await createStemcell(cloud, ['/image', noted]);
+    else assert.equal((await describeStemcell('/no-manifest/image', noted)).name, properties['name']);
+    for (const key of Object.keys(properties)) assert.ok(rows.has(key), key);
+  }
+  assert.deepEqual([...rows.keys()].toSorted(), [...read].toSorted());
 });
 
 test("cloud_properties of an AZ: they are a VM's", () => {

@@ -7,6 +7,7 @@ import { parseVmRequest } from '../vm/vm-request.ts';
 import { createStemcell } from './create-stemcell.ts';
 import { deleteStemcell } from './delete-stemcell.ts';
 import { parseStemcellCid } from './stemcell-cid.ts';
+import { describeStemcell } from './stemcell-description.ts';
 
 const image = `registry.example/noble@sha256:${'1'.repeat(64)}`;
 const place: Place = { code: 'INVALID_ARGUMENT', path: 'stemcell_cid' };
@@ -33,6 +34,15 @@ test('a cid without one, as earlier CPIs gave it, is good for any node', async (
   assert.equal(cid, image);
   const { plan } = parseVmRequest(cloud, createVmArguments({ image: cid }));
   assert.deepEqual([plan.image, plan.architecture], [image, undefined]);
+});
+
+test('a heavy stemcell of an architecture that ours are not for is refused: its image would say another', async () => {
+  const architectureOf = async (architecture: unknown): Promise<string> =>
+    (await describeStemcell('/no-manifest/image', { architecture })).architecture;
+  assert.deepEqual([await architectureOf(null), await architectureOf('aarch64')], ['amd64', 'arm64']);
+  for (const other of ['ppc64le', 'amd46', 64]) {
+    await assert.rejects(architectureOf(other), { code: 'INVALID_ARGUMENT', message: /architecture/u });
+  }
 });
 
 test('the pod goes to nodes of the architecture, unless node_selector names another', () => {

@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import { verifyFile } from '../../bosh/digest/verify-file.ts';
 import { Problems, rootField } from '../../bosh/yaml/field.ts';
 import { readYaml } from '../../bosh/yaml/parse-yaml.ts';
-import type { Json } from '../input.ts';
+import type { Json, Place } from '../input.ts';
+import { wrong } from '../input.ts';
 import type { Architecture } from './stemcell-cid.ts';
 import { architectureIn } from './stemcell-cid.ts';
 
@@ -16,7 +17,8 @@ export interface StemcellDescription {
 
 /**
  * From the stemcell.MF beside the image, where both BOSH callers unpack it, and cloud_properties. Where the manifest has the
- * image's digest, the image is held to it: DIGEST_MISMATCH. STEMCELL_INVALID for a manifest that cannot be read.
+ * image's digest, the image is held to it: DIGEST_MISMATCH. STEMCELL_INVALID for a manifest that cannot be read,
+ * INVALID_ARGUMENT for an architecture that stemcells are not for.
  */
 export async function describeStemcell(imagePath: string, properties: Json): Promise<StemcellDescription> {
   const manifestPath = join(dirname(imagePath), 'stemcell.MF');
@@ -25,9 +27,17 @@ export async function describeStemcell(imagePath: string, properties: Json): Pro
   return {
     name: textOf(properties['name']) ?? manifest?.name ?? 'stemcell',
     version: textOf(properties['version']) ?? manifest?.version ?? '0',
-    // a heavy stemcell that does not say it is one for x86
-    architecture: architectureIn(properties['architecture']) ?? 'amd64',
+    architecture: architectureOf(properties['architecture']),
   };
+}
+
+/** A heavy stemcell that does not say it is one for x86. The image that we publish says it too, so it has to be true. */
+function architectureOf(value: unknown): Architecture {
+  if (value === undefined || value === null) return 'amd64';
+  const known = architectureIn(value);
+  if (known !== undefined) return known;
+  const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.cloud_properties.architecture' };
+  throw wrong(place, 'of a heavy stemcell has to be amd64, x86_64, arm64 or aarch64');
 }
 
 interface ManifestWords {
