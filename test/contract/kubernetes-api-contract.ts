@@ -4,13 +4,14 @@ import { fieldValidationContract } from './field-validation-contract.ts';
 import { strategicMergeContract } from './strategic-merge-contract.ts';
 import type { Subject, WireSubject } from './subject.ts';
 import { chunkContract } from './chunk-contract.ts';
+import { changeContract } from './change-contract.ts';
+import { createContract } from './create-contract.ts';
 import { definitionContract } from './definition-contract.ts';
 import { deleteContract } from './delete-contract.ts';
 import { readContract } from './read-contract.ts';
 import { storageContract } from './storage-contract.ts';
 import { watchContract } from './watch-contract.ts';
 import { serviceContract } from './service-contract.ts';
-import { writeContract } from './write-contract.ts';
 
 /**
  * What every KubernetesApi must do: reference/kubernetes.md 5.2. Each part gets a subject of its own.
@@ -18,7 +19,8 @@ import { writeContract } from './write-contract.ts';
  */
 export function describeKubernetesApi(name: string, makeSubject: () => Promise<Subject>): void {
   describe(name, () => {
-    describe('writes', () => writeContract(makeSubject));
+    describe('creates', () => createContract(makeSubject));
+    describe('changes', () => changeContract(makeSubject));
     describe('reads', () => readContract(makeSubject));
     describe('deletes', () => deleteContract(makeSubject));
     describe('storage', () => storageContract(makeSubject));

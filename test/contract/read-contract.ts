@@ -6,7 +6,10 @@ import { configMaps, pods } from '../../src/kubernetes/resources.ts';
 import { configMap, unschedulablePod } from './contract-objects.ts';
 import type { Subject } from './subject.ts';
 
-/** get and list. */
+/**
+ * get and list (apiserver: pkg/endpoints/handlers/get.go; apimachinery: pkg/labels/selector.go, pkg/fields/selector.go; kubernetes:
+ * pkg/registry/core/pod/strategy.go, ToSelectableFields).
+ */
 export function readContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;
   before(async () => {

@@ -6,7 +6,10 @@ import { configMaps } from '../../src/kubernetes/resources.ts';
 import { configMap } from './contract-objects.ts';
 import type { Subject } from './subject.ts';
 
-/** Watches. Each test waits for the events it caused, never for time to pass. */
+/**
+ * Watches (kubernetes.io: Kubernetes API Concepts, efficient detection of changes; apiserver: pkg/endpoints/handlers/watch.go,
+ * pkg/storage/cacher). Each test waits for the events it caused, never for time to pass.
+ */
 export function watchContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;
   before(async () => {

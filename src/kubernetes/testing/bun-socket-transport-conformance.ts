@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import { bunRuntime } from '../bun/bun-runtime.ts';
 import { BunSocketTransport } from '../bun-socket-transport.ts';
 import type { HostileServers } from './hostile-server.ts';
-import type { MakeTransport } from './transport-conformance.ts';
+import type { MakeTransport } from './transport-case.ts';
 import { transportConformance } from './transport-conformance.ts';
 
 // Run by Bun with the servers as JSON on stdin; prints one JSON line per case.

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Access } from '../access.ts';
 import type { HostileServers } from './hostile-server.ts';
-import type { ConformanceCase } from './transport-conformance.ts';
-import { access, fails, parseEcho, using } from './transport-conformance.ts';
+import type { ConformanceCase } from './transport-case.ts';
+import { access, fails, parseEcho, using } from './transport-case.ts';
 
 /** What the transports that know the way through a proxy do beside the rest; knows no test runner either. */
 export const proxyConformance: readonly ConformanceCase[] = [
