@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { TestAgent } from '../../src/cpi/testing/agents.ts';
 import type { Access } from '../../src/kubernetes/access.ts';
 import { loadAccess } from '../../src/kubernetes/load-access.ts';
 import { testCluster } from '../cluster/test-cluster.ts';
@@ -27,11 +28,14 @@ export interface Target {
 /**
  * KUBECONFIG with CONFORMANCE_STEMCELL (image reference), where addresses can be pinned CONFORMANCE_ADDRESSES
  * (comma-separated), and where pods get one of each family CONFORMANCE_DUAL_STACK (anything); without them an embedded
- * cluster of the suite's own, whose addresses are 127.64.76.0/24.
+ * cluster of the suite's own, whose addresses are 127.64.76.0/24 and whose VMs run `agent` instead of ours.
  */
-export async function openTarget(environment: NodeJS.ProcessEnv = process.env): Promise<Target> {
+export async function openTarget(
+  agent?: TestAgent,
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<Target> {
   const { KUBECONFIG: path, CONFORMANCE_STEMCELL: image, CONFORMANCE_ADDRESSES: addresses } = environment;
-  if (path === undefined || path === '') return embedded();
+  if (path === undefined || path === '') return embedded(agent);
   if (image === undefined) throw new Error('KUBECONFIG is set: CONFORMANCE_STEMCELL has to name an image');
   const kubeconfig = await readFile(path, 'utf8');
   return {
@@ -50,8 +54,8 @@ export async function openTarget(environment: NodeJS.ProcessEnv = process.env): 
   };
 }
 
-async function embedded(): Promise<Target> {
-  const line = await EmbeddedLine.start({ nodes: ['embedded-2=two'] });
+async function embedded(agent: TestAgent | undefined): Promise<Target> {
+  const line = await EmbeddedLine.start({ nodes: ['embedded-2=two'], ...(agent !== undefined && { agent }) });
   return {
     kind: 'embedded',
     access: line.access,

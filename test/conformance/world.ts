@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeServerCertificate, type TestCertificate } from '../../src/bosh/testing/certificates.ts';
+import type { TestAgent } from '../../src/cpi/testing/agents.ts';
 import type { CpiResponse } from '../../src/cpi/protocol.ts';
 import { isApiError } from '../../src/kubernetes/api-error.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
@@ -75,8 +76,9 @@ export class World {
     this.#addresses = [...parts.target.addresses];
   }
 
-  static async open(): Promise<World> {
-    const target = await openTarget();
+  /** `agent`: what VMs of an embedded target run instead of ours. */
+  static async open({ agent }: { agent?: TestAgent } = {}): Promise<World> {
+    const target = await openTarget(agent);
     const api = await openApi(target.access);
     await removeDeadNodes(api, Date.now());
     const namespace = `conformance-${randomUUID().slice(0, 8)}`;

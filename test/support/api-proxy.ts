@@ -4,7 +4,7 @@ import { Agent, createServer, request as httpsRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
-import { createTestAuthority } from '../../src/kubernetes/testing/certificates.ts';
+import { createTestAuthority, type KeyPair } from '../../src/kubernetes/testing/certificates.ts';
 import type { Access } from '../../src/kubernetes/access.ts';
 
 export interface ProxiedRequest {
@@ -56,9 +56,16 @@ export interface ApiProxy {
   readonly close: () => Promise<void>;
 }
 
-export async function startApiProxy({ access, decide, onAnswer }: ApiProxyOptions): Promise<ApiProxy> {
+/** One for all proxies of a process: suites start hundreds, and keys cost more than what goes through. */
+let identity: Promise<{ ca: string; pair: KeyPair }> | undefined;
+
+async function createIdentity(): Promise<{ ca: string; pair: KeyPair }> {
   const authority = await createTestAuthority();
-  const pair = await authority.server({ ip: '127.0.0.1' });
+  return { ca: authority.ca, pair: await authority.server({ ip: '127.0.0.1' }) };
+}
+
+export async function startApiProxy({ access, decide, onAnswer }: ApiProxyOptions): Promise<ApiProxy> {
+  const { ca, pair } = await (identity ??= createIdentity());
   const agent = new Agent({ keepAlive: true });
   const requests: ProxiedRequest[] = [];
   const note = ({ method = 'GET', url = '/' }: IncomingMessage): ProxiedRequest => {
@@ -94,7 +101,7 @@ export async function startApiProxy({ access, decide, onAnswer }: ApiProxyOption
   await once(server, 'listening');
   return {
     server: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ca: authority.ca,
+    ca,
     requests,
     close: async () => {
       agent.destroy();

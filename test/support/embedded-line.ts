@@ -8,6 +8,7 @@ import { removeClusterDirectory } from '../../src/cluster/daemon/remove-cluster-
 import { startDaemon, type DaemonInfo } from '../../src/cluster/daemon/start-daemon.ts';
 import { stopDaemon } from '../../src/cluster/daemon/stop-daemon.ts';
 import type { CpiError } from '../../src/cpi/protocol.ts';
+import type { TestAgent } from '../../src/cpi/testing/agents.ts';
 import type { Access } from '../../src/kubernetes/access.ts';
 import { loadAccess } from '../../src/kubernetes/load-access.ts';
 import { openApi } from '../../src/kubernetes/open-api.ts';
@@ -33,28 +34,43 @@ export interface CpiOutcome {
  * process per call. Needs a build (npm run scripts see to it).
  */
 export class EmbeddedLine {
-  /** Holds the cluster's directory and nothing else, so that what else is put there has to stay. */
+  /** Holds the cluster's directory (and an agent of the test's), so that what else is put there has to stay. */
   readonly directory: string;
   readonly clusterDirectory: string;
+  readonly #runtimeDirectory: string;
   readonly #config: string;
   readonly #artefact: Artefact;
   #access: Access | undefined;
   #api: RestApi | undefined;
 
-  private constructor(directory: string, program: string) {
+  private constructor(directory: string, program: string, runtimeDirectory: string) {
     this.directory = directory;
+    this.#runtimeDirectory = runtimeDirectory;
     this.clusterDirectory = join(directory, 'cluster');
     this.#config = join(directory, 'cpi.json');
     this.#artefact = { name: 'executable', command: [program] };
   }
 
-  /** Starts a new cluster. `cpi`: the executable to call instead of dist/cpi/cpi; `nodes`: more nodes, `NAME=ZONE` each. */
+  /**
+   * Starts a new cluster. `cpi`: the executable to call instead of dist/cpi/cpi; `nodes`: more nodes, `NAME=ZONE` each;
+   * `agent`: what the VMs run instead of ours.
+   */
   static async start({
     cpi = join(checkout, 'dist', 'cpi', 'cpi'),
     nodes = [],
-  }: { cpi?: string; nodes?: readonly string[] } = {}): Promise<EmbeddedLine> {
+    agent,
+  }: { cpi?: string; nodes?: readonly string[]; agent?: TestAgent } = {}): Promise<EmbeddedLine> {
     const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-line-')));
-    const line = new EmbeddedLine(directory, cpi);
+    const own = join(directory, 'runtime');
+    const line = new EmbeddedLine(
+      directory,
+      cpi,
+      agent === undefined ? join(checkout, 'dist', 'runtime') : own,
+    );
+    if (agent !== undefined) {
+      await mkdir(own);
+      await agent(own);
+    }
     await mkdir(line.clusterDirectory, { mode: 0o700 });
     await line.restart(nodes);
     return line;
@@ -64,7 +80,7 @@ export class EmbeddedLine {
   async restart(nodes: readonly string[] = []): Promise<DaemonInfo> {
     const info = await startDaemon({
       directory: this.clusterDirectory,
-      runtimeDirectory: join(checkout, 'dist', 'runtime'),
+      runtimeDirectory: this.#runtimeDirectory,
       nodeBinary: process.execPath,
       main: builtCluster(checkout),
       nodes,

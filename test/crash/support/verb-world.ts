@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { networkAttachmentDefinition } from '../../../src/cluster/api/custom/definitions/network-attachments.ts';
+import { idleAgent } from '../../../src/cpi/testing/agents.ts';
 import { install } from '../../../src/cpi/testing/network-kinds.ts';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';
@@ -39,7 +40,8 @@ export class VerbWorld {
   }
 
   static async open(): Promise<VerbWorld> {
-    const world = await World.open();
+    // nobody speaks to these agents, and the start of each of hundreds costs more than the call that makes its VM
+    const world = await World.open({ agent: idleAgent });
     const vm = await world.newVm();
     const made = await world.request('create_vm', world.vmArguments(), { settings: recreate });
     assert.equal(made.error, null, made.error?.message);

@@ -15,18 +15,32 @@ export function signToken({ privateKey, publicKey }: TokenKey, claims: JsonRecor
   return `${signed}.${signature.toString('base64url')}`;
 }
 
-/** The claims of a token that this key signed; undefined for anything else. Times are for the caller to look at. */
-export function verifyToken({ publicKey }: TokenKey, token: string): JsonRecord | undefined {
+/** How many genuine tokens of a key are remembered. */
+const remembered = 256;
+const genuineTokens = new WeakMap<TokenKey, Map<string, JsonRecord>>();
+
+/**
+ * The claims of a token that this key signed; undefined for anything else. Times are for the caller to look at. What was
+ * found genuine stays so: a signature costs more than the rest of a request, and every request of a client has the same.
+ */
+export function verifyToken(key: TokenKey, token: string): JsonRecord | undefined {
+  const known = genuineTokens.get(key) ?? new Map<string, JsonRecord>();
+  genuineTokens.set(key, known);
+  const before = known.get(token);
+  if (before !== undefined) return before;
+  const claims = isGenuine(key, token) ? decode(token.split('.')[1] ?? '') : undefined;
+  if (claims === undefined) return undefined;
+  const [oldest] = known.keys();
+  if (known.size >= remembered && oldest !== undefined) known.delete(oldest);
+  known.set(token, claims);
+  return claims;
+}
+
+function isGenuine({ publicKey }: TokenKey, token: string): boolean {
   const [header = '', claims = '', signature = '', ...more] = token.split('.');
-  if (more.length > 0 || decode(header)?.['alg'] !== algorithm) return undefined;
+  if (more.length > 0 || decode(header)?.['alg'] !== algorithm) return false;
   const signed = Buffer.from(`${header}.${claims}`);
-  const genuine = verify(
-    'sha256',
-    signed,
-    { key: publicKey, ...encoding },
-    Buffer.from(signature, 'base64url'),
-  );
-  return genuine ? decode(claims) : undefined;
+  return verify('sha256', signed, { key: publicKey, ...encoding }, Buffer.from(signature, 'base64url'));
 }
 
 function encode(value: JsonRecord): string {

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { test } from 'node:test';
+import { signToken, verifyToken } from './json-web-token.ts';
+import type { TokenKey } from './token-key.ts';
+
+const newKey = (): TokenKey => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+const tampered = (token: string): string => {
+  const [header = '', , signature = ''] = token.split('.');
+  const claims = Buffer.from(JSON.stringify({ sub: 'somebody else' })).toString('base64url');
+  return [header, claims, signature].join('.');
+};
+
+test('a genuine token has its claims, as often as it is shown', () => {
+  const key = newKey();
+  const token = signToken(key, { sub: 'one' });
+  const first = verifyToken(key, token);
+  assert.deepEqual(first, { sub: 'one' });
+  assert.equal(verifyToken(key, token), first, 'its signature is computed once');
+});
+
+test('what is not genuine stays so after the genuine one was shown', () => {
+  const key = newKey();
+  const token = signToken(key, { sub: 'one' });
+  verifyToken(key, token);
+  for (const wrong of [
+    tampered(token),
+    `${token}.more`,
+    token.slice(0, -4),
+    `${token.slice(0, -4)}AAAA`,
+    '',
+  ]) {
+    for (const round of ['first', 'second'])
+      assert.equal(verifyToken(key, wrong), undefined, `${wrong} ${round}`);
+  }
+});
+
+test('a token that one key knows is nothing to another key', () => {
+  const key = newKey();
+  const token = signToken(key, { sub: 'one' });
+  verifyToken(key, token);
+  assert.equal(verifyToken(newKey(), token), undefined);
+});
+
+test('more tokens than are remembered are all genuine', () => {
+  const key = newKey();
+  const tokens = Array.from({ length: 300 }, (_, number) => signToken(key, { number }));
+  for (const round of [1, 2])
+    for (const [number, token] of tokens.entries())
+      assert.deepEqual(verifyToken(key, token), { number }, `round ${round}`);
+});
