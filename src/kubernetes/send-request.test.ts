@@ -53,7 +53,7 @@ test('a server that becomes ready between its 403 and the look at it is asked on
 });
 
 test('a 403 of a server that is ready, or that does not say, counts when it is given again', async () => {
-  for (const readyz of [200, 403, 404]) {
+  for (const readyz of [200, 401, 404]) {
     const { send, asked, now } = serve(startingUntil(Infinity, readyz));
     await assert.rejects(send(get), forbidden);
     assert.deepEqual(asked, [get.path, 'look', get.path]);
@@ -70,6 +70,28 @@ test('of a server that was ready just now a 403 counts at once, later it is look
   pass(1000);
   await assert.rejects(send(get), forbidden);
   assert.deepEqual(asked, [get.path, get.path, 'look', get.path]);
+});
+
+test('one that forbids to ask whether it is ready is starting too, for ten seconds; then that is how it is', async () => {
+  const starting = serve(startingUntil(2000, 403));
+  assert.equal((await starting.send(get)).status, 200);
+  const hardened = serve(startingUntil(Infinity, 403));
+  await assert.rejects(hardened.send(get), forbidden);
+  assert.ok(hardened.now() >= 10_000 && hardened.now() < 11_500, String(hardened.now()));
+  hardened.asked.length = 0;
+  hardened.pass(60_000);
+  await assert.rejects(hardened.send(get), forbidden);
+  assert.deepEqual(hardened.asked, [get.path]);
+});
+
+test('what a server takes until it answers at all is not part of its patience', async () => {
+  let slow = true;
+  const { send, pass } = serve((path, now) => {
+    if (slow) pass(25_000);
+    slow = false;
+    return startingUntil(27_000, 403)(path, now);
+  });
+  assert.equal((await send(get)).status, 200);
 });
 
 test('a server that never becomes ready: the 403 after half a minute', async () => {

@@ -6,8 +6,11 @@ import { retryDelay } from './retry.ts';
 import { transportFailure } from './transport-failure.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 
-/** How long a server that is not ready yet may refuse a request: until it has read the roles. */
-const startMs = 30_000;
+/**
+ * How long a server may refuse a request that says that it is starting, or refuses to say. The roles, which are what
+ * it reads first, it has read some seconds after it listens.
+ */
+const patienceMs = { starting: 30_000, forbidden: 10_000 } as const;
 const startPauseMs = 500;
 
 /** Resolves with a response of 2xx; rejects with the ApiError of another one, or with how the connection failed. */
@@ -21,15 +24,21 @@ export type SendRequest = (request: TransportRequest) => Promise<TransportRespon
 export function requestSender(transport: Transport, clock: Clock, random: () => number): SendRequest {
   const readiness = new Readiness(transport, clock);
   return async (request) => {
-    const begin = clock.now();
+    let refusedAt: number | undefined;
     for (let tries = 1; ;) {
       const sentAt = clock.now();
       const outcome = await tryOnce(transport, request);
       if (outcome.response !== undefined) return outcome.response;
-      const mayBeStarting = sentAt - begin < startMs && !readiness.wasKnown(sentAt);
-      if (isForbidden(outcome.setback) && mayBeStarting) {
-        if (!(await readiness.look())) await clock.sleep(startPauseMs);
-        continue;
+      if (isForbidden(outcome.setback) && !readiness.wasKnown(sentAt)) {
+        // from the first refusal: until then the server may not even have listened
+        refusedAt ??= clock.now();
+        const state = await readiness.look();
+        if (state === 'ready') continue;
+        if (clock.now() - refusedAt < patienceMs[state]) {
+          await clock.sleep(startPauseMs);
+          continue;
+        }
+        if (state === 'forbidden') readiness.giveUp();
       }
       const delay = retryDelay({ method: request.method, tries, setback: outcome.setback }, random());
       if (delay === undefined) throw outcome.error;
