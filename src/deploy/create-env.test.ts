@@ -14,6 +14,7 @@ const firstDeploy = [
   'set_disk_metadata',
 ];
 const recreation = [
+  'has_disk',
   'has_vm',
   'delete_vm',
   'create_vm',

@@ -1,5 +1,6 @@
 import type { Manifest } from '../bosh/manifest/manifest.ts';
 import type { TemplateRenderer } from '../bosh/template/template-renderer.ts';
+import { checkPresence } from './check-presence.ts';
 import { planDisk } from './disk/plan-disk.ts';
 import { wantedDisk } from './disk/wanted-disk.ts';
 import { within } from './error-chain.ts';
@@ -105,6 +106,7 @@ async function deploy(
   const { stemcell } = valid;
   const skipDrain = options.skipDrain === true;
   await checkCpi(run, stemcell.summary);
+  await checkPresence(run);
   const record = await uploadStemcell(run, stage, stemcell.summary, () => stemcell.imagePath());
   const address = await stage.performComplex('deploying', (group) =>
     within('Deploying', async () => {

@@ -15,7 +15,7 @@ test('deletes VM, disk, stemcell, installation and last the state file', async (
 
   const result = await deleteEnv(options, ports);
 
-  assert.deepEqual(cloud.calls(), ['has_vm', 'delete_vm', 'delete_disk', 'delete_stemcell']);
+  assert.deepEqual(cloud.calls(), ['has_disk', 'has_vm', 'delete_vm', 'delete_disk', 'delete_stemcell']);
   assert.deepEqual(agent.verbs, ['run_script', 'drain', 'stop', 'run_script', 'list_disk', 'unmount_disk']);
   assert.deepEqual([cloud.vms(), cloud.disks(), result.deleted, result.unansweredDisks], [[], [], true, []]);
   await assert.rejects(stat(options.statePath), { code: 'ENOENT' });
@@ -59,14 +59,15 @@ test("touches no release but the CPI's", async (t) => {
   assert.equal((await deleteEnv(options, ports)).deleted, true);
 });
 
-test('what the cloud no longer has is skipped', async (t) => {
+test('what the cloud no longer has is skipped, all of it only by force', async (t) => {
   const { options, ports, directory } = await testEnvironment(t);
   await createEnv(options, ports);
   for (const kind of ['vms', 'disks', 'stemcells'])
     await rm(join(directory, 'cloud', kind), { recursive: true });
   ports.output();
 
-  await deleteEnv(options, ports);
+  await assert.rejects(deleteEnv(options, ports), { code: 'OTHER_CLUSTER' });
+  await deleteEnv({ ...options, force: true }, ports);
 
   const text = ports.output();
   for (const reason of ['VM not found', 'Disk not found', 'Stemcell not found']) {

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { isProductError } from '../errors/product-error.ts';
+import { checkPresence } from './check-presence.ts';
 import { deleteUnusedDisks } from './disk/deploy-disk.ts';
 import { isCpiAnswer } from './cpi/cpi-response.ts';
 import { errorChain, within } from './error-chain.ts';
@@ -18,6 +19,11 @@ import { deleteCurrentVm } from './vm/delete-vm.ts';
 import { vmSpecification } from './vm/vm-specification.ts';
 import { withCpi } from './with-cpi.ts';
 
+export interface DeleteEnvOptions extends EnvOptions {
+  /** Delete what is left also when the cloud has nothing of VM and disks. */
+  readonly force?: boolean;
+}
+
 export interface DeleteEnvResult {
   /** False when there was no state file: nothing was deployed, nothing was done. */
   readonly deleted: boolean;
@@ -30,18 +36,23 @@ export interface DeleteEnvResult {
 
 /**
  * Deletes VM, disks, stemcells, the local CPI installation and last the state file (bosh-cli cmd/deployment_deleter.go).
- * What the cloud no longer has is skipped; interrupted or killed anywhere, the next run goes on.
+ * What the cloud no longer has is skipped (OTHER_CLUSTER when that is VM and disks, see checkPresence); interrupted or killed anywhere, the next run goes on.
  */
-export async function deleteEnv(options: EnvOptions, ports: EnvPorts): Promise<DeleteEnvResult> {
-  const result = await withSession(options, ports, removeAll, { existing: true });
+export async function deleteEnv(options: DeleteEnvOptions, ports: EnvPorts): Promise<DeleteEnvResult> {
+  const forgetAbsent = options.force === true;
+  const result = await withSession(options, ports, (session) => removeAll(session, forgetAbsent), {
+    existing: true,
+  });
   return result ?? { deleted: false, unansweredVm: undefined, unansweredDisks: [], timings: [] };
 }
 
-async function removeAll(session: Session): Promise<DeleteEnvResult> {
+async function removeAll(session: Session, forgetAbsent: boolean): Promise<DeleteEnvResult> {
   const { stage, state, pending, directory, timings } = session;
   const valid = await validateInstallation(stage, session);
   const stemcellApiVersion = currentStemcell(state.state)?.api_version ?? 1;
   return withCpi(session, { valid, stemcellApiVersion }, async (run) => {
+    // Without a VM it may be a run that was killed after it had deleted the disk.
+    if (!forgetAbsent && state.state.current_vm_cid !== '') await checkPresence(run);
     await within('Deleting deployment', () =>
       stage.performComplex('deleting deployment', (group) => deleteDeployment(session, valid, run, group)),
     );

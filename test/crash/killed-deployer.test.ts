@@ -19,7 +19,7 @@ const creation = [
   'attach_disk',
   'set_disk_metadata',
 ];
-const deletion = ['info', 'has_vm', 'delete_vm', 'delete_disk', 'delete_stemcell'];
+const deletion = ['info', 'has_disk', 'has_vm', 'delete_vm', 'delete_disk', 'delete_stemcell'];
 
 let line: EmbeddedLine;
 let control: CpiControl;

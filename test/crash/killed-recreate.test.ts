@@ -6,6 +6,7 @@ import { CpiControl, killingCpi } from './support/killing-cpi.ts';
 
 const recreation = [
   'info',
+  'has_disk',
   'has_vm',
   'delete_vm',
   'create_vm',

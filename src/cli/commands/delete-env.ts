@@ -5,7 +5,7 @@ import { envPorts } from '../env-ports.ts';
 
 export const deleteEnv: Command = {
   name: 'delete-env',
-  usage: envUsage,
+  usage: `${envUsage} [--force]`,
   summary: 'Delete VM, disks and stemcell of a manifest, as bosh delete-env does',
   async run(words, context) {
     const parsed = parseEnvArguments(words);

@@ -31,6 +31,8 @@ export interface Cloud {
   createVm(vm: CreateVmArguments): Promise<string>;
   deleteVm(cid: string): Promise<void>;
   hasVm(cid: string): Promise<boolean>;
+  /** Undefined: the CPI has no such method. */
+  hasDisk(cid: string): Promise<boolean | undefined>;
   setVmMetadata(cid: string, metadata: Properties): Promise<void>;
   createDisk(size: number, cloudProperties: Properties, vmCid: string): Promise<string>;
   deleteDisk(cid: string): Promise<void>;
@@ -74,18 +76,18 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
       return expectCid('create_vm', Array.isArray(result) ? result[0] : undefined, result);
     },
     deleteVm: (vm) => unanswered('delete_vm', vm),
-    hasVm: async (vm) => {
-      const result = await call('has_vm', vm);
-      if (typeof result !== 'boolean') throw unexpected('has_vm', result);
-      return result;
+    hasVm: async (vm) => expectBoolean('has_vm', await call('has_vm', vm)),
+    hasDisk: async (disk) => {
+      const result = await unlessNotImplemented(call('has_disk', disk));
+      return result === undefined ? undefined : expectBoolean('has_disk', result);
     },
-    setVmMetadata: (vm, metadata) => tolerateNotImplemented(unanswered('set_vm_metadata', vm, metadata)),
+    setVmMetadata: (vm, metadata) => unlessNotImplemented(unanswered('set_vm_metadata', vm, metadata)),
     createDisk: (size, cloudProperties, vm) => cid('create_disk', size, cloudProperties, vm),
     deleteDisk: (disk) => unanswered('delete_disk', disk),
     attachDisk: (vm, disk) => call('attach_disk', vm, disk),
     detachDisk: (vm, disk) => unanswered('detach_disk', vm, disk),
     setDiskMetadata: (disk, metadata) =>
-      tolerateNotImplemented(unanswered('set_disk_metadata', disk, metadata)),
+      unlessNotImplemented(unanswered('set_disk_metadata', disk, metadata)),
   };
 }
 
@@ -102,10 +104,16 @@ async function askInfo(
   return { apiVersion: Math.min(apiVersion, highestApiVersion), stemcellFormats: formats };
 }
 
-async function tolerateNotImplemented(call: Promise<void>): Promise<void> {
-  await call.catch((error: unknown) => {
-    if (!(error instanceof ProductError && error.code === 'NOT_IMPLEMENTED')) throw error;
+async function unlessNotImplemented<T>(call: Promise<T>): Promise<T | undefined> {
+  return call.catch((error: unknown) => {
+    if (error instanceof ProductError && error.code === 'NOT_IMPLEMENTED') return undefined;
+    throw error;
   });
+}
+
+function expectBoolean(method: string, result: unknown): boolean {
+  if (typeof result !== 'boolean') throw unexpected(method, result);
+  return result;
 }
 
 function expectCid(method: string, cid: unknown, result = cid): string {

@@ -77,6 +77,7 @@ const methods: Readonly<Record<string, (words: Words) => unknown>> = {
   },
   delete_vm: ([cid]) => remove('vms', cid, 'Bosh::Clouds::VMNotFound'),
   has_vm: ([cid]) => existsSync(path('vms', cid)),
+  has_disk: ([cid]) => existsSync(path('disks', cid)),
   set_vm_metadata: ([cid, metadata]) => (write('vms', cid, { ...readVm(cid), metadata }), null),
   create_disk: ([size, properties]) => {
     const cid = `disk-${randomUUID()}`;

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { isProductError } from '../errors/product-error.ts';
+import { createEnv } from './create-env.ts';
+import { deleteEnv } from './delete-env.ts';
+import { testEnvironment, type TestEnvironment } from './testing/test-environment.ts';
+
+/** Lets the manifest's CPI speak to another, empty cloud. */
+const goElsewhere = ({ editManifest }: TestEnvironment): Promise<void> =>
+  editManifest((text) => text.replace(/cloud: '(.*)\/cloud'/, "cloud: '$1/elsewhere'"));
+
+const goBack = ({ editManifest }: TestEnvironment): Promise<void> =>
+  editManifest((text) => text.replace(/cloud: '(.*)\/elsewhere'/, "cloud: '$1/cloud'"));
+
+function refused(error: unknown, words: readonly string[]): true {
+  assert.ok(isProductError(error, 'OTHER_CLUSTER'), String(error));
+  for (const word of words) assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
+  return true;
+}
+
+for (const [name, run] of [
+  ['create-env', createEnv],
+  ['delete-env', deleteEnv],
+] as const) {
+  test(`${name} where neither VM nor disk is: refused, and nothing is forgotten`, async (t) => {
+    const world = await testEnvironment(t);
+    const { options, ports, cloud, state } = world;
+    const { vmCid, diskCid } = await createEnv(options, ports);
+    const before = await state();
+    await goElsewhere(world);
+
+    await assert.rejects(run(options, ports), (error) =>
+      refused(error, [vmCid, `${diskCid}`, options.statePath, 'delete-env --force']),
+    );
+
+    assert.deepEqual(await state(), before);
+    assert.deepEqual([cloud.vms(), cloud.disks()], [[vmCid], [`${diskCid}`]]);
+    await goBack(world);
+    assert.equal((await createEnv(options, ports)).changed, false);
+  });
+}
+
+test('create-env of a disk without a VM, where the disk is not: refused before there is another VM', async (t) => {
+  const world = await testEnvironment(t);
+  const { options, ports, cloud, state } = world;
+  const { diskCid } = await createEnv(options, ports);
+  await cloud.fail({ method: 'create_vm', kind: 'error' });
+  await assert.rejects(createEnv({ ...options, recreate: true }, ports));
+  const before = await state();
+  assert.equal(before['current_vm_cid'], '');
+  await goElsewhere(world);
+
+  await assert.rejects(createEnv(options, ports), (error) => refused(error, [`${diskCid}`]));
+
+  assert.deepEqual(await state(), before);
+  await goBack(world);
+  assert.equal((await createEnv(options, ports)).diskCid, diskCid);
+});
+
+test('delete-env goes on where a run was killed after it had deleted the disk', async (t) => {
+  const { options, ports, cloud, directory } = await testEnvironment(t);
+  await createEnv(options, ports);
+  await cloud.fail({ method: 'delete_disk', kind: 'error' });
+  await assert.rejects(deleteEnv(options, ports));
+  await rm(join(directory, 'cloud', 'disks'), { recursive: true });
+
+  assert.equal((await deleteEnv(options, ports)).deleted, true);
+});
+
+test('a VM that somebody deleted is made again as long as its disk is there', async (t) => {
+  const { options, ports, cloud, directory } = await testEnvironment(t);
+  const { diskCid } = await createEnv(options, ports);
+  await rm(join(directory, 'cloud', 'vms'), { recursive: true });
+
+  assert.equal((await createEnv({ ...options, recreate: true }, ports)).diskCid, diskCid);
+  assert.deepEqual(cloud.attachedDisks(), [`${diskCid}`]);
+});
+
+test('a CPI without has_disk is not asked twice', async (t) => {
+  const { options, ports, cloud } = await testEnvironment(t);
+  await createEnv(options, ports);
+  await cloud.fail({ method: 'has_disk', kind: 'error', type: 'Bosh::Clouds::NotImplemented' });
+
+  assert.equal((await createEnv({ ...options, recreate: true }, ports)).changed, true);
+});
