@@ -5,9 +5,10 @@ import { describeCluster, readClusterNote, type ClusterIdentity } from '../deplo
 import { readKnownResources } from '../deploy/state/known-resources.ts';
 import { isApiError } from '../kubernetes/api-error.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
-import { persistentVolumeClaims, pods } from '../kubernetes/resources.ts';
+import { persistentVolumeClaims } from '../kubernetes/resources.ts';
 import { identifyCluster } from './cluster-identity.ts';
 import { withKubernetes } from './connect.ts';
+import { findVm, readCid } from './find-vm.ts';
 
 export interface ClusterLook {
   readonly cluster: ClusterIdentity;
@@ -24,8 +25,9 @@ export function lookAtCluster(statePath: string, kubeconfig: string): Promise<Cl
     const cluster = await identifyCluster(api, access, resolve(kubeconfig));
     await checkCluster(statePath, cluster);
     const known = await readKnownResources(statePath);
-    if (known?.vmCid === undefined || (await hasPod(api, access.namespace, known.vmCid)))
-      return { cluster, lostVm: undefined };
+    if (known?.vmCid === undefined) return { cluster, lostVm: undefined };
+    const found = await findVm(api, access.namespace, known.vmCid);
+    if (found === 'here') return { cluster, lostVm: undefined };
     const unnoted = (await readClusterNote(statePath)) === undefined;
     if (unnoted && known.diskCids.length > 0 && !(await hasAnyDisk(api, access.namespace, known.diskCids))) {
       throw new ProductError(
@@ -34,18 +36,8 @@ export function lookAtCluster(statePath: string, kubeconfig: string): Promise<Cl
           `nothing was changed. ${nextSteps(statePath)}`,
       );
     }
-    return { cluster, lostVm: known.vmCid };
+    return { cluster, lostVm: found === 'lost' ? known.vmCid : undefined };
   });
-}
-
-async function hasPod(api: KubernetesApi, namespace: string, name: string): Promise<boolean> {
-  try {
-    await api.get({ resource: pods, namespace, name });
-    return true;
-  } catch (error) {
-    if (!isApiError(error, 404)) throw error;
-    return false;
-  }
 }
 
 /** In any namespace, since the CPI may have been told one for disks; in the kubeconfig's own where the role sees no more. */
@@ -55,5 +47,6 @@ async function hasAnyDisk(api: KubernetesApi, namespace: string, cids: readonly 
     if (!isApiError(error, 403)) throw error;
     return api.list(persistentVolumeClaims, { labelSelector, namespace });
   });
-  return items.some(({ metadata }) => cids.includes(metadata.name ?? ''));
+  const names = cids.map((cid) => readCid(cid).name);
+  return items.some(({ metadata }) => names.includes(metadata.name ?? ''));
 }

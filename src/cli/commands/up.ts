@@ -63,7 +63,8 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   );
   if (state !== 'running') {
     terminal.error(
-      `Instance '${result.instance}' is '${state}' after ${runningBudget / 1000} s; its logs: ${join(installation.clusterDirectory, 'logs')}`,
+      `Instance '${result.instance}' is '${state}' after ${runningBudget / 1000} s; its logs: ${join(installation.clusterDirectory, 'logs')}; ` +
+        'where its VM is gone, --recreate makes another one with the same disk',
     );
     return 1;
   }
