@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { environmentProxy, proxyProblem } from './proxy.ts';
 
@@ -37,6 +38,14 @@ test('NO_PROXY exempts by domain, address, network and port', () => {
     ['https://10.0.0.7:6443', '10.0.0.0/8', false],
     ['https://10.0.0.7:6443', '11.0.0.0/8', true],
     ['https://10.0.0.7:6443', '10.0.0.0/99', true],
+    ['https://10.0.0.7:6443', '10.0.0.7/32', false],
+    ['https://10.0.0.7:6443', '10.0.0.6/32', true],
+    ['https://200.0.0.7:6443', '0.0.0.0/0', false],
+    ['https://10.0.0.7:6443', '10.0.0.07', true],
+    ['https://10.0.0.7:6443', '10.0.0/8', true],
+    ['https://10.0.0.7:6443', 'fd00::/8', true],
+    ['https://[fd00::7]:6443', '10.0.0.0/8', true],
+    ['https://[fd00::7]:6443', 'fd00::/129', true],
     ['https://[fd00::7]:6443', 'fd00::/8', false],
     ['https://[fd00::7]:6443', 'fd00::7', false],
     ['https://[fd00::7]:6443', '[fd00::7]:6443', false],
@@ -45,6 +54,15 @@ test('NO_PROXY exempts by domain, address, network and port', () => {
   for (const [server, noProxy, expected] of cases) {
     assert.equal(chosen(server, noProxy), expected, `${server} with NO_PROXY ${noProxy}`);
   }
+});
+
+test('names and IPv4 networks are compared without node:net, which costs a call some milliseconds', () => {
+  const program = `
+    import { environmentProxy } from '${new URL('proxy.ts', import.meta.url).href}';
+    const environment = { HTTPS_PROXY: 'http://proxy', NO_PROXY: 'a.b:443,10.0.0.7,192.168.0.0/16,10.96.0.0/12,.svc' };
+    console.log(environmentProxy('https://10.96.0.1', environment), process.moduleLoadList.includes('NativeModule net'));`;
+  const words = ['--disable-warning=ExperimentalWarning', '--input-type=module-typescript', '--eval', program];
+  assert.equal(spawnSync(process.execPath, words, { encoding: 'utf8' }).stdout, 'undefined false\n');
 });
 
 test('a proxy that cannot be spoken to is refused, unquoted', () => {

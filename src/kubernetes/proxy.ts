@@ -50,17 +50,34 @@ function matches(url: URL, entry: string): boolean {
 }
 
 function isInNetwork(host: string, network: string): boolean {
-  const { BlockList, isIP } = process.getBuiltinModule('node:net');
   const [address = '', bits = ''] = network.split('/');
-  const family = isIP(address);
-  if (family === 0 || isIP(host) !== family || !/^\d{1,3}$/u.test(bits)) return false;
-  if (Number(bits) > (family === 4 ? 32 : 128)) return false;
-  const name = family === 4 ? 'ipv4' : 'ipv6';
-  const list = new BlockList();
-  list.addSubnet(address, Number(bits), name);
-  return list.check(host, name);
+  if (!/^\d{1,3}$/u.test(bits)) return false;
+  const [one, other] = [ipv4(address), ipv4(host)];
+  if (one === undefined || other === undefined) return isInIpv6Network(host, address, Number(bits));
+  const size = 2 ** (32 - Number(bits));
+  return Number(bits) <= 32 && Math.floor(one / size) === Math.floor(other / size);
 }
 
-const isAddress = (text: string): boolean => process.getBuiltinModule('node:net').isIP(text) !== 0;
+/** node:net is loaded for those alone: it costs a CPI call some milliseconds. */
+function isInIpv6Network(host: string, address: string, bits: number): boolean {
+  if (!isIpv6(address) || !isIpv6(host) || bits > 128) return false;
+  const { BlockList } = process.getBuiltinModule('node:net');
+  const list = new BlockList();
+  list.addSubnet(address, bits, 'ipv6');
+  return list.check(host, 'ipv6');
+}
+
+const isAddress = (text: string): boolean => ipv4(text) !== undefined || isIpv6(text);
+
+/** No host with a port has two colons. */
+const isIpv6 = (text: string): boolean =>
+  /^[^[]*:.*:/u.test(text) && process.getBuiltinModule('node:net').isIPv6(text);
+
+/** As a number; undefined for whatever is not four decimals without leading zeros. */
+function ipv4(text: string): number | undefined {
+  const parts = text.split('.');
+  const isOne = parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/u.test(part) && Number(part) < 256);
+  return isOne ? parts.reduce((sum, part) => sum * 256 + Number(part), 0) : undefined;
+}
 
 const hostOf = (url: URL): string => url.hostname.toLowerCase().replace(/^\[(.*)\]$/u, '$1');
