@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { ApiError } from '../kubernetes/api-error.ts';
 import { ProductError } from '../errors/product-error.ts';
@@ -27,6 +28,12 @@ test('says what Kubernetes answered', () => {
   });
 
   assert.equal(describeError(error), 'Kubernetes answered 404 NotFound: pods "x" not found');
+});
+
+test('says what the machine lacks, without a stack', async () => {
+  const error = await writeFile('/dev/full', 'x').catch((reason: unknown) => reason);
+
+  assert.match(describeError(error), /^This machine refuses it: ENOSPC: no space left on device.*$/);
 });
 
 test('keeps the stack of a programmer error', () => {

@@ -3,13 +3,23 @@ import { isProductError } from '../errors/product-error.ts';
 
 /**
  * What a failed command prints: the message with its stable code, then the chain of causes, each one step further in.
- * A programmer error shows its stack, so that it can be reported.
+ * A programmer error shows its stack, so that it can be reported; what the machine lacks is nothing to report.
  */
 export function describeError(error: unknown): string {
   if (isProductError(error)) return [`${error.message} [${error.code}]`, ...causes(error)].join('\n');
   if (error instanceof ApiError) return `Kubernetes answered ${error.code} ${error.reason}: ${error.message}`;
+  if (isLack(error)) return `This machine refuses it: ${error.message}`;
   if (error instanceof Error) return error.stack ?? error.message;
   return String(error);
+}
+
+/** Room, rights, descriptors, a device that works. */
+const lacks = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM', 'EIO']);
+
+function isLack(error: unknown): error is NodeJS.ErrnoException {
+  return (
+    error instanceof Error && 'syscall' in error && lacks.has((error as NodeJS.ErrnoException).code ?? '')
+  );
 }
 
 function causes(error: Error): string[] {

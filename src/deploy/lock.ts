@@ -1,8 +1,9 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { link, readFile, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 import type { Clock } from './clock.ts';
+import { notWritable } from './durable-file.ts';
 import type { Errand } from './process/child-watch.ts';
 import { closeGate, openGate } from './process/gate.ts';
 import { identifyProcess, isAlive, type ProcessIdentity } from './process/process-identity.ts';
@@ -12,16 +13,18 @@ export interface RunningChild extends ProcessIdentity, Errand {}
 
 interface LockRecord extends ProcessIdentity {
   readonly since: string;
-  readonly child?: RunningChild;
+  readonly child?: RunningChild | undefined;
 }
 
 /** Held by one run at a time, as a file beside the state file; a run that was killed holds it no longer. */
 export interface DeploymentLock {
   /** What the run before this one had started and what is still running, when it was killed meanwhile. */
   readonly orphan: RunningChild | undefined;
-  /** Notes the running child, so that the next run can find it should this one be killed. */
+  /**
+   * Notes the running child, so that the next run can find it should this one be killed. That it ended is not noted: who reads
+   * the note looks whether it lives, and a full disk takes no answer away.
+   */
   recordChild(pid: number, errand: Errand): void;
-  childEnded(): void;
   release(): Promise<void>;
 }
 
@@ -35,8 +38,7 @@ export async function acquireLock(statePath: string, clock: Clock): Promise<Depl
   try {
     const former = await readLock(path);
     if (former !== undefined && isAlive(former)) throw locked(statePath, former);
-    const draft = `${path}.${process.pid}`;
-    writeFileSync(draft, JSON.stringify({ ...record, child: livingChild(former) }), { mode: 0o600 });
+    const draft = writeDraft(path, { ...record, child: livingChild(former) });
     if (former === undefined) await claim(draft, path, statePath);
     else renameSync(draft, path);
     return heldLock(path, record, livingChild(former));
@@ -46,20 +48,26 @@ export async function acquireLock(statePath: string, clock: Clock): Promise<Depl
 }
 
 function heldLock(path: string, record: LockRecord, orphan: RunningChild | undefined): DeploymentLock {
-  const write = (content: LockRecord): void => {
-    const draft = `${path}.${process.pid}`;
-    writeFileSync(draft, JSON.stringify(content), { mode: 0o600 });
-    renameSync(draft, path);
-  };
   return {
     orphan,
     recordChild: (pid, errand) => {
       const child = identifyProcess(pid);
-      if (child !== undefined) write({ ...record, child: { ...child, ...errand } });
+      if (child === undefined) return;
+      renameSync(writeDraft(path, { ...record, child: { ...child, ...errand } }), path);
     },
-    childEnded: () => write(record),
     release: () => rm(path, { force: true }),
   };
+}
+
+function writeDraft(path: string, content: LockRecord): string {
+  const draft = `${path}.${process.pid}`;
+  try {
+    writeFileSync(draft, JSON.stringify(content), { mode: 0o600 });
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw notWritable(path, error);
+  }
+  return draft;
 }
 
 function livingChild(record: LockRecord | undefined): RunningChild | undefined {

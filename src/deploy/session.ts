@@ -47,7 +47,6 @@ export async function withSession<T>(
   const lock = await acquireLock(statePath, clock);
   try {
     await settleOrphan(lock.orphan, { clock, signal: options.signal, write });
-    lock.childEnded();
     if (existing && (await readState(statePath)) === undefined) {
       write('No deployment state file found.\n');
       return undefined;
@@ -62,7 +61,6 @@ export async function withSession<T>(
     });
     const children: ChildWatch = {
       started: (pid, errand) => lock.recordChild(pid, errand),
-      ended: () => lock.childEnded(),
     };
     const absolute = { ...options, manifestPath, statePath };
     const files = await openFiles(absolute, ports);

@@ -39,7 +39,6 @@ export async function withCpi<T>(
         grace: options.interruptGrace ?? defaultInterruptGrace,
         signal,
         onStart: (pid, method) => children.started(pid, { doing: `CPI call '${method}'`, disposable: false }),
-        onEnd: () => children.ended(),
       }),
     });
     const agent = createAgentClient({ mbusUrl: mbus, ca, directorId, clock, uuid, signal });

@@ -112,6 +112,9 @@ export const errorTable = {
   DOWNLOAD_FAILED: cloudError('an archive could not be downloaded; nothing was changed'),
   INSTALLATION_FAILED: cloudError('the CPI could not be installed on this machine'),
   INSTANCE_NOT_RUNNING: cloudError('the jobs of an instance did not come up in time'),
+  FILE_NOT_WRITABLE: cloudError(
+    'the system refuses to write a file, as on a full disk; the file is as it was, and the next run goes on from there',
+  ),
   HOME_NOT_WRITABLE: cloudError(
     'the folder of BOSH_KUBERNETES_HOME cannot be made or written; nothing was changed',
   ),

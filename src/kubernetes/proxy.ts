@@ -76,7 +76,8 @@ const isIpv6 = (text: string): boolean =>
 /** As a number; undefined for whatever is not four decimals without leading zeros. */
 function ipv4(text: string): number | undefined {
   const parts = text.split('.');
-  const isOne = parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/u.test(part) && Number(part) < 256);
+  const isOne =
+    parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/u.test(part) && Number(part) < 256);
   return isOne ? parts.reduce((sum, part) => sum * 256 + Number(part), 0) : undefined;
 }
 

@@ -17,7 +17,7 @@ const skip = await obstacle();
 async function obstacle(): Promise<string | false> {
   if (!(await hasKubectl())) return 'needs kubectl on PATH';
   try {
-    await checkRequirements();
+    await checkRequirements(tmpdir());
     return false;
   } catch (error) {
     if (!isProductError(error, 'CLUSTER_UNSUPPORTED')) throw error;

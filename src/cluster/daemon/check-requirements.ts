@@ -69,10 +69,10 @@ async function readSettings(uid: number): Promise<KernelSettings> {
 }
 
 /**
- * Finds out, by trying it, how the cluster can run here: as root, with subordinate ids, or with a single id.
+ * Finds out, by trying it in a new folder below `place`, how the cluster can run here: as root, with subordinate ids, or with a single id.
  * Rejects with CLUSTER_UNSUPPORTED and the setting that stands in the way. Leaves nothing behind.
  */
-export async function checkRequirements(): Promise<NamespaceMode> {
+export async function checkRequirements(place: string): Promise<NamespaceMode> {
   if (process.platform !== 'linux') {
     throw new ProductError(
       'CLUSTER_UNSUPPORTED',
@@ -80,7 +80,7 @@ export async function checkRequirements(): Promise<NamespaceMode> {
     );
   }
   const uid = process.getuid?.() ?? 0;
-  const trials = await tryModes(uid);
+  const trials = await tryModes(uid, place);
   const last = trials.at(-1);
   if (last === undefined || last.complaint !== '') {
     const why = explainRefusal(await readSettings(uid), last?.complaint ?? '');

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, rmdir, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -293,7 +293,10 @@ describeAsUsers(import.meta.filename, () => {
   });
 
   test('the requirements are found by trying', async () => {
-    const mode = await checkRequirements();
+    const place = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-place-'));
+    const mode = await checkRequirements(place);
     assert.equal(mode.name === 'root', process.getuid?.() === 0);
+    // tried there and nowhere else, and nothing is left: rmdir takes an empty folder only
+    await rmdir(place);
   });
 });

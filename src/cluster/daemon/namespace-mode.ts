@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rmdir } from 'node:fs/promises';
-import { tmpdir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { helperEnvironment } from '../node/command.ts';
 
@@ -66,8 +66,8 @@ export interface Trial {
   readonly complaint: string;
 }
 
-async function tryMode(mode: NamespaceMode): Promise<Trial> {
-  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-probe-'));
+async function tryMode(mode: NamespaceMode, place: string): Promise<Trial> {
+  const directory = await mkdtemp(join(place, '.probe-'));
   try {
     const probe = ['/bin/sh', join(import.meta.dirname, 'probe.sh'), directory];
     const result = spawnSync('unshare', [...unshareArguments(mode), ...probe], {
@@ -86,10 +86,10 @@ async function tryMode(mode: NamespaceMode): Promise<Trial> {
 }
 
 /** Tries the modes that fit that user, the best first, up to the first that works. The last is why none does. */
-export async function tryModes(uid: number): Promise<Trial[]> {
+export async function tryModes(uid: number, place: string): Promise<Trial[]> {
   const trials: Trial[] = [];
   for (const mode of await candidates(uid)) {
-    const trial = await tryMode(mode);
+    const trial = await tryMode(mode, place);
     trials.push(trial);
     if (trial.complaint === '') {
       break;

@@ -1,4 +1,5 @@
 import { realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { mountsAtOrBelow, readMountTable } from '../node/mounts/mount-table.ts';
 import { runCommand } from '../node/command.ts';
@@ -26,7 +27,7 @@ export async function removeClusterDirectory(directory: string): Promise<void> {
   if (mounted !== undefined) {
     throw new ProductError('MOUNT_IN_THE_WAY', `${path} is not removed: ${mounted.target} is mounted`);
   }
-  const { userOptions } = await checkRequirements();
+  const { userOptions } = await checkRequirements(dirname(path));
   const remove = ['rm', '--recursive', '--force', '--one-file-system', '--', path];
   const [program = '', ...args] =
     userOptions.length === 0 ? remove : ['unshare', ...userOptions, '--', ...remove];

@@ -57,7 +57,7 @@ export async function startDaemon(options: DaemonOptions): Promise<DaemonInfo> {
       return info;
     }
   }
-  const mode = await checkRequirements();
+  const mode = await checkRequirements(directory);
   const log = join(directory, 'logs', 'cluster.log');
   await rotate(log);
   const { deadline = defaultDeadline, clock = systemClock } = options;

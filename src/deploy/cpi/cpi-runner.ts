@@ -30,7 +30,6 @@ export interface CpiRunnerOptions {
   /** How long a call in flight may go on after an interrupt, in milliseconds. */
   readonly grace: number;
   readonly onStart?: (pid: number, method: string) => void;
-  readonly onEnd?: () => void;
 }
 
 export type CpiRunner = (request: CpiRequest) => Promise<CpiResponse>;
@@ -75,8 +74,6 @@ async function call(
     throw new ProductError('CPI_FAILED', `Executing external CPI command: '${executable.path}'`, {
       cause: error,
     });
-  } finally {
-    options.onEnd?.();
   }
 }
 

@@ -29,14 +29,12 @@ export async function runPackaging(request: PackagingRequest): Promise<void> {
     },
     signal: request.signal,
     onStart: (pid) => children.started(pid, { doing: `packaging of '${name}'`, disposable: true }),
-  })
-    .catch((error: unknown) => {
-      if (!(error instanceof Error && 'syscall' in error)) throw error;
-      throw new ProductError('INSTALLATION_FAILED', `Compiling package '${name}' needs bash on PATH`, {
-        cause: error,
-      });
-    })
-    .finally(() => children.ended());
+  }).catch((error: unknown) => {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    throw new ProductError('INSTALLATION_FAILED', `Compiling package '${name}' needs bash on PATH`, {
+      cause: error,
+    });
+  });
   if (result.stopped === 'interrupt') {
     throw new ProductError(
       'INTERRUPTED',

@@ -1,9 +1,12 @@
 /**
  * A deployer that can be killed: `deploy-process.ts <options as JSON>`; with `command: 'delete'` it is delete-env. With
- * `killAt` it kills itself as soon as it has written a text that contains it: right after the step before was recorded.
+ * `killAt` it kills itself as soon as it has written a text that contains it: right after the step before was recorded. With
+ * `fillAt` it takes at that moment all the room on the file system of the state file.
  */
 import { randomUUID } from 'node:crypto';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
+import { dirname, join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { createEnv } from '../create-env.ts';
 import { deleteEnv } from '../delete-env.ts';
@@ -12,11 +15,13 @@ import type { CreateEnvOptions } from '../options.ts';
 
 interface Wish {
   readonly killAt?: string;
+  readonly fillAt?: string;
   readonly command?: 'create' | 'delete';
 }
 
-const { killAt, command, ...options } = JSON.parse(process.argv[2] ?? '') as CreateEnvOptions & Wish;
+const { killAt, fillAt, command, ...options } = JSON.parse(process.argv[2] ?? '') as CreateEnvOptions & Wish;
 let written = '';
+let isFull = false;
 // A process that is killed leaves no compile cache otherwise.
 flushCompileCache();
 
@@ -25,6 +30,7 @@ try {
     write: (text) => {
       written += text;
       if (killAt !== undefined && written.includes(killAt)) process.kill(process.pid, 'SIGKILL');
+      if (fillAt !== undefined && written.includes(fillAt) && !isFull) fill();
     },
     warn: (message) => process.stderr.write(`${message}\n`),
     clock: systemClock,
@@ -34,4 +40,16 @@ try {
 } catch (error) {
   process.stderr.write(`${formatErrorChain(error)}\n`);
   process.exitCode = 1;
+}
+
+function fill(): void {
+  isFull = true;
+  const file = openSync(join(dirname(options.statePath ?? ''), 'filler'), 'w');
+  try {
+    for (;;) writeSync(file, Buffer.alloc(4096));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+  } finally {
+    closeSync(file);
+  }
 }
