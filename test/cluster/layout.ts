@@ -14,6 +14,9 @@ export interface Layout {
   readonly staticIp: string;
 }
 
+/** The clusters that suites of one name run on: of the second and third they trouble the nodes. */
+export const clusterNames = (name: string): readonly string[] => [name, `${name}-2`, `${name}-3`];
+
 export function layoutOf(name: string, environment: NodeJS.ProcessEnv = process.env): Layout {
   if (!/^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$/.test(name)) {
     throw new Error(`"${name}" is no name for a cluster: up to 20 of a-z, 0-9 and - inside`);

@@ -11,43 +11,47 @@ import { stopWriting, storeOf, writingVm } from './support/disk-subject.ts';
 import { addedSince, tracesOf, type Traces } from './support/traces.ts';
 import { testCluster, withoutNodes } from './test-cluster.ts';
 
-/** The kubelet looks once a minute for containers and logs of pods that are gone. */
+/** The kubelet looks once a minute for containers and logs of pods that are gone: the tests wait for it together. */
 const collectionMs = 300_000;
 
-describeCluster('what a VM leaves', (world) => {
-  const node = 'node-1';
-  const traces = (): Promise<Traces> => tracesOf(testCluster(), testCluster().node(node), world().api);
+describeCluster(
+  'what a VM leaves',
+  (world) => {
+    const node = 'node-1';
+    const traces = (): Promise<Traces> => tracesOf(testCluster(), testCluster().node(node), world().api);
 
-  const ends: Readonly<Record<string, (vm: string, disk: string) => Promise<unknown>>> = {
-    'the disk detached before': async (vm, disk) => {
-      await stopWriting(world(), vm, storeOf(0));
-      await detachDisk(world().cloud, [vm, disk]);
-      await deleteVm(world().cloud, [vm]);
-    },
-    'the disk attached and written to': (vm) => deleteVm(world().cloud, [vm]),
-  };
-  for (const [what, end] of Object.entries(ends)) {
-    test(
-      `delete_vm, ${what}: nothing is left in the API, on the node, in containerd or of its address`,
-      withoutNodes,
-      async () => {
-        const before = await traces();
-        const properties = { services: [{ name: 'left-over', ports: [{ port: 80 }] }] };
-        const { vm, disks } = await writingVm(world(), ['loop'], { properties, node });
-        const [disk = ''] = disks;
-        const during = await traces();
-        for (const kind of before.keys()) {
-          const seen = addedSince(before, during).filter((trace) => trace.startsWith(`${kind}: `));
-          assert.notDeepEqual(seen, [], `a VM that runs shows nothing under ${kind}`);
-        }
-        await end(vm, disk);
-        await deleteDisk(world().cloud, [disk]);
-        await untilNoObjects(world());
-        await untilNothingAdded(before, traces);
+    const ends: Readonly<Record<string, (vm: string, disk: string) => Promise<unknown>>> = {
+      'the disk detached before': async (vm, disk) => {
+        await stopWriting(world(), vm, storeOf(0));
+        await detachDisk(world().cloud, [vm, disk]);
+        await deleteVm(world().cloud, [vm]);
       },
-    );
-  }
-});
+      'the disk attached and written to': (vm) => deleteVm(world().cloud, [vm]),
+    };
+    for (const [number, [what, end]] of Object.entries(ends).entries()) {
+      test(
+        `delete_vm, ${what}: nothing is left in the API, on the node, in containerd or of its address`,
+        withoutNodes,
+        async () => {
+          const before = await traces();
+          const properties = { services: [{ name: `left-over-${number}`, ports: [{ port: 80 }] }] };
+          const { vm, disks } = await writingVm(world(), ['loop'], { properties, node });
+          const [disk = ''] = disks;
+          const during = await traces();
+          for (const kind of before.keys()) {
+            const seen = addedSince(before, during).filter((trace) => trace.startsWith(`${kind}: `));
+            assert.notDeepEqual(seen, [], `a VM that runs shows nothing under ${kind}`);
+          }
+          await end(vm, disk);
+          await deleteDisk(world().cloud, [disk]);
+          await untilNoObjects(world());
+          await untilNothingAdded(before, traces);
+        },
+      );
+    }
+  },
+  { concurrency: 2 },
+);
 
 async function untilNoObjects({ api, namespace }: ClusterWorld): Promise<void> {
   for (const resource of [pods, secrets, services, persistentVolumeClaims]) {

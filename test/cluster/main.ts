@@ -2,7 +2,7 @@
 import { parseCommand } from './command-line.ts';
 import { bringUp } from './bring-up.ts';
 import { enter } from './enter.ts';
-import { layoutOf } from './layout.ts';
+import { clusterNames, layoutOf } from './layout.ts';
 import { buildPrograms } from './programs/build-programs.ts';
 import { programCache } from './programs/program-cache.ts';
 import { clusterAt } from './cluster-at.ts';
@@ -19,7 +19,7 @@ try {
       await bringUp(layoutOf(command.name));
       break;
     case 'down':
-      await clusterAt(layoutOf(command.name)).down();
+      for (const name of clusterNames(command.name)) await clusterAt(layoutOf(name)).down();
       break;
     case 'enter':
       process.exitCode = await enter(clusterAt(layoutOf(command.name)), command.command);

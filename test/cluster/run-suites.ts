@@ -1,30 +1,55 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { profiles } from '../../src/cpi/vm/profile.ts';
+import { type Profile, profiles } from '../../src/cpi/vm/profile.ts';
 import { checkout } from '../support/embedded-line.ts';
-import { upstreamAgent } from '../support/upstream-programs.ts';
+import { type UpstreamAgent, upstreamAgent } from '../support/upstream-programs.ts';
 import { bringUp } from './bring-up.ts';
 import { enter } from './enter.ts';
-import { layoutOf } from './layout.ts';
+import { clusterNames, layoutOf } from './layout.ts';
 import { fixedAddresses } from './network.ts';
 import { kubeletDirectory } from './node/configuration.ts';
-import { runTests } from './run-tests.ts';
+import { none, runTests, sumOf, type TestCounts } from './run-tests.ts';
 import { printingStages } from './stages.ts';
-import { groupsOf, suites, suitesBelow } from './suites.ts';
-import { suiteStemcell } from './support/suite-stemcell.ts';
+import { type Lane, lanesOf, suites, suitesBelow } from './suites.ts';
+import type { Stemcell } from './support/cluster-under-test.ts';
+import { withPreparedStemcells } from './support/prepared-stemcells.ts';
+import { kindOf, suiteStemcell } from './support/suite-stemcell.ts';
+
+/** Runs a command with what the suites have, and resolves with its exit code. */
+type Run = (command: readonly string[]) => Promise<number>;
 
 /**
- * Runs test files, or all suites, against the cluster of that name or, where KUBECONFIG is set, the one that it names;
- * there, tests that have to reach into nodes skip by name. Prints the count as the last line and resolves with the exit code.
+ * Runs test files, or all suites, against the cluster of that name, and more of them where suites trouble their nodes, or,
+ * where KUBECONFIG is set, the one that it names; there, tests that have to reach into nodes skip by name. Prints the count as
+ * the last line and resolves with the exit code.
  */
 export async function runSuites(name: string, asked: readonly string[]): Promise<number> {
-  const run = await openTarget(name);
   const files = (asked.length > 0 ? asked : suites).flatMap((path) => suitesBelow(checkout, path));
   if (files.length === 0) throw new Error(`there is no test below ${asked.join(', ')}`);
-  const { passed, failed, skipped } = await runTests(groupsOf(files), run);
+  const counts = await runLanes(lanesOf(files), name);
+  const { passed, failed, skipped } = counts.reduce(sumOf, none);
   console.log(`${skipped} skipped\n${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
+}
+
+async function runLanes(lanes: readonly Lane[], name: string): Promise<TestCounts[]> {
+  if (foreignKubeconfig() !== '') {
+    const run = await openTarget(name);
+    const groups = lanes.flatMap((lane) => lane.groups);
+    return [await runTests(groups, { run, isBeside: false })];
+  }
+  const numbers = [...new Set(lanes.map(({ cluster }) => cluster))];
+  const names = clusterNames(name).slice(0, numbers.length);
+  // the troubled ones need no more than what most tests use
+  const opened = names.map((each, index) => openTarget(each, index === 0 ? profiles : ['privileged']));
+  return Promise.all(
+    lanes.map(async ({ cluster, groups }) => {
+      const run = await opened[numbers.indexOf(cluster)];
+      if (run === undefined) throw new Error(`lanes have ${numbers.length} clusters`);
+      return runTests(groups, { run, isBeside: lanes.length > 1 });
+    }),
+  );
 }
 
 /** Runs a program and its arguments with what the suites have, and resolves with its exit code. */
@@ -33,25 +58,32 @@ export async function runProgram(name: string, program: readonly string[]): Prom
   return run([process.execPath, ...program]);
 }
 
+const foreignKubeconfig = (): string => process.env['KUBECONFIG'] ?? '';
+
 /** How a command runs where the cluster can be reached, with the variables that suites look at. */
-async function openTarget(name: string): Promise<(command: readonly string[]) => Promise<number>> {
-  const { KUBECONFIG: given = '' } = process.env;
+async function openTarget(name: string, needed: readonly Profile[] = profiles): Promise<Run> {
+  const given = foreignKubeconfig();
   if (given !== '') return (command) => runHere(command, foreignVariables(resolve(given)));
   const cluster = await bringUp(layoutOf(name));
   const stage = printingStages(console.error);
-  // here, because nothing leads out of the network that the tests run in
-  for (const profile of profiles) await stage(`stemcell ${profile}`, () => suiteStemcell(cluster, profile));
+  const stemcells: Record<string, Stemcell> = {};
+  const prepare = async (profile: Profile, upstream?: UpstreamAgent): Promise<void> => {
+    const kind = kindOf(profile, upstream);
+    // here, because nothing leads out of the network that the tests run in
+    stemcells[kind] = await stage(`stemcell ${kind}`, () => suiteStemcell(cluster, profile, upstream));
+  };
+  for (const profile of needed) await prepare(profile);
   const upstream = upstreamAgent();
-  for (const profile of upstream === undefined ? [] : profiles)
-    await stage(`upstream stemcell ${profile}`, () => suiteStemcell(cluster, profile, upstream));
-  const { image } = await suiteStemcell(cluster, 'privileged');
+  if (upstream !== undefined && needed === profiles)
+    for (const profile of profiles) await prepare(profile, upstream);
   const variables = {
     BOSH_KUBERNETES_TEST_KUBECONFIG: cluster.layout.kubeconfig,
     BOSH_KUBERNETES_TEST_CLUSTER: name,
     BOSH_KUBERNETES_TEST_STORAGE_CLASS: 'loop-wait',
-    CONFORMANCE_STEMCELL: image,
+    CONFORMANCE_STEMCELL: stemcells['privileged']?.image,
     CONFORMANCE_ADDRESSES: fixedAddresses.join(','),
     CONFORMANCE_KUBELET_ROOT_DIR: kubeletDirectory,
+    ...withPreparedStemcells(stemcells),
   };
   return (command) => enter(cluster, command, variables);
 }

@@ -10,20 +10,24 @@ export interface TestCounts {
   readonly skipped: number;
 }
 
-const none: TestCounts = { passed: 0, failed: 0, skipped: 0 };
+export const none: TestCounts = { passed: 0, failed: 0, skipped: 0 };
+
+export interface TestRun {
+  /** Runs a command and resolves with its exit code. */
+  readonly run: (command: readonly string[]) => Promise<number>;
+  /** What a group says comes when it has ended: something else writes at the same time. */
+  readonly isBeside: boolean;
+}
 
 /**
- * Runs groups of test files with node:test, by `run`, which resolves with an exit code, and resolves with what came of all.
- * Where the variable FAILED_TEST_FILES names a file, the files in which a test failed are added to it, a line each.
+ * Runs groups of test files with node:test, one group after the other, and resolves with what came of all. Where the variable
+ * FAILED_TEST_FILES names a file, the files in which a test failed are added to it, a line each.
  */
-export async function runTests(
-  groups: readonly SuiteGroup[],
-  run: (command: readonly string[]) => Promise<number>,
-): Promise<TestCounts> {
+export async function runTests(groups: readonly SuiteGroup[], testRun: TestRun): Promise<TestCounts> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-tests-'));
   try {
     let total = none;
-    for (const group of groups) total = sum(total, await runGroup(group, directory, run));
+    for (const group of groups) total = sumOf(total, await runGroup(group, directory, testRun));
     return total;
   } finally {
     await rm(directory, { recursive: true });
@@ -33,11 +37,15 @@ export async function runTests(
 async function runGroup(
   { files, concurrency }: SuiteGroup,
   directory: string,
-  run: (command: readonly string[]) => Promise<number>,
+  { run, isBeside }: TestRun,
 ): Promise<TestCounts> {
-  const [counts, failed] = [join(directory, 'counts'), join(directory, 'failed')];
+  const [said, counts, failed] = ['said', 'counts', 'failed'].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ];
   const reporters = [
-    ['spec', 'stdout'],
+    ['spec', isBeside ? said : 'stdout'],
     [join(checkout, 'scripts', 'test-counts.mjs'), counts],
     [join(checkout, 'scripts', 'failed-files.mjs'), failed],
   ] as const;
@@ -47,8 +55,9 @@ async function runGroup(
   ]);
   const limits = [`--test-concurrency=${concurrency}`, '--test-timeout=900000'];
   // a run that dies before its reporters open them leaves these
-  for (const path of [counts, failed]) await writeFile(path, '');
+  for (const path of [said, counts, failed]) await writeFile(path, '');
   const code = await run([process.execPath, '--test', ...limits, ...flags, ...files]);
+  process.stdout.write(await readFile(said, 'utf8'));
   const { FAILED_TEST_FILES: wanted = '' } = process.env;
   const named = await readFile(failed, 'utf8');
   const bad = code !== 0 && named === '' ? files.map((file) => `${file}\n`).join('') : named;
@@ -64,7 +73,8 @@ async function runGroup(
   return { passed, skipped, failed: code !== 0 && wrong + cancelled === 0 ? 1 : wrong + cancelled };
 }
 
-const sum = (one: TestCounts, other: TestCounts): TestCounts => ({
+/** Of both. */
+export const sumOf = (one: TestCounts, other: TestCounts): TestCounts => ({
   passed: one.passed + other.passed,
   failed: one.failed + other.failed,
   skipped: one.skipped + other.skipped,

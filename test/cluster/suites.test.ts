@@ -1,16 +1,38 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkout } from '../support/embedded-line.ts';
-import { groupsOf, suites, suitesBelow } from './suites.ts';
+import { lanesOf, long, suites, suitesBelow, troubling } from './suites.ts';
 
-test('suites that trouble nodes run alone, the contract and the conformance suite after them', () => {
-  const files = ['hot', 'lost-node', 'networks'].map((name) => `test/cluster/${name}.test.ts`);
-  assert.deepEqual(groupsOf([...files, 'test/conformance/vms.test.ts']), [
-    { files: ['test/cluster/hot.test.ts', 'test/cluster/networks.test.ts'], concurrency: 3 },
-    { files: ['test/cluster/lost-node.test.ts'], concurrency: 1 },
-    { files: ['test/conformance/vms.test.ts'], concurrency: 1 },
+test('suites that trouble nodes run one by one on clusters of their own, the contract after them', () => {
+  const files = ['hot', 'lost-node', 'networks', 'restarts'].map((name) => `test/cluster/${name}.test.ts`);
+  assert.deepEqual(lanesOf([...files, 'test/contract/nodes.test.ts', 'test/conformance/vms.test.ts']), [
+    { cluster: 0, groups: [{ files: ['test/cluster/hot.test.ts'], concurrency: 3 }] },
+    { cluster: 0, groups: [{ files: ['test/cluster/networks.test.ts'], concurrency: 2 }] },
+    { cluster: 1, groups: [{ files: ['test/cluster/lost-node.test.ts'], concurrency: 1 }] },
+    {
+      cluster: 2,
+      groups: [
+        { files: ['test/cluster/restarts.test.ts'], concurrency: 1 },
+        { files: ['test/contract/nodes.test.ts', 'test/conformance/vms.test.ts'], concurrency: 1 },
+      ],
+    },
   ]);
-  assert.deepEqual(groupsOf([]), []);
+  assert.deepEqual(lanesOf([]), []);
+});
+
+test('every suite runs in one lane', () => {
+  const files = suites.flatMap((path) => suitesBelow(checkout, path));
+  const ran = lanesOf(files).flatMap(({ groups }) => groups.flatMap((group) => group.files));
+  assert.deepEqual(ran.toSorted(), files.toSorted());
+});
+
+test('what a lane names is there', () => {
+  for (const name of [...troubling.flat(), ...long]) {
+    const file = name === 'crash' ? 'csi/crash' : name;
+    assert.ok(existsSync(join(checkout, 'test/cluster', `${file}.test.ts`)), name);
+  }
 });
 
 test('a real cluster is asked by the whole contract but what is about a server of ours', () => {

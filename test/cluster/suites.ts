@@ -22,19 +22,14 @@ export function suitesBelow(checkout: string, path: string): string[] {
   );
 }
 
-/** They trouble a node or its network, or count what is on it, so nothing may run beside them. */
-const alone = [
-  'agent',
-  'leftovers',
-  'loss',
-  'lost-node',
-  'lost-volumes',
-  'nodes',
-  'restarts',
-  'static-ip',
-  'up',
-  'vm-gone',
-];
+/** They trouble a node or its network, or count what is on it, so nothing may run beside them on their cluster. */
+export const troubling = [
+  ['static-ip', 'lost-node', 'lost-volumes', 'drained', 'up'],
+  ['power-cut', 'restarts', 'loss', 'leftovers', 'nodes'],
+] as const;
+
+/** They take minutes: begun late they would end when nothing else runs any more. */
+export const long = ['create-env', 'vm-gone', 'stock-stemcell', 'recreate', 'disk-changes', 'crash', 'hot'];
 
 /** Files that run beside each other. */
 export interface SuiteGroup {
@@ -42,17 +37,38 @@ export interface SuiteGroup {
   readonly concurrency: number;
 }
 
+/** Groups that run one after the other, beside those of the other lanes. */
+export interface Lane {
+  /** Which of several clusters: those of one number have one cluster. */
+  readonly cluster: number;
+  readonly groups: readonly SuiteGroup[];
+}
+
 /**
- * The groups in which files run, one group after the other: first those that only wait for the cluster, several at once;
- * then, one by one, those that trouble nodes, and then the contract and the conformance suite.
+ * The lanes that files run in. Most only wait for the cluster, several at once in one. What troubles nodes runs one by one on
+ * clusters of its own, and then the contract and the conformance suite on the last of these.
  */
-export function groupsOf(files: readonly string[]): SuiteGroup[] {
-  const isOfCluster = (file: string): boolean => file.startsWith('test/cluster/');
-  const isAlone = (file: string): boolean => alone.includes(basename(file, '.test.ts'));
-  const groups = [
-    { files: files.filter((file) => isOfCluster(file) && !isAlone(file)), concurrency: 3 },
-    { files: files.filter((file) => isOfCluster(file) && isAlone(file)), concurrency: 1 },
-    { files: files.filter((file) => !isOfCluster(file)), concurrency: 1 },
+export function lanesOf(files: readonly string[]): Lane[] {
+  const nameOf = (file: string): string => basename(file, '.test.ts');
+  const ofCluster = files.filter((file) => file.startsWith('test/cluster/'));
+  const [first, second] = troubling.map((names: readonly string[]) =>
+    names.flatMap((name) => ofCluster.filter((file) => file === `test/cluster/${name}.test.ts`)),
+  ) as [string[], string[]];
+  const quiet = ofCluster.filter((file) => !first.includes(file) && !second.includes(file));
+  const isLong = (file: string): boolean => long.includes(nameOf(file));
+  const lanes: Lane[] = [
+    { cluster: 0, groups: [{ files: quiet.filter(isLong), concurrency: 3 }] },
+    { cluster: 0, groups: [{ files: quiet.filter((file) => !isLong(file)), concurrency: 2 }] },
+    { cluster: 1, groups: [{ files: first, concurrency: 1 }] },
+    {
+      cluster: 2,
+      groups: [second, files.filter((file) => !ofCluster.includes(file))].map((each) => ({
+        files: each,
+        concurrency: 1,
+      })),
+    },
   ];
-  return groups.filter((group) => group.files.length > 0);
+  return lanes
+    .map(({ cluster, groups }) => ({ cluster, groups: groups.filter((group) => group.files.length > 0) }))
+    .filter(({ groups }) => groups.length > 0);
 }

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deleteByForce } from './support/delete-by-force.ts';
 import { describeCluster } from './support/describe-cluster.ts';
@@ -16,25 +15,6 @@ describeCluster('a VM pod that somebody else deletes while jobs write to its dis
     endsWhole(world(), { classes, withinSeconds, end: (vm) => world().kubectl('delete', 'pod', vm) }));
 
   test('an eviction', () => endsWhole(world(), { classes, withinSeconds, end: (vm) => evict(world(), vm) }));
-
-  // a foreign node has other people's pods on it
-  test('kubectl drain: the attachments are evicted with the VM, and it ends', withoutNodes, async () => {
-    let node = '';
-    try {
-      await endsWhole(world(), {
-        ...{ classes, withinSeconds },
-        end: async (vm) => {
-          node = await world().nodeNameOf(vm);
-          const options = ['--force', '--delete-emptydir-data', '--ignore-daemonsets'];
-          const said = await world().kubectl('drain', node, ...options);
-          assert.match(said, new RegExp(`${vm} evicted`, 'u'));
-          assert.match(said, /attach-disk-\S+ evicted/u);
-        },
-      });
-    } finally {
-      if (node !== '') await world().kubectl('uncordon', node);
-    }
-  });
 
   test('deleted by force: the attachment finds out by itself and lets go', withoutNodes, () =>
     endsWhole(world(), {

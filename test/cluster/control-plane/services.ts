@@ -69,6 +69,10 @@ export function controllerManagerService(programs: string, { pki }: Layout): Ser
     'root-ca-file': join(pki, 'ca.crt'),
     'use-service-account-credentials': true,
     'leader-elect': false,
+    // how long tests wait for a lost node; by default 50 s
+    'node-monitor-grace-period': '20s',
+    'node-monitor-period': '2s',
+    ...{ 'kube-api-qps': 100, 'kube-api-burst': 200 },
     'bind-address': '127.0.0.1',
     profiling: false,
   });

@@ -15,6 +15,7 @@
 // DIR is one directory that controller and nodes see under the same path; SOCKETS likewise, with a short path, since a
 // socket's has at most 107 bytes. Objects to create in the cluster: objects/storage-objects.ts. Each process says one JSON line
 // `{"ready":true}` when it serves, then one per call. SIGTERM ends it; SIGKILL at any point is as good.
+import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openApi } from '../../../src/kubernetes/open-api.ts';
@@ -89,3 +90,5 @@ switch (positionals[0]) {
     process.exit(2);
 }
 say({ ready: true });
+// it is killed more often than it ends: the next one starts from what is compiled now
+flushCompileCache();

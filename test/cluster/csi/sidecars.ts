@@ -7,9 +7,20 @@ export interface Sidecar {
   readonly words: readonly string[];
 }
 
+/** Five requests a second by default, and a second before a failed call is tried again: several tests wait for one sidecar. */
+export const sidecarTimings = [
+  '--kube-api-qps=100',
+  '--kube-api-burst=200',
+  '--retry-interval-start=200ms',
+] as const;
+
 /** The sidecars that a driver needs, with everything but the cluster's own `--kubeconfig`. Pure. */
 export function sidecarsOf(driver: Driver, sockets: string): Sidecar[] {
-  const words = [`--csi-address=${join(sockets, `${driver.socketName}.sock`)}`, '--leader-election=false'];
+  const words = [
+    `--csi-address=${join(sockets, `${driver.socketName}.sock`)}`,
+    '--leader-election=false',
+    ...sidecarTimings,
+  ];
   return [
     { program: 'external-attacher', words },
     ...(driver.canExpand ? [{ program: 'external-resizer' as const, words }] : []),

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
+import { cacheDirectory } from './cache-directory.ts';
 import { pins } from './pins.ts';
 import { goModule, programs } from './programs.ts';
 
-/** Directory of the programs of these pins, outside the checkout: one cache serves all checkouts of a user. */
+/** Directory of the programs of these pins. */
 export function programCache(environment: NodeJS.ProcessEnv = process.env): string {
-  const { XDG_CACHE_HOME: given = '', HOME: home = '' } = environment;
-  const base = isAbsolute(given) ? given : join(home === '' ? homedir() : home, '.cache');
   const key = createHash('sha256').update(JSON.stringify({ pins, goModule, programs, arch: process.arch }));
-  return join(base, 'bosh-kubernetes', 'programs', key.digest('hex').slice(0, 16));
+  return join(cacheDirectory('programs', environment), key.digest('hex').slice(0, 16));
 }

@@ -2,10 +2,17 @@ import { after, before, describe } from 'node:test';
 import { ClusterWorld } from './cluster-world.ts';
 import { askedCluster, openCluster } from './open-cluster.ts';
 
-/** A suite on the real cluster with a namespace of its own; skipped by name where there is no cluster. */
-export function describeCluster(name: string, define: (world: () => ClusterWorld) => void): void {
+/**
+ * A suite on the real cluster with a namespace of its own, its tests one by one unless `concurrency` says otherwise; skipped by
+ * name where there is no cluster.
+ */
+export function describeCluster(
+  name: string,
+  define: (world: () => ClusterWorld) => void,
+  { concurrency = 1 }: { readonly concurrency?: number } = {},
+): void {
   const asked = askedCluster();
-  describe(name, { skip: asked.kind === 'none' && asked.reason }, () => {
+  describe(name, { concurrency, skip: asked.kind === 'none' && asked.reason }, () => {
     let world: ClusterWorld | undefined;
     before(async () => {
       world = await ClusterWorld.open(await openCluster(asked));

@@ -10,7 +10,7 @@ import type { Stemcell } from './cluster-under-test.ts';
 export async function loadStemcell(cluster: RealCluster, directory: string): Promise<Stemcell> {
   const { reference, digest } = await imageOf(join(directory, 'image'));
   const image = `${reference.replace(/:[^:/]*$/u, '')}@${digest}`;
-  for (const node of cluster.nodes) await load(node, directory, { reference, image });
+  await Promise.all(cluster.nodes.map((node) => load(node, directory, { reference, image })));
   return { image, archive: join(directory, 'stemcell.tgz') };
 }
 

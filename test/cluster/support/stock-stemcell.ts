@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { openLayout } from '../../../src/oci/layout/open-layout.ts';
@@ -11,6 +10,7 @@ import type { RealCluster } from '../real-cluster.ts';
 import type { Stemcell } from './cluster-under-test.ts';
 import { loadStemcell } from './load-stemcell.ts';
 import { notStock, stockFiles, type StockInit } from './stock-files.ts';
+import { cachedStemcell } from './stemcell-cache.ts';
 import { suiteStemcell } from './suite-stemcell.ts';
 
 /** A stemcell that looks like a stock one, on every node, and the heavy one that it was made from. */
@@ -30,18 +30,17 @@ export async function stockStemcell(
   const base = await suiteStemcell(cluster, 'privileged', upstream);
   const files = JSON.stringify([stockFiles[init], notStock]);
   const key = createHash('sha256').update(`${base.image}\n${files}`).digest('hex').slice(0, 12);
-  const stemcells = join(cluster.layout.directory, 'stemcells');
-  return holdingLock(join(stemcells, `stock-${init}.lock`), async () => {
-    const directory = join(stemcells, `stock-${init}-${key}`);
-    const heavy = `${directory}-heavy.tgz`;
-    if (!existsSync(directory)) {
-      await packHeavy(dirname(base.archive), init, heavy);
-      const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
-      const words = ['stemcell', 'build', '--from', heavy, '--output', directory];
-      await runWell([process.execPath, program, ...words]);
-    }
-    return { ...(await loadStemcell(cluster, directory)), heavy };
+  const kind = `stock-${init}`;
+  const heavyBeside = (directory: string): string => `${directory}-heavy.tgz`;
+  const directory = await cachedStemcell(kind, key, async (made) => {
+    await packHeavy(dirname(base.archive), init, heavyBeside(made));
+    const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
+    const words = ['stemcell', 'build', '--from', heavyBeside(made), '--output', made];
+    await runWell([process.execPath, program, ...words]);
   });
+  const lock = join(cluster.layout.directory, `stemcell-${kind}.lock`);
+  const loaded = await holdingLock(lock, () => loadStemcell(cluster, directory));
+  return { ...loaded, heavy: heavyBeside(directory) };
 }
 
 /** It is read a few times and thrown away. */

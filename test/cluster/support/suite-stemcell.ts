@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Profile } from '../../../src/cpi/vm/profile.ts';
 import { checkout } from '../../support/embedded-line.ts';
@@ -9,6 +7,8 @@ import type { RealCluster } from '../real-cluster.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { Stemcell } from './cluster-under-test.ts';
 import { loadStemcell } from './load-stemcell.ts';
+import { preparedStemcell } from './prepared-stemcells.ts';
+import { cachedStemcell } from './stemcell-cache.ts';
 import { stemcellDigest } from './stemcell-digest.ts';
 
 /**
@@ -20,24 +20,27 @@ const packages = [
   ...['systemd-sysv', 'dbus', 'cron', 'runit'],
 ];
 
+/** By which the cache and test files know the stemcell of a profile. */
+export const kindOf = (profile: Profile, upstream?: UpstreamAgent): string =>
+  upstream === undefined ? profile : `${profile}-upstream`;
+
 /**
  * The stemcell of a profile as `bosh-kubernetes stemcell build` makes it, with runc, on every node of the cluster; made
- * once per cluster, and again where anything that goes into it has changed. With `upstream` that agent runs there instead
- * of ours.
+ * once, and again where anything that goes into it has changed. With `upstream` that agent runs there instead of ours.
  */
 export async function suiteStemcell(
   cluster: RealCluster,
   profile: Profile,
   upstream?: UpstreamAgent,
 ): Promise<Stemcell> {
-  const stemcells = join(cluster.layout.directory, 'stemcells');
-  const kind = upstream === undefined ? profile : `${profile}-upstream`;
-  await mkdir(stemcells, { recursive: true });
-  return holdingLock(join(stemcells, `${kind}.lock`), async () => {
-    const directory = join(stemcells, `${kind}-${await stemcellDigest(packages, upstream)}`);
-    if (!existsSync(directory)) await build(directory, profile, upstream);
-    return loadStemcell(cluster, directory);
-  });
+  const kind = kindOf(profile, upstream);
+  const prepared = preparedStemcell(kind);
+  if (prepared !== undefined) return prepared;
+  const key = await stemcellDigest(packages, upstream);
+  const directory = await cachedStemcell(kind, key, (made) => build(made, profile, upstream));
+  // several tests may ask at the same time
+  const lock = join(cluster.layout.directory, `stemcell-${kind}.lock`);
+  return holdingLock(lock, () => loadStemcell(cluster, directory));
 }
 
 async function build(

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { drivers } from '../csi/drivers.ts';
-import { sidecarsOf, type Sidecar } from '../csi/sidecars.ts';
+import { sidecarsOf, sidecarTimings, type Sidecar } from '../csi/sidecars.ts';
 import type { Layout } from '../layout.ts';
 import type { Service } from '../machine/machine.ts';
 import type { NodePlan } from '../network.ts';
@@ -60,6 +60,11 @@ export function sidecarServices(programs: string, layout: Layout): Service[] {
       };
     }),
   );
-  const command = [join(programs, 'snapshot-controller'), kubeconfig, '--leader-election=false'];
+  const command = [
+    join(programs, 'snapshot-controller'),
+    kubeconfig,
+    '--leader-election=false',
+    ...sidecarTimings,
+  ];
   return [...ofDrivers, { name: 'snapshot-controller', command, graceMs: 5000 }];
 }

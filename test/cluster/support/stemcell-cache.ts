@@ -1,0 +1,41 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cacheDirectory } from '../programs/cache-directory.ts';
+import { holdingLock } from '../programs/holding-lock.ts';
+
+const day = 24 * 60 * 60 * 1000;
+
+/**
+ * The folder of a stemcell of that kind and key, for all clusters and checkouts: made by `make`, where it has to appear whole,
+ * unless it is there. What nobody has asked for since a day goes when another of its kind is made.
+ */
+export async function cachedStemcell(
+  kind: string,
+  key: string,
+  make: (directory: string) => Promise<void>,
+  cache = cacheDirectory('suite-stemcells'),
+): Promise<string> {
+  await mkdir(cache, { recursive: true });
+  const directory = join(cache, `${kind}-${key}`);
+  await holdingLock(join(cache, `${kind}.lock`), async () => {
+    if (!existsSync(directory)) {
+      await removeUnused(cache, kind);
+      await make(directory);
+    }
+    const now = new Date();
+    await utimes(directory, now, now);
+  });
+  return directory;
+}
+
+/** With what lies beside it under the same name. */
+async function removeUnused(cache: string, kind: string): Promise<void> {
+  const isOfKind = new RegExp(`^${kind}-[0-9a-f]{12}$`, 'u');
+  const names = await readdir(cache);
+  for (const name of names.filter((entry) => isOfKind.test(entry))) {
+    if (Date.now() - (await stat(join(cache, name))).mtimeMs < day) continue;
+    for (const other of names.filter((entry) => entry.startsWith(name)))
+      await rm(join(cache, other), { recursive: true });
+  }
+}
