@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 
+/** Between attempts: a tenth of what it took so far, since one may start a process in a pod. */
+const pauseAfter = (elapsedMs: number): number => Math.min(500, Math.max(50, elapsedMs / 10));
+
 /**
  * Polls until `attempt` gives something that is neither undefined nor false, and resolves with it. `what` is named when
  * the deadline (milliseconds) is over.
@@ -9,11 +12,12 @@ export async function until<T>(
   attempt: () => Promise<T | undefined | false>,
   deadlineMs = 120_000,
 ): Promise<T> {
-  const end = Date.now() + deadlineMs;
+  const start = Date.now();
   for (;;) {
     const value = await attempt();
     if (value !== undefined && value !== false) return value;
-    assert.ok(Date.now() < end, `waited ${deadlineMs / 1000} s for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const elapsed = Date.now() - start;
+    assert.ok(elapsed < deadlineMs, `waited ${deadlineMs / 1000} s for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, pauseAfter(elapsed)));
   }
 }

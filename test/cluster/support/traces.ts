@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { volumeAttachments } from '../../../src/cpi/disk/attach/volume-attachments.ts';
@@ -23,7 +24,7 @@ export async function tracesOf(cluster: RealCluster, node: ClusterNode, api: Kub
     'loop devices',
     devices.filter((file) => file.startsWith(layout.directory)),
   );
-  const given = await readdir(join(layout.podAddresses, 'pods'));
+  const given = await namesIn(join(layout.podAddresses, 'pods'));
   traces.set(
     'addresses that host-local keeps',
     given.filter((name) => /^[\d.]+$/u.test(name)),
@@ -45,18 +46,26 @@ export function addedSince(then: Traces, now: Traces): string[] {
   );
 }
 
+/** A node on which nothing has run yet lacks the folder. */
+const ifThere = (path: string, program: string, options = ''): string =>
+  `if [ -e ${path} ]; then ${program} ${path} ${options}; fi`;
+
 /** The directory of a driver below plugins, and layers of an image, stay for the next pod. */
 const scripts = ({ cgroup }: ClusterNode): Readonly<Record<string, string>> => ({
-  'pod directories': `ls ${kubeletDirectory}/pods`,
-  'pod logs': 'ls /var/log/pods',
+  'pod directories': ifThere(`${kubeletDirectory}/pods`, 'ls'),
+  'pod logs': ifThere('/var/log/pods', 'ls'),
   mounts: `awk '{ print $5 }' /proc/self/mountinfo`,
-  'staged volumes': `find ${kubeletDirectory}/plugins/kubernetes.io/csi -xdev -mindepth 2 -maxdepth 3`,
+  'staged volumes': ifThere(
+    `${kubeletDirectory}/plugins/kubernetes.io/csi`,
+    'find',
+    '-xdev -mindepth 2 -maxdepth 3',
+  ),
   // some go while find(1) looks
   'control groups': `find /sys/fs/cgroup -type d -path '*/${cgroup}/*' 2>/dev/null || true`,
   'containers and sandboxes': 'ctr --namespace k8s.io containers list --quiet',
   tasks: 'ctr --namespace k8s.io tasks list --quiet',
   snapshots: `ctr --namespace k8s.io snapshots list | awk 'NR > 1 && $1 !~ /^sha256:/ { print $1 }'`,
-  'network namespaces': 'ls /run/netns',
+  'network namespaces': ifThere('/run/netns', 'ls'),
   'network interfaces': `ip -oneline link | awk -F ': ' '{ print $2 }'`,
 });
 
@@ -65,3 +74,7 @@ const linesOf = (text: string): string[] =>
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
+
+async function namesIn(directory: string): Promise<string[]> {
+  return existsSync(directory) ? readdir(directory) : [];
+}
