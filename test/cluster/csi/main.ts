@@ -89,6 +89,6 @@ switch (positionals[0]) {
     console.error(usage);
     process.exit(2);
 }
-say({ ready: true });
 // it is killed more often than it ends: the next one starts from what is compiled now
 flushCompileCache();
+say({ ready: true });
