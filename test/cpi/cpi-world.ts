@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { buildCpi, executableSetting } from '../../scripts/build-cpi.ts';
+import type { CpiArtefacts } from '../../scripts/build-cpi.ts';
 import type { LocalApi } from '../../src/cluster/api/local-api.ts';
 import { openLocalApi } from '../../src/cluster/api/open-local-api.ts';
 import type { ApiServer } from '../../src/cluster/api/start-api-server.ts';
@@ -15,7 +17,7 @@ import { ApiError } from '../../src/kubernetes/api-error.ts';
 import { parseKubeconfigYaml } from '../../src/kubernetes/kubeconfig-yaml.ts';
 import type { Artefact } from './artefact.ts';
 
-/** Both artefacts, freshly built, and the embedded API over TLS with a node that only says it runs pods. */
+/** Both artefacts, as they are built before any suite runs (scripts/test.mjs), and the embedded API over TLS with a node that only says it runs pods. */
 export class CpiWorld {
   readonly directory: string;
   readonly api: LocalApi;
@@ -39,10 +41,8 @@ export class CpiWorld {
     this.#server = parts.server;
   }
 
-  /** Builds the artefacts where none are given. */
-  static async start(built?: CpiWorld['artefacts']): Promise<CpiWorld> {
+  static async start(artefacts = builtArtefacts()): Promise<CpiWorld> {
     const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-cpi-'));
-    const artefacts = built ?? (await buildArtefacts(join(directory, 'cpi')));
     const api = await openLocalApi({ directory });
     const node = new FakeNode(api);
     const commands = { exec: node.exec };
@@ -68,11 +68,27 @@ export class CpiWorld {
   }
 }
 
-/** Both artefacts, or the bundle alone where the executable cannot be built. */
+/** Both artefacts built anew, or the bundle alone where the executable cannot be built. */
 export async function buildArtefacts(outDirectory: string): Promise<CpiWorld['artefacts']> {
-  const { bundle, executable } = await buildCpi({ outDirectory });
+  return artefactsOf(await buildCpi({ outDirectory }));
+}
+
+/** What is in dist; its bundle with the compile cache of the tests, as dozens of processes of a suite load it. */
+function builtArtefacts(): CpiWorld['artefacts'] {
+  const directory = join(import.meta.dirname, '..', '..', 'dist', 'cpi');
+  const executable = join(directory, 'cpi');
+  return artefactsOf(
+    { bundle: join(directory, 'cpi.cjs'), executable: existsSync(executable) ? executable : undefined },
+    { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
+  );
+}
+
+function artefactsOf(
+  { bundle, executable }: CpiArtefacts,
+  environment: NodeJS.ProcessEnv = {},
+): CpiWorld['artefacts'] {
   const artefacts = new Map<'executable' | 'bundle', Artefact>([
-    ['bundle', { name: 'bundle', command: [process.execPath, bundle] }],
+    ['bundle', { name: 'bundle', command: [process.execPath, bundle], environment }],
   ]);
   if (executable !== undefined) {
     const [setting = '', value] = executableSetting.split('=');

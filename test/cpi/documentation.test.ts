@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { parseNetworks } from '../../src/cpi/address/networks.ts';
 import { signatures } from '../../src/cpi/call/signatures.ts';
 import { parseConfig } from '../../src/cpi/config.ts';
@@ -18,6 +18,8 @@ import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
 /** docs/cpi.md cannot lie: each section is held to the code that reads what it describes. */
 const sections = sectionsOf(await readFile(new URL('../../docs/cpi.md', import.meta.url), 'utf8'));
+const job = await kubernetesCpiJob();
+after(() => job.close());
 const place: Place = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' };
 const config = parseConfig({}, {});
 
@@ -86,7 +88,6 @@ test("cloud_properties of an AZ: they are a VM's", () => {
 
 test('properties: those of the job, each with an example; each example is a configuration that is accepted', async () => {
   const { rows, examples } = section('Properties');
-  const job = await kubernetesCpiJob();
   assert.deepEqual([...rows.keys()].toSorted(), [...job.properties].toSorted());
   const shown = examples.map((example) => new Set(pathsOf(example)));
   for (const property of job.properties) {
@@ -99,7 +100,6 @@ test('properties: those of the job, each with an example; each example is a conf
 });
 
 test('a cpi-config entry can say all that the job says, but for node_path', async () => {
-  const job = await kubernetesCpiJob();
   for (const example of section('Properties').examples) {
     const { node_path: _, ...properties } = example as Json;
     const rendered = parseConfig(await job.renderConfig(properties), {});
@@ -112,7 +112,6 @@ test('a cpi-config entry can say all that the job says, but for node_path', asyn
 });
 
 test('every key of the configuration has a property', async () => {
-  const job = await kubernetesCpiJob();
   const properties = new Set(job.properties.map((name) => (name === 'ntp' ? 'agent.ntp' : name)));
   for (const name of knownKeys((file) => parseConfig(file, {})) ?? []) {
     if (properties.has(name)) continue;

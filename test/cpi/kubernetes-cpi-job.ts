@@ -1,13 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { createTemplateRenderer } from '../../src/bosh/template/create-template-renderer.ts';
+import type { TemplateRenderer } from '../../src/bosh/template/template-renderer.ts';
 
-/** The release's job `kubernetes_cpi`: its properties, and its templates rendered as create-env and a director do. */
+/**
+ * The release's job `kubernetes_cpi`: its properties, and its templates rendered as create-env and a director do, by one
+ * ruby until it is closed.
+ */
 export interface KubernetesCpiJob {
   readonly properties: readonly string[];
   readonly render: (file: string, properties: object) => Promise<string>;
   /** config/cpi.json, parsed. */
   readonly renderConfig: (properties: object) => Promise<unknown>;
+  readonly close: () => Promise<void>;
 }
 
 const job = new URL('../../release/jobs/kubernetes_cpi/', import.meta.url);
@@ -19,15 +24,17 @@ interface Spec {
 
 export async function kubernetesCpiJob(): Promise<KubernetesCpiJob> {
   const spec = parse(await readFile(new URL('spec', job), 'utf8')) as Spec;
+  const renderer = createTemplateRenderer();
   const render = async (file: string, properties: object): Promise<string> => {
     if (!(file in spec.templates)) throw new Error(`the spec has no template ${file}`);
     const template = await readFile(new URL(`templates/${file}`, job), 'utf8');
-    return renderTemplate({ file, template, properties, defaults: defaultsOf(spec) });
+    return renderTemplate(renderer, { file, template, properties, defaults: defaultsOf(spec) });
   };
   return {
     properties: Object.keys(spec.properties),
     render,
     renderConfig: async (properties) => JSON.parse(await render('cpi.json.erb', properties)) as unknown,
+    close: () => renderer.close(),
   };
 }
 
@@ -44,30 +51,28 @@ interface Rendering {
   readonly defaults: Record<string, unknown>;
 }
 
-async function renderTemplate({ file, template, properties, defaults }: Rendering): Promise<string> {
-  const renderer = createTemplateRenderer();
-  try {
-    const [text] = await renderer.render([
-      {
-        name: `kubernetes_cpi/templates/${file}`,
-        template,
-        context: {
-          index: 0,
-          id: '0',
-          az: 'unknown',
-          bootstrap: true,
-          job: { name: 'kubernetes_cpi' },
-          deployment: 'd',
-          networks: {},
-          global_properties: properties as Record<string, unknown>,
-          cluster_properties: {},
-          job_properties: null,
-          default_properties: defaults,
-        },
+async function renderTemplate(
+  renderer: TemplateRenderer,
+  { file, template, properties, defaults }: Rendering,
+): Promise<string> {
+  const [text] = await renderer.render([
+    {
+      name: `kubernetes_cpi/templates/${file}`,
+      template,
+      context: {
+        index: 0,
+        id: '0',
+        az: 'unknown',
+        bootstrap: true,
+        job: { name: 'kubernetes_cpi' },
+        deployment: 'd',
+        networks: {},
+        global_properties: properties as Record<string, unknown>,
+        cluster_properties: {},
+        job_properties: null,
+        default_properties: defaults,
       },
-    ]);
-    return text ?? '';
-  } finally {
-    await renderer.close();
-  }
+    },
+  ]);
+  return text ?? '';
 }

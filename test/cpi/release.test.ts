@@ -10,13 +10,14 @@ import { parseConfig } from '../../src/cpi/config.ts';
 import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
 const job = new URL('../../release/jobs/kubernetes_cpi/', import.meta.url);
-const { render, renderConfig } = await kubernetesCpiJob();
+const { render, renderConfig, close } = await kubernetesCpiJob();
 let directory: string;
 
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-release-'));
 });
 after(async () => {
+  await close();
   await rm(directory, { recursive: true });
 });
 

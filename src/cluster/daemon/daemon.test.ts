@@ -72,7 +72,7 @@ async function createPod(cluster: Cluster, pod: Pod): Promise<void> {
 }
 
 const writing = (word: string): string =>
-  `trap exit TERM; echo start >> /state/starts; sh -c 'while :; do echo line >> /state/lines; sleep 0.02; done' ${word} & wait`;
+  `trap exit TERM; echo start >> /state/starts; sh -c 'while :; do echo line >> /state/lines; sleep 0.2; done' ${word} & wait`;
 
 async function processesWith(word: string): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
@@ -242,7 +242,7 @@ describeAsUsers(import.meta.filename, () => {
 
   test('a pod that does not listen does not keep the cluster from stopping', async (t) => {
     const cluster = await makeCluster(t);
-    const deaf = `sh -c 'trap "" TERM; while :; do sleep 0.05; done' ${cluster.word}`;
+    const deaf = `sh -c 'trap "" TERM; while :; do sleep 0.2; done' ${cluster.word}`;
     await startDaemon(cluster.options);
     await createPod(cluster, podOf('deaf', `trap "" TERM; echo s >> /state/starts; ${deaf}`));
     await until(async () => (await starts(cluster)) === 1);

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -57,7 +57,7 @@ export async function testEnvironment(t: TestContext): Promise<TestEnvironment> 
     directory,
     options,
     agent,
-    ports: recordingPorts(join(directory, 'compile-cache')),
+    ports: recordingPorts(),
     cloud: cloudIn(cloud),
     state: async () => JSON.parse(await readFile(options.statePath, 'utf8')),
     editManifest: async (change) => writeFile(manifestPath, change(await readFile(manifestPath, 'utf8'))),
@@ -65,7 +65,7 @@ export async function testEnvironment(t: TestContext): Promise<TestEnvironment> 
 }
 
 /** Ports that keep what was said; ids count up, time runs as ever except that nobody sleeps longer than 20 ms. */
-function recordingPorts(compileCache: string): TestEnvironment['ports'] {
+function recordingPorts(): TestEnvironment['ports'] {
   let text = '';
   let count = 0;
   let skipped = 0;
@@ -82,8 +82,11 @@ function recordingPorts(compileCache: string): TestEnvironment['ports'] {
       },
     },
     uuid: () => `00000000-0000-4000-8000-${String((count += 1)).padStart(12, '0')}`,
-    // The fake CPI is a Node process a call: this takes half of its time away.
-    environment: { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_COMPILE_CACHE: compileCache },
+    environment: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+    },
     warnings,
     output: () => {
       const said = text;
@@ -123,17 +126,21 @@ function cloudIn(cloud: string): TestEnvironment['cloud'] {
   };
 }
 
-const fakeCpi = join(dirname(fileURLToPath(import.meta.url)), 'fake-cpi.ts');
+const here = dirname(fileURLToPath(import.meta.url));
+const fakeCpi = join(here, 'fake-cpi.ts');
+/** The fake CPI is a process a call: Bun, where it is there, starts in half of Node's time. */
+const bun = join(here, `../../../node_modules/@oven/bun-linux-${process.arch}/bin/bun`);
+const runtime = existsSync(bun) ? bun : process.execPath;
 
 async function writeArchives(directory: string): Promise<void> {
   const cpi = join(directory, 'tinycpi');
   await writeFiles(cpi, {
     'config/final.yml': 'name: tinycpi\n',
     'jobs/cpi/spec':
-      'name: cpi\ntemplates: {cpi.erb: bin/cpi}\npackages: [runner]\nproperties:\n  node: {}\n  cloud: {}\n',
+      'name: cpi\ntemplates: {cpi.erb: bin/cpi}\npackages: [runner]\nproperties:\n  runtime: {}\n  cloud: {}\n',
     'jobs/cpi/monit': '',
     'jobs/cpi/templates/cpi.erb':
-      '#!/bin/sh\nexec "$BOSH_PACKAGES_DIR/runner/bin/run" <%= p("node") %> <%= p("cloud") %>\n',
+      '#!/bin/sh\nexec "$BOSH_PACKAGES_DIR/runner/bin/run" <%= p("runtime") %> <%= p("cloud") %>\n',
     'packages/runner/spec': 'name: runner\ndependencies: [base]\nfiles: [run/*]\n',
     'packages/runner/packaging':
       'set -eu\ntest -f "$BOSH_PACKAGES_DIR/base/here"\nmkdir "$BOSH_INSTALL_TARGET/bin"\ncp run/run "$BOSH_INSTALL_TARGET/bin"\n',
@@ -222,13 +229,13 @@ cloud_provider:
   template: {name: cpi, release: tinycpi}
   mbus: https://mbus:secret@127.0.0.1:${port}
   cert: ((mbus_tls))
-  properties: {node: '${process.execPath}', cloud: '${cloud}'}
+  properties: {runtime: '${runtime}', cloud: '${cloud}'}
 variables:
 - name: mbus_ca
   type: certificate
-  options: {is_ca: true, common_name: tiny}
+  options: {is_ca: true, common_name: tiny, key_length: 2048}
 - name: mbus_tls
   type: certificate
-  options: {ca: mbus_ca, common_name: 127.0.0.1, alternative_names: [127.0.0.1]}
+  options: {ca: mbus_ca, common_name: 127.0.0.1, alternative_names: [127.0.0.1], key_length: 2048}
 `;
 }

@@ -36,10 +36,10 @@ for (const [what, from, to, key, ...words] of [
   ],
   [
     'a property that a template misses',
-    /properties: \{node: '.*', /,
+    /properties: \{runtime: '.*', /,
     'properties: {',
     'cloud_provider.properties',
-    "Cannot render 'cpi/templates/cpi.erb' (line 2): Can't find property 'node'",
+    "Cannot render 'cpi/templates/cpi.erb' (line 2): Can't find property 'runtime'",
   ],
 ] as const) {
   test(`${what} is told with key and line of the manifest, and nothing is asked of the cloud`, async (t) => {
