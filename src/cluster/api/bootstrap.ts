@@ -43,18 +43,21 @@ export async function bootstrapCluster(api: KubernetesApi): Promise<void> {
 /** A definition of ours that an earlier version of this program installed is brought up to date. */
 async function define(api: KubernetesApi, definition: CustomResourceDefinition): Promise<void> {
   const { name = '' } = definition.metadata;
-  await ensure(api, customResourceDefinitions, { ...definition });
-  await api.patch({ resource: customResourceDefinitions, name }, { spec: definition.spec });
+  const isNew = await ensure(api, customResourceDefinitions, { ...definition });
+  if (!isNew) await api.patch({ resource: customResourceDefinitions, name }, { spec: definition.spec });
 }
 
+/** Whether it was missing. */
 async function ensure(
   api: KubernetesApi,
   resource: Resource,
   object: KubernetesObject & Readonly<Record<string, unknown>>,
-): Promise<void> {
+): Promise<boolean> {
   try {
     await api.create(resource, object);
+    return true;
   } catch (error) {
     if (!isApiError(error, 409, 'AlreadyExists')) throw error;
+    return false;
   }
 }

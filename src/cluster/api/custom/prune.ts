@@ -1,5 +1,5 @@
 import { decodeDescribed } from '../schema/decode.ts';
-import { isRecord } from '../schema/json.ts';
+import { copyJson, isRecord } from '../schema/json.ts';
 import { kindSchema } from '../schema/schema.ts';
 import { keepsUnknown, memberOf, memberPath } from './structural-schema.ts';
 import type { StructuralSchema } from './structural-schema.ts';
@@ -18,7 +18,7 @@ export function prune(schema: StructuralSchema, value: unknown, path: string, un
   if (Array.isArray(value)) {
     const { items } = schema;
     return items === undefined
-      ? structuredClone(value)
+      ? copyJson(value)
       : value.map((item, index) => prune(items, item, `${path}[${index}]`, unknown));
   }
   if (!isRecord(value)) return value;
@@ -29,7 +29,7 @@ export function prune(schema: StructuralSchema, value: unknown, path: string, un
     if (isObject && (key === 'apiVersion' || key === 'kind')) return [[key, item] as const];
     const member = memberOf(schema, key);
     if (member !== undefined) return [[key, prune(member, item, at, unknown)] as const];
-    if (keepsUnknown(schema)) return [[key, structuredClone(item)] as const];
+    if (keepsUnknown(schema)) return [[key, copyJson(item)] as const];
     unknown.push(at);
     return [];
   });

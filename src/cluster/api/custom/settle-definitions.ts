@@ -5,7 +5,7 @@ import { decodeDraft } from '../registry/decode-draft.ts';
 import { kindOf } from '../registry/registry.ts';
 import type { Registry } from '../registry/registry.ts';
 import { updateObject } from '../registry/update.ts';
-import { jsonEqual } from '../schema/json.ts';
+import { copyJson, jsonEqual } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { asDefinition, isEstablished } from './definition.ts';
 
@@ -31,7 +31,7 @@ export function settleDefinitions(registry: Registry): void {
 function offerNames(registry: Registry, definition: StoredObject): void {
   if (definition.metadata.deletionTimestamp !== undefined) return;
   const location = { namespace: undefined, name: definition.metadata.name };
-  updateObject(registry, kindOf(registry, customResourceDefinitions), location, structuredClone(definition));
+  updateObject(registry, kindOf(registry, customResourceDefinitions), location, copyJson(definition));
 }
 
 function settleObject({ store }: Registry, kind: Kind, object: StoredObject): void {

@@ -1,4 +1,4 @@
-import { isRecord } from '../schema/json.ts';
+import { copyJson, isRecord } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import { memberOf } from './structural-schema.ts';
 import type { StructuralSchema } from './structural-schema.ts';
@@ -26,7 +26,7 @@ function fillMember(record: JsonRecord, key: string, member: StructuralSchema): 
   const present = Object.hasOwn(record, key) ? record[key] : undefined;
   if (present !== undefined && (present !== null || member.nullable === true)) return;
   Object.defineProperty(record, key, {
-    value: structuredClone(member.default),
+    value: copyJson(member.default),
     writable: true,
     enumerable: true,
     configurable: true,

@@ -1,3 +1,4 @@
+import { copyJson } from '../schema/json.ts';
 import { badRequest, methodNotAllowed, unknownPath } from '../errors/status-errors.ts';
 import { at } from '../kinds/columns.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
@@ -37,7 +38,7 @@ export async function serveScale(call: ResourceRequest): Promise<void> {
   if ((name ?? location.name) !== location.name)
     throw badRequest('the name of the object does not match the URL');
   const draft = {
-    ...structuredClone(current),
+    ...copyJson(current),
     metadata: { ...current.metadata, uid: uid ?? '', resourceVersion: resourceVersion ?? '' },
     spec: { ...(current['spec'] as object), replicas: Number(at(wanted as never, 'spec', 'replicas') ?? 0) },
   };

@@ -2,7 +2,7 @@ import { persistentVolumeClaims, storageClasses } from '../../../kubernetes/reso
 import { forbidden } from '../errors/status-errors.ts';
 import { forbiddenField } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
-import { isRecord, jsonEqual } from '../schema/json.ts';
+import { copyJson, isRecord, jsonEqual } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { at, textAt } from './columns.ts';
@@ -13,8 +13,8 @@ const request = ['spec', 'resources', 'requests', 'storage'];
 
 /** What may change in a claim (core/validation, ValidatePersistentVolumeClaimUpdate). */
 export function checkClaimUpdate(draft: Draft, current: StoredObject): Cause[] {
-  const before = structuredClone(specOf(current));
-  const after = structuredClone(specOf(draft));
+  const before = copyJson(specOf(current));
+  const after = copyJson(specOf(draft));
   // the binder names the volume, once; a class may be filled in where none was named
   if (before['volumeName'] === undefined) delete after['volumeName'];
   if (before['storageClassName'] === undefined) delete after['storageClassName'];

@@ -1,3 +1,4 @@
+import { copyJson } from '../schema/json.ts';
 import { namespaces } from '../../../kubernetes/resources.ts';
 import { forbidden } from '../errors/status-errors.ts';
 import { fields, kindSchema, listOf, text, time } from '../schema/schema.ts';
@@ -30,7 +31,7 @@ export const namespaceKind: Kind = {
     draft['status'] = { phase: 'Active' };
   },
   prepareUpdate: (draft, current) => {
-    draft['spec'] = structuredClone(current['spec']);
+    draft['spec'] = copyJson(current['spec']);
   },
   validate: () => [],
   selectableFields: (object) => ({ 'status.phase': textAt(object, ['status', 'phase']) }),

@@ -1,5 +1,5 @@
 import { badRequest, tooLarge, unprocessable } from '../errors/status-errors.ts';
-import { isRecord, jsonEqual, measure } from '../schema/json.ts';
+import { copyJson, isRecord, jsonEqual, measure } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 
 interface Operation {
@@ -29,7 +29,7 @@ export function applyJsonPatch(target: unknown, patch: unknown): unknown {
       throw unprocessable('unable to copy, the accumulated size or depth increase exceeds the limit');
     }
     return applyOperation(document, operation);
-  }, structuredClone(target));
+  }, copyJson(target));
 }
 
 /** A patch of a few copies and additions could otherwise double an object until memory or stack end. */
@@ -67,21 +67,21 @@ function applyOperation(document: unknown, operation: Operation): unknown {
   const path = parsePointer(operation.path);
   switch (operation.op) {
     case 'add':
-      return add(document, path, structuredClone(operation.value));
+      return add(document, path, copyJson(operation.value));
     case 'remove':
       return remove(document, path);
     case 'replace':
       read(document, path);
       return path.length === 0
-        ? structuredClone(operation.value)
-        : add(remove(document, path), path, structuredClone(operation.value));
+        ? copyJson(operation.value)
+        : add(remove(document, path), path, copyJson(operation.value));
     case 'move': {
       const from = parsePointer(operation.from ?? '');
       const value = read(document, from);
       return add(remove(document, from), path, value);
     }
     case 'copy':
-      return add(document, path, structuredClone(read(document, parsePointer(operation.from ?? ''))));
+      return add(document, path, copyJson(read(document, parsePointer(operation.from ?? ''))));
     case 'test':
       if (!jsonEqual(readOrNull(document, path), operation.value ?? null)) {
         throw unprocessable(`testing value ${operation.path} failed`);

@@ -1,9 +1,9 @@
-import { isRecord } from '../schema/json.ts';
+import { copyJson, isRecord } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 
 /** RFC 7386: null deletes, objects merge, everything else replaces. Changes neither argument. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
-  if (!isRecord(patch)) return structuredClone(patch);
+  if (!isRecord(patch)) return copyJson(patch);
   const merged: JsonRecord = isRecord(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete merged[key];

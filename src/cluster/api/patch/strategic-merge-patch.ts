@@ -1,5 +1,5 @@
 import { badRequest } from '../errors/status-errors.ts';
-import { isRecord } from '../schema/json.ts';
+import { copyJson, isRecord } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { ListSchema, Schema } from '../schema/schema.ts';
 import { memberOf, setMember, withoutDirectives } from './strategic-directives.ts';
@@ -22,7 +22,7 @@ const deletionPrefix = '$deleteFromPrimitiveList/';
  * Throws ApiError 400 for a directive or an item that makes no sense.
  */
 export function applyStrategicMergePatch(schema: Schema, target: unknown, patch: unknown): unknown {
-  if (!isRecord(patch)) return structuredClone(patch);
+  if (!isRecord(patch)) return copyJson(patch);
   if (Object.hasOwn(patch, '$patch')) return replaced(patch);
   const merged = retained(isRecord(target) ? target : {}, patch);
   const fields = new Set(Object.keys(patch).map(fieldOf));
@@ -90,7 +90,7 @@ function mergeValue({ merged, patch, field }: Field, member: Schema): void {
   } else if (isRecord(value)) {
     const removes = current === undefined && value['$patch'] === 'delete';
     if (!removes) setMember(merged, field, applyStrategicMergePatch(member, current, value));
-  } else setMember(merged, field, structuredClone(value));
+  } else setMember(merged, field, copyJson(value));
 }
 
 function mergeList(schema: ListSchema, current: readonly unknown[], patch: readonly unknown[]): unknown[] {

@@ -1,3 +1,4 @@
+import { copyJson } from '../schema/json.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { namespaces, pods } from '../../../kubernetes/resources.ts';
 import { conflict, groupResource, invalid } from '../errors/status-errors.ts';
@@ -18,7 +19,7 @@ export function bindPod(
   dryRun = false,
 ): StoredObject {
   const current = getObject(registry, kindOf(registry, pods), location);
-  const pod = structuredClone(current) as unknown as Pod & Draft;
+  const pod = copyJson(current) as unknown as Pod & Draft;
   if (nodeName === '') throw invalid('Binding', '', location.name, [required('target.name')]);
   if (pod.metadata.deletionTimestamp !== undefined) {
     throw conflict(
@@ -65,7 +66,7 @@ export function finalizeNamespace(
   if (left.length > 0) {
     throw conflict(namespaces, name, `the namespace still holds ${left.slice(0, 5).join(', ')}`);
   }
-  const draft: Draft = { ...structuredClone(current) };
+  const draft: Draft = { ...copyJson(current) };
   draft['spec'] = finalizers.length === 0 ? {} : { finalizers: [...finalizers] };
   const resource = groupResource(namespaces);
   if (dryRun) return draft;

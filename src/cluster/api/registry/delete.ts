@@ -1,3 +1,4 @@
+import { copyJson } from '../schema/json.ts';
 import type { DeleteOptions } from '../../../kubernetes/api.ts';
 import { badRequest, conflict, groupResource } from '../errors/status-errors.ts';
 import type { Draft, Kind } from '../kinds/kind.ts';
@@ -29,7 +30,7 @@ export function deleteObject(
   const current = getObject(registry, kind, location);
   assertPreconditions(kind, current, options);
   kind.assertDeletable?.(current);
-  const draft: Draft = { ...structuredClone(current) };
+  const draft: Draft = { ...copyJson(current) };
   applyPropagation(draft, options.propagationPolicy ?? defaultPropagation(kind, current));
   addDeletionFinalizer(kind, draft, current);
   const seconds = settleGrace(kind, draft, options.gracePeriodSeconds);

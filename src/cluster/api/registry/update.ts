@@ -7,7 +7,7 @@ import type { Draft, Kind } from '../kinds/kind.ts';
 import { checkDeletionTime, checkMetadata, checkMetadataUpdate } from '../kinds/object-meta.ts';
 import { strictValidation } from '../schema/field-validation.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
-import { jsonEqual } from '../schema/json.ts';
+import { copyJson, jsonEqual } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { afterUpdate, toManagedFields } from '../apply/managers.ts';
 import { shapeOf } from '../apply/shape.ts';
@@ -147,7 +147,7 @@ function keepWhatUpdatesCannotTouch(
   const { metadata } = current;
   draft.metadata = compactMetadata({
     // of a custom resource, /status writes status alone (apiextensions pkg/registry/customresource/status_strategy.go)
-    ...(kind.custom !== undefined && subresource === 'status' ? structuredClone(metadata) : draft.metadata),
+    ...(kind.custom !== undefined && subresource === 'status' ? copyJson(metadata) : draft.metadata),
     namespace: metadata.namespace,
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
@@ -163,10 +163,10 @@ function keepWhatUpdatesCannotTouch(
       if (!['metadata', 'status'].includes(key)) delete draft[key];
     }
     for (const [key, value] of Object.entries(current)) {
-      if (!['metadata', 'status'].includes(key)) draft[key] = structuredClone(value);
+      if (!['metadata', 'status'].includes(key)) draft[key] = copyJson(value);
     }
   } else if (kind.hasStatus) {
     delete draft['status'];
-    if (current['status'] !== undefined) draft['status'] = structuredClone(current['status']);
+    if (current['status'] !== undefined) draft['status'] = copyJson(current['status']);
   }
 }

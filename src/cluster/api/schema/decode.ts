@@ -1,7 +1,7 @@
 import { badRequest } from '../errors/status-errors.ts';
 import { judgeFields, strictValidation } from './field-validation.ts';
 import type { FieldValidation } from './field-validation.ts';
-import { isRecord } from './json.ts';
+import { copyJson, isRecord } from './json.ts';
 import type { JsonRecord } from './json.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
 import { isUpstreamField } from './upstream-fields.ts';
@@ -72,7 +72,7 @@ function decode(schema: Schema, value: unknown, path: string, problems: Problems
         ? String(value)
         : expectType(value, typeof value === 'string', path, 'resource.Quantity', problems);
     case 'anything':
-      return structuredClone(value);
+      return copyJson(value);
     case 'map':
       return decodeMap(schema.values, value, path, problems);
     case 'list':

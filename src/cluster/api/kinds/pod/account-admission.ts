@@ -1,3 +1,4 @@
+import { copyJson } from '../../schema/json.ts';
 import type { Pod, PodSpec, Volume } from '../../../../kubernetes/pod.ts';
 import { pods, serviceAccounts } from '../../../../kubernetes/resources.ts';
 import { forbidden } from '../../errors/status-errors.ts';
@@ -32,7 +33,7 @@ export function admitAccount(pod: Pod, context: AdmissionContext): void {
   if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true)
     mountToken(spec, `${volumeName}-${context.tail()}`);
   if (spec.imagePullSecrets === undefined && account.imagePullSecrets !== undefined)
-    spec.imagePullSecrets = structuredClone(account.imagePullSecrets);
+    spec.imagePullSecrets = copyJson(account.imagePullSecrets);
 }
 
 function findAccount({ metadata, spec }: Pod, name: string, context: AdmissionContext): Account {

@@ -1,7 +1,7 @@
 import type { Pod, PodSpec, Toleration } from '../../../../kubernetes/pod.ts';
 import { duplicate, forbiddenField, notDoneHere, required } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
-import { jsonEqual } from '../../schema/json.ts';
+import { copyJson, jsonEqual } from '../../schema/json.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 import type { Draft } from '../kind.ts';
 import { checkName } from '../names.ts';
@@ -74,7 +74,7 @@ const immutableText =
 
 /** Of a pod's spec only tolerations can grow; the node here does not replace the image of a running container. */
 export function validatePodUpdate(draft: Draft, current: StoredObject): Cause[] {
-  const after = structuredClone(asPod(draft).spec);
+  const after = copyJson(asPod(draft).spec);
   const before = (current as unknown as Pod).spec;
   const causes = allContainers(after).flatMap((container, index) => {
     const old = allContainers(before).find(({ name }) => name === container.name);
