@@ -1,5 +1,5 @@
 import { isProductError, ProductError } from '../errors/product-error.ts';
-import type { Verb } from './cloud.ts';
+import type { CallCode } from './methods.ts';
 import { infoMethod, localMethods, methods, stemcellFormats, unsupportedMethods } from './methods.ts';
 import type { CpiRequest, CpiResponse } from './protocol.ts';
 import { checkApiVersion, failure, newestApiVersion, parseRequest, success } from './protocol.ts';
@@ -8,7 +8,7 @@ import type { Session, SessionOptions } from './session.ts';
 export interface AnswerPorts {
   /** Text of the config file; undefined when none was given. */
   readonly readConfig: () => Promise<string | undefined>;
-  readonly openSession: (options: Omit<SessionOptions, 'environment'>) => Promise<Session>;
+  readonly openSession: (options: Omit<SessionOptions, 'environment'>, code: CallCode) => Promise<Session>;
 }
 
 /**
@@ -21,7 +21,7 @@ export async function answer(text: string, ports: AnswerPorts): Promise<CpiRespo
     if (request.method === infoMethod) {
       return success({ api_version: newestApiVersion, stemcell_formats: stemcellFormats }, '');
     }
-    const load = verbOf(request.method);
+    const load = codeOf(request.method);
     checkApiVersion(request.apiVersion);
     return await callVerb(load, request, ports);
   } catch (error) {
@@ -29,7 +29,7 @@ export async function answer(text: string, ports: AnswerPorts): Promise<CpiRespo
   }
 }
 
-function verbOf(method: string): () => Promise<Verb> {
+function codeOf(method: string): () => Promise<CallCode> {
   if (unsupportedMethods.includes(method)) {
     throw new ProductError('NOT_SUPPORTED', `${method} is not part of the CPI contract any more`);
   }
@@ -44,7 +44,7 @@ function verbOf(method: string): () => Promise<Verb> {
  * The context of the call is found here, once for all verbs: they see names, callers see cids.
  */
 async function callVerb(
-  load: () => Promise<Verb>,
+  load: () => Promise<CallCode>,
   request: CpiRequest,
   ports: AnswerPorts,
 ): Promise<CpiResponse> {
@@ -52,18 +52,15 @@ async function callVerb(
   let session: Session | undefined;
   let contextName: string | undefined;
   try {
-    // the file is read while code is loaded, and the verb is loaded while the connection is made
-    const [configText, { resolveCall, resultInContext, signatures }] = await Promise.all([
-      ports.readConfig(),
-      import('./call/real-call.ts'),
-    ]);
+    // the file is read while code is loaded
+    const [configText, code] = await Promise.all([ports.readConfig(), load()]);
+    const { resolveCall, resultInContext, signatures, verb } = code;
     const signature = signatures.get(request.method) ?? { parameters: [] };
     const call = resolveCall(request.method, signature, request.arguments);
     contextName = call.contextName;
     file = parseFile(configText);
     const asks = !localMethods.includes(request.method);
-    session = await ports.openSession({ file, context: request.context, contextName, asks });
-    const verb = await load();
+    session = await ports.openSession({ file, context: request.context, contextName, asks }, code);
     const result = await verb(session.cloud, call.arguments);
     return success(resultInContext(signature, result, contextName), session.log());
   } catch (error) {

@@ -8,8 +8,7 @@ async function main(): Promise<void> {
   const configPath = process.argv[2];
   const response = await answer(await cpi.readInput(), {
     readConfig: async () => (configPath === undefined ? undefined : cpi.readFile(configPath)),
-    openSession: async (options) =>
-      (await import('./call/real-call.ts')).openSession({ ...options, environment: process.env }),
+    openSession: (options, code) => code.openSession({ ...options, environment: process.env }),
   });
   await cpi.writeOutput(`${JSON.stringify(response)}\n`);
 }

@@ -1,4 +1,5 @@
 import { isDnsLabel, isLabelValue } from '../kubernetes/names.ts';
+import { sha256 } from './sha256.ts';
 
 const hashLength = 20;
 /** Texts that look like our own hashed form are hashed too, so that no text can pass for another's hash. */
@@ -42,13 +43,7 @@ export function labelValue(text: string): string {
 }
 
 function withHash(text: string, length: number, foreign: RegExp): string {
-  // loaded for the few names that need it: node:crypto costs a call more than a millisecond
-  const hash = process
-    .getBuiltinModule('node:crypto')
-    .createHash('sha256')
-    .update(text)
-    .digest('hex')
-    .slice(0, hashLength);
+  const hash = sha256(text).slice(0, hashLength);
   const lower = foreign.source.includes('A-Z') ? text : text.toLowerCase();
   const readable = lower
     .replace(foreign, '-')

@@ -49,15 +49,15 @@ export class BunSocketTransport implements Transport {
    * on its way, and soon in any case: what goes wrong here goes wrong again, and is told, at the first request.
    */
   beginHandshake(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, patienceMs);
-      const done = (): void => {
-        clearTimeout(timer);
-        // Bun sends the first bytes only when the callback that tells of the connection is over
-        setImmediate(resolve);
-      };
-      this.#connect(done).catch(done);
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, patienceMs);
+    const done = (): void => {
+      clearTimeout(timer);
+      // Bun sends the first bytes only when the callback that tells of the connection is over
+      setImmediate(resolve);
+    };
+    this.#connect(done).catch(done);
+    return promise;
   }
 
   async request(request: TransportRequest): Promise<TransportResponse> {

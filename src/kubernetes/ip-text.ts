@@ -1,16 +1,17 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import type * as Net from 'node:net';
 
 export type Family = 'IPv4' | 'IPv6';
 
 /** The family of an address; undefined for a text that is none. */
 export function familyOf(text: string): Family | undefined {
+  const { isIPv4, isIPv6 } = net();
   if (isIPv4(text)) return 'IPv4';
   return isIPv6(text) && !text.includes('%') ? 'IPv6' : undefined;
 }
 
 /** One spelling for each address, so that two can be compared: RFC 5952 for IPv6. */
 export function canonicalAddress(address: string): string {
-  return isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
+  return net().isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 }
 
 /** Bits of an address: 32 or 128. */
@@ -51,3 +52,6 @@ export function addressOf(bits: string, family: Family): string {
     ? groups.join('.')
     : canonicalAddress(groups.map((group) => group.toString(16)).join(':'));
 }
+
+/** Loaded at the first use: it costs a call of the CPI's executable milliseconds. */
+const net = (): typeof Net => process.getBuiltinModule('node:net');

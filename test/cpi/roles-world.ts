@@ -96,7 +96,7 @@ export class RolesWorld {
       asks: true,
     });
     try {
-      const verb = await methods.get(method)?.();
+      const verb = (await methods.get(method)?.())?.verb;
       assert(verb !== undefined, `the CPI has no method ${method}`);
       return await verb(session.cloud, args);
     } finally {

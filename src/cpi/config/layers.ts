@@ -53,7 +53,7 @@ export function mergeLayers({ file, request, contextName }: Layers, place: Place
 /** What the job's property `ntp` is becomes agent.ntp here, as in the job's template. */
 function overridesOf(request: Readonly<Json>, place: Place): Json {
   const given: Json = {};
-  for (const key of known) if (Object.hasOwn(request, key)) given[key] = request[key];
+  for (const key of known) if (request[key] !== undefined) given[key] = request[key];
   if (request['ntp'] === undefined) return given;
   const agent = recordAt(given['agent'], at(place, 'agent'));
   return { ...given, agent: { ntp: request['ntp'], ...agent } };

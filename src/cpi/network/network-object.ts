@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Cloud } from '../cloud.ts';
 import { baseLabels } from '../labels.ts';
+import { sha256 } from '../sha256.ts';
 import { attachmentPrefix, memberLabel, policyPrefix } from './network-names.ts';
 import type { NetworkRequest } from './network-request.ts';
 
@@ -55,5 +55,5 @@ function digestOf(value: unknown): string {
       ? Object.fromEntries(Object.entries(item).toSorted(([left], [right]) => (left < right ? -1 : 1)))
       : item,
   );
-  return createHash('sha256').update(sorted).digest('hex').slice(0, 20);
+  return sha256(sorted).slice(0, 20);
 }

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { OwnerReference } from '../../kubernetes/object.ts';
 import type { Service, ServiceSpec } from '../../kubernetes/service.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
+import { sha256 } from '../sha256.ts';
 import { vmSelector } from './service-holder.ts';
 import { toServicePorts } from './service-ports.ts';
 import type { ServiceRequest } from './service-request.ts';
@@ -48,9 +48,7 @@ export function serviceObject(request: ServiceRequest, owner: ServiceOwner): Ser
       annotations: {
         ...request.annotations,
         ...(given.length > 0 && { [annotation.givenAnnotations]: JSON.stringify(given) }),
-        [annotation.specDigest]: createHash('sha256')
-          .update(JSON.stringify([spec, request.annotations, request.selector]))
-          .digest('hex'),
+        [annotation.specDigest]: sha256(JSON.stringify([spec, request.annotations, request.selector])),
       },
       ownerReferences: [ownerReference(owner)],
     },

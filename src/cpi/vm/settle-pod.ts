@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
@@ -49,7 +48,7 @@ export async function settlePod(cloud: Cloud, vmCid: string): Promise<Pod> {
       return await waitUntilRunning(cloud, pod);
     } catch (error) {
       const now = await wantedPod(cloud, vmCid);
-      if (left <= 1 || isDeepStrictEqual(disksOf(now), disksOf(wanted))) throw error;
+      if (left <= 1 || haveSameDisks(now, wanted)) throw error;
     }
   }
 }
@@ -77,8 +76,12 @@ function isSettled(found: Pod, wanted: Pod): boolean {
   return (
     found.metadata.deletionTimestamp === undefined &&
     found.metadata.ownerReferences?.[0]?.uid === wanted.metadata.ownerReferences?.[0]?.uid &&
-    isDeepStrictEqual(disksOf(found), disksOf(wanted))
+    haveSameDisks(found, wanted)
   );
+}
+
+function haveSameDisks(one: Pod, other: Pod): boolean {
+  return process.getBuiltinModule('node:util').isDeepStrictEqual(disksOf(one), disksOf(other));
 }
 
 async function end(

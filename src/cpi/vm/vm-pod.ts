@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { PodNetworking } from '../address/pod-networking.ts';
 import type { AttachStrategy } from '../disk/attach/strategy.ts';
 import type { NodeSelectorTerm, Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
 import type { Architecture } from '../stemcell/stemcell-cid.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
+import { sha256 } from '../sha256.ts';
 import { isLastingGroup } from './disruption-budget.ts';
 import { entryScript } from './entry-script.ts';
 import { preStopScript } from './pre-stop-script.ts';
@@ -72,9 +72,7 @@ export function vmPod(plan: VmPlan, secretUid: string): Pod {
       annotations: {
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
         [annotation.attach]: plan.attach,
-        [annotation.specDigest]: createHash('sha256')
-          .update(JSON.stringify([spec, plan.networking]))
-          .digest('hex'),
+        [annotation.specDigest]: sha256(JSON.stringify([spec, plan.networking])),
         ...plan.networking.annotations,
       },
       ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name: plan.cid, uid: secretUid }],

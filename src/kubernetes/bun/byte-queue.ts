@@ -46,7 +46,9 @@ export class ByteQueue {
         if ('error' in this.#end) throw this.#end.error;
         return undefined;
       }
-      await new Promise<void>((resolve) => (this.#wake = resolve));
+      const woken = Promise.withResolvers<void>();
+      this.#wake = woken.resolve;
+      await woken.promise;
     }
   }
 

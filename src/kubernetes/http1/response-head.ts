@@ -35,15 +35,16 @@ export function parseResponseHead(text: string): ResponseHead {
 }
 
 function parseHeaders(lines: readonly string[]): Record<string, string> {
-  const headers = new Map<string, string>();
+  // without a prototype: names are the server's
+  const headers = Object.create(null) as Record<string, string>;
   for (const line of lines) {
     const match = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*(.*?)[ \t]*$/u.exec(line);
     if (match === null) throw new MalformedResponse('a line of the head is no header');
     const name = (match[1] ?? '').toLowerCase();
-    const former = headers.get(name);
-    headers.set(name, former === undefined ? (match[2] ?? '') : `${former}, ${match[2] ?? ''}`);
+    const former = headers[name];
+    headers[name] = former === undefined ? (match[2] ?? '') : `${former}, ${match[2] ?? ''}`;
   }
-  return Object.fromEntries(headers);
+  return headers;
 }
 
 function bodyLength(status: number, headers: Readonly<Record<string, string>>): BodyLength {
