@@ -68,6 +68,8 @@ describeCluster('create-env of examples/hello', (world) => {
           'logger --tag canary spoke && grep -q "canary: spoke" /var/log/syslog',
         );
 
+        if (upstream !== undefined) await speaksToSyslog(world(), before.vm);
+
         await deployment.createEnv(settings);
         assert.deepEqual(await deployedNow(world()), before, 'without a change nothing is touched');
 
@@ -128,6 +130,18 @@ async function deployedNow({ api, namespace }: ClusterWorld): Promise<Deployed> 
     claim: metadata.uid ?? '',
     size: status?.capacity?.['storage'] ?? '',
   };
+}
+
+/** The upstream agent audits each request it is sent to /dev/log, and says so where nobody listens there. */
+async function speaksToSyslog(world: ClusterWorld, vm: string): Promise<void> {
+  await world.untilInVm(vm, 'grep -q CEF:0 /var/log/syslog');
+  const log = await world.kubectl('logs', vm);
+  assert.match(
+    log,
+    /\[agentController\]|\[main\]|\[Agent\]|\[File System\]/u,
+    'this is the log of an upstream agent',
+  );
+  assert.doesNotMatch(log, /syslog delivery error/iu);
 }
 
 function sinceOf(greeting: string): string {
