@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { describe, test } from 'node:test';
+import { until } from '../../../test/support/until.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
 import { deleteManifest, getManifest } from './manifests/manifests.ts';
 import type { OpenRegistryOptions } from './open-registry.ts';
@@ -73,6 +74,27 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
     // of the cut one it knows nothing any more, DELETE included, and keeps the bytes for its purge
     assert.equal((await uploadsIn(registry)).length, 1);
   });
+
+  for (const [how, pieceSize] of [
+    ['in pieces', 24 << 20],
+    ['whole', 128 << 20],
+  ] as const)
+    test(`interrupted while a layer is on its way, ${how}: no upload is left, nor a manifest`, async (t) => {
+      const registry = await start(t);
+      const interruption = new AbortController();
+      const client = clientOf(t, registry, { signal: interruption.signal });
+      const pushed = pushImage(client, memoryImage([randomBytes(96 << 20)]), { pieceSize });
+      const isRefused = assert.rejects(pushed, /interrupted by a test/u);
+      await until('the layer to be on its way', async () => {
+        const [data] = await uploadsIn(registry);
+        return data !== undefined && (await stat(join(registry.storage, data))).size > 0;
+      });
+      interruption.abort(new Error('interrupted by a test'));
+      await isRefused;
+      // of an upload that it has taken back it keeps a hash's state of some bytes, the layer not
+      assert.deepEqual(await uploadsIn(registry), []);
+      assert.deepEqual(await pathsIn(registry, /_manifests\/./u), []);
+    });
 
   test('a user who may not delete learns what was wrong, and pushes past a repository of others', async (t) => {
     const registry = await start(t, { authentication: 'token' });

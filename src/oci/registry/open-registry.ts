@@ -11,6 +11,8 @@ export interface OpenRegistryOptions {
   readonly ca: string | undefined;
   /** Ends every exchange and wait. */
   readonly signal?: AbortSignal;
+  /** NodeTransportOptions'. */
+  readonly graceMs?: number;
   readonly clock: {
     now(): number;
     sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
@@ -23,8 +25,8 @@ const idleMs = 300_000;
 const partingMs = 10_000;
 
 /**
- * A client of one repository; nothing is sent yet. The caller closes it. `signal` ends all but `callLast`, which then has ten
- * seconds.
+ * A client of one repository; nothing is sent yet. The caller closes it. `signal` ends all but a piece that is on its way, which
+ * has five seconds, and `callLast`, which then has ten.
  */
 export function openRegistry(options: OpenRegistryOptions): RegistryClient {
   const parting = (): RegistryClient =>
@@ -33,11 +35,11 @@ export function openRegistry(options: OpenRegistryOptions): RegistryClient {
 }
 
 function clientOf(options: OpenRegistryOptions, parting: (() => RegistryClient) | undefined): RegistryClient {
-  const { origin, repository, credentials, ca, signal, clock } = options;
+  const { origin, repository, credentials, ca, signal, graceMs, clock } = options;
   return new RegistryClient({
     ...{ origin, repository, credentials },
     ...(parting !== undefined && { parting }),
-    transport: new NodeTransport({ ca, idleMs, signal }),
+    transport: new NodeTransport({ ca, idleMs, signal, ...(graceMs !== undefined && { graceMs }) }),
     now: () => clock.now(),
     sleep: async (milliseconds) => {
       await clock.sleep(milliseconds, signal);

@@ -27,6 +27,8 @@ export interface Call {
   readonly path: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: SentBody;
+  /** RegistryRequest's. */
+  readonly isFinished?: boolean;
   /** What the right to do is asked for; default: pull and push. */
   readonly actions?: 'pull' | 'pull,push' | 'pull,delete';
   /** Another repository that is read, for a mount. */
@@ -139,6 +141,7 @@ export class RegistryClient {
         ...(authorization !== undefined && { authorization }),
       },
       ...(call.body !== undefined && { body: call.body }),
+      ...(call.isFinished !== undefined && { isFinished: call.isFinished }),
     };
   }
 

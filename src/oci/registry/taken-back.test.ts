@@ -102,7 +102,7 @@ describe('a push that fails', () => {
     });
 
   for (const pieceSize of [inPieces, whole])
-    test(`interrupted in a body of ${pieceSize} bytes at most: the upload is taken back`, async (t) => {
+    test(`interrupted in a body of ${pieceSize} bytes at most, which never ends: the upload is taken back`, async (t) => {
       const registry = await HostileRegistry.start(t);
       const interruption = new AbortController();
       registry.trouble = (request) => {
@@ -113,7 +113,7 @@ describe('a push that fails', () => {
       };
       const client = openRegistry({
         ...{ origin: registry.origin, repository: 'team/stemcell', credentials: undefined, ca: undefined },
-        ...{ clock: systemClock, signal: interruption.signal },
+        ...{ clock: systemClock, signal: interruption.signal, graceMs: 20 },
       });
       t.after(() => client.close());
       await assert.rejects(pushImage(client, memoryImage([layer]), { pieceSize }), /interrupted by SIGINT/u);

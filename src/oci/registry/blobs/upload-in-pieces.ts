@@ -97,6 +97,7 @@ function patch(location: URL, bytes: Uint8Array, position: number, what: string)
       'content-range': `${position}-${position + bytes.length - 1}`,
     },
     body: bytesBody(bytes),
+    isFinished: true,
     what,
   };
 }

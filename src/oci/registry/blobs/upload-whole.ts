@@ -25,6 +25,7 @@ export async function uploadWhole(
       size <= pieceSize
         ? bytesBody(await wholeOf(source, size))
         : { size, open: () => whenVerified(source.open()) },
+    isFinished: size <= pieceSize,
     what: `upload of ${digest}`,
   });
   return completion(client, answer, digest);

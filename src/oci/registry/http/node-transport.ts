@@ -12,6 +12,8 @@ export interface NodeTransportOptions {
   /** Milliseconds without a byte in either direction, after which a connection counts as broken. */
   readonly idleMs: number;
   readonly signal: AbortSignal | undefined;
+  /** Milliseconds after the signal in which a request may end that `isFinished`; default 5000. */
+  readonly graceMs?: number;
 }
 
 /** What a registry may answer with at most: it refuses larger manifests itself (distribution-spec, 4 MiB). */
@@ -37,13 +39,23 @@ export class NodeTransport implements RegistryTransport {
     const { signal } = this.#options;
     signal?.throwIfAborted();
     const outgoing = this.#open(request);
-    const abort = (): void => void outgoing.destroy(new Error('the caller has gone'));
+    const cut = (): void => void outgoing.destroy(new Error('the caller has gone'));
+    let timer: NodeJS.Timeout | undefined;
+    const abort = (): void => {
+      if (request.isFinished === true) timer = setTimeout(cut, this.#options.graceMs ?? 5000);
+      else cut();
+    };
     signal?.addEventListener('abort', abort);
     try {
-      return await exchange(outgoing, request.body);
-    } finally {
-      signal?.removeEventListener('abort', abort);
+      const answer = await exchange(outgoing, request.body);
+      if (request.isFinished !== true) signal?.throwIfAborted();
+      return answer;
+    } catch (error) {
       signal?.throwIfAborted();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
     }
   }
 

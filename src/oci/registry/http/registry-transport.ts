@@ -10,6 +10,11 @@ export interface RegistryRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: SentBody;
+  /**
+   * A caller that goes waits for its end, some seconds: a registry that got a part of it knows nothing more of the upload, which
+   * then cannot be taken back.
+   */
+  readonly isFinished?: boolean;
 }
 
 export interface RegistryAnswer {

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
@@ -89,13 +89,14 @@ export async function startDockerRegistry(
       },
     }),
   };
+  const storage = join(directory, 'storage');
+  await mkdir(storage);
   const child = spawn('docker-registry', ['serve', await file('config.yml', JSON.stringify(config))], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], OTEL_TRACES_EXPORTER: 'none' },
   });
   t.after(() => ended(child));
   const host = await listening(child);
-  const storage = join(directory, 'storage');
   return { origin: `https://${host}`, host, ca: certificate.ca, credentials, storage, tokens };
 }
 
