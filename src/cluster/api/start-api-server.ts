@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import { createServer } from 'node:https';
 import type { Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -56,6 +57,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     // who has no certificate gets a 401 and not a broken connection; authenticate() looks at the result
     rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
+    // a connection has one user (authenticate.ts)
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     // as Go's: the command of an exec is in the URL
     maxHeaderSize: 1024 * 1024,
   });

@@ -50,6 +50,9 @@ export function addedSince(then: Traces, now: Traces): string[] {
 const ifThere = (path: string, program: string, options = ''): string =>
   `if [ -e ${path} ]; then ${program} ${path} ${options}; fi`;
 
+/** The kubelet makes these with the first pod of a class, and keeps them. */
+const noneOfThePods = ['kubepods', 'burstable', 'besteffort'].map((name) => `! -name ${name}`).join(' ');
+
 /** The directory of a driver below plugins, and layers of an image, stay for the next pod. */
 const scripts = ({ cgroup }: ClusterNode): Readonly<Record<string, string>> => ({
   'pod directories': ifThere(`${kubeletDirectory}/pods`, 'ls'),
@@ -61,7 +64,7 @@ const scripts = ({ cgroup }: ClusterNode): Readonly<Record<string, string>> => (
     '-xdev -mindepth 2 -maxdepth 3',
   ),
   // some go while find(1) looks
-  'control groups': `find /sys/fs/cgroup -type d -path '*/${cgroup}/*' 2>/dev/null || true`,
+  'control groups': `find /sys/fs/cgroup -type d -path '*/${cgroup}/*' ${noneOfThePods} 2>/dev/null || true`,
   'containers and sandboxes': 'ctr --namespace k8s.io containers list --quiet',
   tasks: 'ctr --namespace k8s.io tasks list --quiet',
   snapshots: `ctr --namespace k8s.io snapshots list | awk 'NR > 1 && $1 !~ /^sha256:/ { print $1 }'`,

@@ -20,8 +20,16 @@ export function authenticate(registry: Registry, request: IncomingMessage, token
   return impersonated(registry, { ...user, groups: [...user.groups, authenticatedGroup] }, request);
 }
 
-function userOfCertificate(socket: TLSSocket): User | undefined {
+const certificateUser = Symbol('the user of its certificate');
+
+/** Of a connection, which has one certificate in its life; reading it costs more than most requests do. */
+function userOfCertificate(socket: TLSSocket & { [certificateUser]?: User | undefined }): User | undefined {
   if (!socket.authorized) return undefined;
+  if (!(certificateUser in socket)) socket[certificateUser] = subjectOf(socket);
+  return socket[certificateUser];
+}
+
+function subjectOf(socket: TLSSocket): User | undefined {
   const { CN, O } = socket.getPeerCertificate().subject as { CN?: string | string[]; O?: string | string[] };
   const [name] = [CN ?? []].flat();
   return name === undefined ? undefined : { name, groups: [O ?? []].flat() };
