@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
 import { describeKind, object } from '../../cluster/api/custom/definitions/describe.ts';
+import { ApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { customResourceDefinitions, nodes, persistentVolumeClaims } from '../../kubernetes/resources.ts';
@@ -83,6 +84,18 @@ test('detach_disk does not call a disk detached while the VM runs and cannot be 
     message: /could not be asked.*no shell/u,
   });
   await assert.rejects(detachDisk(cloud, [vmCid, disk]), { code: 'DISK_NOT_ATTACHED' });
+});
+
+test('a role that may not look into the VM is told so, not that the disk is busy', async (t) => {
+  const { cloud, disk } = await forsaken(t);
+  const refused = new ApiError({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    code: 403,
+  });
+  await assert.rejects(detachDisk({ ...cloud, exec: () => Promise.reject(refused) }, [vmCid, disk]), refused);
 });
 
 test('on a lost node that is NODE_LOST; on one that was given up nothing is mounted any more', async (t) => {

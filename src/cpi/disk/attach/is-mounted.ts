@@ -46,8 +46,9 @@ async function lookForMount(
     });
     return exitCode === 0 || exitCode === 1 ? exitCode === 0 : `exit code ${exitCode}: ${stderr.trim()}`;
   } catch (error) {
-    if (isApiError(error) || isProductError(error)) return error.message;
-    throw error;
+    // of a role that may not exec, no other try goes better
+    if (isApiError(error, 403) || !(isApiError(error) || isProductError(error))) throw error;
+    return error.message;
   }
 }
 
