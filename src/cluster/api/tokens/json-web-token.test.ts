@@ -4,7 +4,10 @@ import { test } from 'node:test';
 import { signToken, verifyToken } from './json-web-token.ts';
 import type { TokenKey } from './token-key.ts';
 
-const newKey = (): TokenKey => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const newKey = (): TokenKey => ({
+  ...generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  genuine: new Map(),
+});
 
 const tampered = (token: string): string => {
   const [header = '', , signature = ''] = token.split('.');

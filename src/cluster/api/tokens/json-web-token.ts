@@ -17,15 +17,13 @@ export function signToken({ privateKey, publicKey }: TokenKey, claims: JsonRecor
 
 /** How many genuine tokens of a key are remembered. */
 const remembered = 256;
-const genuineTokens = new WeakMap<TokenKey, Map<string, JsonRecord>>();
 
 /**
  * The claims of a token that this key signed; undefined for anything else. Times are for the caller to look at. What was
  * found genuine stays so: a signature costs more than the rest of a request, and every request of a client has the same.
  */
 export function verifyToken(key: TokenKey, token: string): JsonRecord | undefined {
-  const known = genuineTokens.get(key) ?? new Map<string, JsonRecord>();
-  genuineTokens.set(key, known);
+  const known = key.genuine;
   const before = known.get(token);
   if (before !== undefined) return before;
   const claims = isGenuine(key, token) ? decode(token.split('.')[1] ?? '') : undefined;

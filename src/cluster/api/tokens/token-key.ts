@@ -2,12 +2,15 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:cry
 import type { KeyObject } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { JsonRecord } from '../schema/json.ts';
 import { replaceFile } from '../store/replace-file.ts';
 
 /** Signs the tokens of service accounts, and tells them from others. */
 export interface TokenKey {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
+  /** Tokens that were found to be of this key, with their claims, the oldest first (json-web-token.ts). */
+  readonly genuine: Map<string, JsonRecord>;
 }
 
 /**
@@ -20,7 +23,7 @@ export function loadTokenKey(directory: string): TokenKey {
   const file = join(folder, 'service-account.key');
   const pem = read(file) ?? make(file);
   const privateKey = createPrivateKey(pem);
-  return { privateKey, publicKey: createPublicKey(privateKey) };
+  return { privateKey, publicKey: createPublicKey(privateKey), genuine: new Map() };
 }
 
 function read(file: string): string | undefined {
