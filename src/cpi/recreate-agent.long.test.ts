@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { directoriesOf } from '../agent/directories.ts';
-import { helloJob } from '../agent/testing/hello-job.ts';
-import { reaches, specWith } from '../agent/testing/specs.ts';
+import { startCountingJob } from '../agent/testing/counting-job.ts';
+import { reaches } from '../agent/testing/specs.ts';
 import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { Cloud } from './cloud.ts';
@@ -39,16 +38,6 @@ describeInNamespace(import.meta.filename, () => {
 
   const lives = (vm: AgentVm): Promise<string> => world.inVm(vm.cid, 'cat /var/vcap/store/lives');
 
-  /** A job that writes a line to its disk whenever it starts. */
-  async function startJob({ client }: AgentVm): Promise<void> {
-    const files = helloJob(directoriesOf('/var/vcap'));
-    const ctl = files['./hello/bin/ctl'] ?? '';
-    const writing = ctl.replace('  start)', '  start)\n    echo life >> /var/vcap/store/lives || exit 9');
-    await client.task('apply', await specWith(client, { ...files, './hello/bin/ctl': writing }));
-    await client.value('start');
-    await reaches(client, 'running');
-  }
-
   for (const profile of ['privileged', 'baseline']) {
     test(`${profile}: the second disk of a migration; jobs and state come back with each new pod`, async () => {
       const address = profile === 'privileged' ? '127.64.41.1' : '127.64.41.2';
@@ -58,7 +47,7 @@ describeInNamespace(import.meta.filename, () => {
         await createDisk(cloud, [32, {}, vm.cid]),
       ];
       await attach(vm, old);
-      await startJob(vm);
+      await startCountingJob(vm.client);
       await assert.rejects(detachDisk(cloud, [vm.cid, old]), (error) => isProductError(error, 'DISK_BUSY'));
       await reaches(vm.client, 'running');
       assert.equal(await lives(vm), 'life\n');

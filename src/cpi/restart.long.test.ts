@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { directoriesOf } from '../agent/directories.ts';
 import { eventually } from '../agent/testing/eventually.ts';
-import { helloJob } from '../agent/testing/hello-job.ts';
-import { reaches, specWith } from '../agent/testing/specs.ts';
+import { startCountingJob } from '../agent/testing/counting-job.ts';
+import { reaches } from '../agent/testing/specs.ts';
 import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
@@ -12,7 +11,7 @@ import { attachDisk } from './disk/attach-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
-import { type AgentVm, createAgentVm, newAgentDisk, untilAnswers } from './testing/agent-vm.ts';
+import { createAgentVm, newAgentDisk, untilAnswers } from './testing/agent-vm.ts';
 import { ownAgent } from './testing/agents.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
 import { namespace } from './testing/test-cloud.ts';
@@ -37,20 +36,10 @@ describeInNamespace(import.meta.filename, () => {
   const podOf = (name: string): Promise<Pod> => world.cloud.api.get({ resource: pods, namespace, name });
   const lives = (cid: string): Promise<string> => world.inVm(cid, 'cat /var/vcap/store/lives');
 
-  /** A job that writes a line to its disk whenever it starts. */
-  async function startJob({ client }: AgentVm): Promise<void> {
-    const files = helloJob(directoriesOf('/var/vcap'));
-    const ctl = files['./hello/bin/ctl'] ?? '';
-    const writing = ctl.replace('  start)', '  start)\n    echo life >> /var/vcap/store/lives || exit 9');
-    await client.task('apply', await specWith(client, { ...files, './hello/bin/ctl': writing }));
-    await client.value('start');
-    await reaches(client, 'running');
-  }
-
   test('reboot_vm, and a container killed in mid-write: same pod, address, disk and agent state; the jobs run again', async () => {
     const vm = await createAgentVm(world, { address: '127.64.40.1' });
     const disk = await newAgentDisk(world, vm);
-    await startJob(vm);
+    await startCountingJob(vm.client);
     const { metadata, status } = await podOf(vm.cid);
     await world.inVm(vm.cid, `mkdir -p /var/vcap/instance/dns && echo '{"version":7}' > ${dnsRecords}`);
 
@@ -91,7 +80,7 @@ describeInNamespace(import.meta.filename, () => {
   test('baseline: without mount(2) the store is the disk all the same, through restart, detach and attach', async () => {
     const vm = await createAgentVm(world, { address: '127.64.40.2', properties: { profile: 'baseline' } });
     const disk = await newAgentDisk(world, vm);
-    await startJob(vm);
+    await startCountingJob(vm.client);
     assert.equal(
       (await world.inVm(vm.cid, 'readlink /var/vcap/store')).trim(),
       `/warden-cpi-dev/disks/${disk}/store`,

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { startCountingJob } from '../../src/agent/testing/counting-job.ts';
 import { reaches } from '../../src/agent/testing/specs.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { getDisks } from '../../src/cpi/disk/get-disks.ts';
 import { rebootVm } from '../../src/cpi/vm/reboot-vm.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
 import { until } from '../support/until.ts';
-import { endWith, lives, restarts, startJob } from './support/agent-job.ts';
+import { endWith, lives, restarts } from './support/agent-job.ts';
 import { newAgentDisk, newAgentVm, untilAnswers } from './support/agent-vm.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
@@ -20,7 +21,7 @@ describeCluster('VMs with our agent and a job that writes to its disk', (world) 
     async () => {
       const vm = await newAgentVm(world(), fixedAddress(world(), 'agent', 1));
       const disk = await newAgentDisk(world(), vm);
-      await startJob(vm);
+      await startCountingJob(vm.client);
       const before = await world().pod(vm.cid);
 
       await rebootVm(world().cloud, [vm.cid]);
@@ -49,7 +50,7 @@ describeCluster('VMs with our agent and a job that writes to its disk', (world) 
     async () => {
       const vm = await newAgentVm(world(), fixedAddress(world(), 'agent', 3));
       const disk = await newAgentDisk(world(), vm);
-      await startJob(vm);
+      await startCountingJob(vm.client);
       await assert.rejects(detachDisk(world().cloud, [vm.cid, disk]), (error) =>
         isProductError(error, 'DISK_BUSY'),
       );

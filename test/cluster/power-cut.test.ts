@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { startCountingJob } from '../../src/agent/testing/counting-job.ts';
 import { reaches } from '../../src/agent/testing/specs.ts';
 import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
 import { until } from '../support/until.ts';
-import { endWith, lives, restarts, startJob } from './support/agent-job.ts';
+import { endWith, lives, restarts } from './support/agent-job.ts';
 import { newAgentDisk, newAgentVm, untilAnswers } from './support/agent-vm.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { fixedAddress } from './support/fixed-address.ts';
@@ -16,7 +17,7 @@ describeCluster('power cuts of nodes whose VMs have our agent and a job that wri
     async () => {
       const vm = await newAgentVm(world(), fixedAddress(world(), 'agent', 2));
       const disk = await newAgentDisk(world(), vm);
-      await startJob(vm);
+      await startCountingJob(vm.client);
       const node = await world().nodeOf(vm.cid);
       await node.stop();
       await node.start();
@@ -35,7 +36,7 @@ describeCluster('power cuts of nodes whose VMs have our agent and a job that wri
     async () => {
       const vm = await newAgentVm(world(), fixedAddress(world(), 'agent', 4));
       const disk = await newAgentDisk(world(), vm);
-      await startJob(vm);
+      await startCountingJob(vm.client);
       const node = await world().nodeOf(vm.cid);
       await node.stop();
       await world().kubectl('delete', 'pod', `attach-${disk}`, '--force', '--grace-period=0');

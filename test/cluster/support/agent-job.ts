@@ -1,21 +1,8 @@
-import { directoriesOf } from '../../../src/agent/directories.ts';
-import { helloJob } from '../../../src/agent/testing/hello-job.ts';
-import { reaches, specWith } from '../../../src/agent/testing/specs.ts';
 import { deleteDisk } from '../../../src/cpi/disk/delete-disk.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
 import type { AgentVm } from './agent-vm.ts';
 import type { ClusterWorld } from './cluster-world.ts';
-
-/** A job that writes a line to its disk whenever it starts. */
-export async function startJob({ client }: AgentVm): Promise<void> {
-  const files = helloJob(directoriesOf('/var/vcap'));
-  const ctl = files['./hello/bin/ctl'] ?? '';
-  const writing = ctl.replace('  start)', '  start)\n    echo life >> /var/vcap/store/lives || exit 9');
-  await client.task('apply', await specWith(client, { ...files, './hello/bin/ctl': writing }));
-  await client.value('start');
-  await reaches(client, 'running');
-}
 
 /** How often the job has started. */
 export const lives = async (world: ClusterWorld, { cid }: AgentVm): Promise<number> =>
