@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { until } from '../../test/support/until.ts';
 import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
 import { isApiError } from '../kubernetes/api-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
@@ -42,12 +43,8 @@ describeInNamespace(import.meta.filename, () => {
         throw error;
       },
     );
-  const untilGone = async (name: string): Promise<void> => {
-    for (const end = Date.now() + 45_000; await isThere(name);) {
-      assert.ok(Date.now() < end, `${name} is still there`);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  };
+  const untilGone = (name: string): Promise<true> =>
+    until(`${name} to be gone`, async () => !(await isThere(name)), 45_000);
   const newVm = async (cloud: Cloud): Promise<string> => {
     count += 1;
     const networks = { default: { type: 'manual', ip: `127.64.9.${count}` } };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { until } from '../../test/support/until.ts';
 import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
 import { isApiError } from '../kubernetes/api-error.ts';
 import { isProductError } from '../errors/product-error.ts';
@@ -79,12 +80,16 @@ describeInNamespace(import.meta.filename, () => {
   test('a killed agent comes back; PID 1 reaps what it left', async () => {
     const vm = await newVm();
     const agent = 'sleep 1000000';
-    const first = await until(() => pidsOf(vm, agent));
+    const first = await until('the agent', async () => (await pidsOf(vm, agent)) || false);
     await world.inVm(vm, `(sleep 0.1 &); kill -9 ${first}`);
-    const second = await until(async () => (await pidsOf(vm, agent)).replace(first, ''));
+    const second = await until(
+      'another agent',
+      async () => (await pidsOf(vm, agent)).replace(first, '') || false,
+    );
     assert.notEqual(second, first);
-    await until(async () =>
-      (await world.inVm(vm, 'grep -s "^State:.Z" /proc/[0-9]*/status; true')) === '' ? 'none' : '',
+    await until(
+      'zombies to be reaped',
+      async () => (await world.inVm(vm, 'grep -s "^State:.Z" /proc/[0-9]*/status; true')) === '',
     );
     await deleteVm(world.cloud, [vm]);
   });
@@ -204,7 +209,7 @@ describeInNamespace(import.meta.filename, () => {
       'echo alive > /var/vcap/store/canary; (while :; do date >> /var/vcap/store/log; done) > /dev/null 2>&1 &',
     );
     await world.cloud.api.delete({ resource: pods, namespace, name: vm });
-    await until(async () => ((await exists(vm)) ? '' : 'gone'), 40_000);
+    await until('the VM to be gone', async () => !(await exists(vm)), 40_000);
 
     const next = await newVm();
     await attachDisk(world.cloud, [next, disk]);
@@ -221,7 +226,11 @@ describeInNamespace(import.meta.filename, () => {
     const { metadata } = await podOf(vm);
     await world.restart();
 
-    await until(async () => world.inVm(vm, 'cat /var/vcap/store/canary').catch(() => ''), 60_000);
+    await until(
+      'its store',
+      () => world.inVm(vm, 'cat /var/vcap/store/canary').catch(() => false as const),
+      60_000,
+    );
     assert.equal((await podOf(vm)).metadata.uid, metadata.uid);
     assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
     assert.equal(await mountsOf(vm, disk), 1);
@@ -260,14 +269,14 @@ describeInNamespace(import.meta.filename, () => {
     const former = await restarts();
     // the command ends with the container
     await world.exec(vm, 'bosh', ['/bin/sh', '-c', 'kill -TERM 1']);
-    await until(async () => {
+    await until('another life of its container', async () => {
       const { status } = await podOf(vm);
       const container = status?.containerStatuses?.[0];
-      return (container?.restartCount ?? 0) > former && container?.state?.running !== undefined
-        ? 'running'
-        : '';
+      return (container?.restartCount ?? 0) > former && container?.state?.running !== undefined;
     });
-    await until(async () => world.inVm(vm, 'mountpoint -q /var/vcap/store && echo yes').catch(() => ''));
+    await until('its store', () =>
+      world.inVm(vm, 'mountpoint -q /var/vcap/store && echo yes').catch(() => false as const),
+    );
   }
 
   async function exists(name: string): Promise<boolean> {
@@ -286,14 +295,3 @@ const busy = (message: RegExp) => (error: unknown) => {
   assert.match(error.message, message);
   return true;
 };
-
-/** Polls until `attempt` gives a text that is not empty. */
-async function until(attempt: () => Promise<string>, deadlineMs = 20_000): Promise<string> {
-  const end = Date.now() + deadlineMs;
-  for (;;) {
-    const text = await attempt();
-    if (text !== '') return text;
-    assert.ok(Date.now() < end, `not within ${deadlineMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
