@@ -8,8 +8,6 @@ export interface PodMoments {
   readonly scheduled?: number;
   /** Volumes and network are there, the sandbox runs. */
   readonly sandbox?: number;
-  /** The last init container has ended with 0. */
-  readonly bound?: number;
   readonly running?: number;
   /** Its deletion was asked for. */
   readonly asked?: number;
@@ -60,14 +58,10 @@ function reachedBy({ metadata, status = {} }: Pod): (keyof PodMoments)[] {
   const holds = (type: string): boolean =>
     status.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false;
   const containers = status.containerStatuses ?? [];
-  const inits = status.initContainerStatuses ?? [];
   return [
     'created' as const,
     ...(holds('PodScheduled') ? (['scheduled'] as const) : []),
     ...(holds('PodReadyToStartContainers') ? (['sandbox'] as const) : []),
-    ...(inits.length > 0 && inits.every(({ state }) => state?.terminated?.exitCode === 0)
-      ? (['bound'] as const)
-      : []),
     ...(containers.some(({ state }) => state?.running !== undefined) ? (['running'] as const) : []),
     ...(metadata.deletionTimestamp === undefined ? [] : (['asked'] as const)),
     ...(containers.length > 0 && containers.every(({ state }) => state?.terminated !== undefined)

@@ -11,8 +11,8 @@ export function attachStages(moments: Moments, start: number, end: number): Reco
     ['attach of the volume to the node', moments.attached],
     ['mount of the volume on the node', moments.staged],
     ['mounts of the pod, and its sandbox', moments.sandbox],
-    ['mount into the hub', moments.bound],
-    ['holder, until the verb returns', end],
+    ['start of the holder', moments.running],
+    ['mount into the hub, until the verb returns', end],
   ]);
 }
 

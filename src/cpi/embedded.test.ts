@@ -6,7 +6,10 @@ import { isApiError } from '../kubernetes/api-error.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
-import { bindAgain, releaseDisk } from './disk/attach/release.ts';
+import { annotation } from './labels.ts';
+import { askToBind } from './disk/attach/ask-to-bind.ts';
+import { releaseDisk } from './disk/attach/release.ts';
+import { volumeFunctions } from './disk/attach/volume-functions.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -135,11 +138,33 @@ describeInNamespace(import.meta.filename, () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
-    for (let left = 3; left > 0; left -= 1) await bindAgain(world.cloud, attachment);
+    for (let left = 3; left > 0; left -= 1)
+      assert.deepEqual(await askToBind(world.cloud, attachment), { kind: 'bound' });
     assert.equal(await mountsOf(vm, disk), 1);
     await detachDisk(world.cloud, [vm, disk]);
     assert.equal(await mountsOf(vm, disk), 0);
     await world.inVm(vm, `! test -e ${hint}`);
+    await deleteVm(world.cloud, [vm]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
+  test('a holder that has let go because it ends puts the disk into the VM no more', async () => {
+    const vm = await newVm();
+    const { disk, hint } = await newDisk(vm);
+    const attachment = await podOf(`attach-${disk}`);
+    const { exitCode } = await world.cloud.exec({
+      ...{ pod: `attach-${disk}`, container: 'hold', deadlineMs: 60_000 },
+      // what its loop does after TERM
+      command: [
+        ...['/bin/sh', '-c', `${volumeFunctions}ending=1\nrelease\n`, 'release'],
+        ...[disk, attachment.metadata.annotations?.[annotation.vmUid] ?? ''],
+      ],
+    });
+    assert.equal(exitCode, 0);
+    const outcome = await askToBind(world.cloud, attachment);
+    assert.deepEqual(outcome, { kind: 'cannot', words: `the attachment of disk ${disk} is ending` });
+    await world.inVm(vm, `! test -e ${hint}`);
+    await detachDisk(world.cloud, [vm, disk]);
     await deleteVm(world.cloud, [vm]);
     await deleteDisk(world.cloud, [disk]);
   });

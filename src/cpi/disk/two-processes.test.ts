@@ -139,7 +139,7 @@ test('an attach of a disk that is attached already fails without taking it away:
 });
 
 test('an attach of a disk that is attached already fails without taking it away: hot', async (t) => {
-  const { cloud } = await testCloud(t);
+  const { cloud } = await testCloud(t, { deadlines: { attach_disk: 1 } });
   await createVm(cloud, createVmArguments());
   const disk = await createDisk(cloud, [64, {}, null]);
   await attachDisk(cloud, [vmCid, disk]);

@@ -7,6 +7,7 @@ import { events, persistentVolumeClaims, pods, secrets } from '../../kubernetes/
 import type { ExecCommand, ExecOutcome } from '../cloud.ts';
 import { volumeAnnotations } from '../../kubernetes/volume.ts';
 import { multus } from '../address/network-attachments.ts';
+import { cannotExit } from '../disk/attach/volume-functions.ts';
 import { annotation, label } from '../labels.ts';
 
 export const nodeName = 'embedded';
@@ -218,8 +219,8 @@ export class FakeNode {
       };
     }
     if (broken !== undefined) {
-      const state = { terminated: { exitCode: 1, message: `${broken}\n` } };
-      return { phase: 'Pending', initContainerStatuses: [{ ...container, name: 'bind', state }] };
+      const state = { terminated: { exitCode: cannotExit, message: `${broken}\n` } };
+      return { phase: 'Running', containerStatuses: [{ ...container, state }] };
     }
     this.#addresses += 1;
     const free = `127.64.1.${this.#addresses}`;

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { plannedPod } from '../../testing/planned-pod.ts';
 import { attachmentPod } from './attachment-pod.ts';
-import { bindScript } from './bind-script.ts';
 import { holdScript } from './hold-script.ts';
 
 function attachmentTo(vm: Pod): Pod {
@@ -15,10 +14,10 @@ function attachmentTo(vm: Pod): Pod {
 }
 
 const hub = '/var/lib/kubelet/pods/vm-uid/volumes/kubernetes.io~empty-dir/hub';
-const container = (name: string, script: string): object => ({
-  name,
+const holder = {
+  name: 'hold',
   image: 'i',
-  command: ['/bin/sh', '-c', script, name, 'disk-0123', 'vm-uid'],
+  command: ['/bin/sh', '-c', holdScript, 'hold', 'disk-0123', 'vm-uid'],
   resources: { requests: { cpu: '10m', memory: '32Mi' } },
   securityContext: { privileged: true, runAsUser: 0 },
   terminationMessagePolicy: 'FallbackToLogsOnError',
@@ -28,7 +27,7 @@ const container = (name: string, script: string): object => ({
     { name: 'disks', mountPath: '/hub', mountPropagation: 'Bidirectional' },
     { name: 'vm-hub', mountPath: '/vm/hub', mountPropagation: 'HostToContainer', readOnly: true },
   ],
-});
+};
 /** On a cordoned node and under pressure the VM stays, and so does its disk. */
 const stays = [
   ...['not-ready', 'unreachable'].map((name) => [name, 'NoExecute'] as const),
@@ -73,8 +72,7 @@ test("the pod of an attachment, whole: what is not here is Kubernetes' default",
           },
         },
       },
-      initContainers: [container('bind', bindScript)],
-      containers: [container('hold', holdScript)],
+      containers: [holder],
       volumes: [
         { name: 'volume', persistentVolumeClaim: { claimName: 'disk-0123' } },
         { name: 'disks', hostPath: { path: `${hub}/disks`, type: 'Directory' } },

@@ -1,9 +1,8 @@
-import type { Pod, Toleration, Volume } from '../../../kubernetes/pod.ts';
+import type { Container, Pod, Toleration, Volume } from '../../../kubernetes/pod.ts';
 import { annotation, baseLabels, label } from '../../labels.ts';
 import { attachmentName } from '../../names.ts';
 import { stayTolerations } from '../../vm/pod-placement.ts';
 import { hubVolume } from '../../vm/vm-pod.ts';
-import { bindScript } from './bind-script.ts';
 import { holdScript } from './hold-script.ts';
 
 export interface AttachmentPlan {
@@ -41,10 +40,10 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
     scratch: { name: 'scratch', mountPath: '/scratch' },
     volume: { name: 'volume', mountPath: '/volume' },
   };
-  const container = (name: string, script: string): Pod['spec']['containers'][number] => ({
-    name,
+  const holder: Container = {
+    name: holderContainer,
     image,
-    command: ['/bin/sh', '-c', script, name, diskCid, uid],
+    command: ['/bin/sh', '-c', holdScript, holderContainer, diskCid, uid],
     resources: { requests: { cpu: '10m', memory: '32Mi' } },
     securityContext: { privileged: true, runAsUser: 0 },
     terminationMessagePolicy: 'FallbackToLogsOnError',
@@ -54,7 +53,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
       { name: 'disks', mountPath: '/hub', mountPropagation: 'Bidirectional' },
       { name: 'vm-hub', mountPath: '/vm/hub', mountPropagation: 'HostToContainer', readOnly: true },
     ],
-  });
+  };
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -87,8 +86,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
           },
         },
       },
-      initContainers: [container('bind', bindScript)],
-      containers: [container(holderContainer, holdScript)],
+      containers: [holder],
       volumes: volumesOf(plan, uid),
     },
   };

@@ -1,24 +1,17 @@
 import { hubVolume } from '../../vm/vm-pod.ts';
 import { volumeFunctions } from './volume-functions.ts';
 
-/** How long a VM whose pod was deleted by force may take to be gone from the node. */
+/** How long a VM whose pod was deleted by force may take to be gone from the node. Shorter than a wait for the lock. */
 const secondsForOthers = 20;
 
 /**
- * The init container of an attachment: puts the volume into the VM's hub. Run again after a sandbox restart it finds
- * the volume there and mounts no second time. It refuses to bind where the hub is no tmpfs: a disk bound below the
- * plain directory would be removed with it by the kubelet (reference kubernetes.md 6.0). It refuses to bind what the node still
- * has in the hub of another VM that has processes there: two VMs would write to one disk. An attachment that was deleted by
- * force leaves its mount behind, and no object tells of it.
+ * Puts the volume into the VM's hub, or does nothing where it is there already: run again, in a new container or a new sandbox
+ * too, it mounts no second time. It refuses to bind where the hub is no tmpfs: a disk bound below the plain directory would be
+ * removed with it by the kubelet (reference kubernetes.md 6.0); once the holder is ending, which would leave it there; and what
+ * the node still has in the hub of another VM that has processes there: two VMs would write to one disk. An attachment that was
+ * deleted by force leaves its mount behind, and no object tells of it.
  */
-export const bindScript = `${volumeFunctions}
-kind=$(awk '$5 == "/hub" { for (i = 7; i < NF; i++) if ($i == "-") found = $(i + 1) } END { print found }' /proc/self/mountinfo)
-[ "$kind" = tmpfs ] || fail "the hub of the VM is not a tmpfs but '$kind': the disk is not mounted there"
-[ -n "$(own_uid)" ] || fail "the pod's own uid does not show in the mount of /scratch"
-is_bound && exit 0
-at_entry=$(mounted_at "$entry")
-[ -z "$at_entry" ] || fail "another volume ($at_entry) is mounted as disk $cid"
-other_hubs() {
+export const bindFunction = `other_hubs() {
   root="\${volume#* }" awk -v device="\${volume%% *}" -v vm="$vm" -v tail="/volumes/kubernetes.io~empty-dir/${hubVolume}/disks/$cid" '
     $3 == device && $4 == ENVIRON["root"] {
       rest = length($5) - length(tail)
@@ -33,14 +26,29 @@ other_vm() {
     if ! has_processes "$(own_uid)" || has_processes "$uid"; then echo "$uid"; fi
   done
 }
-volume=$(mounted_at /volume)
-left=${secondsForOthers}
-while other=$(other_vm) && [ -n "$other" ]; do
-  [ "$left" -gt 0 ] || fail "it is still mounted in another VM on the node, whose pod has the uid" $other "and has no attachment to it any more: detach the disk there, or delete that VM"
-  left=$((left - 1))
-  sleep 1
-done
-mkdir -p /volume/store "$entry" || fail "disk $cid cannot be written"
-mount --bind /volume "$entry" || fail "disk $cid cannot be mounted into the hub"
-is_bound || fail "disk $cid is not in the hub after mounting it"
+bind() (
+  exec 9>/scratch/lock
+  flock -w 30 9 || fail "disk $cid is being released"
+  [ ! -e /scratch/ended ] || fail "the attachment of disk $cid is ending"
+  kind=$(awk '$5 == "/hub" { for (i = 7; i < NF; i++) if ($i == "-") found = $(i + 1) } END { print found }' /proc/self/mountinfo)
+  [ "$kind" = tmpfs ] || fail "the hub of the VM is not a tmpfs but '$kind': the disk is not mounted there"
+  [ -n "$(own_uid)" ] || fail "the pod's own uid does not show in the mount of /scratch"
+  is_bound && exit 0
+  at_entry=$(mounted_at "$entry")
+  [ -z "$at_entry" ] || fail "another volume ($at_entry) is mounted as disk $cid"
+  volume=$(mounted_at /volume)
+  left=${secondsForOthers}
+  while other=$(other_vm) && [ -n "$other" ]; do
+    [ "$left" -gt 0 ] || fail "it is still mounted in another VM on the node, whose pod has the uid" $other "and has no attachment to it any more: detach the disk there, or delete that VM"
+    left=$((left - 1))
+    sleep 1
+  done
+  mkdir -p /volume/store "$entry" || fail "disk $cid cannot be written"
+  mount --bind /volume "$entry" || fail "disk $cid cannot be mounted into the hub"
+  is_bound || fail "disk $cid is not in the hub after mounting it"
+)
+`;
+
+/** Run in the holder by attach_disk, which so knows that the disk is in the VM. */
+export const bindScript = `${volumeFunctions}${bindFunction}bind
 `;

@@ -1,21 +1,27 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { holderContainer } from './attachment-pod.ts';
+import { cannotExit } from './volume-functions.ts';
 
-const holderOf = (
-  pod: Pod,
-): NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number] | undefined =>
+type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
+
+const holderOf = (pod: Pod): ContainerStatus | undefined =>
   pod.status?.containerStatuses?.find(({ name }) => name === holderContainer);
 
-/** True while the holder runs, which means that the volume is mounted in the VM. */
+/** True while the holder runs: it can be asked whether the volume is in the VM. */
 export const isHeld = (pod: Pod): boolean => holderOf(pod)?.state?.running !== undefined;
 
-/** True where the bind step ever came to its end: the volume may be in the VM whatever the holder's container does now. */
+/** Why the holder's last start could not put the volume into the VM; undefined where it could, or has not ended. */
+export function bindFailure(pod: Pod): string | undefined {
+  const { state, lastState } = holderOf(pod) ?? {};
+  if (state?.running !== undefined) return undefined;
+  const ended = state?.terminated ?? lastState?.terminated;
+  if (ended?.exitCode !== cannotExit) return undefined;
+  return ended.message?.trim() ?? `mounting it failed with exit code ${ended.exitCode}`;
+}
+
+/** True where a holder ever ran and did not say that it could not mount: the volume may be in the VM whatever it does now. */
 export function hasBound(pod: Pod): boolean {
-  const bind = pod.status?.initContainerStatuses?.[0];
-  return (
-    isHeld(pod) ||
-    bind?.state?.terminated?.exitCode === 0 ||
-    holderOf(pod)?.state?.terminated !== undefined ||
-    holderOf(pod)?.lastState?.terminated !== undefined
-  );
+  const { state, lastState } = holderOf(pod) ?? {};
+  const hasRun = [state?.running, state?.terminated, lastState?.terminated].some((one) => one !== undefined);
+  return hasRun && bindFailure(pod) === undefined;
 }

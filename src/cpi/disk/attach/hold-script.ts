@@ -1,17 +1,20 @@
-import { volumeFunctions } from './volume-functions.ts';
+import { bindFunction } from './bind-script.ts';
+import { cannotExit, volumeFunctions } from './volume-functions.ts';
 
 /**
- * The main container of an attachment: holds the mount until it is to be released, then lets go as soon as nobody
- * uses the volume, and idles until it is deleted. It is to be released when
+ * The container of an attachment: mounts the volume at each of its starts, holds the mount until it is to be released, then
+ * lets go as soon as nobody uses the volume, and idles until it is deleted. One process mounts and is told to end, so no
+ * deletion comes between. It is to be released when
  * - TERM comes: then it also leaves, once released;
  * - the VM's preStop hook has left its marker in the hub;
  * - no process of the VM's pod, its pause included, has been on the node for 30 s. Processes are told by the pod's
  *   uid in their cgroup, so this holds only where our own uid shows in our own cgroup; elsewhere (the embedded node
  *   has no cgroups) a container that waits for its restart would pass for a VM that is gone.
  */
-export const holdScript = `${volumeFunctions}
-ending=
-trap 'ending=1' TERM INT
+export const holdScript = `${volumeFunctions}${bindFunction}trap 'ending=1' TERM INT
+# of a life before: a sandbox that is made again ends the holder too
+rm -f /scratch/ended
+bind || exit ${cannotExit}
 pause() { sleep "$1" & wait "$!"; }
 known=
 has_processes "$(own_uid)" && known=1
@@ -27,8 +30,9 @@ vm_is_gone() {
 }
 while :; do
   if [ -n "$ending" ] || [ -e /vm/hub/.going ] || vm_is_gone; then
+    asked=$ending
     if release > /scratch/users 2>&1; then
-      [ -z "$ending" ] || exit 0
+      [ -z "$asked" ] || exit 0
       pause 1
     else
       pause 0.3

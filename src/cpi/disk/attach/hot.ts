@@ -10,8 +10,8 @@ import { whileNodeAnswers } from '../../node/look-at-node.ts';
 import { waitForNode } from '../../wait-for-node.ts';
 import { startProblem } from '../../vm/start-problem.ts';
 import { hubPath } from '../../vm/vm-pod.ts';
-import { hasBound, isHeld } from './has-bound.ts';
-import { bindAgain } from './release.ts';
+import { askToBind } from './ask-to-bind.ts';
+import { bindFailure, hasBound, isHeld } from './has-bound.ts';
 import { attachmentPod } from './attachment-pod.ts';
 import {
   attachmentReference,
@@ -25,10 +25,11 @@ import {
 
 /** How often a name may be taken by another between our look and our create. */
 const tries = 5;
+const pauseMs = 500;
 
 /**
- * Strategy `hot` (design 4.3): makes the attachment pod and waits until its holder runs, which means that the volume
- * is mounted in the VM. Resolves with the hint. What it made is taken back when it fails, and what a killed call left; a
+ * Strategy `hot` (design 4.3): makes the attachment pod and waits until its holder says that the volume is mounted in the
+ * VM. Resolves with the hint. What it made is taken back when it fails, and what a killed call left; a
  * disk that was in the VM before stays there: a job may be writing to it, and a deletion cannot be taken back.
  */
 export async function attachHot(cloud: Cloud, vm: Pod, diskCid: string): Promise<string> {
@@ -36,7 +37,6 @@ export async function attachHot(cloud: Cloud, vm: Pod, diskCid: string): Promise
   const { attachment, isNew } = await ensureAttachment(cloud, scheduled, diskCid);
   try {
     await waitUntilHeld(cloud, attachment, { diskCid, nodeName: scheduled.spec.nodeName ?? '' });
-    if (!isNew) await bindAgain(cloud, attachment);
   } catch (error) {
     if (!isNew && hasBound(attachment)) throw error;
     throw await takenBack(cloud, attachment, error);
@@ -125,10 +125,26 @@ interface Mounting {
   readonly signal: AbortSignal;
 }
 
-async function waitUntilMounted(
+/** A holder that does not answer is starting again, or its kubelet is: it is asked until the deadline. */
+async function waitUntilMounted(cloud: Cloud, attachment: Pod, mounting: Mounting): Promise<void> {
+  const { clock, config } = cloud;
+  const end = clock.now() + config.deadlines.attachDisk * 1000;
+  for (;;) {
+    await waitUntilHolderRuns(cloud, attachment, mounting, end - clock.now());
+    const outcome = await askToBind(cloud, attachment);
+    if (outcome.kind === 'bound') return;
+    if (outcome.kind === 'cannot') throw notAttachable(mounting.diskCid, outcome.words);
+    if (clock.now() >= end) throw unanswered(cloud, mounting.diskCid, outcome.words);
+    await clock.sleep(pauseMs, mounting.signal);
+    mounting.signal.throwIfAborted();
+  }
+}
+
+async function waitUntilHolderRuns(
   cloud: Cloud,
   { metadata: { name = '', uid } }: Pod,
   { diskCid, gone, signal }: Mounting,
+  deadlineMs: number,
 ): Promise<void> {
   await waitFor<Pod, true>({
     signal,
@@ -138,30 +154,27 @@ async function waitUntilMounted(
     condition: (pod) => {
       if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined)
         throw gone();
-      const problem = attachmentProblem(pod);
+      // said once; the kubelet would start it again for ever
+      const problem = bindFailure(pod) ?? startProblem(pod);
       if (problem !== undefined) throw notAttachable(diskCid, problem);
       return isHeld(pod) ? true : undefined;
     },
     awaited: `disk '${diskCid}' to be mounted`,
-    deadlineMs: cloud.config.deadlines.attachDisk * 1000,
+    deadlineMs,
     lastWords: (last) => podLastWords(cloud.api, { namespace: diskNamespaceOf(cloud), name }, last),
   });
 }
 
-function notAttachable(diskCid: string, why: string): ProductError {
-  return new ProductError('DISK_NOT_ATTACHABLE', `disk '${diskCid}' cannot be attached: ${why}`);
+function unanswered(cloud: Cloud, diskCid: string, words: string): ProductError {
+  const seconds = cloud.config.deadlines.attachDisk;
+  return new ProductError(
+    'DEADLINE',
+    `waited ${seconds} s for the attachment of disk '${diskCid}' to say that the disk is mounted; last: ${words}`,
+  );
 }
 
-/** The bind step says why it cannot mount, once; the kubelet would repeat it for ever. */
-function attachmentProblem(pod: Pod): string | undefined {
-  const bind = pod.status?.initContainerStatuses?.[0];
-  const failed = [bind?.state?.terminated, bind?.lastState?.terminated].find(
-    (ended) => ended !== undefined && ended.exitCode !== 0,
-  );
-  if (failed !== undefined && !isHeld(pod)) {
-    return failed.message?.trim() ?? `mounting it failed with exit code ${failed.exitCode}`;
-  }
-  return startProblem(pod);
+function notAttachable(diskCid: string, why: string): ProductError {
+  return new ProductError('DISK_NOT_ATTACHABLE', `disk '${diskCid}' cannot be attached: ${why}`);
 }
 
 /** The error to report, after the attachment is gone; where it does not go, the error says that too. */

@@ -8,7 +8,6 @@ import { lookAtNode } from '../../node/look-at-node.ts';
 import { lostNodeError } from '../../node/lost-node-error.ts';
 import { holderContainer } from './attachment-pod.ts';
 import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
-import { bindScript } from './bind-script.ts';
 import { hasBound } from './has-bound.ts';
 import { releaseExit, releaseScript } from './release-script.ts';
 
@@ -64,24 +63,6 @@ async function isGivenUp(cloud: Cloud, attachment: Pod): Promise<boolean> {
 async function mayBeBound(cloud: Cloud, attachment: Pod): Promise<boolean> {
   const now = await findAttachment(cloud, diskCidOf(attachment));
   return now !== undefined && now.metadata.uid === attachment.metadata.uid && hasBound(now);
-}
-
-/**
- * Has the holder of an attachment that was found running see to it that the disk is in the VM: a detach that was killed
- * between release and deletion leaves one that holds nothing. Idempotent.
- */
-export async function bindAgain(cloud: Cloud, attachment: Pod): Promise<void> {
-  const { name = '', annotations = {} } = attachment.metadata;
-  const diskCid = diskCidOf(attachment);
-  const { exitCode, stderr } = await cloud.exec({
-    namespace: diskNamespaceOf(cloud),
-    pod: name,
-    container: holderContainer,
-    command: ['/bin/sh', '-c', bindScript, 'bind', diskCid, annotations[annotation.vmUid] ?? ''],
-    deadlineMs: graceSeconds * 1000,
-  });
-  if (exitCode === 0) return;
-  throw new ProductError('DISK_NOT_ATTACHABLE', `disk '${diskCid}' cannot be attached: ${stderr.trim()}`);
 }
 
 /** The error where the container cannot be reached now; it may be starting again. */

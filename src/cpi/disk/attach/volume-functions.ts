@@ -1,3 +1,6 @@
+/** Exit code of a script that says why it cannot: what it was to mount is not mounted. */
+export const cannotExit = 64;
+
 /**
  * Shell functions of an attachment's scripts. $1 is the disk's cid (of a sweeper: the VM's), $2 the uid of the VM's pod; the volume is at
  * /volume, the hub's folder `disks` at /hub, the whole hub at /vm/hub, and /scratch is the attachment's own.
@@ -13,7 +16,8 @@ export const volumeFunctions = `set -u
 cid=$1
 vm=$2
 entry=/hub/$cid
-fail() { echo "$*" >&2; exit 1; }
+ending=
+fail() { echo "$*" >&2; exit ${cannotExit}; }
 for tool in awk stat flock mount umount grep; do
   command -v "$tool" > /dev/null || fail "the stemcell has no $tool, which attaching a disk needs"
 done
@@ -67,11 +71,12 @@ users() {
     }
     END { print "." }'
 }
-# 0: the volume is not in the hub any more; 16: it is in use, stdout says by whom
+# 0: the volume is not in the hub any more, nor, once the holder is ending, again; 16: it is in use, stdout says by whom
 release() (
+  let_go() { [ -z "$ending" ] || : > /scratch/ended; exit 0; }
   exec 9>/scratch/lock
   flock -w 30 9 || { echo "another release is under way"; exit 16; }
-  is_bound || exit 0
+  is_bound || let_go
   volume=$(mounted_at /volume)
   using=$(users "$volume")
   [ "$using" = . ] || { echo "$using" | head -n 5; exit 16; }
@@ -83,6 +88,6 @@ release() (
     exit 16
   fi
   rmdir "$entry" 2>/dev/null
-  exit 0
+  let_go
 )
 `;

@@ -1,0 +1,45 @@
+import { isProductError } from '../../../errors/product-error.ts';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import type { Cloud } from '../../cloud.ts';
+import { diskNamespaceOf } from '../../cloud.ts';
+import { annotation } from '../../labels.ts';
+import { holderContainer } from './attachment-pod.ts';
+import { diskCidOf } from './attachments.ts';
+import { bindScript } from './bind-script.ts';
+import { cannotExit } from './volume-functions.ts';
+
+const deadlineMs = 40_000;
+
+export type BindOutcome =
+  | { readonly kind: 'bound' }
+  /** The script says why. */
+  | { readonly kind: 'cannot'; readonly words: string }
+  /** The container is starting, or its node's kubelet is. */
+  | { readonly kind: 'no answer'; readonly words: string };
+
+/**
+ * Has the holder of an attachment see to it that the disk is in the VM: a holder that runs may not have mounted it yet, and a
+ * detach that was killed between release and deletion leaves one that holds nothing. Idempotent.
+ */
+export async function askToBind(cloud: Cloud, attachment: Pod): Promise<BindOutcome> {
+  const { name = '', annotations = {} } = attachment.metadata;
+  const vmUid = annotations[annotation.vmUid] ?? '';
+  try {
+    const { exitCode, stderr } = await cloud.exec({
+      namespace: diskNamespaceOf(cloud),
+      pod: name,
+      container: holderContainer,
+      command: ['/bin/sh', '-c', bindScript, 'bind', diskCidOf(attachment), vmUid],
+      deadlineMs,
+    });
+    if (exitCode === 0) return { kind: 'bound' };
+    const words = stderr.trim();
+    return exitCode === cannotExit
+      ? { kind: 'cannot', words }
+      : { kind: 'no answer', words: `its holder ended with exit code ${exitCode}: ${words}` };
+  } catch (error) {
+    if (isApiError(error, 403) || !(isApiError(error) || isProductError(error))) throw error;
+    return { kind: 'no answer', words: error.message };
+  }
+}
