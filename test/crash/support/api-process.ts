@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bundleForNode } from '../../../scripts/bundle-for-node.ts';
 import { loadAccess } from '../../../src/kubernetes/load-access.ts';
 import { openTransport } from '../../../src/kubernetes/open-transport.ts';
 import type { Transport } from '../../../src/kubernetes/transport.ts';
@@ -16,13 +18,27 @@ export interface ApiProcess {
   kill(): Promise<void>;
 }
 
-const server = join(import.meta.dirname, '../../contract/serve.ts');
+const source = join(import.meta.dirname, '../../contract/serve.ts');
+/** Gone with the suite's process. */
+let bundle: Promise<string> | undefined;
+
+/** In one file, as the cluster itself is built: its sources take three times as long to load as the server to start. */
+async function buildServer(): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-api-process-'));
+  process.once('exit', () => rmSync(directory, { recursive: true }));
+  const file = join(directory, 'serve.mjs');
+  // a dependency in CommonJS asks for Node's own modules
+  const js = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+  await bundleForNode(source, file, { format: 'esm', banner: { js } });
+  return file;
+}
 
 /**
  * Serves the cluster in `directory` and resolves when it answers. `enter`: a command line that runs the server's
  * (`unshare --mount ...`); the process that is killed is the server all the same, since it is executed in place.
  */
 export async function startApi(directory: string, enter: readonly string[] = []): Promise<ApiProcess> {
+  const server = await (bundle ??= buildServer());
   const [program, ...words] = [...enter, process.execPath, server, directory] as const;
   const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
   const kubeconfig = await firstLine(child);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -5,9 +6,14 @@ import { packRelease } from '../../../src/bosh/release/pack-release.ts';
 
 export const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
+const executable = join(root, 'dist', 'cpi', 'cpi');
+
+/** Whether the executable was built; without it `packCpiVariant` needs a `node_path`. */
+export const hasExecutable = existsSync(executable);
+
 /**
- * Packs the CPI's release with `script` as `bin/cpi` and the real one beside it as `bin/cpi-real`. Of the two artefacts it
- * holds the bundle alone: packing and installing a hundred megabytes is not what these tests are about.
+ * Packs the CPI's release with `script` as `bin/cpi` and the real one beside it as `bin/cpi-real`. For the executable it
+ * holds a word that runs the one in dist: packing and installing a hundred megabytes is not what these tests are about.
  */
 export async function packCpiVariant(script: string, scratch: string, outFile: string): Promise<void> {
   const directory = join(scratch, 'cpi-release');
@@ -15,6 +21,8 @@ export async function packCpiVariant(script: string, scratch: string, outFile: s
   const sources = join(directory, 'src', 'bosh_kubernetes_cpi');
   await mkdir(sources, { recursive: true });
   await cp(join(root, 'dist', 'cpi', 'cpi.cjs'), join(sources, 'cpi.cjs'));
+  const word = `#!/bin/sh\nexec '${executable}' "$@"\n`;
+  if (hasExecutable) await writeFile(join(sources, 'cpi'), word, { mode: 0o755 });
   const job = join(directory, 'jobs', 'kubernetes_cpi');
   await cp(join(job, 'templates', 'cpi.erb'), join(job, 'templates', 'cpi-real.erb'));
   await writeFile(join(job, 'templates', 'cpi.erb'), script);

@@ -4,6 +4,7 @@ import { groupResource } from '../../../../src/cluster/api/errors/status-errors.
 import { resourcePath } from '../../../../src/kubernetes/resource-path.ts';
 import { kindOf } from '../../../../src/cluster/api/registry/registry.ts';
 import type { Kind } from '../../../../src/cluster/api/kinds/kind.ts';
+import { copyJson } from '../../../../src/cluster/api/schema/json.ts';
 import { mutate, spoil } from './mutate-json.ts';
 import { policyTemplates } from './policy-objects.ts';
 import type { Chance } from './seeded.ts';
@@ -55,6 +56,11 @@ const parameters = [
   'pretty',
 ];
 
+const allTemplates = [...templates, ...policyTemplates].map((template) => ({
+  template,
+  name: groupResource(template.resource),
+}));
+
 /** The next request; `api` shows what there is to be changed. */
 export function fuzzRequest(chance: Chance, api: LocalApi): FuzzRequest {
   const valid = validRequest(chance, api);
@@ -72,11 +78,7 @@ interface Valid {
 }
 
 function validRequest(chance: Chance, api: LocalApi): Valid {
-  const template = chance.pick(
-    [...templates, ...policyTemplates].filter(({ resource }) =>
-      api.registry.kinds.has(groupResource(resource)),
-    ),
-  );
+  const { template } = chance.pick(allTemplates.filter(({ name }) => api.registry.kinds.has(name)));
   const { resource } = template;
   const kind = kindOf(api.registry, resource);
   const namespace = resource.namespaced ? chance.pick(namespaces) : undefined;
@@ -142,7 +144,7 @@ function newObject(
 function stored(chance: Chance, api: LocalApi, resource: Resource): Fields | undefined {
   const objects = api.registry.store.list(groupResource(resource));
   if (objects.length === 0) return undefined;
-  const { metadata, ...rest } = structuredClone(chance.pick(objects));
+  const { metadata, ...rest } = copyJson(chance.pick(objects));
   const { resourceVersion: _version, ...kept } = metadata;
   return { ...rest, metadata: chance.once(2) ? kept : metadata };
 }
