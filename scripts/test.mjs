@@ -38,7 +38,15 @@ const flags = reporters.flatMap(([name, place]) => [
 ]);
 const run = spawnSync(
   pinnedNode,
-  ['--test', '--test-concurrency=2', '--test-timeout=600000', ...flags, ...files],
+  [
+    '--import',
+    join(root, 'scripts', 'without-test-hooks.mjs'),
+    '--test',
+    '--test-concurrency=2',
+    '--test-timeout=600000',
+    ...flags,
+    ...files,
+  ],
   {
     cwd: root,
     stdio: 'inherit',

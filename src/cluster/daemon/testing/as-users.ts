@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { runElsewhere } from '../../testing/unprivileged-elsewhere.ts';
+import { withoutTestHooks } from '../../testing/without-test-hooks.ts';
 
 const marker = 'BOSH_KUBERNETES_TEST_USER';
 const nobody = '65534';
@@ -11,12 +12,15 @@ function runAs(prefix: readonly string[], file: string): Promise<{ code: number 
   const [program, ...args] = [
     ...prefix,
     process.execPath,
-    '--test',
+    '--import',
+    withoutTestHooks,
     '--test-reporter=spec',
     '--test-timeout=300000',
     file,
   ];
   const child = spawn(program, args, {
+    // the tests may be over and something keep the process: that fails, too
+    timeout: 500_000,
     cwd: '/',
     env: { ...environment, [marker]: '1', TMPDIR: '/tmp', HOME: '/nonexistent' },
     stdio: ['ignore', 'pipe', 'pipe'],

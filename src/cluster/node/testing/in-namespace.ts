@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { runElsewhere } from '../../testing/unprivileged-elsewhere.ts';
+import { withoutTestHooks } from '../../testing/without-test-hooks.ts';
 
 const marker = 'BOSH_KUBERNETES_TEST_NAMESPACE';
 
@@ -34,13 +35,15 @@ function spawnTests(file: string, mode: Mode): Promise<{ code: number | null; ou
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
   const command = [
     process.execPath,
-    '--test',
+    '--import',
+    withoutTestHooks,
     '--test-reporter=spec',
     '--test-timeout=180000',
-    '--test-concurrency=1',
     file,
   ];
   const child = spawn(program, [...args, '/bin/sh', '-c', '"$@"; exit $?', 'sh', ...command], {
+    // the tests may be over and something keep the process: that fails, too
+    timeout: 300_000,
     env: { ...environment, [marker]: mode.name, TMPDIR: '/tmp' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

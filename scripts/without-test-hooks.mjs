@@ -1,0 +1,26 @@
+// Loaded before a test file (`--import`). Node's test runner follows every promise of a process to know which test a stray
+// error belongs to (lib/internal/test_runner/harness.js): a third of the CPU time of suites that are mostly promises. Without
+// that such an error still fails its file, with its stack below, and is not told apart by test.
+import asyncHooks from 'node:async_hooks';
+import { syncBuiltinESMExports } from 'node:module';
+
+const { createHook } = asyncHooks;
+let isRunner = true;
+// the runner makes the first hook of a process, before anything of ours runs
+asyncHooks.createHook = (callbacks) => {
+  if (!isRunner) return createHook(callbacks);
+  isRunner = false;
+  asyncHooks.createHook = createHook;
+  syncBuiltinESMExports();
+  return createHook({});
+};
+syncBuiltinESMExports();
+
+process.on('uncaughtExceptionMonitor', (error) => {
+  console.error(error);
+});
+process.on('unhandledRejection', (reason) => {
+  // nobody else listens: what Node does then
+  if (process.listenerCount('unhandledRejection') === 1) throw reason;
+  console.error(reason);
+});
