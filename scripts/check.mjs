@@ -14,7 +14,7 @@ if (process.argv.includes('--format')) {
   run(join(bin, 'oxfmt'), []);
 } else {
   run(join(root, 'node_modules', '.bin', 'tsc'), []);
-  run(join(bin, 'oxlint'), ['--type-aware']);
+  run(join(bin, 'oxlint'), ['--type-aware', '--format=unix']);
   run(join(bin, 'oxfmt'), ['--check']);
 }
 
