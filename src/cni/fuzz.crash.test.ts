@@ -1,0 +1,16 @@
+import { after, before, describe, test } from 'node:test';
+import { assertFuzzedCalls, assertFuzzedProcesses } from './testing/assert-fuzzed.ts';
+import { buildExecutable, executableIsMissing } from './testing/executable.ts';
+import type { BuiltExecutable } from './testing/executable.ts';
+
+test('100,000 calls that cannot succeed are one CNI error each', () => assertFuzzedCalls(100_000));
+
+describe('as processes', { skip: executableIsMissing }, () => {
+  let built: BuiltExecutable;
+  before(async () => {
+    built = await buildExecutable();
+  });
+  after(() => built.remove());
+
+  test('300 calls that cannot succeed are one CNI error each', () => assertFuzzedProcesses(built.path, 300));
+});

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { supportedVersions } from '../plugin/cni-version.ts';
+import { answerCall } from '../plugin/plugin.ts';
+import { runExecutable } from './executable.ts';
+import { fuzzedCalls, oddBytes } from './fuzzed-calls.ts';
+
+/** One error object, with what the spec says is in it, and nothing else on stdout; its code. */
+export function assertCniError(stdout: string): number {
+  const { cniVersion, code, msg, details, ...more } = JSON.parse(stdout) as Record<string, unknown>;
+  assert.ok(supportedVersions.some((version) => version === cniVersion));
+  assert.ok(typeof code === 'number' && Number.isSafeInteger(code) && code > 0, stdout);
+  assert.ok(typeof msg === 'string' && msg !== '', stdout);
+  assert.ok(details === undefined || (typeof details === 'string' && details !== ''), stdout);
+  assert.deepEqual(more, {});
+  assert.match(stdout, /^[^\n]+\n$/u);
+  return code;
+}
+
+/** So many calls that cannot succeed, in this process: one CNI error each, and each way out is taken by some of them. */
+export async function assertFuzzedCalls(count: number): Promise<void> {
+  const seen = new Map<number, number>();
+  await fc.assert(
+    fc.asyncProperty(fuzzedCalls, async ({ environment, input, outcome }) => {
+      const { stdout, exitCode } = await answerCall({
+        environment,
+        readInput: () => Promise.resolve(input),
+        run: () => Promise.resolve(outcome),
+      });
+      assert.equal(exitCode, 1);
+      const code = assertCniError(stdout);
+      seen.set(code, (seen.get(code) ?? 0) + 1);
+    }),
+    { numRuns: count },
+  );
+  // every way out was taken, the delegate's own failures among them
+  for (const code of [1, 4, 6, 7, 100, 101, 102, 103])
+    assert.ok((seen.get(code) ?? 0) > count / 1000, `${code}: ${seen.get(code)}`);
+}
+
+/** So many calls that cannot succeed, each a process of the executable: one CNI error each, and nothing on stderr. */
+export async function assertFuzzedProcesses(executable: string, count: number): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(fuzzedCalls, oddBytes, async ({ environment, input: words }, made) => {
+      const input = made?.(words) ?? words;
+      const { stdout, stderr, code } = await runExecutable(executable, { environment, input });
+      assert.deepEqual([code, stderr], [1, '']);
+      assertCniError(stdout);
+    }),
+    { numRuns: count },
+  );
+}
