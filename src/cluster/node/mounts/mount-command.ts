@@ -1,4 +1,6 @@
+import { rm, writeFile } from 'node:fs/promises';
 import { runCommand } from '../command.ts';
+import { formatFstab, type FstabEntry } from './fstab.ts';
 import { readMountTable } from './mount-table.ts';
 
 /** A mount(8) or umount(8) that failed. `busy`: something still uses the mount. */
@@ -20,14 +22,28 @@ export async function mount(...args: readonly string[]): Promise<void> {
   }
 }
 
-/** A plain umount, never lazy, of everything mounted at that very path; nothing mounted there is success. */
-export async function unmount(target: string): Promise<void> {
+/** Makes all of them by one mount(8), which reads `file`, made for it; where one fails, the others are made. */
+export async function mountAll(entries: readonly FstabEntry[], file: string): Promise<void> {
+  await writeFile(file, formatFstab(entries));
+  try {
+    await mount('-a', '-T', file);
+  } finally {
+    await rm(file);
+  }
+}
+
+/**
+ * A plain umount, never lazy, of everything mounted at those very paths; nothing mounted there is success. Where one is
+ * busy, the others are unmounted.
+ */
+export async function unmount(...targets: readonly string[]): Promise<void> {
   for (;;) {
     const table = await readMountTable();
-    if (!table.some((entry) => entry.target === target)) {
+    const mounted = targets.filter((target) => table.some((entry) => entry.target === target));
+    if (mounted.length === 0) {
       return;
     }
-    const result = await runCommand('umount', [target]);
+    const result = await runCommand('umount', mounted);
     if (result.exitCode !== 0) {
       throw new MountError(firstLine(result.stderr), /busy/.test(result.stderr));
     }

@@ -13,7 +13,8 @@ import type {
 } from './container-runtime.ts';
 import type { HeldNamespace } from './kill-namespace.ts';
 import { holdMountNamespace, killNamespace, mountNamespaceOf, sendSignal } from './kill-namespace.ts';
-import { closeChildEnds, openPipes } from './named-pipe.ts';
+import type { NamedPipes } from './named-pipes.ts';
+import { closeChildEnds } from './named-pipes.ts';
 import { execArguments } from './stage-arguments.ts';
 import { execExit, type StartedCommand } from './start-protocol.ts';
 
@@ -23,6 +24,7 @@ export interface StartedProcess extends StartedCommand {
   readonly clearGroups: boolean;
   /** Directory for the short-lived files of an exec. */
   readonly scratch: string;
+  readonly pipes: NamedPipes;
 }
 
 /** The mount namespace of that process, unless it is the node's own, whose processes are never killed together. */
@@ -74,19 +76,18 @@ export class NamespaceContainer implements RunningContainer {
     if (this.#ended) {
       throw new Error(`container ${this.id} has ended`);
     }
+    const [stdout, stderr] = await this.#process.pipes.take();
     const name = `${this.id}-exec-${randomBytes(6).toString('hex')}`;
     const commandFile = join(this.#process.scratch, name);
     writeFileSync(commandFile, formatCommandFile(command), { mode: 0o600 });
     const commandEnd = openSync(commandFile, 'r');
     unlinkSync(commandFile);
-    const pipes = await openPipes(this.#process.scratch, [`${name}-out`, `${name}-err`]);
-    const [stdout, stderr] = pipes;
     const [program = '', ...words] = execArguments(this.#plan, this.pid, this.#process.clearGroups);
     const child = spawn(program, words, {
       stdio: [options.stdin ? 'pipe' : 'ignore', stdout.child, stderr.child, 'ignore', 'pipe', commandEnd],
       env: helperEnvironment,
     });
-    closeChildEnds(pipes);
+    closeChildEnds([stdout, stderr]);
     closeSync(commandEnd);
     return {
       stdin: child.stdin ?? undefined,

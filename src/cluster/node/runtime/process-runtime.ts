@@ -16,7 +16,7 @@ import type {
   RunningContainer,
 } from './container-runtime.ts';
 import { findMountMismatch } from './mount-check.ts';
-import { closeChildEnds, openPipes } from './named-pipe.ts';
+import { closeChildEnds, NamedPipes } from './named-pipes.ts';
 import { NamespaceContainer } from './namespace-container.ts';
 import { formatPlan, writePlan } from './plan-directory.ts';
 import { stageArguments } from './stage-arguments.ts';
@@ -38,10 +38,12 @@ const startDeadline = 30_000;
 export class ProcessRuntime implements ContainerRuntime {
   readonly #layout: NodeLayout;
   readonly #facts: RuntimeFacts;
+  readonly #pipes: NamedPipes;
 
   constructor(layout: NodeLayout, facts: RuntimeFacts) {
     this.#layout = layout;
     this.#facts = facts;
+    this.#pipes = new NamedPipes(layout.plans);
   }
 
   createUserNamespace(): Promise<number> {
@@ -80,23 +82,15 @@ export class ProcessRuntime implements ContainerRuntime {
       root: this.#layout.root,
       oldRoot: run.oldRoot,
     };
-    const pipes = await openPipes(run.directory, ['stdout', 'stderr']);
+    const [stdout, stderr] = await this.#pipes.take();
     const child = spawn('unshare', stageArguments(plan, paths, setsGroups), {
-      stdio: [
-        'pipe',
-        pipes[0].child,
-        'pipe',
-        plan.userNamespace ?? 'ignore',
-        'pipe',
-        'ignore',
-        pipes[1].child,
-      ],
+      stdio: ['pipe', stdout.child, 'pipe', plan.userNamespace ?? 'ignore', 'pipe', 'ignore', stderr.child],
       env: helperEnvironment,
     });
-    closeChildEnds(pipes);
+    closeChildEnds([stdout, stderr]);
     const drained = Promise.all([
-      drain(pipes[0].stream, (chunk) => run.output.stdout(chunk)),
-      drain(pipes[1].stream, (chunk) => run.output.stderr(chunk)),
+      drain(stdout.stream, (chunk) => run.output.stdout(chunk)),
+      drain(stderr.stream, (chunk) => run.output.stderr(chunk)),
     ]);
     const started = await awaitStart(child, {
       check: (pid) => checkMounts(plan, run.table, pid),
@@ -107,6 +101,7 @@ export class ProcessRuntime implements ContainerRuntime {
       drained,
       clearGroups: setsGroups,
       scratch: this.#layout.plans,
+      pipes: this.#pipes,
     });
   }
 }

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, realpath, stat } from 'node:fs/promises';
+import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Resource } from '../../../kubernetes/api.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
@@ -7,17 +7,13 @@ import type { Pod, ProjectedVolume, Volume } from '../../../kubernetes/pod.ts';
 import { parseQuantity } from '../../../kubernetes/quantity.ts';
 import { configMaps, secrets } from '../../../kubernetes/resources.ts';
 import { podDirectory, volumeDirectory, type NodeLayout } from '../layout.ts';
-import { mount, MountError, unmount } from '../mounts/mount-command.ts';
-import {
-  mountsAtOrBelow,
-  mountsOfPlace,
-  placeOf,
-  readAllMountTables,
-  readMountTable,
-} from '../mounts/mount-table.ts';
+import type { FstabEntry } from '../mounts/fstab.ts';
+import { mountAll, unmount } from '../mounts/mount-command.ts';
+import { readMountTable } from '../mounts/mount-table.ts';
 import { safeRemove } from '../removal/safe-remove.ts';
-import { mountNamespaceOf } from '../runtime/kill-namespace.ts';
 import { findClaimPath } from './claim-path.ts';
+import { listDirectory } from './list-directory.ts';
+import { refuseUsed, unmountAbandoned } from './mounts-of-others.ts';
 import type { NodeApi } from '../node-api.ts';
 import { projectAll } from './project-all.ts';
 import type { KeyedData } from './project-all.ts';
@@ -27,6 +23,14 @@ import { VolumeError } from './volume-error.ts';
 export interface ReadyVolume {
   readonly path: string;
   readonly readOnly: boolean;
+}
+
+/** How a volume comes to be: what it is made from has been read. */
+interface PlannedVolume extends ReadyVolume {
+  /** To be mounted at `path`, unless something is. */
+  readonly mount?: Omit<FstabEntry, 'target'>;
+  /** Idempotent. */
+  readonly fill?: () => Promise<void>;
 }
 
 /** What the volumes of a pod are made from. */
@@ -63,11 +67,12 @@ export class PodVolumes {
   /** Idempotent: what stands already is kept. Rejects with VolumeError where a volume is not ready. */
   async setUp(pod: Pod): Promise<Map<string, ReadyVolume>> {
     const identity = identify(pod);
-    const ready = new Map<string, ReadyVolume>();
+    const planned = new Map<string, PlannedVolume>();
     for (const volume of pod.spec.volumes ?? []) {
-      ready.set(volume.name, await this.#setUpOne(identity, volume));
+      planned.set(volume.name, await this.#planOne(identity, volume));
     }
-    return ready;
+    await this.#make(identity, [...planned.values()]);
+    return new Map([...planned].map(([name, { path, readOnly }]) => [name, { path, readOnly }]));
   }
 
   /** Writes the tokens of the pod's volumes anew; what else they hold stays. */
@@ -75,7 +80,8 @@ export class PodVolumes {
     const identity = identify(pod);
     for (const { name, projected } of pod.spec.volumes ?? []) {
       const sources = projected?.sources?.filter((source) => source.serviceAccountToken !== undefined) ?? [];
-      if (sources.length > 0) await this.#projected(identity, name, { ...projected, sources });
+      if (sources.length > 0)
+        await this.#make(identity, [await this.#projected(identity, name, { ...projected, sources })]);
     }
   }
 
@@ -93,21 +99,34 @@ export class PodVolumes {
   /** The first half of `tearDown`: nothing of the pod is mounted any more, its directories are still there. */
   async unmountAll(uid: string): Promise<void> {
     const volumes = join(podDirectory(this.#layout, uid), 'volumes');
-    for (const plugin of await list(volumes)) {
-      for (const name of await list(join(volumes, plugin))) {
-        const directory = join(volumes, plugin, name);
-        await unmountAbandoned(directory);
-        await unmount(directory);
-      }
+    const directories: string[] = [];
+    for (const plugin of await listDirectory(volumes)) {
+      for (const name of await listDirectory(join(volumes, plugin)))
+        directories.push(join(volumes, plugin, name));
     }
+    await unmountAbandoned(directories);
+    await unmount(...directories);
   }
 
   /** Uids of all pods that have a directory here. */
   present(): Promise<string[]> {
-    return list(join(this.#layout.kubelet, 'pods'));
+    return listDirectory(join(this.#layout.kubelet, 'pods'));
   }
 
-  async #setUpOne(pod: PodIdentity, volume: Volume): Promise<ReadyVolume> {
+  /** One process mounts all: each costs as much as the work of the node for the pod. */
+  async #make(pod: PodIdentity, planned: readonly PlannedVolume[]): Promise<void> {
+    const table = await readMountTable();
+    const missing: FstabEntry[] = [];
+    for (const { path, mount } of planned) {
+      if (mount === undefined) continue;
+      await mkdir(path, { recursive: true });
+      if (!table.some((entry) => entry.target === path)) missing.push({ ...mount, target: path });
+    }
+    if (missing.length > 0) await mountAll(missing, join(this.#layout.plans, `${pod.uid}.fstab`));
+    for (const { fill } of planned) await fill?.();
+  }
+
+  async #planOne(pod: PodIdentity, volume: Volume): Promise<PlannedVolume> {
     if (volume.emptyDir !== undefined) {
       return this.#emptyDir(pod, volume.name, volume.emptyDir);
     }
@@ -135,48 +154,52 @@ export class PodVolumes {
     throw new VolumeError(`volume ${volume.name} is of a kind that the embedded node does not have`);
   }
 
-  async #emptyDir(
-    pod: PodIdentity,
-    name: string,
-    source: NonNullable<Volume['emptyDir']>,
-  ): Promise<ReadyVolume> {
+  #emptyDir(pod: PodIdentity, name: string, source: NonNullable<Volume['emptyDir']>): PlannedVolume {
     const path = volumeDirectory(this.#layout, pod.uid, plugins.emptyDir, name);
     if (source.medium === 'Memory') {
       const size = source.sizeLimit === undefined ? [] : [`size=${sizeInBytes(source.sizeLimit)}`];
-      await mountOnce(path, ['-t', 'tmpfs', '-o', ['mode=0777', ...size].join(','), 'tmpfs', path]);
-      return { path, readOnly: false };
+      return { path, readOnly: false, mount: tmpfs(['mode=0777', ...size]) };
     }
     if (source.sizeLimit !== undefined) {
       throw new VolumeError(
         `volume ${name}: the embedded node cannot limit the size of a directory (sizeLimit)`,
       );
     }
-    await mkdir(path, { recursive: true });
-    await chmod(path, 0o777);
-    return { path, readOnly: false };
+    const fill = async (): Promise<void> => {
+      await mkdir(path, { recursive: true });
+      await chmod(path, 0o777);
+    };
+    return { path, readOnly: false, fill };
   }
 
   async #projection(
     pod: PodIdentity,
     name: string,
     kind: { plugin: string; resource: Resource; source: { name: string } & NonNullable<Volume['configMap']> },
-  ): Promise<ReadyVolume> {
+  ): Promise<PlannedVolume> {
     const { plugin, resource, source } = kind;
     const data = await this.#data(resource, pod.namespace, source);
     const path = volumeDirectory(this.#layout, pod.uid, plugin, name);
-    await mountOnce(path, ['-t', 'tmpfs', '-o', 'mode=0755', 'tmpfs', path]);
-    await writeProjectedFiles(path, projectFiles(source, data));
-    return { path, readOnly: true };
+    const files = projectFiles(source, data);
+    return {
+      path,
+      readOnly: true,
+      mount: tmpfs(['mode=0755']),
+      fill: () => writeProjectedFiles(path, files),
+    };
   }
 
-  async #projected(pod: PodIdentity, name: string, source: ProjectedVolume): Promise<ReadyVolume> {
+  async #projected(pod: PodIdentity, name: string, source: ProjectedVolume): Promise<PlannedVolume> {
     const read = (resource: Resource, from: { name: string; optional?: boolean }): Promise<KeyedData> =>
       this.#data(resource, pod.namespace, from);
     const files = await projectAll(pod, source, { api: this.#api, read });
     const path = volumeDirectory(this.#layout, pod.uid, plugins.projected, name);
-    await mountOnce(path, ['-t', 'tmpfs', '-o', 'mode=0755', 'tmpfs', path]);
-    await writeProjectedFiles(path, files);
-    return { path, readOnly: true };
+    return {
+      path,
+      readOnly: true,
+      mount: tmpfs(['mode=0755']),
+      fill: () => writeProjectedFiles(path, files),
+    };
   }
 
   async #data(
@@ -206,7 +229,7 @@ export class PodVolumes {
     }
   }
 
-  async #hostPath(source: NonNullable<Volume['hostPath']>): Promise<ReadyVolume> {
+  async #hostPath(source: NonNullable<Volume['hostPath']>): Promise<PlannedVolume> {
     const { path, type = '' } = source;
     if (!path.startsWith(`${this.#layout.kubelet}/`)) {
       throw new VolumeError(
@@ -228,15 +251,14 @@ export class PodVolumes {
     throw new VolumeError(`hostPath type check failed: ${path} is not a directory`);
   }
 
-  async #claim(pod: PodIdentity, name: string, owner?: string): Promise<ReadyVolume> {
+  async #claim(pod: PodIdentity, name: string, owner?: string): Promise<PlannedVolume> {
     const claim = await findClaimPath(
       this.#api,
       { namespace: pod.namespace, name, owner },
       this.#layout.volumes,
     );
     const path = volumeDirectory(this.#layout, pod.uid, plugins.claim, claim.volumeName);
-    await mountOnce(path, ['--bind', claim.path, path]);
-    return { path, readOnly: false };
+    return { path, readOnly: false, mount: { source: claim.path, type: 'none', options: ['bind'] } };
   }
 }
 
@@ -256,56 +278,7 @@ function sizeInBytes(quantity: string): bigint {
   return bytes;
 }
 
-async function mountOnce(path: string, args: readonly string[]): Promise<void> {
-  await mkdir(path, { recursive: true });
-  const table = await readMountTable();
-  if (!table.some((entry) => entry.target === path)) {
-    await mount(...args);
-  }
-}
-
-/**
- * Unmounts, never lazily, what another pod mounted into that volume and nobody has any more: a pod deleted by force
- * leaves its mounts behind. What a living pod holds is that pod's to take away.
- */
-async function unmountAbandoned(directory: string): Promise<void> {
-  const below = mountsAtOrBelow(await readMountTable(), directory).filter(
-    ({ target }) => target !== directory,
-  );
-  if (below.length === 0) {
-    return;
-  }
-  const own = mountNamespaceOf(process.pid);
-  const others = (await readAllMountTables()).filter(({ pid }) => mountNamespaceOf(pid) !== own);
-  for (const { device, root, target } of below.toReversed()) {
-    const place = { device, path: root };
-    if (!others.some(({ mounts }) => mountsOfPlace(mounts, place).length > 0)) {
-      await unmount(target);
-    }
-  }
-}
-
-/** Another pod may have bound a directory of this one (hostPath): a mount that this namespace does not show. */
-async function refuseUsed(directory: string): Promise<void> {
-  if ((await list(directory)).length === 0) {
-    return;
-  }
-  const place = placeOf(await readMountTable(), directory);
-  for (const { pid, mounts } of await readAllMountTables()) {
-    const used = mountsOfPlace(mounts, place)[0];
-    if (used !== undefined) {
-      throw new MountError(`${directory}: target is busy: process ${pid} has ${used.root} mounted`, true);
-    }
-  }
-}
-
-async function list(directory: string): Promise<string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      return [];
-    }
-    throw error;
-  }
-}
+const tmpfs = (options: readonly string[]): Omit<FstabEntry, 'target'> => ({
+  ...{ source: 'tmpfs', type: 'tmpfs' },
+  options,
+});

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { runCommand } from '../command.ts';
+
+/** A real pipe from a process to the node: `child` is handed to the process and then closed here. */
+export interface Pipe {
+  readonly child: number;
+  readonly stream: Socket;
+}
+
+interface Ends {
+  readonly reader: number;
+  readonly child: number;
+}
+
+/** So many are made by one mkfifo(1): starting that program costs more than all that it does. */
+const atOnce = 16;
+
+/**
+ * Pipes by mkfifo(1), made in that directory and unlinked as soon as they are open. Node's own pipes are sockets, and a
+ * program that opens /dev/stdout, as many in containers do, fails on a socket. Mode 0622: other users than root may
+ * open it too. Those that nobody took yet stay open as long as this process runs.
+ */
+export class NamedPipes {
+  readonly #directory: string;
+  readonly #ready: Ends[] = [];
+  #filling: Promise<void> | undefined;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Two, as a process has them for what it prints. Rejects where mkfifo cannot make any. */
+  async take(): Promise<[Pipe, Pipe]> {
+    for (;;) {
+      const [stdout, stderr] = this.#ready;
+      if (stdout !== undefined && stderr !== undefined) {
+        this.#ready.splice(0, 2);
+        return [openStream(stdout), openStream(stderr)];
+      }
+      this.#filling ??= this.#fill().finally(() => {
+        this.#filling = undefined;
+      });
+      await this.#filling;
+    }
+  }
+
+  async #fill(): Promise<void> {
+    const batch = randomBytes(6).toString('hex');
+    const paths = Array.from({ length: atOnce }, (_, index) =>
+      join(this.#directory, `pipe-${batch}-${index}`),
+    );
+    const made = await runCommand('mkfifo', ['-m', '0622', ...paths]);
+    if (made.exitCode !== 0) throw new Error(`mkfifo: ${made.stderr.trim()}`);
+    for (const path of paths) this.#ready.push(openEnds(path));
+  }
+}
+
+const openStream = ({ reader, child }: Ends): Pipe => ({
+  child,
+  stream: new Socket({ fd: reader, readable: true, writable: false }),
+});
+
+function openEnds(path: string): Ends {
+  // Without O_NONBLOCK this would wait for a writer; with a reader there, the writer's end opens at once.
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const child = openSync(path, constants.O_WRONLY);
+  unlinkSync(path);
+  return { reader, child };
+}
+
+/** Closes the node's copies of the ends that processes have now, so that their end is the end of the stream. */
+export function closeChildEnds(pipes: readonly Pipe[]): void {
+  for (const pipe of pipes) {
+    closeSync(pipe.child);
+  }
+}
