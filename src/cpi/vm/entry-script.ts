@@ -47,8 +47,9 @@ find /var/vcap/data/sys/run -xdev -name '*.pid' -type f -delete 2>/dev/null
 awk '{ for (i = 7; i < NF; i++) if ($i == "-") kind = $(i + 1)
   if (kind ~ /^cgroup2?$/ && $6 ~ /^ro(,|$)/) print $5 }' /proc/self/mountinfo |
   while read -r point; do mount -o remount,bind,rw "$point" 2>/dev/null; done
+mounted=$(awk '$5 ~ /^\\/etc\\// { printf "%s ", $5 }' /proc/self/mountinfo)
 for file in /etc/hosts /etc/hostname /etc/resolv.conf; do
-  grep -q " $file " /proc/self/mountinfo || continue
+  case " $mounted" in *" $file "*) ;; *) continue ;; esac
   cp "$file" "$file.own" 2>/dev/null && umount "$file" 2>/dev/null && mv "$file.own" "$file"
   rm -f "$file.own"
 done

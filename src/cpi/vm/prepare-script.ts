@@ -8,10 +8,14 @@ export const stateDirectories = ['bosh', 'monit', 'jobs', 'packages', 'instance'
  */
 export const prepareScript = `set -eu
 umask 022
+missing=
 for name in "$@"; do
   [ -e "/state/.$name.filled" ] && continue
-  rm -rf "/state/$name"
-  mkdir -p "/state/$name"
+  [ ! -e "/state/$name" ] || rm -rf "/state/$name"
+  missing="$missing $name"
+done
+[ -z "$missing" ] || (cd /state/. && mkdir -p $missing)
+for name in $missing; do
   if [ -d "/var/vcap/$name" ]; then cp -a "/var/vcap/$name/." "/state/$name/"; fi
   : > "/state/.$name.filled"
 done

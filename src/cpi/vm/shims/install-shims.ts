@@ -14,8 +14,11 @@ const shims: Readonly<Record<string, string>> = {
   umount: umountShim,
 };
 
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+// by the shell itself: a process for each would be most of what the entry costs
 const install = ([name, text]: readonly [string, string]): string =>
-  `cat > "$shims/${name}" << 'END_OF_SHIM'\n${text}END_OF_SHIM\n`;
+  `printf %s ${quoted(text)} > "$shims/${name}"\n`;
 
 /** Shell commands that write the shims and set `shims` to their folder, to be put first in an agent's PATH. */
 export const installShims = `shims=/var/lib/bosh-kubernetes/shims
