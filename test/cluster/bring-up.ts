@@ -6,21 +6,20 @@ import { buildPrograms } from './programs/build-programs.ts';
 import { programCache } from './programs/program-cache.ts';
 import { clusterPrograms } from './programs/programs.ts';
 import type { RealCluster } from './real-cluster.ts';
-import { missingForCluster } from './requirements.ts';
+import { assertClusterPossible } from './requirements.ts';
 import { printingStages } from './stages.ts';
 import { fetchSnapshotDefinitions } from './volumes/snapshot-definitions.ts';
 
 const settle = fileURLToPath(new URL('settle.ts', import.meta.url));
 
-/** Builds what is not built, starts what does not run and waits until both nodes are Ready. */
-export async function bringUp(layout: Layout): Promise<RealCluster> {
-  const missing = missingForCluster();
-  if (missing !== undefined) throw new Error(missing);
+/** Builds what is not built, starts what does not run and waits until both nodes are Ready. New nodes begin with the images of `store`. */
+export async function bringUp(layout: Layout, store?: string): Promise<RealCluster> {
+  assertClusterPossible();
   const stage = printingStages(console.error);
   await stage('programs', () => buildPrograms(programCache(), clusterPrograms, console.error));
   const definitions = await fetchSnapshotDefinitions(programCache());
   const cluster = clusterAt(layout);
-  await cluster.up(stage);
+  await cluster.up(stage, store);
   const code = await enter(cluster, [process.execPath, settle, definitions]);
   if (code !== 0) throw new Error(`cluster ${layout.name} did not become ready`);
   await stage('volume sidecars', () => cluster.serveVolumes());

@@ -30,8 +30,8 @@ export class RealCluster {
     this.nodes = nodePlans.map((plan) => new ClusterNode(programs, layout, plan));
   }
 
-  /** Starts what does not run. Rejects when something of it does not come up, with its last words. */
-  async up(stage: Stage): Promise<void> {
+  /** Starts what does not run, nodes with the images of `store`. Rejects when something does not come up, with its last words. */
+  async up(stage: Stage, store?: string): Promise<void> {
     const { layout, controlPlane, nodes } = this;
     const { volumes, sockets } = volumePlaces(layout);
     for (const directory of [layout.directory, volumes, sockets]) {
@@ -42,7 +42,7 @@ export class RealCluster {
       await stage('static-ip', () => renewStaticIp(layout, nodes));
       await stage('machines', async () => {
         await controlPlane.start();
-        for (const node of nodes) await node.start(controlPlane.machine);
+        for (const node of nodes) await node.start(controlPlane.machine, store);
       });
       const images = await busyboxImages();
       await stage('control plane, images', async () => {

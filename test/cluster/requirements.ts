@@ -40,3 +40,9 @@ export function missingForCluster(environment: NodeJS.ProcessEnv = process.env):
   const command = packages.length === 0 ? '' : `; apt-get install ${packages.join(' ')}`;
   return `a cluster of plain processes needs ${missing.map(({ what }) => what).join(', ')}${command}`;
 }
+
+/** Throws that sentence. */
+export function assertClusterPossible(): void {
+  const missing = missingForCluster();
+  if (missing !== undefined) throw new Error(missing);
+}

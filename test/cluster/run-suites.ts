@@ -1,20 +1,23 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { type Profile, profiles } from '../../src/cpi/vm/profile.ts';
+import { profiles } from '../../src/cpi/vm/profile.ts';
 import { checkout } from '../support/embedded-line.ts';
-import { type UpstreamAgent, upstreamAgent } from '../support/upstream-programs.ts';
+import { upstreamAgent } from '../support/upstream-programs.ts';
 import { bringUp } from './bring-up.ts';
 import { enter } from './enter.ts';
 import { clusterNames, layoutOf } from './layout.ts';
 import { fixedAddresses } from './network.ts';
 import { kubeletDirectory } from './node/configuration.ts';
 import { none, runTests, sumOf, type TestCounts } from './run-tests.ts';
+import { assertClusterPossible } from './requirements.ts';
 import { printingStages } from './stages.ts';
 import { type Lane, lanesOf, suites, suitesBelow } from './suites.ts';
 import type { Stemcell } from './support/cluster-under-test.ts';
 import { withPreparedStemcells } from './support/prepared-stemcells.ts';
-import { kindOf, suiteStemcell } from './support/suite-stemcell.ts';
+import { loadStemcell } from './support/load-stemcell.ts';
+import { stemcellStore } from './support/stemcell-store.ts';
+import { kindOf, stemcellDirectory } from './support/suite-stemcell.ts';
 
 /** Runs a command with what the suites have, and resolves with its exit code. */
 type Run = (command: readonly string[]) => Promise<number>;
@@ -41,8 +44,7 @@ async function runLanes(lanes: readonly Lane[], name: string): Promise<TestCount
   }
   const numbers = [...new Set(lanes.map(({ cluster }) => cluster))];
   const names = clusterNames(name).slice(0, numbers.length);
-  // the troubled ones need no more than what most tests use
-  const opened = names.map((each, index) => openTarget(each, index === 0 ? profiles : ['privileged']));
+  const opened = names.map((each) => openTarget(each));
   return Promise.all(
     lanes.map(async ({ cluster, groups }) => {
       const run = await opened[numbers.indexOf(cluster)];
@@ -61,21 +63,26 @@ export async function runProgram(name: string, program: readonly string[]): Prom
 const foreignKubeconfig = (): string => process.env['KUBECONFIG'] ?? '';
 
 /** How a command runs where the cluster can be reached, with the variables that suites look at. */
-async function openTarget(name: string, needed: readonly Profile[] = profiles): Promise<Run> {
+async function openTarget(name: string): Promise<Run> {
   const given = foreignKubeconfig();
   if (given !== '') return (command) => runHere(command, foreignVariables(resolve(given)));
-  const cluster = await bringUp(layoutOf(name));
+  assertClusterPossible();
   const stage = printingStages(console.error);
-  const stemcells: Record<string, Stemcell> = {};
-  const prepare = async (profile: Profile, upstream?: UpstreamAgent): Promise<void> => {
-    const kind = kindOf(profile, upstream);
-    // here, because nothing leads out of the network that the tests run in
-    stemcells[kind] = await stage(`stemcell ${kind}`, () => suiteStemcell(cluster, profile, upstream));
-  };
-  for (const profile of needed) await prepare(profile);
   const upstream = upstreamAgent();
-  if (upstream !== undefined && needed === profiles)
-    for (const profile of profiles) await prepare(profile, upstream);
+  const agents = upstream === undefined ? [undefined] : [undefined, upstream];
+  const directories: Record<string, string> = {};
+  for (const agent of agents) {
+    for (const profile of profiles) {
+      const kind = kindOf(profile, agent);
+      // here, because nothing leads out of the network that the tests run in
+      directories[kind] = await stage(`stemcell ${kind}`, () => stemcellDirectory(profile, agent));
+    }
+  }
+  const store = await stage('images of nodes', () => stemcellStore(Object.values(directories)));
+  const cluster = await bringUp(layoutOf(name), store);
+  const stemcells: Record<string, Stemcell> = {};
+  for (const [kind, directory] of Object.entries(directories))
+    stemcells[kind] = await loadStemcell(cluster, directory);
   const variables = {
     BOSH_KUBERNETES_TEST_KUBECONFIG: cluster.layout.kubeconfig,
     BOSH_KUBERNETES_TEST_CLUSTER: name,

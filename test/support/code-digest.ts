@@ -2,8 +2,16 @@ import { createHash } from 'node:crypto';
 import { build } from 'esbuild';
 import { checkout } from './embedded-line.ts';
 
+const known = new Map<string, Promise<string>>();
+
 /** Of all code of the checkout that a program is made of, given its main file: it changes when the program would. */
-export async function codeDigest(entry: string): Promise<string> {
+export function codeDigest(entry: string): Promise<string> {
+  const digest = known.get(entry) ?? digestOf(entry);
+  known.set(entry, digest);
+  return digest;
+}
+
+async function digestOf(entry: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [entry],
     absWorkingDir: checkout,

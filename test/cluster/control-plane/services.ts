@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Layout } from '../layout.ts';
 import type { Service } from '../machine/machine.ts';
+import { ofGo } from '../machine/of-go.ts';
 import { network } from '../network.ts';
 
 /** Flags as `--name=value`, one per entry. */
@@ -21,7 +22,7 @@ export function etcdService(programs: string, layout: Layout): Service {
     'unsafe-no-fsync': true,
     'log-level': 'warn',
   });
-  return { name: 'etcd', command: [join(programs, 'etcd'), ...command], graceMs: 5000 };
+  return { name: 'etcd', command: ofGo([join(programs, 'etcd'), ...command]), graceMs: 5000 };
 }
 
 /** The API server with the default admission plugins. It lingers when it is asked to stop, so it is killed. */
@@ -56,7 +57,11 @@ export function apiServerService(programs: string, { pki }: Layout): Service {
     'allow-privileged': true,
     profiling: false,
   });
-  return { name: 'kube-apiserver', command: [join(programs, 'kube-apiserver'), ...command], graceMs: 0 };
+  return {
+    name: 'kube-apiserver',
+    command: ofGo([join(programs, 'kube-apiserver'), ...command]),
+    graceMs: 0,
+  };
 }
 
 /** The controllers of upstream, with no provisioner of volumes. */
@@ -77,7 +82,7 @@ export function controllerManagerService(programs: string, { pki }: Layout): Ser
     profiling: false,
   });
   const program = join(programs, 'kube-controller-manager');
-  return { name: 'kube-controller-manager', command: [program, ...command], graceMs: 5000 };
+  return { name: 'kube-controller-manager', command: ofGo([program, ...command]), graceMs: 5000 };
 }
 
 export function schedulerService(programs: string, { pki }: Layout): Service {
@@ -89,5 +94,9 @@ export function schedulerService(programs: string, { pki }: Layout): Service {
     'bind-address': '127.0.0.1',
     profiling: false,
   });
-  return { name: 'kube-scheduler', command: [join(programs, 'kube-scheduler'), ...command], graceMs: 5000 };
+  return {
+    name: 'kube-scheduler',
+    command: ofGo([join(programs, 'kube-scheduler'), ...command]),
+    graceMs: 5000,
+  };
 }

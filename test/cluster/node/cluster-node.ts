@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { linkImageStore } from '../image/image-store.ts';
 import { importImage } from '../image/import-image.ts';
 import { busybox, type ImageArchive } from '../image/images.ts';
 import type { Layout } from '../layout.ts';
@@ -33,12 +34,13 @@ export class ClusterNode {
     this.#layout = layout;
   }
 
-  /** Starts the machine, joins it to the control plane's network and starts containerd. */
-  async start(controlPlane: Machine): Promise<void> {
+  /** Starts the machine, joins it to the control plane's network and starts containerd, which begins with the images of `store`. */
+  async start(controlPlane: Machine, store?: string): Promise<void> {
     const { address } = this.plan;
     if ((await this.machine.isUp()) && !(await this.#isPrepared())) await this.machine.kill();
     if (await this.machine.start()) {
       await this.#prepare();
+      if (store !== undefined) await linkImageStore(store, join(this.machine.directory, 'containerd'));
       const places = [this.machine.directory, this.#layout.podAddresses, this.cgroup];
       const place = [`${address}/${network.prefixLength}`, network.controlPlane];
       await this.machine.runWell(['sh', prepareScript, ...places, ...place]);

@@ -7,9 +7,9 @@ export const containerdSocket = '/run/containerd/containerd.sock';
 export const kubeletDirectory = '/var/lib/kubelet';
 
 /** containerd's configuration, version 2, which 1.6 and later read. */
-export function containerdConfiguration(): string {
+export function containerdConfiguration(root = '/var/lib/containerd'): string {
   return `version = 2
-root = "/var/lib/containerd"
+root = "${root}"
 state = "/run/containerd"
 disabled_plugins = [
   "io.containerd.snapshotter.v1.aufs",

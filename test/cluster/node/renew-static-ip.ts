@@ -1,19 +1,37 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { basename, dirname, join } from 'node:path';
 import { buildStaticIp } from '../../../scripts/build-static-ip.ts';
 import { codeDigest } from '../../support/code-digest.ts';
 import type { Layout } from '../layout.ts';
 import { writeWhole } from '../machine/write-whole.ts';
+import { cacheDirectory } from '../programs/cache-directory.ts';
+import { cachedFolder } from '../programs/folder-cache.ts';
 import type { ClusterNode } from './cluster-node.ts';
 
-/** Builds static-ip and brings it to the nodes that run, unless what is there was made of the same code. */
+async function buildWhole(directory: string): Promise<void> {
+  const draft = `${directory}.draft`;
+  await rm(draft, { recursive: true, force: true });
+  await buildStaticIp(draft);
+  await rename(draft, directory);
+}
+
+/** Brings static-ip to the nodes that run, unless what is there was made of the same code; built once for all clusters. */
 export async function renewStaticIp({ staticIp }: Layout, nodes: readonly ClusterNode[]): Promise<void> {
   const directory = dirname(staticIp);
   const stamp = join(directory, 'built-from');
-  const wanted = `${await codeDigest('src/cni/main.ts')} ${await codeDigest('scripts/build-static-ip.ts')}\n`;
+  const code = [await codeDigest('src/cni/main.ts'), await codeDigest('scripts/build-static-ip.ts')].join(
+    ' ',
+  );
+  const wanted = `${code}\n`;
   if (existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted) return;
-  await buildStaticIp(directory);
+  const key = createHash('sha256').update(wanted).digest('hex').slice(0, 12);
+  const cache = cacheDirectory('static-ip');
+  const built = await cachedFolder('static-ip', key, buildWhole, cache);
+  await mkdir(directory, { recursive: true });
+  const executable = join(built, basename(staticIp));
+  if (existsSync(executable)) await copyFile(executable, staticIp);
   for (const node of nodes) if (await node.machine.isUp()) await node.installPlugins();
   await writeWhole(stamp, wanted);
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Layout } from '../layout.ts';
 import type { Service } from '../machine/machine.ts';
+import { ofGo } from '../machine/of-go.ts';
 import { network, type NodePlan } from '../network.ts';
 import { kubeletDirectory } from './configuration.ts';
 
@@ -8,7 +9,7 @@ import { kubeletDirectory } from './configuration.ts';
 export function containerdService(directory: string): Service {
   return {
     name: 'containerd',
-    command: ['containerd', '--config', join(directory, 'containerd.toml')],
+    command: ofGo(['containerd', '--config', join(directory, 'containerd.toml')]),
     graceMs: 5000,
   };
 }
@@ -28,7 +29,7 @@ export function kubeletService(
     `--node-ip=${plan.address}`,
     `--node-labels=topology.kubernetes.io/zone=${plan.zone}`,
   ];
-  return { name: 'kubelet', command, graceMs: 5000 };
+  return { name: 'kubelet', command: ofGo(command), graceMs: 5000 };
 }
 
 /**
@@ -47,5 +48,5 @@ export function kubeProxyService(programs: string, { pki }: Layout, plan: NodePl
     ...['--conntrack-max-per-core=0', '--conntrack-min=0'],
     ...['--conntrack-tcp-timeout-established=0s', '--conntrack-tcp-timeout-close-wait=0s'],
   ];
-  return { name: 'kube-proxy', command, graceMs: 5000 };
+  return { name: 'kube-proxy', command: ofGo(command), graceMs: 5000 };
 }

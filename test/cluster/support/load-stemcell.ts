@@ -1,45 +1,51 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { importArchive } from '../image/import-image.ts';
+import type { Machine } from '../machine/machine.ts';
 import { runWell } from '../machine/run.ts';
-import type { ClusterNode } from '../node/cluster-node.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { Stemcell } from './cluster-under-test.ts';
 
 /** Puts a stemcell, a folder that `stemcell build` has made, onto every node. The same again changes nothing. */
 export async function loadStemcell(cluster: RealCluster, directory: string): Promise<Stemcell> {
-  const { reference, digest } = await imageOf(join(directory, 'image'));
-  const image = `${reference.replace(/:[^:/]*$/u, '')}@${digest}`;
-  await Promise.all(cluster.nodes.map((node) => load(node, directory, { reference, image })));
-  return { image, archive: join(directory, 'stemcell.tgz') };
+  const image = await imageOf(directory);
+  await Promise.all(cluster.nodes.map(({ machine }) => loadInto(machine, directory, image)));
+  return { image: image.pinned, archive: join(directory, 'stemcell.tgz') };
+}
+
+/** Puts it into the containerd of one machine. */
+export async function loadStemcellInto(machine: Machine, directory: string): Promise<void> {
+  await loadInto(machine, directory, await imageOf(directory));
 }
 
 interface Index {
   readonly manifests: readonly { readonly digest: string; readonly annotations?: Record<string, string> }[];
 }
 
-async function imageOf(layout: string): Promise<{ reference: string; digest: string }> {
+interface Image {
+  readonly reference: string;
+  /** By digest, as the light stemcell and so its cid name it. */
+  readonly pinned: string;
+}
+
+async function imageOf(directory: string): Promise<Image> {
+  const layout = join(directory, 'image');
   const { manifests } = JSON.parse(await readFile(join(layout, 'index.json'), 'utf8')) as Index;
   const [manifest] = manifests;
   const reference = manifest?.annotations?.['org.opencontainers.image.ref.name'];
   if (manifest === undefined || reference === undefined) throw new Error(`${layout} names no image`);
-  return { reference, digest: manifest.digest };
+  return { reference, pinned: `${reference.replace(/:[^:/]*$/u, '')}@${manifest.digest}` };
 }
 
-/** By tag, as it is imported, and by digest, as the light stemcell and so its cid name it. */
-async function load(
-  node: ClusterNode,
-  directory: string,
-  { reference, image }: { reference: string; image: string },
-): Promise<void> {
-  const { stdout } = await node.ctr(['images', 'list', '--quiet', `name==${image}`]);
-  if (stdout.trim() !== '') return;
-  const tar = join(node.machine.directory, 'stemcell.tar');
+/** By tag, as it is imported, and by digest. */
+async function loadInto(machine: Machine, directory: string, { reference, pinned }: Image): Promise<void> {
+  const images = ['ctr', '--namespace', 'k8s.io', 'images'];
+  if ((await machine.runWell([...images, 'list', '--quiet', `name==${pinned}`])).trim() !== '') return;
+  const tar = join(machine.directory, 'stemcell.tar');
   try {
     await runWell(['tar', '--directory', join(directory, 'image'), '--create', '--file', tar, '.']);
-    await importArchive(node.machine, tar);
-    const tagged = await node.ctr(['images', 'tag', '--force', reference, image]);
-    if (tagged.exitCode !== 0) throw new Error(`ctr images tag: ${tagged.stderr}`);
+    await importArchive(machine, tar);
+    await machine.runWell([...images, 'tag', '--force', reference, pinned]);
   } finally {
     await rm(tar, { force: true });
   }

@@ -10,7 +10,7 @@ import type { RealCluster } from '../real-cluster.ts';
 import type { Stemcell } from './cluster-under-test.ts';
 import { loadStemcell } from './load-stemcell.ts';
 import { notStock, stockFiles, type StockInit } from './stock-files.ts';
-import { cachedStemcell } from './stemcell-cache.ts';
+import { cachedFolder } from '../programs/folder-cache.ts';
 import { suiteStemcell } from './suite-stemcell.ts';
 
 /** A stemcell that looks like a stock one, on every node, and the heavy one that it was made from. */
@@ -32,7 +32,7 @@ export async function stockStemcell(
   const key = createHash('sha256').update(`${base.image}\n${files}`).digest('hex').slice(0, 12);
   const kind = `stock-${init}`;
   const heavyBeside = (directory: string): string => `${directory}-heavy.tgz`;
-  const directory = await cachedStemcell(kind, key, async (made) => {
+  const directory = await cachedFolder(kind, key, async (made) => {
     await packHeavy(dirname(base.archive), init, heavyBeside(made));
     const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
     const words = ['stemcell', 'build', '--from', heavyBeside(made), '--output', made];

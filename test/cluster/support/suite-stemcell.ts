@@ -8,7 +8,7 @@ import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { Stemcell } from './cluster-under-test.ts';
 import { loadStemcell } from './load-stemcell.ts';
 import { preparedStemcell } from './prepared-stemcells.ts';
-import { cachedStemcell } from './stemcell-cache.ts';
+import { cachedFolder } from '../programs/folder-cache.ts';
 import { stemcellDigest } from './stemcell-digest.ts';
 
 /**
@@ -36,11 +36,16 @@ export async function suiteStemcell(
   const kind = kindOf(profile, upstream);
   const prepared = preparedStemcell(kind);
   if (prepared !== undefined) return prepared;
-  const key = await stemcellDigest(packages, upstream);
-  const directory = await cachedStemcell(kind, key, (made) => build(made, profile, upstream));
+  const directory = await stemcellDirectory(profile, upstream);
   // several tests may ask at the same time
   const lock = join(cluster.layout.directory, `stemcell-${kind}.lock`);
   return holdingLock(lock, () => loadStemcell(cluster, directory));
+}
+
+/** Where that stemcell is on this machine, without a cluster. */
+export async function stemcellDirectory(profile: Profile, upstream?: UpstreamAgent): Promise<string> {
+  const key = await stemcellDigest(packages, upstream);
+  return cachedFolder(kindOf(profile, upstream), key, (made) => build(made, profile, upstream));
 }
 
 async function build(

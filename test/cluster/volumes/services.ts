@@ -4,6 +4,7 @@ import { drivers } from '../csi/drivers.ts';
 import { sidecarsOf, sidecarTimings, type Sidecar } from '../csi/sidecars.ts';
 import type { Layout } from '../layout.ts';
 import type { Service } from '../machine/machine.ts';
+import { ofGo } from '../machine/of-go.ts';
 import type { NodePlan } from '../network.ts';
 import { kubeletDirectory } from '../node/configuration.ts';
 import type { ProgramName } from '../programs/programs.ts';
@@ -55,7 +56,7 @@ export function sidecarServices(programs: string, layout: Layout): Service[] {
       const name = programOf[program];
       return {
         name: `${name}-${driver.socketName}`,
-        command: [join(programs, name), kubeconfig, ...words],
+        command: ofGo([join(programs, name), kubeconfig, ...words]),
         graceMs: 5000,
       };
     }),
@@ -66,5 +67,5 @@ export function sidecarServices(programs: string, layout: Layout): Service[] {
     '--leader-election=false',
     ...sidecarTimings,
   ];
-  return [...ofDrivers, { name: 'snapshot-controller', command, graceMs: 5000 }];
+  return [...ofDrivers, { name: 'snapshot-controller', command: ofGo(command), graceMs: 5000 }];
 }

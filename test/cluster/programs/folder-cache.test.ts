@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { cachedStemcell } from './stemcell-cache.ts';
+import { cachedFolder } from './folder-cache.ts';
 
 const key = (digit: string): string => digit.repeat(12);
 
@@ -11,7 +11,7 @@ test('a stemcell is made once, also where several ask at the same time', async (
   const cache = await scratch(t);
   let made = 0;
   const ask = (): Promise<string> =>
-    cachedStemcell(
+    cachedFolder(
       'baseline',
       key('a'),
       async (directory) => {
@@ -38,12 +38,12 @@ test('what was not asked for since a day goes with what is beside it, when anoth
     ['stock-runit', 'b'],
     ['stock', 'c'],
   ] as const)
-    await cachedStemcell(kind, key(digit), make, cache);
+    await cachedFolder(kind, key(digit), make, cache);
   const old = new Date(Date.now() - 25 * 60 * 60 * 1000);
   for (const name of [`stock-runit-${key('a')}`, `stock-${key('c')}`])
     await utimes(join(cache, name), old, old);
 
-  await cachedStemcell('stock-runit', key('d'), make, cache);
+  await cachedFolder('stock-runit', key('d'), make, cache);
   assert.deepEqual(
     (await readdir(cache)).filter((name) => /[0-9a-f]{12}$/u.test(name)).toSorted(),
     ['b', 'd']
@@ -55,7 +55,7 @@ test('what was not asked for since a day goes with what is beside it, when anoth
 });
 
 async function scratch(t: TestContext): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'stemcell-cache-'));
+  const directory = await mkdtemp(join(tmpdir(), 'folder-cache-'));
   t.after(() => rm(directory, { recursive: true }));
   return directory;
 }

@@ -1,19 +1,19 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cacheDirectory } from '../programs/cache-directory.ts';
-import { holdingLock } from '../programs/holding-lock.ts';
+import { cacheDirectory } from './cache-directory.ts';
+import { holdingLock } from './holding-lock.ts';
 
 const day = 24 * 60 * 60 * 1000;
 
 /**
- * The folder of a stemcell of that kind and key, for all clusters and checkouts: made by `make`, where it has to appear whole,
+ * The folder of that kind and key, for all clusters and checkouts: made by `make`, where it has to appear whole,
  * unless it is there. What nobody has asked for since a day goes when another of its kind is made.
  */
-export async function cachedStemcell(
+export async function cachedFolder(
   kind: string,
   key: string,
-  make: (directory: string) => Promise<void>,
+  make: (directory: string) => Promise<unknown>,
   cache = cacheDirectory('suite-stemcells'),
 ): Promise<string> {
   await mkdir(cache, { recursive: true });

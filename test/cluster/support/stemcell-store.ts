@@ -1,0 +1,21 @@
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import { makeImageStore } from '../image/image-store.ts';
+import { runWell } from '../machine/run.ts';
+import { loadStemcellInto } from './load-stemcell.ts';
+import { cachedFolder } from '../programs/folder-cache.ts';
+
+/** What the containerd of a new node begins with: these stemcells, unpacked once for all nodes of all clusters. */
+export async function stemcellStore(directories: readonly string[]): Promise<string> {
+  const containerd = await runWell(['containerd', '--version']);
+  const names = directories.map((directory) => basename(directory));
+  const key = createHash('sha256')
+    .update([containerd, ...names].join('\n'))
+    .digest('hex')
+    .slice(0, 12);
+  return cachedFolder('image-store', key, (made) =>
+    makeImageStore(made, async (machine) => {
+      for (const directory of directories) await loadStemcellInto(machine, directory);
+    }),
+  );
+}
