@@ -62,33 +62,7 @@ function check(tally: Tally, input: Input, stdout: string): void {
   }
 }
 
-test(`${inputs} inputs in this process`, async (t) => {
-  const random = seededRandom(seed);
-  const make = await inputMaker();
-  const tally = new Tally();
-  while (tally.total < inputs) {
-    let left = Math.min(perWorld, inputs - tally.total);
-    await t.test(`from ${tally.total}`, async (part) => {
-      const { ask, known } = await fuzzWorld(part);
-      await inParallel(atOnce, async () => {
-        if (left <= 0) return false;
-        left -= 1;
-        const input = make(random, known);
-        const { stdout, isPastEnvelope } = await ask(input.bytes);
-        if (isPastEnvelope) tally.pastEnvelope += 1;
-        check(tally, input, stdout);
-        return true;
-      });
-    });
-    if (left > 0) return;
-  }
-  t.diagnostic(`seed ${seed}: ${tally.total} inputs, ${tally.pastEnvelope} past the envelope`);
-  t.diagnostic(`inputs ${JSON.stringify(Object.fromEntries(tally.kinds))}`);
-  t.diagnostic(`outcomes ${JSON.stringify(Object.fromEntries(tally.outcomes))}`);
-  assert.equal(tally.total, inputs);
-  assert.ok(tally.pastEnvelope * 2 >= tally.total, 'less than half got past the envelope');
-});
-
+// first, while this process is small: each start of another copies what there is of it
 test(`${processes} inputs to real processes`, async (t) => {
   const world = await CpiWorld.start();
   t.after(() => world.stop());
@@ -115,4 +89,31 @@ test(`${processes} inputs to real processes`, async (t) => {
   t.diagnostic(`inputs ${JSON.stringify(Object.fromEntries(tally.kinds))}`);
   t.diagnostic(`outcomes ${JSON.stringify(Object.fromEntries(tally.outcomes))}`);
   assert.equal(tally.total, processes);
+});
+
+test(`${inputs} inputs in this process`, async (t) => {
+  const random = seededRandom(seed);
+  const make = await inputMaker();
+  const tally = new Tally();
+  while (tally.total < inputs) {
+    let left = Math.min(perWorld, inputs - tally.total);
+    await t.test(`from ${tally.total}`, async (part) => {
+      const { ask, known } = await fuzzWorld(part);
+      await inParallel(atOnce, async () => {
+        if (left <= 0) return false;
+        left -= 1;
+        const input = make(random, known);
+        const { stdout, isPastEnvelope } = await ask(input.bytes);
+        if (isPastEnvelope) tally.pastEnvelope += 1;
+        check(tally, input, stdout);
+        return true;
+      });
+    });
+    if (left > 0) return;
+  }
+  t.diagnostic(`seed ${seed}: ${tally.total} inputs, ${tally.pastEnvelope} past the envelope`);
+  t.diagnostic(`inputs ${JSON.stringify(Object.fromEntries(tally.kinds))}`);
+  t.diagnostic(`outcomes ${JSON.stringify(Object.fromEntries(tally.outcomes))}`);
+  assert.equal(tally.total, inputs);
+  assert.ok(tally.pastEnvelope * 2 >= tally.total, 'less than half got past the envelope');
 });

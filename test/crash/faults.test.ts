@@ -46,9 +46,11 @@ describe('faults of the API', () => {
         const { error } = await strike(...strokes);
         assert.equal(error, null, `${each.row}, ${kind} and ${watchKind}: ${error?.type}: ${error?.message}`);
       }
-      for (const kind of ['500', 'lost', 'unheard'] as const)
+      for (const kind of ['500', 'lost', 'unheard'] as const) {
+        verbs.lookInside();
         for (let number = 1; number <= writes; number += 1)
           await strike(stroke(kind, `write ${number}`, () => faults.write(number)));
+      }
       for (const kind of ['500', 'lost'] as const)
         for (let number = 1; number <= execs; number += 1)
           await strike(stroke(kind, `exec ${number}`, () => faults.exec(number)));

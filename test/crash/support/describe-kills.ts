@@ -28,12 +28,14 @@ export function describeKills(title: string, cases: readonly VerbCase[]): void {
     for (const each of cases) {
       test(`${each.row}, killed after every write and around its answer`, async () => {
         const empty = await verbs.everything();
+        verbs.lookInside();
         let seen: Seen;
         let number = 1;
         // the last round is not killed, and is repeated all the same
         do seen = await killAndRepeat(each, { after: 'write', number }, empty);
         while (seen.writes >= number++);
         await killAndRepeat(each, { after: 'request', number: seen.requests }, empty);
+        verbs.lookInside();
         await killAndRepeat(each, { after: 'answer' }, empty);
       });
     }

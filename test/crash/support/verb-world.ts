@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { networkAttachmentDefinition } from '../../../src/cluster/api/custom/definitions/network-attachments.ts';
 import { idleAgent } from '../../../src/cpi/testing/agents.ts';
 import { install } from '../../../src/cpi/testing/network-kinds.ts';
@@ -17,6 +19,7 @@ import type { ApiProxy } from '../../support/api-proxy.ts';
 import { until } from '../../support/until.ts';
 import { objectsLeft } from './objects-left.ts';
 import type { VerbCase } from './verb-cases.ts';
+import { provision, storeFolder, volumesOf } from './volume-folder.ts';
 
 export const recreate = { kubernetes: { attach: 'recreate' } };
 const unclaimed = 'bosh.cloudfoundry.org/unclaimed';
@@ -30,6 +33,9 @@ export class VerbWorld {
   /** The default storage class under another name. */
   readonly otherClass: string;
   readonly #isMultusOurs: boolean;
+  /** The volumes are folders of this machine; elsewhere content is a VM's matter. */
+  readonly #hasFolders: boolean;
+  #looksInside = false;
 
   private constructor(world: World, parts: { vm: string; recreated: string; isMultusOurs: boolean }) {
     this.world = world;
@@ -37,6 +43,7 @@ export class VerbWorld {
     this.recreated = parts.recreated;
     this.otherClass = `${world.namespace}-other`;
     this.#isMultusOurs = parts.isMultusOurs;
+    this.#hasFolders = world.target.kind === 'embedded';
   }
 
   static async open(): Promise<VerbWorld> {
@@ -65,8 +72,14 @@ export class VerbWorld {
 
   /** A disk with content that no VM has. */
   async filled(vm = this.vm): Promise<string> {
-    const disk = await this.attached(vm);
-    await this.world.call('detach_disk', vm, disk);
+    if (!this.#hasFolders) {
+      const disk = await this.attached(vm);
+      await this.world.call('detach_disk', vm, disk);
+      return disk;
+    }
+    const disk = await this.world.newDisk({}, vm);
+    await provision(this.world, disk);
+    await this.#writeContent(disk);
     return disk;
   }
 
@@ -74,7 +87,8 @@ export class VerbWorld {
   async attached(vm = this.vm): Promise<string> {
     const disk = await this.world.newDisk({}, vm);
     await this.world.call('attach_disk', vm, disk);
-    await this.fill(disk, vm);
+    if (this.#hasFolders) await this.#writeContent(disk);
+    else await this.fill(disk, vm);
     return disk;
   }
 
@@ -85,16 +99,31 @@ export class VerbWorld {
     return (made.result as [string])[0];
   }
 
-  /** Gives an attached disk its content. */
+  /** Gives an attached disk its content, as its VM does. */
   async fill(disk: string, vm = this.vm): Promise<void> {
     await this.world.run(vm, `echo kept > ${store(disk)}/content`);
   }
 
-  /** Asserts that the disk still has its content, and deletes it. */
+  /** From here on one disk that has to be kept is given to a VM; of the others only the content is looked at. */
+  lookInside(): void {
+    this.#looksInside = true;
+  }
+
+  /**
+   * Asserts that the disk still has its content, and deletes it. That nothing has it mounted any more is seen by
+   * `isAsBefore`: its volume would stay.
+   */
   async isKept(disk: string, vm = this.vm): Promise<void> {
-    await this.world.call('attach_disk', vm, disk);
-    assert.equal(await this.world.run(vm, `cat ${store(disk)}/content`), 'kept\n');
-    await this.world.call('detach_disk', vm, disk);
+    if (this.#hasFolders) {
+      const content = await readFile(join(await storeFolder(this.world, disk), 'content'), 'utf8');
+      assert.equal(content, 'kept\n');
+    }
+    if (this.#looksInside || !this.#hasFolders) {
+      this.#looksInside = false;
+      await this.world.call('attach_disk', vm, disk);
+      assert.equal(await this.world.run(vm, `cat ${store(disk)}/content`), 'kept\n');
+      await this.world.call('detach_disk', vm, disk);
+    }
     await this.world.call('delete_disk', disk);
   }
 
@@ -106,9 +135,10 @@ export class VerbWorld {
     return { ...settings, kubernetes: { ...(settings?.['kubernetes'] as object), kubeconfig } };
   }
 
-  /** All that the CPI made, of every kind. */
-  everything(): Promise<string[]> {
-    return objectsLeft(this.world.api, this.world.namespace);
+  /** All that the CPI made, of every kind, and the volumes of its disks. */
+  async everything(): Promise<string[]> {
+    const objects = await objectsLeft(this.world.api, this.world.namespace);
+    return this.#hasFolders ? [...objects, ...(await volumesOf(this.world))] : objects;
   }
 
   /**
@@ -135,6 +165,10 @@ export class VerbWorld {
       assert.deepEqual(now, empty, String(error));
       throw error;
     });
+  }
+
+  async #writeContent(disk: string): Promise<void> {
+    await writeFile(join(await storeFolder(this.world, disk), 'content'), 'kept\n');
   }
 
   async #names(resource: Resource, labelSelector?: string): Promise<string[]> {

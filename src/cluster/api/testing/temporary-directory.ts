@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
 /** A directory that goes with the test. */
-export function temporaryDirectory(t: Pick<TestContext, 'after'>): string {
+export function temporaryDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-api-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   return directory;

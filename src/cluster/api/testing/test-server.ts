@@ -37,10 +37,7 @@ export interface TestServer {
 }
 
 /** A real server on a free port that ends with the test. */
-export async function startTestServer(
-  t: Pick<TestContext, 'after'>,
-  historySize?: number,
-): Promise<TestServer> {
+export async function startTestServer(t: TestContext, historySize?: number): Promise<TestServer> {
   const directory = temporaryDirectory(t);
   const api = await openLocalApi({ directory, ...(historySize === undefined ? {} : { historySize }) });
   const fake = new FakeConsole();
