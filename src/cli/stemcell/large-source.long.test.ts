@@ -106,31 +106,28 @@ describe('stemcell build of 600 MB takes less than 150 MB of memory', () => {
     for (const peak of [first, second, loaded]) assert.ok(peak > small && peak < limit, `${peak} KiB`);
   });
 
-  for (const [name, compression] of [
-    ['root.tar', 'none'],
-    ['root.tar.gz', 'stored'],
-  ] as const)
-    test(`from ${name}`, async (t) => {
-      const directory = await scratchDirectory(t);
-      const source = join(directory, name);
-      await largeRoot(directory, source, compression);
-      const words = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
-      const peak = await peakOf(directory, [...words, '--operating-system', 'debian-bookworm']);
-      t.diagnostic(`peak of resident memory: ${peak >> 10} MB`);
-      assert.ok(peak > small && peak < limit, `${peak} KiB`);
-    });
+  test('from root.tar.gz', async (t) => {
+    const directory = await scratchDirectory(t);
+    const source = join(directory, 'root.tar.gz');
+    await largeRoot(directory, source, 'stored');
+    const words = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
+    const peak = await peakOf(directory, [...words, '--operating-system', 'debian-bookworm']);
+    t.diagnostic(`peak of resident memory: ${peak >> 10} MB`);
+    assert.ok(peak > small && peak < limit, `${peak} KiB`);
+  });
 
-  test('and pushes it', { skip: dockerRegistryIsMissing() }, async (t) => {
-    const { host, ca } = await startDockerRegistry(t, { authentication: 'none', deletes: true });
+  const missing = dockerRegistryIsMissing();
+  test(`from root.tar, ${missing === false ? 'and pushes it' : `not pushed: ${missing}`}`, async (t) => {
     const directory = await scratchDirectory(t);
     const source = join(directory, 'root.tar');
     await largeRoot(directory, source, 'none');
-    await writeFile(join(directory, 'ca.pem'), ca);
-    const peak = await peakOf(directory, [
-      ...['stemcell', 'build', '--from', source, '--output', join(directory, 'out')],
-      ...['--operating-system', 'debian-bookworm', '--push', `${host}/bosh/large:1`],
-      ...['--registry-ca', join(directory, 'ca.pem')],
-    ]);
+    const words = ['stemcell', 'build', '--from', source, '--output', join(directory, 'out')];
+    if (missing === false) {
+      const { host, ca } = await startDockerRegistry(t, { authentication: 'none', deletes: true });
+      await writeFile(join(directory, 'ca.pem'), ca);
+      words.push('--push', `${host}/bosh/large:1`, '--registry-ca', join(directory, 'ca.pem'));
+    }
+    const peak = await peakOf(directory, [...words, '--operating-system', 'debian-bookworm']);
     t.diagnostic(`peak of resident memory: ${peak >> 10} MB`);
     assert.ok(peak > small && peak < limit, `${peak} KiB`);
   });
