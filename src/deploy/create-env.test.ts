@@ -24,7 +24,7 @@ const recreation = [
 ];
 
 test("a first deploy brings VM, disk and jobs up in bosh's order", async (t) => {
-  const { options, ports, cloud, agent, state } = await testEnvironment(t);
+  const { options, ports, cloud, agent, state } = await testEnvironment(t, { variables: 'missing' });
 
   const result = await createEnv(options, ports);
 
@@ -58,6 +58,7 @@ test("a first deploy brings VM, disk and jobs up in bosh's order", async (t) => 
   } = (await state()) as Record<string, { length: number }>;
   assert.deepEqual([sha?.length, releases?.length, disks?.length], [128, 2, 1]);
   assert.equal(cloud.requests().filter(({ method }) => method === 'info').length, 1);
+  assert.match(await readFile(options.varsStorePath ?? '', 'utf8'), /^mbus_ca:\n[^]*^mbus_tls:\n/mu);
 });
 
 test('says what it does as bosh does', async (t) => {

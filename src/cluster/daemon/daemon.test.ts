@@ -8,6 +8,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { until } from '../../../test/support/until.ts';
 import { builtCluster } from './built-cluster.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { loadAccess } from '../../kubernetes/load-access.ts';
@@ -94,13 +95,8 @@ async function starts(cluster: Cluster): Promise<number> {
   return (await readFile(file, 'utf8').catch(() => '')).split('\n').length - 1;
 }
 
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (!(await condition())) {
-    assert.ok(Date.now() < deadline, `waited 60 s for ${condition.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
+const started = (cluster: Cluster, times: number): Promise<true> =>
+  until(`start ${times} of the pod`, async () => (await starts(cluster)) === times);
 
 /** Parent and child of the cluster's first process, as the machine sees them. */
 async function relatives(record: ProcessRecord): Promise<{ parent: number; child: number }> {
@@ -126,7 +122,7 @@ describeAsUsers(import.meta.filename, () => {
     assert.equal((await startDaemon(cluster.options)).started, false);
     assert.equal((await daemonStatus(cluster.directory)).state, 'running');
     await createPod(cluster, podOf('vm', writing(cluster.word)));
-    await until(async () => (await starts(cluster)) === 1);
+    await started(cluster, 1);
     const table = parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
     assert.deepEqual(
       table.filter((entry) => entry.target.startsWith(cluster.directory)),
@@ -139,7 +135,7 @@ describeAsUsers(import.meta.filename, () => {
     assert.deepEqual(await stopDaemon(cluster.directory), { stopped: false });
 
     await startDaemon(cluster.options);
-    await until(async () => (await starts(cluster)) === 2);
+    await started(cluster, 2);
     assert.equal(await readFile(outside, 'utf8'), 'alive');
   });
 
@@ -153,7 +149,7 @@ describeAsUsers(import.meta.filename, () => {
     const log = join(directory, 'logs', 'cluster.log');
     const turnedAway = async (): Promise<boolean> =>
       (await readFile(log, 'utf8').catch(() => '')).includes('another process runs the cluster');
-    await Promise.race([starting, until(turnedAway)]);
+    await Promise.race([starting, until('a word of the second in the log', turnedAway)]);
     holder.stdin.end();
     assert.equal((await starting).started, true);
     assert.equal((await daemonStatus(directory)).state, 'running');
@@ -169,18 +165,18 @@ describeAsUsers(import.meta.filename, () => {
       const cluster = await makeCluster(t);
       const info = await startDaemon(cluster.options);
       await createPod(cluster, podOf('vm', writing(cluster.word)));
-      await until(async () => (await processesWith(cluster.word)).length > 0);
+      await until('its processes', async () => (await processesWith(cluster.word)).length > 0);
       process.kill(await find(info), 'SIGKILL');
       if (indirect) {
         // The kernel kills the first process once its parent is dead; until then the cluster answers as before.
-        await until(async () => !(await isAlive(info.process)));
+        await until('its end', async () => !(await isAlive(info.process)));
       }
       const next = await startDaemon(cluster.options);
       assert.notEqual(next.process.pid, info.process.pid);
       assert.equal(await isAlive(info.process), false);
-      await until(async () => (await starts(cluster)) === 2);
+      await started(cluster, 2);
       const pids = await processesWith(cluster.word);
-      await until(async () => (await processesWith(cluster.word)).length >= 1);
+      await until('its processes', async () => (await processesWith(cluster.word)).length >= 1);
       await stopDaemon(cluster.directory);
       assert.deepEqual(await processesWith(cluster.word), [], pids.join());
     });
@@ -232,7 +228,7 @@ describeAsUsers(import.meta.filename, () => {
     });
     await startDaemon(cluster.options);
     await createPod(cluster, pod);
-    await until(async () => existsSync(join(shared, 'result')));
+    await until('its result', async () => existsSync(join(shared, 'result')));
     const result = await readFile(join(shared, 'result'), 'utf8');
     assert.doesNotMatch(result, /BAD/, result);
     assert.match(result, /sees mounts/);
@@ -245,7 +241,7 @@ describeAsUsers(import.meta.filename, () => {
     const deaf = `sh -c 'trap "" TERM; while :; do sleep 0.2; done' ${cluster.word}`;
     await startDaemon(cluster.options);
     await createPod(cluster, podOf('deaf', `trap "" TERM; echo s >> /state/starts; ${deaf}`));
-    await until(async () => (await starts(cluster)) === 1);
+    await started(cluster, 1);
     await stopDaemon(cluster.directory, { grace: 5_000 });
     assert.deepEqual(await processesWith(cluster.word), []);
   });
@@ -260,7 +256,7 @@ describeAsUsers(import.meta.filename, () => {
     assert.deepEqual(names, ['embedded', 'sim-1', 'sim-2']);
     const nodeSelector = { 'topology.kubernetes.io/zone': 'z1' };
     await api.create(pods, podOf('there', 'true', { nodeSelector }));
-    await until(async () => {
+    await until('it to run there', async () => {
       const pod = await api.get<Pod>({ resource: pods, namespace: 'bosh', name: 'there' });
       return pod.status?.phase === 'Running' && pod.spec.nodeName === 'sim-1';
     });

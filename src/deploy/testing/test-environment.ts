@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { packRelease } from '../../bosh/release/pack-release.ts';
 import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
+import { makeServerCertificate } from '../../bosh/testing/certificates.ts';
 import type { CreateEnvOptions, EnvPorts } from '../options.ts';
 import { FakeAgent } from './fake-agent.ts';
 import type { Fault } from './fake-cpi.ts';
@@ -38,7 +39,14 @@ export interface TestEnvironment {
   readonly editManifest: (change: (text: string) => string) => Promise<void>;
 }
 
-export async function testEnvironment(t: TestContext): Promise<TestEnvironment> {
+/** A pair of keys costs more than all else of most tests: the environments of a process have the same. */
+const certificate = makeServerCertificate();
+
+/** `variables` says whether the certificates of the manifest are there, or are to be made by the first run. */
+export async function testEnvironment(
+  t: TestContext,
+  { variables }: { readonly variables: 'kept' | 'missing' } = { variables: 'kept' },
+): Promise<TestEnvironment> {
   const directory = await scratchDirectory(t);
   const cloud = join(directory, 'cloud');
   await mkdir(cloud);
@@ -53,6 +61,11 @@ export async function testEnvironment(t: TestContext): Promise<TestEnvironment> 
     workspace: join(directory, 'workspace'),
     varsStorePath: join(directory, 'vars.yml'),
   };
+  if (variables === 'kept') {
+    const pair = await certificate;
+    const store = { mbus_ca: { certificate: pair.ca, ca: pair.ca }, mbus_tls: pair };
+    await writeFile(options.varsStorePath, JSON.stringify(store));
+  }
   return {
     directory,
     options,
