@@ -1,6 +1,7 @@
 // npm test: installs and builds what is missing, then runs the fast suite on the pinned Node.
 // Arguments name other suites: folders, or files. `--long` stands for all `*.long.test.ts` (most of a minute of a real
-// cluster, beside a short test of the same) and `--crash` for all `*.crash.test.ts`, wherever they lie.
+// cluster, beside a short test of the same) and `--crash` for all `*.crash.test.ts`, wherever they lie. TESTS_AT_ONCE says how
+// many files run at once where two are too few: most of them wait more than they compute.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,7 +43,7 @@ const run = spawnSync(
     '--import',
     join(root, 'scripts', 'without-test-hooks.mjs'),
     '--test',
-    '--test-concurrency=2',
+    `--test-concurrency=${process.env.TESTS_AT_ONCE ?? 2}`,
     '--test-timeout=600000',
     ...flags,
     ...files,
