@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe } from 'node:test';
 import { SimulatedNodes } from '../../src/cluster/node/simulated/simulated-nodes.ts';
@@ -6,7 +7,9 @@ import { isApiError } from '../../src/kubernetes/api-error.ts';
 import { systemClock } from '../../src/kubernetes/clock.ts';
 import type { Node } from '../../src/kubernetes/node.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import type { Pod } from '../../src/kubernetes/pod.ts';
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../src/kubernetes/resources.ts';
+import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
 import { World } from './world.ts';
 
@@ -69,13 +72,30 @@ describe('nodes', () => {
     await simulated.thaw(silent);
   });
 
+  /** Nobody there says that the disk is mounted: what an attach_disk leaves that is killed while it asks. */
+  async function attachWhereNothingRuns(vm: string, disk: string): Promise<void> {
+    let child: ChildProcess | undefined;
+    const onStart = (started: ChildProcess): void => {
+      child = started;
+    };
+    const killed = assert.rejects(world.request('attach_disk', [vm, disk], { onStart }));
+    const { namespace } = world;
+    await until(`the attachment of ${disk} to run`, async () => {
+      const { items } = await world.api.list<Pod>(pods, { namespace });
+      const found = items.find(({ metadata }) => metadata.name === `attach-${disk}`);
+      return found?.status?.phase === 'Running';
+    });
+    child?.kill('SIGKILL');
+    await killed;
+  }
+
   clause('24f', async () => {
     const fixed = await world.newVm({ properties: { zone: silent }, networks: world.manual('198.19.0.10') });
     const owner = await world.newVm({ properties: { zone: silent } });
     const volume = `${world.namespace}-near`;
     await makeVolume(volume);
     const disk = await world.newDisk({ storage_class: '' });
-    await world.call('attach_disk', owner, disk);
+    await attachWhereNothingRuns(owner, disk);
     await lose();
     for (const [vm, stake] of [
       [fixed, '198.19.0.10'],

@@ -46,9 +46,10 @@ describe('robustness', () => {
       clock: systemClock,
       onError: raise,
     });
-    await nodes.start();
     const old = await Promise.all(Array.from({ length: 8 }, () => world.newVm()));
     const disks = await Promise.all(old.map((vm) => world.newDisk({}, vm)));
+    // after those that get disks, which nothing could mount there
+    await nodes.start();
 
     const [made] = await Promise.all([
       Promise.all(

@@ -130,11 +130,11 @@ async function waitUntilMounted(cloud: Cloud, attachment: Pod, mounting: Mountin
   const { clock, config } = cloud;
   const end = clock.now() + config.deadlines.attachDisk * 1000;
   for (;;) {
-    await waitUntilHolderRuns(cloud, attachment, mounting, end - clock.now());
+    await waitUntilHolderRuns(cloud, attachment, mounting, Math.max(0, end - clock.now()));
     const outcome = await askToBind(cloud, attachment);
     if (outcome.kind === 'bound') return;
     if (outcome.kind === 'cannot') throw notAttachable(mounting.diskCid, outcome.words);
-    if (clock.now() >= end) throw unanswered(cloud, mounting.diskCid, outcome.words);
+    if (clock.now() + pauseMs >= end) throw unanswered(cloud, mounting.diskCid, outcome.words);
     await clock.sleep(pauseMs, mounting.signal);
     mounting.signal.throwIfAborted();
   }
