@@ -50,7 +50,7 @@ describeCluster('a heavy stemcell', (world) => {
         { image_pull_secrets: [pullSecret] },
         { registry: sectionOf(registry) },
       );
-      const [image, properties] = await unpacked(t, (await cluster.stockStemcell('systemd')).heavy);
+      const [image, properties] = await unpacked(t, await cluster.heavyStockStemcell('systemd'));
       const stemcell = await createStemcell(cloud, [image, properties]);
       const { image: pulled } = parseStemcellCid(stemcell, { code: 'INVALID_ARGUMENT', path: 'the cid' });
       assert.ok(pulled.startsWith(`${pullHost}/${repository}@sha256:`), stemcell);

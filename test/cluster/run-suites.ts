@@ -82,7 +82,7 @@ async function openTarget(name: string): Promise<Run> {
   const cluster = await bringUp(layoutOf(name), store);
   const stemcells: Record<string, Stemcell> = {};
   for (const [kind, directory] of Object.entries(directories))
-    stemcells[kind] = await loadStemcell(cluster, directory);
+    stemcells[kind] = await loadStemcell(cluster.nodes, directory);
   const variables = {
     BOSH_KUBERNETES_TEST_KUBECONFIG: cluster.layout.kubeconfig,
     BOSH_KUBERNETES_TEST_CLUSTER: name,

@@ -28,9 +28,10 @@ describeCluster('stemcells that look like stock ones, privileged', (world) => {
       { ...withoutNodes, ...(skip !== false && { skip }), timeout: 900_000 },
       async () => {
         const { cluster, namespace } = world();
-        const { archive, image } = await cluster.stockStemcell(init, upstream);
+        const { name: node = '' } = cluster.nodes[number % cluster.nodes.length] ?? {};
+        const { archive, image } = await cluster.stockStemcell({ init, upstream, node });
         const deployment = await HelloDeployment.open({
-          ...{ address: fixedAddress(world(), 'stock', number), namespace, profile: 'privileged' },
+          ...{ address: fixedAddress(world(), 'stock', number), namespace, profile: 'privileged', node },
           ...{ attach: 'hot', diskProperties: world().diskProperties('loop'), deployer: ownDeployer },
           ...{ stemcellArchive: archive, kubeconfig: cluster.kubeconfig },
           kubeletRootDirectory: cluster.kubeletRootDirectory,

@@ -10,14 +10,14 @@ test('suites that trouble nodes run one by one on clusters of their own, the con
   assert.deepEqual(lanesOf([...files, 'test/contract/nodes.test.ts', 'test/conformance/vms.test.ts']), [
     { cluster: 0, groups: [{ files: ['test/cluster/hot.test.ts'], concurrency: 3 }] },
     { cluster: 0, groups: [{ files: ['test/cluster/networks.test.ts'], concurrency: 2 }] },
-    { cluster: 1, groups: [{ files: ['test/cluster/lost-node.test.ts'], concurrency: 1 }] },
     {
-      cluster: 2,
+      cluster: 1,
       groups: [
-        { files: ['test/cluster/restarts.test.ts'], concurrency: 1 },
+        { files: ['test/cluster/lost-node.test.ts'], concurrency: 1 },
         { files: ['test/contract/nodes.test.ts', 'test/conformance/vms.test.ts'], concurrency: 1 },
       ],
     },
+    { cluster: 2, groups: [{ files: ['test/cluster/restarts.test.ts'], concurrency: 1 }] },
   ]);
   assert.deepEqual(lanesOf([]), []);
 });

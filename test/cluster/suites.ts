@@ -46,7 +46,7 @@ export interface Lane {
 
 /**
  * The lanes that files run in. Most only wait for the cluster, several at once in one. What troubles nodes runs one by one on
- * clusters of its own, and then the contract and the conformance suite on the last of these.
+ * clusters of its own, and then, on the one that is done sooner, the contract and the conformance suite.
  */
 export function lanesOf(files: readonly string[]): Lane[] {
   const nameOf = (file: string): string => basename(file, '.test.ts');
@@ -59,14 +59,14 @@ export function lanesOf(files: readonly string[]): Lane[] {
   const lanes: Lane[] = [
     { cluster: 0, groups: [{ files: quiet.filter(isLong), concurrency: 3 }] },
     { cluster: 0, groups: [{ files: quiet.filter((file) => !isLong(file)), concurrency: 2 }] },
-    { cluster: 1, groups: [{ files: first, concurrency: 1 }] },
     {
-      cluster: 2,
-      groups: [second, files.filter((file) => !ofCluster.includes(file))].map((each) => ({
+      cluster: 1,
+      groups: [first, files.filter((file) => !ofCluster.includes(file))].map((each) => ({
         files: each,
         concurrency: 1,
       })),
     },
+    { cluster: 2, groups: [{ files: second, concurrency: 1 }] },
   ];
   return lanes
     .map(({ cluster, groups }) => ({ cluster, groups: groups.filter((group) => group.files.length > 0) }))

@@ -2,7 +2,7 @@ import type { Profile } from '../../../src/cpi/vm/profile.ts';
 import type { Access } from '../../../src/kubernetes/access.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { StockInit } from './stock-files.ts';
-import type { StockStemcell } from './stock-stemcell.ts';
+import type { StockStemcellPlan } from './stock-stemcell.ts';
 
 /** What a command on a node printed. */
 export interface NodeOutcome {
@@ -52,8 +52,10 @@ export interface ClusterUnderTest {
   readonly stemcell: Stemcell;
   /** As `stemcell build` makes it for that profile, with our agent or an upstream one. */
   stemcellFor(profile: Profile, upstream?: UpstreamAgent): Promise<Stemcell>;
-  /** The look-alike of a stock one with that init, for VMs of the profile privileged. */
-  stockStemcell(init: StockInit, upstream?: UpstreamAgent): Promise<StockStemcell>;
+  /** The look-alike of a stock one, for VMs of the profile privileged on one node. */
+  stockStemcell(plan: StockStemcellPlan): Promise<Stemcell>;
+  /** The path of the heavy one that it is made from, with our agent. */
+  heavyStockStemcell(init: StockInit): Promise<string>;
   /** A fixed address of the pod network: suites agree on numbers from 0 so that none is used twice; undefined where it cannot pin one. */
   fixedAddress(number: number): string | undefined;
   /** What stands for that class here; undefined: the cluster's default. */

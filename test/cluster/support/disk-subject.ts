@@ -60,7 +60,9 @@ export async function startWriting(world: ClusterWorld, vm: string, place: strin
       while i=$((i + 1)); echo $i >> log && sync -d log; do echo $i >> ${acknowledged}; done') > /dev/null 2>&1 &
      echo $! > ${pid}; cat ${place}/canary`,
   );
-  const follow = `until test -s ${acknowledged}; do sleep 0.1; done; exec tail -n 1 -f ${acknowledged}`;
+  // what came in 50 ms by one write: each passes a shim, containerd, a kubelet and the API server
+  const tail = 'exec tail -n 1 -f -s 0.05 ---disable-inotify';
+  const follow = `until test -s ${acknowledged}; do sleep 0.1; done; ${tail} ${acknowledged}`;
   const words = ['exec', vm, '--container', 'bosh', '--', '/bin/sh', '-c', follow];
   await world.acknowledged.follow(
     { disk: disk.trim(), command: world.kubectlCommand(words) },

@@ -19,6 +19,8 @@ export interface HelloPlan {
   readonly kubeconfig: string;
   readonly kubeletRootDirectory: string;
   readonly profile: string;
+  /** Name of the node that its VM has to be on; absent: any. */
+  readonly node?: string;
   /** `kubernetes.attach`. */
   readonly attach: string;
   readonly deployer: Deployer;
@@ -105,7 +107,7 @@ export class HelloDeployment {
 }
 
 function operations(plan: HelloPlan, settings: Settings): unknown[] {
-  const { address } = plan;
+  const { address, profile, node } = plan;
   const replace = (path: string, value: unknown): unknown => ({ type: 'replace', path, value });
   const gateway = address.replace(/\d+$/u, '1');
   return [
@@ -115,7 +117,10 @@ function operations(plan: HelloPlan, settings: Settings): unknown[] {
     ),
     replace('/releases/name=hello/url', `file://${join(checkout, 'dist/hello-release.tgz')}`),
     replace('/resource_pools/name=vms/stemcell/url', `file://${plan.stemcellArchive}`),
-    replace('/resource_pools/name=vms/cloud_properties', { profile: plan.profile }),
+    replace('/resource_pools/name=vms/cloud_properties', {
+      profile,
+      ...(node !== undefined && { node_selector: { 'kubernetes.io/hostname': node } }),
+    }),
     replace('/disk_pools/name=disks', {
       ...{ name: 'disks', disk_size: settings.diskSize, cloud_properties: plan.diskProperties },
     }),

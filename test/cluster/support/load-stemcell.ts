@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { importArchive } from '../image/import-image.ts';
 import type { Machine } from '../machine/machine.ts';
 import { runWell } from '../machine/run.ts';
-import type { RealCluster } from '../real-cluster.ts';
+import type { ClusterNode } from '../node/cluster-node.ts';
 import type { Stemcell } from './cluster-under-test.ts';
 
-/** Puts a stemcell, a folder that `stemcell build` has made, onto every node. The same again changes nothing. */
-export async function loadStemcell(cluster: RealCluster, directory: string): Promise<Stemcell> {
+/** Puts a stemcell, a folder that `stemcell build` has made, onto these nodes. The same again changes nothing. */
+export async function loadStemcell(nodes: readonly ClusterNode[], directory: string): Promise<Stemcell> {
   const image = await imageOf(directory);
-  await Promise.all(cluster.nodes.map(({ machine }) => loadInto(machine, directory, image)));
+  await Promise.all(nodes.map(({ machine }) => loadInto(machine, directory, image)));
   return { image: image.pinned, archive: join(directory, 'stemcell.tgz') };
 }
 

@@ -15,7 +15,7 @@ import type { ClusterUnderTest } from './cluster-under-test.ts';
 import { type ForeignSettings, foreignSettings } from './foreign-settings.ts';
 import { nodeUnderTest } from './node-under-test.ts';
 import { openForeignCluster } from './open-foreign-cluster.ts';
-import { stockStemcell } from './stock-stemcell.ts';
+import { heavyStockStemcell, stockStemcell } from './stock-stemcell.ts';
 import { suiteStemcell } from './suite-stemcell.ts';
 
 /** Which cluster the suites were told to use, before anything of it is looked at. */
@@ -63,7 +63,8 @@ export async function openCluster(asked: AskedCluster): Promise<ClusterUnderTest
         kubeletRootDirectory: kubeletDirectory,
         stemcell: await suiteStemcell(cluster, 'privileged'),
         stemcellFor: (profile, upstream) => suiteStemcell(cluster, profile, upstream),
-        stockStemcell: (init, upstream) => stockStemcell(cluster, init, upstream),
+        stockStemcell: (plan) => stockStemcell(cluster, plan),
+        heavyStockStemcell: (init) => heavyStockStemcell(cluster, init),
         fixedAddress: (number) => fixedAddresses[number],
         storageClass: (wanted) => wanted,
         violations: (volume) => violationsOf(cluster, volume),

@@ -23,8 +23,8 @@ export async function openForeignCluster(settings: ForeignSettings): Promise<Clu
     kubeletRootDirectory: settings.kubeletRootDirectory,
     stemcell: await stemcellFor('privileged'),
     stemcellFor,
-    stockStemcell: () =>
-      Promise.reject(new Error("look-alikes of stock stemcells are on the suite's own cluster alone")),
+    stockStemcell: noLookAlikes,
+    heavyStockStemcell: noLookAlikes,
     fixedAddress: (number) => settings.addresses[number],
     storageClass: (wanted) => classOf(settings, wanted),
     violations: () => Promise.resolve([]),
@@ -59,3 +59,6 @@ async function lightStemcell(image: string, archive: string): Promise<Stemcell> 
   );
   return { image, archive };
 }
+
+const noLookAlikes = (): Promise<never> =>
+  Promise.reject(new Error("look-alikes of stock stemcells are on the suite's own cluster alone"));

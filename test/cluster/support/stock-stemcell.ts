@@ -13,34 +13,45 @@ import { notStock, stockFiles, type StockInit } from './stock-files.ts';
 import { cachedFolder } from '../programs/folder-cache.ts';
 import { suiteStemcell } from './suite-stemcell.ts';
 
-/** A stemcell that looks like a stock one, on every node, and the heavy one that it was made from. */
-export interface StockStemcell extends Stemcell {
-  readonly heavy: string;
+export interface StockStemcellPlan {
+  readonly init: StockInit;
+  readonly upstream: UpstreamAgent | undefined;
+  /** Whose VMs are made from it: to unpack it takes a node several seconds of a processor. */
+  readonly node: string;
 }
 
-/**
- * The look-alike of a stock stemcell for containers: the suite's Debian root with a stock one's paths, agent.json and init,
- * packed as upstream packs it and converted by `stemcell build --from`.
- */
+/** The look-alike of a stock stemcell on that node, converted by `stemcell build --from`. */
 export async function stockStemcell(
   cluster: RealCluster,
+  { init, upstream, node }: StockStemcellPlan,
+): Promise<Stemcell> {
+  const { directory } = await made(cluster, init, upstream);
+  const lock = join(cluster.layout.directory, `stemcell-stock-${init}.lock`);
+  return holdingLock(lock, () => loadStemcell([cluster.node(node)], directory));
+}
+
+/** The path of the heavy one that it was made from. */
+export async function heavyStockStemcell(cluster: RealCluster, init: StockInit): Promise<string> {
+  return (await made(cluster, init, undefined)).heavy;
+}
+
+/** The suite's Debian root with a stock one's paths, agent.json and init, packed as upstream packs it, and its conversion. */
+async function made(
+  cluster: RealCluster,
   init: StockInit,
-  upstream?: UpstreamAgent,
-): Promise<StockStemcell> {
+  upstream: UpstreamAgent | undefined,
+): Promise<{ readonly directory: string; readonly heavy: string }> {
   const base = await suiteStemcell(cluster, 'privileged', upstream);
   const files = JSON.stringify([stockFiles[init], notStock]);
   const key = createHash('sha256').update(`${base.image}\n${files}`).digest('hex').slice(0, 12);
-  const kind = `stock-${init}`;
   const heavyBeside = (directory: string): string => `${directory}-heavy.tgz`;
-  const directory = await cachedFolder(kind, key, async (made) => {
-    await packHeavy(dirname(base.archive), init, heavyBeside(made));
+  const directory = await cachedFolder(`stock-${init}`, key, async (output) => {
+    await packHeavy(dirname(base.archive), init, heavyBeside(output));
     const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
-    const words = ['stemcell', 'build', '--from', heavyBeside(made), '--output', made];
+    const words = ['stemcell', 'build', '--from', heavyBeside(output), '--output', output];
     await runWell([process.execPath, program, ...words]);
   });
-  const lock = join(cluster.layout.directory, `stemcell-${kind}.lock`);
-  const loaded = await holdingLock(lock, () => loadStemcell(cluster, directory));
-  return { ...loaded, heavy: heavyBeside(directory) };
+  return { directory, heavy: heavyBeside(directory) };
 }
 
 /** It is read a few times and thrown away. */

@@ -39,7 +39,7 @@ export async function suiteStemcell(
   const directory = await stemcellDirectory(profile, upstream);
   // several tests may ask at the same time
   const lock = join(cluster.layout.directory, `stemcell-${kind}.lock`);
-  return holdingLock(lock, () => loadStemcell(cluster, directory));
+  return holdingLock(lock, () => loadStemcell(cluster.nodes, directory));
 }
 
 /** Where that stemcell is on this machine, without a cluster. */

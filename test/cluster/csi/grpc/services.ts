@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { loadPackageDefinition } from '@grpc/grpc-js';
-import type { ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js';
+import type { GrpcObject, ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 
 export type ServiceName = 'Identity' | 'Controller' | 'Node' | 'Registration';
@@ -12,16 +12,25 @@ const packages: Readonly<Record<ServiceName, { readonly file: string; readonly p
   Registration: { file: 'plugin-registration.proto', path: ['pluginregistration', 'Registration'] },
 };
 
-/** A client's constructor for one service of the two protocols; int64 as text, enums as names. */
-export function clientOf(name: ServiceName): ServiceClientConstructor {
-  const { file, path } = packages[name];
+/** Each file is parsed once: a driver process serves up to three drivers with up to three services. */
+const loaded = new Map<string, GrpcObject>();
+
+function load(file: string): GrpcObject {
   const definition = loadSync(fileURLToPath(new URL(file, import.meta.url)), {
     longs: String,
     enums: String,
     defaults: true,
     oneofs: true,
   });
-  let found: unknown = loadPackageDefinition(definition);
+  const found = loadPackageDefinition(definition);
+  loaded.set(file, found);
+  return found;
+}
+
+/** A client's constructor for one service of the two protocols; int64 as text, enums as names. */
+export function clientOf(name: ServiceName): ServiceClientConstructor {
+  const { file, path } = packages[name];
+  let found: unknown = loaded.get(file) ?? load(file);
   for (const part of path) {
     found = (found as Record<string, unknown>)[part];
   }
