@@ -57,20 +57,20 @@ async function workbench(t: TestContext): Promise<Bench> {
   };
 }
 
-/** Files of the layer over the root, by name. */
+/** Files of the layers over the root, by name. */
 async function overlay({
   layout,
 }: PublishedStemcell): Promise<Map<string, { text: string; mode: number; target: string }>> {
   const image = await openLayout(layout);
-  const layer = image.layers[1];
-  assert.ok(layer);
-  const entries = await unpackTar(new Uint8Array(gunzipSync(await buffer(image.open(layer)))));
-  return new Map(
-    entries.map(({ header, data }) => [
-      header.name,
-      { text: Buffer.from(data ?? []).toString(), mode: header.mode ?? 0, target: header.linkname ?? '' },
-    ]),
-  );
+  const found = new Map<string, { text: string; mode: number; target: string }>();
+  for (const layer of image.layers.slice(1)) {
+    const entries = await unpackTar(new Uint8Array(gunzipSync(await buffer(image.open(layer)))));
+    for (const { header, data } of entries) {
+      const text = Buffer.from(data ?? []).toString();
+      found.set(header.name, { text, mode: header.mode ?? 0, target: header.linkname ?? '' });
+    }
+  }
+  return found;
 }
 
 test('agent, services and the paths of a VM come over the root', async (t) => {
@@ -116,6 +116,16 @@ test('the profile decides what the agent is told', async (t) => {
   };
   assert.deepEqual(await settings(await build('p', { profile: 'privileged' })), common);
   assert.deepEqual(await settings(await build('b')), { ...common, UseMonitIptablesFirewall: true });
+});
+
+test('profiles differ in the last layer alone, which has no program', async (t) => {
+  const { build } = await workbench(t);
+  const layersOf = async (made: PublishedStemcell): Promise<string[]> =>
+    (await openLayout(made.layout)).layers.map(({ digest }) => digest);
+  const [one, two] = [await layersOf(await build('b')), await layersOf(await build('p', { profile: 'privileged' }))];
+  assert.equal(one.length, 3);
+  assert.deepEqual(one.slice(0, 2), two.slice(0, 2));
+  assert.notEqual(one[2], two[2]);
 });
 
 test('the same root and agent are the same bytes, and another agent is another version', async (t) => {

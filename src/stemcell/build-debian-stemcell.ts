@@ -26,7 +26,10 @@ export interface DebianStemcellRequest extends IdentityRequest {
   readonly monit?: string | undefined;
 }
 
-/** A stemcell of a Debian root with an agent, supervision and sshd. Same root and agent, same bytes. */
+/**
+ * A stemcell of a Debian root with an agent, supervision and sshd. Same root and agent, same bytes. Stemcells of all profiles
+ * have the root and the programs in layers that are the same, which a registry keeps and a node unpacks once.
+ */
 export async function buildDebianStemcell(request: DebianStemcellRequest): Promise<PublishedStemcell> {
   const { output, suite, profile, root, epoch, agent, monit, architecture } = request;
   const identity = identify(request, {
@@ -39,18 +42,21 @@ export async function buildDebianStemcell(request: DebianStemcellRequest): Promi
   return publishStemcell(output, async (blobs) => {
     const files = await vmFiles({ profile, version, operatingSystem, agent, monit });
     const rootLayer = await blobs.add(root.descriptor.mediaType, root.image.open(root.descriptor));
-    const vmLayer = await addTarLayer(blobs, { bytes: streamTar(files), what: 'the files of the VM' });
+    const programs = files.filter(({ kind }) => kind === 'file');
+    const others = files.filter(({ kind }) => kind !== 'file');
+    const programLayer = await addTarLayer(blobs, { bytes: streamTar(programs), what: 'the programs of the VM' });
+    const vmLayer = await addTarLayer(blobs, { bytes: streamTar(others), what: 'the files of the VM' });
     const config = imageConfig({
       layers: [
         { descriptor: rootLayer, diffId: root.diffId, createdBy: `mmdebstrap ${suite}` },
-        { ...vmLayer, createdBy: 'bosh-kubernetes stemcell build' },
+        ...[programLayer, vmLayer].map((layer) => ({ ...layer, createdBy: 'bosh-kubernetes stemcell build' })),
       ],
       architecture,
       epoch,
       entrypoint: ['/usr/lib/bosh-kubernetes/init'],
       labels: { ...labelsOf(identity), [stemcellLabels.profile]: profile },
     });
-    const manifest = await addImage(blobs, { config, layers: [rootLayer, vmLayer.descriptor] });
+    const manifest = await addImage(blobs, { config, layers: [rootLayer, programLayer.descriptor, vmLayer.descriptor] });
     return { ...identity, manifest, files: { 'packages.txt': root.packages } };
   });
 }
