@@ -122,7 +122,10 @@ test('profiles differ in the last layer alone, which has no program', async (t) 
   const { build } = await workbench(t);
   const layersOf = async (made: PublishedStemcell): Promise<string[]> =>
     (await openLayout(made.layout)).layers.map(({ digest }) => digest);
-  const [one, two] = [await layersOf(await build('b')), await layersOf(await build('p', { profile: 'privileged' }))];
+  const [one, two] = [
+    await layersOf(await build('b')),
+    await layersOf(await build('p', { profile: 'privileged' })),
+  ];
   assert.equal(one.length, 3);
   assert.deepEqual(one.slice(0, 2), two.slice(0, 2));
   assert.notEqual(one[2], two[2]);

@@ -44,19 +44,28 @@ export async function buildDebianStemcell(request: DebianStemcellRequest): Promi
     const rootLayer = await blobs.add(root.descriptor.mediaType, root.image.open(root.descriptor));
     const programs = files.filter(({ kind }) => kind === 'file');
     const others = files.filter(({ kind }) => kind !== 'file');
-    const programLayer = await addTarLayer(blobs, { bytes: streamTar(programs), what: 'the programs of the VM' });
+    const programLayer = await addTarLayer(blobs, {
+      bytes: streamTar(programs),
+      what: 'the programs of the VM',
+    });
     const vmLayer = await addTarLayer(blobs, { bytes: streamTar(others), what: 'the files of the VM' });
     const config = imageConfig({
       layers: [
         { descriptor: rootLayer, diffId: root.diffId, createdBy: `mmdebstrap ${suite}` },
-        ...[programLayer, vmLayer].map((layer) => ({ ...layer, createdBy: 'bosh-kubernetes stemcell build' })),
+        ...[programLayer, vmLayer].map((layer) => ({
+          ...layer,
+          createdBy: 'bosh-kubernetes stemcell build',
+        })),
       ],
       architecture,
       epoch,
       entrypoint: ['/usr/lib/bosh-kubernetes/init'],
       labels: { ...labelsOf(identity), [stemcellLabels.profile]: profile },
     });
-    const manifest = await addImage(blobs, { config, layers: [rootLayer, programLayer.descriptor, vmLayer.descriptor] });
+    const manifest = await addImage(blobs, {
+      config,
+      layers: [rootLayer, programLayer.descriptor, vmLayer.descriptor],
+    });
     return { ...identity, manifest, files: { 'packages.txt': root.packages } };
   });
 }

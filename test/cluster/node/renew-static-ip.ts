@@ -28,7 +28,7 @@ export async function renewStaticIp({ staticIp }: Layout, nodes: readonly Cluste
   if (existsSync(stamp) && (await readFile(stamp, 'utf8')) === wanted) return;
   const key = createHash('sha256').update(wanted).digest('hex').slice(0, 12);
   const cache = cacheDirectory('static-ip');
-  const built = await cachedFolder('static-ip', key, buildWhole, cache);
+  const built = await cachedFolder('static-ip', key, buildWhole, { cache });
   await mkdir(directory, { recursive: true });
   const executable = join(built, basename(staticIp));
   if (existsSync(executable)) await copyFile(executable, staticIp);

@@ -18,7 +18,7 @@ test('a stemcell is made once, also where several ask at the same time', async (
         made += 1;
         await mkdir(directory);
       },
-      cache,
+      { cache },
     );
   assert.deepEqual(
     new Set(await Promise.all([ask(), ask()])),
@@ -38,12 +38,12 @@ test('what was not asked for since a day goes with what is beside it, when anoth
     ['stock-runit', 'b'],
     ['stock', 'c'],
   ] as const)
-    await cachedFolder(kind, key(digit), make, cache);
+    await cachedFolder(kind, key(digit), make, { cache });
   const old = new Date(Date.now() - 25 * 60 * 60 * 1000);
   for (const name of [`stock-runit-${key('a')}`, `stock-${key('c')}`])
     await utimes(join(cache, name), old, old);
 
-  await cachedFolder('stock-runit', key('d'), make, cache);
+  await cachedFolder('stock-runit', key('d'), make, { cache });
   assert.deepEqual(
     (await readdir(cache)).filter((name) => /[0-9a-f]{12}$/u.test(name)).toSorted(),
     ['b', 'd']

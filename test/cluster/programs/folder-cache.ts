@@ -8,19 +8,19 @@ const day = 24 * 60 * 60 * 1000;
 
 /**
  * The folder of that kind and key, for all clusters and checkouts: made by `make`, where it has to appear whole,
- * unless it is there. What nobody has asked for since a day goes when another of its kind is made.
+ * unless it is there. What nobody has asked for since a day, or `keptMs`, goes when another of its kind is made.
  */
 export async function cachedFolder(
   kind: string,
   key: string,
   make: (directory: string) => Promise<unknown>,
-  cache = cacheDirectory('suite-stemcells'),
+  { cache = cacheDirectory('suite-stemcells'), keptMs = day }: { cache?: string; keptMs?: number } = {},
 ): Promise<string> {
   await mkdir(cache, { recursive: true });
   const directory = join(cache, `${kind}-${key}`);
   await holdingLock(join(cache, `${kind}.lock`), async () => {
     if (!existsSync(directory)) {
-      await removeUnused(cache, kind);
+      await removeUnused(cache, kind, keptMs);
       await make(directory);
     }
     const now = new Date();
@@ -30,11 +30,11 @@ export async function cachedFolder(
 }
 
 /** With what lies beside it under the same name. */
-async function removeUnused(cache: string, kind: string): Promise<void> {
+async function removeUnused(cache: string, kind: string, keptMs: number): Promise<void> {
   const isOfKind = new RegExp(`^${kind}-[0-9a-f]{12}$`, 'u');
   const names = await readdir(cache);
   for (const name of names.filter((entry) => isOfKind.test(entry))) {
-    if (Date.now() - (await stat(join(cache, name))).mtimeMs < day) continue;
+    if (Date.now() - (await stat(join(cache, name))).mtimeMs < keptMs) continue;
     for (const other of names.filter((entry) => entry.startsWith(name)))
       await rm(join(cache, other), { recursive: true });
   }

@@ -13,9 +13,10 @@ export async function stemcellStore(directories: readonly string[]): Promise<str
     .update([containerd, ...names].join('\n'))
     .digest('hex')
     .slice(0, 12);
-  return cachedFolder('image-store', key, (made) =>
+  const make = (made: string): Promise<void> =>
     makeImageStore(made, async (machine) => {
       for (const directory of directories) await loadStemcellInto(machine, directory);
-    }),
-  );
+    });
+  // larger than the stemcells together, and nodes that have it do not need it any more
+  return cachedFolder('image-store', key, make, { keptMs: 60 * 60 * 1000 });
 }
