@@ -1,7 +1,7 @@
 import { hubVolume } from '../../vm/vm-pod.ts';
 import { volumeFunctions } from './volume-functions.ts';
 
-/** How long a VM whose pod was deleted by force may take to be gone from the node. Shorter than a wait for the lock. */
+/** How long a VM whose pod was deleted by force may take to be gone from the node: by the clock, shorter than a wait for the lock. */
 const secondsForOthers = 20;
 
 /**
@@ -26,6 +26,7 @@ other_vm() {
     if ! has_processes "$(own_uid)" || has_processes "$uid"; then echo "$uid"; fi
   done
 }
+uptime_seconds() { read -r seconds rest < /proc/uptime && echo "\${seconds%.*}"; }
 bind() (
   exec 9>/scratch/lock
   flock -w 30 9 || fail "disk $cid is being released"
@@ -37,10 +38,9 @@ bind() (
   at_entry=$(mounted_at "$entry")
   [ -z "$at_entry" ] || fail "another volume ($at_entry) is mounted as disk $cid"
   volume=$(mounted_at /volume)
-  left=${secondsForOthers}
+  end=$(($(uptime_seconds) + ${secondsForOthers}))
   while other=$(other_vm) && [ -n "$other" ]; do
-    [ "$left" -gt 0 ] || fail "it is still mounted in another VM on the node, whose pod has the uid" $other "and has no attachment to it any more: detach the disk there, or delete that VM"
-    left=$((left - 1))
+    [ "$(uptime_seconds)" -lt "$end" ] || fail "it is still mounted in another VM on the node, whose pod has the uid" $other "and has no attachment to it any more: detach the disk there, or delete that VM"
     sleep 1
   done
   mkdir -p /volume/store "$entry" || fail "disk $cid cannot be written"
