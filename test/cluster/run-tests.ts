@@ -1,6 +1,7 @@
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { withoutTestHooks } from '../../src/cluster/testing/without-test-hooks.ts';
 import { checkout } from '../support/embedded-line.ts';
 import type { SuiteGroup } from './suites.ts';
 
@@ -56,7 +57,10 @@ async function runGroup(
   const limits = [`--test-concurrency=${concurrency}`, '--test-timeout=900000'];
   // a run that dies before its reporters open them leaves these
   for (const path of [said, counts, failed]) await writeFile(path, '');
-  const code = await run([process.execPath, '--test', ...limits, ...flags, ...files]);
+  const code = await run([
+    ...[process.execPath, '--import', withoutTestHooks, '--test'],
+    ...[...limits, ...flags, ...files],
+  ]);
   process.stdout.write(await readFile(said, 'utf8'));
   const { FAILED_TEST_FILES: wanted = '' } = process.env;
   const named = await readFile(failed, 'utf8');
