@@ -5,12 +5,24 @@ import { parse } from 'yaml';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import { go } from '../programs/go.ts';
 import { makeGoModule } from '../programs/go-module.ts';
+import { holdingLock } from '../programs/holding-lock.ts';
 import { snapshotClient } from '../programs/programs.ts';
 
-/** Copies upstream's definitions of snapshots from their module into the cache of programs; resolves with the folder. */
+/**
+ * Copies upstream's definitions of snapshots from their module into the cache of programs; resolves with the folder. Several
+ * clusters, that come up at the same time, may ask at once.
+ */
 export async function fetchSnapshotDefinitions(cache: string): Promise<string> {
   const target = join(cache, 'snapshot-definitions');
   if (existsSync(target)) return target;
+  await holdingLock(join(cache, 'lock'), async () => {
+    if (!existsSync(target)) await copyDefinitions(cache, target);
+  });
+  return target;
+}
+
+/** They appear whole or not at all. */
+async function copyDefinitions(cache: string, target: string): Promise<void> {
   const module = await makeGoModule(cache);
   const from = (await go(module, ['list', '-m', '-f', '{{.Dir}}', snapshotClient])).trim();
   const draft = await mkdtemp(`${target}.`);
@@ -24,7 +36,6 @@ export async function fetchSnapshotDefinitions(cache: string): Promise<string> {
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
-  return target;
 }
 
 export async function readSnapshotDefinitions(directory: string): Promise<KubernetesObject[]> {
