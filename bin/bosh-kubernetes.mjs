@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuilt, wasBuilt } from '../scripts/ensure-built.mjs';
-import { ensureInstalled, pinnedNode, root } from '../scripts/ensure-installed.mjs';
+import { compileCache, ensureInstalled, pinnedNode, root } from '../scripts/ensure-installed.mjs';
 
 const isReady =
   ['stop', 'status', 'destroy'].includes(process.argv[2]) && existsSync(pinnedNode) && wasBuilt();
@@ -17,7 +17,7 @@ if (!isReady && !ensureBuilt()) {
 const child = spawn(pinnedNode, [join(root, 'src', 'cli', 'main.ts'), ...process.argv.slice(2)], {
   stdio: 'inherit',
   // loading the sources is most of what a short command takes: Node keeps what it makes of them
-  env: { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'), ...process.env },
+  env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 child.on('error', (error) => {

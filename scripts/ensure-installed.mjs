@@ -6,6 +6,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/** Where Node keeps what it makes of the sources, for commands and tests. */
+export const compileCache = join(root, 'node_modules', '.cache', 'compiled');
 export const pinnedNode = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node');
 const stamp = join(root, 'node_modules', '.installed-from');
 const lock = join(root, '.installing');

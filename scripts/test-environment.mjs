@@ -1,8 +1,7 @@
-import { join } from 'node:path';
-import { root } from './ensure-installed.mjs';
+import { compileCache } from './ensure-installed.mjs';
 
 /** Hundreds of short processes load the same sources: Node keeps what it makes of them. Not for benches. */
 export const testEnvironment = {
   ...process.env,
-  NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'),
+  NODE_COMPILE_CACHE: compileCache,
 };
