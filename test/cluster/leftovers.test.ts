@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
@@ -70,11 +69,11 @@ async function untilNothingAdded(before: Traces, traces: () => Promise<Traces>):
       'the traces to go',
       async () => {
         left = addedSince(before, await traces());
-        // what the kubelet collects once a minute need not be looked for all the time: each look is a dozen processes
-        if (left.length > 0) await pause(3000);
         return left.length === 0;
       },
       collectionMs,
+      // what the kubelet collects once a minute need not be looked for all the time: each look is a dozen processes
+      3000,
     );
   } catch (error) {
     assert.deepEqual(left, [], String(error));

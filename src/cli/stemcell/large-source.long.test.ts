@@ -117,7 +117,8 @@ describe('stemcell build of 600 MB takes less than 150 MB of memory', () => {
   });
 
   const missing = dockerRegistryIsMissing();
-  test(`from root.tar, ${missing === false ? 'and pushes it' : `not pushed: ${missing}`}`, async (t) => {
+  if (missing !== false) test('pushes what it builds from root.tar', { skip: missing });
+  test(missing === false ? 'from root.tar, and pushes it' : 'from root.tar', async (t) => {
     const directory = await scratchDirectory(t);
     const source = join(directory, 'root.tar');
     await largeRoot(directory, source, 'none');
