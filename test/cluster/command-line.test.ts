@@ -5,13 +5,25 @@ import { layoutOf } from './layout.ts';
 import { missingForCluster } from './requirements.ts';
 
 test('what is asked for', () => {
-  assert.deepEqual(parseCommand([]), { action: 'test', name: 'default', files: [] });
+  assert.deepEqual(parseCommand([]), {
+    action: 'test',
+    name: 'default',
+    files: [],
+    isDownAfter: false,
+  });
   assert.deepEqual(parseCommand(['--name', 'a', '--up']), { action: 'up', name: 'a' });
   assert.deepEqual(parseCommand(['--down']), { action: 'down', name: 'default' });
   assert.deepEqual(parseCommand(['test/cluster/up.test.ts']), {
     action: 'test',
     name: 'default',
     files: ['test/cluster/up.test.ts'],
+    isDownAfter: false,
+  });
+  assert.deepEqual(parseCommand(['--down', 'test/cluster']), {
+    action: 'test',
+    name: 'default',
+    files: ['test/cluster'],
+    isDownAfter: true,
   });
   assert.deepEqual(parseCommand(['--build', 'etcd']), { action: 'build', programs: ['etcd'] });
 });

@@ -6,9 +6,15 @@ export type Command =
   | { readonly action: 'up' | 'down'; readonly name: string }
   | { readonly action: 'enter'; readonly name: string; readonly command: readonly string[] }
   | { readonly action: 'run'; readonly name: string; readonly program: readonly string[] }
-  | { readonly action: 'test'; readonly name: string; readonly files: readonly string[] };
+  | {
+      readonly action: 'test';
+      readonly name: string;
+      readonly files: readonly string[];
+      /** Each cluster goes down when its last test has ended. */
+      readonly isDownAfter: boolean;
+    };
 
-export const usage = `npm run test:cluster -- [--name NAME] [--up | --down | --enter COMMAND... | PROGRAM/main.ts ARGUMENT... | TEST FILE...]
+export const usage = `npm run test:cluster -- [--name NAME] [--up | --down | --enter COMMAND... | PROGRAM/main.ts ARGUMENT... | [--down] TEST FILE...]
 npm run test:cluster -- --build PROGRAM,...`;
 
 /** Throws a sentence for what cannot be meant. */
@@ -30,13 +36,14 @@ export function parseCommand(words: readonly string[]): Command {
   });
   const { name, build } = values;
   const given = command !== undefined || program !== undefined;
-  const asked = [values.up, values.down, build !== undefined, given, files.length > 0];
+  const isDown = values.down && files.length === 0;
+  const asked = [values.up, isDown, build !== undefined, given, files.length > 0];
   if (asked.filter(Boolean).length > 1) throw new Error(`these do not go together\n${usage}`);
   if (build !== undefined) return { action: 'build', programs: parseProgramNames(build) };
   if (command?.length === 0) throw new Error(`--enter needs a command\n${usage}`);
   if (command !== undefined) return { action: 'enter', name, command };
   if (program !== undefined) return { action: 'run', name, program };
   if (values.up) return { action: 'up', name };
-  if (values.down) return { action: 'down', name };
-  return { action: 'test', name, files };
+  if (isDown) return { action: 'down', name };
+  return { action: 'test', name, files, isDownAfter: values.down };
 }

@@ -28,7 +28,7 @@ try {
       process.exitCode = await runProgram(command.name, command.program);
       break;
     case 'test':
-      process.exitCode = await runSuites(command.name, command.files);
+      process.exitCode = await runSuites(command);
   }
 } catch (error) {
   console.error(`test:cluster: ${error instanceof Error ? error.message : String(error)}`);

@@ -5,6 +5,7 @@ import { profiles } from '../../src/cpi/vm/profile.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { upstreamAgent } from '../support/upstream-programs.ts';
 import { bringUp } from './bring-up.ts';
+import { clusterAt } from './cluster-at.ts';
 import { enter } from './enter.ts';
 import { clusterNames, layoutOf } from './layout.ts';
 import { fixedAddresses } from './network.ts';
@@ -22,36 +23,49 @@ import { kindOf, stemcellDirectory } from './support/suite-stemcell.ts';
 /** Runs a command with what the suites have, and resolves with its exit code. */
 type Run = (command: readonly string[]) => Promise<number>;
 
+interface SuiteRun {
+  /** Of the first cluster. */
+  readonly name: string;
+  /** Files and folders; none: all suites. */
+  readonly files: readonly string[];
+  /** A cluster of ours goes down when its last test has ended, so that it costs nothing while others go on. */
+  readonly isDownAfter: boolean;
+}
+
 /**
  * Runs test files, or all suites, against the cluster of that name, and more of them where suites trouble their nodes, or,
  * where KUBECONFIG is set, the one that it names; there, tests that have to reach into nodes skip by name. Prints the count as
  * the last line and resolves with the exit code.
  */
-export async function runSuites(name: string, asked: readonly string[]): Promise<number> {
+export async function runSuites({ name, files: asked, isDownAfter }: SuiteRun): Promise<number> {
   const files = (asked.length > 0 ? asked : suites).flatMap((path) => suitesBelow(checkout, path));
   if (files.length === 0) throw new Error(`there is no test below ${asked.join(', ')}`);
-  const counts = await runLanes(lanesOf(files), name);
+  const counts = await runLanes(lanesOf(files), name, isDownAfter);
   const { passed, failed, skipped } = counts.reduce(sumOf, none);
   console.log(`${skipped} skipped\n${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }
 
-async function runLanes(lanes: readonly Lane[], name: string): Promise<TestCounts[]> {
+async function runLanes(lanes: readonly Lane[], name: string, isDownAfter: boolean): Promise<TestCounts[]> {
   if (foreignKubeconfig() !== '') {
     const run = await openTarget(name);
     const groups = lanes.flatMap((lane) => lane.groups);
     return [await runTests(groups, { run, isBeside: false })];
   }
   const numbers = [...new Set(lanes.map(({ cluster }) => cluster))];
-  const names = clusterNames(name).slice(0, numbers.length);
-  const opened = names.map((each) => openTarget(each));
-  return Promise.all(
-    lanes.map(async ({ cluster, groups }) => {
-      const run = await opened[numbers.indexOf(cluster)];
-      if (run === undefined) throw new Error(`lanes have ${numbers.length} clusters`);
-      return runTests(groups, { run, isBeside: lanes.length > 1 });
-    }),
+  const counts = await Promise.all(
+    clusterNames(name)
+      .slice(0, numbers.length)
+      .map(async (each, index) => {
+        const run = await openTarget(each);
+        const own = lanes.filter(({ cluster }) => cluster === numbers[index]);
+        const isBeside = lanes.length > 1;
+        const counted = await Promise.all(own.map(({ groups }) => runTests(groups, { run, isBeside })));
+        if (isDownAfter) await clusterAt(layoutOf(each)).down();
+        return counted;
+      }),
   );
+  return counts.flat();
 }
 
 /** Runs a program and its arguments with what the suites have, and resolves with its exit code. */

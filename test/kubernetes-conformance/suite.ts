@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ofGo } from '../cluster/machine/of-go.ts';
 import { parseNames, parseReport } from './report.ts';
 import type { TestResult } from './report.ts';
 
@@ -67,21 +68,19 @@ export class Suite {
     const report = join(directory, `${name}.json`);
     const log = await open(join(directory, `${name}.log`), 'w', 0o600);
     try {
-      const child = spawn(
+      const [program, ...args] = ofGo([
         programs.suite,
-        [
-          ...[`--kubeconfig=${kubeconfig}`, `--kubectl-path=${programs.kubectl}`, '--provider=skeleton'],
-          // protobuf is for kubectl's few typed commands only (docs/kubernetes-conformance.md)
-          '--kube-api-content-type=application/json',
-          ...['--allowed-not-ready-nodes=-1', '--dump-logs-on-failure=false', '--disable-log-dump'],
-          ...['--ginkgo.no-color', '--ginkgo.timeout=30m', `--ginkgo.json-report=${report}`, ...words],
-        ],
-        {
-          // its tests leave files behind
-          env: { ...process.env, TMPDIR: directory },
-          ...{ stdio: ['ignore', log.fd, log.fd], cwd: directory, signal, killSignal: 'SIGTERM' },
-        },
-      );
+        ...[`--kubeconfig=${kubeconfig}`, `--kubectl-path=${programs.kubectl}`, '--provider=skeleton'],
+        // protobuf is for kubectl's few typed commands only (docs/kubernetes-conformance.md)
+        '--kube-api-content-type=application/json',
+        ...['--allowed-not-ready-nodes=-1', '--dump-logs-on-failure=false', '--disable-log-dump'],
+        ...['--ginkgo.no-color', '--ginkgo.timeout=30m', `--ginkgo.json-report=${report}`, ...words],
+      ]);
+      const child = spawn(program, args, {
+        // its tests leave files behind
+        env: { ...process.env, TMPDIR: directory },
+        ...{ stdio: ['ignore', log.fd, log.fd], cwd: directory, signal, killSignal: 'SIGTERM' },
+      });
       await once(child, 'exit');
     } finally {
       await log.close();

@@ -3,7 +3,8 @@
  * looks around for work of others, and garbage may be four times what lives, or 400 MiB with it, before it is collected. What it
  * starts has the same.
  */
-export const ofGo = (command: readonly string[]): string[] => [
-  ...['env', 'GOMAXPROCS=1', 'GOGC=400', 'GOMEMLIMIT=400MiB'],
+export const ofGo = (command: readonly string[]): [string, ...string[]] => [
+  'env',
+  ...['GOMAXPROCS=1', 'GOGC=400', 'GOMEMLIMIT=400MiB'],
   ...command,
 ];
