@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -32,6 +32,7 @@ async function main(): Promise<number> {
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stopping.abort());
   const { signal } = stopping;
+  if (values.keep !== undefined) await mkdir(values.keep, { recursive: true });
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-e2e-'));
   try {
     const built = await buildPrograms(programCache(), ['kubectl', 'e2e.test'], console.error);

@@ -12,7 +12,8 @@ import { WorkQueue } from '../runtime/work-queue.ts';
 import { deploymentStatus } from './deployment-status.ts';
 import { claim, controllerOf, ownedBy } from './owned-pods.ts';
 import type { Keeper } from './owned-pods.ts';
-import { scaleDown, scaleUp, slackOf } from './rollout.ts';
+import { countsOf, isRescaled, rescale } from './rescale.ts';
+import { createdAt, scaleDown, scaleUp } from './rollout.ts';
 
 const hashLabel = 'pod-template-hash';
 const revisionAnnotation = 'deployment.kubernetes.io/revision';
@@ -84,19 +85,17 @@ export function createDeployments(context: ControllerContext): WorkQueue {
     found: ReplicaSet | undefined,
     old: readonly ReplicaSet[],
   ): Promise<ReplicaSet | undefined> {
-    if (deployment.spec.paused === true) {
-      // what is there already follows the count that is wanted
-      const active = [...(found === undefined ? [] : [found]), ...old].filter(
-        ({ spec }) => (spec.replicas ?? 0) > 0,
-      );
-      const [only] = active;
-      if (only === undefined || active.length > 1) return found;
-      const scaled = await scale(deployment, only, deployment.spec.replicas ?? 1);
-      return only === found ? scaled : found;
+    const isRecreate = deployment.spec.strategy?.type === 'Recreate';
+    const sets = [...(found === undefined ? [] : [found]), ...old];
+    if (deployment.spec.paused === true || (!isRecreate && isRescaled(deployment, sets))) {
+      // the rollout goes on when what is there follows the count that is wanted
+      for (const { set, replicas } of rescale(deployment, found, old))
+        await rewrite(deployment, set, replicas);
+      return found;
     }
     const revision = old.map(revisionOf).reduce((most, one) => (one > most ? one : most), 0n) + 1n;
     const wanted = found === undefined ? undefined : await markRevision(deployment, found, revision);
-    if (deployment.spec.strategy?.type === 'Recreate') {
+    if (isRecreate) {
       for (const set of old) await scale(deployment, set, 0);
       if (await anyPodOf(old)) return wanted;
       return wanted === undefined
@@ -140,7 +139,10 @@ export function createDeployments(context: ControllerContext): WorkQueue {
       const set = await api.create<ReplicaSet>(replicaSets, {
         metadata: {
           ...{ namespace, name: `${name}-${hash}`, labels },
-          annotations: { ...annotationsOf(deployment), [revisionAnnotation]: String(revision) },
+          annotations: {
+            ...{ ...annotationsOf(deployment), ...countsOf(deployment) },
+            [revisionAnnotation]: String(revision),
+          },
           ownerReferences: [ownedBy(keeper)],
         },
         spec: {
@@ -189,8 +191,18 @@ export function createDeployments(context: ControllerContext): WorkQueue {
 
   async function scale(deployment: Deployment, set: ReplicaSet, replicas: number): Promise<ReplicaSet> {
     const before = set.spec.replicas ?? 0;
-    if (before === replicas) return set;
-    const scaled = await api.replace<ReplicaSet>(replicaSets, { ...set, spec: { ...set.spec, replicas } });
+    return before === replicas ? set : rewrite(deployment, set, replicas);
+  }
+
+  /** Also where the set keeps its size, but not what it says of the Deployment's. */
+  async function rewrite(deployment: Deployment, set: ReplicaSet, replicas: number): Promise<ReplicaSet> {
+    const before = set.spec.replicas ?? 0;
+    const annotations = { ...set.metadata.annotations, ...countsOf(deployment) };
+    if (before === replicas && isDeepStrictEqual(annotations, set.metadata.annotations)) return set;
+    const scaled = await api.replace<ReplicaSet>(replicaSets, {
+      ...{ ...set, metadata: { ...set.metadata, annotations }, spec: { ...set.spec, replicas } },
+    });
+    if (before === replicas) return scaled;
     const way = replicas > before ? 'up' : 'down';
     const message = `Scaled ${way} replica set ${set.metadata.name ?? ''} from ${before} to ${replicas}`;
     tell(deployment, 'ScalingReplicaSet', message);
@@ -269,16 +281,13 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
 }
 
-function annotationsOf(deployment: Deployment): Record<string, string> {
-  const total = deployment.spec.replicas ?? 1;
-  const kept = Object.entries(deployment.metadata.annotations ?? {}).filter(
-    ([key]) => key !== lastApplied && !key.startsWith(prefix),
+/** What of a Deployment's own annotations its sets have, too. */
+function annotationsOf({ metadata }: Deployment): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(metadata.annotations ?? {}).filter(
+      ([key]) => key !== lastApplied && !key.startsWith(prefix),
+    ),
   );
-  return {
-    ...Object.fromEntries(kept),
-    [`${prefix}desired-replicas`]: String(total),
-    [`${prefix}max-replicas`]: String(total + slackOf(deployment).surge),
-  };
 }
 
 /** A 64-bit number; whoever wrote what is none there gets a first revision. */
@@ -286,5 +295,3 @@ function revisionOf({ metadata }: ReplicaSet): bigint {
   const text = metadata.annotations?.[revisionAnnotation] ?? '';
   return /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
 }
-
-const createdAt = ({ metadata }: ReplicaSet): number => Date.parse(metadata.creationTimestamp ?? '');

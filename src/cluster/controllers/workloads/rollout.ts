@@ -23,10 +23,12 @@ export function slackOf({ spec }: Deployment): { readonly surge: number; readonl
   return surge === 0 && unavailable === 0 ? { surge, unavailable: 1 } : { surge, unavailable };
 }
 
-const wantedBy = ({ spec }: ReplicaSet): number => spec.replicas ?? 0;
+/** How many pods the set is to have. */
+export const wantedBy = ({ spec }: ReplicaSet): number => spec.replicas ?? 0;
 /** What a status says of pods that are to go counts no more. */
 const availableOf = (set: ReplicaSet): number => Math.min(set.status?.availableReplicas ?? 0, wantedBy(set));
-const sum = (sets: readonly ReplicaSet[], count: (set: ReplicaSet) => number): number =>
+/** Of all sets together. */
+export const sum = (sets: readonly ReplicaSet[], count: (set: ReplicaSet) => number): number =>
   sets.reduce((total, set) => total + count(set), 0);
 
 /** How many pods the set of the present template gets now: as many as the surge leaves room for. Pure. */
@@ -71,4 +73,5 @@ export function scaleDown(
     .map(([set, replicas]) => ({ set, replicas }));
 }
 
-const createdAt = ({ metadata }: ReplicaSet): number => Date.parse(metadata.creationTimestamp ?? '');
+/** In milliseconds since the epoch. */
+export const createdAt = ({ metadata }: ReplicaSet): number => Date.parse(metadata.creationTimestamp ?? '');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { Deployment, ReplicaSet, ReplicationController } from '../../../kubernetes/workload.ts';
 import * as resources from '../../../kubernetes/resources.ts';
@@ -21,14 +22,14 @@ async function podsOf({ api }: ClusterFixture): Promise<Pod[]> {
   return (await api.list<Pod>(resources.pods, { namespace: 'bosh' })).items;
 }
 
-/** What a node would do and report. */
-async function beNode(cluster: ClusterFixture): Promise<void> {
+/** What a node would do and report, which cannot pull that image. */
+async function beNode(cluster: ClusterFixture, missingImage?: string): Promise<void> {
   for (const pod of await podsOf(cluster)) {
     if (pod.metadata.deletionTimestamp !== undefined) {
       await cluster.api.delete(at(resources.pods, pod.metadata.name ?? ''), { gracePeriodSeconds: 0 });
       continue;
     }
-    if (pod.status?.phase === 'Running') continue;
+    if (pod.status?.phase === 'Running' || pod.spec.containers[0]?.image === missingImage) continue;
     const conditions = [{ type: 'Ready', status: 'True' }];
     await cluster.api.patch(
       at(resources.pods, pod.metadata.name ?? ''),
@@ -176,5 +177,40 @@ test('a Deployment rolls from one template to the next, never below what has to 
     const { items } = await cluster.api.list(resources.replicaSets);
     return items.length === 0 && (await podsOf(cluster)).length === 0;
   });
+  assert.deepEqual(cluster.errors, []);
+});
+
+test('a Deployment that is scaled in the middle of a rollout that is stuck: its sets share what is new', async (t) => {
+  const cluster = await startCluster(t);
+  const deployment: Deployment = {
+    metadata: { name: 'web', namespace: 'bosh' },
+    spec: {
+      replicas: 4,
+      selector: { matchLabels: labels },
+      strategy: { rollingUpdate: { maxSurge: 2, maxUnavailable: 1 } },
+      template: template(),
+    },
+  };
+  const untilSizes = (what: string, wanted: Readonly<Record<string, number>>): Promise<unknown> =>
+    cluster.until(what, async () => {
+      await beNode(cluster, 'web:2');
+      const { items } = await cluster.api.list<ReplicaSet>(resources.replicaSets);
+      const sizes = items.map(({ spec }) => [spec.template.spec.containers[0]?.image, spec.replicas]);
+      return isDeepStrictEqual(Object.fromEntries(sizes), wanted);
+    });
+  const change = (spec: object): Promise<unknown> =>
+    cluster.api.patch(at(resources.deployments, 'web'), { spec });
+  await cluster.api.create(resources.deployments, deployment);
+  await cluster.until('four pods that are available', async () => {
+    await beNode(cluster);
+    const { status } = await cluster.api.get<Deployment>(at(resources.deployments, 'web'));
+    return status?.availableReplicas === 4;
+  });
+  await change({ template: template('web:2') });
+  await untilSizes('it to be stuck', { 'web:1': 3, 'web:2': 3 });
+  await change({ replicas: 10 });
+  await untilSizes('both to have grown', { 'web:1': 6, 'web:2': 6 });
+  await change({ paused: true, replicas: 4 });
+  await untilSizes('both to have shrunk, paused', { 'web:1': 3, 'web:2': 3 });
   assert.deepEqual(cluster.errors, []);
 });
