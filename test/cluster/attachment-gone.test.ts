@@ -3,10 +3,12 @@ import { test } from 'node:test';
 import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
+import { isProductError } from '../../src/errors/product-error.ts';
 import { until } from '../support/until.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import {
+  type DiskSubject,
   assertWhole,
   assertWritesOn,
   startWriting,
@@ -15,6 +17,7 @@ import {
   writingVm,
 } from './support/disk-subject.ts';
 import { evict } from './support/evict.ts';
+import { outlivesAttachmentEnd } from './support/outlives-attachment-end.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('an attachment that somebody else ends', (world) => {
@@ -58,23 +61,53 @@ describeCluster('an attachment that somebody else ends', (world) => {
     staysForTheJob(world(), (pod) => world().api.delete(world().podReference(pod))));
 
   test('evicted while the job writes: the same', () => staysForTheJob(world(), (pod) => evict(world(), pod)));
+
+  test(
+    'deleted by force while the job writes: the node keeps the volume until detach_disk takes it out of the VM',
+    withoutNodes,
+    async () => {
+      const detach = (subject: DiskSubject): Promise<null> =>
+        detachDisk(world().cloud, [subject.vm, subject.disks[0]]);
+      const { vm } = await outlivesAttachmentEnd(world(), {
+        end: async (pod) => {
+          const node = await world().nodeOf(pod);
+          const { uid = '' } = (await world().pod(pod)).metadata;
+          await world().kubectl('delete', 'pod', pod, '--force', '--grace-period=0');
+          // by then the kubelet has given back of the volume what it gives back
+          const folder = `${world().cluster.kubeletRootDirectory}/pods/${uid}`;
+          await until(
+            'its folder to go',
+            async () => (await node.run(['test', '-e', folder])).exitCode === 1,
+          );
+        },
+        meanwhile: (subject) => assertWritesOn(world(), subject.vm, storeOf(0)),
+        after: async (subject) => {
+          await assert.rejects(detach(subject), (error) => isProductError(error, 'DISK_BUSY'));
+          await assertWritesOn(world(), subject.vm, storeOf(0));
+          await stopWriting(world(), subject.vm, storeOf(0));
+          await detach(subject);
+        },
+      });
+      await deleteVm(world().cloud, [vm]);
+    },
+  );
 });
 
 async function staysForTheJob(world: ClusterWorld, end: (pod: string) => Promise<unknown>): Promise<void> {
-  const { vm, disks } = await writingVm(world, ['loop']);
-  const [disk = ''] = disks;
-  const attachment = `attach-${disk}`;
-  await end(attachment);
-  await assertWritesOn(world, vm, storeOf(0));
-  assert.ok((await world.pod(attachment)).metadata.deletionTimestamp !== undefined);
-
-  await stopWriting(world, vm, storeOf(0));
-  await world.untilGone(attachment);
-  const hint = await attachDisk(world.cloud, [vm, disk]);
-  await world.inVm(vm, `mkdir -p ${storeOf(0)} && mount --bind ${hint} ${storeOf(0)}`);
-  await startWriting(world, vm, storeOf(0));
-  await stopWriting(world, vm, storeOf(0));
-  await detachDisk(world.cloud, [vm, disk]);
-  await assertWhole(world, disks);
+  const { vm } = await outlivesAttachmentEnd(world, {
+    end,
+    meanwhile: async ({ vm: cid, disks: [disk = ''] }) => {
+      await assertWritesOn(world, cid, storeOf(0));
+      assert.ok((await world.pod(`attach-${disk}`)).metadata.deletionTimestamp !== undefined);
+      await stopWriting(world, cid, storeOf(0));
+    },
+    after: async ({ vm: cid, disks: [disk = ''] }) => {
+      const hint = await attachDisk(world.cloud, [cid, disk]);
+      await world.inVm(cid, `mkdir -p ${storeOf(0)} && mount --bind ${hint} ${storeOf(0)}`);
+      await startWriting(world, cid, storeOf(0));
+      await stopWriting(world, cid, storeOf(0));
+      await detachDisk(world.cloud, [cid, disk]);
+    },
+  });
   await deleteVm(world.cloud, [vm]);
 }

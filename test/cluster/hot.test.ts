@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
+import { claimReference, type PersistentVolumeClaim } from '../../src/cpi/disk/claim.ts';
 import { createDisk } from '../../src/cpi/disk/create-disk.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { getDisks } from '../../src/cpi/disk/get-disks.ts';
@@ -57,10 +58,12 @@ describeCluster('hot attach and detach', (world) => {
   });
 
   test('a claim that only one pod may use (ReadWriteOncePod) is attached and detached', async () => {
-    const { cloud } = world();
+    const { cloud, api } = world();
     const vm = await world().newVm();
     const properties = { ...world().diskProperties('loop'), access_mode: 'ReadWriteOncePod' };
     const disk = await createDisk(cloud, [32, properties, vm]);
+    const { spec } = await api.get<PersistentVolumeClaim>(claimReference(cloud, disk));
+    assert.deepEqual(spec.accessModes, ['ReadWriteOncePod']);
     const hint = await attachDisk(cloud, [vm, disk]);
     await world().inVm(vm, `cd ${hint} && echo ${disk} > canary && echo 1 > log && sync -f .`);
     await detachDisk(cloud, [vm, disk]);

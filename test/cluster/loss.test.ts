@@ -5,6 +5,7 @@ import { until } from '../support/until.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { endsWhole } from './support/ends-whole.ts';
 import type { DiskSubject } from './support/disk-subject.ts';
+import { outlivesAttachmentEnd } from './support/outlives-attachment-end.ts';
 import { outlivesPowerCut } from './support/outlives-power-cut.ts';
 import { outlivesDetach } from './support/outlives-detach.ts';
 import {
@@ -21,9 +22,9 @@ import { withoutNodes } from './test-cluster.ts';
 const harm = /the disk has lost|the disk is damaged|the volume was harmed/u;
 
 /**
- * The suites beside this one find lost data where there is some: what they run (`outlivesDetach`, `endsWhole`, `outlivesPowerCut`) is run here
- * against a CPI without one of its guards, and has to report the loss. Of the attachment deleted by force no harm comes:
- * kubelet 1.36 keeps a device that is still mounted somewhere.
+ * The suites beside this one find lost data where there is some: what they run (`outlivesDetach`, `outlivesAttachmentEnd`,
+ * `endsWhole`, `outlivesPowerCut`) is run here against a CPI without one of its guards, and has to report the loss. Of the
+ * attachment deleted by force no harm comes: kubelet 1.36 keeps a device that is still mounted somewhere (attachment-gone.test.ts).
  */
 describeCluster('what the data-survival tests would find', (world) => {
   test(
@@ -32,6 +33,17 @@ describeCluster('what the data-survival tests would find', (world) => {
     async () => {
       const weak = weakenedCloud(world().cloud, [noBusyCheck]);
       await assert.rejects(outlivesDetach(world(), {}, { cloud: weak.cloud }), isHarm);
+      weak.assertUsed();
+    },
+  );
+
+  test(
+    'the busy check off: an attachment that is deleted takes the disk from under a job, and what it writes then is lost',
+    withoutNodes,
+    async () => {
+      const weak = weakenedCloud(world().cloud, [noBusyCheck]);
+      const end = (pod: string): Promise<unknown> => world().api.delete(world().podReference(pod));
+      await assert.rejects(outlivesAttachmentEnd(world(), { end }, { cloud: weak.cloud }), isHarm);
       weak.assertUsed();
     },
   );

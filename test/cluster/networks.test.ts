@@ -3,9 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { hasVm } from '../../src/cpi/vm/has-vm.ts';
-import { ProductError } from '../../src/errors/product-error.ts';
+import { isProductError } from '../../src/errors/product-error.ts';
+import type { Pod } from '../../src/kubernetes/pod.ts';
 import { pods, secrets } from '../../src/kubernetes/resources.ts';
+import { until } from '../support/until.ts';
 import { newAgentVm } from './support/agent-vm.ts';
+import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { fixedAddress, withoutAddresses } from './support/fixed-address.ts';
 
@@ -53,22 +56,62 @@ describeCluster('manual networks by static-ip', (world) => {
     await deleteVm(world().cloud, [baseline]);
   });
 
-  test('an address that is taken: a clear error, nothing left', { skip: withoutAddresses() }, async () => {
-    const ip = fixedAddress(world(), 'networks', 1);
-    const holder = await world().newVm({ networks: manual(ip) });
-    const node = await world().nodeNameOf(holder);
-    const agentId = randomUUID();
-    await assert.rejects(
-      world().newVm({ networks: manual(ip), agentId, node }),
-      (error) => error instanceof ProductError && error.message.includes(ip),
-    );
-    assert.equal(await hasVm(world().cloud, [`vm-${agentId}`]), false);
-    for (const resource of [pods, secrets]) {
-      assert.equal(
-        await world().isThere({ resource, namespace: world().namespace, name: `vm-${agentId}` }),
-        false,
+  test(
+    'an address that another VM has, or a stranger: a clear error, nothing left',
+    { skip: withoutAddresses() },
+    async () => {
+      const ip = fixedAddress(world(), 'networks', 1);
+      const holder = await world().newVm({ networks: manual(ip) });
+      const node = await world().nodeNameOf(holder);
+      await isRefused(world(), { ip, node, code: 'VM_CREATION_FAILED' });
+
+      const { annotations = {} } = (await world().pod(holder)).metadata;
+      const asking = Object.fromEntries(
+        Object.entries(annotations).filter(([, value]) => value.includes(ip)),
       );
-    }
-    await deleteVm(world().cloud, [holder]);
+      await deleteVm(world().cloud, [holder]);
+      await world().api.create(pods, stranger(world(), asking, node));
+      await until(
+        'the stranger to have it',
+        async () => (await world().pod('stranger')).status?.podIP === ip,
+      );
+      // the CPI does not know that pod: the node's network refuses
+      await isRefused(world(), { ip, node, code: 'VM_CREATION_FAILED_RETRY' });
+      await world().api.delete(world().podReference('stranger'));
+    },
+  );
+});
+
+interface Refusal {
+  readonly ip: string;
+  readonly node: string;
+  readonly code: 'VM_CREATION_FAILED' | 'VM_CREATION_FAILED_RETRY';
+}
+
+async function isRefused(world: ClusterWorld, { ip, node, code }: Refusal): Promise<void> {
+  const agentId = randomUUID();
+  const cloud = world.cloudWith({}, { deadlines: { sandbox: 10, release: 2 } });
+  await assert.rejects(world.newVm({ networks: manual(ip), agentId, node, cloud }), (error) => {
+    assert.ok(isProductError(error, code), String(error));
+    assert.ok(error.message.includes(ip), error.message);
+    return true;
   });
+  const name = `vm-${agentId}`;
+  assert.equal(await hasVm(world.cloud, [name]), false);
+  for (const resource of [pods, secrets])
+    assert.equal(await world.isThere({ resource, namespace: world.namespace, name }), false);
+}
+
+/** Somebody else's pod, which asks for the address as a VM does. */
+const stranger = (
+  { cluster, namespace }: ClusterWorld,
+  annotations: Record<string, string>,
+  node: string,
+): Pod => ({
+  metadata: { name: 'stranger', namespace, annotations },
+  spec: {
+    nodeSelector: { 'kubernetes.io/hostname': node },
+    terminationGracePeriodSeconds: 1,
+    containers: [{ name: 'c', image: cluster.stemcell.image, command: ['/bin/sleep', 'infinity'] }],
+  },
 });

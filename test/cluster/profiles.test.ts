@@ -14,6 +14,8 @@ describeCluster('profiles', (world) => {
   for (const profile of ['privileged', 'sys-admin'] as const) {
     test(`${profile}: a container of bpm's shape starts inside the VM, with its own cgroup and an overlay on /var/vcap/data`, async () => {
       const vm = await world().newVm({ properties: { profile } });
+      const [{ securityContext } = assert.fail()] = (await world().pod(vm)).spec.containers;
+      assert.equal(securityContext?.privileged ?? false, profile === 'privileged');
       assert.equal(await world().inVm(vm, bpmContainer), 'inside\n');
       await deleteVm(world().cloud, [vm]);
     });
@@ -62,7 +64,7 @@ mkdir -p $base/upper $base/work $base/root $base/bundle
 mount -t overlay overlay -o lowerdir=/,upperdir=$base/upper,workdir=$base/work $base/root
 cat > $base/bundle/config.json <<JSON
 { "ociVersion": "1.0.2",
-  "process": { "user": { "uid": 1000, "gid": 1000 }, "cwd": "/", "args": ["/bin/sh", "-c", "echo inside"],
+  "process": { "user": { "uid": 1000, "gid": 1000 }, "cwd": "/", "args": ["/bin/sh", "-c", "grep -q /bpm-shape- /proc/self/cgroup && echo inside"],
     "env": ["PATH=/usr/bin:/bin"], "noNewPrivileges": true },
   "root": { "path": "$base/root", "readonly": true },
   "mounts": [{ "destination": "/proc", "type": "proc", "source": "proc" }],
