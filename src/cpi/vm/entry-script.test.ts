@@ -20,9 +20,14 @@ interface Ending {
 
 /**
  * Runs the entry as PID 1 of a container in which disk-1 is attached, with an agent that says what it finds and ends
- * the container; `disk` is what managed_disk_settings.json says, `hints` are the disks that the agent knows.
+ * the container; `disk` is what managed_disk_settings.json says, `hints` are the disks that the agent knows, with what it
+ * knows of them.
  */
-async function enter(t: TestContext, disk: string, hints: readonly string[]): Promise<Ending | undefined> {
+async function enter(
+  t: TestContext,
+  disk: string,
+  hints: Readonly<Record<string, object>>,
+): Promise<Ending | undefined> {
   const probe = spawnSync('unshare', [...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
   if (probe.status !== 0) {
     t.skip(`needs user, mount and pid namespaces: ${probe.stderr.toString()}`);
@@ -32,17 +37,18 @@ async function enter(t: TestContext, disk: string, hints: readonly string[]): Pr
   t.after(() => rm(work, { recursive: true }));
   for (const folder of ['root', 'volume/store', 'state/bosh/bin', 'state/data/sys/run/j'])
     await mkdir(join(work, folder), { recursive: true });
-  const say = 'echo "agent: $(cat /var/vcap/store/canary 2>&1)"; ls /var/vcap/bosh /var/vcap/data/sys/run/j';
+  const say =
+    'echo "agent: $(cat /var/vcap/store/canary 2>&1)"; ls -A /var/vcap/bosh /var/vcap/data/sys/run/j /warden-cpi-dev';
   await writeFile(join(work, 'state/bosh/bin/bosh-agent'), `#!/bin/sh\n${say}\nkill -TERM 1\n`, {
     mode: 0o755,
   });
   await writeFile(join(work, 'state/bosh/managed_disk_settings.json'), disk);
-  const known = Object.fromEntries(hints.map((cid) => [cid, { ID: cid }]));
-  await writeFile(join(work, 'state/bosh/persistent_disk_hints.json'), JSON.stringify(known));
+  await writeFile(join(work, 'state/bosh/persistent_disk_hints.json'), JSON.stringify(hints));
   await writeFile(join(work, 'state/data/sys/run/j/j.pid'), '1');
   await writeFile(join(work, 'volume/store/canary'), 'the disk');
   await writeFile(join(work, 'agent.cjs'), '');
-  await writeFile(join(work, 'entry'), entryScript.replace(' + 120))', ' + 1))'));
+  const marked = ': > /warden-cpi-dev/.going\n';
+  await writeFile(join(work, 'entry'), marked + entryScript.replace(' + 120))', ' + 1))'));
   const words = [...namespaces, '/bin/sh', container, work, process.execPath];
   try {
     const { stdout } = await run('unshare', words);
@@ -53,17 +59,41 @@ async function enter(t: TestContext, disk: string, hints: readonly string[]): Pr
   }
 }
 
-test('the noted disk is on the store before the agent starts, and no pid file of a former life is left', async (t) => {
-  const ending = await enter(t, 'disk-1', ['disk-1']);
+test('the noted disk is on the store before the agent starts; no pid file and no marker of a former life is left', async (t) => {
+  const ending = await enter(t, 'disk-1', { 'disk-1': {} });
   if (ending === undefined) return;
   assert.match(ending.output, /agent: the disk\n/u);
   assert.match(ending.output, /managed_disk_settings\.json/u);
-  assert.doesNotMatch(ending.output, /j\.pid/u);
+  assert.doesNotMatch(ending.output, /j\.pid|\.going/u);
   assert.equal(ending.code, 0);
 });
 
+/** As upstream writes it, in the order of its Go struct (bosh-agent: settings/settings.go). */
+const hintOf = (name: string): object => ({
+  ...{ ID: 'x', DeviceID: '', VolumeID: '', Lun: '', HostDeviceID: '' },
+  Path: `/warden-cpi-dev/disks/${name}/store`,
+  ISCSISettings: { InitiatorName: '', Username: '', Target: '', Password: '' },
+  ...{ FileSystemType: '', MountOptions: null, Partitioner: '' },
+});
+
+test('a disk that was attached by the cid that an update has replaced is where its hint says', async (t) => {
+  const former = 'arn:cluster/east:disk-0';
+  const ending = await enter(t, former, { 'disk-2': hintOf('disk-2'), [former]: hintOf('disk-1') });
+  if (ending === undefined) return;
+  assert.match(ending.output, /agent: the disk\n/u);
+  assert.equal(ending.code, 0);
+});
+
+test('a hint of another shape, or none, leads nowhere else than the cid does', async (t) => {
+  for (const path of ['/warden-cpi-dev/disks/../../etc/store', '/dev/sdb', '']) {
+    const ending = await enter(t, 'disk-1', { 'disk-2': hintOf('disk-2'), 'disk-1': { Path: path } });
+    if (ending === undefined) return;
+    assert.match(ending.output, /agent: the disk\n/u, path);
+  }
+});
+
 test('a noted disk that does not come ends the container before the agent starts', async (t) => {
-  const ending = await enter(t, 'disk-2', ['disk-1', 'disk-2']);
+  const ending = await enter(t, 'disk-2', { 'disk-1': {}, 'disk-2': hintOf('disk-2') });
   if (ending === undefined) return;
   assert.equal(ending.code, 1);
   assert.match(ending.output, /disk disk-2 did not come/u);
@@ -71,7 +101,7 @@ test('a noted disk that does not come ends the container before the agent starts
 });
 
 test('the note of a disk that is not attached any more is removed', async (t) => {
-  const ending = await enter(t, 'disk-2', ['disk-1']);
+  const ending = await enter(t, 'disk-2', { 'disk-1': {} });
   if (ending === undefined) return;
   assert.match(ending.output, /disk disk-2 is not attached any more/u);
   assert.match(ending.output, /agent: .*No such file/u);
@@ -79,7 +109,7 @@ test('the note of a disk that is not attached any more is removed', async (t) =>
 });
 
 test('what is no cid is not made a path', async (t) => {
-  const ending = await enter(t, '../../etc', ['disk-1']);
+  const ending = await enter(t, '../../etc', { '../../etc': {} });
   if (ending === undefined) return;
   assert.equal(ending.code, 1);
   assert.doesNotMatch(ending.output, /agent:/u);

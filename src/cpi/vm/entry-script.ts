@@ -10,7 +10,8 @@ import { stockInit } from './stock-init.ts';
  * - managed_disk_settings.json is the bare cid of the disk on /var/vcap/store (with its context, which no path has),
  *   persistent_disk_hints.json has the cids of all attached disks as keys (bosh-agent: platform/linux_platform.go,
  *   settings/service.go). No job may start on an empty store: where the disk does not come, the container ends and is
- *   started again.
+ *   started again. A disk that was attached by a cid that update_disk has replaced is at the place of its copy: the hint
+ *   tells it.
  * - The runtime mounts /etc/hosts, hostname and resolv.conf, and no file can be renamed over a mount: sync_dns and bosh-dns
  *   do that (bosh-agent: platform/linux_platform.go, SaveDNSRecords). Where the VM may unmount, it has copies of its own.
  * - A CPI job of a director has no environment: how the API is reached is written down (kubernetes/in-cluster-access.ts).
@@ -58,6 +59,28 @@ if [ -n "\${KUBERNETES_SERVICE_HOST:-}" ]; then
     printf '%s\\n' "$KUBERNETES_SERVICE_HOST" "\${KUBERNETES_SERVICE_PORT:-443}" > /etc/bosh-kubernetes/api-server
 fi
 ${installShims}uptime_seconds() { cut -d . -f 1 /proc/uptime; }
+# the folder of disk $1 in the hub, by its hint; $2 where the hint names none
+place_of() {
+  place=$(cid=$1 awk '
+    { text = text $0 }
+    END {
+      key = "\\"" ENVIRON["cid"] "\\":{"
+      found = index(text, key)
+      if (!found) exit
+      entry = substr(text, found + length(key))
+      sub(/[}].*/, "", entry)
+      if (match(entry, /"Path":"[^"]*"/)) print substr(entry, RSTART + 8, RLENGTH - 9)
+    }' "$bosh/persistent_disk_hints.json")
+  place=\${place#"$hub"/disks/}
+  case $place in
+    */store) place=\${place%/store} ;;
+    *) place= ;;
+  esac
+  case $place in
+    '' | *[!a-z0-9-]*) echo "$2" ;;
+    *) echo "$place" ;;
+  esac
+}
 bind_disk() {
   record=$bosh/managed_disk_settings.json
   [ -s "$record" ] || return 0
@@ -71,6 +94,7 @@ bind_disk() {
     rm -f "$record"
     return 0
   fi
+  name=$(place_of "$cid" "$name")
   end=$(($(uptime_seconds) + 120))
   until [ -d "$hub/disks/$name/store" ]; do
     [ "$(uptime_seconds)" -lt "$end" ] || { say "disk $cid did not come to $hub/disks within 120 s"; return 1; }
