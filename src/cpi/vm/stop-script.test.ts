@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import { preStopScript } from './pre-stop-script.ts';
 import { stopScript } from './stop-script.ts';
 
 const run = promisify(execFile);
@@ -23,6 +24,16 @@ test('PID 1 gets TERM, and SIGRTMIN+3 where it is systemd', async (t) => {
   };
   assert.equal(await told(join(folder, 'none')), '-TERM 1\n');
   assert.equal(await told(folder), '-37 1\n');
+});
+
+test('the hook before the end leaves its marker in the hub, and tells PID 1 where there is no hub too', async (t) => {
+  const folder = await scratch(t);
+  for (const hub of [folder, join(folder, 'none')]) {
+    const hook = preStopScript.replaceAll('/warden-cpi-dev', hub);
+    const script = `kill() { echo "$*"; }\n${hook.replace('/run/systemd/system', join(folder, 'no'))}`;
+    assert.equal((await run('/bin/sh', ['-c', script])).stdout, '-TERM 1\n');
+  }
+  assert.equal(await readFile(join(folder, '.going'), 'utf8'), '');
 });
 
 const namespaces = ['--user', '--map-root-user', '--pid', '--fork', '--kill-child', '--mount-proc'];

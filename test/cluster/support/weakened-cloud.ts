@@ -29,7 +29,7 @@ export const rootOfHub: Weakness = { from: 'empty-dir/hub/disks', to: 'empty-dir
 export const entryBelowRoot: Weakness = { from: 'entry=/hub/$cid', to: 'entry=/hub/disks/$cid' };
 
 /** The VM's end tells no attachment, as where its container is down. */
-export const silentEnd: Weakness = { from: ': > /warden-cpi-dev/.going', to: ':' };
+export const silentEnd: Weakness = { from: 'true > /warden-cpi-dev/.going', to: 'true' };
 
 export interface WeakenedCloud {
   readonly cloud: Cloud;
