@@ -81,7 +81,7 @@ const missing: Readonly<Record<string, string>> = {
 
 interface World {
   readonly requests: Requests;
-  readonly ask: (method: string, args: readonly unknown[]) => Promise<CpiResponse>;
+  readonly ask: (method: string, args: readonly unknown[], version?: number) => Promise<CpiResponse>;
 }
 
 async function world(t: TestContext): Promise<World> {
@@ -89,8 +89,8 @@ async function world(t: TestContext): Promise<World> {
   const counting = countingApi(api);
   return {
     requests: counting.requests,
-    ask: (method, args) =>
-      answer(JSON.stringify({ method, arguments: args, context: {} }), {
+    ask: (method, args, version) =>
+      answer(JSON.stringify({ method, arguments: args, context: {}, api_version: version }), {
         readConfig: () => Promise.resolve('{}'),
         openSession: () =>
           Promise.resolve({ cloud: { ...cloud, api: counting.api }, log: () => '', close: () => undefined }),
@@ -131,8 +131,10 @@ for (const method of methods.keys()) {
         assert.deepEqual(requests.writes, []);
       });
     }
-    await t.test('no arguments', async () => {
+    await t.test('no arguments, the same in both versions of the API', async () => {
       await expectRefusal(ask, method, []);
+      const unversioned = await ask(method, []);
+      for (const version of [2, 3]) assert.deepEqual(await ask(method, [], version), unversioned);
       assert.deepEqual(requests.writes, []);
     });
     const [first] = signature.parameters;

@@ -41,18 +41,19 @@ describe('stemcells', () => {
   clause('12a', async () => {
     const path = await image('three');
     const given = [path, properties(world.target.stemcell), { tags: { team: 'a' } }];
-    for (const apiVersion of [3, undefined]) {
-      const options = apiVersion === undefined ? {} : { apiVersion };
+    for (const apiVersion of [3, 2, null]) {
       const args = apiVersion === 3 ? given : given.slice(0, 2);
-      const { result, error } = await world.request('create_stemcell', args, options);
+      const { result, error } = await world.request('create_stemcell', args, { apiVersion });
       assert.equal(error, null, error?.message);
       assert.equal(typeof result, 'string');
     }
   });
 
   clause('12b', async () => {
-    const cid = await world.call('create_stemcell', await image('two'), properties(world.target.stemcell));
-    assert.equal(typeof cid, 'string');
+    const args = [await image('two'), properties(world.target.stemcell)];
+    const { result, error } = await world.request('create_stemcell', args, { apiVersion: 2 });
+    assert.equal(error, null, error?.message);
+    assert.equal(typeof result, 'string');
   });
 
   clause('15a', async () => {

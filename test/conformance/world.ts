@@ -30,7 +30,8 @@ import { applyRoles, tokenKubeconfig, tokenOf } from './roles.ts';
 import { openTarget, type Target } from './target.ts';
 
 export interface RequestOptions extends Omit<CallOptions, 'config'> {
-  readonly apiVersion?: number;
+  /** Null: absent. Without it the calls of each method speak version 3 and 2 by turns. */
+  readonly apiVersion?: number | null;
   /** Beside what a director always sends. */
   readonly context?: Readonly<Record<string, unknown>>;
   /** Of the configuration: sections that win. */
@@ -59,6 +60,7 @@ export class World {
   /** For the bus of every agent: without one it cannot start, and tries again for ever. */
   readonly certificate: TestCertificate;
   #addresses: string[];
+  readonly #calls = new Map<string, number>();
 
   private constructor(
     parts: Pick<
@@ -130,13 +132,13 @@ export class World {
     args: readonly unknown[],
     options: RequestOptions = {},
   ): Promise<CpiResponse> {
-    const { apiVersion = 2, context = {}, settings = {}, ...rest } = options;
+    const { apiVersion = this.#nextVersion(method), context = {}, settings = {}, ...rest } = options;
     const config = join(this.directory, `${randomUUID()}.json`);
     await writeFile(config, JSON.stringify(merge(this.settings, settings)), { mode: 0o600 });
     const request = {
       method,
       arguments: args,
-      api_version: apiVersion,
+      ...(apiVersion !== null && { api_version: apiVersion }),
       context: { director_uuid: 'director-1', request_id: 'cpi-000001', ...context },
     };
     try {
@@ -147,6 +149,12 @@ export class World {
     } finally {
       await rm(config);
     }
+  }
+
+  #nextVersion(method: string): number {
+    const count = this.#calls.get(method) ?? 0;
+    this.#calls.set(method, count + 1);
+    return count % 2 === 0 ? 3 : 2;
   }
 
   /** The result of a call that has to succeed. */
