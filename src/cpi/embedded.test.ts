@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { statfs } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { until } from '../../test/support/until.ts';
 import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
 import { isApiError } from '../kubernetes/api-error.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
-import { pods } from '../kubernetes/resources.ts';
+import type { KubernetesApi } from '../kubernetes/api.ts';
+import { persistentVolumeClaims, pods, secrets, services } from '../kubernetes/resources.ts';
+import type { Cloud } from './cloud.ts';
 import { annotation } from './labels.ts';
 import { askToBind } from './disk/attach/ask-to-bind.ts';
 import { releaseDisk } from './disk/attach/release.ts';
@@ -16,6 +19,7 @@ import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
+import { interceptingApi } from './testing/intercepting-api.ts';
 import { createVmArguments, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
@@ -33,10 +37,13 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(world.errors, []);
   });
 
-  const newVm = async (): Promise<string> => {
+  const newVm = async (cloud = world.cloud, properties = {}): Promise<string> => {
     count += 1;
     const networks = { default: { type: 'manual', ip: `127.64.7.${count}` } };
-    const [cid] = await createVm(world.cloud, createVmArguments({ agentId: `agent-${count}`, networks }));
+    const [cid] = await createVm(
+      cloud,
+      createVmArguments({ agentId: `agent-${count}`, networks, properties }),
+    );
     return cid;
   };
 
@@ -168,6 +175,79 @@ describeInNamespace(import.meta.filename, () => {
     await deleteVm(world.cloud, [vm]);
     await deleteDisk(world.cloud, [disk]);
   });
+
+  test('a disk that comes into use while it is released is put back, and still attached', async () => {
+    const vm = await newVm();
+    const { disk, hint } = await newDisk(vm);
+    const inHolder = (script: string) => world.exec(`attach-${disk}`, 'hold', ['/bin/sh', '-c', script]);
+    const slowUmount = `umount() { : > /scratch/asked; until [ -e /scratch/used ]; do sleep 0.05; done; command umount "$@"; }\n`;
+    const slow: Cloud = {
+      ...world.cloud,
+      exec: (words) =>
+        world.cloud.exec({
+          ...words,
+          command: words.command.map((word, index) =>
+            index === 2 && words.command[3] === 'release' ? `${slowUmount}${word}` : word,
+          ),
+        }),
+    };
+    const refused = assert.rejects(detachDisk(slow, [vm, disk]), busy(/mounted at \/var\/vcap\/store/u));
+    await until(
+      'the release to be about to unmount',
+      async () => (await inHolder('test -e /scratch/asked')).exitCode === 0,
+    );
+    await world.inVm(vm, `mkdir -p /var/vcap/store && mount --bind ${hint} /var/vcap/store`);
+    await inHolder(': > /scratch/used');
+    await refused;
+    assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
+    assert.equal(await mountsOf(vm, disk), 1);
+    await world.inVm(vm, `test -d ${hint} && umount /var/vcap/store`);
+    await detachDisk(world.cloud, [vm, disk]);
+    await deleteVm(world.cloud, [vm]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
+  test('a hub that is no tmpfs gets no disk, which would be removed with its folder', async (t) => {
+    if ((await statfs(world.directory)).type === tmpfs) {
+      t.skip('the folder of this suite is on a tmpfs');
+      return;
+    }
+    const vm = await newVm({ ...world.cloud, api: withPlainHub(world.cloud.api) });
+    const disk = await createDisk(world.cloud, [16, {}, vm]);
+    await assert.rejects(attachDisk(world.cloud, [vm, disk]), {
+      code: 'DISK_NOT_ATTACHABLE',
+      message: /the hub of the VM is not a tmpfs/u,
+    });
+    assert.deepEqual(await getDisks(world.cloud, [vm]), []);
+    assert.equal(await mountsOf(vm, disk), 0);
+    await deleteVm(world.cloud, [vm]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
+  for (const attach of ['hot', 'recreate']) {
+    test(`${attach}: the Secret of a VM, deleted alone, takes all of the VM along and none of its disks`, async () => {
+      const cloud = world.cloudWith({ attach });
+      const vm = await newVm(cloud, { services: [{ name: 'along', selector: 'vm', ports: [{ port: 80 }] }] });
+      const disk = await createDisk(cloud, [16, {}, vm]);
+      const hint = await attachDisk(cloud, [vm, disk]);
+      await world.inVm(vm, `echo alive > ${hint}/canary`);
+      await cloud.api.delete({ resource: secrets, namespace, name: vm });
+      await until('the VM to be gone', async () => !(await exists(vm)), 40_000);
+      await until('all that it owned to be gone', async () => {
+        const lists = await Promise.all(
+          [services, persistentVolumeClaims].map((resource) => cloud.api.list(resource, { namespace })),
+        );
+        const names = lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+        return !names.some((name) => name === 'along' || name.startsWith(vm));
+      });
+      const next = await newVm(cloud);
+      await attachDisk(cloud, [next, disk]);
+      assert.equal(await world.inVm(next, `cat ${hint}/canary`), 'alive\n');
+      await deleteVm(cloud, [vm]);
+      await deleteVm(cloud, [next]);
+      await deleteDisk(cloud, [disk]);
+    });
+  }
 
   test('a volume that is a file system of its own, seen by the node too: in use is told from not in use', async () => {
     const vm = await newVm();
@@ -313,6 +393,22 @@ describeInNamespace(import.meta.filename, () => {
       },
     );
   }
+});
+
+/** Of statfs(2), linux/magic.h. */
+const tmpfs = 0x01021994;
+
+/** Makes pods whose hub is a folder of the node's disk. */
+const withPlainHub = (api: KubernetesApi): KubernetesApi => ({
+  ...interceptingApi(api, () => Promise.resolve()),
+  create: (resource, object, ...more) =>
+    api.create(
+      resource,
+      JSON.parse(
+        JSON.stringify(object).replace('"emptyDir":{"medium":"Memory"}', '"emptyDir":{}'),
+      ) as typeof object,
+      ...more,
+    ),
 });
 
 const busy = (message: RegExp) => (error: unknown) => {

@@ -18,6 +18,7 @@ import { deleteVm } from '../vm/delete-vm.ts';
 import type { Cloud } from '../cloud.ts';
 import { waitUntilGone } from '../remove-object.ts';
 import { hasVm } from '../vm/has-vm.ts';
+import { rebootVm } from '../vm/reboot-vm.ts';
 import { setVmMetadata } from '../vm/set-vm-metadata.ts';
 import { attachDisk } from './attach-disk.ts';
 import type { PersistentVolumeClaim } from './claim.ts';
@@ -124,6 +125,7 @@ test('detach_disk of a disk in use: an error that says by whom, and it is still 
     rejection('DISK_BUSY', /process 7 has it mounted at \/var\/vcap\/store/u),
   );
   assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+  assert.equal(await attachDisk(cloud, [vmCid, disk]), `/warden-cpi-dev/disks/${disk}/store`);
   await node.release(disk);
   await detachDisk(cloud, [vmCid, disk]);
 });
@@ -183,6 +185,7 @@ test('a verb that meets a VM on its way out lets go of its disks', async (t) => 
     (cloud: Cloud) => setVmMetadata(cloud, [vmCid, {}]),
     (cloud: Cloud, disk: string) =>
       assert.rejects(attachDisk(cloud, [vmCid, disk]), rejection('VM_NOT_FOUND')),
+    (cloud: Cloud) => assert.rejects(rebootVm(cloud, [vmCid]), rejection('VM_NOT_FOUND')),
   ]) {
     const { cloud, api } = await testCloud(t);
     await createVm(cloud, createVmArguments());

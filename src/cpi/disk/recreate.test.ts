@@ -4,6 +4,8 @@ import type { ErrorCode } from '../../errors/error-table.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { nodes, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import { volumeAnnotations } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
 import { label } from '../labels.ts';
 import { nodeName } from '../testing/fake-node.ts';
@@ -40,7 +42,8 @@ const newDisk = (cloud: Cloud): Promise<string> => createDisk(cloud, [64, {}, vm
 
 test('a VM of recreate keeps its state and data on claims that go with it', async (t) => {
   const { cloud, api } = await testCloud(t, recreate);
-  await createVm(cloud, createVmArguments());
+  const wished = createVmArguments({ properties: { ephemeral_disk: { size: 77 } } });
+  await createVm(cloud, wished);
   const { spec } = await podOf(cloud);
   assert.equal(
     spec.volumes?.find(({ name }) => name === 'state')?.persistentVolumeClaim?.claimName,
@@ -54,8 +57,11 @@ test('a VM of recreate keeps its state and data on claims that go with it', asyn
     spec.volumes?.some(({ emptyDir, hostPath }) => (emptyDir ?? hostPath) !== undefined),
     false,
   );
+  const data = { resource: persistentVolumeClaims, namespace, name: `${vmCid}-data` };
+  const claim = await api.get<PersistentVolumeClaim>(data);
+  assert.equal(claim.spec.resources?.requests?.['storage'], '77Mi');
   const made = await namesLeft(api);
-  await createVm(cloud, createVmArguments());
+  await createVm(cloud, wished);
   assert.deepEqual(await namesLeft(api), made);
 
   await deleteVm(cloud, [vmCid]);
@@ -75,6 +81,14 @@ test('attach and detach make the pod anew, through the scheduler, with its addre
     assert.equal((await podOf(cloud)).metadata.uid, uid);
   }
   assert.deepEqual(await getDisks(cloud, [vmCid]), disks);
+  for (const name of disks) {
+    const claim = await cloud.api.get({ resource: persistentVolumeClaims, namespace, name });
+    assert.equal(
+      claim.metadata.annotations?.[volumeAnnotations.selectedNode],
+      nodeName,
+      'no scheduler saw it',
+    );
+  }
   const after = await podOf(cloud);
   assert.notEqual(after.metadata.uid, before.metadata.uid);
   assert.deepEqual(after.metadata.labels, before.metadata.labels);

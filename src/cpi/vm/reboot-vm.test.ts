@@ -5,6 +5,7 @@ import { ApiError, isApiError } from '../../kubernetes/api-error.ts';
 import type { ContainerState, PodStatus } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import type { Cloud, ExecCommand } from '../cloud.ts';
+import { parseConfig } from '../config.ts';
 import { createVmArguments, namespace, testCloud, vmCidOfTest as cid } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { rebootVm } from './reboot-vm.ts';
@@ -97,6 +98,10 @@ test("the deadline's error names the kubelet's pause, what holds the container, 
   await rejectsWith(rebootVm(late.cloud, [cid]), 'DEADLINE', /five minutes/u, /CrashLoopBackOff/u, /1 s/u);
   const deaf = await world(t, () => Promise.resolve(127));
   await rejectsWith(rebootVm(deaf.cloud, [cid]), 'DEADLINE', /exit code 127: no shell/u);
+});
+
+test("without a deadline of one's own it is longer than the kubelet's pause of five minutes", () => {
+  assert.ok(parseConfig({}, {}).deadlines.rebootVm > 300);
 });
 
 test('a pod that ended for good or was deleted meanwhile is told from one that is slow', async (t) => {

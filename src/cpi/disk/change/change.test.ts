@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { ErrorCode } from '../../../errors/error-table.ts';
 import { isProductError } from '../../../errors/product-error.ts';
+import { ApiError } from '../../../kubernetes/api-error.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import {
   persistentVolumeClaims,
@@ -19,6 +20,7 @@ import type {
 } from '../../../kubernetes/volume.ts';
 import type { Cloud } from '../../cloud.ts';
 import { annotation, label } from '../../labels.ts';
+import { interceptingApi } from '../../testing/intercepting-api.ts';
 import { storageCloud } from '../../testing/storage-cloud.ts';
 import type { StorageCloud } from '../../testing/storage-cloud.ts';
 import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../../testing/test-cloud.ts';
@@ -265,16 +267,57 @@ test('update_disk to what no driver can do: NotSupported, and nothing changed', 
   await assert.rejects(updateDisk(world.cloud, ['disk-none', 64, {}]), rejection('DISK_NOT_FOUND'));
 });
 
-test('a copy that is not made in time is taken back: NotSupported, and the disk is as before', async (t) => {
-  const world = await storageCloud(t, { deadlines: { update_disk: 1 } });
+for (const target of ['other', 'later']) {
+  test(`a copy in class ${target} that is not made in time is taken back: NotSupported, and the disk is as before`, async (t) => {
+    const world = await storageCloud(t, { deadlines: { update_disk: 1 } });
+    const disk = await boundDisk(world);
+    world.provisioner.broken = true;
+    await assert.rejects(
+      updateDisk(world.cloud, [disk, 64, { storage_class: target }]),
+      rejection('NOT_SUPPORTED', /no space left on device.*the copy was taken back/su),
+    );
+    assert.deepEqual(await diskObjects(world), [disk]);
+    assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.copy], undefined);
+  });
+}
+
+test('a cluster without VolumeAttributesClasses: NotImplemented, and nothing changed', async (t) => {
+  const world = await storageCloud(t);
   const disk = await boundDisk(world);
-  world.provisioner.broken = true;
+  const before = await claimOf(world, disk);
+  const api = interceptingApi(world.api, (request) =>
+    request.startsWith('get volumeattributesclasses') ? Promise.reject(notServed) : Promise.resolve(),
+  );
+  const type = { storage_class: 'now', volume_attributes_class: 'open' };
   await assert.rejects(
-    updateDisk(world.cloud, [disk, 64, { storage_class: 'other' }]),
-    rejection('NOT_SUPPORTED', /no space left on device.*the copy was taken back/su),
+    updateDisk({ ...world.cloud, api }, [disk, 128, type]),
+    rejection('NOT_IMPLEMENTED', /no VolumeAttributesClasses/u),
+  );
+  assert.deepEqual(await claimOf(world, disk), before);
+});
+
+test('a namespace that refuses the pod which binds a copy: NotSupported, and the disk is as before', async (t) => {
+  const world = await storageCloud(t);
+  const disk = await boundDisk(world);
+  const api = interceptingApi(world.api, (request) =>
+    request.startsWith('create pods bind-') ? Promise.reject(notAdmitted) : Promise.resolve(),
+  );
+  await assert.rejects(
+    updateDisk({ ...world.cloud, api }, [disk, 64, { storage_class: 'later' }]),
+    rejection('NOT_SUPPORTED', /violates PodSecurity/u),
   );
   assert.deepEqual(await diskObjects(world), [disk]);
   assert.equal((await claimOf(world, disk)).metadata.annotations?.[annotation.copy], undefined);
+});
+
+const failure = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
+const notServed = new ApiError({
+  ...{ ...failure, reason: 'NotFound', code: 404, details: {} },
+  message: 'the server could not find the requested resource',
+});
+const notAdmitted = new ApiError({
+  ...{ ...failure, reason: 'Forbidden', code: 403 },
+  message: 'pods "bind-x" is forbidden: violates PodSecurity "restricted:latest"',
 });
 
 test('the former cid finds the copy until somebody names it by its own', async (t) => {
