@@ -160,6 +160,54 @@ async function expectRefusal(ask: World['ask'], method: string, args: readonly u
   else assertError(response, ['CloudError', 'VMCreationFailed', 'NotSupported'], what);
 }
 
+test('cids of others as second arguments, and wrong sizes of what is there: nothing changes', async (t) => {
+  const { ask, requests } = await world(t);
+  const [vm] = (await ask('create_vm', [agentId, image, {}, { default: { type: 'dynamic' } }, [], {}]))
+    .result as [string];
+  const disk = (await ask('create_disk', [64, {}, vm])).result;
+  const before = requests.writes.length;
+  for (const cid of foreign) {
+    assertError(await ask('attach_disk', [vm, cid]), ['DiskNotFound'], `attach_disk(${cid})`);
+    assertError(await ask('detach_disk', [vm, cid]), ['DiskNotAttached'], `detach_disk(${cid})`);
+  }
+  for (const size of wrongValues.size) {
+    // NotSupported would have the director copy the disk
+    assertError(await ask('resize_disk', [disk, size]), ['CloudError'], `resize_disk(${String(size)})`);
+    assertError(await ask('update_disk', [disk, size, {}]), ['CloudError'], `update_disk(${String(size)})`);
+  }
+  for (const value of wrongValues.properties)
+    assertError(await ask('update_disk', [disk, 64, value]), ['CloudError'], JSON.stringify(value));
+  for (const value of wrongValues.object) {
+    assertError(await ask('set_vm_metadata', [vm, value]), ['CloudError'], JSON.stringify(value));
+    assertError(await ask('set_disk_metadata', [disk, value]), ['CloudError'], JSON.stringify(value));
+    assertError(await ask('snapshot_disk', [disk, value]), ['CloudError'], JSON.stringify(value));
+  }
+  assert.equal(requests.writes.length, before);
+});
+
+for (const [method, signature] of signatures) {
+  if (!signature.parameters.some(({ isOptional }) => isOptional === true)) continue;
+  test(`${method}: null and absent for an optional argument are as an empty one`, async (t) => {
+    const outcome = async (args: readonly unknown[]): Promise<string> => {
+      const { ask } = await world(t);
+      const { result, error } = await ask(method, args);
+      return error === null ? `a result: ${typeof result}` : `${error.type}: ${error.message}`;
+    };
+    const given = argumentsOf(method, signature).map((value, index) =>
+      signature.parameters[index]?.type === 'vm cid' && signature.parameters[index]?.isOptional === true
+        ? undefined
+        : value,
+    );
+    const nulls = given.map((value, index) =>
+      signature.parameters[index]?.isOptional === true ? null : value,
+    );
+    const last = signature.parameters.findLastIndex(({ isOptional }) => isOptional !== true);
+    const wanted = await outcome(given);
+    assert.equal(await outcome(nulls), wanted);
+    assert.equal(await outcome(given.slice(0, last + 1)), wanted);
+  });
+}
+
 test('null for an optional argument is as nothing', async (t) => {
   const { ask } = await world(t);
   const vm = await ask('create_vm', [

@@ -35,7 +35,7 @@ export async function deletionWords(
   last: KubernetesObject | undefined,
 ): Promise<string> {
   if (resource.plural === 'pods')
-    return podLastWords(cloud.api, { namespace, name }, last as Pod | undefined);
+    return `${await podLastWords(cloud.api, { namespace, name }, last as Pod | undefined)}; see whether the kubelet of its node runs, then repeat the call`;
   const finalizers = last?.metadata.finalizers ?? [];
   const state =
     finalizers.length === 0 ? 'it is still there' : `held by its finalizers ${finalizers.join(', ')}`;
@@ -48,13 +48,19 @@ export async function deletionWords(
   ].join('; ');
 }
 
+/** The events of a claim; empty without any. */
+export const claimEvents = (
+  cloud: Cloud,
+  claim: { readonly namespace: string; readonly name: string },
+): Promise<string> => eventsOf(cloud, { ...claim, kind: 'PersistentVolumeClaim' });
+
 /** The events of a claim that something was asked of, and what to look at where they do not say it. */
 export async function claimWords(
   cloud: Cloud,
   claim: { readonly namespace: string; readonly name: string },
   next: string,
 ): Promise<string> {
-  const events = await eventsOf(cloud, { ...claim, kind: 'PersistentVolumeClaim' });
+  const events = await claimEvents(cloud, claim);
   return `${events === '' ? 'nothing was said about it' : events}; ${next}, then repeat the call`;
 }
 

@@ -3,6 +3,7 @@ import type { Pod } from '../kubernetes/pod.ts';
 import { podLastWords } from '../kubernetes/pod-words.ts';
 import { waitFor } from '../kubernetes/wait.ts';
 import type { Cloud } from './cloud.ts';
+import { claimEvents } from './last-words.ts';
 import { podReference } from './vm/find-vm.ts';
 
 const remedy = 'make room on a node that fits, add one, or ask for less: size, zone, node_selector';
@@ -31,6 +32,21 @@ export async function waitForNode(
     },
     awaited: `a node to take pod ${name}`,
     deadlineMs: cloud.config.deadlines.schedule * 1000,
-    lastWords: async (last) => `${await podLastWords(cloud.api, { namespace, name }, last)}; ${remedy}`,
+    lastWords: async (last) =>
+      [
+        await podLastWords(cloud.api, { namespace, name }, last),
+        ...(await wordsOnClaims(cloud, namespace, pod)),
+        remedy,
+      ].join('; '),
   });
+}
+
+/** Why a claim has no volume stands in its own events: the scheduler says no more than that it is unbound. */
+async function wordsOnClaims(cloud: Cloud, namespace: string, { spec }: Pod): Promise<string[]> {
+  const names = (spec.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
+  const words = names.map(async (name) => {
+    const events = await claimEvents(cloud, { namespace, name });
+    return events === '' ? [] : [`claim ${name}: ${events}`];
+  });
+  return (await Promise.all(words)).flat();
 }

@@ -5,8 +5,10 @@ import { after, before, describe, test } from 'node:test';
 import type { CpiError } from '../../src/cpi/protocol.ts';
 import { namespace } from '../../src/cpi/testing/test-cloud.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import { loadAccess } from '../../src/kubernetes/load-access.ts';
 import { namespaces, persistentVolumeClaims } from '../../src/kubernetes/resources.ts';
 import { startProxy } from '../../src/kubernetes/testing/proxy-server.ts';
+import { applyRoles, tokenOf } from '../conformance/roles.ts';
 import { call, isMissing } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';
 
@@ -16,6 +18,7 @@ let server: { url: string; ca: string; certificate: string; key: string };
 before(async () => {
   world = await CpiWorld.start();
   await world.api.create<KubernetesObject>(namespaces, { metadata: { name: 'east' } });
+  await applyRoles(world.api, { namespace });
   const { clusters, users } = world.settings.kubernetes['kubeconfig'] as Lists;
   const text = (data = ''): string => Buffer.from(data, 'base64').toString();
   server = {
@@ -52,6 +55,17 @@ for (const name of ['executable', 'bundle'] as const) {
       const kubernetes = { server: url, ca, client_certificate: certificate, client_key: key, namespace };
       const { error } = await ask('has_disk', ['disk-none'], { kubernetes });
       assert.equal(error, null);
+    });
+
+    test('knows a server with a token, and says it where the token is none', async () => {
+      const { url, ca } = server;
+      const token = await tokenOf(await loadAccess(world.settings.kubernetes['kubeconfig']), namespace);
+      const asked = (given: string): ReturnType<typeof ask> =>
+        ask('has_disk', ['disk-none'], { kubernetes: { server: url, ca, token: given, namespace } });
+      assert.deepEqual(await asked(token), { result: false, error: null, log: '' });
+      const refused = (await asked(`${token}x`)).error?.message ?? '';
+      assert.match(refused, /401.*renew the token/u);
+      assert.ok(!refused.includes(token));
     });
 
     test('goes through the proxy of its properties, which a director takes out of the environment', async (t) => {

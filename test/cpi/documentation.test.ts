@@ -121,6 +121,18 @@ test('every key of the configuration has a property', async () => {
   }
 });
 
+test('a default that a row ends with is what the code takes without the property', () => {
+  let seen = 0;
+  for (const [property, row] of section('Properties').rows) {
+    const [, value] = /: `([^`]+)` \|$/u.exec(row) ?? [];
+    const [, name = '', key = ''] = /^(\w+)\.(\w+)$/u.exec(property) ?? [];
+    if (value === undefined) continue;
+    seen += 1;
+    assert.deepEqual(parseConfig({ [name]: { [key]: value } }, {}), config, property);
+  }
+  assert.ok(seen >= 3, `${seen} defaults`);
+});
+
 test('deadlines: each is named with the seconds that it has by default', () => {
   const row = section('Properties').rows.get('deadlines') ?? '';
   for (const key of knownKeys((deadlines) => parseConfig({ deadlines }, {})) ?? []) {

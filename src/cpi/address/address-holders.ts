@@ -31,7 +31,7 @@ export async function waitUntilAddressesAreFree(
   if (living !== undefined) {
     throw new ProductError(
       'VM_CREATION_FAILED',
-      `VM '${vmCid}' could not be created in namespace ${cloud.namespace}: VM '${living.metadata.name ?? ''}' has the address ${askedAddresses(living) ?? ''}`,
+      `VM '${vmCid}' could not be created in namespace ${cloud.namespace}: VM '${living.metadata.name ?? ''}' has the address ${askedAddresses(living) ?? ''}; choose another one, or delete that VM first`,
     );
   }
   await Promise.all(holders.map((holder) => waitForHolder(cloud, holder)));

@@ -1,4 +1,3 @@
-import { ProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Place } from '../input.ts';
@@ -14,7 +13,7 @@ import { dropCopy } from './change/drop-copy.ts';
 import type { PersistentVolumeClaim } from './claim.ts';
 import { claimReference } from './claim.ts';
 import { findDisk } from './find-disk.ts';
-import { diskNotFound } from './set-disk-metadata.ts';
+import { diskGone, diskNotFound } from './disk-not-found.ts';
 
 /**
  * attach_disk(vm_cid, disk_cid): attaches with the strategy that the VM was made with and returns the hint, a directory
@@ -52,7 +51,7 @@ function usableClaim(
 ): PersistentVolumeClaim {
   if (claim === undefined) throw diskNotFound(cloud, diskCid);
   if (claim.metadata.deletionTimestamp === undefined) return claim;
-  throw new ProductError('DISK_NOT_FOUND', `disk '${diskCid}' is being deleted`);
+  throw diskGone(diskCid, 'is being deleted');
 }
 
 /** Loads the other strategy only where the VM may have it. */

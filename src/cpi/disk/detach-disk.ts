@@ -75,5 +75,8 @@ async function detachFromRecreated(
     if (vm !== undefined) return detachByRecreate(cloud, vm, diskCid);
     throw vmNotFound(cloud, vmCid);
   }
-  throw new ProductError('DISK_NOT_ATTACHED', `disk '${diskCid}' is not attached to VM '${vmCid}'`);
+  throw new ProductError(
+    'DISK_NOT_ATTACHED',
+    `disk '${diskCid}' is not attached to VM '${vmCid}', so there is nothing to detach`,
+  );
 }

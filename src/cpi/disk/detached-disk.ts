@@ -5,7 +5,7 @@ import { findAttachment, vmCidOf, waitUntilEnded } from './attach/attachments.ts
 import { livingHolder } from './attach/disk-lock.ts';
 import { waitUntilOnNoNode } from './attach/volume-attachments.ts';
 import { findDisk } from './find-disk.ts';
-import { diskNotFound } from './set-disk-metadata.ts';
+import { diskGone, diskNotFound } from './disk-not-found.ts';
 
 /** The claim of a disk that no VM has. Rejects with DISK_NOT_FOUND, and as `waitUntilDetached` does. */
 export async function detachedDisk(
@@ -16,7 +16,7 @@ export async function detachedDisk(
   const claim = await findDisk(cloud, cid);
   if (claim === undefined) throw diskNotFound(cloud, cid);
   if (claim.metadata.deletionTimestamp !== undefined) {
-    throw new ProductError('DISK_NOT_FOUND', `disk '${cid}' is being deleted`);
+    throw diskGone(cid, 'is being deleted');
   }
   await waitUntilDetached(cloud, claim, purpose);
   return claim;

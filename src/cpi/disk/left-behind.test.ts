@@ -15,7 +15,7 @@ import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '.
 import { createVm } from '../vm/create-vm.ts';
 import { attachDisk } from './attach-disk.ts';
 import { attachmentReference } from './attach/attachments.ts';
-import { volumeAttachments } from './attach/volume-attachments.ts';
+import { volumeAttachments, waitUntilOnNoNode } from './attach/volume-attachments.ts';
 import { createDisk } from './create-disk.ts';
 import { deleteDisk } from './delete-disk.ts';
 import { detachDisk } from './detach-disk.ts';
@@ -39,6 +39,10 @@ const unreachable = (cloud: Cloud): Cloud => ({
     command[3] === 'is-mounted'
       ? Promise.resolve({ exitCode: 126, stdout: '', stderr: 'no shell' })
       : Promise.reject(new Error('nothing else is to be run')),
+});
+
+const forbidden = new ApiError({
+  ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code: 403 },
 });
 
 const ready = { type: 'Ready', status: 'True' };
@@ -88,14 +92,8 @@ test('detach_disk does not call a disk detached while the VM runs and cannot be 
 
 test('a role that may not look into the VM is told so, not that the disk is busy', async (t) => {
   const { cloud, disk } = await forsaken(t);
-  const refused = new ApiError({
-    kind: 'Status',
-    apiVersion: 'v1',
-    metadata: {},
-    status: 'Failure',
-    code: 403,
-  });
-  await assert.rejects(detachDisk({ ...cloud, exec: () => Promise.reject(refused) }, [vmCid, disk]), refused);
+  const exec: Cloud['exec'] = () => Promise.reject(forbidden);
+  await assert.rejects(detachDisk({ ...cloud, exec }, [vmCid, disk]), forbidden);
 });
 
 test('on a lost node that is NODE_LOST; on one that was given up nothing is mounted any more', async (t) => {
@@ -128,6 +126,11 @@ test('a disk that its driver still has on a node is neither deleted nor changed'
   await assert.rejects(resizeDisk(cloud, [disk, 128]), refused);
   const after = await api.get<PersistentVolumeClaim>(reference);
   assert.deepEqual([after.metadata.deletionTimestamp, after.spec.resources], [undefined, spec.resources]);
+
+  // manifests/rbac/cluster.yaml: without the right to list them nobody waits
+  const list: KubernetesApi['list'] = (resource, query) =>
+    resource === volumeAttachments ? Promise.reject(forbidden) : cloud.api.list(resource, query);
+  await waitUntilOnNoNode({ ...cloud, api: { ...cloud.api, list } }, after);
 
   await api.delete({ resource: standIn, name: 'csi-1' });
   await deleteDisk(cloud, [disk]);

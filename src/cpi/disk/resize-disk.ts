@@ -6,6 +6,7 @@ import { grow } from './change/grow.ts';
 import { bytesOf, hasSize, inMiB, requestedBytes } from './claim-size.ts';
 import { detachedDisk } from './detached-disk.ts';
 import { classNamed, readStorageClasses } from './storage-classes.ts';
+import { ownWay } from './change/own-way.ts';
 
 /**
  * resize_disk(disk_cid, new_size MiB): grows a detached disk; its file system follows at the next attach. The size that it
@@ -19,7 +20,7 @@ export async function resizeDisk(cloud: Cloud, args: readonly unknown[]): Promis
   const claim = await detachedDisk(cloud, cid, 'resized');
   const [now, wanted] = [requestedBytes(claim), bytesOf(sizeMiB)];
   const refuse = (why: string): ProductError =>
-    new ProductError('NOT_SUPPORTED', `disk '${cid}' cannot be made ${sizeMiB} MiB: ${why}`);
+    new ProductError('NOT_SUPPORTED', `disk '${cid}' cannot be made ${sizeMiB} MiB: ${why}; ${ownWay}`);
   if (wanted < now) throw refuse(`it has ${inMiB(now)}, and volumes do not shrink`);
   if (wanted === now && (claim.status?.phase !== 'Bound' || hasSize(claim, wanted))) return null;
   if (claim.status?.phase !== 'Bound') throw refuse('it was never attached, so it has no volume yet');

@@ -1,8 +1,6 @@
-import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
-import { diskNamespaceOf } from '../cloud.ts';
 import type { Place } from '../input.ts';
 import { at, recordAt, stringAt } from '../input.ts';
 import { label } from '../labels.ts';
@@ -10,6 +8,7 @@ import { metadataPatch } from '../metadata.ts';
 import { isDiskCid } from '../names.ts';
 import { claimReference } from './claim.ts';
 import { findDisk } from './find-disk.ts';
+import { diskNotFound } from './disk-not-found.ts';
 
 /**
  * set_disk_metadata(disk_cid, metadata): one patch, which also claims the disk; one more where a copy is just taking the
@@ -43,11 +42,4 @@ async function patchIfThere(
     if (isApiError(error, 404)) return undefined;
     throw error;
   }
-}
-
-export function diskNotFound(cloud: Cloud, cid: string): ProductError {
-  return new ProductError(
-    'DISK_NOT_FOUND',
-    `there is no disk '${cid}' in namespace ${diskNamespaceOf(cloud)}`,
-  );
 }

@@ -41,7 +41,10 @@ async function ensure(cloud: Cloud, resource: Resource, object: NetworkObject): 
   }
   const found = await cloud.api.get(reference);
   if (!isOurs(found, 'network'))
-    throw new ProductError('INVALID_ARGUMENT', `${resource.plural} '${name}' exists and is not of this CPI`);
+    throw new ProductError(
+      'INVALID_ARGUMENT',
+      `${resource.plural} '${name}' exists and is not of this CPI; remove or rename it`,
+    );
   if (found.metadata.deletionTimestamp === undefined) return;
   await waitUntilGone(cloud, {
     reference,
@@ -60,6 +63,6 @@ function notServed({ group, plural }: Resource): ProductError {
   const what = plural === networkPolicies.plural ? 'NetworkPolicies' : 'Multus';
   return new ProductError(
     'NOT_IMPLEMENTED',
-    `create_network: this cluster has no ${what}: it does not serve ${plural}.${group}`,
+    `create_network: this cluster has no ${what}: it does not serve ${plural}.${group}; install it, or leave out managed: true`,
   );
 }

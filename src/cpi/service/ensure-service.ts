@@ -42,7 +42,7 @@ export async function ensureService(
   }
   throw new ProductError(
     'VM_CREATION_FAILED_RETRY',
-    `Service '${request.name}' is changed by others again and again`,
+    `Service '${request.name}' is changed by others again and again; run the call again`,
   );
 }
 

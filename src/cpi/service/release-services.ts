@@ -56,7 +56,10 @@ async function release(cloud: Cloud, name: string, secret: KubernetesObject): Pr
     const outcome = await unlessChanged(() => releaseSeen(cloud, service, secret));
     if (outcome !== undefined) return outcome;
   }
-  throw new ProductError('DEADLINE', `Service '${name}' is changed by others again and again`);
+  throw new ProductError(
+    'DEADLINE',
+    `Service '${name}' is changed by others again and again; run the call again`,
+  );
 }
 
 /** On exactly the state that was seen: a VM that joins at the same time is a conflict, and counts at the next look. */

@@ -24,7 +24,11 @@ export async function findSnapshotClass(
     const { items } = await cloud.api.list<VolumeSnapshotClass>(volumeSnapshotClasses);
     return chooseSnapshotClass(items, question);
   } catch (error) {
-    if (isApiError(error, 404)) return { lacking: 'the cluster has no API snapshot.storage.k8s.io/v1' };
+    if (isApiError(error, 404))
+      return {
+        lacking:
+          'the cluster has no API snapshot.storage.k8s.io/v1; install the snapshot controller (kubernetes-csi/external-snapshotter)',
+      };
     if (isApiError(error, 403)) return { className: question.named };
     throw error;
   }
@@ -39,7 +43,9 @@ export function chooseSnapshotClass(
   if (named !== undefined) {
     return serving.some(({ metadata }) => metadata.name === named)
       ? { className: named }
-      : { lacking: `the cluster has no VolumeSnapshotClass "${named}"${ofDriver(driver)}` };
+      : {
+          lacking: `the cluster has no VolumeSnapshotClass "${named}"${ofDriver(driver)}; create it or correct snapshot_class`,
+        };
   }
   const defaults = serving.filter(
     ({ metadata }) => metadata.annotations?.[snapshotAnnotations.defaultClass] === 'true',
@@ -47,7 +53,9 @@ export function chooseSnapshotClass(
   const [first, second] = defaults;
   if (first !== undefined && second === undefined) return { className: first.metadata.name };
   const count = first === undefined ? 'no' : 'more than one';
-  return { lacking: `the cluster has ${count} default VolumeSnapshotClass${ofDriver(driver)}` };
+  return {
+    lacking: `the cluster has ${count} default VolumeSnapshotClass${ofDriver(driver)}; name one as snapshot_class of the disk type`,
+  };
 }
 
 const ofDriver = (driver: string | undefined): string => (driver === undefined ? '' : ` of driver ${driver}`);

@@ -4,13 +4,13 @@ import { persistentVolumes, storageClasses } from '../../kubernetes/resources.ts
 import type { PersistentVolume, StorageClass } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
 import { findDisk } from '../disk/find-disk.ts';
-import { diskNotFound } from '../disk/set-disk-metadata.ts';
 import type { Place } from '../input.ts';
 import { at, recordAt, stringAt } from '../input.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { metadataPatch } from '../metadata.ts';
 import { findSnapshotClass } from './snapshot-class.ts';
 import { takeSnapshot } from './take-snapshot.ts';
+import { diskNotFound } from '../disk/disk-not-found.ts';
 
 /**
  * snapshot_disk(disk_cid, metadata): a VolumeSnapshot of the disk, attached or not, ready before this returns its cid. What the
@@ -24,7 +24,7 @@ export async function snapshotDisk(cloud: Cloud, args: readonly unknown[]): Prom
   const claim = await findDisk(cloud, cid);
   if (claim === undefined) throw diskNotFound(cloud, cid);
   if (claim.status?.phase !== 'Bound')
-    throw notImplemented(cid, 'it was never attached, so it has no volume');
+    throw notImplemented(cid, 'it was never attached, so it has no volume; attach it first');
   const { name: claimName = '', namespace = '' } = claim.metadata;
   const named = claim.metadata.annotations?.[annotation.snapshotClass];
   const { storageClassName = '', volumeName = '' } = claim.spec;
@@ -32,7 +32,11 @@ export async function snapshotDisk(cloud: Cloud, args: readonly unknown[]): Prom
     storageClassName === ''
       ? await staticDriverOf(cloud, volumeName)
       : await driverOf(cloud, storageClassName);
-  if (driver === null) throw notImplemented(cid, `volume ${volumeName} has no driver that could take one`);
+  if (driver === null)
+    throw notImplemented(
+      cid,
+      `volume ${volumeName} has no driver that could take one; use disks of a CSI driver with snapshots`,
+    );
   const answer = await findSnapshotClass(cloud, { named, driver });
   if ('lacking' in answer) throw notImplemented(cid, answer.lacking);
   const name = `snap-${cloud.newUuid()}`;

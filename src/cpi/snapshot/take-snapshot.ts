@@ -37,14 +37,18 @@ export async function takeSnapshot(cloud: Cloud, order: SnapshotOrder): Promise<
       awaited: `snapshot '${name}' of disk '${order.claimName}' to be ready`,
       deadlineMs: cloud.config.deadlines.snapshotDisk * 1000,
       // a driver tries again, so an error in the status is no end before the deadline
-      lastWords: (last) =>
-        last?.status?.error?.message ??
-        describeEvents(cloud.api, { namespace, name, kind: 'VolumeSnapshot' }),
+      lastWords: async (last) => {
+        const said = last?.status?.error?.message;
+        const words = said ?? (await describeEvents(cloud.api, { namespace, name, kind: 'VolumeSnapshot' }));
+        return `${words === '' ? 'nothing was said about it' : words}; ${lookAtDriver}, then repeat the call`;
+      },
     });
   } catch (error) {
     throw await takenBack(cloud, reference, error);
   }
 }
+
+const lookAtDriver = 'see whether the snapshot controller and the snapshotter of its driver run';
 
 /** Deletes that snapshot and waits until it is gone. */
 export async function removeSnapshot(cloud: Cloud, reference: ObjectReference, uid: string): Promise<void> {
@@ -67,7 +71,10 @@ async function create(cloud: Cloud, order: SnapshotOrder): Promise<void> {
     });
   } catch (error) {
     if (isMissingResource(error)) {
-      throw new ProductError('NOT_IMPLEMENTED', 'the cluster has no API snapshot.storage.k8s.io/v1');
+      throw new ProductError(
+        'NOT_IMPLEMENTED',
+        'the cluster has no API snapshot.storage.k8s.io/v1; install the snapshot controller (kubernetes-csi/external-snapshotter)',
+      );
     }
     if (!isApiError(error, 409, 'AlreadyExists')) throw error;
   }
@@ -83,7 +90,7 @@ async function uidOf(cloud: Cloud, reference: ObjectReference): Promise<string |
 }
 
 const deletedMeanwhile = (name: string): ProductError =>
-  new ProductError('KUBERNETES_API', `snapshot '${name}' was deleted meanwhile`);
+  new ProductError('KUBERNETES_API', `snapshot '${name}' was deleted meanwhile; run the call again`);
 
 /** The error to report, after the snapshot is gone; where it does not go, the error says that too. */
 async function takenBack(cloud: Cloud, reference: ObjectReference, error: unknown): Promise<unknown> {

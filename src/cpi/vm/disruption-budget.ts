@@ -46,7 +46,7 @@ export async function settleBudget(cloud: Cloud, group: string, cid: string): Pr
   }
   throw new ProductError(
     'DEADLINE',
-    `the PodDisruptionBudget of group '${group}' is changed by others again and again`,
+    `the PodDisruptionBudget of group '${group}' is changed by others again and again; run the call again`,
   );
 }
 
@@ -67,7 +67,7 @@ async function findBudget(cloud: Cloud, group: string): Promise<PodDisruptionBud
   }
   throw new ProductError(
     'NOT_SUPPORTED',
-    `PodDisruptionBudget '${reference.name}' exists in namespace ${cloud.namespace} and is not of this CPI`,
+    `PodDisruptionBudget '${reference.name}' exists in namespace ${cloud.namespace} and is not of this CPI; remove it, or leave out disruption_budget`,
   );
 }
 

@@ -35,7 +35,7 @@ export async function ensureVm(cloud: Cloud, request: VmRequest): Promise<Pod> {
   if (made !== undefined) return made;
   throw new ProductError(
     'VM_CREATION_FAILED_RETRY',
-    'objects of its name are made by others at the same time',
+    'objects of its name are made by others at the same time; run the call again',
   );
 }
 
@@ -115,7 +115,7 @@ async function createOrGet<T extends VmSecret | Pod>(
   if (isOurs(existing, 'vm')) return existing;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `${kind} '${name}' exists in namespace ${cloud.namespace} and is not of this CPI`,
+    `${kind} '${name}' exists in namespace ${cloud.namespace} and is not of this CPI; remove or rename it`,
   );
 }
 

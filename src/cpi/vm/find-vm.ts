@@ -45,5 +45,9 @@ export async function findVmSecret(cloud: Cloud, cid: unknown): Promise<VmSecret
 }
 
 export function vmNotFound(cloud: Cloud, cid: string): ProductError {
-  return new ProductError('VM_NOT_FOUND', `there is no VM '${cid}' in namespace ${cloud.namespace}`);
+  return new ProductError(
+    'VM_NOT_FOUND',
+    `there is no VM '${cid}' in namespace ${cloud.namespace}; if it was made elsewhere, correct kubernetes.namespace, else ` +
+      'recreate it (bosh cloud-check, or create-env)',
+  );
 }

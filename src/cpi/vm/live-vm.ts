@@ -10,7 +10,10 @@ export async function requireLive(cloud: Cloud, cid: string, vm: Pod | undefined
   if (vm === undefined) throw vmNotFound(cloud, cid);
   if (vm.metadata.deletionTimestamp === undefined) return vm;
   await letGoWhereTerminating(cloud, vm);
-  throw new ProductError('VM_NOT_FOUND', `VM '${cid}' is being deleted`);
+  throw new ProductError(
+    'VM_NOT_FOUND',
+    `VM '${cid}' is being deleted; when it is gone, recreate it (bosh cloud-check, or create-env)`,
+  );
 }
 
 /** True while the VM's container runs. */

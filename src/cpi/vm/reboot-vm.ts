@@ -10,6 +10,7 @@ import { askToStop } from './ask-to-stop.ts';
 import { findVm, podReference } from './find-vm.ts';
 import { requireLive } from './live-vm.ts';
 import { vmContainer } from './vm-pod.ts';
+import { lookAtPod } from './start-problem.ts';
 
 /**
  * reboot_vm(vm_cid): returns when a new container runs in the VM's pod, which keeps its address, its disks and the
@@ -85,7 +86,10 @@ async function restarted(
     reference: podReference(cloud, name),
     condition: (pod) => {
       if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined)
-        throw new ProductError('VM_NOT_FOUND', `VM '${name}' was deleted while it was rebooted`);
+        throw new ProductError(
+          'VM_NOT_FOUND',
+          `VM '${name}' was deleted while it was rebooted; recreate it (bosh cloud-check, or create-env)`,
+        );
       const { phase, reason = '', message = '' } = pod.status ?? {};
       if (phase === 'Failed' || phase === 'Succeeded')
         throw new ProductError('VM_NOT_REBOOTED', ended(name, phase, `${reason} ${message}`.trim()));
@@ -97,7 +101,8 @@ async function restarted(
       `container ${vmContainer} of pod ${name} to run again ` +
       '(the kubelet pauses for up to five minutes before it restarts a container that ended several times)',
     deadlineMs: cloud.config.deadlines.rebootVm * 1000,
-    lastWords: (last) => podLastWords(cloud.api, { namespace: cloud.namespace, name }, last),
+    lastWords: async (last) =>
+      `${await podLastWords(cloud.api, { namespace: cloud.namespace, name }, last)}; ${lookAtPod}`,
   });
 }
 

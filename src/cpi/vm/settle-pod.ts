@@ -32,7 +32,10 @@ export async function recordDisks(
     if (await write(cloud, secret, wanted)) return;
     secret = await findVmSecret(cloud, vmCid);
   }
-  throw new ProductError('DISK_NOT_ATTACHABLE', `VM '${vmCid}' is changed by others again and again`);
+  throw new ProductError(
+    'DISK_NOT_ATTACHABLE',
+    `VM '${vmCid}' is changed by others again and again; run the call again`,
+  );
 }
 
 /**
@@ -69,7 +72,10 @@ async function ensurePod(cloud: Cloud, wanted: Pod): Promise<Pod> {
     const made = await create(cloud, wanted);
     if (made !== undefined) return made;
   }
-  throw new ProductError('VM_CREATION_FAILED_RETRY', `pods of the name ${name} are made by others`);
+  throw new ProductError(
+    'VM_CREATION_FAILED_RETRY',
+    `pods of the name ${name} are made by others; run the call again`,
+  );
 }
 
 function isSettled(found: Pod, wanted: Pod): boolean {

@@ -12,6 +12,9 @@ const lasting: Readonly<Record<string, string>> = {
 };
 
 const images = "check the stemcell's image_reference, image_pull_secrets and the way to the registry";
+/** What is left to an operator where nothing better is known. */
+export const lookAtPod =
+  'look at its events (kubectl get events) and, where it is still there, at its log (kubectl logs)';
 const logs = 'look at the log of the container (kubectl logs)';
 const remedies: Readonly<Record<string, string>> = {
   ImagePullBackOff: images,
@@ -25,7 +28,7 @@ const remedies: Readonly<Record<string, string>> = {
 export function startProblem(pod: Pod): string | undefined {
   const { phase, reason, message } = pod.status ?? {};
   if (phase === 'Failed' || phase === 'Succeeded')
-    return `it ended: ${reason ?? phase}: ${message ?? 'no message'}`;
+    return `it ended: ${reason ?? phase}: ${message ?? 'no message'}; ${lookAtPod}`;
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
   return statuses.map(containerProblem).find((problem) => problem !== undefined);
 }
@@ -41,7 +44,6 @@ function containerProblem({ name, state, lastState }: ContainerStatus): string |
       ? undefined
       : `it ended with exit code ${ended.exitCode}: ${ended.message ?? ended.reason ?? ''}`,
   ].filter((part) => part !== undefined);
-  const remedy = remedies[reason ?? ''];
-  const next = remedy === undefined ? '' : `; ${remedy}`;
-  return `${cause} (container ${name}, ${reason ?? ''}): ${detail.join('; ')}${next}`;
+  const remedy = remedies[reason ?? ''] ?? lookAtPod;
+  return `${cause} (container ${name}, ${reason ?? ''}): ${detail.join('; ')}; ${remedy}`;
 }

@@ -133,3 +133,23 @@ test('placement in the pod: zone, labels, tolerations, priority, runtime', () =>
     runtimeClassName: 'kata',
   });
 });
+
+test('placement of a group: apart by node and, without an AZ, by zone; softly, so that a group larger than the cluster runs', () => {
+  const labelSelector = { matchLabels: { 'bosh.cloudfoundry.org/group': 'd-router' } };
+  const spread = (topologyKey: string): object => ({
+    ...{ maxSkew: 1, topologyKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector },
+  });
+  const apart = { weight: 100, podAffinityTerm: { topologyKey: 'kubernetes.io/hostname', labelSelector } };
+  for (const [properties, keys] of [
+    [{}, ['kubernetes.io/hostname', 'topology.kubernetes.io/zone']],
+    [{ zone: 'z1' }, ['kubernetes.io/hostname']],
+  ] as const) {
+    const { affinity, topologySpreadConstraints } = podPlacement(parse(properties).placement, {
+      group: 'd-router',
+    });
+    assert.deepEqual(affinity, {
+      podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [apart] },
+    });
+    assert.deepEqual(topologySpreadConstraints, keys.map(spread));
+  }
+});

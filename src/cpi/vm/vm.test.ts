@@ -4,6 +4,7 @@ import { isProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
 import { annotation } from '../labels.ts';
+import { countingApi } from '../testing/counting-api.ts';
 import {
   createVmArguments,
   namesLeft,
@@ -25,6 +26,14 @@ test('has_vm is false for what names no VM, also for pods of others', async (t) 
   for (const cid of ['vm-none', 'vm-foreign', 'garbage', '', '../x', 7, null, undefined]) {
     assert.equal(await hasVm(cloud, [cid]), false);
   }
+});
+
+test('has_vm asks for one pod, however many there are', async (t) => {
+  const { cloud } = await testCloud(t);
+  await createVm(cloud, createVmArguments());
+  const { api, requests } = countingApi(cloud.api);
+  assert.equal(await hasVm({ ...cloud, api }, [vmCid]), true);
+  assert.deepEqual(requests, { reads: ['get pods'], writes: [] });
 });
 
 test('delete_vm touches nothing of others', async (t) => {

@@ -6,11 +6,11 @@ import { addressProblem } from '../address/address-problem.ts';
 import type { Cloud } from '../cloud.ts';
 import { podReference } from './find-vm.ts';
 import { waitForNode } from '../wait-for-node.ts';
-import { startProblem } from './start-problem.ts';
+import { lookAtPod, startProblem } from './start-problem.ts';
 import { vmContainer } from './vm-pod.ts';
 
 const lookAtEventsMs = 5_000;
-const deletedMeanwhile = { message: 'its pod was deleted meanwhile', mayPass: true };
+const deletedMeanwhile = { message: 'its pod was deleted meanwhile; run the call again', mayPass: true };
 
 /**
  * Waits until the VM's container runs with the addresses that its pod asks for. Rejects with VM_CREATION_FAILED, or VM_CREATION_FAILED_RETRY where time or
@@ -47,7 +47,7 @@ async function started(cloud: Cloud, { metadata: { name = '', uid } }: Pod): Pro
     },
     awaited: `container ${vmContainer} of pod ${name} to run`,
     deadlineMs: cloud.config.deadlines.createVm * 1000,
-    lastWords: (last) => podLastWords(cloud.api, subject, last),
+    lastWords: async (last) => `${await podLastWords(cloud.api, subject, last)}; ${lookAtPod}`,
   });
   if ('pod' in outcome) return outcome.pod;
   throw failure(outcome, await describeEvents(cloud.api, { ...subject, kind: 'Pod' }));
@@ -73,7 +73,13 @@ async function sandboxTrouble(cloud: Cloud, pod: Pod, signal: AbortSignal): Prom
     }
     since ??= cloud.clock.now();
     if (cloud.clock.now() - since >= limitMs / 2) {
-      throw failure({ message: 'its sandbox cannot be made', mayPass: true }, events);
+      throw failure(
+        {
+          message: 'its sandbox cannot be made; see whether the network plugin of its node runs',
+          mayPass: true,
+        },
+        events,
+      );
     }
   }
   return new Promise<never>(() => undefined);

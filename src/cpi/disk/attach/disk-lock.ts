@@ -8,6 +8,7 @@ import type { VmSecret } from '../../vm/pod-record.ts';
 import { disksOf } from '../../vm/pod-record.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { claimReference, findClaim } from '../claim.ts';
+import { diskGone } from '../disk-not-found.ts';
 
 const tries = 5;
 
@@ -61,10 +62,13 @@ export async function lockDisk(cloud: Cloud, first: PersistentVolumeClaim, secre
     await refuseHeld(cloud, claim);
     if (await mark(cloud, claim, secret)) return;
     const now = await findClaim(cloud, name);
-    if (now === undefined) throw new ProductError('DISK_NOT_FOUND', `disk '${name}' was deleted meanwhile`);
+    if (now === undefined) throw diskGone(name, 'was deleted meanwhile');
     claim = now;
   }
-  throw new ProductError('DISK_NOT_ATTACHABLE', `disk '${name}' is changed by others again and again`);
+  throw new ProductError(
+    'DISK_NOT_ATTACHABLE',
+    `disk '${name}' is changed by others again and again; run the call again`,
+  );
 }
 
 /**
@@ -77,7 +81,10 @@ export async function unlockDisk(cloud: Cloud, diskCid: string, secret: VmSecret
     if (claim === undefined || !isHeldBy(claim, secret)) return;
     if (await unmark(cloud, claim)) return;
   }
-  throw new ProductError('DISK_NOT_ATTACHABLE', `disk '${diskCid}' is changed by others again and again`);
+  throw new ProductError(
+    'DISK_NOT_ATTACHABLE',
+    `disk '${diskCid}' is changed by others again and again; run the call again`,
+  );
 }
 
 async function unmark(

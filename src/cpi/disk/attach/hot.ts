@@ -8,7 +8,7 @@ import { annotation } from '../../labels.ts';
 import { findVm, vmNotFound } from '../../vm/find-vm.ts';
 import { whileNodeAnswers } from '../../node/look-at-node.ts';
 import { waitForNode } from '../../wait-for-node.ts';
-import { startProblem } from '../../vm/start-problem.ts';
+import { lookAtPod, startProblem } from '../../vm/start-problem.ts';
 import { hubPath } from '../../vm/vm-pod.ts';
 import { askToBind } from './ask-to-bind.ts';
 import { bindFailure, hasBound, isHeld } from './has-bound.ts';
@@ -69,7 +69,7 @@ async function ensureAttachment(cloud: Cloud, vm: Pod, diskCid: string): Promise
   }
   throw new ProductError(
     'DISK_NOT_ATTACHABLE',
-    `disk '${diskCid}' cannot be attached: its attachment is made by others again and again`,
+    `disk '${diskCid}' cannot be attached: its attachment is made by others again and again; run the call again`,
   );
 }
 
@@ -161,7 +161,8 @@ async function waitUntilHolderRuns(
     },
     awaited: `disk '${diskCid}' to be mounted`,
     deadlineMs,
-    lastWords: (last) => podLastWords(cloud.api, { namespace: diskNamespaceOf(cloud), name }, last),
+    lastWords: async (last) =>
+      `${await podLastWords(cloud.api, { namespace: diskNamespaceOf(cloud), name }, last)}; ${lookAtPod}`,
   });
 }
 
@@ -169,7 +170,7 @@ function unanswered(cloud: Cloud, diskCid: string, words: string): ProductError 
   const seconds = cloud.config.deadlines.attachDisk;
   return new ProductError(
     'DEADLINE',
-    `waited ${seconds} s for the attachment of disk '${diskCid}' to say that the disk is mounted; last: ${words}`,
+    `waited ${seconds} s for the attachment of disk '${diskCid}' to say that the disk is mounted; last: ${words}; see the log of its pod (kubectl logs), then attach it again`,
   );
 }
 

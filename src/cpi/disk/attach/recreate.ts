@@ -89,7 +89,10 @@ export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: s
   const claim = await findClaim(cloud, diskCid);
   const isHeld = claim !== undefined && isHeldBy(claim, secret);
   if (!isRecorded && !isMounted && !isHeld) {
-    throw new ProductError('DISK_NOT_ATTACHED', `disk '${diskCid}' is not attached to VM '${vmCid}'`);
+    throw new ProductError(
+      'DISK_NOT_ATTACHED',
+      `disk '${diskCid}' is not attached to VM '${vmCid}', so there is nothing to detach`,
+    );
   }
   refuseLoss(vmCid, await claimsOfRecreatedVm(cloud, vmCid));
   if (isRecorded) {

@@ -38,7 +38,7 @@ export async function releaseDisk(cloud: Cloud, attachment: Pod): Promise<void> 
           : `exit code ${outcome.exitCode}: ${outcome.stderr.trim()}`;
       throw new ProductError(
         'DISK_BUSY',
-        `disk '${diskCid}' is still attached to VM '${vmCidOf(attachment)}': its attachment could not be asked to release it (${words})`,
+        `disk '${diskCid}' is still attached to VM '${vmCidOf(attachment)}': its attachment could not be asked to release it (${words}); detach it again`,
       );
     }
     await cloud.clock.sleep(pauseMs);

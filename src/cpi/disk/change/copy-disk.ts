@@ -14,6 +14,8 @@ import type { CopyOrder } from './copy-claim.ts';
 import { copyClaim, isCopyAsked } from './copy-claim.ts';
 import { copyOf, deleteCopied, isDropping, markCopy } from './copy-mark.ts';
 import { copySnapshotName, dropCopy, removeHelpers } from './drop-copy.ts';
+import { ownWay } from './own-way.ts';
+import { diskGone } from '../disk-not-found.ts';
 
 /**
  * Puts a copy of another class or size in the place of a detached disk, and resolves with its cid (docs/decisions/0010). The
@@ -53,8 +55,7 @@ async function marked(
     return { claim, copyName: former };
   await dropCopy(cloud, claim);
   const unmarked = await findClaim(cloud, namespace, name);
-  if (unmarked === undefined)
-    throw new ProductError('DISK_NOT_FOUND', `disk '${name}' was deleted meanwhile`);
+  if (unmarked === undefined) throw diskGone(name, 'was deleted meanwhile');
   return { claim: await markCopy(cloud, unmarked, copyName), copyName };
 }
 
@@ -70,7 +71,11 @@ async function make(cloud: Cloud, order: CopyOrder, copyName: string): Promise<v
     clock: cloud.clock,
     reference: { resource: persistentVolumeClaims, namespace, name: copyName },
     condition: (now) => {
-      if (now === undefined) throw new ProductError('DISK_NOT_FOUND', `'${copyName}' was deleted meanwhile`);
+      if (now === undefined)
+        throw new ProductError(
+          'DISK_NOT_FOUND',
+          `the copy '${copyName}' was deleted meanwhile; run the call again`,
+        );
       return now.status?.phase === 'Bound' ? true : undefined;
     },
     awaited: `the copy '${copyName}' of disk '${order.claim.metadata.name ?? ''}' to be bound`,
@@ -88,7 +93,8 @@ async function ensureConsumer(cloud: Cloud, claim: PersistentVolumeClaim, claimN
     await ensure(() => cloud.api.create(pods, pod));
   } catch (error) {
     // a policy of the namespace: the copy is taken back, and the director has its own way
-    if (isApiError(error, 403)) throw new ProductError('NOT_SUPPORTED', error.message, { cause: error });
+    if (isApiError(error, 403))
+      throw new ProductError('NOT_SUPPORTED', `${error.message}; ${ownWay}`, { cause: error });
     throw error;
   }
 }
@@ -143,7 +149,9 @@ async function takenBack(cloud: Cloud, claim: PersistentVolumeClaim, error: unkn
   try {
     await dropCopy(cloud, claim);
     if (!isProductError(error, 'DEADLINE')) return error;
-    return new ProductError('NOT_SUPPORTED', `${error.message}; the copy was taken back`, { cause: error });
+    return new ProductError('NOT_SUPPORTED', `${error.message}; the copy was taken back, and ${ownWay}`, {
+      cause: error,
+    });
   } catch (second) {
     if (!isProductError(error) || !(second instanceof Error)) return error;
     return new ProductError(error.code, `${error.message}; taking it back failed: ${second.message}`, {

@@ -6,6 +6,8 @@ import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
 import { claimWords } from '../../last-words.ts';
 import { bytesOf, hasSize, inMiB, requestedBytes } from '../claim-size.ts';
+import { diskGone } from '../disk-not-found.ts';
+import { ownWay } from './own-way.ts';
 
 /**
  * Asks for a larger volume and waits until the driver has made it. Idempotent. Rejects with NOT_SUPPORTED, nothing changed,
@@ -21,7 +23,7 @@ export async function grow(cloud: Cloud, claim: PersistentVolumeClaim, sizeMiB: 
     clock: cloud.clock,
     reference,
     condition: (now) => {
-      if (now === undefined) throw new ProductError('DISK_NOT_FOUND', `disk '${name}' was deleted meanwhile`);
+      if (now === undefined) throw diskGone(name, 'was deleted meanwhile');
       const state = now.status?.allocatedResourceStatuses?.['storage'] ?? '';
       if (state.endsWith('Infeasible')) throw infeasible(now, wanted, state);
       return hasSize(now, wanted) ? true : undefined;
@@ -40,7 +42,7 @@ async function ask(cloud: Cloud, claim: PersistentVolumeClaim, sizeMiB: number):
   } catch (error) {
     // admission's words for a class without allowVolumeExpansion; another 403 is a quota or a role
     if (isApiError(error, 403) && /can be (resized|expanded)/u.test(error.message)) {
-      throw new ProductError('NOT_SUPPORTED', `disk '${name}' cannot grow: ${error.message}`);
+      throw new ProductError('NOT_SUPPORTED', `disk '${name}' cannot grow: ${error.message}; ${ownWay}`);
     }
     throw error;
   }

@@ -7,6 +7,8 @@ import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../../kube
 import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
 import { claimWords } from '../../last-words.ts';
+import { ownWay } from './own-way.ts';
+import { diskGone } from '../disk-not-found.ts';
 
 /**
  * Rejects where a volume of that driver can never have the class: NOT_IMPLEMENTED without the API, NOT_SUPPORTED without the
@@ -22,15 +24,21 @@ export async function checkAttributesClass(
     if (driver !== undefined && found.driverName !== driver) {
       throw new ProductError(
         'NOT_SUPPORTED',
-        `VolumeAttributesClass "${name}" is of driver ${found.driverName}, the disk's volume of ${driver}`,
+        `VolumeAttributesClass "${name}" is of driver ${found.driverName}, the disk's volume of ${driver}; name one of that driver`,
       );
     }
   } catch (error) {
     if (isMissingResource(error)) {
-      throw new ProductError('NOT_IMPLEMENTED', 'the cluster has no VolumeAttributesClasses');
+      throw new ProductError(
+        'NOT_IMPLEMENTED',
+        'the cluster has no VolumeAttributesClasses; leave out volume_attributes_class',
+      );
     }
     if (isApiError(error, 404)) {
-      throw new ProductError('NOT_SUPPORTED', `the cluster has no VolumeAttributesClass "${name}"`);
+      throw new ProductError(
+        'NOT_SUPPORTED',
+        `the cluster has no VolumeAttributesClass "${name}"; create it or correct volume_attributes_class`,
+      );
     }
     if (!isApiError(error, 403)) throw error;
   }
@@ -54,7 +62,7 @@ export async function modify(
     clock: cloud.clock,
     reference,
     condition: (now) => {
-      if (now === undefined) throw new ProductError('DISK_NOT_FOUND', `disk '${name}' was deleted meanwhile`);
+      if (now === undefined) throw diskGone(name, 'was deleted meanwhile');
       const { modifyVolumeStatus: state, currentVolumeAttributesClassName: current } = now.status ?? {};
       if (state?.status === 'Infeasible' && state.targetVolumeAttributesClassName === wanted) {
         return 'infeasible';
@@ -75,7 +83,7 @@ async function takenBack(cloud: Cloud, claim: PersistentVolumeClaim, wanted: str
   const why = `the driver of disk '${name}' cannot do VolumeAttributesClass "${wanted}": ${words}`;
   try {
     await ask(cloud, { resource: persistentVolumeClaims, namespace, name }, before);
-    return new ProductError('NOT_SUPPORTED', why);
+    return new ProductError('NOT_SUPPORTED', `${why}; ${ownWay}`);
   } catch (error) {
     // servers before Kubernetes 1.34 do not let a class go, in effect or not
     if (!isApiError(error, 422)) throw error;

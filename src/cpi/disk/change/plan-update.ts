@@ -3,6 +3,7 @@ import type { PersistentVolumeClaim, StorageClass } from '../../../kubernetes/vo
 import type { DiskProperties } from '../claim.ts';
 import { bytesOf, hasSize, inMiB, requestedBytes } from '../claim-size.ts';
 import { classNamed, defaultClassName } from '../storage-classes.ts';
+import { ownWay } from './own-way.ts';
 
 export interface UpdateQuestion {
   readonly claim: PersistentVolumeClaim;
@@ -105,5 +106,8 @@ function attributesChange(
 }
 
 function refuse({ metadata }: PersistentVolumeClaim, why: string): ProductError {
-  return new ProductError('NOT_SUPPORTED', `disk '${metadata.name ?? ''}' cannot be updated: ${why}`);
+  return new ProductError(
+    'NOT_SUPPORTED',
+    `disk '${metadata.name ?? ''}' cannot be updated: ${why}; ${ownWay}`,
+  );
 }

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ErrorCode } from '../errors/error-table.ts';
+import { isProductError } from '../errors/product-error.ts';
+import { ApiError } from '../kubernetes/api-error.ts';
+import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
+import { persistentVolumeClaims, volumeSnapshots } from '../kubernetes/resources.ts';
+import type { VolumeSnapshot } from '../kubernetes/snapshot.ts';
+import type { PersistentVolumeClaim } from '../kubernetes/volume.ts';
+import type { Cloud } from './cloud.ts';
+import { attachDisk } from './disk/attach-disk.ts';
+import { createDisk } from './disk/create-disk.ts';
+import { deleteDisk } from './disk/delete-disk.ts';
+import { resizeDisk } from './disk/resize-disk.ts';
+import { updateDisk } from './disk/update-disk.ts';
+import { snapshotDisk } from './snapshot/snapshot-disk.ts';
+import { interceptingApi } from './testing/intercepting-api.ts';
+import { startSimulatedWorld } from './testing/simulated-world.ts';
+import type { StorageCloud } from './testing/storage-cloud.ts';
+import { storageCloud } from './testing/storage-cloud.ts';
+import { createVmArguments, namespace } from './testing/test-cloud.ts';
+import { createVm } from './vm/create-vm.ts';
+import { deleteVm } from './vm/delete-vm.ts';
+
+/** What manifests/rbac/cluster.yaml says of each of its rules where it is refused. Lost nodes: lost-node.test.ts. */
+
+/** The API of a role that may not read these kinds, or none of the cluster's. */
+function refusing(api: KubernetesApi, plurals?: readonly string[]): KubernetesApi {
+  const check = ({ plural, namespaced }: Resource): void => {
+    if (namespaced || plurals?.includes(plural) === false) return;
+    throw new ApiError({
+      ...{
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Failure',
+        reason: 'Forbidden',
+        code: 403,
+      },
+      message: `${plural} is forbidden: User "u" cannot read resource "${plural}" at the cluster scope`,
+    });
+  };
+  return {
+    ...interceptingApi(api, () => Promise.resolve()),
+    get: async (reference) => {
+      check(reference.resource);
+      return api.get(reference);
+    },
+    list: async (resource, query) => {
+      check(resource);
+      return api.list(resource, query);
+    },
+    watch: (resource, query) => {
+      check(resource);
+      return api.watch(resource, query);
+    },
+  };
+}
+
+const rejection =
+  (code: ErrorCode, message: RegExp) =>
+  (error: unknown): true => {
+    assert.ok(isProductError(error, code), String(error));
+    assert.match(error.message, message);
+    return true;
+  };
+
+const poorer = ({ cloud, api }: StorageCloud, plurals?: readonly string[]): Cloud => ({
+  ...cloud,
+  api: refusing(api, plurals),
+});
+
+async function boundDisk({ api }: StorageCloud, cloud: Cloud, properties: object = {}): Promise<string> {
+  const name = await createDisk(cloud, [64, { storage_class: 'now', ...properties }, null]);
+  const reference = { resource: persistentVolumeClaims, namespace, name };
+  while ((await api.get<PersistentVolumeClaim>(reference)).status?.phase !== 'Bound')
+    await cloud.clock.sleep(5);
+  return name;
+}
+
+test('storageclasses: a class that is not there makes a claim; a disk grows, and moves to no other class', async (t) => {
+  const world = await storageCloud(t);
+  const cloud = poorer(world);
+  await assert.rejects(
+    createDisk(world.cloud, [64, { storage_class: 'none' }, null]),
+    rejection('INVALID_ARGUMENT', /"none"/u),
+  );
+  await createDisk(cloud, [64, { storage_class: 'none' }, null]);
+  const disk = await boundDisk(world, cloud);
+  await resizeDisk(cloud, [disk, 128]);
+  await assert.rejects(
+    updateDisk(cloud, [disk, 128, { storage_class: 'other' }]),
+    rejection('NOT_SUPPORTED', /storage classes cannot be listed/u),
+  );
+  await deleteDisk(cloud, [disk]);
+});
+
+test('volumeattributesclasses: one that is not there is noticed when the change does not end', async (t) => {
+  const world = await storageCloud(t, { deadlines: { resize_disk: 1 } });
+  const cloud = poorer(world);
+  const disk = await boundDisk(world, cloud);
+  const type = { storage_class: 'now', volume_attributes_class: 'none' };
+  await assert.rejects(
+    updateDisk(world.cloud, [disk, 64, type]),
+    rejection('NOT_SUPPORTED', /no VolumeAttributesClass "none"/u),
+  );
+  await assert.rejects(
+    updateDisk(cloud, [disk, 64, type]),
+    rejection('DEADLINE', /to have the VolumeAttributesClass none/u),
+  );
+});
+
+test('volumesnapshotclasses: the cluster chooses, a wrong one shows at the first snapshot, and copies are clones', async (t) => {
+  const world = await storageCloud(t, { deadlines: { snapshot_disk: 1 } });
+  const cloud = poorer(world, ['volumesnapshotclasses']);
+  const disk = await boundDisk(world, cloud);
+  const name = await snapshotDisk(cloud, [disk, {}]);
+  const reference = { resource: volumeSnapshots, namespace, name };
+  assert.equal((await world.api.get<VolumeSnapshot>(reference)).spec.volumeSnapshotClassName, 'local');
+
+  const wrong = await boundDisk(world, cloud, { snapshot_class: 'none' });
+  await assert.rejects(
+    snapshotDisk(cloud, [wrong, {}]),
+    rejection('DEADLINE', /snapshot .* to be ready.*none/su),
+  );
+
+  const claim = async (cid: string): Promise<string> =>
+    (
+      await world.api.get<PersistentVolumeClaim>({
+        ...reference,
+        resource: persistentVolumeClaims,
+        name: cid,
+      })
+    ).spec.volumeName ?? '';
+  const former = await claim(disk);
+  const copy = await updateDisk(cloud, [disk, 64, { storage_class: 'other' }]);
+  assert.equal(world.provisioner.sources.get(await claim(copy ?? '')), former);
+});
+
+test('persistentvolumes and storageclasses: a VM far from its disk is made, and attach_disk says why it cannot have it', async (t) => {
+  const world = await startSimulatedWorld(t, 2, { deadlines: { schedule: 1, attach_disk: 20, release: 1 } });
+  const cloud = { ...world.cloud, api: refusing(world.cloud.api) };
+  const networks = { default: { type: 'dynamic' } };
+  const newVm = async (agentId: string, zone: string, disks: readonly string[]): Promise<string> =>
+    (await createVm(cloud, createVmArguments({ agentId, networks, properties: { zone } }).with(4, disks)))[0];
+  await world.addVolume('z2');
+  const disk = await createDisk(cloud, [16, { storage_class: '' }, null]);
+  const near = await newVm('near', 'z2', []);
+  await attachDisk(cloud, [near, disk]);
+  await deleteVm(cloud, [near]);
+  const far = await newVm('far', 'z1', [disk]);
+  await assert.rejects(
+    attachDisk(cloud, [far, disk]),
+    (error) => isProductError(error) && /didn't match PersistentVolume's node affinity/u.test(error.message),
+  );
+  const nothing = await createDisk(cloud, [16, { storage_class: 'none' }, null]);
+  await assert.rejects(
+    attachDisk(cloud, [far, nothing]),
+    (error) =>
+      isProductError(error) &&
+      /claim disk-.*: ProvisioningFailed.*storageclass.*"none" not found/u.test(error.message),
+  );
+});
