@@ -60,7 +60,7 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     assert.equal(stdout, '');
   });
 
-  test('holds nothing that is dated later than SOURCE_DATE_EPOCH', async () => {
+  test('holds nothing that is dated later than SOURCE_DATE_EPOCH, and no host key', async () => {
     const epoch = sourceDateEpoch(process.env['SOURCE_DATE_EPOCH']);
     const layout = join(directory, 'one', 'image');
     let shadow = '';
@@ -76,6 +76,11 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
       };
       assert.deepEqual(
         lines.filter((line) => !(dateOf(line) <= epoch)),
+        [],
+      );
+      // made at the first boot: VMs of one stemcell have keys of their own
+      assert.deepEqual(
+        lines.filter((line) => line.includes('ssh_host_')),
         [],
       );
       if (lines.some((line) => line.endsWith(' ./etc/shadow')))
