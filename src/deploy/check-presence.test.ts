@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
+import { access, cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isProductError } from '../errors/product-error.ts';
@@ -84,4 +84,49 @@ test('a CPI without has_disk is not asked twice', async (t) => {
   await cloud.fail({ method: 'has_disk', kind: 'error', type: 'Bosh::Clouds::NotImplemented' });
 
   assert.equal((await createEnv({ ...options, recreate: true }, ports)).changed, true);
+});
+
+const withoutDisk = ({ editManifest }: TestEnvironment): Promise<void> =>
+  editManifest((text) => text.replace('  persistent_disk_pool: disks\n', ''));
+
+const here = { uid: 'uid-1', server: 'https://127.0.0.1:1', kubeconfig: '/home/a/kubeconfig' };
+
+test('a VM without a disk is missed where the CPI is configured otherwise, and taken for deleted where it is not', async (t) => {
+  const world = await testEnvironment(t);
+  const { options, ports, cloud, state, directory } = world;
+  await withoutDisk(world);
+  const { vmCid } = await createEnv(options, ports);
+  const before = await state();
+  await goElsewhere(world);
+
+  for (const run of [createEnv, deleteEnv])
+    await assert.rejects(run(options, ports), (error) =>
+      refused(error, [vmCid, `${options.statePath}.cpi`, 'delete-env --force']),
+    );
+
+  assert.deepEqual([await state(), cloud.vms()], [before, [vmCid]]);
+  await goBack(world);
+  await rm(join(directory, 'cloud', 'vms'), { recursive: true });
+  const again = await createEnv({ ...options, recreate: true }, ports);
+  assert.notEqual(again.vmCid, vmCid);
+  await rm(join(directory, 'cloud', 'vms'), { recursive: true });
+  assert.equal((await deleteEnv(options, ports)).deleted, true);
+  await assert.rejects(access(`${options.statePath}.cpi`), { code: 'ENOENT' });
+});
+
+test('a configuration that changes is no other place as long as the VM is there, nor where the cluster is known to be the same', async (t) => {
+  const world = await testEnvironment(t);
+  const { options, ports, directory } = world;
+  await withoutDisk(world);
+  await createEnv({ ...options, cluster: here }, ports);
+  await cp(join(directory, 'cloud'), join(directory, 'elsewhere'), { recursive: true });
+  await goElsewhere(world);
+  assert.equal((await createEnv({ ...options, recreate: true }, ports)).changed, true);
+  assert.equal((await deleteEnv(options, ports)).deleted, true);
+
+  await goBack(world);
+  const { vmCid } = await createEnv({ ...options, cluster: here }, ports);
+  await goElsewhere(world);
+
+  assert.notEqual((await createEnv({ ...options, cluster: here, recreate: true }, ports)).vmCid, vmCid);
 });

@@ -14,6 +14,7 @@ import type { StepTiming } from './stage/stage.ts';
 import { withSession, type Session } from './session.ts';
 import { checkCluster } from './state/check-cluster.ts';
 import { writeClusterNote, type ClusterIdentity } from './state/cluster-note.ts';
+import { isConfiguredOtherwise, writeCpiNote } from './state/cpi-note.ts';
 import type { StateFile } from './state/state-file.ts';
 import { clearDeployed, currentDisk, recordDeployed } from './state/state-changes.ts';
 import { checkCpi, deleteUnusedStemcells, uploadStemcell } from './stemcell/upload-stemcell.ts';
@@ -43,7 +44,7 @@ export interface CreateEnvResult {
 export async function createEnv(options: CreateEnvOptions, ports: EnvPorts): Promise<CreateEnvResult> {
   const result = await withSession(options, ports, async (session) => {
     await holdToCluster(session.state, options.cluster);
-    return converge(session, options.recreate === true);
+    return converge(session, options);
   });
   if (result === undefined) throw new Error('a session without a state file');
   return result;
@@ -59,7 +60,10 @@ async function holdToCluster(
   await writeClusterNote(path, { installation_id: state.installation_id, ...cluster });
 }
 
-async function converge(session: Session, recreate: boolean): Promise<CreateEnvResult> {
+async function converge(
+  session: Session,
+  { recreate = false, cluster }: CreateEnvOptions,
+): Promise<CreateEnvResult> {
   const { stage, ports, state, directory } = session;
   try {
     const valid = await validateDeployment(stage, session);
@@ -74,7 +78,7 @@ async function converge(session: Session, recreate: boolean): Promise<CreateEnvR
     planDisk(state.state, wantedDisk(valid.manifest));
     const stemcellApiVersion = valid.stemcell.summary.apiVersion;
     const address = await withCpi(session, { valid, stemcellApiVersion }, (run, renderer) =>
-      deploy(session, valid, run, renderer),
+      deploy(session, valid, run, { renderer, isKnownCluster: cluster !== undefined }),
     );
     return { changed: true, ...summarize(session, valid.manifest), state: 'running', address };
   } finally {
@@ -100,13 +104,15 @@ async function deploy(
   session: Session,
   valid: ValidDeployment,
   run: Run,
-  renderer: TemplateRenderer,
+  { renderer, isKnownCluster }: { readonly renderer: TemplateRenderer; readonly isKnownCluster: boolean },
 ): Promise<string | undefined> {
   const { stage, state, ports, options } = session;
   const { stemcell } = valid;
+  const { properties } = valid.manifest.cloudProvider;
   const skipDrain = options.skipDrain === true;
   await checkCpi(run, stemcell.summary);
-  await checkPresence(run);
+  await checkPresence(run, async () => !isKnownCluster && (await isConfiguredOtherwise(state, properties)));
+  await writeCpiNote(state, properties);
   const record = await uploadStemcell(run, stage, stemcell.summary, () => stemcell.imagePath());
   const address = await stage.performComplex('deploying', (group) =>
     within('Deploying', async () => {

@@ -9,6 +9,7 @@ import type { Run } from './run.ts';
 import { withSession, type Session } from './session.ts';
 import type { Stage, Step, StepTiming } from './stage/stage.ts';
 import { removeClusterNote } from './state/cluster-note.ts';
+import { isConfiguredOtherwise, removeCpiNote } from './state/cpi-note.ts';
 import type { DiskRecord } from './state/deployment-state.ts';
 import type { PendingDisk } from './state/pending-file.ts';
 import { currentDisk, currentStemcell, forgetDisk } from './state/state-changes.ts';
@@ -36,7 +37,8 @@ export interface DeleteEnvResult {
 
 /**
  * Deletes VM, disks, stemcells, the local CPI installation and last the state file (bosh-cli cmd/deployment_deleter.go).
- * What the cloud no longer has is skipped (OTHER_CLUSTER when that is VM and disks, see checkPresence); interrupted or killed anywhere, the next run goes on.
+ * What the cloud no longer has is skipped (OTHER_CLUSTER when that is VM and disks, see checkPresence); interrupted or killed
+ * anywhere, the next run goes on.
  */
 export async function deleteEnv(options: DeleteEnvOptions, ports: EnvPorts): Promise<DeleteEnvResult> {
   const forgetAbsent = options.force === true;
@@ -52,7 +54,8 @@ async function removeAll(session: Session, forgetAbsent: boolean): Promise<Delet
   const stemcellApiVersion = currentStemcell(state.state)?.api_version ?? 1;
   return withCpi(session, { valid, stemcellApiVersion }, async (run) => {
     // Without a VM it may be a run that was killed after it had deleted the disk.
-    if (!forgetAbsent && state.state.current_vm_cid !== '') await checkPresence(run);
+    if (!forgetAbsent && state.state.current_vm_cid !== '')
+      await checkPresence(run, () => isConfiguredOtherwise(state, valid.manifest.cloudProvider.properties));
     await within('Deleting deployment', () =>
       stage.performComplex('deleting deployment', (group) => deleteDeployment(session, valid, run, group)),
     );
@@ -64,6 +67,7 @@ async function removeAll(session: Session, forgetAbsent: boolean): Promise<Delet
       await pending.remove();
       await state.remove();
       await removeClusterNote(state.path);
+      await removeCpiNote(state.path);
     });
     return { deleted: true, unansweredVm: vm?.agent_id, unansweredDisks, timings };
   });

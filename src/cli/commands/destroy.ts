@@ -2,6 +2,7 @@ import { lstat, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { safeRemove } from '../../cluster/node/removal/safe-remove.ts';
 import { removeClusterNote } from '../../deploy/state/cluster-note.ts';
+import { cpiNotePathFor } from '../../deploy/state/cpi-note.ts';
 import { pendingPathFor } from '../../deploy/state/pending-file.ts';
 import { statePathFor } from '../../deploy/state/state-file.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -51,7 +52,7 @@ async function removeAll(parsed: EnvArguments, { installation }: CommandContext)
   await removeClusterNote(statePath);
   await embeddedCluster(installation).destroy();
   const varsStore = parsed.varsStorePath ?? parsed.manifestPath.replace(/(\.ya?ml)?$/, '-creds.yml');
-  const files = [statePath, pendingPathFor(statePath), varsStore];
+  const files = [statePath, pendingPathFor(statePath), cpiNotePathFor(statePath), varsStore];
   for (const path of files) await rm(path, { force: true });
 }
 

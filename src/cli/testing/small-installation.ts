@@ -20,9 +20,11 @@ export async function smallInstallation(t: TestContext): Promise<SmallInstallati
   const files = [
     join(home, 'cluster', 'volumes', 'disk'),
     join(home, 'workspace', 'installation', 'cpi'),
-    ...['-state.json', '-state.json.pending', '-state.json.cluster', '-creds.yml'].map((end) =>
-      join(directory, `manifest${end}`),
-    ),
+    ...[
+      '-state.json',
+      ...['.pending', '.cluster', '.cpi'].map((end) => `-state.json${end}`),
+      '-creds.yml',
+    ].map((end) => join(directory, `manifest${end}`)),
   ];
   await mkdir(join(home, 'cluster', 'volumes'), { recursive: true });
   await mkdir(join(home, 'workspace', 'installation'), { recursive: true });
