@@ -1,7 +1,7 @@
 // Runs on whatever Node starts it (18 or newer), before anything of ours is installed: plain JavaScript, no dependency.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -56,22 +56,30 @@ export function holdingLock(action) {
   }
 }
 
-/** mkdir is the lock: atomic everywhere. A holder that died is told by its pid and start time. */
+/** A link that names its holder is the lock: made as a whole or not at all. One that died is told by its pid and start time. */
 function takeLock() {
   try {
-    mkdirSync(lock);
+    symlinkSync(`${process.pid} ${startTime(process.pid)}`, lock);
   } catch (error) {
     if (error.code !== 'EEXIST') fail(`${root} cannot be written: ${error.message}`);
-    const [pid, started] = (readOr(join(lock, 'holder')) ?? '').split(' ');
-    if (pid === undefined || pid === '' || startTime(pid) === started) {
-      fail(
-        `another installation or build is running here${pid ? ` (pid ${pid})` : ''}; try again when it is done, or remove ${lock}`,
-      );
+    const [pid, started] = (holderOfLock() ?? '').split(' ');
+    if (pid !== undefined && pid !== '' && startTime(pid) === started) {
+      fail(`another installation or build is running here (pid ${pid}); try again when it is done`);
     }
     rmSync(lock, { recursive: true, force: true });
-    return takeLock();
+    takeLock();
   }
-  writeFileSync(join(lock, 'holder'), `${process.pid} ${startTime(process.pid)}`);
+}
+
+/** Undefined when it has been released meanwhile, or is the folder that former versions made. */
+function holderOfLock() {
+  try {
+    return readlinkSync(lock);
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined;
+    if (error.code === 'EINVAL') return readOr(join(lock, 'holder'));
+    throw error;
+  }
 }
 
 function startTime(pid) {
