@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { readFile, readdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { test } from 'node:test';
+
+const source = import.meta.dirname;
+const architecture = await readFile(join(source, '../docs/architecture.md'), 'utf8');
+
+/** Room by path below src, with the rooms that docs/architecture.md lets it import. */
+const rooms = new Map(
+  [...architecture.matchAll(/^\| `src\/(.+?)` \|.*\| (.+?) \|$/gm)].map(([, room = '', imports = '']) => [
+    room,
+    imports === '-' ? [] : imports.split(', '),
+  ]),
+);
+const [portsInWords = ''] = /^.*Ports are interfaces[^]*?\n\n/m.exec(architecture) ?? [];
+const ports = [...portsInWords.replaceAll(/\([^)]*\)/g, '').matchAll(/`(.+?\.ts)`/g)].map(([, path]) => path);
+
+/** By the longest name, as `cluster/api` lies in `cluster`. */
+const roomOf = (path: string): string | undefined =>
+  [...rooms.keys()]
+    .filter((room) => path.startsWith(`${room}/`))
+    .toSorted((one, other) => other.length - one.length)[0];
+
+function mayImport(room: string, target: string): boolean {
+  const other = roomOf(target);
+  if (other === room || other === 'errors' || ports.includes(target)) return true;
+  return (rooms.get(room) ?? []).some((allowed) => target.startsWith(`${allowed}/`));
+}
+
+const isProduct = (path: string): boolean =>
+  path.endsWith('.ts') && !/\.test\.ts$|(^|\/)testing\//.test(path);
+
+test('a room imports what docs/architecture.md says, and nothing else', async () => {
+  assert.ok(rooms.size > 10 && ports.length > 4, `${[...rooms.keys()].join()}; ${ports.join()}`);
+  const files = (await readdir(source, { recursive: true })).filter(isProduct);
+  const wrong: string[] = [];
+  for (const file of files) {
+    const room = roomOf(file);
+    if (room === undefined) {
+      if (!file.endsWith('/main.ts')) wrong.push(`${file} is in no room of the table`);
+      continue;
+    }
+    const text = await readFile(join(source, file), 'utf8');
+    for (const [, specifier = ''] of text.matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
+      const target = relative(source, join(source, file, '..', specifier));
+      if (!mayImport(room, target)) wrong.push(`${file} imports ${target}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
