@@ -15,7 +15,7 @@ import { errorText } from './file/error-code.ts';
 import { AgentClient } from './testing/agent-client.ts';
 import { eventually } from './testing/eventually.ts';
 import { helloJob } from './testing/hello-job.ts';
-import { jobState, reaches, specWith } from './testing/specs.ts';
+import { compile, jobState, reaches, specWith } from './testing/specs.ts';
 
 const run = promisify(execFile);
 const namespaces = [
@@ -166,6 +166,12 @@ for (const [name, agent] of Object.entries(builds)) {
         message: 'Unmounted partition of disk disk-1',
       });
       assert.deepEqual(await client.value('list_disk'), []);
+
+      const packaging = 'touch file && chown 1000:1000 file';
+      await assert.rejects(
+        compile(client, 'owned', {}, { packaging }),
+        /This VM has a single user id, .* another user \(chown: .*Invalid argument\)/,
+      );
     },
   );
 }

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { explainRefusal, type KernelSettings } from './check-requirements.ts';
 import { parseProcessRecord } from './process-record.ts';
@@ -29,3 +32,38 @@ test('a record that was cut short is no record', () => {
     assert.equal(parseProcessRecord(text), undefined, text);
   }
 });
+
+const ownRoot = ['--user', '--map-root-user', '--mount'];
+const inPidNamespace = [...ownRoot, '--pid', '--fork', '--kill-child', '--mount-proc'];
+const probe = spawnSync('unshare', [...inPidNamespace, 'true'], { encoding: 'utf8' });
+const skip =
+  probe.status !== 0 && `needs user, mount and pid namespaces: ${probe.error?.message ?? probe.stderr}`;
+
+/** What the check says to root of a machine that `spoil`, a shell text that goes on with its arguments, has taken something from. */
+function refusalWhere(spoil: string): string {
+  const check = `import { checkRequirements } from '${join(import.meta.dirname, 'check-requirements.ts')}';
+    await checkRequirements('${tmpdir()}').then(
+      ({ name }) => console.log('runs as', name),
+      ({ code, message }) => console.log(code, message));`;
+  const words = ['/bin/sh', '-c', spoil, 'sh', process.execPath, '--input-type=module', '--eval', check];
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const { stdout, stderr } = spawnSync('unshare', [...inPidNamespace, ...words], { encoding: 'utf8', env });
+  return `${stdout}${stderr}`;
+}
+
+test(
+  'a kernel that refuses is found out by trying, and one sentence says what stands in the way',
+  { skip },
+  () => {
+    assert.match(refusalWhere('exec "$@"'), /^runs as root\n$/);
+    assert.match(
+      refusalWhere('echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'),
+      /^CLUSTER_UNSUPPORTED the embedded cluster cannot run here: user\.max_user_namespaces is 0, .*\n$/,
+    );
+    // as a container's engine does; the kernel gives nobody below it a /proc that shows more
+    assert.match(
+      refusalWhere(`mount -t tmpfs none /proc/sys && exec unshare ${ownRoot.join(' ')} "$@"`),
+      /^CLUSTER_UNSUPPORTED the embedded cluster cannot run here: .*(mount: .*proc|hides\s+parts of \/proc).*\n$/,
+    );
+  },
+);
