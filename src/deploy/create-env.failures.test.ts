@@ -19,25 +19,25 @@ const fails =
     return true;
   };
 
-test('a drain that fails aborts before the VM is deleted', async (t) => {
-  const { options, ports, agent, cloud } = await testEnvironment(t);
-  const { vmCid } = await createEnv(options, ports);
-  agent.faults.failing = { verb: 'drain', message: 'the drain script said 3' };
+for (const [what, verb, step, stage] of [
+  ['a drain', 'drain', 'Draining VM', 'Draining jobs on instance'],
+  ['a pre-stop script', 'run_script', 'Running the pre-stop script', 'Running the pre-stop scripts'],
+] as const) {
+  test(`${what} that fails aborts before the VM is deleted`, async (t) => {
+    const { options, ports, agent, cloud } = await testEnvironment(t);
+    const { vmCid } = await createEnv(options, ports);
+    agent.faults.failing = { verb, message: 'the script said 3' };
 
-  await assert.rejects(
-    createEnv({ ...options, recreate: true }, ports),
-    fails(
-      'AGENT_ERROR',
-      'Deploying',
-      "Deleting existing instance 'hello/0'",
-      'Draining VM',
-      'the drain script said 3',
-    ),
-  );
+    await assert.rejects(
+      createEnv({ ...options, recreate: true }, ports),
+      fails('AGENT_ERROR', 'Deploying', "Deleting existing instance 'hello/0'", step, 'the script said 3'),
+    );
 
-  assert.deepEqual(cloud.vms(), [vmCid]);
-  assert.match(ports.output(), /Draining jobs on instance 'hello\/0'\.\.\. Failed/);
-});
+    assert.deepEqual(cloud.vms(), [vmCid]);
+    assert.ok(!agent.verbs.slice(-2).includes('stop'), agent.verbs.join());
+    assert.match(ports.output(), new RegExp(`${stage} 'hello/0'\\.\\.\\. Failed`));
+  });
+}
 
 test('an agent that is gone is a warning when its VM is replaced', async (t) => {
   const { options, ports, agent, cloud } = await testEnvironment(t);

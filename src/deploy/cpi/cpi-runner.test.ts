@@ -88,10 +88,11 @@ test('a CPI killed by a signal, or not there at all, is a failure', async (t) =>
   );
 });
 
-test('a CPI that hangs is killed at its deadline', async (t) => {
-  const { cloud } = await scriptedCpi(t, 'exec sleep 60', { deadline: 200 });
+test('a CPI that hangs is killed at its deadline and reported with its last words', async (t) => {
+  const { cloud } = await scriptedCpi(t, 'echo stuck >&2; exec sleep 60', { deadline: 3000 });
 
-  await assert.rejects(cloud.info(), fails('CPI_FAILED', "CPI 'info' did not answer within 0.2 s"));
+  const words = ["CPI 'info' did not answer within 3 s", "stderr: 'stuck'"];
+  await assert.rejects(cloud.info(), fails('CPI_FAILED', ...words));
 });
 
 test('a call in flight may end within the grace of an interrupt, no further call begins', async (t) => {
