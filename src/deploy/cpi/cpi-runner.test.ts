@@ -95,6 +95,12 @@ test('a CPI that hangs is killed at its deadline and reported with its last word
   await assert.rejects(cloud.info(), fails('CPI_FAILED', ...words));
 });
 
+test('a CPI that a Ctrl-C meets as it begins is an interrupt, no failure', async (t) => {
+  const { cloud } = await scriptedCpi(t, 'kill -INT $$');
+
+  await assert.rejects(cloud.info(), fails('INTERRUPTED', "CPI 'info' ended with the interrupt"));
+});
+
 test('a call in flight may end within the grace of an interrupt, no further call begins', async (t) => {
   const interrupt = new AbortController();
   const { cloud } = await scriptedCpi(

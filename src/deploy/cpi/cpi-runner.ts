@@ -96,6 +96,13 @@ function throwIfUnanswered(
       `CPI '${method}' did not end within ${options.grace / 1000} s of the interrupt and was killed; the next run repeats it, stderr: '${stderr}'`,
     );
   }
+  // a terminal's Ctrl-C meets a call that has just begun before it has a process group of its own
+  if (result.killedBy === 'SIGINT') {
+    throw new ProductError(
+      'INTERRUPTED',
+      `CPI '${method}' ended with the interrupt; the next run repeats it, stderr: '${stderr}'`,
+    );
+  }
   if (result.exitCode === 0) return;
   const end =
     result.exitCode === undefined
