@@ -1,14 +1,28 @@
 #!/usr/bin/env node
 // Installs and builds what is missing, then hands over to the pinned Node: see scripts/ensure-*.mjs. What looks at or ends what
-// runs does without: a tree that does not build, or a machine without a network, must not keep a cluster from being stopped.
+// runs does without, since it needs no build: a tree that does not build, a killed build, or a machine without a network must not
+// keep a cluster from being stopped. Where nothing was ever started there is nothing to install for.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureBuilt, wasBuilt } from '../scripts/ensure-built.mjs';
-import { compileCache, ensureInstalled, pinnedNode, root } from '../scripts/ensure-installed.mjs';
+import { ensureBuilt } from '../scripts/ensure-built.mjs';
+import {
+  compileCache,
+  ensureInstalled,
+  pinnedNode,
+  root,
+  wasInstalled,
+} from '../scripts/ensure-installed.mjs';
 
-const isReady =
-  ['stop', 'status', 'destroy'].includes(process.argv[2]) && existsSync(pinnedNode) && wasBuilt();
+const [command, ...words] = process.argv.slice(2);
+const isReady = ['stop', 'status', 'destroy'].includes(command) && wasInstalled();
+if (!isReady && words.length === 0 && ['stop', 'status'].includes(command)) {
+  const home = process.env.BOSH_KUBERNETES_HOME || join(root, '.bosh-kubernetes');
+  if (!existsSync(join(home, 'cluster'))) {
+    console.log(command === 'stop' ? 'Not running.' : 'Embedded cluster stopped; it was never started here.');
+    process.exit(command === 'stop' ? 0 : 3);
+  }
+}
 if (!isReady) ensureInstalled();
 if (!isReady && !ensureBuilt()) {
   console.error('bosh-kubernetes: the build failed; its output is above');

@@ -8,9 +8,6 @@ import { holdingLock, pinnedNode, root } from './ensure-installed.mjs';
 const inputs = ['src', 'release', 'examples/hello/release', 'scripts', 'package-lock.json'];
 const stamp = join(root, 'dist', '.built-from');
 
-/** Whether a build ended here, of whatever sources. */
-export const wasBuilt = () => existsSync(stamp);
-
 /** Runs scripts/build.ts unless the last build was made from the same bytes. Returns false when the build failed. */
 export function ensureBuilt() {
   const wanted = digestOf(inputs);

@@ -12,6 +12,9 @@ export const pinnedNode = join(root, 'node_modules', `node-linux-${process.arch}
 const stamp = join(root, 'node_modules', '.installed-from');
 const lock = join(root, '.installing');
 
+/** Whether an installation ended here, of whatever package-lock.json: npm ci begins with removing the one before. */
+export const wasInstalled = () => existsSync(pinnedNode) && existsSync(stamp);
+
 /**
  * Installs the dependencies with `npm ci` unless node_modules already holds what package-lock.json asks for.
  * Ends the process with a sentence and exit code 1 where that is not possible.
