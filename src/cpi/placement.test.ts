@@ -102,7 +102,8 @@ test('priority_class and runtime_class: of the cluster, else the VM is refused a
 test('VMs of one group spread over nodes and zones, and more of them than nodes still run', async (t) => {
   const world = await startSimulatedWorld(t, 3);
   // without its own wish each VM of the group would go to the emptiest node
-  for (const zone of ['z1', 'z2']) await newVm(world, { properties: { zone, cpu: 1, memory: 1024 } });
+  for (const zone of ['z1', 'z2', 'z1', 'z2', 'z1', 'z2'])
+    await newVm(world, { properties: { zone, cpu: 1 } });
   const env = { bosh: { group: 'director-deployment-router' } };
   const first = [await newVm(world, { env }), await newVm(world, { env }), await newVm(world, { env })];
   assert.deepEqual(first.map(nodeOf).toSorted(), ['sim-1', 'sim-2', 'sim-3']);

@@ -110,6 +110,10 @@ describe('disks', () => {
     for (const kubeconfig of [nowhere, stranger(world.target)]) {
       await world.refuses('CloudError', 'has_disk', [disk], { settings: { kubernetes: { kubeconfig } } });
     }
+    const forbidden = await world.refuses('CloudError', 'has_disk', [disk], {
+      settings: { kubernetes: { namespace: 'default' } },
+    });
+    assert.match(forbidden, /lacks the verb "get" on "persistentvolumeclaims" .*in namespace default/u);
     await remove([], [disk]);
   });
 

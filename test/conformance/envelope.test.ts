@@ -7,7 +7,7 @@ import { after, before, describe } from 'node:test';
 import type { CpiResponse } from '../../src/cpi/protocol.ts';
 import { runCpi, type Outcome } from '../cpi/artefact.ts';
 import { checkout } from '../support/embedded-line.ts';
-import { clause } from './clause.ts';
+import { clause, skipHere } from './clause.ts';
 import { nowhere } from './strangers.ts';
 import { World } from './world.ts';
 
@@ -106,7 +106,7 @@ describe('envelope', () => {
 
   clause('7b', async (t) => {
     if (process.getuid?.() !== 0) {
-      t.skip('needs root: it mounts everything read-only, in a mount namespace of its own');
+      skipHere(t, '7b');
       return;
     }
     const readOnly = `mount -o remount,bind,ro / && mount --rbind -o ro /tmp /tmp && mount -o remount,bind,ro /tmp &&

@@ -8,7 +8,7 @@ import { SimulatedNodes } from '../../src/cluster/node/simulated/simulated-nodes
 import { systemClock } from '../../src/kubernetes/clock.ts';
 import type { Fate, ProxiedRequest } from '../support/api-proxy.ts';
 import { until } from '../support/until.ts';
-import { clause } from './clause.ts';
+import { clause, skipHere } from './clause.ts';
 import { expiredAndFresh } from './fresh-credential.ts';
 import { overtaken } from './overtaken.ts';
 import { applyRoles, tokenKubeconfig, tokenOf } from './roles.ts';
@@ -105,7 +105,7 @@ describe('robustness', () => {
   clause('45a', async (t) => {
     const { restart } = world.target;
     if (restart === undefined) {
-      t.skip('the API of this target is not ours to restart');
+      skipHere(t, '45a');
       return;
     }
     const nowhere = { node_selector: { 'conformance.test/none': 'none' } };
@@ -180,15 +180,17 @@ describe('robustness', () => {
     const living = await world.newVm();
     const detached = await world.newDisk();
     for (const [method, args, words] of [
-      ['detach_disk', [living, detached], [detached, living, world.namespace]],
-      ['reboot_vm', [vm], [vm, world.namespace]],
-      ['set_disk_metadata', [disk, {}], [disk, world.namespace]],
+      ['detach_disk', [living, detached], [detached, living, world.namespace, 'nothing to detach']],
+      ['reboot_vm', [vm], [vm, world.namespace, 'recreate it']],
+      ['set_disk_metadata', [disk, {}], [disk, world.namespace, 'correct kubernetes.namespace']],
+      ['snapshot_disk', [detached, {}], [detached, world.namespace, 'attach it first']],
+      ['resize_disk', [detached, 32], [detached, world.namespace, 'a director copies it']],
       ['create_disk', [64, { storage_class: 'there-is-none' }, null], ['there-is-none', 'storage_class']],
       ['create_vm', world.vmArguments({ properties: { no_such_key: 1 } }), ['no_such_key', 'known are']],
       [
         'create_vm',
         world.vmArguments({ properties: { cpu: 100_000 } }),
-        ['Insufficient cpu', world.namespace],
+        ['Insufficient cpu', world.namespace, 'make room on a node'],
       ],
     ] as const) {
       const { error } = await world.request(method, args);

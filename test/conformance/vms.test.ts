@@ -4,6 +4,7 @@ import { after, before, describe } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { pods, secrets } from '../../src/kubernetes/resources.ts';
+import { objectsLeft } from '../crash/support/objects-left.ts';
 import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
 import { nowhere, stranger } from './strangers.ts';
@@ -42,11 +43,23 @@ describe('VMs', () => {
 
   clause('19a', async () => {
     const before = await world.objects();
-    const unfit = { node_selector: { 'conformance.test/none': 'none' } };
-    await world.refuses('VMCreationFailed', 'create_vm', world.vmArguments({ properties: unfit }));
+    const everything = {
+      services: [{ name: 'of-the-failed', ports: [{ port: 80 }] }],
+      disruption_budget: true,
+      node_selector: { 'conformance.test/none': 'none' },
+    };
+    for (const attach of ['hot', 'recreate']) {
+      const settings = { kubernetes: { attach } };
+      const args = world.vmArguments({ properties: everything, env: { bosh: { group: 'of-the-failed' } } });
+      await world.refuses('VMCreationFailed', 'create_vm', args, { settings });
+    }
     const [agent, , ...rest] = world.vmArguments();
     await world.refuses('VMCreationFailed', 'create_vm', [agent, 'registry.invalid/none:1', ...rest]);
     await until('what failed to be gone', async () => isDeepStrictEqual(await world.objects(), before));
+    await until(
+      'claims and budgets too, which have no label of ours or another kind',
+      async () => (await objectsLeft(world.api, world.namespace)).length === 0,
+    );
   });
 
   clause('20a', async () => {
@@ -163,6 +176,11 @@ describe('VMs', () => {
       const settings = { settings: { kubernetes: { kubeconfig } } };
       await world.refuses('CloudError', 'has_vm', [`vm-${randomUUID()}`], settings);
     }
+    // its own account, where it has no role
+    const forbidden = await world.refuses('CloudError', 'has_vm', [`vm-${randomUUID()}`], {
+      settings: { kubernetes: { namespace: 'default' } },
+    });
+    assert.match(forbidden, /lacks the verb "get" on "pods" .*in namespace default/u);
   });
 
   clause('27a', async () => {

@@ -11,6 +11,8 @@ export type InputKind = 'bytes' | 'json' | 'envelope' | 'call';
 
 export interface Input {
   readonly kind: InputKind;
+  /** A valid request that was changed. */
+  readonly isMutation: boolean;
   readonly bytes: Buffer;
 }
 
@@ -78,7 +80,10 @@ export async function inputMaker(): Promise<MakeInput> {
   };
   return (random, known) => {
     const kind = random.oneOf<InputKind>(kinds);
-    return { kind, bytes: bytesOf(random, kind, request(random, known)) };
+    const valid = request(random, known);
+    const bytes = bytesOf(random, kind, valid);
+    const isMutation = (kind === 'call' || kind === 'envelope') && !bytes.equals(textOf(valid));
+    return { kind, isMutation, bytes };
   };
 }
 
@@ -96,6 +101,8 @@ const overrides: readonly object[] = [
   { contexts: { east: { kubernetes: { namespace: 'bosh' } } }, env: { no_proxy: '*' } },
 ];
 
+const textOf = (request: object): Buffer => Buffer.from(JSON.stringify(request));
+
 function bytesOf(random: Random, kind: InputKind, request: Record<string, unknown>): Buffer {
   switch (kind) {
     case 'bytes':
@@ -106,7 +113,7 @@ function bytesOf(random: Random, kind: InputKind, request: Record<string, unknow
       return Buffer.from(JSON.stringify(mutate(random, request)));
     case 'call': {
       const changed = { ...request };
-      for (let left = random.below(4); left > 0; left -= 1) {
+      for (let left = random.oneOf([0, 1, 2, 3, 3]); left > 0; left -= 1) {
         const part = random.oneOf(['arguments', 'arguments', 'arguments', 'context']);
         const next = mutate(random, changed[part]);
         // anything else would not get past the envelope

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
+import type { CpiResponse } from '../../../src/cpi/protocol.ts';
 import { requestRows } from '../../cpi/request-rows.ts';
 import { isWrite, startApiProxy, type ProxiedRequest } from '../../support/api-proxy.ts';
 import type { VerbCase } from './verb-cases.ts';
@@ -55,7 +56,7 @@ export function describeKills(title: string, cases: readonly VerbCase[]): void {
     /** Resolves with what the call got to. */
     async function killAndRepeat(each: VerbCase, kill: Kill, empty: readonly string[]): Promise<Seen> {
       const args = await each.prepare(verbs);
-      const seen = await killed(each, args, kill);
+      const { answered, ...seen } = await killed(each, args, kill);
       const { result, error } = await verbs.world.request(each.method, args, {
         settings: each.settings ?? {},
       });
@@ -63,13 +64,21 @@ export function describeKills(title: string, cases: readonly VerbCase[]): void {
       if (error !== null && each.againMayFail?.test(error.type) !== true) {
         assert.fail(`${each.row} again, ${what}: ${error.type}: ${error.message}`);
       }
+      // whoever called may have noted the answer
+      if (answered?.error === null && error === null && each.mayLeave === undefined)
+        assert.deepEqual(result, answered.result, `${each.row} again, ${what}`);
       await each.check?.(verbs, args, result);
       await verbs.isAsBefore(each, { empty, what });
       return seen;
     }
 
-    async function killed(each: VerbCase, args: readonly unknown[], kill: Kill): Promise<Seen> {
+    async function killed(
+      each: VerbCase,
+      args: readonly unknown[],
+      kill: Kill,
+    ): Promise<Seen & { readonly answered: CpiResponse | undefined }> {
       let child: ChildProcess | undefined;
+      let answered: CpiResponse | undefined;
       const seen = { writes: 0, requests: 0 };
       const killNow = (): void => {
         child?.kill('SIGKILL');
@@ -92,15 +101,19 @@ export function describeKills(title: string, cases: readonly VerbCase[]): void {
           onStart: (started: ChildProcess) => {
             child = started;
             // the answer is written in one piece, so its first byte is as good as its last
-            if (kill.after === 'answer') started.stdout?.once('data', killNow);
+            if (kill.after !== 'answer') return;
+            started.stdout?.once('data', (answer: Buffer) => {
+              answered = JSON.parse(answer.toString()) as CpiResponse;
+              killNow();
+            });
           },
         };
-        // a killed process has no answer
+        // to its own caller a killed process has no answer
         await verbs.world.request(each.method, args, options).catch(() => {});
       } finally {
         await proxy.close();
       }
-      return seen;
+      return { ...seen, answered };
     }
   });
 }
