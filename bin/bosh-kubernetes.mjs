@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 // Installs and builds what is missing, then hands over to the pinned Node: see scripts/ensure-*.mjs. What looks at or ends what
-// runs does without, since it needs no build: a tree that does not build, a killed build, or a machine without a network must not
-// keep a cluster from being stopped. Where nothing was ever started there is nothing to install for.
+// runs does with what was built before: a tree that does not build, a killed build, or a machine without a network must not keep
+// a cluster from being stopped. Where nothing was ever started there is nothing to install for.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureBuilt } from '../scripts/ensure-built.mjs';
+import { commandLine, ensureBuilt } from '../scripts/ensure-built.mjs';
 import {
   compileCache,
   ensureInstalled,
@@ -15,7 +15,7 @@ import {
 } from '../scripts/ensure-installed.mjs';
 
 const [command, ...words] = process.argv.slice(2);
-const isReady = ['stop', 'status', 'destroy'].includes(command) && wasInstalled();
+const isReady = ['stop', 'status', 'destroy'].includes(command) && wasInstalled() && existsSync(commandLine);
 if (!isReady && words.length === 0 && ['stop', 'status'].includes(command)) {
   const home = process.env.BOSH_KUBERNETES_HOME || join(root, '.bosh-kubernetes');
   if (!existsSync(join(home, 'cluster'))) {
@@ -28,9 +28,9 @@ if (!isReady && !ensureBuilt()) {
   console.error('bosh-kubernetes: the build failed; its output is above');
   process.exit(1);
 }
-const child = spawn(pinnedNode, [join(root, 'src', 'cli', 'main.ts'), ...process.argv.slice(2)], {
+const child = spawn(pinnedNode, [commandLine, ...process.argv.slice(2)], {
   stdio: 'inherit',
-  // loading the sources is most of what a short command takes: Node keeps what it makes of them
+  // compiling is most of what a short command takes: Node keeps what it makes of it
   env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

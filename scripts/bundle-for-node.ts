@@ -2,7 +2,7 @@ import { rename } from 'node:fs/promises';
 import { build, type BuildOptions } from 'esbuild';
 
 /** What differs from one bundle to another; absent: CommonJS, as it stands. */
-export type BundleOptions = Pick<BuildOptions, 'format' | 'minify' | 'external' | 'banner'>;
+export type BundleOptions = Pick<BuildOptions, 'format' | 'minify' | 'external' | 'banner' | 'plugins'>;
 
 /** Makes one file for the pinned Node of a program's sources, and replaces `outFile` whole, as one may start meanwhile. */
 export async function bundleForNode(

@@ -8,6 +8,9 @@ import { holdingLock, pinnedNode, root } from './ensure-installed.mjs';
 const inputs = ['src', 'release', 'examples/hello/release', 'scripts', 'package-lock.json'];
 const stamp = join(root, 'dist', '.built-from');
 
+/** The main module of `bosh-kubernetes`: there when it was built here, of whatever sources. */
+export const commandLine = join(root, 'dist', 'cli', 'main.mjs');
+
 /** Runs scripts/build.ts unless the last build was made from the same bytes. Returns false when the build failed. */
 export function ensureBuilt() {
   const wanted = digestOf(inputs);

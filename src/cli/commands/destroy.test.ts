@@ -12,10 +12,11 @@ import { acquireLock } from '../../deploy/lock.ts';
 import { poll } from '../../deploy/poll.ts';
 import { writeClusterNote } from '../../deploy/state/cluster-note.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
+import { builtCommandLine } from '../built-command-line.ts';
 import { kubeconfigPath } from '../connect.ts';
 import { smallInstallation, type SmallInstallation } from '../testing/small-installation.ts';
 
-const main = join(import.meta.dirname, '..', 'main.ts');
+const main = builtCommandLine(join(import.meta.dirname, '..', '..', '..'));
 
 interface Ended {
   readonly exitCode: number | null;

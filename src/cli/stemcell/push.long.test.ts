@@ -5,7 +5,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { addImage } from '../../oci/layout/add-image.ts';
 import { writeLayout } from '../../oci/layout/write-layout.ts';
@@ -13,8 +12,9 @@ import { mediaTypes } from '../../oci/media-types.ts';
 import { dockerRegistryIsMissing, startDockerRegistry } from '../../oci/registry/testing/docker-registry.ts';
 import { writeLargeRoot } from '../../oci/testing/large-root.ts';
 import { PeakMemory } from '../../oci/testing/peak-memory.ts';
+import { builtCommandLine } from '../built-command-line.ts';
 
-const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+const main = builtCommandLine(join(import.meta.dirname, '..', '..', '..'));
 
 test(
   'stemcell push sends 600 MB with less than 150 MB of memory',

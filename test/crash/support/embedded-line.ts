@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { builtCommandLine } from '../../../src/cli/built-command-line.ts';
 import { parseState, type DeploymentState } from '../../../src/deploy/state/deployment-state.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
@@ -123,7 +124,7 @@ export class EmbeddedLine {
 
   /** `bosh-kubernetes WORDS`; never rejects for how it ended. */
   command(words: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
-    const child = spawn(process.execPath, [join(root, 'src', 'cli', 'main.ts'), ...words], {
+    const child = spawn(process.execPath, [builtCommandLine(root), ...words], {
       cwd: this.directory,
       env: {
         PATH: process.env['PATH'],

@@ -1,0 +1,22 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, relative } from 'node:path';
+import type { Plugin } from 'esbuild';
+
+/**
+ * For a bundle that stays in the checkout: sources go on to find the scripts that lie beside them, from wherever the checkout is.
+ * `outFile`: where the bundle will be.
+ */
+export const besideSources = (sources: string, outFile: string): Plugin => ({
+  name: 'beside-sources',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      if (!path.startsWith(`${sources}/`) || !text.includes('import.meta')) return undefined;
+      const place = relative(dirname(outFile), path);
+      const contents = text
+        .replaceAll('import.meta.dirname', `(import.meta.dirname + ${JSON.stringify(`/${dirname(place)}`)})`)
+        .replaceAll('import.meta.url', `new URL(${JSON.stringify(place)}, import.meta.url).href`);
+      return { contents, loader: 'ts' };
+    });
+  },
+});
