@@ -147,6 +147,19 @@ for (const uid of users) {
       assert.equal(await answer(url), content);
     });
 
+    test('sources that do not build: npm start says so, and npm stop ends the cluster nevertheless', async () => {
+      const path = 'src/cli/main.ts';
+      await checkout.edit(path, (text) => `${text}}\n`);
+      const started = await checkout.npm(['start']);
+      assert.notEqual(started.exitCode, 0);
+      assert.match(started.stderr, /the build failed/);
+
+      const stopped = await checkout.npm(['stop']);
+      assert.equal(stopped.exitCode, 0, stopped.stdout + stopped.stderr);
+      assert.deepEqual(await checkout.processes(), []);
+      await checkout.edit(path, (text) => text.slice(0, -'}\n'.length));
+    });
+
     test('killed while it builds, the next npm start builds again, though the sources are the old ones', async () => {
       const path = 'src/cli/main.ts';
       await checkout.edit(path, (text) => `${text}// other\n`);
