@@ -4,6 +4,7 @@ import { createEnv } from '../../deploy/create-env.ts';
 import { systemClock } from '../../deploy/clock.ts';
 import { readInstanceState } from '../../deploy/instance/instance-state.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { awaitConnection } from '../await-connection.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { kubeconfigPath } from '../connect.ts';
 import { lookAtCluster } from '../look-at-cluster.ts';
@@ -15,10 +16,12 @@ import { holdLock } from '../hold-lock.ts';
 
 /** How long a job may take after a restart of its VM, in milliseconds. */
 const runningBudget = 120_000;
+/** How long what it serves may take from there, in milliseconds. */
+const listeningBudget = 30_000;
 
 /**
  * Starts the embedded cluster where it does not run, converges the manifest's VM on it, waits until its jobs run, and ends
- * with a table and the manifest's `tags.url`. Run again it changes nothing.
+ * with a table and the manifest's `tags.url` when that takes connections. Run again it changes nothing.
  */
 export const up: Command = {
   name: 'up',
@@ -69,6 +72,11 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
     return 1;
   }
   const url = manifest.tags['url'];
+  const budget = listeningBudget;
+  if (url !== undefined && !(await awaitConnection(url, { clock: systemClock, signal, budget })))
+    terminal.error(
+      `${url} takes no connections yet, ${budget / 1000} s after its jobs were running; their logs: ${join(installation.clusterDirectory, 'logs')}`,
+    );
   terminal.out(url === undefined ? 'Succeeded\n' : `${url}\n`);
   return 0;
 }

@@ -1,0 +1,43 @@
+import { connect } from 'node:net';
+import { poll, type PollOptions } from '../deploy/poll.ts';
+
+/**
+ * Waits until whoever `url` names takes connections, since a process that runs may need a moment until it listens; monit says
+ * no more than that it runs. Resolves with false when it still refuses them at the end of the budget; with true also where the
+ * answer is anything else, which is not for this machine to judge (another network, another scheme).
+ */
+export async function awaitConnection(
+  url: string,
+  options: Omit<PollOptions, 'longestPause'>,
+): Promise<boolean> {
+  const place = placeOf(url);
+  if (place === undefined) return true;
+  const attempt = async (): Promise<true | undefined> => ((await isRefused(place)) ? undefined : true);
+  return (await poll(attempt, { ...options, longestPause: 500 })) === true;
+}
+
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+function placeOf(url: string): Place | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { protocol, hostname, port } = new URL(url);
+  const standard = { 'http:': 80, 'https:': 443 }[protocol];
+  if (standard === undefined) return undefined;
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? standard : Number(port) };
+}
+
+function isRefused(place: Place): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ ...place, timeout: 2000 });
+    const end = (refused: boolean): void => {
+      socket.destroy();
+      resolve(refused);
+    };
+    socket.once('connect', () => end(false));
+    socket.once('timeout', () => end(false));
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED'));
+  });
+}
