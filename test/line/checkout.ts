@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { execFile } from 'node:child_process';
-import { chown, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { mountsOf, processesOf, type MachineProcess } from '../support/machine.ts';
 
 const run = promisify(execFile);
 
@@ -21,6 +22,12 @@ export interface Outcome {
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+export interface KillOptions {
+  /** Once it has said so, its process group gets `signal`, as a terminal's Ctrl-C sends it; default: SIGKILL. */
+  readonly killAfterLine?: RegExp;
+  readonly signal?: NodeJS.Signals;
 }
 
 /** A fresh clone with an empty HOME, owned by the user that its commands run as. */
@@ -50,14 +57,14 @@ export class Checkout {
   }
 
   /** Runs an npm script (`['start']`, `['run', 'status']`) with stdin closed; never rejects for an exit code. */
-  npm(words: readonly string[], options: { readonly killAfterLine?: RegExp } = {}): Promise<Outcome> {
+  npm(words: readonly string[], options: KillOptions = {}): Promise<Outcome> {
     return this.command('npm', words, options);
   }
 
   command(
     program: string,
     words: readonly string[],
-    options: { readonly killAfterLine?: RegExp } = {},
+    { killAfterLine, signal = 'SIGKILL' }: KillOptions = {},
   ): Promise<Outcome> {
     const { uid, wrapper = [], path = strangersPath() } = this.#options;
     const [first = program, ...rest] = [...wrapper, program, ...words];
@@ -70,9 +77,11 @@ export class Checkout {
     });
     let stdout = '';
     let stderr = '';
+    let killed = false;
     const look = (text: string): void => {
-      if (options.killAfterLine?.test(text) === true && child.pid !== undefined)
-        process.kill(-child.pid, 'SIGKILL');
+      if (killed || killAfterLine?.test(text) !== true || child.pid === undefined) return;
+      killed = true;
+      process.kill(-child.pid, signal);
     };
     child.stdout.setEncoding('utf8').on('data', (text: string) => look((stdout += text)));
     child.stderr.setEncoding('utf8').on('data', (text: string) => look((stderr += text)));
@@ -91,21 +100,24 @@ export class Checkout {
     return JSON.parse(await readFile(join(this.directory, path), 'utf8')) as Record<string, unknown>;
   }
 
-  /** Pids of this machine whose arguments, working directory or root name this clone. */
-  async processes(): Promise<number[]> {
-    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-    const mine: number[] = [];
-    for (const pid of pids) {
-      const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-      if (pid !== process.pid && text.includes(this.#top)) mine.push(pid);
-    }
-    return mine;
+  /** Processes of this machine that name this clone in their arguments, or have something of it mounted, as its pods do. */
+  processes(): Promise<MachineProcess[]> {
+    return processesOf(this.#top);
   }
 
-  /** Mount points below this clone that the test's own mount namespace shows. */
-  async mounts(): Promise<string[]> {
-    const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
-    return lines.map((line) => line.split(' ')[4] ?? '').filter((point) => point.startsWith(this.#top));
+  /** Mounts of this clone that the machine shows. */
+  mounts(): Promise<string[]> {
+    return mountsOf(this.#top);
+  }
+
+  /** Files and folders of the clone that git does not know, but for those of an installation and a build. */
+  async untracked(): Promise<string[]> {
+    const words = ['-c', `safe.directory=${this.directory}`, '-C', this.directory];
+    const { stdout } = await run('git', [...words, 'status', '--porcelain', '--ignored']);
+    return stdout
+      .split('\n')
+      .filter((line) => /^(!!|\?\?)/.test(line) && !/^.. (node_modules|dist)\//.test(line))
+      .map((line) => line.slice(3));
   }
 
   async remove(): Promise<void> {

@@ -7,6 +7,7 @@ import { loadAccess } from '../../src/kubernetes/load-access.ts';
 import { openApi } from '../../src/kubernetes/open-api.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import { hasKubectl, Kubectl } from '../kubectl/kubectl.ts';
+import { killHard } from '../support/machine.ts';
 import { Checkout } from './checkout.ts';
 import { deployOutput, readmeScreens, shapeOf } from './readme-screens.ts';
 
@@ -20,6 +21,19 @@ for (const uid of users) {
     let checkout: Checkout;
     let url: string;
     let content: string;
+    let kubeconfig: string;
+
+    /** Of the VM that the state file names. */
+    async function podUid(): Promise<string> {
+      const { current_vm_cid: vm } = await checkout.readJson(state);
+      const api = await openApi(await loadAccess(kubeconfig));
+      const { items } = await api.list(pods, { namespace: 'bosh' });
+      api.close();
+      return (
+        items.find(({ metadata }) => metadata.name === vm)?.metadata.uid ??
+        assert.fail(`no pod ${String(vm)}`)
+      );
+    }
 
     before(async () => {
       checkout = await Checkout.clone(source, { uid });
@@ -28,6 +42,16 @@ for (const uid of users) {
     after(async () => {
       await checkout.npm(['run', 'destroy', '--', '--force']);
       await checkout.remove();
+    });
+
+    test('npm stop and status of a clone that never started say so without an installation', async () => {
+      const stopped = await checkout.npm(['stop']);
+      const status = await checkout.npm(['run', 'status']);
+
+      assert.deepEqual([stopped.exitCode, status.exitCode], [0, 3]);
+      assert.match(stopped.stdout, /^Not running\.$/m);
+      assert.match(status.stdout, /^Embedded cluster stopped; /m);
+      assert.doesNotMatch(stopped.stderr + status.stderr, /Installing/);
     });
 
     test('npm start deploys the example and ends with a URL that answers', async () => {
@@ -66,14 +90,13 @@ for (const uid of users) {
       const printed = await checkout.command('node', words);
 
       assert.deepEqual([printed.exitCode, printed.stderr], [0, '']);
-      const api = await openApi(await loadAccess(printed.stdout));
-      const { items } = await api.list(pods, { namespace: 'bosh' });
-      api.close();
-      assert.ok(items.some(({ metadata }) => metadata.name === vm));
+      kubeconfig = printed.stdout;
+      assert.match(await podUid(), /^[0-9a-f-]{36}$/);
       if (!(await hasKubectl())) return;
-      const path = join(checkout.directory, 'kubeconfig');
+      const beside = dirname(checkout.directory);
+      const path = join(beside, 'kubeconfig');
       await writeFile(path, printed.stdout, { mode: 0o600 });
-      const listed = await new Kubectl(path, checkout.directory).run(['get', 'pods', '-o', 'name']);
+      const listed = await new Kubectl(path, beside).run(['get', 'pods', '-o', 'name']);
       assert.deepEqual([listed.exitCode, listed.stderr], [0, '']);
       assert.ok(listed.stdout.split('\n').includes(`pod/${String(vm)}`), listed.stdout);
     });
@@ -87,7 +110,8 @@ for (const uid of users) {
     });
 
     test('npm stop leaves no process and no mount, and the next npm start brings back the same VM', async () => {
-      const before = await checkout.readJson(state);
+      const [before, pod] = [await checkout.readJson(state), await podUid()];
+      assert.ok((await checkout.processes()).some(({ command }) => command.includes('server.cjs')));
 
       // a checkout that wants other dependencies, perhaps where no registry is reached, can be stopped all the same
       await checkout.edit('package-lock.json', (text) => `${text}\n`);
@@ -101,19 +125,21 @@ for (const uid of users) {
       const started = await checkout.npm(['start']);
       assert.equal(started.exitCode, 0, started.stdout + started.stderr);
       assert.match(started.stdout, /Skipping deploy/);
-      assert.equal((await checkout.readJson(state))['current_vm_cid'], before['current_vm_cid']);
+      assert.deepEqual(await checkout.readJson(state), before);
+      assert.equal(await podUid(), pod, 'a pod is made by create_vm alone');
       assert.equal(await answer(url), content);
     });
 
     test('the next npm start after a kill -9 of everything brings back the same VM', async () => {
-      const before = await checkout.readJson(state);
+      const [before, pod] = [await checkout.readJson(state), await podUid()];
 
-      for (const pid of await checkout.processes()) killHard(pid);
+      for (const { pid } of await checkout.processes()) killHard(pid);
       const started = await checkout.npm(['start']);
 
       assert.equal(started.exitCode, 0, started.stdout + started.stderr);
       assert.match(started.stdout, /Skipping deploy/);
-      assert.equal((await checkout.readJson(state))['current_vm_cid'], before['current_vm_cid']);
+      assert.deepEqual(await checkout.readJson(state), before);
+      assert.equal(await podUid(), pod, 'a pod is made by create_vm alone');
       assert.equal(await answer(url), content);
     });
 
@@ -129,7 +155,10 @@ for (const uid of users) {
       const codes = outcomes.map((outcome) => outcome.exitCode).toSorted((a, b) => (a ?? -1) - (b ?? -1));
       assert.deepEqual(codes, [0, 1], JSON.stringify(outcomes, null, 2));
       const refused = outcomes.find((outcome) => outcome.exitCode === 1);
-      assert.match(refused?.stderr ?? '', /running/);
+      assert.match(
+        refused?.stderr ?? '',
+        /another installation or build is running here|One is running already/,
+      );
     });
 
     test('a changed manifest recreates the VM and keeps the content of the disk', async () => {
@@ -164,6 +193,9 @@ for (const uid of users) {
       const path = 'src/cli/main.ts';
       await checkout.edit(path, (text) => `${text}// other\n`);
       await checkout.npm(['start'], { killAfterLine: /Building/ });
+      const status = await checkout.npm(['run', '--silent', 'status']);
+      assert.match(status.stdout, /^vm-/m);
+      assert.doesNotMatch(status.stderr, /Building/);
       await checkout.edit(path, (text) => text.replace('// other\n', ''));
 
       const started = await checkout.npm(['start']);
@@ -172,11 +204,13 @@ for (const uid of users) {
       assert.equal(await answer(url), content);
     });
 
-    test('kill -9 in the middle of a deploy: the next run converges to one VM with its disk', async () => {
+    test('Ctrl-C and kill -9 in the middle of a deploy: the next run converges to one VM with its disk', async () => {
       await checkout.edit('examples/hello/manifest.yml', (text) =>
         text.replace('port: 8081', 'port: 8082').replace(':8081/', ':8082/'),
       );
 
+      const interrupted = await checkout.npm(['start'], { killAfterLine: /Deleting VM/, signal: 'SIGINT' });
+      assert.match(interrupted.stderr, /\[INTERRUPTED\]/);
       await checkout.npm(['start'], { killAfterLine: /Creating VM for instance/ });
       const started = await checkout.npm(['start']);
 
@@ -195,7 +229,8 @@ for (const uid of users) {
       const destroyed = await checkout.npm(['run', 'destroy', '--', '--force']);
 
       assert.equal(destroyed.exitCode, 0, destroyed.stdout + destroyed.stderr);
-      assert.deepEqual(await checkout.processes(), []);
+      assert.deepEqual([await checkout.processes(), await checkout.mounts()], [[], []]);
+      assert.deepEqual(await checkout.untracked(), []);
       await assert.rejects(answer(url));
       await assert.rejects(checkout.readJson(state), { code: 'ENOENT' });
     });
@@ -206,12 +241,4 @@ async function answer(url: string): Promise<string> {
   const response = await fetch(url);
   assert.equal(response.status, 200);
   return response.text();
-}
-
-function killHard(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }

@@ -48,7 +48,7 @@ describe('a user with subordinate ids, without ruby on PATH', { skip: missing ??
     assert.equal(started.exitCode, 0, started.stdout + started.stderr);
     const url = started.stdout.trimEnd().split('\n').at(-1) ?? '';
     assert.match(await (await fetch(url)).text(), /Hello from BOSH on Kubernetes/);
-    const maps = await Promise.all((await checkout.processes()).map(uidMap));
+    const maps = await Promise.all((await checkout.processes()).map(({ pid }) => uidMap(pid)));
     assert.ok(
       maps.some((map) => map.includes(`0 ${uid} 1`) && map.includes(`1 ${ids.first} `)),
       maps.join('\n'),
