@@ -104,26 +104,57 @@ test('on a lost node that is NODE_LOST; on one that was given up nothing is moun
   await assert.rejects(detachDisk(unreachable(cloud), [vmCid, disk]), { code: 'DISK_NOT_ATTACHED' });
 });
 
+/** Gives the disk a volume, as its provisioner would. */
+async function bind(api: KubernetesApi, disk: string, volumeName: string): Promise<PersistentVolumeClaim> {
+  const reference = { resource: persistentVolumeClaims, namespace, name: disk };
+  const claim = await api.get<PersistentVolumeClaim>(reference);
+  const spec = { ...claim.spec, volumeName };
+  return api.replace<PersistentVolumeClaim>(persistentVolumeClaims, { ...claim, spec });
+}
+
+/** The driver has that volume on the VM's node. */
+const onNode = (api: KubernetesApi, name: string, persistentVolumeName: string): Promise<KubernetesObject> =>
+  api.create(standIn, {
+    ...{ apiVersion: 'driver.test/v1', kind: 'VolumeAttachment', metadata: { name } },
+    ...{ spec: { nodeName, source: { persistentVolumeName } } },
+  });
+
+const stillOnNode = (disk: string): { code: string; message: RegExp } => ({
+  code: 'DEADLINE',
+  message: new RegExp(`attachment of disk '${disk}' to node ${nodeName}`, 'u'),
+});
+
+for (const attach of ['hot', 'recreate']) {
+  test(`${attach}: detach_disk is done when the driver has taken the disk from the node, where another node may have it`, async (t) => {
+    const { cloud: plain, api } = await testCloud(t, {
+      kubernetes: { attach },
+      deadlines: { delete_vm: 10, detach_disk: 1 },
+    });
+    const cloud = await withDriver(plain, api);
+    await createVm(cloud, createVmArguments());
+    const [disk, other] = [
+      await createDisk(cloud, [64, {}, vmCid]),
+      await createDisk(cloud, [64, {}, vmCid]),
+    ];
+    await bind(api, disk, 'pv-1');
+    await bind(api, other, 'pv-2');
+    for (const each of [disk, other]) await attachDisk(cloud, [vmCid, each]);
+    await onNode(api, 'csi-1', 'pv-1');
+    assert.equal(await detachDisk(cloud, [vmCid, other]), null);
+    await assert.rejects(detachDisk(cloud, [vmCid, disk]), stillOnNode(disk));
+  });
+}
+
 test('a disk that its driver still has on a node is neither deleted nor changed', async (t) => {
   const { cloud: plain, api, disk } = await forsaken(t);
   const cloud = await withDriver(plain, api);
-  const reference = { resource: persistentVolumeClaims, namespace, name: disk };
-  const claim = await api.get<PersistentVolumeClaim>(reference);
-  const spec = { ...claim.spec, volumeName: 'pv-1' };
-  await api.replace<PersistentVolumeClaim>(persistentVolumeClaims, { ...claim, spec });
-  const onNode = (name: string, persistentVolumeName: string): Promise<KubernetesObject> =>
-    api.create(standIn, {
-      ...{ apiVersion: 'driver.test/v1', kind: 'VolumeAttachment', metadata: { name } },
-      ...{ spec: { nodeName, source: { persistentVolumeName } } },
-    });
-  await onNode('csi-1', 'pv-1');
-  await onNode('csi-2', 'pv-2');
-  const refused = {
-    code: 'DEADLINE',
-    message: new RegExp(`attachment of disk '${disk}' to node ${nodeName}`, 'u'),
-  };
+  const { spec } = await bind(api, disk, 'pv-1');
+  await onNode(api, 'csi-1', 'pv-1');
+  await onNode(api, 'csi-2', 'pv-2');
+  const refused = stillOnNode(disk);
   await assert.rejects(deleteDisk(cloud, [disk]), refused);
   await assert.rejects(resizeDisk(cloud, [disk, 128]), refused);
+  const reference = { resource: persistentVolumeClaims, namespace, name: disk };
   const after = await api.get<PersistentVolumeClaim>(reference);
   assert.deepEqual([after.metadata.deletionTimestamp, after.spec.resources], [undefined, spec.resources]);
 
