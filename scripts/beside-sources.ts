@@ -8,8 +8,8 @@ import type { Plugin } from 'esbuild';
  */
 export const besideSources = (sources: string, outFile: string): Plugin => ({
   name: 'beside-sources',
-  setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+  setup(bundler) {
+    bundler.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
       if (!path.startsWith(`${sources}/`) || !text.includes('import.meta')) return undefined;
       const place = relative(dirname(outFile), path);

@@ -46,7 +46,7 @@ export interface Lane {
 
 /**
  * The lanes that files run in. Most only wait for the cluster, several at once in one. What troubles nodes runs one by one on
- * clusters of its own, and then, on the one that is done sooner, the contract and the conformance suite.
+ * clusters of its own, and then the conformance suite on the one, the contract on the other.
  */
 export function lanesOf(files: readonly string[]): Lane[] {
   const nameOf = (file: string): string => basename(file, '.test.ts');
@@ -56,17 +56,15 @@ export function lanesOf(files: readonly string[]): Lane[] {
   ) as [string[], string[]];
   const quiet = ofCluster.filter((file) => !first.includes(file) && !second.includes(file));
   const isLong = (file: string): boolean => long.includes(nameOf(file));
+  const isContract = (file: string): boolean => file.startsWith('test/contract/');
+  const others = files.filter((file) => !ofCluster.includes(file) && !isContract(file));
+  const alone = (groups: readonly string[][]): SuiteGroup[] =>
+    groups.map((each) => ({ files: each, concurrency: 1 }));
   const lanes: Lane[] = [
     { cluster: 0, groups: [{ files: quiet.filter(isLong), concurrency: 3 }] },
     { cluster: 0, groups: [{ files: quiet.filter((file) => !isLong(file)), concurrency: 2 }] },
-    {
-      cluster: 1,
-      groups: [first, files.filter((file) => !ofCluster.includes(file))].map((each) => ({
-        files: each,
-        concurrency: 1,
-      })),
-    },
-    { cluster: 2, groups: [{ files: second, concurrency: 1 }] },
+    { cluster: 1, groups: alone([first, others]) },
+    { cluster: 2, groups: alone([second, files.filter(isContract)]) },
   ];
   return lanes
     .map(({ cluster, groups }) => ({ cluster, groups: groups.filter((group) => group.files.length > 0) }))
