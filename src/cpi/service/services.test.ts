@@ -121,6 +121,19 @@ test('create-swap-delete: the Service of one VM stays with it until it is delete
   assert.deepEqual(await namesLeft(api), []);
 });
 
+test('of several successors the newest gets the Service, then the other', async (t) => {
+  const { cloud } = await testCloud(t);
+  const [former, next, newest] = [
+    await newVm(cloud, { agentId: 'former', services: own }),
+    await newVm(cloud, { agentId: 'next', services: own }),
+    await newVm(cloud, { agentId: 'newest', services: own }),
+  ];
+  await deleteVm(cloud, [former]);
+  assert.equal(holder(await get(cloud)), newest);
+  await deleteVm(cloud, [newest]);
+  assert.equal(holder(await get(cloud)), next);
+});
+
 test('a successor that comes when the former VM is gone already takes its Service', async (t) => {
   const { cloud, api } = await testCloud(t);
   const former = await newVm(cloud, { agentId: 'former', services: own });
