@@ -179,6 +179,14 @@ test('a pod with an account gets its token, the authority and its namespace in e
   const without = unschedulablePod(namespace, 'unmounted');
   without.spec = { ...without.spec, serviceAccountName: 'tenant', automountServiceAccountToken: false };
   assert.equal((await admin.api.create<Pod>(pods, without)).spec.volumes, undefined);
+  const nameless = unschedulablePod(namespace, 'nameless');
+  const unnamed = { ...nameless.spec, serviceAccountName: 'tenant', volumes: [{ emptyDir: {} }] };
+  const refused = await admin.call('POST', `/api/v1/namespaces/${namespace}/pods`, {
+    ...nameless,
+    spec: unnamed,
+  });
+  assert.equal(refused.status, 422);
+  assert.match(String(refused.body['message']), /spec\.volumes\[0\]\.name: Required value/u);
   const stranger = unschedulablePod(namespace, 'stranger');
   stranger.spec.serviceAccountName = 'absent';
   await assert.rejects(admin.api.create(pods, stranger), (error) => {

@@ -52,7 +52,9 @@ function findAccount({ metadata, spec }: Pod, name: string, context: AdmissionCo
 }
 
 function mountToken(spec: PodSpec, fresh: string): void {
-  const present = spec.volumes?.find((volume) => volume.name.startsWith(`${volumeName}-`))?.name;
+  // validated afterwards: one may have no name
+  const volumes: readonly Partial<Volume>[] = spec.volumes ?? [];
+  const present = volumes.find((volume) => volume.name?.startsWith(`${volumeName}-`))?.name;
   const name = present ?? fresh;
   const without = allContainers(spec).filter(
     ({ volumeMounts = [] }) => !volumeMounts.some(({ mountPath }) => mountPath === tokenMountPath),
