@@ -14,9 +14,11 @@ import { assertWhole, assertWritesOn, stopWriting, storeOf, writingVm } from './
 const killHolder = (disk: string): string[] => [
   'sh',
   '-c',
-  `for p in /proc/[0-9]*; do
-     tr '\\0' '\\n' < $p/cmdline 2>/dev/null | grep -qxF "$0" || continue
-     tr '\\0' '\\n' < $p/cmdline 2>/dev/null | grep -qx hold && kill -9 \${p#/proc/}
+  // words of a command line end with a zero byte
+  `for words in $(grep -lzxF -- "$0" /proc/[0-9]*/cmdline 2>/dev/null); do
+     grep -qzx hold "$words" 2>/dev/null || continue
+     pid=\${words#/proc/}
+     kill -9 "\${pid%/cmdline}"
    done; true`,
   disk,
 ];

@@ -183,7 +183,7 @@ describe('robustness', () => {
       ['detach_disk', [living, detached], [detached, living, world.namespace, 'nothing to detach']],
       ['reboot_vm', [vm], [vm, world.namespace, 'recreate it']],
       ['set_disk_metadata', [disk, {}], [disk, world.namespace, 'correct kubernetes.namespace']],
-      ['snapshot_disk', [detached, {}], [detached, world.namespace, 'attach it first']],
+      ['snapshot_disk', [disk, {}], [disk, world.namespace, 'correct kubernetes.namespace']],
       ['resize_disk', [detached, 32], [detached, world.namespace, 'a director copies it']],
       ['create_disk', [64, { storage_class: 'there-is-none' }, null], ['there-is-none', 'storage_class']],
       ['create_vm', world.vmArguments({ properties: { no_such_key: 1 } }), ['no_such_key', 'known are']],

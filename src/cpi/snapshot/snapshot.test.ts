@@ -115,7 +115,7 @@ test('what the cluster cannot do is NotImplemented, and nothing is made', async 
   const unbound = await createDisk(world.cloud, [64, { storage_class: 'later' }, null]);
   await assert.rejects(
     snapshotDisk(world.cloud, [unbound, {}]),
-    rejection('NOT_IMPLEMENTED', /never attached/u),
+    rejection('NOT_IMPLEMENTED', /never attached.*attach it first/u),
   );
   const poor = { ...world.cloud, api: withoutSnapshots(world.api) };
   await assert.rejects(snapshotDisk(poor, [disk, {}]), rejection('NOT_IMPLEMENTED', /has no API/u));
