@@ -1,6 +1,6 @@
 import type { ProcessRecord } from '../../../src/cluster/daemon/process-record.ts';
 import { until } from '../../support/until.ts';
-import { runs } from './proc.ts';
+import { hasEnded, runs } from './proc.ts';
 
 /** False when the process is gone already. */
 async function signal(record: ProcessRecord, name: NodeJS.Signals): Promise<boolean> {
@@ -16,7 +16,7 @@ async function signal(record: ProcessRecord, name: NodeJS.Signals): Promise<bool
 
 /** Ends a process and waits until it is gone: SIGKILL when it has not gone within `graceMs` of SIGTERM. */
 export async function end(record: ProcessRecord, graceMs: number): Promise<void> {
-  const isGone = async (): Promise<boolean> => !(await runs(record));
+  const isGone = (): Promise<boolean> => hasEnded(record);
   if (graceMs > 0 && (await signal(record, 'SIGTERM'))) {
     const deadline = Date.now() + graceMs;
     await until('an end', async () => (await isGone()) || Date.now() > deadline, graceMs + 60_000);

@@ -28,6 +28,18 @@ export async function runs(record: ProcessRecord): Promise<boolean> {
   return record.bootId === bootId && (await isAlive(record));
 }
 
+/**
+ * Whether nothing of that process is left. It is a zombie as soon as its first thread has ended, and others may still hold its
+ * files and its ports then.
+ */
+export async function hasEnded(record: ProcessRecord): Promise<boolean> {
+  if (await runs(record)) return false;
+  const stat = (await unlessGone(readFile(`/proc/${record.pid}/stat`, 'utf8'))) ?? '';
+  if (stat.slice(stat.lastIndexOf(') ') + 2).split(' ')[19] !== record.startTime) return true;
+  const threads = (await unlessGone(readdir(`/proc/${record.pid}/task`))) ?? [];
+  return threads.length <= 1;
+}
+
 export async function childrenOf(pid: number): Promise<number[]> {
   const text = (await unlessGone(readFile(`/proc/${pid}/task/${pid}/children`, 'utf8'))) ?? '';
   return text.split(' ').filter(Boolean).map(Number);
