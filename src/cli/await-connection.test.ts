@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { systemClock } from '../deploy/clock.ts';
+import { closedPort } from '../kubernetes/testing/closed-port.ts';
 import { awaitConnection } from './await-connection.ts';
 
 const signal = undefined;
-
-/** A port of loopback that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 async function listen(t: TestContext, port: number): Promise<void> {
   const server = createServer((socket) => socket.destroy()).listen(port, '127.0.0.1');
@@ -24,7 +15,7 @@ async function listen(t: TestContext, port: number): Promise<void> {
 }
 
 test('what begins to listen during the wait is waited for', async (t) => {
-  const port = await freePort();
+  const port = await closedPort();
   let tries = 0;
   const clock = {
     ...systemClock,
@@ -39,7 +30,7 @@ test('what begins to listen during the wait is waited for', async (t) => {
 });
 
 test('what refuses until the end is said to', async () => {
-  const url = `http://127.0.0.1:${await freePort()}/`;
+  const url = `http://127.0.0.1:${await closedPort()}/`;
   assert.equal(await awaitConnection(url, { clock: systemClock, signal, budget: 50 }), false);
 });
 

@@ -2,6 +2,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import { services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
+import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
 import { isOurs, label } from '../labels.ts';
 import { waitUntilGone } from '../remove-object.ts';
@@ -40,10 +41,7 @@ export async function ensureService(
       what: `the former Service '${request.name}'`,
     });
   }
-  throw new ProductError(
-    'VM_CREATION_FAILED_RETRY',
-    `Service '${request.name}' is changed by others again and again; run the call again`,
-  );
+  throw changedByOthers('VM_CREATION_FAILED_RETRY', `Service '${request.name}'`);
 }
 
 /**

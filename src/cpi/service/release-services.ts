@@ -1,8 +1,8 @@
-import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesObject, OwnerReference } from '../../kubernetes/object.ts';
 import { services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
+import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
 import { annotation, isOurs } from '../labels.ts';
 import { waitUntilGone } from '../remove-object.ts';
@@ -56,10 +56,7 @@ async function release(cloud: Cloud, name: string, secret: KubernetesObject): Pr
     const outcome = await unlessChanged(() => releaseSeen(cloud, service, secret));
     if (outcome !== undefined) return outcome;
   }
-  throw new ProductError(
-    'DEADLINE',
-    `Service '${name}' is changed by others again and again; run the call again`,
-  );
+  throw changedByOthers('DEADLINE', `Service '${name}'`);
 }
 
 /** On exactly the state that was seen: a VM that joins at the same time is a conflict, and counts at the next look. */

@@ -15,6 +15,10 @@ export type SnapshotClassAnswer =
   /** Without a name the cluster's snapshot controller chooses: the role may not read classes. */
   { readonly className: string | undefined } | { readonly lacking: string };
 
+/** What is said where no VolumeSnapshots are served. */
+export const noSnapshotApi =
+  'the cluster has no API snapshot.storage.k8s.io/v1; install the snapshot controller (kubernetes-csi/external-snapshotter)';
+
 /** The VolumeSnapshotClass for a disk, or what the cluster lacks. One request; nothing is changed. */
 export async function findSnapshotClass(
   cloud: Cloud,
@@ -24,11 +28,7 @@ export async function findSnapshotClass(
     const { items } = await cloud.api.list<VolumeSnapshotClass>(volumeSnapshotClasses);
     return chooseSnapshotClass(items, question);
   } catch (error) {
-    if (isApiError(error, 404))
-      return {
-        lacking:
-          'the cluster has no API snapshot.storage.k8s.io/v1; install the snapshot controller (kubernetes-csi/external-snapshotter)',
-      };
+    if (isApiError(error, 404)) return { lacking: noSnapshotApi };
     if (isApiError(error, 403)) return { className: question.named };
     throw error;
   }

@@ -7,6 +7,7 @@ import type { VolumeSnapshot } from '../../kubernetes/snapshot.ts';
 import { waitFor } from '../../kubernetes/wait.ts';
 import type { Cloud } from '../cloud.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
+import { noSnapshotApi } from './snapshot-class.ts';
 
 export interface SnapshotOrder {
   readonly name: string;
@@ -71,10 +72,7 @@ async function create(cloud: Cloud, order: SnapshotOrder): Promise<void> {
     });
   } catch (error) {
     if (isMissingResource(error)) {
-      throw new ProductError(
-        'NOT_IMPLEMENTED',
-        'the cluster has no API snapshot.storage.k8s.io/v1; install the snapshot controller (kubernetes-csi/external-snapshotter)',
-      );
+      throw new ProductError('NOT_IMPLEMENTED', noSnapshotApi);
     }
     if (!isApiError(error, 409, 'AlreadyExists')) throw error;
   }

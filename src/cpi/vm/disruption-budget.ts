@@ -5,6 +5,7 @@ import type { PodDisruptionBudget } from '../../kubernetes/disruption-budget.ts'
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { podDisruptionBudgets, pods } from '../../kubernetes/resources.ts';
+import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
 import { annotation, baseLabels, isOurs, label } from '../labels.ts';
 import { budgetName } from '../names.ts';
@@ -44,10 +45,7 @@ export async function settleBudget(cloud: Cloud, group: string, cid: string): Pr
     // others of the group go first
     await cloud.clock.sleep(20 * (tries - left + 1));
   }
-  throw new ProductError(
-    'DEADLINE',
-    `the PodDisruptionBudget of group '${group}' is changed by others again and again; run the call again`,
-  );
+  throw changedByOthers('DEADLINE', `the PodDisruptionBudget of group '${group}'`);
 }
 
 const budgetReference = (cloud: Cloud, group: string): ObjectReference => ({

@@ -44,10 +44,12 @@ export async function findVmSecret(cloud: Cloud, cid: unknown): Promise<VmSecret
   }
 }
 
+/** What an operator does about a VM that is no more. */
+export const recreateIt = 'recreate it (bosh cloud-check, or create-env)';
+
 export function vmNotFound(cloud: Cloud, cid: string): ProductError {
   return new ProductError(
     'VM_NOT_FOUND',
-    `there is no VM '${cid}' in namespace ${cloud.namespace}; if it was made elsewhere, correct kubernetes.namespace, else ` +
-      'recreate it (bosh cloud-check, or create-env)',
+    `there is no VM '${cid}' in namespace ${cloud.namespace}; if it was made elsewhere, correct kubernetes.namespace, else ${recreateIt}`,
   );
 }

@@ -7,7 +7,7 @@ import { stringAt } from '../input.ts';
 import { lostNodeError } from '../node/lost-node-error.ts';
 import { whileNodeAnswers } from '../node/look-at-node.ts';
 import { askToStop } from './ask-to-stop.ts';
-import { findVm, podReference } from './find-vm.ts';
+import { findVm, podReference, recreateIt } from './find-vm.ts';
 import { requireLive } from './live-vm.ts';
 import { vmContainer } from './vm-pod.ts';
 import { lookAtPod } from './start-problem.ts';
@@ -88,7 +88,7 @@ async function restarted(
       if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined)
         throw new ProductError(
           'VM_NOT_FOUND',
-          `VM '${name}' was deleted while it was rebooted; recreate it (bosh cloud-check, or create-env)`,
+          `VM '${name}' was deleted while it was rebooted; ${recreateIt}`,
         );
       const { phase, reason = '', message = '' } = pod.status ?? {};
       if (phase === 'Failed' || phase === 'Succeeded')

@@ -2,6 +2,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
+import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import { findVm, findVmSecret, podReference, secretReference, vmNotFound } from './find-vm.ts';
@@ -32,10 +33,7 @@ export async function recordDisks(
     if (await write(cloud, secret, wanted)) return;
     secret = await findVmSecret(cloud, vmCid);
   }
-  throw new ProductError(
-    'DISK_NOT_ATTACHABLE',
-    `VM '${vmCid}' is changed by others again and again; run the call again`,
-  );
+  throw changedByOthers('DISK_NOT_ATTACHABLE', `VM '${vmCid}'`);
 }
 
 /**

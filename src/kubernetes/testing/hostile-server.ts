@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createServer as createTcpServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { KeyPair } from './certificates.ts';
 import { createTestAuthority } from './certificates.ts';
+import { closedPort } from './closed-port.ts';
 import { startProxy } from './proxy-server.ts';
 
 /** Everything the transport's conformance suite needs to know; plain data, so that it can be sent to Bun. */
@@ -123,13 +123,4 @@ async function answer(
       response.end(JSON.stringify({ method, url, headers, body, ...state() }));
     }
   }
-}
-
-async function closedPort(): Promise<number> {
-  const server = createTcpServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

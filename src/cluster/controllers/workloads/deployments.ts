@@ -140,7 +140,8 @@ export function createDeployments(context: ControllerContext): WorkQueue {
         metadata: {
           ...{ namespace, name: `${name}-${hash}`, labels },
           annotations: {
-            ...{ ...annotationsOf(deployment), ...countsOf(deployment) },
+            ...annotationsOf(deployment),
+            ...countsOf(deployment),
             [revisionAnnotation]: String(revision),
           },
           ownerReferences: [ownedBy(keeper)],

@@ -1,5 +1,6 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
+import { changedByOthers } from '../../changed-by-others.ts';
 import type { Cloud } from '../../cloud.ts';
 import { annotation, label } from '../../labels.ts';
 import { waitUntilGone } from '../../remove-object.ts';
@@ -65,10 +66,7 @@ export async function lockDisk(cloud: Cloud, first: PersistentVolumeClaim, secre
     if (now === undefined) throw diskGone(name, 'was deleted meanwhile');
     claim = now;
   }
-  throw new ProductError(
-    'DISK_NOT_ATTACHABLE',
-    `disk '${name}' is changed by others again and again; run the call again`,
-  );
+  throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${name}'`);
 }
 
 /**
@@ -81,10 +79,7 @@ export async function unlockDisk(cloud: Cloud, diskCid: string, secret: VmSecret
     if (claim === undefined || !isHeldBy(claim, secret)) return;
     if (await unmark(cloud, claim)) return;
   }
-  throw new ProductError(
-    'DISK_NOT_ATTACHABLE',
-    `disk '${diskCid}' is changed by others again and again; run the call again`,
-  );
+  throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
 }
 
 async function unmark(
