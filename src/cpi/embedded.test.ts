@@ -1,25 +1,17 @@
 import assert from 'node:assert/strict';
-import { statfs } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { until } from '../../test/support/until.ts';
 import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
 import { isApiError } from '../kubernetes/api-error.ts';
 import { isProductError } from '../errors/product-error.ts';
-import type { Pod } from '../kubernetes/pod.ts';
-import type { KubernetesApi } from '../kubernetes/api.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../kubernetes/resources.ts';
-import type { Cloud } from './cloud.ts';
-import { annotation } from './labels.ts';
-import { askToBind } from './disk/attach/ask-to-bind.ts';
-import { releaseDisk } from './disk/attach/release.ts';
-import { volumeFunctions } from './disk/attach/volume-functions.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
+import { busy, embeddedVms } from './testing/embedded-vms.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
-import { interceptingApi } from './testing/intercepting-api.ts';
 import { createVmArguments, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
@@ -27,7 +19,7 @@ import { deleteVm } from './vm/delete-vm.ts';
 /** The verbs on the embedded node: real processes, real mounts, real propagation. */
 describeInNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
-  let count = 0;
+  const { newVm, newDisk, podOf, mountsOf } = embeddedVms(() => world, '127.64.7');
 
   before(async () => {
     world = await EmbeddedWorld.start();
@@ -36,23 +28,6 @@ describeInNamespace(import.meta.filename, () => {
     await world.stop();
     assert.deepEqual(world.errors, []);
   });
-
-  const newVm = async (cloud = world.cloud, properties = {}): Promise<string> => {
-    count += 1;
-    const networks = { default: { type: 'manual', ip: `127.64.7.${count}` } };
-    const [cid] = await createVm(
-      cloud,
-      createVmArguments({ agentId: `agent-${count}`, networks, properties }),
-    );
-    return cid;
-  };
-
-  const newDisk = async (vm: string): Promise<{ disk: string; hint: string }> => {
-    const disk = await createDisk(world.cloud, [16, {}, vm]);
-    return { disk, hint: await attachDisk(world.cloud, [vm, disk]) };
-  };
-
-  const podOf = (name: string): Promise<Pod> => world.cloud.api.get({ resource: pods, namespace, name });
 
   test('a VM has its settings, its state and its agent', async () => {
     const vm = await newVm();
@@ -126,101 +101,6 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(await attachDisk(world.cloud, [other, disk]), hint);
     assert.equal(await world.inVm(other, `cat ${hint}/canary`), 'alive\n');
     await Promise.all([deleteVm(world.cloud, [vm]), deleteVm(world.cloud, [other])]);
-    await deleteDisk(world.cloud, [disk]);
-  });
-
-  test('a disk that was released and not detached is there again after attach_disk', async () => {
-    const vm = await newVm();
-    const { disk, hint } = await newDisk(vm);
-    const attachment = await podOf(`attach-${disk}`);
-    await releaseDisk(world.cloud, attachment);
-    await world.inVm(vm, `! test -e ${hint}`);
-    assert.equal(await attachDisk(world.cloud, [vm, disk]), hint);
-    await world.inVm(vm, `test -d ${hint}`);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
-  });
-
-  test('the bind step of an attachment whose sandbox was made again stacks no second mount', async () => {
-    const vm = await newVm();
-    const { disk, hint } = await newDisk(vm);
-    const attachment = await podOf(`attach-${disk}`);
-    for (let left = 3; left > 0; left -= 1)
-      assert.deepEqual(await askToBind(world.cloud, attachment), { kind: 'bound' });
-    assert.equal(await mountsOf(vm, disk), 1);
-    await detachDisk(world.cloud, [vm, disk]);
-    assert.equal(await mountsOf(vm, disk), 0);
-    await world.inVm(vm, `! test -e ${hint}`);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
-  });
-
-  test('a holder that has let go because it ends puts the disk into the VM no more', async () => {
-    const vm = await newVm();
-    const { disk, hint } = await newDisk(vm);
-    const attachment = await podOf(`attach-${disk}`);
-    const { exitCode } = await world.cloud.exec({
-      ...{ pod: `attach-${disk}`, container: 'hold', deadlineMs: 60_000 },
-      // what its loop does after TERM
-      command: [
-        ...['/bin/sh', '-c', `${volumeFunctions}ending=1\nrelease\n`, 'release'],
-        ...[disk, attachment.metadata.annotations?.[annotation.vmUid] ?? ''],
-      ],
-    });
-    assert.equal(exitCode, 0);
-    const outcome = await askToBind(world.cloud, attachment);
-    assert.deepEqual(outcome, { kind: 'cannot', words: `the attachment of disk ${disk} is ending` });
-    await world.inVm(vm, `! test -e ${hint}`);
-    await detachDisk(world.cloud, [vm, disk]);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
-  });
-
-  test('a disk that comes into use while it is released is put back, and still attached', async () => {
-    const vm = await newVm();
-    const { disk, hint } = await newDisk(vm);
-    const inHolder = (script: string) => world.exec(`attach-${disk}`, 'hold', ['/bin/sh', '-c', script]);
-    const slowUmount = `umount() { : > /scratch/asked; until [ -e /scratch/used ]; do sleep 0.05; done; command umount "$@"; }\n`;
-    const slow: Cloud = {
-      ...world.cloud,
-      exec: (words) =>
-        world.cloud.exec({
-          ...words,
-          command: words.command.map((word, index) =>
-            index === 2 && words.command[3] === 'release' ? `${slowUmount}${word}` : word,
-          ),
-        }),
-    };
-    const refused = assert.rejects(detachDisk(slow, [vm, disk]), busy(/mounted at \/var\/vcap\/store/u));
-    await until(
-      'the release to be about to unmount',
-      async () => (await inHolder('test -e /scratch/asked')).exitCode === 0,
-    );
-    await world.inVm(vm, `mkdir -p /var/vcap/store && mount --bind ${hint} /var/vcap/store`);
-    await inHolder(': > /scratch/used');
-    await refused;
-    assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
-    assert.equal(await mountsOf(vm, disk), 1);
-    await world.inVm(vm, `test -d ${hint} && umount /var/vcap/store`);
-    await detachDisk(world.cloud, [vm, disk]);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
-  });
-
-  test('a hub that is no tmpfs gets no disk, which would be removed with its folder', async (t) => {
-    if ((await statfs(world.directory)).type === tmpfs) {
-      t.skip('the folder of this suite is on a tmpfs');
-      return;
-    }
-    const vm = await newVm({ ...world.cloud, api: withPlainHub(world.cloud.api) });
-    const disk = await createDisk(world.cloud, [16, {}, vm]);
-    await assert.rejects(attachDisk(world.cloud, [vm, disk]), {
-      code: 'DISK_NOT_ATTACHABLE',
-      message: /the hub of the VM is not a tmpfs/u,
-    });
-    assert.deepEqual(await getDisks(world.cloud, [vm]), []);
-    assert.equal(await mountsOf(vm, disk), 0);
-    await deleteVm(world.cloud, [vm]);
     await deleteDisk(world.cloud, [disk]);
   });
 
@@ -354,12 +234,6 @@ describeInNamespace(import.meta.filename, () => {
     );
   }
 
-  /** How often a disk is mounted at its place in the hub, as the VM sees it. */
-  async function mountsOf(vm: string, disk: string): Promise<number> {
-    const table = await world.inVm(vm, 'cat /proc/self/mountinfo');
-    return table.split('\n').filter((line) => line.split(' ')[4] === `/warden-cpi-dev/disks/${disk}`).length;
-  }
-
   /** Processes of a VM with exactly that command line. */
   async function pidsOf(vm: string, command: string): Promise<string> {
     const script = `for process in /proc/[0-9]*; do
@@ -394,25 +268,3 @@ describeInNamespace(import.meta.filename, () => {
     );
   }
 });
-
-/** Of statfs(2), linux/magic.h. */
-const tmpfs = 0x01021994;
-
-/** Makes pods whose hub is a folder of the node's disk. */
-const withPlainHub = (api: KubernetesApi): KubernetesApi => ({
-  ...interceptingApi(api, () => Promise.resolve()),
-  create: (resource, object, ...more) =>
-    api.create(
-      resource,
-      JSON.parse(
-        JSON.stringify(object).replace('"emptyDir":{"medium":"Memory"}', '"emptyDir":{}'),
-      ) as typeof object,
-      ...more,
-    ),
-});
-
-const busy = (message: RegExp) => (error: unknown) => {
-  assert.ok(isProductError(error, 'DISK_BUSY'), String(error));
-  assert.match(error.message, message);
-  return true;
-};

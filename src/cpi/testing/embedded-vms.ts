@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { isProductError } from '../../errors/product-error.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import { pods } from '../../kubernetes/resources.ts';
+import type { Cloud } from '../cloud.ts';
+import { attachDisk } from '../disk/attach-disk.ts';
+import { createDisk } from '../disk/create-disk.ts';
+import { createVm } from '../vm/create-vm.ts';
+import type { EmbeddedWorld } from './embedded-world.ts';
+import { createVmArguments, namespace } from './test-cloud.ts';
+
+export interface EmbeddedVms {
+  newVm(cloud?: Cloud, properties?: object): Promise<string>;
+  /** Attached to that VM. */
+  newDisk(vm: string): Promise<{ readonly disk: string; readonly hint: string }>;
+  podOf(name: string): Promise<Pod>;
+  /** How often a disk is mounted at its place in the hub, as the VM sees it. */
+  mountsOf(vm: string, disk: string): Promise<number>;
+}
+
+/** VMs `agent-1`, `agent-2` and so on of one suite; `network`: three numbers of an address that no other suite has. */
+export function embeddedVms(world: () => EmbeddedWorld, network: string): EmbeddedVms {
+  let count = 0;
+  return {
+    async newVm(cloud = world().cloud, properties = {}) {
+      count += 1;
+      const networks = { default: { type: 'manual', ip: `${network}.${count}` } };
+      const [cid] = await createVm(
+        cloud,
+        createVmArguments({ agentId: `agent-${count}`, networks, properties }),
+      );
+      return cid;
+    },
+    async newDisk(vm) {
+      const disk = await createDisk(world().cloud, [16, {}, vm]);
+      return { disk, hint: await attachDisk(world().cloud, [vm, disk]) };
+    },
+    podOf: (name) => world().cloud.api.get({ resource: pods, namespace, name }),
+    async mountsOf(vm, disk) {
+      const table = await world().inVm(vm, 'cat /proc/self/mountinfo');
+      return table.split('\n').filter((line) => line.split(' ')[4] === `/warden-cpi-dev/disks/${disk}`)
+        .length;
+    },
+  };
+}
+
+/** What `assert.rejects` asks of a disk in use. */
+export const busy = (message: RegExp) => (error: unknown) => {
+  assert.ok(isProductError(error, 'DISK_BUSY'), String(error));
+  assert.match(error.message, message);
+  return true;
+};
