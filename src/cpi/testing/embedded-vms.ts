@@ -10,12 +10,12 @@ import type { EmbeddedWorld } from './embedded-world.ts';
 import { createVmArguments, namespace } from './test-cloud.ts';
 
 export interface EmbeddedVms {
-  newVm(cloud?: Cloud, properties?: object): Promise<string>;
+  readonly newVm: (cloud?: Cloud, properties?: object) => Promise<string>;
   /** Attached to that VM. */
-  newDisk(vm: string): Promise<{ readonly disk: string; readonly hint: string }>;
-  podOf(name: string): Promise<Pod>;
+  readonly newDisk: (vm: string) => Promise<{ readonly disk: string; readonly hint: string }>;
+  readonly podOf: (name: string) => Promise<Pod>;
   /** How often a disk is mounted at its place in the hub, as the VM sees it. */
-  mountsOf(vm: string, disk: string): Promise<number>;
+  readonly mountsOf: (vm: string, disk: string) => Promise<number>;
 }
 
 /** VMs `agent-1`, `agent-2` and so on of one suite; `network`: three numbers of an address that no other suite has. */
