@@ -10,6 +10,8 @@ import { waitUntilVolumeDetached } from './attach/volume-attachments.ts';
 import { strategyOf } from './attach/strategy.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { isDiskCid } from '../names.ts';
+import { livingHolder } from './attach/disk-lock.ts';
+import { findClaim } from './claim.ts';
 import { findDisk } from './find-disk.ts';
 
 /**
@@ -26,8 +28,10 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
   if (attachment === undefined || vmCidOf(attachment) !== vmCid) {
     const vm = await findVm(cloud, vmCid);
     const left = attachment === undefined ? await leftMount(cloud, vm, name) : undefined;
-    if (left === undefined) await detachFromRecreated(cloud, vmCid, { pod: vm, diskCid: name });
-    else await detach(cloud, left, name);
+    if (left !== undefined) await detach(cloud, left, name);
+    else if (attachment !== undefined || !(await isFinished(cloud, vm, name))) {
+      await detachFromRecreated(cloud, vmCid, { pod: vm, diskCid: name });
+    }
     return null;
   }
   await detach(cloud, attachment, name);
@@ -49,6 +53,17 @@ async function detach(cloud: Cloud, attachment: Pod, name: string): Promise<void
 async function leftMount(cloud: Cloud, vm: Pod | undefined, diskCid: string): Promise<Pod | undefined> {
   if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return undefined;
   return (await import('./attach/take-over.ts')).takeOver(cloud, vm, diskCid);
+}
+
+/**
+ * Waits where the storage driver has the disk of no VM on that VM's node: a former call met its deadline or was killed there. False
+ * where there was nothing to wait for.
+ */
+async function isFinished(cloud: Cloud, vm: Pod | undefined, diskCid: string): Promise<boolean> {
+  if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return false;
+  const claim = await findClaim(cloud, diskCid);
+  if (claim === undefined || (await livingHolder(cloud, claim)) !== undefined) return false;
+  return waitUntilVolumeDetached(cloud, diskCid, vm.spec.nodeName);
 }
 
 /** The attachment of a disk or, where its cid is a former one, of the copy that replaced it, and that one's name. */

@@ -119,6 +119,15 @@ const onNode = (api: KubernetesApi, name: string, persistentVolumeName: string):
     ...{ spec: { nodeName, source: { persistentVolumeName } } },
   });
 
+/** The driver takes that volume from its node when somebody waits for it. */
+function takenWhileAwaited(cloud: Cloud, api: KubernetesApi, name: string): Cloud {
+  const watch: KubernetesApi['watch'] = async function* watch(resource, query) {
+    if (resource === volumeAttachments) await api.delete({ resource: standIn, name });
+    yield* cloud.api.watch(resource, query);
+  };
+  return { ...cloud, api: { ...cloud.api, watch } };
+}
+
 const stillOnNode = (disk: string): { code: string; message: RegExp } => ({
   code: 'DEADLINE',
   message: new RegExp(`attachment of disk '${disk}' to node ${nodeName}`, 'u'),
@@ -142,6 +151,10 @@ for (const attach of ['hot', 'recreate']) {
     await onNode(api, 'csi-1', 'pv-1');
     assert.equal(await detachDisk(cloud, [vmCid, other]), null);
     await assert.rejects(detachDisk(cloud, [vmCid, disk]), stillOnNode(disk));
+    // a director that tries again knows nothing of where the first call ended
+    await assert.rejects(detachDisk(cloud, [vmCid, disk]), stillOnNode(disk));
+    assert.equal(await detachDisk(takenWhileAwaited(cloud, api, 'csi-1'), [vmCid, disk]), null);
+    await assert.rejects(detachDisk(cloud, [vmCid, disk]), { code: 'DISK_NOT_ATTACHED' });
   });
 }
 

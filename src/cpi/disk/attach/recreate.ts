@@ -16,7 +16,7 @@ import { isHeldBy, lockDisk, unlockDisk } from './disk-lock.ts';
 import { refuseInUse } from './in-use.ts';
 import { claimsOfRecreatedVm, refuseLoss } from './refuse-loss.ts';
 import { strategyOf } from './strategy.ts';
-import { waitUntilVolumeDetached } from './volume-attachments.ts';
+import { waitUntilOnNoNode } from './volume-attachments.ts';
 
 /** A VM whose pod is made anew for its disks. Between the former pod and the next it has none. */
 export interface RecreatedVm {
@@ -108,8 +108,9 @@ export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: s
       { cause: error },
     );
   });
+  // before the claim is anybody's: a call that met its deadline here is finished by the next
+  if (claim !== undefined) await waitUntilOnNoNode(cloud, claim);
   if (isHeld) await unlockDisk(cloud, diskCid, secret);
-  await waitUntilVolumeDetached(cloud, diskCid, pod?.spec.nodeName);
 }
 
 /** A pod does not end while its node does not answer, and no other can take its name: NODE_LOST, nothing changed. */

@@ -19,17 +19,17 @@ interface VolumeAttachment extends KubernetesObject {
 
 /**
  * Waits until the storage driver has detached the disk's volume from the node it was on: before that an attach on
- * another node stalls. Nothing is waited for where the cluster has no VolumeAttachments, the CPI's role may not list
- * them (manifests/rbac/cluster.yaml), or the node is not known.
+ * another node stalls. Resolves with whether it had it there at all. Nothing is waited for where the cluster has no
+ * VolumeAttachments, the CPI's role may not list them (manifests/rbac/cluster.yaml), or the node is not known.
  */
 export async function waitUntilVolumeDetached(
   cloud: Cloud,
   diskCid: string,
   node: string | undefined,
-): Promise<void> {
-  if (node === undefined) return;
+): Promise<boolean> {
+  if (node === undefined) return false;
   const claim = await findClaim(cloud, diskCid);
-  if (claim !== undefined) await waitForDriver(cloud, claim, (other) => other === node);
+  return claim !== undefined && (await waitForDriver(cloud, claim, (other) => other === node));
 }
 
 /**
@@ -44,8 +44,8 @@ async function waitForDriver(
   cloud: Cloud,
   { metadata: { name: diskCid = '' }, spec: { volumeName } }: PersistentVolumeClaim,
   isMeant: (node: string) => boolean,
-): Promise<void> {
-  if (volumeName === undefined) return;
+): Promise<boolean> {
+  if (volumeName === undefined) return false;
   const left = (await listVolumeAttachments(cloud)).filter(
     ({ spec }) => spec.source.persistentVolumeName === volumeName && isMeant(spec.nodeName),
   );
@@ -59,6 +59,7 @@ async function waitForDriver(
       }),
     ),
   );
+  return left.length > 0;
 }
 
 async function listVolumeAttachments(cloud: Cloud): Promise<VolumeAttachment[]> {
