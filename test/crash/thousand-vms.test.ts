@@ -17,6 +17,7 @@ import { applyRoles, tokenKubeconfig, tokenOf } from '../conformance/roles.ts';
 import { call } from '../cpi/artefact.ts';
 import { startApiProxy, type ApiProxy, type Fate } from '../support/api-proxy.ts';
 import { checkout } from '../support/embedded-line.ts';
+import { until } from '../support/until.ts';
 
 const cpi = join(checkout, 'dist', 'cpi', 'cpi');
 const count = 1000;
@@ -97,6 +98,24 @@ describe('a thousand VMs', () => {
       `${harmed} of ${proxy.requests.length} requests refused or lost, ${repeated} calls repeated; ` +
         `a CPI process for each call, ${seconds(creation.wall)} s to create, ${seconds(deletion.wall)} s to delete`,
     );
+  });
+
+  test('three thousand pods run in little memory', async (t) => {
+    const many = { name: 'many', pods: 3000, mostMiB: 250 };
+    await api.create(namespaces, { metadata: { name: many.name } });
+    const before = await server.memory();
+    const names = Array.from({ length: many.pods }, (_, index) => `pod-${index}`);
+    await inParallel(names, workers, async (name, index) => {
+      const spec = { nodeName: `sim-${(index % 10) + 1}`, containers: [{ name: 'main', image }] };
+      await api.create(pods, { metadata: { namespace: many.name, name }, spec });
+    });
+    await until('all pods run', async () => {
+      const query = { namespace: many.name, fieldSelector: 'status.phase=Running' };
+      return (await api.list(pods, query)).items.length === many.pods;
+    });
+    const grown = (await server.memory()) - before;
+    assert.ok(grown < many.mostMiB, `${many.pods} pods take ${grown} MiB`);
+    t.diagnostic(`${many.pods} pods take ${grown} MiB`);
   });
 
   /** The call, again where the API's trouble reached its caller: as an operator would who deploys again. */
