@@ -14,6 +14,11 @@ export const label = {
   /** The director's uuid. */
   directorId: `${domain}director-id`,
   group: `${domain}group`,
+  director: `${domain}director`,
+  deployment: `${domain}deployment`,
+  instanceGroup: `${domain}instance-group`,
+  index: `${domain}index`,
+  id: `${domain}id`,
   /** On a disk that nothing has claimed by an attachment or metadata: its creator may have been killed. */
   unclaimed: `${domain}unclaimed`,
   /** On a VM that counts for the budget of its group. */

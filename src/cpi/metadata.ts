@@ -1,14 +1,14 @@
 import type { Json } from './input.ts';
-import { annotation } from './labels.ts';
+import { annotation, label } from './labels.ts';
 import { labelValue } from './names.ts';
 
-/** Metadata keys that are labels, with the names that the callers use for them, the first one present wins. */
+/** Labels that are made of metadata, with the names that the callers use for them, the first one present wins. */
 const labelled: Readonly<Record<string, readonly string[]>> = {
-  director: ['director'],
-  deployment: ['deployment'],
-  'instance-group': ['instance_group', 'job'],
-  index: ['index', 'instance_index'],
-  id: ['id', 'instance_id'],
+  [label.director]: ['director'],
+  [label.deployment]: ['deployment'],
+  [label.instanceGroup]: ['instance_group', 'job'],
+  [label.index]: ['index', 'instance_index'],
+  [label.id]: ['id', 'instance_id'],
 };
 
 /**
@@ -21,7 +21,7 @@ export function metadataPatch(
 ): { metadata: { labels: Record<string, string | null>; annotations: Record<string, string> } } {
   const labels = Object.entries(labelled).map(([name, keys]) => {
     const value = keys.map((key) => metadata[key]).find((found) => found !== undefined && found !== null);
-    return [`bosh.cloudfoundry.org/${name}`, value === undefined ? null : labelValue(textOf(value))] as const;
+    return [name, value === undefined ? null : labelValue(textOf(value))] as const;
   });
   return {
     metadata: {

@@ -120,7 +120,7 @@ describeInNamespace(import.meta.filename, () => {
     );
     const plan = {
       ...{ cid, agentId: cid.replace('vm-', ''), namespace, image: hostRootImage, properties },
-      ...{ group: undefined, directorUuid: undefined, attach: 'hot' as const },
+      ...{ group: undefined, groupLabels: {}, directorUuid: undefined, attach: 'hot' as const },
       networking: { labels: {}, annotations: { 'bosh.cloudfoundry.org/ip-address': address } },
       nameServers: [],
     };

@@ -10,7 +10,14 @@ import { vipService } from './vip.ts';
 
 /** What the embedded cluster does not do: addresses of a network outside. */
 const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_vm' };
-const owner = { cid: 'vm-a', namespace: 'bosh', uid: 'u', group: 'g', directorUuid: undefined };
+const owner = {
+  cid: 'vm-a',
+  namespace: 'bosh',
+  uid: 'u',
+  group: 'g',
+  groupLabels: {},
+  directorUuid: undefined,
+};
 const ports = [{ port: 443, target_port: 8443 }];
 const specOf = (requests: readonly ServiceRequest[]): unknown[] =>
   requests.map((request) => serviceObject(request, owner).spec);

@@ -6,15 +6,14 @@ import { sha256 } from '../sha256.ts';
 import { vmSelector } from './service-holder.ts';
 import { toServicePorts } from './service-ports.ts';
 import type { ServiceRequest } from './service-request.ts';
+import type { InstanceGroup } from '../vm/instance-group.ts';
 
 /** The VM that asks for a Service. */
-export interface ServiceOwner {
+export interface ServiceOwner extends InstanceGroup {
   readonly cid: string;
   readonly namespace: string;
   /** Of its Secret. */
   readonly uid: string;
-  /** env.bosh.group; absent with create-env. */
-  readonly group: string | undefined;
   readonly directorUuid: string | undefined;
 }
 
@@ -44,6 +43,7 @@ export function serviceObject(request: ServiceRequest, owner: ServiceOwner): Ser
       labels: {
         ...baseLabels('service', owner.directorUuid),
         ...(owner.group !== undefined && { [label.group]: labelValue(owner.group) }),
+        ...owner.groupLabels,
       },
       annotations: {
         ...request.annotations,

@@ -12,7 +12,7 @@ export interface Planned extends Partial<Omit<VmPlan, 'properties'>> {
 /** The pod of VM `vm-a` as create_vm would make it. */
 export function plannedPod({ properties, config = {}, ...plan }: Planned = {}): Pod {
   const place = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' } as const;
-  const named = { cid: 'vm-a', agentId: 'a', namespace: 'n', image: 'i', group: undefined };
+  const named = { cid: 'vm-a', agentId: 'a', namespace: 'n', image: 'i', group: undefined, groupLabels: {} };
   return vmPod(
     {
       ...named,

@@ -71,8 +71,8 @@ async function wantedPod(cloud: Cloud, { plan }: VmRequest, secret: VmSecret): P
 }
 
 function ownerOf({ plan }: VmRequest, secret: VmSecret): ServiceOwner {
-  const { cid, namespace, group, directorUuid } = plan;
-  return { cid, namespace, group, directorUuid, uid: secret.metadata.uid ?? '' };
+  const { cid, namespace, group, groupLabels, directorUuid } = plan;
+  return { cid, namespace, group, groupLabels, directorUuid, uid: secret.metadata.uid ?? '' };
 }
 
 function vmSecret({ plan, settings, services }: VmRequest): VmSecret {

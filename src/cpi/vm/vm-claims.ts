@@ -22,7 +22,7 @@ export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim
     metadata: {
       name,
       namespace: plan.namespace,
-      labels: { ...baseLabels('volume', plan.directorUuid), [label.vmId]: plan.cid },
+      labels: { ...baseLabels('volume', plan.directorUuid), [label.vmId]: plan.cid, ...plan.groupLabels },
       ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name: plan.cid, uid: secretUid }],
     },
     spec: {

@@ -7,6 +7,7 @@ import { labelValue } from '../names.ts';
 import { sha256 } from '../sha256.ts';
 import { isLastingGroup } from './disruption-budget.ts';
 import { entryScript } from './entry-script.ts';
+import type { InstanceGroup } from './instance-group.ts';
 import { preStopScript } from './pre-stop-script.ts';
 import { podPlacement } from './pod-placement.ts';
 import { profileSecurity } from './profile.ts';
@@ -15,7 +16,7 @@ import { raisedTo } from './resources.ts';
 import { dataClaimName, stateClaimName } from './vm-claims.ts';
 import type { VmProperties } from './vm-properties.ts';
 
-export interface VmPlan {
+export interface VmPlan extends InstanceGroup {
   readonly cid: string;
   readonly agentId: string;
   readonly namespace: string;
@@ -26,8 +27,6 @@ export interface VmPlan {
   readonly networking: PodNetworking;
   /** Empty: those of the cluster. */
   readonly nameServers: readonly string[];
-  /** env.bosh.group: VMs of one group avoid each other's node. */
-  readonly group: string | undefined;
   /** Where the volumes of its disks can be reached. */
   readonly volumeTerms?: readonly NodeSelectorTerm[];
   readonly directorUuid: string | undefined;
@@ -42,13 +41,14 @@ export const hubVolume = 'hub';
 export const hubPath = '/warden-cpi-dev';
 
 export function vmLabels(
-  plan: Pick<VmPlan, 'cid' | 'agentId' | 'group' | 'directorUuid' | 'properties'>,
+  plan: Pick<VmPlan, 'cid' | 'agentId' | 'directorUuid' | 'properties' | keyof InstanceGroup>,
 ): Record<string, string> {
   return {
     ...baseLabels('vm', plan.directorUuid),
     [label.agentId]: labelValue(plan.agentId),
     [label.vmId]: plan.cid,
     ...(plan.group !== undefined && { [label.group]: labelValue(plan.group) }),
+    ...plan.groupLabels,
     ...(hasBudget(plan) && { [label.disruptionBudget]: 'true' }),
   };
 }
@@ -156,14 +156,14 @@ function volumesOf(plan: VmPlan): Volume[] {
   ];
 }
 
-function dataVolume({ cid, properties }: VmPlan): Volume {
+function dataVolume({ cid, properties, groupLabels }: VmPlan): Volume {
   const { sizeMiB, storageClass } = properties.compute.ephemeralDisk;
   if (storageClass === undefined) return { name: 'data', emptyDir: {} };
   return {
     name: 'data',
     ephemeral: {
       volumeClaimTemplate: {
-        metadata: { labels: { [label.vmId]: cid } },
+        metadata: { labels: { [label.vmId]: cid, ...groupLabels } },
         spec: {
           accessModes: ['ReadWriteOnce'],
           storageClassName: storageClass,

@@ -2,13 +2,14 @@ import type { Networks } from '../address/networks.ts';
 import { nameServers } from '../address/name-servers.ts';
 import { parseNetworks } from '../address/networks.ts';
 import type { Cloud } from '../cloud.ts';
-import type { Json, Place } from '../input.ts';
-import { at, optionalStringAt, recordAt, stringAt, stringsAt } from '../input.ts';
+import type { Place } from '../input.ts';
+import { at, recordAt, stringAt, stringsAt } from '../input.ts';
 import { vmCid } from '../names.ts';
 import type { ServiceRequest } from '../service/service-request.ts';
 import { vipService } from '../service/vip.ts';
 import { parseStemcellCid } from '../stemcell/stemcell-cid.ts';
 import { agentSettings } from './agent-settings.ts';
+import { parseInstanceGroup } from './instance-group.ts';
 import type { VmPlan } from './vm-pod.ts';
 import { parseVmProperties } from './vm-properties.ts';
 
@@ -37,12 +38,12 @@ export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): ParsedVm
   const networks = parseNetworks(args[3], at(place, 'networks'));
   const diskCids = stringsAt(args[4], at(place, 'disk_cids'));
   const env = recordAt(args[5], at(place, 'env'));
-  const group = groupOf(env, at(place, 'env'));
   const cid = vmCid(agentId);
   const { agent } = config;
   return {
     plan: {
-      ...{ cid, agentId, namespace, image, architecture, properties, group, directorUuid },
+      ...{ cid, agentId, namespace, image, architecture, properties, directorUuid },
+      ...parseInstanceGroup(env, at(place, 'env')),
       nameServers: nameServers(networks),
       attach: 'hot',
     },
@@ -51,11 +52,4 @@ export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): ParsedVm
     services: [...properties.services, ...networks.vips.flatMap(vipService)],
     diskCids,
   };
-}
-
-/** The last of `groups` is the group too: director, deployment and instance group (director: env of a VM). */
-function groupOf(env: Json, place: Place): string | undefined {
-  const bosh = recordAt(env['bosh'], at(place, 'bosh'));
-  const groups = stringsAt(bosh['groups'], at(place, 'bosh.groups'));
-  return optionalStringAt(bosh['group'], at(place, 'bosh.group')) ?? groups.at(-1);
 }

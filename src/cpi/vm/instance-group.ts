@@ -1,0 +1,33 @@
+import type { Json, Place } from '../input.ts';
+import { at, optionalStringAt, recordAt, stringsAt } from '../input.ts';
+import { label } from '../labels.ts';
+import { labelValue } from '../names.ts';
+
+/** What the director says of a VM's instance group; empty with create-env. */
+export interface InstanceGroup {
+  /** Director, deployment and instance group in one: VMs of one group avoid each other's node. */
+  readonly group: string | undefined;
+  /** The same apart, for every object of the VM. */
+  readonly groupLabels: Readonly<Record<string, string>>;
+}
+
+/**
+ * The group in `env.bosh`. `groups` is six names, director, deployment and instance group first and the three in one last
+ * (director: vm_creator.rb); where it is anything else nobody knows which name is which.
+ */
+export function parseInstanceGroup(env: Json, place: Place): InstanceGroup {
+  const bosh = recordAt(env['bosh'], at(place, 'bosh'));
+  const groups = stringsAt(bosh['groups'], at(place, 'bosh.groups'));
+  const group = optionalStringAt(bosh['group'], at(place, 'bosh.group')) ?? groups.at(-1);
+  return { group, groupLabels: labelsOf(groups) };
+}
+
+function labelsOf(groups: readonly string[]): Record<string, string> {
+  const [director = '', deployment = '', instanceGroup = ''] = groups;
+  if (groups.length !== 6 || groups[5] !== `${director}-${deployment}-${instanceGroup}`) return {};
+  return {
+    [label.director]: labelValue(director),
+    [label.deployment]: labelValue(deployment),
+    [label.instanceGroup]: labelValue(instanceGroup),
+  };
+}
