@@ -12,7 +12,8 @@ import type { ReleaseDirectory } from './release-directory.ts';
 export interface PackReleaseOptions {
   /** A BOSH release directory: config/final.yml, jobs/, packages/, src/, blobs/. */
   readonly directory: string;
-  readonly version: string;
+  /** Or what makes it of the fingerprints of all jobs, packages and the license. */
+  readonly version: string | ((fingerprints: readonly string[]) => string);
   /** Default: `name` (or `final_name`) of config/final.yml. */
   readonly name?: string;
   /** Written whole or not at all. */
@@ -32,8 +33,6 @@ export interface PackedRelease {
   readonly version: string;
   readonly jobs: readonly PackedReleasePart[];
   readonly packages: readonly PackedReleasePart[];
-  /** `sha256:<hex>` of `outFile`. */
-  readonly digest: string;
 }
 
 interface Part extends PackedReleasePart {
@@ -56,10 +55,11 @@ export async function packRelease(options: PackReleaseOptions): Promise<PackedRe
   try {
     const parts = await packParts(source, staging);
     const name = options.name ?? source.name;
-    const manifest = stringify(releaseManifest({ ...options, name }, parts), { version: '1.1', lineWidth: 0 });
+    const version = versionOf(options.version, parts);
+    const content = releaseManifest({ ...options, name, version }, parts);
+    const manifest = stringify(content, { version: '1.1', lineWidth: 0 });
     await packArchive(await archiveEntries(source, parts, manifest), options.outFile, { compression: 'stored' });
-    const digest = await digestOfFile(options.outFile);
-    return { name, version: options.version, jobs: parts.jobs.map(summary), packages: parts.packages.map(summary), digest };
+    return { name, version, jobs: parts.jobs.map(summary), packages: parts.packages.map(summary) };
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
@@ -67,6 +67,11 @@ export async function packRelease(options: PackReleaseOptions): Promise<PackedRe
 
 function summary({ name, fingerprint: print, digest }: Part): PackedReleasePart {
   return { name, fingerprint: print, digest };
+}
+
+function versionOf(version: PackReleaseOptions['version'], { jobs, packages, license }: Parts): string {
+  if (typeof version === 'string') return version;
+  return version([...jobs, ...packages, ...(license === undefined ? [] : [license])].map((part) => part.fingerprint));
 }
 
 interface Parts {
@@ -130,7 +135,7 @@ function withFolders(entries: readonly ArchiveEntry[]): readonly ArchiveEntry[] 
 }
 
 function releaseManifest(
-  { name, version, commit }: PackReleaseOptions & { readonly name: string },
+  { name, version, commit }: Pick<PackReleaseOptions, 'commit'> & { readonly name: string; readonly version: string },
   { jobs, packages, license }: Parts,
 ): Readonly<Record<string, unknown>> {
   const common = (part: Part): Readonly<Record<string, unknown>> => ({
