@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { missingForCluster } from '../cluster/requirements.ts';
+import { mountsOf, processesOf, type MachineProcess } from '../support/machine.ts';
+
+const run = promisify(execFile);
+const checkout = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const name = 'again';
+
+const missing = missingForCluster();
+
+/** A cluster that the suites of this machine do not know: it has a state folder of its own. */
+async function onCluster(stateHome: string, words: readonly string[]): Promise<string> {
+  const main = join(checkout, 'test', 'cluster', 'main.ts');
+  const env = { ...process.env, XDG_STATE_HOME: stateHome };
+  const { stdout, stderr } = await run(process.execPath, [main, '--name', name, ...words], { env });
+  return stdout + stderr;
+}
+
+/** Of those the ones that last, by pid and start. */
+const lasting = (processes: readonly MachineProcess[]): string[] =>
+  processes
+    .filter(({ command }) => /^\S*\/(?:etcd|kube[a-z-]+|containerd) /u.test(command))
+    .map(({ pid, startTime, command }) => `${pid} ${startTime} ${command.split(' ')[0]}`)
+    .toSorted();
+
+async function controlGroups(): Promise<string[]> {
+  const groups = await readdir('/sys/fs/cgroup', { recursive: true }).catch(() => []);
+  return groups.filter((path) => path.includes(`bosh-kubernetes-${name}-`));
+}
+
+test(
+  'npm run test:cluster uses the cluster that is up, and --down leaves nothing of it',
+  missing === undefined ? {} : { skip: missing },
+  async (t) => {
+    const stateHome = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-test-cluster-'));
+    t.after(async () => {
+      await onCluster(stateHome, ['--down']);
+      await rm(stateHome, { recursive: true });
+    });
+    await onCluster(stateHome, ['--up']);
+    const first = lasting(await processesOf(stateHome));
+    // of the control plane, and of each node
+    assert.equal(first.length, 4 + 2 * 2, first.join('\n'));
+    assert.notDeepEqual(await controlGroups(), []);
+
+    const said = await onCluster(stateHome, ['--enter', 'kubectl', 'get', 'nodes', '--output', 'name']);
+    assert.match(said, /node\/node-1\nnode\/node-2/u);
+    await onCluster(stateHome, ['--up']);
+    assert.deepEqual(lasting(await processesOf(stateHome)), first);
+
+    await onCluster(stateHome, ['--down']);
+    assert.deepEqual(await processesOf(stateHome), []);
+    assert.deepEqual(await mountsOf(stateHome), []);
+    assert.deepEqual(await controlGroups(), []);
+    const { stdout: devices } = await run('losetup', ['--list', '--noheadings', '--output', 'BACK-FILE']);
+    assert.ok(!devices.includes(stateHome), devices);
+    // whoever comes next may be waiting at the lock
+    assert.deepEqual(await readdir(join(stateHome, 'bosh-kubernetes', 'clusters')), [`${name}.lock`]);
+  },
+);
