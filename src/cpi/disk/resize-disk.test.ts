@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { persistentVolumeClaims, storageClasses } from '../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim, StorageClass } from '../../kubernetes/volume.ts';
+import type { Cloud } from '../cloud.ts';
+import { boundDisk, claimOf, rejection } from '../testing/bound-disk.ts';
+import { storageCloud } from '../testing/storage-cloud.ts';
+import { namespace, testCloud } from '../testing/test-cloud.ts';
+import { bytesOf, hasSize } from './claim-size.ts';
+import { createDisk } from './create-disk.ts';
+import { resizeDisk } from './resize-disk.ts';
+
+test('resize_disk grows, also a second time; the size that it has is success', async (t) => {
+  const world = await storageCloud(t);
+  const disk = await boundDisk(world);
+  for (const size of [128, 128, 256]) {
+    await resizeDisk(world.cloud, [disk, size]);
+    assert.equal((await claimOf(world, disk)).status?.capacity?.['storage'], `${size}Mi`);
+  }
+});
+
+test('resize_disk: what cannot be done is NotSupported, and nothing changed', async (t) => {
+  const world = await storageCloud(t);
+  const disk = await boundDisk(world);
+  const fixed = await boundDisk(world, 'fixed');
+  const unbound = await createDisk(world.cloud, [64, { storage_class: 'later' }, null]);
+  await resizeDisk(world.cloud, [unbound, 64]);
+  const cases: [string, number, RegExp][] = [
+    [disk, 63, /do not shrink/u],
+    [fixed, 65, /allowVolumeExpansion/u],
+    [unbound, 65, /never attached/u],
+  ];
+  for (const [cid, size, message] of cases) {
+    const before = await claimOf(world, cid);
+    await assert.rejects(resizeDisk(world.cloud, [cid, size]), rejection('NOT_SUPPORTED', message));
+    assert.deepEqual(await claimOf(world, cid), before);
+  }
+  await assert.rejects(resizeDisk(world.cloud, ['disk-none', 64]), rejection('DISK_NOT_FOUND'));
+  for (const size of [0, -1, 1.5, '64', null, undefined]) {
+    await assert.rejects(resizeDisk(world.cloud, [disk, size]), rejection('INVALID_ARGUMENT', /new_size/u));
+  }
+});
+
+/** A disk of a driver that the test plays itself; `say` writes the claim's status. */
+async function drivenDisk(
+  t: TestContext,
+): Promise<{ cloud: Cloud; disk: string; asked: (size: string) => Promise<void>; say: Say }> {
+  const { cloud, api } = await testCloud(t);
+  await api.create<StorageClass>(storageClasses, {
+    metadata: { name: 'driven' },
+    provisioner: 'driver.example',
+    allowVolumeExpansion: true,
+  });
+  const disk = await createDisk(cloud, [64, { storage_class: 'driven' }, null]);
+  const reference = { resource: persistentVolumeClaims, namespace, name: disk };
+  const say: Say = (status) => api.patch(reference, { status }, { subresource: 'status' });
+  await say({ phase: 'Bound', capacity: { storage: '64Mi' } });
+  const asked = async (size: string): Promise<void> => {
+    for (;;) {
+      const { spec } = await api.get<PersistentVolumeClaim>(reference);
+      if (spec.resources?.requests?.['storage'] === size) return;
+      await cloud.clock.sleep(5);
+    }
+  };
+  return { cloud, disk, asked, say };
+}
+
+type Say = (status: object) => Promise<KubernetesObject>;
+
+test('a file system that grows at the next mount counts as done', async (t) => {
+  const { cloud, disk, asked, say } = await drivenDisk(t);
+  const conditions = [{ type: 'FileSystemResizePending', status: 'True' }];
+  for (const size of [128, 256]) {
+    const resized = resizeDisk(cloud, [disk, size]);
+    await asked(`${size}Mi`);
+    await say({ conditions, allocatedResources: { storage: `${size}Mi` } });
+    assert.equal(await resized, null);
+  }
+});
+
+test('a pending file system is that of the growth that was asked for, not of an earlier one', () => {
+  const claim = (allocated?: string): PersistentVolumeClaim => ({
+    metadata: {},
+    spec: {},
+    status: {
+      capacity: { storage: '64Mi' },
+      conditions: [{ type: 'FileSystemResizePending', status: 'True' }],
+      ...(allocated !== undefined && { allocatedResources: { storage: allocated } }),
+    },
+  });
+  assert.equal(hasSize(claim('128Mi'), bytesOf(256)), false);
+  assert.equal(hasSize(claim('256Mi'), bytesOf(256)), true);
+  assert.equal(hasSize(claim(), bytesOf(256)), true, 'clusters before Kubernetes 1.34 may not say it');
+});
+
+test('a size that the driver says it never can do is an error', async (t) => {
+  const { cloud, disk, say } = await drivenDisk(t);
+  await say({ allocatedResourceStatuses: { storage: 'ControllerResizeInfeasible' } });
+  await assert.rejects(
+    resizeDisk(cloud, [disk, 128]),
+    rejection('DISK_UPDATE_FAILED', /ControllerResizeInfeasible/u),
+  );
+});

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import type { ErrorCode } from '../../errors/error-table.ts';
+import { isProductError } from '../../errors/product-error.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { persistentVolumeClaims, pods, volumeSnapshots } from '../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import { createDisk } from '../disk/create-disk.ts';
+import type { StorageCloud } from './storage-cloud.ts';
+import { namespace } from './test-cloud.ts';
+
+/** For assert.rejects: a ProductError of that code whose message matches. */
+export const rejection =
+  (code: ErrorCode, message = /./u) =>
+  (error: unknown) => {
+    assert.ok(isProductError(error, code), String(error));
+    assert.match(error.message, message);
+    return true;
+  };
+
+export const claimOf = ({ api }: StorageCloud, name: string): Promise<PersistentVolumeClaim> =>
+  api.get({ resource: persistentVolumeClaims, namespace, name });
+
+/** A disk of a class that binds at once, bound. */
+export async function boundDisk(
+  world: StorageCloud,
+  storageClass = 'now',
+  more: object = {},
+): Promise<string> {
+  const cid = await createDisk(world.cloud, [64, { storage_class: storageClass, ...more }, null]);
+  while ((await claimOf(world, cid)).status?.phase !== 'Bound') await world.cloud.clock.sleep(5);
+  return cid;
+}
+
+/** Everything that a disk verb could leave. */
+export async function diskObjects({ api }: StorageCloud): Promise<string[]> {
+  const lists = await Promise.all(
+    [persistentVolumeClaims, volumeSnapshots, pods].map((resource) =>
+      api.list<KubernetesObject>(resource, { namespace }),
+    ),
+  );
+  return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+}
