@@ -9,15 +9,15 @@ import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import {
   type DiskSubject,
-  assertWhole,
   assertWritesOn,
   startWriting,
   stopWriting,
   storeOf,
-  writingVm,
 } from './support/disk-subject.ts';
 import { evict } from './support/evict.ts';
+import { killContainers, untilSecondLife } from './support/harm-attachment.ts';
 import { outlivesAttachmentEnd } from './support/outlives-attachment-end.ts';
+import { outlivesDetach } from './support/outlives-detach.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('an attachment that somebody else ends', (world) => {
@@ -25,34 +25,20 @@ describeCluster('an attachment that somebody else ends', (world) => {
     'its containers killed: the disk is again where the agent expects it, the job has gone on',
     withoutNodes,
     async () => {
-      const { vm, disks } = await writingVm(world(), ['loop']);
-      const [disk = ''] = disks;
-      const attachment = `attach-${disk}`;
-      const node = await world().nodeOf(vm);
-      const { containerStatuses } = (await world().pod(attachment)).status ?? {};
-      const id = containerStatuses?.[0]?.containerID?.replace('containerd://', '') ?? '';
-      const pids = await node.run([
-        'sh',
-        '-c',
-        'for p in /proc/[0-9]*; do grep -qs "$0" $p/cgroup && echo ${p#/proc/}; done; true',
-        id,
-      ]);
-      const found = pids.stdout.trim().split('\n');
-      assert.ok(
-        found.every((pid) => /^\d+$/u.test(pid)),
-        pids.stdout + pids.stderr,
-      );
-      await node.run(['kill', '-9', ...found]);
-      await until('a second life of the holder', async () => {
-        const [status] = (await world().pod(attachment)).status?.containerStatuses ?? [];
-        return (status?.restartCount ?? 0) > 0 && status?.state?.running !== undefined;
+      let isRefused = false;
+      const { vm } = await outlivesDetach(world(), {
+        before: async (subject) => {
+          const [disk = ''] = subject.disks;
+          await killContainers(world(), subject);
+          await untilSecondLife(world(), subject);
+          for (const place of [storeOf(0), `/warden-cpi-dev/disks/${disk}/store`]) {
+            assert.equal(await world().inVm(subject.vm, `cat ${place}/canary`), `${disk}\n`);
+          }
+          await assertWritesOn(world(), subject.vm, storeOf(0));
+        },
+        refused: () => Promise.resolve(void (isRefused = true)),
       });
-      assert.equal(await world().inVm(vm, 'cat /var/vcap/store/canary'), `${disk}\n`);
-      assert.equal(await world().inVm(vm, `cat /warden-cpi-dev/disks/${disk}/store/canary`), `${disk}\n`);
-      await assertWritesOn(world(), vm, storeOf(0));
-      await stopWriting(world(), vm, storeOf(0));
-      await detachDisk(world().cloud, [vm, disk]);
-      await assertWhole(world(), disks);
+      assert.ok(isRefused, 'detach_disk took a disk that was written to');
       await deleteVm(world().cloud, [vm]);
     },
   );

@@ -6,24 +6,15 @@ import { createDisk } from '../../src/cpi/disk/create-disk.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { getDisks } from '../../src/cpi/disk/get-disks.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import { isProductError } from '../../src/errors/product-error.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import {
-  assertWhole,
-  assertWritesOn,
-  startWriting,
-  stopWriting,
-  storeOf,
-  writingVm,
-} from './support/disk-subject.ts';
+import { assertWhole, assertWritesOn, startWriting, stopWriting, storeOf } from './support/disk-subject.ts';
+import { killSandbox, untilSecondLife } from './support/harm-attachment.ts';
 import { outlivesDetach } from './support/outlives-detach.ts';
 import { withoutNodes } from './test-cluster.ts';
-
-const isBusy = (error: unknown): boolean => isProductError(error, 'DISK_BUSY');
 
 describeCluster('hot attach and detach', (world) => {
   test('two disks come and go while a job runs: its pid and the pod stay as they were', async () => {
@@ -102,31 +93,23 @@ describeCluster('hot attach and detach', (world) => {
     withoutNodes,
     async () => {
       const { cloud } = world();
-      const { vm, disks } = await writingVm(world(), ['loop']);
-      const [disk = ''] = disks;
-      const attachment = `attach-${disk}`;
-      const node = await world().nodeOf(vm);
-      const uid = (await world().pod(attachment)).metadata.uid ?? '';
-      const ctr = ['ctr', '--namespace', 'k8s.io'];
-      const sandbox = `labels."io.kubernetes.pod.uid"==${uid},labels."io.cri-containerd.kind"==sandbox`;
-      const found = await node.run([...ctr, 'containers', 'list', '--quiet', sandbox]);
-      const killed = await node.run([...ctr, 'tasks', 'kill', '--signal', 'SIGKILL', found.stdout.trim()]);
-      assert.equal(killed.exitCode, 0, found.stderr + killed.stderr);
-      // the holder was asked to end with its sandbox, and goes only when the job has let go of the disk
-      await assertWritesOn(world(), vm, storeOf(0));
-      assert.equal(await world().inVm(vm, 'cat /var/vcap/store/canary'), `${disk}\n`);
-      await assert.rejects(detachDisk(cloud, [vm, disk]), isBusy);
-      await stopWriting(world(), vm, storeOf(0));
-      await until('a second life of the attachment', async () => {
-        const { containerStatuses } = (await world().pod(attachment)).status ?? {};
-        const [status] = containerStatuses ?? [];
-        return (status?.restartCount ?? 0) > 0 && status?.state?.running !== undefined;
+      let isRefused = false;
+      const { vm } = await outlivesDetach(world(), {
+        before: async (subject) => {
+          await killSandbox(world(), subject);
+          // the holder was asked to end with its sandbox, and goes only when the job has let go of the disk
+          await assertWritesOn(world(), subject.vm, storeOf(0));
+          assert.equal(await world().inVm(subject.vm, 'cat /var/vcap/store/canary'), `${subject.disks[0]}\n`);
+        },
+        refused: () => Promise.resolve(void (isRefused = true)),
+        stopped: async (subject) => {
+          await untilSecondLife(world(), subject);
+          const entry = `/warden-cpi-dev/disks/${subject.disks[0]}`;
+          const count = await world().inVm(subject.vm, `grep -c " ${entry} " /proc/self/mountinfo`);
+          assert.equal(count.trim(), '1', 'the bind script stacked a second mount');
+        },
       });
-      const entry = `/warden-cpi-dev/disks/${disk}`;
-      const count = await world().inVm(vm, `grep -c " ${entry} " /proc/self/mountinfo`);
-      assert.equal(count.trim(), '1', 'the bind script stacked a second mount');
-      await detachDisk(cloud, [vm, disk]);
-      await assertWhole(world(), disks);
+      assert.ok(isRefused, 'detach_disk took a disk that was written to');
       await deleteVm(cloud, [vm]);
     },
   );

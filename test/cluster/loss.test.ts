@@ -8,6 +8,8 @@ import type { DiskSubject } from './support/disk-subject.ts';
 import { outlivesAttachmentEnd } from './support/outlives-attachment-end.ts';
 import { outlivesPowerCut } from './support/outlives-power-cut.ts';
 import { outlivesDetach } from './support/outlives-detach.ts';
+import { outlivesRestart, restartedPrograms } from './support/outlives-restart.ts';
+import { killContainers, killSandbox, leaveMount, untilSecondLife } from './support/harm-attachment.ts';
 import {
   deafHolder,
   entryBelowRoot,
@@ -22,8 +24,8 @@ import { withoutNodes } from './test-cluster.ts';
 const harm = /the disk has lost|the disk is damaged|the volume was harmed/u;
 
 /**
- * The suites beside this one find lost data where there is some: what they run (`outlivesDetach`, `outlivesAttachmentEnd`,
- * `endsWhole`, `outlivesPowerCut`) is run here against a CPI without one of its guards, and has to report the loss. Of the
+ * The suites beside this one find lost data where there is some: what they run (`outlivesDetach`, `outlivesRestart`,
+ * `outlivesAttachmentEnd`, `endsWhole`, `outlivesPowerCut`) is run here against a CPI without one of its guards, and has to report the loss. Of the
  * attachment deleted by force no harm comes: kubelet 1.36 keeps a device that is still mounted somewhere (attachment-gone.test.ts).
  */
 describeCluster('what the data-survival tests would find', (world) => {
@@ -47,6 +49,41 @@ describeCluster('what the data-survival tests would find', (world) => {
       weak.assertUsed();
     },
   );
+
+  const harms: Readonly<Record<string, (subject: DiskSubject) => Promise<void>>> = {
+    'the containers of the attachment killed': async (subject) => {
+      await killContainers(world(), subject);
+      await untilSecondLife(world(), subject);
+    },
+    'its sandbox killed': async (subject) => {
+      await killSandbox(world(), subject);
+      await untilSecondLife(world(), subject);
+    },
+    'the attachment gone and its mount left': (subject) => leaveMount(world(), subject),
+  };
+  for (const [what, before] of Object.entries(harms)) {
+    test(
+      `the busy check off, ${what}: detach_disk takes the disk from under a job`,
+      withoutNodes,
+      async () => {
+        const weak = weakenedCloud(world().cloud, [noBusyCheck]);
+        await assert.rejects(outlivesDetach(world(), { before }, { cloud: weak.cloud }), isHarm);
+        weak.assertUsed();
+      },
+    );
+  }
+
+  for (const program of restartedPrograms) {
+    test(
+      `the busy check off, ${program} restarted in the middle of the attach: detach_disk takes the disk from under a job`,
+      withoutNodes,
+      async () => {
+        const weak = weakenedCloud(world().cloud, [noBusyCheck]);
+        await assert.rejects(outlivesRestart(world(), program, { cloud: weak.cloud }), isHarm);
+        weak.assertUsed();
+      },
+    );
+  }
 
   test(
     "a hub on the node's disk: a VM pod deleted by force takes the data of its disk with it",

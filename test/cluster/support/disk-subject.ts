@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
+import type { Cloud } from '../../../src/cpi/cloud.ts';
 import { deleteDisk } from '../../../src/cpi/disk/delete-disk.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
 import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/claim.ts';
@@ -10,6 +11,9 @@ export interface DiskSubject {
   readonly vm: string;
   readonly disks: readonly string[];
 }
+
+/** attach_disk, or what calls it. */
+export type Attach = (cloud: Cloud, vm: string, disk: string) => Promise<string>;
 
 export const storeOf = (index: number): string =>
   index === 0 ? '/var/vcap/store' : `/var/vcap/store-${index}`;
@@ -22,13 +26,14 @@ export async function writingVm(
   world: ClusterWorld,
   classes: readonly DiskClass[],
   vmOptions: NewVm = {},
+  attach: Attach = (cloud, vm, disk) => attachDisk(cloud, [vm, disk]),
 ): Promise<DiskSubject> {
   const { cloud = world.cloud } = vmOptions;
   const vm = await world.newVm(vmOptions);
   const disks: string[] = [];
   for (const [index, storageClass] of classes.entries()) {
     const disk = await world.newDisk(storageClass);
-    const hint = await attachDisk(cloud, [vm, disk]);
+    const hint = await attach(cloud, vm, disk);
     const place = storeOf(index);
     await world.inVm(
       vm,

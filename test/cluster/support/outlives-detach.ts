@@ -1,29 +1,43 @@
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
-import { type DiskSubject, assertWhole, stopWriting, storeOf, writingVm } from './disk-subject.ts';
+import {
+  type Attach,
+  type DiskSubject,
+  assertWhole,
+  stopWriting,
+  storeOf,
+  writingVm,
+} from './disk-subject.ts';
 
 export interface DetachInUse {
+  /** How the disk comes; attach_disk where nothing is said. */
+  readonly attach?: Attach;
   /** Before detach_disk is asked for. */
   readonly before?: (subject: DiskSubject) => Promise<void>;
   /** When it has refused. */
   readonly refused?: (subject: DiskSubject) => Promise<void>;
+  /** When the job has ended, before the disk is asked for again. */
+  readonly stopped?: (subject: DiskSubject) => Promise<void>;
+  /** How the disk goes then; detach_disk where nothing is said. */
+  readonly detach?: (subject: DiskSubject) => Promise<unknown>;
 }
 
 /** detach_disk for a disk to which a job writes: whether it refuses or not, the disk is whole on another node then. */
 export async function outlivesDetach(
   world: ClusterWorld,
-  { before, refused }: DetachInUse,
+  { attach, before, refused, stopped, detach }: DetachInUse,
   vmOptions: NewVm = {},
 ): Promise<DiskSubject> {
   const { cloud = world.cloud } = vmOptions;
-  const subject = await writingVm(world, ['loop'], vmOptions);
+  const subject = await writingVm(world, ['loop'], vmOptions, attach);
   const { vm, disks } = subject;
   await before?.(subject);
   if (await isRefused(detachDisk(cloud, [vm, disks[0]]))) {
     await refused?.(subject);
     await stopWriting(world, vm, storeOf(0));
-    await detachDisk(cloud, [vm, disks[0]]);
+    await stopped?.(subject);
+    await (detach?.(subject) ?? detachDisk(cloud, [vm, disks[0]]));
   }
   await assertWhole(world, disks, { node: await world.otherNode(vm) });
   return subject;

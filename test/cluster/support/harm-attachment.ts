@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { until } from '../../support/until.ts';
+import type { ClusterWorld } from './cluster-world.ts';
+import type { DiskSubject } from './disk-subject.ts';
+
+const attachmentOf = ({ disks: [disk = ''] }: DiskSubject): string => `attach-${disk}`;
+
+/** SIGKILL for every process of the attachment's container. */
+export async function killContainers(world: ClusterWorld, subject: DiskSubject): Promise<void> {
+  const node = await world.nodeOf(subject.vm);
+  const { containerStatuses } = (await world.pod(attachmentOf(subject))).status ?? {};
+  const id = containerStatuses?.[0]?.containerID?.replace('containerd://', '') ?? '';
+  const ofContainer = 'for p in /proc/[0-9]*; do grep -qs "$0" $p/cgroup && echo ${p#/proc/}; done; true';
+  const { stdout, stderr } = await node.run(['sh', '-c', ofContainer, id]);
+  const found = stdout.trim().split('\n');
+  assert.ok(
+    found.every((pid) => /^\d+$/u.test(pid)),
+    stdout + stderr,
+  );
+  await node.run(['kill', '-9', ...found]);
+}
+
+/** SIGKILL for the sandbox of the attachment, which its pod does not outlive. */
+export async function killSandbox(world: ClusterWorld, subject: DiskSubject): Promise<void> {
+  const node = await world.nodeOf(subject.vm);
+  const uid = (await world.pod(attachmentOf(subject))).metadata.uid ?? '';
+  const ctr = ['ctr', '--namespace', 'k8s.io'];
+  const sandbox = `labels."io.kubernetes.pod.uid"==${uid},labels."io.cri-containerd.kind"==sandbox`;
+  const found = await node.run([...ctr, 'containers', 'list', '--quiet', sandbox]);
+  const killed = await node.run([...ctr, 'tasks', 'kill', '--signal', 'SIGKILL', found.stdout.trim()]);
+  assert.equal(killed.exitCode, 0, found.stderr + killed.stderr);
+}
+
+/** Waits until the attachment runs again after its container or its sandbox has ended. */
+export async function untilSecondLife(world: ClusterWorld, subject: DiskSubject): Promise<void> {
+  await until('a second life of the attachment', async () => {
+    const [status] = (await world.pod(attachmentOf(subject))).status?.containerStatuses ?? [];
+    return (status?.restartCount ?? 0) > 0 && status?.state?.running !== undefined;
+  });
+}
+
+/**
+ * Kills the holder until its restart has to wait, and deletes its pod then: it is gone, and its mount stays in the VM's
+ * hub.
+ */
+export async function leaveMount(world: ClusterWorld, subject: DiskSubject): Promise<void> {
+  const attachment = attachmentOf(subject);
+  const [disk = ''] = subject.disks;
+  const node = await world.nodeOf(subject.vm);
+  await until('the holder to wait for its restart', async () => {
+    const [holder] = (await world.pod(attachment)).status?.containerStatuses ?? [];
+    if (holder?.state?.waiting?.reason === 'CrashLoopBackOff') return true;
+    if (holder?.state?.running !== undefined) await node.run(killHolder(disk));
+    return false;
+  });
+  await world.api.delete(world.podReference(attachment));
+  // where the restart came first: in a pod on its way out nothing is started again
+  await until('the attachment to be gone', async () => {
+    await node.run(killHolder(disk));
+    return !(await world.isThere(world.podReference(attachment)));
+  });
+  const { uid = '' } = (await world.pod(subject.vm)).metadata;
+  const mounts = await node.run(['grep', '-E', `pods/${uid}/.*/disks/${disk} `, '/proc/1/mountinfo']);
+  assert.equal(mounts.exitCode, 0, 'nothing was left in the hub: the test has shown nothing');
+}
+
+/** Every process of the holder's script with those arguments; killed, it is not there to let go. */
+const killHolder = (disk: string): string[] => [
+  'sh',
+  '-c',
+  // words of a command line end with a zero byte
+  `for words in $(grep -lzxF -- "$0" /proc/[0-9]*/cmdline 2>/dev/null); do
+     grep -qzx hold "$words" 2>/dev/null || continue
+     pid=\${words#/proc/}
+     kill -9 "\${pid%/cmdline}"
+   done; true`,
+  disk,
+];
