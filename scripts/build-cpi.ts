@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { allEnded } from './all-ended.ts';
 import { buildExecutable } from './build-executable.ts';
 import { bundleForNode } from './bundle-for-node.ts';
 
@@ -23,7 +24,7 @@ export const executableSetting = 'BUN_JSC_useJIT=0';
 /** Builds both artefacts of the CPI into `outDirectory`, as `cpi.cjs` and `cpi`. Replaces what is there atomically. */
 export async function buildCpi({ outDirectory }: { readonly outDirectory: string }): Promise<CpiArtefacts> {
   await mkdir(outDirectory, { recursive: true });
-  const [bundle, executable] = await Promise.all([
+  const [bundle, executable] = await allEnded([
     buildBundle(join(outDirectory, 'cpi.cjs')),
     buildExecutable(entry, join(outDirectory, 'cpi')),
   ]);

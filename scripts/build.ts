@@ -7,6 +7,7 @@ import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
 import { builtCommandLine } from '../src/cli/built-command-line.ts';
 import { builtCluster } from '../src/cluster/daemon/built-cluster.ts';
 import { hostRootImage } from '../src/cluster/node/image/host-root-image.ts';
+import { allEnded } from './all-ended.ts';
 import { besideSources } from './beside-sources.ts';
 import type { CpiArtefacts } from './build-cpi.ts';
 import { buildCpi } from './build-cpi.ts';
@@ -23,7 +24,7 @@ const withRequire = {
 async function buildAll(): Promise<void> {
   await mkdir(dist, { recursive: true });
   await removeScratch(join(dist, 'cpi'));
-  await Promise.all([
+  await allEnded([
     buildCpi({ outDirectory: join(dist, 'cpi') }).then(packCpiRelease),
     buildRuntime(join(dist, 'runtime')),
     buildCluster(builtCluster(root)),
