@@ -1,20 +1,37 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
+import type { Hash } from 'node:crypto';
+import { open } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
 import { formatDigest, parseDigests, strongestDigest } from './digest.ts';
 import type { DigestAlgorithm } from './digest.ts';
 
-/** The file's digest in BOSH's text form (`sha256:<hex>`; SHA-1 bare). Streams; FILE_NOT_FOUND when there is no such file. */
+/** What is read at once; a stream of Node's takes twice the time for 100 MB, most of it for its own pieces. */
+const pieceSize = 1 << 20;
+
+/**
+ * The file's digest in BOSH's text form (`sha256:<hex>`; SHA-1 bare). Never holds more than two pieces of it; FILE_NOT_FOUND when
+ * there is no such file.
+ */
 export async function digestOfFile(path: string, algorithm: DigestAlgorithm = 'sha256'): Promise<string> {
   const hash = createHash(algorithm);
   try {
-    await pipeline(createReadStream(path), hash);
+    await addTo(hash, path);
   } catch (error) {
     throw fileNotFound(path, error) ?? error;
   }
   return formatDigest({ algorithm, hex: hash.digest('hex') });
+}
+
+async function addTo(hash: Hash, path: string): Promise<void> {
+  await using file = await open(path, 'r');
+  let [piece, other] = [Buffer.allocUnsafe(pieceSize), Buffer.allocUnsafe(pieceSize)];
+  let reading = file.read(piece);
+  for (let { bytesRead } = await reading; bytesRead > 0; { bytesRead } = await reading) {
+    reading = file.read(other);
+    hash.update(piece.subarray(0, bytesRead));
+    [piece, other] = [other, piece];
+  }
 }
 
 /**
