@@ -11,6 +11,7 @@ const place = { file: 'given', line: 1, column: 1 };
 
 function source(values: Readonly<Record<string, unknown>>, asked: VariableDefinition[] = []): VariableSource {
   return {
+    expect: () => Promise.resolve(),
     get: async (definition) => {
       asked.push(definition);
       return Object.hasOwn(values, definition.name) ? fromValue(values[definition.name], place) : undefined;

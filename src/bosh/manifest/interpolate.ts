@@ -57,9 +57,9 @@ class Interpolation {
   }
 
   async prepare(): Promise<void> {
-    for (const { name, type, place } of this.#definitions) {
-      if (type !== undefined) await this.#value(name, place);
-    }
+    const typed = this.#definitions.filter(({ type }) => type !== undefined);
+    await this.#source.expect(typed);
+    for (const { name, place } of typed) await this.#value(name, place);
   }
 
   async interpolate(node: YamlNode): Promise<YamlNode> {

@@ -1,8 +1,9 @@
 import { createHash, randomInt } from 'node:crypto';
 import { ProductError } from '../../errors/product-error.ts';
-import { createValueGenerator } from '../variables/generate-value.ts';
+import { createValueGenerator, expectedBits } from '../variables/generate-value.ts';
+import { RsaPairs } from '../variables/rsa-pairs.ts';
 import { loadStaticVariables } from '../variables/static-variables.ts';
-import type { VariableSource } from '../variables/variable.ts';
+import type { VariableDefinition, VariableSource } from '../variables/variable.ts';
 import { VarsStore } from '../variables/vars-store.ts';
 import { Problems, rootField } from '../yaml/field.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
@@ -63,11 +64,18 @@ async function patched({ path, opsFiles = [] }: LoadManifestOptions): Promise<Ya
 
 async function variableSource(options: LoadManifestOptions): Promise<VariableSource> {
   const given = await loadStaticVariables(options);
+  const pairs = new RsaPairs();
   const generate = createValueGenerator({
+    pairs,
     now: options.now ?? (() => new Date()),
     randomBelow: (limit) => randomInt(limit),
   });
   const { varsStorePath: path } = options;
-  const store = path === undefined ? undefined : new VarsStore({ path, generate, given });
-  return { get: async (definition) => given.get(definition.name) ?? store?.get(definition) };
+  const expect = (definitions: readonly VariableDefinition[]): void =>
+    pairs.expect(expectedBits(definitions));
+  const store = path === undefined ? undefined : new VarsStore({ path, generate, given, expect });
+  return {
+    expect: async (definitions) => store?.expect(definitions),
+    get: async (definition) => given.get(definition.name) ?? store?.get(definition),
+  };
 }

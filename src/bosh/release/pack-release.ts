@@ -111,7 +111,7 @@ async function packPart({ name, files, references, path, followLinks, compress }
   const dependencies = followLinks ? [] : references;
   const print = await fingerprint(files, { followLinks, dependencies });
   const entries = await Promise.all(files.map((file) => fileEntry(file, followLinks)));
-  await packArchive(withFolders(entries), path, { compression: compress ? 'gzip' : 'none' });
+  await packArchive(withFolders(entries), path, { compression: compress ? 'gzip' : 'none', isTemporary: true });
   return { name, fingerprint: print, digest: await digestOfFile(path), references, path };
 }
 

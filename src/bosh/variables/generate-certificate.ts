@@ -6,9 +6,10 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Field } from '../yaml/field.ts';
 import { describePlace, lookUp } from '../yaml/yaml-node.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
-import { generateRsaPair, privateKeyPem, readOptions } from './generate-value.ts';
+import { certificateBits, defaultCertificateBits, privateKeyPem, readOptions } from './generate-value.ts';
 import { loadX509 } from './load-x509.ts';
 import type { X509 } from './load-x509.ts';
+import type { RsaPair, RsaPairs } from './rsa-pairs.ts';
 import type { VariableDefinition } from './variable.ts';
 
 const knownOptions = [
@@ -21,7 +22,6 @@ const knownOptions = [
   'duration',
   'key_length',
 ];
-const keyLengths: readonly number[] = [2048, 3072, 4096];
 const serverAuth = '1.3.6.1.5.5.7.3.1';
 const usages: ReadonlyMap<string, string> = new Map([
   ['client_auth', '1.3.6.1.5.5.7.3.2'],
@@ -48,19 +48,25 @@ interface Authority {
   readonly key: KeyObject;
 }
 
+export interface CertificateSources {
+  /** Gives the variable that `ca` names. */
+  readonly find: (name: string) => Promise<YamlNode | undefined>;
+  readonly pairs: RsaPairs;
+  readonly now: Date;
+}
+
 /**
  * A certificate with key and CA as PEM, as config-server makes it (config-server: types/certificate_generator.go):
- * RSA-3072 and a year unless the options say otherwise. `find` gives the variable that `ca` names.
+ * RSA-3072 and a year unless the options say otherwise.
  */
 export async function generateCertificate(
   definition: VariableDefinition,
-  find: (name: string) => Promise<YamlNode | undefined>,
-  now: Date,
+  { find, pairs, now }: CertificateSources,
 ): Promise<Readonly<Record<string, string>>> {
   const request = readOptions(definition, knownOptions, readRequest);
   const x509 = await loadX509();
   const [pair, authority] = await Promise.all([
-    generateRsaPair(request.keyLength),
+    pairs.take(request.keyLength),
     request.ca === undefined ? undefined : loadAuthority(x509, { name: request.ca, definition, find }),
   ]);
   const certificate = await sign(x509, { request, pair, authority, now });
@@ -74,9 +80,9 @@ export async function generateCertificate(
 function readRequest(options: Field): CertificateRequest {
   const isCa = options.get('is_ca').boolean() === true;
   const ca = options.get('ca').text();
-  const keyLength = options.get('key_length').integer() ?? 3072;
-  if (!keyLengths.includes(keyLength))
-    options.get('key_length').problem(`must be one of ${keyLengths.join(', ')}`);
+  const keyLength = options.get('key_length').integer() ?? defaultCertificateBits;
+  if (!certificateBits.includes(keyLength))
+    options.get('key_length').problem(`must be one of ${certificateBits.join(', ')}`);
   if (!isCa && ca === undefined)
     options.get('ca').problem('must name the variable of the CA that signs the certificate');
   const wanted = options
@@ -102,7 +108,7 @@ function readRequest(options: Field): CertificateRequest {
 
 interface Signing {
   readonly request: CertificateRequest;
-  readonly pair: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+  readonly pair: RsaPair;
   readonly authority: Authority | undefined;
   readonly now: Date;
 }

@@ -1,9 +1,10 @@
-import { createHash, generateKeyPair } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { promisify } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
 import { Field, Problems } from '../yaml/field.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
+import { lookUp } from '../yaml/yaml-node.ts';
+import { RsaPairs } from './rsa-pairs.ts';
 import type { GenerateValue } from './vars-store.ts';
 import type { VariableDefinition } from './variable.ts';
 
@@ -11,29 +12,33 @@ export interface GeneratorOptions {
   readonly now: () => Date;
   /** A cryptographically random whole number below the limit. */
   readonly randomBelow: (limit: number) => number;
+  readonly pairs?: RsaPairs;
 }
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const defaultPasswordLength = 20;
 const keyBits = 2048;
+export const certificateBits: readonly number[] = [2048, 3072, 4096];
+export const defaultCertificateBits = 3072;
 
 /**
  * Makes values of the types that the bosh CLI makes: password, certificate, ssh, rsa (config-server: types/), in the same
  * form. MANIFEST_INVALID for an unknown type or option.
  */
 export function createValueGenerator(options: GeneratorOptions): GenerateValue {
+  const { pairs = new RsaPairs() } = options;
   return async (definition, find) => {
     switch (definition.type) {
       case 'password':
         return generatePassword(definition, options);
       case 'certificate': {
         const { generateCertificate } = await import('./generate-certificate.ts');
-        return generateCertificate(definition, find, options.now());
+        return generateCertificate(definition, { find, pairs, now: options.now() });
       }
       case 'ssh':
-        return generateSshKey();
+        return generateSshKey(pairs);
       case 'rsa':
-        return generateRsaKey();
+        return generateRsaKey(pairs);
       default:
         throw new ProductError(
           'MANIFEST_INVALID',
@@ -62,13 +67,18 @@ export function readOptions<T>(
   return value;
 }
 
-/** An RSA pair; kept in the form that bosh reads back, PKCS #1. */
-export async function generateRsaPair(
-  bits: number,
-): Promise<{ readonly privateKey: KeyObject; readonly publicKey: KeyObject }> {
-  return promisify(generateKeyPair)('rsa', { modulusLength: bits });
+/** The bits of the RSA pairs that values of these definitions will take, as far as their options say. */
+export function expectedBits(definitions: readonly VariableDefinition[]): number[] {
+  return definitions.flatMap(({ type, options }) => {
+    if (type === 'ssh' || type === 'rsa') return keyBits;
+    if (type !== 'certificate') return [];
+    const length = options?.kind === 'map' ? lookUp(options, 'key_length') : undefined;
+    if (length === undefined) return defaultCertificateBits;
+    return length.kind === 'scalar' ? certificateBits.filter((bits) => bits === length.value) : [];
+  });
 }
 
+/** In the form that bosh reads back, PKCS #1. */
 export function privateKeyPem(key: KeyObject): string {
   return String(key.export({ type: 'pkcs1', format: 'pem' }));
 }
@@ -82,16 +92,16 @@ function generatePassword(definition: VariableDefinition, { randomBelow }: Gener
   return Array.from({ length }, () => alphabet[randomBelow(alphabet.length)]).join('');
 }
 
-async function generateRsaKey(): Promise<Readonly<Record<string, string>>> {
-  const { privateKey, publicKey } = await generateRsaPair(keyBits);
+async function generateRsaKey(pairs: RsaPairs): Promise<Readonly<Record<string, string>>> {
+  const { privateKey, publicKey } = await pairs.take(keyBits);
   return {
     private_key: privateKeyPem(privateKey),
     public_key: String(publicKey.export({ type: 'spki', format: 'pem' })),
   };
 }
 
-async function generateSshKey(): Promise<Readonly<Record<string, string>>> {
-  const { privateKey, publicKey } = await generateRsaPair(keyBits);
+async function generateSshKey(pairs: RsaPairs): Promise<Readonly<Record<string, string>>> {
+  const { privateKey, publicKey } = await pairs.take(keyBits);
   const { e = '', n = '' } = publicKey.export({ format: 'jwk' });
   const parts = [
     Buffer.from('ssh-rsa'),

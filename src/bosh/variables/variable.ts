@@ -9,5 +9,7 @@ export interface VariableDefinition {
 
 /** Where values come from. Undefined: this source has none and makes none. */
 export interface VariableSource {
+  /** Tells what will be asked for; whoever makes values may begin. */
+  expect(definitions: readonly VariableDefinition[]): Promise<void>;
   get(definition: VariableDefinition): Promise<YamlNode | undefined>;
 }

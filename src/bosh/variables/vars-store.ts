@@ -16,6 +16,8 @@ export type GenerateValue = (
 export interface VarsStoreOptions {
   readonly path: string;
   readonly generate: GenerateValue;
+  /** Told what `generate` will be asked for, as far as it is known before. */
+  readonly expect?: (definitions: readonly VariableDefinition[]) => void;
   /** Where a generator finds values that are not in the store. */
   readonly given: ReadonlyMap<string, YamlNode>;
 }
@@ -31,6 +33,12 @@ export class VarsStore implements VariableSource {
 
   constructor(options: VarsStoreOptions) {
     this.#options = options;
+  }
+
+  async expect(definitions: readonly VariableDefinition[]): Promise<void> {
+    const values = (this.#values ??= await this.#load());
+    const { expect, given } = this.#options;
+    expect?.(definitions.filter(({ name }) => !given.has(name) && lookUp(values, name) === undefined));
   }
 
   async get(definition: VariableDefinition): Promise<YamlNode | undefined> {

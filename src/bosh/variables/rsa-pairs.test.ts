@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { test } from 'node:test';
+import { fromValue } from '../yaml/yaml-node.ts';
+import { expectedBits } from './generate-value.ts';
+import { type RsaPair, RsaPairs } from './rsa-pairs.ts';
+
+/** Notes what it was asked to make; each is done when the test says so. */
+function slowMaker() {
+  const asked: { bits: number; pair: RsaPair; done: PromiseWithResolvers<RsaPair> }[] = [];
+  const make = (bits: number): Promise<RsaPair> => {
+    const done = Promise.withResolvers<RsaPair>();
+    asked.push({ bits, pair: generateKeyPairSync('rsa', { modulusLength: 1024 }), done });
+    return done.promise;
+  };
+  return { asked, make, bitsAsked: () => asked.map(({ bits }) => bits) };
+}
+
+test('what is expected is made two at a time before anybody asks, and given once', async () => {
+  const { asked, make, bitsAsked } = slowMaker();
+  const pairs = new RsaPairs(make);
+  pairs.expect([3072, 2048, 3072, 3072]);
+  assert.deepEqual(bitsAsked(), [3072, 2048]);
+  const [first, second] = [pairs.take(3072), pairs.take(3072)];
+  // the second of these was not begun: it is not waited for
+  assert.deepEqual(bitsAsked(), [3072, 2048, 3072]);
+  for (const { done, pair } of asked) done.resolve(pair);
+  assert.equal(await first, asked[0]?.pair);
+  assert.equal(await second, asked[2]?.pair);
+  assert.equal(await pairs.take(2048), asked[1]?.pair);
+  assert.deepEqual(bitsAsked(), [3072, 2048, 3072, 3072]);
+});
+
+test('what nobody expected is made when it is asked for', async () => {
+  const { asked, make } = slowMaker();
+  const taken = new RsaPairs(make).take(4096);
+  asked[0]?.done.resolve(asked[0].pair);
+  assert.equal(await taken, asked[0]?.pair);
+});
+
+test('a failure is met by who takes the pair, and by nobody else', async () => {
+  const pairs = new RsaPairs(() => Promise.reject(new Error('no randomness')));
+  pairs.expect([3072, 3072]);
+  await assert.rejects(pairs.take(3072), /no randomness/u);
+});
+
+test('definitions tell the pairs that they will take, as far as they are right', () => {
+  const place = { file: 'm.yml', line: 1, column: 1 };
+  const certificate = (options: unknown) => ({
+    ...{ name: 'c', type: 'certificate', options: fromValue(options, place) },
+  });
+  const definitions = [
+    { name: 'a', type: 'certificate' },
+    certificate({ key_length: 4096 }),
+    ...[100, '3072', '((bits))', {}].map((length) => certificate({ key_length: length })),
+    ...['ssh', 'rsa', 'password', 'unknown'].map((type) => ({ name: type, type })),
+  ];
+  assert.deepEqual(expectedBits(definitions), [3072, 4096, 2048, 2048]);
+});

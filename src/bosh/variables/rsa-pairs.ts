@@ -1,0 +1,57 @@
+import { generateKeyPair, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+
+export interface RsaPair {
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+/** One for each of a small machine's processors; what is made here waits for files, which have the same threads. */
+const atOnce = 2;
+
+const makePair = (bits: number): Promise<RsaPair> =>
+  promisify(generateKeyPair)('rsa', { modulusLength: bits });
+
+/**
+ * RSA pairs, each given to one caller. One of 3072 bits takes from a tenth of a second to several: told what will be asked for,
+ * it makes two at a time and does not wait for the asking.
+ */
+export class RsaPairs {
+  readonly #make: (bits: number) => Promise<RsaPair>;
+  readonly #expected: number[] = [];
+  readonly #begun: { readonly bits: number; readonly pair: Promise<RsaPair> }[] = [];
+
+  constructor(make = makePair) {
+    this.#make = make;
+  }
+
+  /** The bits of what will be asked for, in that order. */
+  expect(bits: readonly number[]): void {
+    this.#expected.push(...bits);
+    this.#begin();
+  }
+
+  async take(bits: number): Promise<RsaPair> {
+    const [found] = removeFirst(this.#begun, (each) => each.bits === bits);
+    if (found === undefined) removeFirst(this.#expected, (each) => each === bits);
+    const pair = await (found?.pair ?? this.#make(bits));
+    this.#begin();
+    return pair;
+  }
+
+  #begin(): void {
+    while (this.#begun.length < atOnce) {
+      const bits = this.#expected.shift();
+      if (bits === undefined) return;
+      const pair = this.#make(bits);
+      // whoever takes it meets the failure
+      pair.catch(() => undefined);
+      this.#begun.push({ bits, pair });
+    }
+  }
+}
+
+function removeFirst<T>(items: T[], isMeant: (item: T) => boolean): T[] {
+  const at = items.findIndex(isMeant);
+  return at < 0 ? [] : items.splice(at, 1);
+}
