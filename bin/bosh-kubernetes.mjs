@@ -24,7 +24,9 @@ if (!isReady && words.length === 0 && ['stop', 'status'].includes(command)) {
   }
 }
 if (!isReady) ensureInstalled();
-if (!isReady && !ensureBuilt()) {
+// while the CPI is built and packed the cluster comes up
+const beside = command === 'up' ? ['cluster', 'start'] : [];
+if (!isReady && !ensureBuilt(beside)) {
   console.error('bosh-kubernetes: the build failed; its output is above');
   process.exit(1);
 }

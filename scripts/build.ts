@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { appendFile, cp, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { packRelease } from '../src/bosh/release/pack-release.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
@@ -23,17 +26,20 @@ const withRequire = {
 // esbuild is written in Go, which collects garbage more often than a short build needs
 process.env['GOGC'] ??= '400';
 
-/** Everything that leaves the repository, into `dist/`. Run again it makes the same bytes. */
-async function buildAll(): Promise<void> {
+/**
+ * Everything that leaves the repository, into `dist/`. Run again it makes the same bytes. `beside` are words for
+ * `bosh-kubernetes`, which runs with them as soon as it is built, while the rest is; none: it does not.
+ */
+async function buildAll(beside: readonly string[]): Promise<void> {
   await mkdir(dist, { recursive: true });
   await removeScratch(join(dist, 'cpi'));
-  // packing waits for the disk more than it computes, so the rest is made beside it, and not beside Bun's compiler
-  const artefacts = await buildCpi({ outDirectory: join(dist, 'cpi') });
   await allEnded([
-    packCpiRelease(artefacts),
-    buildRuntime(join(dist, 'runtime')),
-    buildCluster(builtCluster(root)),
-    buildCommandLine(builtCommandLine(root)),
+    buildCpi({ outDirectory: join(dist, 'cpi') }).then(packCpiRelease),
+    allEnded([
+      buildRuntime(join(dist, 'runtime')),
+      buildCluster(builtCluster(root)),
+      buildCommandLine(builtCommandLine(root)),
+    ]).then(() => runBeside(beside)),
     packExample('hello'),
     packLightStemcell(
       {
@@ -45,6 +51,16 @@ async function buildAll(): Promise<void> {
       join(dist, 'embedded-stemcell.tgz'),
     ),
   ]);
+}
+
+/** What it cannot do the command that the build is for meets again, and says. */
+async function runBeside(words: readonly string[]): Promise<void> {
+  if (words.length === 0) return;
+  const stdio = ['ignore', 'ignore', 'pipe'] as const;
+  const child = spawn(process.execPath, [builtCommandLine(root), ...words], { stdio: [...stdio] });
+  const said = text(child.stderr);
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code === 0) process.stderr.write(await said);
 }
 
 /** What a build that was killed left; builds run one at a time (ensure-built.mjs). */
@@ -139,4 +155,4 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
   }
 }
 
-await buildAll();
+await buildAll(process.argv.slice(2));
