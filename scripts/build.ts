@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { packRelease } from '../src/bosh/release/pack-release.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
 import { builtCommandLine } from '../src/cli/built-command-line.ts';
-import { builtCluster } from '../src/cluster/daemon/built-cluster.ts';
+import { besideCluster, builtCluster } from '../src/cluster/daemon/built-cluster.ts';
 import { hostRootImage } from '../src/cluster/node/image/host-root-image.ts';
 import { allEnded } from './all-ended.ts';
 import { besideSources } from './beside-sources.ts';
@@ -113,7 +113,7 @@ async function buildRuntime(directory: string): Promise<void> {
 }
 
 /**
- * The embedded cluster in one file, since its sources take longer to load than a cluster to start, with the scripts
+ * The embedded cluster in one file, and what comes before it in another, since its sources take longer to load than a cluster to start, with the scripts
  * that it finds beside itself.
  */
 async function buildCluster(main: string): Promise<void> {
@@ -124,7 +124,10 @@ async function buildCluster(main: string): Promise<void> {
     await cp(join(sources, name), join(directory, `${name}.partial`));
     await rename(join(directory, `${name}.partial`), join(directory, name));
   }
-  await bundleForNode(join(root, 'src', 'cluster', 'main.ts'), main, { format: 'esm', banner: withRequire });
+  const options = { format: 'esm', banner: withRequire } as const;
+  const prepare = join(root, 'src', 'cluster', 'prepare', 'main.ts');
+  await bundleForNode(prepare, besideCluster(main), options);
+  await bundleForNode(join(root, 'src', 'cluster', 'main.ts'), main, options);
 }
 
 /** A short command takes a third of what it takes from its sources, hundreds of files. */

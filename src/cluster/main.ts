@@ -1,8 +1,17 @@
-import { realpath } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { isProductError } from '../errors/product-error.ts';
 import { systemClock } from '../kubernetes/clock.ts';
-import { nodeLayout } from './node/layout.ts';
+import { kubernetesVersion as version } from './api/http/server-info.ts';
+import { openLocalApi } from './api/open-local-api.ts';
+import { loadCredentials } from './api/pki/credentials.ts';
+import { publishApiServer } from './api/publish-api-server.ts';
+import { startApiServer } from './api/start-api-server.ts';
+import { startControllers } from './controllers/start-controllers.ts';
+import { parseNode } from './node/parse-node.ts';
+import { nodeAddress } from './node/pods/pod-addresses.ts';
+import { SimulatedNodes } from './node/simulated/simulated-nodes.ts';
+import { startNode } from './node/start-node.ts';
+import { startServiceProxy } from './proxy/start-service-proxy.ts';
 
 /** Milliseconds that pods have when the cluster stops. */
 const stopGrace = 10_000;
@@ -11,7 +20,6 @@ const { values } = parseArgs({
   options: {
     directory: { type: 'string' },
     'runtime-directory': { type: 'string' },
-    'prepare-host': { type: 'boolean', default: false },
     /** NAME=ZONE, as often as wanted: nodes beside the real one that report status and run nothing. */
     'simulated-node': { type: 'string', multiple: true, default: [] },
     /** As often as wanted: images that simulated nodes cannot pull. */
@@ -21,48 +29,17 @@ const { values } = parseArgs({
 });
 const { directory, 'runtime-directory': runtimeDirectory } = values;
 if (directory === undefined || runtimeDirectory === undefined) {
-  throw new Error('usage: main.ts --directory <directory> --runtime-directory <directory> [--prepare-host]');
+  throw new Error('usage: main.ts --directory <directory> --runtime-directory <directory>');
 }
 try {
-  await (values['prepare-host'] ? prepare(directory, runtimeDirectory) : run(directory, runtimeDirectory));
+  await run(directory, runtimeDirectory);
 } catch (error) {
   // The end of the log is what whoever started the cluster shows: a message of ours needs no stack.
   console.error(isProductError(error) ? error.message : error);
   process.exit(1);
 }
 
-/** What has to be mounted before the cluster enters its user namespace (daemon/init.sh). */
-async function prepare(directory: string, runtimeDirectory: string): Promise<void> {
-  const { prepareHost } = await import('./node/image/prepare-host.ts');
-  await prepareHost(nodeLayout(await realpath(directory)), runtimeDirectory);
-}
-
 async function run(directory: string, runtimeDirectory: string): Promise<void> {
-  const [
-    { openLocalApi },
-    { startApiServer },
-    { kubernetesVersion: version },
-    { startControllers },
-    { startNode },
-    { startServiceProxy },
-    { nodeAddress },
-    { loadCredentials },
-    { SimulatedNodes },
-    { parseNode },
-    { publishApiServer },
-  ] = await Promise.all([
-    import('./api/open-local-api.ts'),
-    import('./api/start-api-server.ts'),
-    import('./api/http/server-info.ts'),
-    import('./controllers/start-controllers.ts'),
-    import('./node/start-node.ts'),
-    import('./proxy/start-service-proxy.ts'),
-    import('./node/pods/pod-addresses.ts'),
-    import('./api/pki/credentials.ts'),
-    import('./node/simulated/simulated-nodes.ts'),
-    import('./node/parse-node.ts'),
-    import('./api/publish-api-server.ts'),
-  ]);
   const clock = systemClock;
   const onError = (error: unknown): void => console.error(new Date(clock.now()).toISOString(), error);
   const api = await openLocalApi({ directory, clock, onError });

@@ -29,7 +29,15 @@ test('a cluster touches nothing while a process of its earlier life is left', { 
   const program = join(directory, 'program');
   await writeFile(program, `#!/bin/sh\ntouch ${began}\nexit 9\n`, { mode: 0o755 });
 
-  const init = ['/bin/sh', join(import.meta.dirname, 'init.sh'), directory, program];
+  const init = [
+    '/bin/sh',
+    join(import.meta.dirname, 'init.sh'),
+    directory,
+    program,
+    'prepare',
+    'runtime',
+    program,
+  ];
   const next = spawn('unshare', [...namespaces, ...init], { stdio: 'ignore' });
   const ended = once(next, 'exit');
   await until('it to wait, or to begin', async () => {

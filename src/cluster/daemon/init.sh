@@ -1,11 +1,11 @@
 #!/bin/sh
 # First process of the cluster's pid namespace. Its death, or that of its child, is the death of every process of
 # every pod, and with the last of them all mounts are gone.
-#   $1 the cluster's directory, then the cluster's command, which only makes the binds of the host's folders when it
-#   is called with --prepare-host.
+#   $1 the cluster's directory   $2 Node   $3 its program that makes the binds of the host's folders   $4 the runtime
+#   directory, then the cluster's command.
 set -eu
-directory=$1
-shift
+directory=$1 node=$2 prepare=$3 runtime=$4
+shift 4
 record=$directory/process
 
 # Prints state and start time (proc(5), stat fields 3 and 22) of a process, as the machine's /proc shows it.
@@ -46,7 +46,7 @@ mv "$record.new" "$record"
 
 mount -t proc -o nosuid,nodev,noexec proc /proc
 
-"$@" --prepare-host </dev/null 9>&-
+"$node" --disable-warning=ExperimentalWarning "$prepare" "$directory" "$runtime" </dev/null 9>&-
 
 # Leave the machine's root: nothing of it can be reached any more, through whatever process, but what the cluster
 # runs from, read-only, and its own directory.

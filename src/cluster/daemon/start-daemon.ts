@@ -4,6 +4,7 @@ import { mkdir, readFile, realpath, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock, type Clock } from '../../kubernetes/clock.ts';
+import { besideCluster } from './built-cluster.ts';
 import { checkRequirements } from './check-requirements.ts';
 import { unshareArguments, type NamespaceMode } from './namespace-mode.ts';
 import { findProcess, isEnding, type ProcessRecord } from './process-record.ts';
@@ -16,7 +17,7 @@ export interface DaemonOptions {
   readonly runtimeDirectory: string;
   /** The Node that runs the cluster. */
   readonly nodeBinary: string;
-  /** The cluster's main module: src/cluster/main.ts or its bundle (built-cluster.ts). */
+  /** The cluster's main module, built (built-cluster.ts). */
   readonly main: string;
   /** `NAME=ZONE` each: nodes that report status and run nothing. A cluster that runs already keeps those it has. */
   readonly simulatedNodes?: readonly string[];
@@ -85,7 +86,9 @@ function launch(directory: string, log: string, mode: NamespaceMode, options: Da
     ...(options.missingImages ?? []).flatMap((image) => ['--missing-image', image]),
     ...(options.nodes ?? []).flatMap((node) => ['--node', node]),
   ];
-  const init = ['/bin/sh', join(import.meta.dirname, 'init.sh'), directory];
+  const prepare = besideCluster(options.main);
+  const script = join(import.meta.dirname, 'init.sh');
+  const init = ['/bin/sh', script, directory, options.nodeBinary, prepare, options.runtimeDirectory];
   const child = spawn('unshare', [...unshareArguments(mode), ...init, ...command], {
     // A session of its own: neither a terminal's Ctrl-C nor its end reach the cluster.
     detached: true,

@@ -1,0 +1,17 @@
+// Mounts what has to be there before the cluster enters its user namespace (daemon/init.sh). A program of its own, since what
+// the cluster itself is made of takes longer to load than this to do. Arguments: the cluster's directory, the runtime directory.
+import { realpath } from 'node:fs/promises';
+import { isProductError } from '../../errors/product-error.ts';
+import { prepareHost } from '../node/image/prepare-host.ts';
+import { nodeLayout } from '../node/layout.ts';
+
+const [directory, runtimeDirectory] = process.argv.slice(2);
+if (directory === undefined || runtimeDirectory === undefined) {
+  throw new Error('usage: prepare/main.ts <directory> <runtime directory>');
+}
+try {
+  await prepareHost(nodeLayout(await realpath(directory)), runtimeDirectory);
+} catch (error) {
+  console.error(isProductError(error) ? error.message : error);
+  process.exit(1);
+}
