@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { utimes, writeFile } from 'node:fs/promises';
+import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
@@ -51,6 +51,15 @@ test('a file written just now is not trusted to stay', async (t) => {
   await writeFile(file, 'CONTENT');
 
   assert.equal(await (await open()).verify(file, undefined), `sha256:${digest('sha256', 'CONTENT')}`);
+});
+
+test('a file written a moment ago is trusted, where the file system tells times that close apart', async (t) => {
+  const { file, open } = await setUp(t);
+  const { ctimeNs } = await stat(file, { bigint: true });
+  if (ctimeNs % 1_000_000_000n === 0n) return t.skip('a file system of whole seconds');
+  const known = await open(() => new Date(Date.now() + 500));
+  await known.verify(file, undefined);
+  assert.ok((await readFile(join(file, '..', 'digests.json'), 'utf8')).includes(file));
 });
 
 test('a missing file is named', async (t) => {

@@ -11,8 +11,11 @@ interface Known {
   readonly verified: readonly string[];
 }
 
-/** A file changed this recently, in milliseconds, might change again without another stamp. */
-const settled = 2000;
+/**
+ * A file changed this recently, in milliseconds, might change again without another stamp: kernels count in ticks of up to ten,
+ * and some file systems in seconds.
+ */
+const settledAfter = { ticks: 100, seconds: 2000 };
 
 /**
  * Digests of files by inode, size and times, as git's index has them: an archive of a hundred megabytes need not be read
@@ -43,7 +46,7 @@ export class DigestCache {
     const alsoKnown = [digest, ...(known?.verified ?? [])];
     const isNew = expected !== undefined && !alsoKnown.includes(expected);
     if (isNew) await verifyFile(file, expected);
-    if (stamp !== undefined && begun - stamp.changed > settled && (known === undefined || isNew)) {
+    if (stamp !== undefined && begun - stamp.changed > stamp.settledAfter && (known === undefined || isNew)) {
       const verified = isNew ? [...alsoKnown.slice(1), expected] : alsoKnown.slice(1);
       this.#files = { ...this.#files, [file]: { stamp: stamp.text, digest, verified } };
       await writeDurably(this.#path, `${JSON.stringify(this.#files)}\n`);
@@ -52,11 +55,23 @@ export class DigestCache {
   }
 }
 
+interface Stamp {
+  readonly text: string;
+  /** Both in milliseconds. */
+  readonly changed: number;
+  readonly settledAfter: number;
+}
+
 /** Undefined when the file is not there: digesting it says so with its name. */
-async function stampOf(file: string): Promise<{ text: string; changed: number } | undefined> {
+async function stampOf(file: string): Promise<Stamp | undefined> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = await stat(file, { bigint: true });
-    return { text: [dev, ino, size, mtimeNs, ctimeNs].join('/'), changed: Number(ctimeMs) };
+    const isCoarse = ctimeNs % 1_000_000_000n === 0n;
+    return {
+      text: [dev, ino, size, mtimeNs, ctimeNs].join('/'),
+      changed: Number(ctimeMs),
+      settledAfter: isCoarse ? settledAfter.seconds : settledAfter.ticks,
+    };
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
