@@ -56,8 +56,9 @@ async function buildAll(beside: readonly string[]): Promise<void> {
 /** What it cannot do the command that the build is for meets again, and says. */
 async function runBeside(words: readonly string[]): Promise<void> {
   if (words.length === 0) return;
-  const stdio = ['ignore', 'ignore', 'pipe'] as const;
-  const child = spawn(process.execPath, [builtCommandLine(root), ...words], { stdio: [...stdio] });
+  const child = spawn(process.execPath, [builtCommandLine(root), ...words], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   const said = text(child.stderr);
   const [code] = (await once(child, 'close')) as [number | null];
   if (code === 0) process.stderr.write(await said);
@@ -113,8 +114,8 @@ async function buildRuntime(directory: string): Promise<void> {
 }
 
 /**
- * The embedded cluster in one file, and what comes before it in another, since its sources take longer to load than a cluster to start, with the scripts
- * that it finds beside itself.
+ * The embedded cluster in one file, and what comes before it in another, since its sources take longer to load than a
+ * cluster to start, with the scripts that both find beside themselves.
  */
 async function buildCluster(main: string): Promise<void> {
   const sources = join(root, 'src', 'cluster', 'node', 'runtime');
