@@ -29,7 +29,7 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
     const vm = await findVm(cloud, vmCid);
     const left = attachment === undefined ? await leftMount(cloud, vm, name) : undefined;
     if (left !== undefined) await detach(cloud, left, name);
-    else if (attachment !== undefined || !(await isFinished(cloud, vm, name))) {
+    else if (attachment !== undefined || !(await finishDetach(cloud, vm, name))) {
       await detachFromRecreated(cloud, vmCid, { pod: vm, diskCid: name });
     }
     return null;
@@ -56,10 +56,10 @@ async function leftMount(cloud: Cloud, vm: Pod | undefined, diskCid: string): Pr
 }
 
 /**
- * Waits where the storage driver has the disk of no VM on that VM's node: a former call met its deadline or was killed there. False
- * where there was nothing to wait for.
+ * Ends what a former call began: it met its deadline, or was killed, while the storage driver still had the disk on the VM's
+ * node. Resolves with whether there was such a thing.
  */
-async function isFinished(cloud: Cloud, vm: Pod | undefined, diskCid: string): Promise<boolean> {
+async function finishDetach(cloud: Cloud, vm: Pod | undefined, diskCid: string): Promise<boolean> {
   if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return false;
   const claim = await findClaim(cloud, diskCid);
   if (claim === undefined || (await livingHolder(cloud, claim)) !== undefined) return false;
