@@ -25,8 +25,7 @@ describeCluster('an attachment that somebody else ends', (world) => {
     'its containers killed: the disk is again where the agent expects it, the job has gone on',
     withoutNodes,
     async () => {
-      let isRefused = false;
-      const { vm } = await outlivesDetach(world(), {
+      const { vm, isRefused } = await outlivesDetach(world(), {
         before: async (subject) => {
           const [disk = ''] = subject.disks;
           await killContainers(world(), subject);
@@ -36,7 +35,6 @@ describeCluster('an attachment that somebody else ends', (world) => {
           }
           await assertWritesOn(world(), subject.vm, storeOf(0));
         },
-        refused: () => Promise.resolve(void (isRefused = true)),
       });
       assert.ok(isRefused, 'detach_disk took a disk that was written to');
       await deleteVm(world().cloud, [vm]);

@@ -64,8 +64,7 @@ describeCluster('hot attach and detach', (world) => {
 
   test('refused while a process writes through /var/vcap/store, beside a bystander that mounts the kubelet directory', async () => {
     const { cloud, api } = world();
-    let isRefused = false;
-    const { vm } = await outlivesDetach(world(), {
+    const { vm, isRefused } = await outlivesDetach(world(), {
       before: async ({ vm: cid, disks }) => {
         const node = await world().nodeNameOf(cid);
         await api.create(pods, bystander(world(), node));
@@ -77,7 +76,6 @@ describeCluster('hot attach and detach', (world) => {
         assert.match(mounts, new RegExp(disks[0] ?? '', 'u'));
       },
       refused: async ({ vm: cid, disks }) => {
-        isRefused = true;
         assert.deepEqual(await getDisks(cloud, [cid]), disks);
         assert.equal(await world().inVm(cid, 'cat /var/vcap/store/canary'), `${disks[0]}\n`);
         await assertWritesOn(world(), cid, storeOf(0));
@@ -93,15 +91,13 @@ describeCluster('hot attach and detach', (world) => {
     withoutNodes,
     async () => {
       const { cloud } = world();
-      let isRefused = false;
-      const { vm } = await outlivesDetach(world(), {
+      const { vm, isRefused } = await outlivesDetach(world(), {
         before: async (subject) => {
           await killSandbox(world(), subject);
           // the holder was asked to end with its sandbox, and goes only when the job has let go of the disk
           await assertWritesOn(world(), subject.vm, storeOf(0));
           assert.equal(await world().inVm(subject.vm, 'cat /var/vcap/store/canary'), `${subject.disks[0]}\n`);
         },
-        refused: () => Promise.resolve(void (isRefused = true)),
         stopped: async (subject) => {
           await untilSecondLife(world(), subject);
           const entry = `/warden-cpi-dev/disks/${subject.disks[0]}`;

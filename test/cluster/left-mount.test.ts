@@ -26,14 +26,12 @@ describeCluster('an attachment deleted while its holder waits for its restart', 
   );
 
   test('nobody else gets the disk, nor is it deleted; detach_disk takes it out', withoutNodes, async () => {
-    let isRefused = false;
-    const { vm } = await outlivesDetach(world(), {
+    const { vm, isRefused } = await outlivesDetach(world(), {
       before: async (subject) => {
         await leaveMount(world(), subject);
         await isKept(world(), subject);
         await assertWritesOn(world(), subject.vm, storeOf(0));
       },
-      refused: () => Promise.resolve(void (isRefused = true)),
     });
     assert.ok(isRefused, 'detach_disk took a disk that was written to');
     await deleteVm(world().cloud, [vm]);

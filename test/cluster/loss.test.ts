@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
+import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
 import { label } from '../../src/cpi/labels.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
@@ -10,9 +11,9 @@ import { endsWhole } from './support/ends-whole.ts';
 import type { DiskSubject } from './support/disk-subject.ts';
 import { outlivesAttachmentEnd } from './support/outlives-attachment-end.ts';
 import { outlivesPowerCut } from './support/outlives-power-cut.ts';
-import { outlivesDetach } from './support/outlives-detach.ts';
+import { type DetachInUse, outlivesDetach } from './support/outlives-detach.ts';
 import { outlivesRestart, restartedPrograms } from './support/outlives-restart.ts';
-import { killContainers, killSandbox, untilSecondLife } from './support/harm-attachment.ts';
+import { killContainers, killSandbox, leaveMount, untilSecondLife } from './support/harm-attachment.ts';
 import {
   deafHolder,
   entryBelowRoot,
@@ -81,6 +82,21 @@ describeCluster('what the data-survival tests would find', (world) => {
       },
     );
   }
+
+  test(
+    'the busy check off, the attachment gone and its mount left: detach_disk takes the disk from under a job',
+    withoutNodes,
+    async () => {
+      const weak = weakenedCloud(world().cloud, [noBusyCheck]);
+      const inUse: DetachInUse = {
+        // a holder that checks nothing would let go as it ends, and leave nothing
+        attach: (_, vm, disk) => attachDisk(world().cloud, [vm, disk]),
+        before: (subject) => leaveMount(world(), subject),
+      };
+      await assert.rejects(outlivesDetach(world(), inUse, { cloud: weak.cloud }), isHarm);
+      weak.assertUsed();
+    },
+  );
 
   for (const program of restartedPrograms) {
     test(

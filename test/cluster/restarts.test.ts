@@ -13,7 +13,8 @@ describeCluster('a node whose programs restart', (world) => {
       `${program} killed in the middle of an attach and of a detach: both converge`,
       withoutNodes,
       async () => {
-        const { vm } = await outlivesRestart(world(), program);
+        const { vm, isRefused } = await outlivesRestart(world(), program);
+        assert.ok(isRefused, 'detach_disk took a disk that was written to');
         await deleteVm(world().cloud, [vm]);
       },
     );

@@ -23,27 +23,33 @@ export interface DetachInUse {
   readonly detach?: (subject: DiskSubject) => Promise<unknown>;
 }
 
+export interface DetachedInUse extends DiskSubject {
+  /** Whether the first detach_disk was refused, as the job was writing. */
+  readonly isRefused: boolean;
+}
+
 /** detach_disk for a disk to which a job writes: whether it refuses or not, the disk is whole on another node then. */
 export async function outlivesDetach(
   world: ClusterWorld,
   { attach, before, refused, stopped, detach }: DetachInUse,
   vmOptions: NewVm = {},
-): Promise<DiskSubject> {
+): Promise<DetachedInUse> {
   const { cloud = world.cloud } = vmOptions;
   const subject = await writingVm(world, ['loop'], vmOptions, attach);
   const { vm, disks } = subject;
   await before?.(subject);
-  if (await isRefused(detachDisk(cloud, [vm, disks[0]]))) {
+  const isRefused = await isBusy(detachDisk(cloud, [vm, disks[0]]));
+  if (isRefused) {
     await refused?.(subject);
     await stopWriting(world, vm, storeOf(0));
     await stopped?.(subject);
     await (detach?.(subject) ?? detachDisk(cloud, [vm, disks[0]]));
   }
   await assertWhole(world, disks, { node: await world.otherNode(vm) });
-  return subject;
+  return { ...subject, isRefused };
 }
 
-async function isRefused(detached: Promise<unknown>): Promise<boolean> {
+async function isBusy(detached: Promise<unknown>): Promise<boolean> {
   try {
     await detached;
     return false;

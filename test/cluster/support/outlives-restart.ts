@@ -3,9 +3,8 @@ import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
-import type { DiskSubject } from './disk-subject.ts';
 import { interrupted } from './interrupted.ts';
-import { outlivesDetach } from './outlives-detach.ts';
+import { type DetachedInUse, outlivesDetach } from './outlives-detach.ts';
 
 /** What is killed on a node and started again. */
 export const restartedPrograms = ['kubelet', 'containerd'] as const;
@@ -18,7 +17,7 @@ export async function outlivesRestart(
   world: ClusterWorld,
   program: (typeof restartedPrograms)[number],
   vmOptions: NewVm = {},
-): Promise<DiskSubject> {
+): Promise<DetachedInUse> {
   const restartBelow = (vm: string) => async (): Promise<void> => (await world.nodeOf(vm)).restart(program);
   return outlivesDetach(
     world,
