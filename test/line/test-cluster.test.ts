@@ -30,9 +30,16 @@ const lasting = (processes: readonly MachineProcess[]): string[] =>
     .map(({ pid, startTime, command }) => `${pid} ${startTime} ${command.split(' ')[0]}`)
     .toSorted();
 
+/** Of its nodes, below each controller, or below the one tree of version 2. */
 async function controlGroups(): Promise<string[]> {
-  const groups = await readdir('/sys/fs/cgroup', { recursive: true }).catch(() => []);
-  return groups.filter((path) => path.includes(`bosh-kubernetes-${name}-`));
+  const { stdout } = await run('find', [
+    '/sys/fs/cgroup',
+    '-maxdepth',
+    '2',
+    '-name',
+    `bosh-kubernetes-${name}-*`,
+  ]);
+  return stdout.split('\n').filter(Boolean);
 }
 
 test(
