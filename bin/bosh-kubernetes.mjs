@@ -24,8 +24,9 @@ if (!isReady && words.length === 0 && ['stop', 'status'].includes(command)) {
   }
 }
 if (!isReady) ensureInstalled();
-// while the CPI is built and packed the cluster comes up
-const beside = command === 'up' ? ['cluster', 'start'] : [];
+// While the CPI is built and packed the cluster comes up; not for words that `up` may refuse.
+const isPlain = command === 'up' && words.length === 1 && existsSync(words[0]);
+const beside = isPlain ? ['cluster', 'start'] : [];
 if (!isReady && !ensureBuilt(beside)) {
   console.error('bosh-kubernetes: the build failed; its output is above');
   process.exit(1);

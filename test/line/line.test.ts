@@ -189,6 +189,14 @@ for (const uid of users) {
       await checkout.edit(path, (text) => text.slice(0, -'}\n'.length));
     });
 
+    test('words that are refused start no cluster, though a build starts one beside it', async () => {
+      const refused = await checkout.npm(['start', '--', '--no-such-option']);
+      assert.notEqual(refused.exitCode, 0);
+      assert.match(refused.stderr, /Building[^]*--no-such-option/);
+      const status = await checkout.npm(['run', '--silent', 'status']);
+      assert.match(status.stdout, /^Embedded cluster stopped; /m);
+    });
+
     test('killed while it builds, the next npm start builds again, though the sources are the old ones', async () => {
       const path = 'src/cli/main.ts';
       await checkout.edit(path, (text) => `${text}// other\n`);
