@@ -141,6 +141,8 @@ describeInNamespace(import.meta.filename, () => {
       ],
     });
     const before = await world.untilRunning('lasting');
+    // its container runs before its shell has written anything
+    await until(async () => ((await world.logsOf('lasting')) === 'x\ny\n' ? true : undefined));
     await world.restart();
     const again = await world.untilPod(
       'lasting',
