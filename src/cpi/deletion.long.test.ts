@@ -66,7 +66,7 @@ describeInNamespace(import.meta.filename, () => {
       await world.inVm(
         vm,
         `mkdir -p ${place} && mount --bind /warden-cpi-dev/disks/${disk}/store ${place} && echo ${disk} > ${place}/canary && date > ${place}/log
-         (while :; do date >> ${place}/log; done) > /dev/null 2>&1 &`,
+         (exec >> ${place}/log; while date; do sleep 0.01; done) > /dev/null 2>&1 &`,
       );
     }
     return { vm, cids };

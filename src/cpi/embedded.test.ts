@@ -174,7 +174,7 @@ describeInNamespace(import.meta.filename, () => {
     const { disk, hint } = await newDisk(vm);
     await world.inVm(
       vm,
-      `echo alive > ${hint}/canary; (while :; do date >> ${hint}/log; done) > /dev/null 2>&1 &`,
+      `echo alive > ${hint}/canary; (exec >> ${hint}/log; while date; do sleep 0.01; done) > /dev/null 2>&1 &`,
     );
     await deleteVm(world.cloud, [vm]);
     await assert.rejects(podOf(vm), (error) => isApiError(error, 404));
@@ -191,7 +191,8 @@ describeInNamespace(import.meta.filename, () => {
     await noteMounted(vm, disk, hint);
     await world.inVm(
       vm,
-      'echo alive > /var/vcap/store/canary; (while :; do date >> /var/vcap/store/log; done) > /dev/null 2>&1 &',
+      `echo alive > /var/vcap/store/canary;
+         (exec >> /var/vcap/store/log; while date; do sleep 0.01; done) > /dev/null 2>&1 &`,
     );
     await world.cloud.api.delete({ resource: pods, namespace, name: vm });
     await until('the VM to be gone', async () => !(await exists(vm)), 40_000);

@@ -51,7 +51,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(await lives(vm.cid), 'life\nlife\n');
     assert.equal(await world.inVm(vm.cid, `cat ${dnsRecords}`), '{"version":7}\n');
 
-    const writing = 'i=0; while :; do i=$((i + 1)); echo $i >> /var/vcap/store/log; done';
+    const writing = 'i=0; while :; do i=$((i + 1)); echo $i >> /var/vcap/store/log; sleep 0.01; done';
     await world.inVm(vm.cid, `(${writing}) > /dev/null 2>&1 &`);
     await eventually('a line of the log', async () => {
       const said = await world.exec(vm.cid, 'bosh', ['test', '-s', '/var/vcap/store/log']);

@@ -114,6 +114,10 @@ async function answer(
     case '/endless':
       response.write('one\n');
       return;
+    case '/endless/slow':
+      response.write('one\n');
+      setTimeout(() => response.write('two\n'), 2500);
+      return;
     case '/broken-lines':
       response.write('one\n', () => setTimeout(() => request.socket.destroy(), 50));
       return;
