@@ -6,10 +6,10 @@ const pauseAfter = (elapsedMs: number, mostMs: number): number =>
 
 /**
  * Polls until `attempt` gives something that is neither undefined nor false, and resolves with it. `what` is named when
- * the deadline (milliseconds) is over. `mostPauseMs`: of attempts that cost much.
+ * the deadline (milliseconds) is over; a function is asked for it then. `mostPauseMs`: of attempts that cost much.
  */
 export async function until<T>(
-  what: string,
+  what: string | (() => string),
   attempt: () => Promise<T | undefined | false>,
   deadlineMs = 120_000,
   mostPauseMs = 500,
@@ -19,7 +19,9 @@ export async function until<T>(
     const value = await attempt();
     if (value !== undefined && value !== false) return value;
     const elapsed = Date.now() - start;
-    assert.ok(elapsed < deadlineMs, `waited ${deadlineMs / 1000} s for ${what}`);
+    if (elapsed >= deadlineMs) {
+      assert.fail(`waited ${deadlineMs / 1000} s for ${typeof what === 'string' ? what : what()}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, pauseAfter(elapsed, mostPauseMs)));
   }
 }

@@ -47,8 +47,11 @@ export async function leaveMount(world: ClusterWorld, subject: DiskSubject): Pro
   const attachment = attachmentOf(subject);
   const [disk = ''] = subject.disks;
   const node = await world.nodeOf(subject.vm);
-  await until('the holder to wait for its restart', async () => {
+  let last: unknown;
+  const what = (): string => `the holder to wait for its restart: ${JSON.stringify(last)}`;
+  await until(what, async () => {
     const [holder] = (await world.pod(attachment)).status?.containerStatuses ?? [];
+    last = holder;
     if (holder?.state?.waiting?.reason === 'CrashLoopBackOff') return true;
     if (holder?.state?.running !== undefined) await node.run(killHolder(disk));
     return false;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { runElsewhere } from '../../testing/unprivileged-elsewhere.ts';
+import { whyNotRun } from '../../testing/why-not-run.ts';
 import { withoutTestHooks } from '../../testing/without-test-hooks.ts';
 
 const marker = 'BOSH_KUBERNETES_TEST_USER';
@@ -40,11 +41,14 @@ export function describeAsUsers(file: string, define: () => void): void {
   if (process.getuid?.() !== 0 || process.env[marker] !== undefined) {
     return;
   }
-  test('the same as an unprivileged user', { skip: runElsewhere }, async () => {
-    const { code, output } = await runAs(
-      ['setpriv', '--reuid', nobody, '--regid', nobody, '--clear-groups'],
-      file,
-    );
+  test('the same as an unprivileged user', { skip: runElsewhere }, async (t) => {
+    const prefix = ['setpriv', '--reuid', nobody, '--regid', nobody, '--clear-groups'];
+    const why = whyNotRun(prefix, file);
+    if (why !== undefined) {
+      t.skip(why);
+      return;
+    }
+    const { code, output } = await runAs(prefix, file);
     assert.equal(code, 0, output);
   });
 }

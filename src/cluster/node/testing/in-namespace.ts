@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { runElsewhere } from '../../testing/unprivileged-elsewhere.ts';
+import { whyNotRun } from '../../testing/why-not-run.ts';
 import { withoutTestHooks } from '../../testing/without-test-hooks.ts';
 
 const marker = 'BOSH_KUBERNETES_TEST_NAMESPACE';
@@ -70,10 +71,9 @@ export function describeInNamespace(file: string, define: () => void): void {
   }
   for (const mode of modes) {
     test(`in namespaces, as ${mode.name}`, { skip: mode.skip ?? false }, async (t) => {
-      const [program = '', ...args] = mode.prefix;
-      const probe = spawnSync(program, [...args, '/bin/true'], { encoding: 'utf8' });
-      if (probe.status !== 0) {
-        t.skip(`needs ${mode.prefix.join(' ')}: ${probe.stderr.trim()}`);
+      const why = whyNotRun(mode.prefix, file);
+      if (why !== undefined) {
+        t.skip(why);
         return;
       }
       const { code, output } = await spawnTests(file, mode);
