@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import type { LocalApi } from '../../src/cluster/api/local-api.ts';
+import { groupResource } from '../../src/cluster/api/errors/status-errors.ts';
 import { updateObject } from '../../src/cluster/api/registry/update.ts';
 import { startTestServer } from '../../src/cluster/api/testing/test-server.ts';
 import { customResourceDefinitions } from '../../src/kubernetes/resources.ts';
@@ -71,10 +72,18 @@ function isPastParsing(code: number, text: string): boolean {
   return ![405, 406, 413, 415].includes(code);
 }
 
-/** What the server has stored it must also take: every object is written back unchanged. */
+/**
+ * What the server has stored it must also take: every object is written back unchanged. Not of a definition that was changed:
+ * what an older schema let in stays, here and there.
+ */
 function assertAllValid({ registry }: LocalApi): void {
+  const definitions = registry.store.list(groupResource(customResourceDefinitions));
+  const changed = new Set(
+    definitions.filter(({ metadata }) => (metadata.generation ?? 1) > 1).map(({ metadata }) => metadata.name),
+  );
   let objects = 0;
   for (const [resource, kind] of registry.kinds) {
+    if (changed.has(resource)) continue;
     for (const object of registry.store.list(resource)) {
       const location = { namespace: object.metadata.namespace, name: object.metadata.name };
       const again = updateObject(registry, kind, location, structuredClone(object), { dryRun: true });

@@ -34,7 +34,7 @@ export class Quarry {
     const [disk = 'none', major = '259', minor = '0'] = await firstDisk();
     const target = {
       ...{ folder: '/usr', canary, word, pid: child.pid ?? 0 },
-      ...{ disk, major, minor, rootDevice: await deviceOf(directory) },
+      ...{ disk, major, minor, rootDevice: await deviceOf('/') },
     };
     return new Quarry(directory, target, child);
   }

@@ -16,7 +16,7 @@ export const noBusyCheck: Weakness = {
 };
 
 /** The attachment binds whatever the hub is. */
-export const noTmpfsCheck: Weakness = { from: '[ "$kind" = tmpfs ] ||', to: 'true ||' };
+export const noTmpfsCheck: Weakness = { from: '[ "$kind" = "tmpfs /disks" ] ||', to: 'true ||' };
 
 /** The attachment lets go only when it is deleted itself. */
 export const deafHolder: Weakness = { from: '[ -e /vm/hub/.going ] || vm_is_gone', to: 'false' };

@@ -6,8 +6,8 @@ const secondsForOthers = 20;
 
 /**
  * Puts the volume into the VM's hub, or does nothing where it is there already: run again, in a new container or a new sandbox
- * too, it mounts no second time. It refuses to bind where the hub is no tmpfs: a disk bound below the plain directory would be
- * removed with it by the kubelet (reference kubernetes.md 6.0); once the holder is ending, which would leave it there; and what
+ * too, it mounts no second time. It refuses to bind where the hub is no tmpfs of its own: a disk bound below the plain directory would be
+ * removed with it by the kubelet (reference kubernetes.md 6.0), which may itself keep its folder on a tmpfs; once the holder is ending, which would leave it there; and what
  * the node still has in the hub of another VM that has processes there: two VMs would write to one disk. An attachment that was
  * deleted by force leaves its mount behind, and no object tells of it.
  */
@@ -31,8 +31,8 @@ bind() (
   exec 9>/scratch/lock
   flock -w 30 9 || fail "disk $cid is being released"
   [ ! -e /scratch/ended ] || fail "the attachment of disk $cid is ending"
-  kind=$(awk '$5 == "/hub" { for (i = 7; i < NF; i++) if ($i == "-") found = $(i + 1) } END { print found }' /proc/self/mountinfo)
-  [ "$kind" = tmpfs ] || fail "the hub of the VM is not a tmpfs but '$kind': the disk is not mounted there"
+  kind=$(awk '$5 == "/hub" { for (i = 7; i < NF; i++) if ($i == "-") found = $(i + 1) " " $4 } END { print found }' /proc/self/mountinfo)
+  [ "$kind" = "tmpfs /disks" ] || fail "the hub of the VM is not a tmpfs of its own but '$kind': the disk is not mounted there"
   [ -n "$(own_uid)" ] || fail "the pod's own uid does not show in the mount of /scratch"
   is_bound && exit 0
   at_entry=$(mounted_at "$entry")
