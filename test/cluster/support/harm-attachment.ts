@@ -52,7 +52,9 @@ export async function leaveMount(world: ClusterWorld, subject: DiskSubject): Pro
   await until(what, async () => {
     const [holder] = (await world.pod(attachment)).status?.containerStatuses ?? [];
     last = holder;
-    if (holder?.state?.waiting?.reason === 'CrashLoopBackOff') return true;
+    // a kubelet that sleeps until the restart is due says nothing of the wait
+    const isEnded = holder?.state?.terminated !== undefined && (holder.restartCount ?? 0) >= 2;
+    if (isEnded || holder?.state?.waiting?.reason === 'CrashLoopBackOff') return true;
     if (holder?.state?.running !== undefined) await node.run(killHolder(disk));
     return false;
   });
