@@ -82,7 +82,7 @@ describe('disks', () => {
   });
 
   clause('32a', async () => {
-    const before = await world.objects();
+    const existing = await world.objects();
     for (const args of [
       [0, {}, null],
       [-1, {}, null],
@@ -96,7 +96,7 @@ describe('disks', () => {
       const { error } = await world.request('create_disk', args);
       assert.ok(error !== null, JSON.stringify(args));
     }
-    assert.deepEqual(await world.objects(), before);
+    assert.deepEqual(await world.objects(), existing);
   });
 
   clause('33a', async () => {
@@ -207,11 +207,11 @@ describe('disks', () => {
       const { stdout } = await world.exec(vm, 'cut -d " " -f 22 /proc/1/stat');
       return [metadata.uid, status?.podIP, container?.restartCount, stdout];
     };
-    const before = await life();
+    const lifeBeforeAttach = await life();
     const disk = await attached(vm);
-    assert.deepEqual(await life(), before);
+    assert.deepEqual(await life(), lifeBeforeAttach);
     await world.call('detach_disk', vm, disk);
-    assert.deepEqual(await life(), before);
+    assert.deepEqual(await life(), lifeBeforeAttach);
     await remove([vm], [disk]);
   });
 
@@ -309,10 +309,10 @@ describe('disks', () => {
   });
 
   clause('41b', async () => {
-    const before = await world.objects();
+    const existing = await world.objects();
     const message = await world.refuses('NotSupported', 'create_disk', [64, { name: 'scratch-1' }, null]);
     assert.match(message, /dynamic disk/u);
-    assert.deepEqual(await world.objects(), before);
+    assert.deepEqual(await world.objects(), existing);
     const disk = await world.newDisk();
     await world.call('set_disk_metadata', disk, {
       director: 'd',

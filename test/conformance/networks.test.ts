@@ -16,7 +16,7 @@ describe('networks', () => {
   after(() => world.close());
 
   clause('22c', async () => {
-    const before = await world.objects();
+    const existing = await world.objects();
     const several = {
       one: { type: 'dynamic', cloud_properties: {}, default: ['dns', 'gateway'] },
       two: { type: 'dynamic', cloud_properties: {} },
@@ -28,11 +28,11 @@ describe('networks', () => {
       world.vmArguments({ networks: several }),
     );
     assert.match(message, /one, two .*Multus and cloud_properties\.network_attachment/u);
-    assert.deepEqual(await world.objects(), before);
+    assert.deepEqual(await world.objects(), existing);
   });
 
   clause('22d', async () => {
-    const before = await world.objects();
+    const existing = await world.objects();
     const dual = {
       four: { type: 'manual', ip: world.address(), cloud_properties: {}, default: ['dns', 'gateway'] },
       six: { type: 'manual', ip: '2001:db8::10', prefix: '128', cloud_properties: {} },
@@ -48,7 +48,7 @@ describe('networks', () => {
       assert.equal(error?.type, 'Bosh::Clouds::VMCreationFailed', error?.message);
       assert.match(error?.message ?? '', /2001:db8::10/u);
     }
-    assert.deepEqual(await world.objects(), before);
+    assert.deepEqual(await world.objects(), existing);
   });
 
   clause('43a', async () => {

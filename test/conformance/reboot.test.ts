@@ -18,16 +18,16 @@ describe('reboot_vm', () => {
     await world.call('attach_disk', vm, disk);
     const store = `/warden-cpi-dev/disks/${disk}/store`;
     await world.run(vm, `echo kept > ${store}/content && echo kept > /var/vcap/bosh/of-the-test`);
-    const before = await world.pod(vm);
+    const podBeforeReboot = await world.pod(vm);
 
     await world.call('reboot_vm', vm);
 
     const now = await world.pod(vm);
-    assert.equal(now.metadata.uid, before.metadata.uid);
-    assert.equal(now.status?.podIP, before.status?.podIP);
+    assert.equal(now.metadata.uid, podBeforeReboot.metadata.uid);
+    assert.equal(now.status?.podIP, podBeforeReboot.status?.podIP);
     const id = (pod: typeof now): string | undefined =>
       pod.status?.containerStatuses?.find(({ name }) => name === 'bosh')?.containerID;
-    assert.notEqual(id(now), id(before));
+    assert.notEqual(id(now), id(podBeforeReboot));
     assert.deepEqual(await world.call('get_disks', vm), [disk]);
     assert.equal(await world.run(vm, `cat ${store}/content /var/vcap/bosh/of-the-test`), 'kept\nkept\n');
     await world.call('detach_disk', vm, disk);

@@ -109,19 +109,19 @@ describe('robustness', () => {
       return;
     }
     const nowhere = { node_selector: { 'conformance.test/none': 'none' } };
-    const before = await world.objects();
+    const existing = await world.objects();
     const waiting = world.request('create_vm', world.vmArguments({ properties: nowhere }), {
       settings: { deadlines: { schedule: 30 } },
     });
     await until(
       'the pod that fits nowhere',
-      async () => (await world.objects()).vms.length > before.vms.length,
+      async () => (await world.objects()).vms.length > existing.vms.length,
     );
     await restart();
     const { error } = await waiting;
     assert.equal(error?.type, 'Bosh::Clouds::VMCreationFailed', error?.message);
     assert.match(error?.message ?? '', /conformance\.test|node affinity|node selector/iu);
-    assert.deepEqual(await world.objects(), before);
+    assert.deepEqual(await world.objects(), existing);
     await world.call('delete_vm', await world.newVm());
   });
 

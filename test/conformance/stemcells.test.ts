@@ -57,10 +57,10 @@ describe('stemcells', () => {
   });
 
   clause('15a', async () => {
-    const before = await world.objects();
+    const existing = await world.objects();
     for (const format of lightFormats)
       assert.equal(await create('light', format), world.target.stemcell, format);
-    assert.deepEqual(await world.objects(), before);
+    assert.deepEqual(await world.objects(), existing);
   });
 
   clause('15b', async () => {

@@ -42,7 +42,7 @@ describe('VMs', () => {
   });
 
   clause('19a', async () => {
-    const before = await world.objects();
+    const existing = await world.objects();
     const everything = {
       services: [{ name: 'of-the-failed', ports: [{ port: 80 }] }],
       disruption_budget: true,
@@ -55,7 +55,7 @@ describe('VMs', () => {
     }
     const [agent, , ...rest] = world.vmArguments();
     await world.refuses('VMCreationFailed', 'create_vm', [agent, 'registry.invalid/none:1', ...rest]);
-    await until('what failed to be gone', async () => isDeepStrictEqual(await world.objects(), before));
+    await until('what failed to be gone', async () => isDeepStrictEqual(await world.objects(), existing));
     await until(
       'claims and budgets too, which have no label of ours or another kind',
       async () => (await objectsLeft(world.api, world.namespace)).length === 0,
@@ -111,14 +111,14 @@ describe('VMs', () => {
   clause('22b', async () => {
     const networks = world.manual(world.address());
     const cid = await world.newVm({ networks });
-    const before = await world.objects();
+    const existing = await world.objects();
     await world.refuses('VMCreationFailed', 'create_vm', world.vmArguments({ networks }));
-    assert.deepEqual(await world.objects(), before);
+    assert.deepEqual(await world.objects(), existing);
     await world.call('delete_vm', cid);
   });
 
   clause('23a', async () => {
-    const before = await world.objects();
+    const existing = await world.objects();
     for (const given of [
       { networks: { a: { type: 'quantum', cloud_properties: {} } } },
       { networks: world.manual('10.0.0.256') },
@@ -134,18 +134,18 @@ describe('VMs', () => {
       const { error } = await world.request('create_vm', world.vmArguments(given));
       assert.ok(error !== null, JSON.stringify(given));
     }
-    assert.deepEqual(await world.objects(), before);
+    assert.deepEqual(await world.objects(), existing);
   });
 
   clause('24a', async () => {
-    const before = await world.objects();
+    const existing = await world.objects();
     const properties = { services: [{ name: 'conformance', ports: [{ port: 80, target_port: 8080 }] }] };
     const cid = await world.newVm({ properties });
-    assert.notDeepEqual((await world.objects()).services, before.services);
+    assert.notDeepEqual((await world.objects()).services, existing.services);
     await world.call('delete_vm', cid);
     assert.equal(await world.podIsGone(cid), true);
     await until('the secondary objects to be gone', async () =>
-      isDeepStrictEqual(await world.objects(), before),
+      isDeepStrictEqual(await world.objects(), existing),
     );
   });
 

@@ -96,7 +96,7 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
     await world.addPod('evicting', 'later', tolerating(2));
     await world.addPod('evicting', 'never', tolerating());
     for (const pod of ['at-once', 'later', 'never']) await world.placeOf(pod);
-    const before = Date.now();
+    const taintedAt = Date.now();
     const { spec } = await nodeOf(name);
     await subject.api.patch(
       { resource: nodes, name },
@@ -109,7 +109,7 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
       'DeletionByTaintManager',
     );
     await untilEnding('later');
-    assert.ok(Date.now() - before >= 2000, 'it was tolerated for two seconds');
+    assert.ok(Date.now() - taintedAt >= 2000, 'it was tolerated for two seconds');
     assert.equal((await world.pod('never')).metadata.deletionTimestamp, undefined);
   });
 

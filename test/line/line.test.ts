@@ -110,7 +110,7 @@ for (const uid of users) {
     });
 
     test('npm stop leaves no process and no mount, and the next npm start brings back the same VM', async () => {
-      const [before, pod] = [await checkout.readJson(state), await podUid()];
+      const [stateBeforeStop, pod] = [await checkout.readJson(state), await podUid()];
       assert.ok((await checkout.processes()).some(({ command }) => command.includes('server.cjs')));
 
       // a checkout that wants other dependencies, perhaps where no registry is reached, can be stopped all the same
@@ -125,20 +125,20 @@ for (const uid of users) {
       const started = await checkout.npm(['start']);
       assert.equal(started.exitCode, 0, started.stdout + started.stderr);
       assert.match(started.stdout, /Skipping deploy/);
-      assert.deepEqual(await checkout.readJson(state), before);
+      assert.deepEqual(await checkout.readJson(state), stateBeforeStop);
       assert.equal(await podUid(), pod, 'a pod is made by create_vm alone');
       assert.equal(await answer(url), content);
     });
 
     test('the next npm start after a kill -9 of everything brings back the same VM', async () => {
-      const [before, pod] = [await checkout.readJson(state), await podUid()];
+      const [stateBeforeKill, pod] = [await checkout.readJson(state), await podUid()];
 
       for (const { pid } of await checkout.processes()) killHard(pid);
       const started = await checkout.npm(['start']);
 
       assert.equal(started.exitCode, 0, started.stdout + started.stderr);
       assert.match(started.stdout, /Skipping deploy/);
-      assert.deepEqual(await checkout.readJson(state), before);
+      assert.deepEqual(await checkout.readJson(state), stateBeforeKill);
       assert.equal(await podUid(), pod, 'a pod is made by create_vm alone');
       assert.equal(await answer(url), content);
     });
@@ -162,7 +162,7 @@ for (const uid of users) {
     });
 
     test('a changed manifest recreates the VM and keeps the content of the disk', async () => {
-      const before = await checkout.readJson(state);
+      const stateBeforeChange = await checkout.readJson(state);
       await checkout.edit('examples/hello/manifest.yml', (text) =>
         text.replace('port: 8080', 'port: 8081').replace(':8080/', ':8081/'),
       );
@@ -170,7 +170,10 @@ for (const uid of users) {
       const started = await checkout.npm(['start']);
 
       assert.equal(started.exitCode, 0, started.stdout + started.stderr);
-      assert.notEqual((await checkout.readJson(state))['current_vm_cid'], before['current_vm_cid']);
+      assert.notEqual(
+        (await checkout.readJson(state))['current_vm_cid'],
+        stateBeforeChange['current_vm_cid'],
+      );
       url = started.stdout.trimEnd().split('\n').at(-1) ?? '';
       assert.match(url, /:8081\//);
       assert.equal(await answer(url), content);

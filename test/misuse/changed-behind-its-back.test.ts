@@ -56,12 +56,12 @@ test('another size of the disk moves its content to a new disk, and back to a sm
 
     assertSucceeded(moved);
     assert.match(moved.stdout, new RegExp(`Migrating content from disk '${disks[0]?.cid ?? ''}'`));
-    const after = await line.state();
+    const { disks: resized } = await line.state();
     assert.deepEqual(
-      after.disks.map((disk) => disk.size),
+      resized.map((disk) => disk.size),
       [size],
     );
-    assert.notEqual(after.disks[0]?.cid, disks[0]?.cid);
+    assert.notEqual(resized[0]?.cid, disks[0]?.cid);
     assert.equal(await assertConverged(line), content);
   }
 });

@@ -142,9 +142,9 @@ describeInNamespace(import.meta.filename, () => {
     await assert.rejects(theirs.list(secrets, { namespace: 'bosh' }), (error) => isApiError(error, 403));
     await assert.rejects(async () => inPod(`echo x > ${mountPath}/token`), 'the volume is read-only');
 
-    const before = await inPod(`cat ${mountPath}/token`);
+    const firstToken = await inPod(`cat ${mountPath}/token`);
     await new PodVolumes(api, nodeLayout(directory)).renewTokens(pod);
-    assert.notEqual(await inPod(`cat ${mountPath}/token`), before);
+    assert.notEqual(await inPod(`cat ${mountPath}/token`), firstToken);
     assert.equal(await inPod(`cat ${mountPath}/namespace`), 'bosh');
 
     await api.delete(reference);
