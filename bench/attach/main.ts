@@ -33,7 +33,7 @@ try {
   for (let run = 0; run < runs; run += 1) {
     const plain = await withDisk((disk, volume) => plainPod(world, `plain-${run}`, { disk, volume, node }));
     const own = await withDisk((disk, volume) => attachAndDetach(vm, node, disk, volume));
-    const over = (verb: string, until: string): number => (own[verb] ?? 0) - (plain[until] ?? 0);
+    const over = (verb: string, moment: string): number => (own[verb] ?? 0) - (plain[moment] ?? 0);
     samples.push({
       ...plain,
       ...own,

@@ -67,10 +67,10 @@ export async function listBoshObjects(
 }
 
 /** Under the strategy `recreate` a disk is a volume of the VM's pod, named as its claim. */
-const disksInPod = ({ metadata, spec }: Pod): (readonly [string, string | undefined])[] =>
-  (spec.volumes ?? [])
+const disksInPod = (pod: Pod): (readonly [string, string | undefined])[] =>
+  (pod.spec.volumes ?? [])
     .filter(({ name, persistentVolumeClaim }) => persistentVolumeClaim?.claimName === name)
-    .map(({ name }) => [name, metadata.name] as const);
+    .map(({ name }) => [name, pod.metadata.name] as const);
 
 function summarizeVm(pod: Pod, disks: readonly string[]): VmSummary {
   const deleted = pod.metadata.deletionTimestamp !== undefined;

@@ -27,12 +27,11 @@ const { values } = parseArgs({
     node: { type: 'string', multiple: true, default: [] },
   },
 });
-const { directory, 'runtime-directory': runtimeDirectory } = values;
-if (directory === undefined || runtimeDirectory === undefined) {
+if (values.directory === undefined || values['runtime-directory'] === undefined) {
   throw new Error('usage: main.ts --directory <directory> --runtime-directory <directory>');
 }
 try {
-  await run(directory, runtimeDirectory);
+  await run(values.directory, values['runtime-directory']);
 } catch (error) {
   // The end of the log is what whoever started the cluster shows: a message of ours needs no stack.
   console.error(isProductError(error) ? error.message : error);

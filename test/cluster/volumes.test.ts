@@ -153,8 +153,8 @@ describe('volumes of a real cluster', withoutNodes, () => {
       PersistentVolumeClaim,
       NonNullable<NonNullable<PersistentVolumeClaim['status']>['modifyVolumeStatus']>
     >(persistentVolumeClaims, 'tuned', (claim) => {
-      const change = claim?.status?.modifyVolumeStatus;
-      return change?.status === 'Infeasible' ? change : undefined;
+      const modification = claim?.status?.modifyVolumeStatus;
+      return modification?.status === 'Infeasible' ? modification : undefined;
     });
     assert.equal(status, 'Infeasible');
   });

@@ -173,7 +173,7 @@ for (const name of ['executable', 'bundle'] as const) {
       const other = await CpiWorld.start(world.artefacts);
       t.after(() => other.stop());
       const listsOf = ({ settings }: CpiWorld): Lists => settings.kubernetes['kubeconfig'] as Lists;
-      const named = (entries: readonly object[], name: string): object => ({ ...entries[0], name });
+      const named = (entries: readonly object[], each: string): object => ({ ...entries[0], name: each });
       const [one, two] = [listsOf(world), listsOf(other)];
       const kubeconfig = {
         'current-context': 'one',

@@ -177,7 +177,7 @@ export interface Right {
 export function rightsOf(manifests: readonly Manifest[]): Right[] {
   return manifests
     .flatMap(readManifest)
-    .flatMap(({ rules = [], metadata: { namespace } }) =>
-      rules.flatMap(breakDown).map((rule) => ({ namespace, rule })),
+    .flatMap(({ rules = [], metadata }) =>
+      rules.flatMap(breakDown).map((rule) => ({ namespace: metadata.namespace, rule })),
     );
 }

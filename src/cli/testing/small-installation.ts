@@ -28,7 +28,7 @@ export async function smallInstallation(t: TestContext): Promise<SmallInstallati
   ];
   await mkdir(join(home, 'cluster', 'volumes'), { recursive: true });
   await mkdir(join(home, 'workspace', 'installation'), { recursive: true });
-  for (const path of files.filter((path) => !path.endsWith('.cluster'))) await writeFile(path, 'x');
+  for (const path of files.filter((file) => !file.endsWith('.cluster'))) await writeFile(path, 'x');
   const left = async (): Promise<string[]> => {
     const there = await Promise.all(
       files.map((path) =>

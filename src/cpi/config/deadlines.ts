@@ -69,8 +69,8 @@ export function parseDeadlines(value: unknown, place: Place): Deadlines {
   refuseUnknownKeys(section, Object.keys(keys), place);
   const given: Partial<Record<keyof Deadlines, number>> = {};
   for (const [key, name] of Object.entries(keys)) {
-    const value = section[key];
-    if (value !== undefined && value !== null) given[name] = secondsAt(value, at(place, key));
+    const seconds = section[key];
+    if (seconds !== undefined && seconds !== null) given[name] = secondsAt(seconds, at(place, key));
   }
   return { ...defaultDeadlines, ...given };
 }

@@ -20,8 +20,8 @@ type Short = Omit<Entry, 'size'> & { readonly body?: string };
 async function pack(...entries: Short[]): Promise<Buffer> {
   return Buffer.from(
     await packTar(
-      entries.map(({ body, ...header }) => ({
-        header: { ...header, size: body?.length ?? 0 },
+      entries.map(({ body, ...entry }) => ({
+        header: { ...entry, size: body?.length ?? 0 },
         ...(body !== undefined && { body }),
       })),
     ),
