@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { isProductError } from '../errors/product-error.ts';
 import { ApiError, isApiError } from './api-error.ts';
 import type { KubernetesApi, WatchEvent, WatchQuery } from './api.ts';
@@ -21,12 +22,12 @@ function silentApi(items: KubernetesObject[], events: WatchEvent<KubernetesObjec
     patch: unused,
     delete: unused,
     groups: unused,
-    list: <T extends KubernetesObject>() =>
+    list: () =>
       Promise.resolve({
         apiVersion: 'v1',
         kind: 'PodList',
         metadata: { resourceVersion: '1' },
-        items: items as T[],
+        items: items as never[],
       }),
     watch: async function* <T extends KubernetesObject>(_resource: unknown, query: WatchQuery = {}) {
       yield* events as WatchEvent<T>[];
@@ -108,12 +109,12 @@ function restartingApi(answers: (KubernetesObject[] | ApiError)[]): {
     lists: () => lists,
     api: {
       ...silentApi([]),
-      list: async <T extends KubernetesObject>() => {
+      list: async () => {
         const answer = answers[Math.min(lists, answers.length - 1)];
         lists += 1;
         if (answer === undefined || answer instanceof ApiError) throw answer ?? new Error('no answer');
         const metadata = { resourceVersion: '1' };
-        return Promise.resolve({ apiVersion: 'v1', kind: 'PodList', metadata, items: answer as T[] });
+        return Promise.resolve({ apiVersion: 'v1', kind: 'PodList', metadata, items: answer as never[] });
       },
       watch: async function* () {},
     },
@@ -122,12 +123,11 @@ function restartingApi(answers: (KubernetesObject[] | ApiError)[]): {
 
 /** Lets time pass in steps until the wait has ended. */
 async function ended(clock: ManualClock, waiting: Promise<unknown>): Promise<void> {
+  const over = Promise.allSettled([waiting]).then(() => true);
   let isOver = false;
-  const over = (): void => void (isOver = true);
-  waiting.then(over, over);
   while (!isOver) {
     clock.advance(200);
-    await new Promise((resolve) => setImmediate(resolve));
+    isOver = await Promise.race([over, setImmediate(false)]);
   }
 }
 

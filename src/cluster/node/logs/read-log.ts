@@ -98,7 +98,10 @@ export async function* readLog(
     let reader = new RecordReader(file);
     const first = await reader.read();
     yield* limited(options.tailLines === undefined ? first : tail(first, options.tailLines), options, budget);
-    while (follow !== undefined && !follow.signal.aborted && budget.left > 0) {
+    if (follow === undefined) {
+      return;
+    }
+    while (!follow.signal.aborted && budget.left > 0) {
       const writing = follow.writing();
       const change = writing ? nextChange(path, follow) : undefined;
       const more = await reader.read();

@@ -75,12 +75,15 @@ export class ContainerRunner {
   /** There is one image, and it is here; every other stays out, as from a registry that does not know it. */
   async #pull(): Promise<boolean> {
     const { image } = this.container;
+    if (image === hostRootImage) {
+      return true;
+    }
     const { ending } = this.#pod;
     const backOff = new BackOff(imageLimits);
     const why =
       `failed to pull and unpack image "${image}": the embedded node has one image only, ` +
       `${hostRootImage}: not found`;
-    while (image !== hostRootImage && !ending.signal.aborted) {
+    while (!ending.signal.aborted) {
       this.#event('Normal', 'Pulling', `Pulling image "${image}"`);
       this.#event('Warning', 'Failed', `Failed to pull image "${image}": ${why}`);
       this.#event('Warning', 'Failed', 'Error: ErrImagePull');
@@ -92,7 +95,7 @@ export class ContainerRunner {
       this.#wait('ImagePullBackOff', `Back-off pulling image "${image}": ErrImagePull: ${why}`);
       await this.#pause(backOff.afterFailure(this.#services.clock.now()));
     }
-    return image === hostRootImage;
+    return false;
   }
 
   /** `undefined`: it could not be started now, and the pause before the next try is over. */

@@ -19,8 +19,9 @@ export async function keepTokensFresh(
   signal: AbortSignal,
 ): Promise<void> {
   const renewal = tokenRenewal(pod);
+  if (renewal === undefined) return;
   let delay = renewal;
-  while (renewal !== undefined && delay !== undefined) {
+  for (;;) {
     await clock.sleep(delay, signal);
     if (signal.aborted) return;
     delay = renewal;
