@@ -3,5 +3,5 @@ export async function allEnded<T extends readonly unknown[]>(parts: {
   readonly [K in keyof T]: Promise<T[K]>;
 }): Promise<T> {
   await Promise.allSettled(parts);
-  return (await Promise.all(parts)) as unknown as T;
+  return Promise.all(parts);
 }

@@ -89,7 +89,7 @@ async function inWorld<T>(
 }
 
 function scenarioSettings({ settings }: CpiWorld, { config = {} }: VerbScenario): object {
-  const kubernetes = (config['kubernetes'] ?? {}) as object;
+  const kubernetes = config['kubernetes'] ?? {};
   return { ...config, kubernetes: { ...settings.kubernetes, ...kubernetes } };
 }
 

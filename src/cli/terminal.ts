@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { isatty } from 'node:tty';
 
 /** What a command says and asks. */
 export interface Terminal {
@@ -15,7 +16,7 @@ export function processTerminal(): Terminal {
   return {
     out: (text) => void process.stdout.write(text),
     error: (line) => void process.stderr.write(`${line}\n`),
-    canAsk: process.stdin.isTTY === true,
+    canAsk: isatty(process.stdin.fd),
     ask: async (question, signal) => {
       const lines = createInterface({ input: process.stdin, output: process.stdout });
       const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));

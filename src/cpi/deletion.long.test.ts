@@ -148,7 +148,7 @@ describeInNamespace(import.meta.filename, () => {
     await api.create(persistentVolumeClaims, {
       metadata: { name: disk, namespace, labels },
       spec: { ...claim.spec },
-    } as unknown as PersistentVolumeClaim);
+    });
     await assertWhole(world.cloud, cids);
     assert.equal((await api.get<PersistentVolume>(volume)).spec.persistentVolumeReclaimPolicy, 'Retain');
     await api.delete(volume);

@@ -59,5 +59,5 @@ function causeOf({ code, killed }: RunError): string {
   if (code === 'EACCES') return 'may not be run';
   if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `printed more than ${maximumBytes} bytes`;
   if (killed === true) return `did not end within ${timeoutMs / 1000} s`;
-  return `failed with ${typeof code === 'number' ? `exit code ${code}` : String(code ?? 'a signal')}`;
+  return `failed with ${typeof code === 'number' ? `exit code ${code}` : (code ?? 'a signal')}`;
 }

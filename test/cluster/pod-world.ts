@@ -9,6 +9,7 @@ import type { Pod } from '../../src/kubernetes/pod.ts';
 import { events, namespaces, pods, serviceAccounts } from '../../src/kubernetes/resources.ts';
 import type { RestApi } from '../../src/kubernetes/rest-api.ts';
 import { waitFor } from '../../src/kubernetes/wait.ts';
+import type { WaitOptions } from '../../src/kubernetes/wait.ts';
 import { until } from '../support/until.ts';
 import { busyboxImage } from './image/images.ts';
 import { clusterAccess } from './test-cluster.ts';
@@ -73,7 +74,7 @@ export class PodWorld {
         ],
         ...spec,
       },
-    } as Pod);
+    });
   }
 
   /** The pod once its containers are ready. */
@@ -99,7 +100,7 @@ export class PodWorld {
   until<T extends KubernetesObject, R>(
     resource: Resource,
     name: string,
-    condition: (object: T | undefined) => R | undefined,
+    condition: WaitOptions<T, R>['condition'],
   ): Promise<R> {
     return waitFor<T, R>({
       api: this.api,

@@ -250,8 +250,11 @@ export function definitionContract(makeSubject: () => Promise<Subject>): void {
     });
     await define(api, definition);
     const finalizers = ['bosh.cloudfoundry.org/contract'];
-    const passing = (metadata: object): Widget =>
-      ({ apiVersion: `${group}/v1`, kind: 'Passing', metadata: { namespace, ...metadata } }) as Widget;
+    const passing = (metadata: object): Widget => ({
+      apiVersion: `${group}/v1`,
+      kind: 'Passing',
+      metadata: { namespace, ...metadata },
+    });
     await api.create(passings, passing({ name: 'held', finalizers }));
     await api.create(passings, passing({ name: 'free' }));
     const ending = new AbortController();

@@ -1,7 +1,7 @@
 import { createPrivateKey, randomBytes, webcrypto } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { Extension, Name, X509Certificate } from '@peculiar/x509';
+import type { Extension, KeyUsageFlags, Name, X509Certificate } from '@peculiar/x509';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Field } from '../yaml/field.ts';
 import { describePlace, lookUp } from '../yaml/yaml-node.ts';
@@ -144,13 +144,13 @@ async function extensions(
     authority,
   }: Pick<Signing, 'request' | 'authority'> & { publicKey: webcrypto.CryptoKey },
 ): Promise<Extension[]> {
-  const { KeyUsageFlags } = x509;
+  const flags = x509.KeyUsageFlags;
   const own = await x509.SubjectKeyIdentifierExtension.create(publicKey, false, webcrypto);
   const issuerId =
     authority?.certificate.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId ?? own.keyId;
   const common = [own, new x509.AuthorityKeyIdentifierExtension(issuerId, false)];
   if (request.isCa) {
-    const usage = KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign;
+    const usage: KeyUsageFlags = flags.keyCertSign | flags.cRLSign;
     return [
       new x509.KeyUsagesExtension(usage, true),
       new x509.BasicConstraintsExtension(true, undefined, true),
@@ -161,7 +161,7 @@ async function extensions(
     type: isIP(value) === 0 ? 'dns' : 'ip',
     value,
   }));
-  const usage = KeyUsageFlags.keyEncipherment | KeyUsageFlags.digitalSignature;
+  const usage: KeyUsageFlags = flags.keyEncipherment | flags.digitalSignature;
   return [
     new x509.KeyUsagesExtension(usage, true),
     new x509.ExtendedKeyUsageExtension([...request.usages], false),

@@ -160,7 +160,7 @@ test('delete_network: what is no network of ours is success and left alone', asy
   await api.create(networkPolicies, {
     metadata: { namespace, name: 'net-policy-foreign' },
     spec: {},
-  } as Kept);
+  });
   assert.equal(await deleteNetwork(cloud, ['net-policy-foreign']), null);
   await api.get({ resource: networkPolicies, namespace, name: 'net-policy-foreign' });
 });

@@ -216,7 +216,7 @@ test('a Service of somebody else is left alone, and nothing is left of the VM', 
   await api.create(services, {
     metadata: { namespace, name: 'web' },
     spec: { ports: [{ port: 1 }] },
-  } as Service);
+  });
   await assert.rejects(
     newVm(cloud, { agentId: 'one', services: shared }),
     rejection('VM_CREATION_FAILED', /Service 'web' exists in namespace bosh and is not of this CPI/u),

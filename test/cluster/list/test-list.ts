@@ -25,7 +25,7 @@ export function withTestList(readme: string, list: string): string {
 }
 
 function versions(): string {
-  const words = Object.entries(pins).map(([name, version]) => `${name} ${String(version)}`);
+  const words = Object.entries(pins).map(([name, version]) => `${name} ${version}`);
   return `Versions: ${words.join(', ')}; containerd and runc of Debian 12.`;
 }
 

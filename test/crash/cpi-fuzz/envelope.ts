@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { errorTable } from '../../../src/errors/error-table.ts';
 import { mbusPassword } from '../../../src/cpi/testing/test-cloud.ts';
 
-const types = new Set(Object.values(errorTable).map(({ boshType }) => boshType as string));
+const types = new Set(Object.values(errorTable).map(({ boshType }) => boshType));
 
 /**
  * Holds a text to be one valid envelope (reference cpi.md 1.3) with an error of a known type that is no fault of the CPI

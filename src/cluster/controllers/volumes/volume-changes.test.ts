@@ -130,7 +130,7 @@ suite('changes of volumes', () => {
         storageClassName: 'immediate',
         hostPath: { path: '/free' },
       },
-    } as PersistentVolume);
+    });
     const small = { resources: { requests: { storage: '63Mi' } } };
     await cluster.api.create(persistentVolumeClaims, claim('small', { ...cloneOf('disk-1'), ...small }));
     await cluster.until('the refusal', async () =>

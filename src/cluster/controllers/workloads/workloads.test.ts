@@ -67,7 +67,7 @@ test('orphans with the labels are adopted, pods that lose them are let go and re
   await cluster.api.create(resources.pods, {
     metadata: { name: 'orphan', namespace: 'bosh', labels },
     ...{ spec: template().spec },
-  } as Pod);
+  });
   await cluster.api.create(resources.replicaSets, replicaSet(1));
   const adopted = await cluster.until('the orphan has an owner', async () => {
     const pod = await cluster.api.get<Pod>(at(resources.pods, 'orphan'));

@@ -30,7 +30,7 @@ const attributes = {
 };
 const subject = { user: text, groups: listOf(text), uid: text, extra: mapOf(listOf(text)) };
 const status = fields({ allowed: flag, denied: flag, reason: text, evaluationError: text });
-const specOf = (draft: Draft): AccessSpec => (draft['spec'] ?? {}) as AccessSpec;
+const specOf = (draft: Draft): AccessSpec => draft['spec'] ?? {};
 
 /** kubernetes: pkg/apis/authorization/validation/validation.go */
 function checkAttributes(draft: Draft): Cause[] {

@@ -24,8 +24,7 @@ export const selfSubjectReviewKind = reviewKind(group, 'SelfSubjectReview', {
   review: (_draft, { user }) => ({ userInfo: infoOf(user) }),
 });
 
-const specOf = (draft: Draft): { token?: string; audiences?: string[] } =>
-  (draft['spec'] ?? {}) as { token?: string; audiences?: string[] };
+const specOf = (draft: Draft): { token?: string; audiences?: string[] } => draft['spec'] ?? {};
 
 /** Tokens of service accounts; the administrator's own is nobody else's business. */
 export const tokenReviewKind = reviewKind(group, 'TokenReview', {
