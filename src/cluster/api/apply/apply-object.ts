@@ -1,15 +1,15 @@
-import { required } from '../errors/field-causes.ts';
-import { badRequest, groupResource, invalid, statusError } from '../errors/status-errors.ts';
+import { groupResource, statusError } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { createObject } from '../registry/create.ts';
-import { apiVersionOf, inVersionOf, unknownFieldsOf } from '../registry/decode-draft.ts';
+import { apiVersionOf, inVersionOf } from '../registry/decode-draft.ts';
 import { timestamp } from '../registry/registry.ts';
 import type { Location, Registry } from '../registry/registry.ts';
 import { updateObject } from '../registry/update.ts';
 import type { UpdateOptions } from '../registry/update.ts';
-import { isRecord, jsonEqual } from '../schema/json.ts';
+import { jsonEqual } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
+import { checkedPatch } from './checked-patch.ts';
 import {
   fieldsOf,
   mergeApplied,
@@ -81,47 +81,6 @@ export function applyObject(
     object: updateObject(registry, kind, location, merged, { ...options, managedFields }),
     created: false,
   };
-}
-
-function checkedPatch(
-  kind: Kind,
-  { namespace, name }: Location,
-  body: unknown,
-  { fieldManager, fieldValidation }: ApplyOptions,
-): StoredObject {
-  if (fieldManager === '') {
-    throw invalid('PatchOptions', 'meta.k8s.io', '', [
-      required('fieldManager', 'is required for apply patch'),
-    ]);
-  }
-  if (!isRecord(body) || !isRecord(body['metadata'] ?? {}))
-    throw badRequest('an apply patch must be an object');
-  const apiVersion = apiVersionOf(kind);
-  if (body['kind'] !== kind.name || body['apiVersion'] !== apiVersion) {
-    throw badRequest(`an apply patch must say apiVersion ${apiVersion} and kind ${kind.name}`);
-  }
-  const metadata = (body['metadata'] ?? {}) as Partial<StoredObject['metadata']>;
-  if ((metadata.name ?? name) !== name) {
-    throw badRequest(
-      `the name of the object (${metadata.name}) does not match the name on the URL (${name})`,
-    );
-  }
-  if (metadata.namespace !== undefined && metadata.namespace !== (namespace ?? '')) {
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-  }
-  if (metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
-  const unknown = unknownFieldsOf(kind, body);
-  if (unknown.length > 0) {
-    const where = `${namespace === undefined ? '' : `${namespace}/`}${name}; ${apiVersion}, Kind=${kind.name}`;
-    const list = unknown.map((path) => `.${path}: field not declared in schema`).join(', ');
-    throw statusError(500, '', `failed to create typed patch object (${where}): ${list}`);
-  }
-  const duplicates = fieldValidation?.duplicates ?? [];
-  if (fieldValidation?.directive === 'Strict' && duplicates.length > 0) {
-    throw badRequest(`error decoding YAML: error converting YAML to JSON: ${duplicates.join(', ')}`);
-  }
-  if (fieldValidation?.directive === 'Warn') for (const one of duplicates) fieldValidation.warn(one);
-  return { ...body, metadata: { ...metadata, name } } as StoredObject;
 }
 
 interface Writing {

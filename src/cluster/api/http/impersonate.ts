@@ -24,15 +24,8 @@ export function impersonated(registry: Registry, user: User, { headersDistinct }
   const groups = headersDistinct['impersonate-group'] ?? [];
   const [uid = ''] = headersDistinct['impersonate-uid'] ?? [];
   if (name === '') throw badRequest('requested impersonation without impersonating a user');
+  assertMayBe(registry, user, { name, groups, uid, extra });
   const account = accountOfUser(name);
-  if (account === undefined) mayBe(registry, user, { resource: 'users', name });
-  else mayBe(registry, user, { resource: 'serviceaccounts', ...account });
-  for (const group of groups) mayBe(registry, user, { resource: 'groups', name: group });
-  const group = 'authentication.k8s.io';
-  if (uid !== '') mayBe(registry, user, { group, resource: 'uids', name: uid });
-  for (const [subresource, values] of Object.entries(extra))
-    for (const value of values)
-      mayBe(registry, user, { group, resource: 'userextras', subresource, name: value });
   const given = account !== undefined && groups.length === 0 ? accountGroups(account.namespace) : groups;
   return {
     name,
@@ -51,10 +44,20 @@ function extraOf(headers: IncomingMessage['headersDistinct']): Record<string, re
   );
 }
 
-function mayBe(
+/** Throws ApiError 403 for whatever of the user that is asked for this one may not stand for. */
+function assertMayBe(
   registry: Registry,
   user: User,
-  whom: Omit<ResourceAttributes, 'verb' | 'group'> & { readonly group?: string },
+  { name, groups, uid, extra }: Required<Pick<User, 'name' | 'groups' | 'uid' | 'extra'>>,
 ): void {
-  authorize(registry, user, { verb: 'impersonate', group: '', ...whom });
+  const mayBe = (whom: Omit<ResourceAttributes, 'verb' | 'group'> & { readonly group?: string }): void =>
+    authorize(registry, user, { verb: 'impersonate', group: '', ...whom });
+  const account = accountOfUser(name);
+  if (account === undefined) mayBe({ resource: 'users', name });
+  else mayBe({ resource: 'serviceaccounts', ...account });
+  for (const group of groups) mayBe({ resource: 'groups', name: group });
+  const group = 'authentication.k8s.io';
+  if (uid !== '') mayBe({ group, resource: 'uids', name: uid });
+  for (const [subresource, values] of Object.entries(extra))
+    for (const value of values) mayBe({ group, resource: 'userextras', subresource, name: value });
 }

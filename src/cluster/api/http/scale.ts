@@ -56,14 +56,12 @@ async function readWanted({ request }: ResourceRequest): Promise<(present: unkno
   const { value } = await readPatch(request);
   const type = mediaTypes(request.headers['content-type'] ?? '')[0]?.type;
   return (present) =>
-    type === 'application/json-patch+json'
-      ? applyJsonPatch(present as StoredObject, value)
-      : applyMergePatch(present as StoredObject, value);
+    type === 'application/json-patch+json' ? applyJsonPatch(present, value) : applyMergePatch(present, value);
 }
 
 function scaleOf(object: StoredObject, selector: (object: StoredObject) => string): object {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
-  const text = selector(object);
+  const selected = selector(object);
   return {
     kind: 'Scale',
     apiVersion,
@@ -71,7 +69,7 @@ function scaleOf(object: StoredObject, selector: (object: StoredObject) => strin
     spec: { replicas: Number(at(object, 'spec', 'replicas') ?? 0) },
     status: {
       replicas: Number(at(object, 'status', 'replicas') ?? 0),
-      ...(text !== '' && { selector: text }),
+      ...(selected !== '' && { selector: selected }),
     },
   };
 }

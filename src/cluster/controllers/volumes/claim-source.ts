@@ -49,16 +49,24 @@ function snapshotSource(claim: PersistentVolumeClaim, lookup: SourceLookup): Sou
   const snapshot = lookup.snapshot(`${claim.metadata.namespace ?? ''}/${name}`);
   if (snapshot === undefined) return refuse('it does not exist');
   if (snapshot.metadata.deletionTimestamp !== undefined) return refuse('it is being deleted');
-  const content = lookup.content(snapshot.status?.boundVolumeSnapshotContentName ?? '');
-  const handle = content?.status?.snapshotHandle;
-  if (snapshot.status?.readyToUse !== true || content === undefined || handle === undefined) {
-    return refuse('it is not ready to use');
-  }
-  if (content.spec.driver !== localProvisioner) return refuse('it is of another driver');
-  if (requestOf(claim) < BigInt(content.status?.restoreSize ?? 0)) {
+  const ready = readyContent(snapshot, lookup);
+  if (ready === undefined) return refuse('it is not ready to use');
+  if (ready.driver !== localProvisioner) return refuse('it is of another driver');
+  if (requestOf(claim) < BigInt(ready.restoreSize)) {
     return refuse('requested volume size is less than the size of the snapshot');
   }
-  return { source: { snapshot: handle } };
+  return { source: { snapshot: ready.handle } };
+}
+
+/** What a snapshot that is ready to use is bound to; undefined while it is not ready. */
+function readyContent(
+  { status }: VolumeSnapshot,
+  lookup: SourceLookup,
+): { readonly handle: string; readonly driver: string; readonly restoreSize: number } | undefined {
+  const content = lookup.content(status?.boundVolumeSnapshotContentName ?? '');
+  const handle = content?.status?.snapshotHandle;
+  if (status?.readyToUse !== true || content === undefined || handle === undefined) return undefined;
+  return { handle, driver: content.spec.driver, restoreSize: content.status?.restoreSize ?? 0 };
 }
 
 export function requestOf(claim: PersistentVolumeClaim): bigint {

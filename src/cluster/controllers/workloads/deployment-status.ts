@@ -2,7 +2,6 @@ import type {
   Deployment,
   DeploymentStatus,
   ReplicaSet,
-  ReplicaStatus,
   WorkloadCondition,
 } from '../../../kubernetes/workload.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
@@ -14,7 +13,7 @@ export interface DeploymentDecision {
   readonly again: number | undefined;
 }
 
-type Count = Exclude<keyof ReplicaStatus, 'conditions' | 'observedGeneration'>;
+type Count = 'replicas' | 'readyReplicas' | 'availableReplicas';
 
 /**
  * The status of a Deployment with those sets (kubernetes: pkg/controller/deployment/sync.go, progress.go).
@@ -27,23 +26,12 @@ export function deploymentStatus(
   now: number,
 ): DeploymentDecision {
   const sets = [...(present === undefined ? [] : [present]), ...old];
-  const sum = (name: Count): number => sets.reduce((all, { status }) => all + (status?.[name] ?? 0), 0);
   const wanted = deployment.spec.replicas ?? 1;
-  const available = sum('availableReplicas');
-  const counts = {
-    replicas: sum('replicas'),
-    updatedReplicas: present?.status?.replicas ?? 0,
-    readyReplicas: sum('readyReplicas'),
-    availableReplicas: available,
-    unavailableReplicas: Math.max(
-      0,
-      sets.reduce((all, { spec }) => all + (spec.replicas ?? 0), 0) - available,
-    ),
-  };
+  const counts = podCounts(sets, present);
   const isComplete =
     counts.updatedReplicas === wanted &&
     counts.replicas === wanted &&
-    available === wanted &&
+    counts.availableReplicas === wanted &&
     present !== undefined;
   const progress = progressing(deployment, { present, isComplete, counts, now });
   const failure = sets
@@ -60,12 +48,29 @@ export function deploymentStatus(
       ...(collisionCount !== undefined && { collisionCount }),
       conditions: [
         ...others,
-        settled(deployment, availability(deployment, available), now),
+        settled(deployment, availability(deployment, counts.availableReplicas), now),
         ...(progress === undefined ? [] : [settled(deployment, progress, now)]),
         ...(failure === undefined ? [] : [settled(deployment, failure, now)]),
       ],
     },
     again: isComplete ? undefined : deadlineOf(deployment, progress, now),
+  };
+}
+
+/** How many pods of the sets there are, by what can be said of them. */
+function podCounts(
+  sets: readonly ReplicaSet[],
+  present: ReplicaSet | undefined,
+): Record<Count | 'updatedReplicas' | 'unavailableReplicas', number> {
+  const sum = (name: Count): number => sets.reduce((all, { status }) => all + (status?.[name] ?? 0), 0);
+  const available = sum('availableReplicas');
+  const wanted = sets.reduce((all, { spec }) => all + (spec.replicas ?? 0), 0);
+  return {
+    replicas: sum('replicas'),
+    updatedReplicas: present?.status?.replicas ?? 0,
+    readyReplicas: sum('readyReplicas'),
+    availableReplicas: available,
+    unavailableReplicas: Math.max(0, wanted - available),
   };
 }
 

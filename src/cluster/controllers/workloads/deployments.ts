@@ -95,13 +95,7 @@ export function createDeployments(context: ControllerContext): WorkQueue {
     }
     const revision = old.map(revisionOf).reduce((most, one) => (one > most ? one : most), 0n) + 1n;
     const wanted = found === undefined ? undefined : await markRevision(deployment, found, revision);
-    if (isRecreate) {
-      for (const set of old) await scale(deployment, set, 0);
-      if (await anyPodOf(old)) return wanted;
-      return wanted === undefined
-        ? make(deployment, keeper, revision, deployment.spec.replicas ?? 1)
-        : scale(deployment, wanted, deployment.spec.replicas ?? 1);
-    }
+    if (isRecreate) return recreate(deployment, keeper, revision, wanted, old);
     if (wanted === undefined) {
       const empty = { metadata: {}, spec: { replicas: 0 } } as ReplicaSet;
       return make(deployment, keeper, revision, scaleUp(deployment, empty, old));
@@ -109,6 +103,21 @@ export function createDeployments(context: ControllerContext): WorkQueue {
     const grown = await scale(deployment, wanted, scaleUp(deployment, wanted, old));
     for (const { set, replicas } of scaleDown(deployment, grown, old)) await scale(deployment, set, replicas);
     return grown;
+  }
+
+  /** No pod of the template before the last one of the former templates is gone. */
+  async function recreate(
+    deployment: Deployment,
+    keeper: Keeper,
+    revision: bigint,
+    wanted: ReplicaSet | undefined,
+    old: readonly ReplicaSet[],
+  ): Promise<ReplicaSet | undefined> {
+    for (const set of old) await scale(deployment, set, 0);
+    if (await anyPodOf(old)) return wanted;
+    return wanted === undefined
+      ? make(deployment, keeper, revision, deployment.spec.replicas ?? 1)
+      : scale(deployment, wanted, deployment.spec.replicas ?? 1);
   }
 
   async function anyPodOf(sets: readonly ReplicaSet[]): Promise<boolean> {

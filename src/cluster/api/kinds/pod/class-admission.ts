@@ -17,8 +17,7 @@ interface PriorityClass extends StoredObject {
 export function admitPriority({ spec, metadata }: Pod, context: AdmissionContext): void {
   const classes = context.list(priorityClasses) as readonly PriorityClass[];
   const refuse = (why: string): ApiError => forbidden(pods, metadata.name ?? '', why);
-  const byDefault = classes.find((object) => object['globalDefault'] === true)?.metadata.name ?? '';
-  const name = (spec.priorityClassName ?? '') === '' ? byDefault : (spec.priorityClassName ?? '');
+  const name = classNameOf(spec, classes);
   const found = classes.find((object) => object.metadata.name === name);
   if (name !== '' && found === undefined) throw refuse(`no PriorityClass with name ${name} was found`);
   if (name !== '') spec.priorityClassName = name;
@@ -35,6 +34,13 @@ export function admitPriority({ spec, metadata }: Pod, context: AdmissionContext
   }
   spec.priority = value;
   spec.preemptionPolicy = preemptionPolicy;
+}
+
+/** The pod's own, else the default one's; empty where there is neither. */
+function classNameOf(spec: Pod['spec'], classes: readonly PriorityClass[]): string {
+  const own = spec.priorityClassName ?? '';
+  if (own !== '') return own;
+  return classes.find((object) => object['globalDefault'] === true)?.metadata.name ?? '';
 }
 
 /** Admission plugin RuntimeClass. Throws ApiError 403 for a class that is not there. */
