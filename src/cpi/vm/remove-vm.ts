@@ -9,6 +9,7 @@ import { strategyOf } from '../disk/attach/strategy.ts';
 import { isOurs } from '../labels.ts';
 import type { LostNode } from '../node/node-state.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
+import type { GoneOptions } from '../remove-object.ts';
 import { releaseServices, waitUntilReleased } from '../service/release-services.ts';
 import { budgetGroupOf, settleBudget } from './disruption-budget.ts';
 import { findVm, findVmSecret, podReference, secretReference } from './find-vm.ts';
@@ -37,20 +38,7 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
     ...(await claimsOf(cloud, attachments.map(diskCidOf))),
     ...(isRecreated ? await claimsOfRecreatedVm(cloud, cid) : []).filter((claim) => isOurs(claim, 'disk')),
   ]);
-  const owned = [
-    ...(secret === undefined
-      ? []
-      : [{ reference: secretReference(cloud, cid), uid: secret.metadata.uid ?? '' }]),
-    ...(pod === undefined
-      ? []
-      : [
-          {
-            reference: podReference(cloud, cid),
-            uid: pod.metadata.uid ?? '',
-            nodeName: pod.spec.nodeName,
-          },
-        ]),
-  ];
+  const owned = objectsOfVm(cloud, cid, pod, secret);
   const services = secret === undefined ? [] : await releaseServices(cloud, secret);
   const isPodAsked = await leaveBudget(cloud, cid, pod, secret);
   for (const { reference, uid } of owned) {
@@ -74,6 +62,25 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
     if (end.status === 'rejected') throw end.reason;
   }
   if (isRecreated) await waitUntilClaimsGone(cloud, cid);
+}
+
+type ObjectOfVm = Pick<GoneOptions, 'reference' | 'uid' | 'nodeName'>;
+
+/** What is deleted by name, the Secret first: the rest goes with it. */
+function objectsOfVm(
+  cloud: Cloud,
+  cid: string,
+  pod: Pod | undefined,
+  secret: KubernetesObject | undefined,
+): ObjectOfVm[] {
+  const owned: ObjectOfVm[] = [];
+  if (secret !== undefined)
+    owned.push({ reference: secretReference(cloud, cid), uid: secret.metadata.uid ?? '' });
+  if (pod !== undefined) {
+    const { uid = '' } = pod.metadata;
+    owned.push({ reference: podReference(cloud, cid), uid, nodeName: pod.spec.nodeName });
+  }
+  return owned;
 }
 
 /**

@@ -24,18 +24,9 @@ export type UpdatePlan =
  * file by file. Pure.
  */
 export function planUpdate(question: UpdateQuestion): UpdatePlan {
-  const { claim, sizeMiB, properties, classes } = question;
-  const now = requestedBytes(claim);
-  if (bytesOf(sizeMiB) < now) {
-    throw refuse(claim, `it has ${inMiB(now)}, and volumes do not shrink to ${sizeMiB} MiB`);
-  }
-  if (!(claim.spec.accessModes ?? []).includes(properties.accessMode)) {
-    throw refuse(claim, `its claim cannot get the access mode ${properties.accessMode}`);
-  }
-  const present = claim.spec.storageClassName ?? '';
-  const target = targetName(properties, classes) ?? present;
-  const grows = isToGrow(claim, bytesOf(sizeMiB));
-  const attributes = attributesChange(claim, properties.attributesClass);
+  refuseWhatNeverChanges(question);
+  const { claim, properties, classes } = question;
+  const { present, target, grows, attributes } = differencesOf(question);
   if (target === present && !grows && attributes === undefined) return { kind: 'keep' };
   if (claim.status?.phase !== 'Bound') throw refuse(claim, 'it was never attached, so it has no volume yet');
   if (classes === undefined && grows && attributes !== undefined) {
@@ -50,6 +41,35 @@ export function planUpdate(question: UpdateQuestion): UpdatePlan {
   if (!inPlace) return copyPlan(question, present, target);
   const attributesClass = properties.attributesClass ?? null;
   return { kind: 'change', grows, ...(attributes !== undefined && { attributesClass }) };
+}
+
+/** What no volume does, in place or as a copy. */
+function refuseWhatNeverChanges({ claim, sizeMiB, properties }: UpdateQuestion): void {
+  const now = requestedBytes(claim);
+  if (bytesOf(sizeMiB) < now) {
+    throw refuse(claim, `it has ${inMiB(now)}, and volumes do not shrink to ${sizeMiB} MiB`);
+  }
+  if (!(claim.spec.accessModes ?? []).includes(properties.accessMode)) {
+    throw refuse(claim, `its claim cannot get the access mode ${properties.accessMode}`);
+  }
+}
+
+interface Differences {
+  /** Storage classes: the claim's, and the one that is wanted. */
+  readonly present: string;
+  readonly target: string;
+  readonly grows: boolean;
+  readonly attributes: ReturnType<typeof attributesChange>;
+}
+
+function differencesOf({ claim, sizeMiB, properties, classes }: UpdateQuestion): Differences {
+  const present = claim.spec.storageClassName ?? '';
+  return {
+    present,
+    target: targetName(properties, classes) ?? present,
+    grows: isToGrow(claim, bytesOf(sizeMiB)),
+    attributes: attributesChange(claim, properties.attributesClass),
+  };
 }
 
 /** Also where an earlier call asked and was killed before the driver had done it. */

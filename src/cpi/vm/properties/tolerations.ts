@@ -28,22 +28,12 @@ const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
  */
 function tolerationAt(item: Json, place: Place): Toleration {
   refuseUnknownKeys(item, ['key', 'operator', 'value', 'effect', 'toleration_seconds'], place);
-  const key = stringAt(item['key'], at(place, 'key'));
-  if (!isQualifiedName(key)) throw wrong(at(place, 'key'), 'is not the key of a taint');
-  const decision = decided.get(key);
-  if (decision !== undefined) throw wrong(at(place, 'key'), decision);
+  const key = keyAt(item['key'], at(place, 'key'));
   const operator = item['operator'] ?? 'Equal';
   if (operator !== 'Equal' && operator !== 'Exists')
     throw wrong(at(place, 'operator'), 'has to be Equal or Exists');
-  const value = item['value'] ?? undefined;
-  if (value !== undefined && (typeof value !== 'string' || !isLabelValue(value)))
-    throw wrong(at(place, 'value'), 'has to be a string that can be the value of a label');
-  if (operator === 'Exists' && value !== undefined && value !== '')
-    throw wrong(at(place, 'value'), 'cannot be given with the operator Exists');
-  const given = item['effect'] ?? undefined;
-  const effect = effects.find((one) => one === given);
-  if (given !== undefined && effect === undefined)
-    throw wrong(at(place, 'effect'), `has to be one of ${effects.join(', ')}`);
+  const value = valueAt(item['value'] ?? undefined, at(place, 'value'), operator);
+  const effect = effectAt(item['effect'] ?? undefined, at(place, 'effect'));
   const seconds = item['toleration_seconds'] ?? undefined;
   if (seconds !== undefined && (!Number.isSafeInteger(seconds) || effect !== 'NoExecute'))
     throw wrong(at(place, 'toleration_seconds'), 'has to be a whole number and needs the effect NoExecute');
@@ -54,4 +44,27 @@ function tolerationAt(item: Json, place: Place): Toleration {
     ...(effect !== undefined && { effect }),
     ...(seconds !== undefined && { tolerationSeconds: Number(seconds) }),
   };
+}
+
+function keyAt(given: unknown, place: Place): string {
+  const key = stringAt(given, place);
+  if (!isQualifiedName(key)) throw wrong(place, 'is not the key of a taint');
+  const decision = decided.get(key);
+  if (decision !== undefined) throw wrong(place, decision);
+  return key;
+}
+
+function valueAt(value: unknown, place: Place, operator: 'Equal' | 'Exists'): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string' || !isLabelValue(value))
+    throw wrong(place, 'has to be a string that can be the value of a label');
+  if (operator === 'Exists' && value !== '') throw wrong(place, 'cannot be given with the operator Exists');
+  return value;
+}
+
+function effectAt(given: unknown, place: Place): (typeof effects)[number] | undefined {
+  const effect = effects.find((one) => one === given);
+  if (given !== undefined && effect === undefined)
+    throw wrong(place, `has to be one of ${effects.join(', ')}`);
+  return effect;
 }
