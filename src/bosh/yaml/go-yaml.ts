@@ -102,8 +102,7 @@ class GoYamlWriter {
     let breaks = false;
     for (const [index, char] of chars.entries()) {
       if (char === ' ') {
-        const inside = quote === '' || (index > 0 && index < chars.length - 1);
-        if (fold && !spaces && this.#column > lineWidth && inside && chars[index + 1] !== ' ')
+        if (fold && !spaces && this.#column > lineWidth && mayEndLine(chars, index, quote))
           this.#startLine(indent);
         else this.#put(char);
         spaces = true;
@@ -190,4 +189,10 @@ class GoYamlWriter {
     this.#inIndentation = true;
     this.#afterSpace = true;
   }
+}
+
+/** Whether a line may end at that space: not beside a quote, and not before another space. */
+function mayEndLine(chars: readonly string[], index: number, quote: '' | "'"): boolean {
+  const inside = quote === '' || (index > 0 && index < chars.length - 1);
+  return inside && chars[index + 1] !== ' ';
 }
