@@ -48,17 +48,7 @@ describe('faults of the API', () => {
         const { error } = await strike(...strokes);
         assert.equal(error, null, `${each.row}, ${kind} and ${watchKind}: ${error?.type}: ${error?.message}`);
       }
-      for (const kind of ['500', 'lost', 'unheard'] as const) {
-        verbs.lookInside();
-        for (let number = 1; number <= writes; number += 1)
-          await strike(stroke(kind, `write ${number}`, () => faults.write(number)));
-      }
-      for (const kind of ['500', 'lost'] as const)
-        for (let number = 1; number <= execs; number += 1)
-          await strike(stroke(kind, `exec ${number}`, () => faults.exec(number)));
-      if (writes === 0)
-        for (const kind of ['500', 'lost', 'unheard'] as const)
-          await strike(stroke(kind, 'request 1', () => faults.request(1)));
+      await strikeEachChange(strike, { writes, execs });
       const first = writes === 0 ? stroke('silent', 'request 1', () => faults.request(1)) : silentWrite;
       const { error } = await strike(first);
       assert.match(error?.message ?? '', /no answer came in time/u, `${each.row}: the server was silent`);
@@ -66,6 +56,24 @@ describe('faults of the API', () => {
       const [done, where] = writes > 1 ? [1, 'what follows write 1'] : [0, 'all requests'];
       await strike(stroke('expired token', where, () => faults.after(done)));
     });
+  }
+
+  /** Each write and exec of the verb in turn; the first request of one that writes nothing. */
+  async function strikeEachChange(
+    strike: (...strokes: Stroke[]) => Promise<unknown>,
+    { writes, execs }: Pick<RequestRow, 'writes' | 'execs'>,
+  ): Promise<void> {
+    for (const kind of ['500', 'lost', 'unheard'] as const) {
+      verbs.lookInside();
+      for (let number = 1; number <= writes; number += 1)
+        await strike(stroke(kind, `write ${number}`, () => faults.write(number)));
+    }
+    for (const kind of ['500', 'lost'] as const)
+      for (let number = 1; number <= execs; number += 1)
+        await strike(stroke(kind, `exec ${number}`, () => faults.exec(number)));
+    if (writes === 0)
+      for (const kind of ['500', 'lost', 'unheard'] as const)
+        await strike(stroke(kind, 'request 1', () => faults.request(1)));
   }
 
   test('every kind of fault has met every verb', (t) => {

@@ -29,6 +29,14 @@ interface Manifest {
 
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
+type PodSpec = Manifest['spec']['template']['spec'];
+
+/** Of the first object in the file. */
+function podSpecOf(name: string): PodSpec {
+  const [object = assert.fail(name)] = loadAll(read(`manifests/static-ip/${name}`)) as Manifest[];
+  return object.spec.template.spec;
+}
+
 test('the DaemonSet installs where it mounts, is guarded, and may ask for itself alone', () => {
   const objects = loadAll(read('manifests/static-ip/daemonset.yaml')) as Manifest[];
   const named = (kind: string): Manifest =>
@@ -59,22 +67,20 @@ test('the DaemonSet installs where it mounts, is guarded, and may ask for itself
 });
 
 test('remove.yaml removes from where that DaemonSet installs, before its pods are ready', () => {
-  const [installer] = loadAll(read('manifests/static-ip/daemonset.yaml')) as Manifest[];
-  const [remover] = loadAll(read('manifests/static-ip/remove.yaml')) as Manifest[];
-  const [from, to] = [installer?.spec.template.spec, remover?.spec.template.spec];
-  const [installs = assert.fail()] = from?.containers ?? [];
+  const [from, to] = [podSpecOf('daemonset.yaml'), podSpecOf('remove.yaml')];
+  const [installs = assert.fail()] = from.containers;
   const { place } = parseArguments(installs.args);
   const removal = { command: 'uninstall', place, daemonSet: undefined };
   assert.deepEqual(
-    to?.initContainers?.map(({ args }) => parseArguments(args)),
+    to.initContainers?.map(({ args }) => parseArguments(args)),
     [{ ...removal, stay: false }],
   );
   assert.deepEqual(
-    to?.containers.map(({ args }) => parseArguments(args)),
+    to.containers.map(({ args }) => parseArguments(args)),
     [{ ...removal, stay: true }],
   );
-  assert.deepEqual(to?.volumes, from?.volumes);
-  for (const { volumeMounts } of [...(to?.initContainers ?? []), ...(to?.containers ?? [])])
+  assert.deepEqual(to.volumes, from.volumes);
+  for (const { volumeMounts } of [...(to.initContainers ?? []), ...to.containers])
     assert.deepEqual(volumeMounts, installs.volumeMounts);
 });
 

@@ -2,7 +2,7 @@ import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import type { ControlPlaneApi } from '../../cluster/api/control-plane-api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Pod, PodStatus } from '../../kubernetes/pod.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../../kubernetes/pod.ts';
 import { events, persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
 import type { ExecCommand, ExecOutcome } from '../cloud.ts';
 import { volumeAnnotations } from '../../kubernetes/volume.ts';
@@ -192,15 +192,28 @@ export class FakeNode {
   }
 
   #statusOf(pod: Pod): PodStatus {
-    const { labels = {}, annotations = {} } = pod.metadata;
-    const image = pod.spec.containers[0]?.image ?? '';
-    const container = {
-      name: pod.spec.containers[0]?.name ?? '',
-      image,
-      imageID: '',
-      restartCount: 0,
-      ready: false,
+    const { name = '', image = '' } = pod.spec.containers[0] ?? {};
+    const container = { name, image, imageID: '', restartCount: 0, ready: false };
+    const troubled = this.#troubledStatus(pod, container);
+    if (troubled !== undefined) return troubled;
+    this.#addresses += 1;
+    const free = `127.64.1.${this.#addresses}`;
+    const { [annotation.ipAddress]: asked = free } = pod.metadata.annotations ?? {};
+    const address = pod.spec.hostNetwork === true ? '127.0.0.1' : asked;
+    const [podIP = '', ...others] = (this.ownAddress ?? address).split(',');
+    const state = { running: { startedAt: '2026-01-01T00:00:00Z' } };
+    return {
+      phase: 'Running',
+      podIP,
+      podIPs: [podIP, ...others].map((ip) => ({ ip })),
+      containerStatuses: [{ ...container, ready: true, started: true, state }],
     };
+  }
+
+  /** Of a pod whose sandbox, image or disk was said not to work. */
+  #troubledStatus(pod: Pod, container: ContainerStatus): PodStatus | undefined {
+    const { labels = {} } = pod.metadata;
+    const { image } = container;
     if (this.sandboxTrouble !== undefined) {
       const state = { waiting: { reason: 'ContainerCreating' } };
       return { phase: 'Pending', containerStatuses: [{ ...container, state }] };
@@ -222,17 +235,7 @@ export class FakeNode {
       const state = { terminated: { exitCode: cannotExit, message: `${broken}\n` } };
       return { phase: 'Running', containerStatuses: [{ ...container, state }] };
     }
-    this.#addresses += 1;
-    const free = `127.64.1.${this.#addresses}`;
-    const address = pod.spec.hostNetwork === true ? '127.0.0.1' : (annotations[annotation.ipAddress] ?? free);
-    const [podIP = '', ...others] = (this.ownAddress ?? address).split(',');
-    const state = { running: { startedAt: '2026-01-01T00:00:00Z' } };
-    return {
-      phase: 'Running',
-      podIP,
-      podIPs: [podIP, ...others].map((ip) => ({ ip })),
-      containerStatuses: [{ ...container, ready: true, started: true, state }],
-    };
+    return undefined;
   }
 
   #farDisk({ spec }: Pod): string | undefined {

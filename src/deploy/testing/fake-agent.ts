@@ -134,7 +134,6 @@ export class FakeAgent {
   }
 
   #act(agent: AgentOfVm, method: string, words: Words): unknown {
-    const disk = String(words[0]);
     switch (method) {
       case 'get_state':
         return { job_state: agent.jobState, networks: agent.networks };
@@ -151,6 +150,16 @@ export class FakeAgent {
         return 0;
       case 'run_script':
         return {};
+      case 'compile_package':
+        return this.#compile(words);
+      default:
+        return this.#actOnDisk(agent, method, words);
+    }
+  }
+
+  #actOnDisk(agent: AgentOfVm, method: string, words: Words): unknown {
+    const disk = String(words[0]);
+    switch (method) {
       case 'list_disk':
         return agent.mounted;
       case 'add_persistent_disk':
@@ -168,8 +177,6 @@ export class FakeAgent {
       case 'remove_persistent_disk':
         agent.hints.delete(disk);
         return {};
-      case 'compile_package':
-        return this.#compile(words);
       default:
         return undefined;
     }

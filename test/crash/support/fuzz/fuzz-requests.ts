@@ -84,10 +84,8 @@ function validRequest(chance: Chance, api: LocalApi): Valid {
   const namespace = resource.namespaced ? chance.pick(namespaces) : undefined;
   const name = chance.pick(names);
   const at = { resource, namespace, query: writeQuery(chance), contentType: 'application/json' };
-  if (resource.plural === 'pods' && chance.once(4)) return { ...at, ...podSubresource(chance, name) };
-  if (resource.plural === 'serviceaccounts' && chance.once(4)) return { ...at, ...tokenRequest(name) };
-  if (resource.plural.endsWith('reviews'))
-    return { ...at, method: 'POST', segments: [], body: template.make(chance) };
+  const special = specialRequest(chance, template, name);
+  if (special !== undefined) return { ...at, ...special };
   switch (chance.below(10)) {
     case 0:
     case 1:
@@ -120,6 +118,16 @@ function validRequest(chance: Chance, api: LocalApi): Valid {
   }
 }
 
+type Asking = Pick<Valid, 'method' | 'segments' | 'body'>;
+
+/** What only some resources have: subresources of their own, and reviews, which are made and never kept. */
+function specialRequest(chance: Chance, { resource, make }: Template, name: string): Asking | undefined {
+  if (resource.plural === 'pods' && chance.once(4)) return podSubresource(chance, name);
+  if (resource.plural === 'serviceaccounts' && chance.once(4)) return tokenRequest(name);
+  if (resource.plural.endsWith('reviews')) return { method: 'POST', segments: [], body: make(chance) };
+  return undefined;
+}
+
 function newObject(
   chance: Chance,
   { resource, make }: Template,
@@ -149,7 +157,7 @@ function stored(chance: Chance, api: LocalApi, resource: Resource): Fields | und
   return { ...rest, metadata: chance.once(2) ? kept : metadata };
 }
 
-const nameOf = (object: Fields): string => String((object['metadata'] as { name?: string }).name ?? 'n1');
+const nameOf = (object: Fields): string => (object['metadata'] as { name?: string }).name ?? 'n1';
 const placeOf = (object: Fields): { namespace: string | undefined } => ({
   namespace: (object['metadata'] as { namespace?: string }).namespace,
 });
@@ -185,18 +193,18 @@ function patchRequest(
   };
 }
 
-function podSubresource(chance: Chance, name: string): Pick<Valid, 'method' | 'segments' | 'body'> {
+function podSubresource(chance: Chance, name: string): Asking {
   const metadata = { name };
   if (chance.once(2)) {
-    const deleteOptions = { gracePeriodSeconds: chance.below(9) };
-    const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata, deleteOptions };
+    const eviction = { metadata, deleteOptions: { gracePeriodSeconds: chance.below(9) } };
+    const body = { apiVersion: 'policy/v1', kind: 'Eviction', ...eviction };
     return { method: 'POST', segments: [name, 'eviction'], body };
   }
   const body = { apiVersion: 'v1', kind: 'Binding', metadata, target: { kind: 'Node', name: 'n1' } };
   return { method: 'POST', segments: [name, 'binding'], body };
 }
 
-function tokenRequest(name: string): Pick<Valid, 'method' | 'segments' | 'body'> {
+function tokenRequest(name: string): Asking {
   const spec = {
     audiences: ['a'],
     expirationSeconds: 600,
