@@ -32,10 +32,13 @@ async function perform({ command, place, daemonSet, stay }: InstallArguments): P
       return 0;
     case 'installed':
       return (await isInstalled(place, executable)) ? 0 : 1;
-    case 'uninstall':
+    case 'uninstall': {
+      // before it says that it is done: whoever asks it to end then must not end it by the signal
+      const stop = stay ? stopSignal() : undefined;
       log(await uninstall(place));
-      if (stay) await stopped(stopSignal());
+      if (stop !== undefined) await stopped(stop);
       return 0;
+    }
     case 'guard':
     case 'install': {
       const access = daemonSet === undefined ? undefined : inClusterAccess({ environment: process.env });
