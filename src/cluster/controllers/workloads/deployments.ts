@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import { matchesLabelSelector } from '../../../kubernetes/label-selector.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { deployments, pods, replicaSets } from '../../../kubernetes/resources.ts';
-import type { Deployment, PodTemplateSpec, ReplicaSet } from '../../../kubernetes/workload.ts';
+import type { Deployment, ReplicaSet } from '../../../kubernetes/workload.ts';
 import { jsonEqual } from '../../api/schema/json.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { keyOf } from '../runtime/informer.ts';
@@ -14,8 +13,8 @@ import { claim, controllerOf, ownedBy } from './owned-pods.ts';
 import type { Keeper } from './owned-pods.ts';
 import { countsOf, isRescaled, rescale } from './rescale.ts';
 import { createdAt, scaleDown, scaleUp } from './rollout.ts';
+import { hashLabel, hashOf, withoutHash } from './template-hash.ts';
 
-const hashLabel = 'pod-template-hash';
 const revisionAnnotation = 'deployment.kubernetes.io/revision';
 const prefix = 'deployment.kubernetes.io/';
 /** Of kubectl, and of no use on a set. */
@@ -267,28 +266,6 @@ export function createDeployments(context: ControllerContext): WorkQueue {
   }
 
   return queue;
-}
-
-function withoutHash({ metadata, spec }: PodTemplateSpec): unknown {
-  const { [hashLabel]: _hash, ...labels } = metadata?.labels ?? {};
-  return { metadata: { ...metadata, labels }, spec };
-}
-
-const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
-
-/** Ten characters that stand for a template: the same one gives the same name, whoever makes the set. */
-function hashOf(template: PodTemplateSpec, collisions: number): string {
-  const bytes = createHash('sha256')
-    .update(JSON.stringify([sorted(template), collisions]))
-    .digest();
-  return [...bytes.subarray(0, 10)].map((byte) => alphabet[byte % alphabet.length]).join('');
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
 }
 
 /** What of a Deployment's own annotations its sets have, too. */
