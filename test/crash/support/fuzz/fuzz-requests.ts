@@ -8,6 +8,7 @@ import { copyJson } from '../../../../src/cluster/api/schema/json.ts';
 import { mutate, spoil } from './mutate-json.ts';
 import { policyTemplates } from './policy-objects.ts';
 import type { Chance } from './seeded.ts';
+import { specialRequest } from './special-requests.ts';
 import { templates } from './valid-objects.ts';
 import type { Fields, Template } from './valid-objects.ts';
 
@@ -118,16 +119,6 @@ function validRequest(chance: Chance, api: LocalApi): Valid {
   }
 }
 
-type Asking = Pick<Valid, 'method' | 'segments' | 'body'>;
-
-/** What only some resources have: subresources of their own, and reviews, which are made and never kept. */
-function specialRequest(chance: Chance, { resource, make }: Template, name: string): Asking | undefined {
-  if (resource.plural === 'pods' && chance.once(4)) return podSubresource(chance, name);
-  if (resource.plural === 'serviceaccounts' && chance.once(4)) return tokenRequest(name);
-  if (resource.plural.endsWith('reviews')) return { method: 'POST', segments: [], body: make(chance) };
-  return undefined;
-}
-
 function newObject(
   chance: Chance,
   { resource, make }: Template,
@@ -191,27 +182,6 @@ function patchRequest(
     contentType,
     body,
   };
-}
-
-function podSubresource(chance: Chance, name: string): Asking {
-  const metadata = { name };
-  if (chance.once(2)) {
-    const eviction = { metadata, deleteOptions: { gracePeriodSeconds: chance.below(9) } };
-    const body = { apiVersion: 'policy/v1', kind: 'Eviction', ...eviction };
-    return { method: 'POST', segments: [name, 'eviction'], body };
-  }
-  const body = { apiVersion: 'v1', kind: 'Binding', metadata, target: { kind: 'Node', name: 'n1' } };
-  return { method: 'POST', segments: [name, 'binding'], body };
-}
-
-function tokenRequest(name: string): Asking {
-  const spec = {
-    audiences: ['a'],
-    expirationSeconds: 600,
-    boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'n1' },
-  };
-  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec };
-  return { method: 'POST', segments: [name, 'token'], body };
 }
 
 function deleteOptions(chance: Chance): Fields | undefined {

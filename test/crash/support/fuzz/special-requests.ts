@@ -1,0 +1,42 @@
+import type { Chance } from './seeded.ts';
+import type { Template } from './valid-objects.ts';
+
+interface Asking {
+  readonly method: string;
+  /** Of the path, behind the resource. */
+  readonly segments: readonly string[];
+  readonly body: unknown;
+}
+
+/** What only some resources have: subresources of their own, and reviews, which are made and never kept. */
+export function specialRequest(
+  chance: Chance,
+  { resource, make }: Template,
+  name: string,
+): Asking | undefined {
+  if (resource.plural === 'pods' && chance.once(4)) return podSubresource(chance, name);
+  if (resource.plural === 'serviceaccounts' && chance.once(4)) return tokenRequest(name);
+  if (resource.plural.endsWith('reviews')) return { method: 'POST', segments: [], body: make(chance) };
+  return undefined;
+}
+
+function podSubresource(chance: Chance, name: string): Asking {
+  const metadata = { name };
+  if (chance.once(2)) {
+    const eviction = { metadata, deleteOptions: { gracePeriodSeconds: chance.below(9) } };
+    const body = { apiVersion: 'policy/v1', kind: 'Eviction', ...eviction };
+    return { method: 'POST', segments: [name, 'eviction'], body };
+  }
+  const body = { apiVersion: 'v1', kind: 'Binding', metadata, target: { kind: 'Node', name: 'n1' } };
+  return { method: 'POST', segments: [name, 'binding'], body };
+}
+
+function tokenRequest(name: string): Asking {
+  const spec = {
+    audiences: ['a'],
+    expirationSeconds: 600,
+    boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'n1' },
+  };
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec };
+  return { method: 'POST', segments: [name, 'token'], body };
+}
