@@ -114,10 +114,12 @@ async function answer(
     case '/endless':
       response.write('one\n');
       return;
-    case '/endless/slow':
+    case '/endless/slow': {
       response.write('one\n');
-      setTimeout(() => response.write('two\n'), 2500);
+      const later = setTimeout(() => response.write('two\n'), 2500);
+      response.on('close', () => clearTimeout(later));
       return;
+    }
     case '/broken-lines':
       response.write('one\n', () => setTimeout(() => request.socket.destroy(), 50));
       return;
