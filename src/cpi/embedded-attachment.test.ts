@@ -109,21 +109,25 @@ describeInNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, [disk]);
   });
 
-  test('a hub that is no tmpfs of its own gets no disk, which would be removed with its folder', async () => {
-    const vm = await newVm({ ...world.cloud, api: withPlainHub(world.cloud.api) });
-    const disk = await createDisk(world.cloud, [16, {}, vm]);
-    await assert.rejects(attachDisk(world.cloud, [vm, disk]), {
-      code: 'DISK_NOT_ATTACHABLE',
-      message: /the hub of the VM is not a tmpfs of its own/u,
+  for (const place of ['a disk', 'a tmpfs']) {
+    test(`a hub that is a plain folder of ${place} gets no disk, which would be removed with it`, async () => {
+      const unmount = place === 'a tmpfs' ? await world.mountTmpfs('kubelet/pods') : undefined;
+      const vm = await newVm({ ...world.cloud, api: withPlainHub(world.cloud.api) });
+      const disk = await createDisk(world.cloud, [16, {}, vm]);
+      await assert.rejects(attachDisk(world.cloud, [vm, disk]), {
+        code: 'DISK_NOT_ATTACHABLE',
+        message: /the hub of the VM is not a tmpfs of its own/u,
+      });
+      assert.deepEqual(await getDisks(world.cloud, [vm]), []);
+      assert.equal(await mountsOf(vm, disk), 0);
+      await deleteVm(world.cloud, [vm]);
+      await deleteDisk(world.cloud, [disk]);
+      await unmount?.();
     });
-    assert.deepEqual(await getDisks(world.cloud, [vm]), []);
-    assert.equal(await mountsOf(vm, disk), 0);
-    await deleteVm(world.cloud, [vm]);
-    await deleteDisk(world.cloud, [disk]);
-  });
+  }
 });
 
-/** Makes pods whose hub is a folder of the node's disk. */
+/** Makes pods whose hub is a plain folder of the node. */
 const withPlainHub = (api: KubernetesApi): KubernetesApi => ({
   ...interceptingApi(api, () => Promise.resolve()),
   create: (resource, object, ...more) =>

@@ -133,7 +133,12 @@ export class EmbeddedWorld {
       namespace,
       name: diskCid,
     });
-    const path = join(this.directory, 'volumes', claim.spec.volumeName ?? '');
+    return this.mountTmpfs(join('volumes', claim.spec.volumeName ?? ''));
+  }
+
+  /** Mounts a tmpfs on a folder of the cluster's; resolves with its end. */
+  async mountTmpfs(folder: string): Promise<() => Promise<void>> {
+    const path = join(this.directory, folder);
     const mounted = await runCommand('mount', ['-t', 'tmpfs', 'tmpfs', path]);
     assert.equal(mounted.exitCode, 0, mounted.stderr);
     return async () => {
