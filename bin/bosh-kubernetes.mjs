@@ -23,11 +23,11 @@ if (!isReady && words.length === 0 && ['stop', 'status'].includes(command)) {
     process.exit(command === 'stop' ? 0 : 3);
   }
 }
-if (!isReady) ensureInstalled();
+if (!isReady) await ensureInstalled();
 // While the CPI is built and packed the cluster comes up; not for words that `up` may refuse.
 const isPlain = command === 'up' && words.length === 1 && existsSync(words[0]);
 const beside = isPlain ? ['cluster', 'start'] : [];
-if (!isReady && !ensureBuilt(beside)) {
+if (!isReady && !(await ensureBuilt(beside))) {
   console.error('bosh-kubernetes: the build failed; its output is above');
   process.exit(1);
 }

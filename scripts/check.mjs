@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { ensureInstalled, root } from './ensure-installed.mjs';
 
-ensureInstalled();
+await ensureInstalled();
 const tools = join(root, 'tools');
 const bin = join(tools, 'node_modules', '.bin');
 if (!existsSync(join(bin, 'oxlint'))) {

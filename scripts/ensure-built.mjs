@@ -3,7 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { compileCache, holdingLock, pinnedNode, root } from './ensure-installed.mjs';
+import { holdingLock } from './checkout-lock.mjs';
+import { compileCache, lock, pinnedNode, root } from './ensure-installed.mjs';
+import { fail } from './fail.mjs';
 
 const inputs = ['src', 'release', 'examples/hello/release', 'scripts', 'package-lock.json'];
 const stamp = join(root, 'dist', '.built-from');
@@ -15,25 +17,39 @@ export const commandLine = join(root, 'dist', 'cli', 'main.mjs');
  * Runs scripts/build.ts unless the last build was made from the same bytes. Returns false when the build failed. A build runs
  * `bosh-kubernetes` with the words `beside` as soon as that is built.
  */
-export function ensureBuilt(beside = []) {
+export async function ensureBuilt(beside = []) {
   const wanted = digestOf(inputs);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return true;
-  return holdingLock(() => build(wanted, beside));
+  return holdingLock(lock, (run) => build(wanted, beside, run));
 }
 
-function build(wanted, beside) {
+async function build(wanted, beside, run) {
+  checkPinnedNode();
   // killed from here on, what is there is not what any sources make
   rmSync(stamp, { force: true });
   console.error('Building...');
-  const done = spawnSync(pinnedNode, [join(root, 'scripts', 'build.ts'), ...beside], {
+  const done = await run([pinnedNode, join(root, 'scripts', 'build.ts'), ...beside], {
     cwd: root,
     // of the build's own modules, and of the command beside it
     env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
-    stdio: ['ignore', 2, 2],
   });
+  if (done.error !== undefined) fail(`the build could not be started: ${done.error.message}`);
   if (done.status !== 0) return false;
   writeFileSync(stamp, wanted);
   return true;
+}
+
+/** It is a program for glibc: where that is missing or older, what starts it says no more than that there is no such file. */
+function checkPinnedNode() {
+  const { error, status, signal, stderr } = spawnSync(pinnedNode, ['--version'], { encoding: 'utf8' });
+  if (error === undefined && status === 0) return;
+  const said = error?.message ?? `${stderr.trim()} (${signal ?? `exit code ${status}`})`;
+  const isLoader = error?.code === 'ENOENT' && existsSync(pinnedNode);
+  const need =
+    isLoader || /GLIBC/.test(stderr ?? '')
+      ? `. ${pinnedNode} needs glibc 2.28 or newer, which Alpine does not have`
+      : '';
+  fail(`the Node that this runs on cannot be started: ${said}${need}`);
 }
 
 function digestOf(paths) {

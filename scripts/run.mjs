@@ -4,8 +4,8 @@ import { ensureBuilt } from './ensure-built.mjs';
 import { ensureInstalled, pinnedNode, root } from './ensure-installed.mjs';
 import { testEnvironment } from './test-environment.mjs';
 
-ensureInstalled();
-if (!ensureBuilt()) process.exit(1);
+await ensureInstalled();
+if (!(await ensureBuilt())) process.exit(1);
 const words = process.argv.slice(2);
 const env =
   words[0]?.startsWith('test/') && !words.some((word) => word.startsWith('bench/'))

@@ -10,13 +10,19 @@ import { ensureBuilt } from './ensure-built.mjs';
 import { ensureInstalled, pinnedNode, root } from './ensure-installed.mjs';
 import { testEnvironment } from './test-environment.mjs';
 
-ensureInstalled();
-if (!ensureBuilt()) process.exit(1);
+await ensureInstalled();
+if (!(await ensureBuilt())) process.exit(1);
 
 const asked = process.argv.slice(2);
-const beside = ['src', 'bench', 'test/contract', 'test/cpi', 'test/kubernetes-conformance'].flatMap((path) =>
-  testsBelow(path),
-);
+const beside = [
+  'src',
+  'bench',
+  'scripts',
+  'test/ci',
+  'test/contract',
+  'test/cpi',
+  'test/kubernetes-conformance',
+].flatMap((path) => testsBelow(path));
 const isSlow = (path) => /\.(crash|long)\.test\.ts$/.test(path);
 const files =
   asked.length === 0 ? beside.filter((path) => !isSlow(path)) : asked.flatMap((word) => testsOf(word));

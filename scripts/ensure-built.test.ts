@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { chmod } from 'node:fs/promises';
+import { test } from 'node:test';
+import { smallCheckout } from './testing/small-checkout.ts';
+
+for (const [where, script, said] of [
+  ['there is no loader for it', '#!/lib64/there-is-no-loader\n', /ENOENT/],
+  [
+    'the C library is too old for it',
+    "#!/bin/sh\necho 'version `GLIBC_2.28 not found' >&2\nexit 1\n",
+    /`GLIBC_2\.28 not found \(exit code 1\)/,
+  ],
+] as const) {
+  test(`where the pinned Node cannot run since ${where}, the error says why and what is needed`, async (t) => {
+    const checkout = await smallCheckout(t);
+    await checkout.place(checkout.pinnedNode, script);
+
+    const { exitCode, stderr } = await checkout.start('ensureBuilt').ended;
+
+    assert.equal(exitCode, 1);
+    assert.match(stderr, said);
+    assert.match(stderr, /needs glibc/);
+    assert.ok(stderr.includes(checkout.pinnedNode), stderr);
+  });
+}
+
+for (const [what, script, mode, said] of [
+  ['a file system without programs', '#!/bin/sh\n', 0o644, /EACCES/],
+  ['a machine that ends it', "#!/bin/sh\necho 'out of memory' >&2\nexit 134\n", 0o755, /out of memory/],
+] as const) {
+  test(`where the pinned Node cannot run for ${what}, nothing is said of a C library`, async (t) => {
+    const checkout = await smallCheckout(t);
+    await checkout.place(checkout.pinnedNode, script);
+    await chmod(checkout.pinnedNode, mode);
+
+    const { exitCode, stderr } = await checkout.start('ensureBuilt').ended;
+
+    assert.equal(exitCode, 1);
+    assert.match(stderr, said);
+    assert.doesNotMatch(stderr, /glibc|Alpine/);
+  });
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { smallCheckout, type SmallCheckout } from './testing/small-checkout.ts';
+
+const stampOf = ({ directory }: SmallCheckout): string => join(directory, 'node_modules', '.installed-from');
+
+/** Installed and built from former sources, with a cluster; npm refuses before it removes anything. */
+async function formerCheckout(t: TestContext): Promise<SmallCheckout> {
+  const checkout = await smallCheckout(t);
+  const { directory, pinnedNode } = checkout;
+  await checkout.place(pinnedNode, '#!/bin/sh\necho "$@"\n');
+  await checkout.place(join(directory, 'bin', 'npm'), '#!/bin/sh\necho EUSAGE >&2\nexit 1\n');
+  await checkout.place(join(directory, 'dist', 'cli', 'main.mjs'), '');
+  await mkdir(join(directory, '.bosh-kubernetes', 'cluster'), { recursive: true });
+  await writeFile(stampOf(checkout), 'of a former package-lock.json');
+  return checkout;
+}
+
+test('where npm failed before it removed anything, what runs can still be stopped', async (t) => {
+  const checkout = await formerCheckout(t);
+  const refused = await checkout.command(['up', 'x.yml']).ended;
+  assert.equal(refused.exitCode, 1);
+  assert.match(refused.stderr, /EUSAGE.*npm ci failed/s);
+  assert.equal(existsSync(stampOf(checkout)), false);
+
+  for (const command of ['stop', 'status', 'destroy']) {
+    const { exitCode, stdout, stderr } = await checkout.command([command]).ended;
+
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stdout, new RegExp(`main\\.mjs ${command}\n$`));
+  }
+});
+
+test('a Node that a killed installation left half written is not taken for one that runs', async (t) => {
+  const checkout = await formerCheckout(t);
+  await checkout.command(['up', 'x.yml']).ended;
+  await checkout.place(checkout.pinnedNode, '#!/there-is-no-loader\n');
+
+  const { exitCode, stderr } = await checkout.command(['stop']).ended;
+
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /npm ci failed/);
+});

@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { systemClock } from '../../src/deploy/clock.ts';
+import { poll } from '../../src/deploy/poll.ts';
+
+type Step = 'ensureInstalled' | 'ensureBuilt';
+
+export interface Start {
+  readonly pid: number;
+  readonly ended: Promise<{
+    readonly exitCode: number | null;
+    readonly stdout: string;
+    readonly stderr: string;
+  }>;
+}
+
+/** A checkout of the scripts that install and build, where npm and the pinned Node are programs of the test's. */
+export interface SmallCheckout {
+  readonly directory: string;
+  readonly pinnedNode: string;
+  /** What installs or builds: it notes its pid in `running/`, and ends when it is released or the checkout is removed. */
+  readonly slowly: string;
+  place(path: string, script: string): Promise<void>;
+  start(step: Step): Start;
+  /** Runs `bosh-kubernetes`. */
+  command(words: readonly string[]): Start;
+  /** Pids of the programs that began so far. */
+  running(): Promise<number[]>;
+  release(): Promise<void>;
+}
+
+export async function smallCheckout(t: TestContext): Promise<SmallCheckout> {
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-scripts-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  for (const path of ['src', 'release', 'examples/hello/release', 'dist', 'running', 'bin'])
+    await mkdir(join(directory, path), { recursive: true });
+  const scripts = dirname(import.meta.dirname);
+  await cp(scripts, join(directory, 'scripts'), { recursive: true });
+  const command = join('bin', 'bosh-kubernetes.mjs');
+  await cp(join(dirname(scripts), command), join(directory, command));
+  await writeFile(join(directory, 'package-lock.json'), '{}');
+  return {
+    directory,
+    pinnedNode: join(directory, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node'),
+    slowly: `#!/bin/sh
+[ "$1" = --version ] && exit
+echo > ${directory}/running/$$
+while [ -e ${directory}/running ] && [ ! -e ${directory}/released ]; do sleep 0.02; done
+`,
+    place: async (path: string, script: string): Promise<void> => {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, script);
+      await chmod(path, 0o755);
+    },
+    start: (step: Step) => start(directory, ['--input-type=module', '--eval', scriptOf(step)]),
+    command: (words: readonly string[]) =>
+      start(directory, [join(directory, 'bin', 'bosh-kubernetes.mjs'), ...words]),
+    running: async () => (await readdir(join(directory, 'running'))).map(Number),
+    release: () => writeFile(join(directory, 'released'), ''),
+  };
+}
+
+const scriptOf = (step: Step): string =>
+  `import * as steps from './scripts/${step === 'ensureBuilt' ? 'ensure-built' : 'ensure-installed'}.mjs';
+    if ((await steps.${step}()) === false) process.exit(2);`;
+
+function start(directory: string, words: readonly string[]): Start {
+  const child = spawn(process.execPath, words, {
+    cwd: directory,
+    env: { PATH: `${join(directory, 'bin')}:${process.env['PATH']}` },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const said = Promise.all([text(child.stdout), text(child.stderr)]);
+  const exited = new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', resolve);
+  });
+  // what it started may outlive it, and has its stderr
+  const ended = exited.then(async (exitCode) => {
+    const [stdout, stderr] = exitCode === null ? ['', ''] : await said;
+    return { exitCode, stdout, stderr };
+  });
+  return { pid: child.pid ?? 0, ended };
+}
+
+/** Whether a process has ended, or is a zombie that nobody waits for. */
+export async function hasEnded(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') Z ');
+  return stat.includes(') Z ');
+}
+
+/** Waits, a minute at the longest. */
+export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const wait = { clock: systemClock, signal: undefined, budget: 60_000, longestPause: 100 };
+  const seen = await poll(async () => ((await isSo()) ? true : undefined), wait);
+  if (seen === undefined) throw new Error(`not within a minute: ${what}`);
+}
