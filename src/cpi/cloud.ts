@@ -1,3 +1,4 @@
+import type { ShellCommand } from '../kubernetes/pod-script.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { Clock } from '../kubernetes/clock.ts';
 import type { CpiConfig } from './config.ts';
@@ -7,8 +8,8 @@ export interface ExecCommand {
   readonly namespace?: string;
   readonly pod: string;
   readonly container: string;
-  /** An argument vector, shown in audit logs: no secrets. */
-  readonly command: readonly string[];
+  /** Shown in audit logs: no secrets. */
+  readonly command: ShellCommand;
   readonly deadlineMs: number;
 }
 
@@ -21,7 +22,7 @@ export interface ExecOutcome {
 /** What a verb works with. Everything outside the process comes through here. */
 export interface Cloud {
   readonly api: KubernetesApi;
-  /** Runs a command in a container of the namespace; rejects as `execInPod` does. */
+  /** Runs a command in a container of the namespace; exit code 0 is its own. Rejects as `runScript` does. */
   readonly exec: (command: ExecCommand) => Promise<ExecOutcome>;
   readonly config: CpiConfig;
   readonly namespace: string;

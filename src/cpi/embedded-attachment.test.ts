@@ -65,7 +65,10 @@ describeInNamespace(import.meta.filename, () => {
       ...{ pod: `attach-${disk}`, container: 'hold', deadlineMs: 60_000 },
       // what its loop does after TERM
       command: [
-        ...['/bin/sh', '-c', `${volumeFunctions}ending=1\nrelease\n`, 'release'],
+        '/bin/sh',
+        '-c',
+        `${volumeFunctions}ending=1\nrelease\n`,
+        'release',
         ...[disk, attachment.metadata.annotations?.[annotation.vmUid] ?? ''],
       ],
     });
@@ -85,13 +88,11 @@ describeInNamespace(import.meta.filename, () => {
     const slowUmount = `umount() { : > /scratch/asked; until [ -e /scratch/used ]; do sleep 0.05; done; command umount "$@"; }\n`;
     const slow: Cloud = {
       ...world.cloud,
-      exec: (words) =>
-        world.cloud.exec({
-          ...words,
-          command: words.command.map((word, index) =>
-            index === 2 && words.command[3] === 'release' ? `${slowUmount}${word}` : word,
-          ),
-        }),
+      exec: (asked) => {
+        const [shell, flag, script, name = '', ...words] = asked.command;
+        const slowed = name === 'release' ? `${slowUmount}${script}` : script;
+        return world.cloud.exec({ ...asked, command: [shell, flag, slowed, name, ...words] });
+      },
     };
     const refused = assert.rejects(detachDisk(slow, [vm, disk]), busy(/mounted at \/var\/vcap\/store/u));
     await until(

@@ -46,6 +46,8 @@ export const annotation = {
   givenAnnotations: `${domain}given-annotations`,
   /** The class that a disk's type names for its snapshots. */
   snapshotClass: `${domain}snapshot-class`,
+  /** `true` on a disk whose type names no storage class: it has the one that was the default when it was made. */
+  defaultClass: `${domain}default-class`,
   /** On a disk that update_disk copies: the copy, which is nobody's while the disk is there. */
   copy: `${domain}copy`,
   /** `true` on such a disk while its copy is removed. */
@@ -54,7 +56,7 @@ export const annotation = {
   giveUp: `${domain}give-up`,
 } as const;
 
-/** `volume`: what a VM of the strategy `recreate` keeps its state on; `copy`: what update_disk makes for the time of its work. */
+/** `volume`: what a VM keeps its state and /var/vcap/data on, where that is a claim; `copy`: what update_disk makes for the time of its work. */
 export type Kind =
   | 'vm'
   | 'disk'

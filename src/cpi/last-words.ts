@@ -1,8 +1,7 @@
-import { isApiError } from '../kubernetes/api-error.ts';
 import type { ObjectReference } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { Pod } from '../kubernetes/pod.ts';
-import { describeEvents, podLastWords } from '../kubernetes/pod-words.ts';
+import { type EventSubject, knownEvents, podLastWords } from '../kubernetes/pod-words.ts';
 import type { Cloud } from './cloud.ts';
 
 /** What events call the kinds whose end a verb waits for. */
@@ -15,18 +14,19 @@ const kinds: Readonly<Record<string, string>> = {
   'network-attachment-definitions': 'NetworkAttachmentDefinition',
 };
 
-/** Who removes a finalizer, and so what to look at: Kubernetes' own, external-snapshotter's, the cloud controllers'. */
+/** Who removes a finalizer, and so what to look at: Kubernetes' own, external-snapshotter's, the cloud controllers', external-attacher's. */
 const holders: readonly (readonly [RegExp, string])[] = [
   [/pvc-protection$/u, 'a pod still uses the claim: find it with kubectl describe pvc, and end it'],
   [/pvc-as-source-protection$/u, 'a snapshot of it is being taken: see kubectl get volumesnapshots'],
   [/snapshot.*-as-source-protection$/u, 'a disk is being made from it: see kubectl get pvc'],
   [/^snapshot\./u, 'see whether the snapshot controller and the snapshotter of its driver run'],
   [/load-balancer-cleanup$/u, 'see whether the controller of its load balancer runs, and what it logs'],
+  [/^external-attacher\//u, 'see whether the attacher of its driver runs, and what it logs'],
   [/^foregroundDeletion$/u, 'what it owns goes first: see whether the garbage collector runs'],
 ];
 
 /**
- * Why an object that was deleted is still there: a pod's state; else its finalizers and events, and what to look at.
+ * Why an object that was deleted is still there: a pod's state; else its finalizers, what its driver said, its events, and what to look at.
  * Deletion was asked for, so that whatever removes the cause ends it, and the call that waited can be repeated.
  */
 export async function deletionWords(
@@ -40,12 +40,25 @@ export async function deletionWords(
   const state =
     finalizers.length === 0 ? 'it is still there' : `held by its finalizers ${finalizers.join(', ')}`;
   const kind = kinds[resource.plural];
-  const events = kind === undefined ? '' : await eventsOf(cloud, { namespace, name, kind });
+  const { uid } = last?.metadata ?? {};
+  const events = kind === undefined ? '' : await eventsOf(cloud, { namespace, name, kind, uid });
+  const said = resource.plural === 'volumeattachments' ? driverSaid(last) : undefined;
   return [
     state,
+    ...(said === undefined ? [] : [`its driver said: ${said}`]),
     ...(events === '' ? [] : [`events: ${events}`]),
     `${nextStep(finalizers)}, then repeat the call`,
   ].join('; ');
+}
+
+/** storage/v1 VolumeAttachmentStatus: the only place where a driver says why it does not detach; no event has it. */
+interface AttachmentErrors extends KubernetesObject {
+  status?: { attachError?: { message?: string }; detachError?: { message?: string } };
+}
+
+function driverSaid(last: AttachmentErrors | undefined): string | undefined {
+  const { detachError, attachError } = last?.status ?? {};
+  return detachError?.message ?? attachError?.message;
 }
 
 /** The events of a claim; empty without any. */
@@ -72,15 +85,5 @@ function nextStep(finalizers: readonly string[]): string {
     : 'see whether the controller that set these finalizers runs';
 }
 
-/** Empty without events, and without the right to read them: the rest of the message matters more. */
-async function eventsOf(
-  cloud: Cloud,
-  object: { readonly namespace: string; readonly name: string; readonly kind: string },
-): Promise<string> {
-  try {
-    return await describeEvents(cloud.api, object);
-  } catch (error) {
-    if (isApiError(error, 403)) return '';
-    throw error;
-  }
-}
+/** An object's events; empty without any, and without the right to read them. */
+export const eventsOf = ({ api }: Cloud, object: EventSubject): Promise<string> => knownEvents(api, object);

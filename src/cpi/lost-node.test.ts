@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../test/support/until.ts';
-import type { ErrorCode } from '../errors/error-table.ts';
-import { isProductError } from '../errors/product-error.ts';
 import { ApiError, isApiError } from '../kubernetes/api-error.ts';
-import type { KubernetesApi, ObjectReference } from '../kubernetes/api.ts';
 import type { Node } from '../kubernetes/node.ts';
-import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { nodes, pods } from '../kubernetes/resources.ts';
 import { attachDisk } from './disk/attach-disk.ts';
@@ -14,6 +10,7 @@ import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
 import { getDisks } from './disk/get-disks.ts';
+import { interceptingApi } from './testing/intercepting-api.ts';
 import type { SimulatedWorld } from './testing/simulated-world.ts';
 import { startSimulatedWorld } from './testing/simulated-world.ts';
 import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts';
@@ -21,6 +18,7 @@ import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { hasVm } from './vm/has-vm.ts';
 import { rebootVm } from './vm/reboot-vm.ts';
+import { rejection } from './testing/rejection.ts';
 
 /** Design 4.6, sentence by sentence. */
 
@@ -70,13 +68,6 @@ async function taintOutOfService({ cloud }: SimulatedWorld, name: string): Promi
   );
 }
 
-const rejection =
-  (code: ErrorCode, ...patterns: RegExp[]) =>
-  (error: unknown) => {
-    assert.ok(isProductError(error, code), String(error));
-    for (const pattern of patterns) assert.match(error.message, pattern);
-    return true;
-  };
 const settles = /kubectl taint nodes sim-1 node\.kubernetes\.io\/out-of-service=nodeshutdown:NoExecute/u;
 
 test('node gone: delete_vm waits for the pod to go, then succeeds; the disk survives and can be attached elsewhere', async (t) => {
@@ -199,18 +190,9 @@ test('a role that may not read nodes: the wait ends at its deadline and says so'
   const world = await startSimulatedWorld(t, 2, { deadlines: { lost_node: 1, delete_vm: 2 } });
   const vm = await newVm(world, 'z1');
   await lose(world, 'sim-1');
-  const { api } = world.cloud;
-  const forbidden: KubernetesApi = {
-    get: <T extends KubernetesObject>(reference: ObjectReference) =>
-      reference.resource === nodes ? Promise.reject(forbiddenError()) : api.get<T>(reference),
-    list: (resource, query) => api.list(resource, query),
-    create: (resource, object) => api.create(resource, object),
-    replace: (resource, object, subresource) => api.replace(resource, object, subresource),
-    patch: (reference, patch, options) => api.patch(reference, patch, options),
-    delete: (reference, options) => api.delete(reference, options),
-    groups: () => api.groups(),
-    watch: (resource, query) => api.watch(resource, query),
-  };
+  const forbidden = interceptingApi(world.cloud.api, (request) =>
+    request === 'get nodes sim-1' ? Promise.reject(failure(403, 'Forbidden')) : Promise.resolve(),
+  );
   await assert.rejects(
     deleteVm({ ...world.cloud, api: forbidden }, [vm]),
     rejection('DEADLINE', /VM '.*' to be gone/u),
@@ -247,12 +229,26 @@ test('attach_disk towards a lost node: a bounded error, and nothing of it is lef
   assert.ok(!(await namesLeft(world.cluster.api)).includes(`pods attach-${disk}`));
 });
 
-function forbiddenError(): ApiError {
-  return new ApiError({
-    ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason: 'Forbidden', code: 403 },
-    message: 'nodes is forbidden',
+test('an API server that restarts between two looks at a node ends no wait', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const vm = await newVm(world, 'z1');
+  await lose(world, 'sim-1');
+  let looks = 0;
+  const api = interceptingApi(world.cloud.api, async (request) => {
+    if (request !== 'get nodes sim-1') return;
+    looks += 1;
+    if (looks < 3) throw failure(503, 'ServiceUnavailable');
   });
-}
+  await deleteVm({ ...world.cloud, api }, [vm]);
+  assert.equal(looks, 3);
+  assert.deepEqual(await namesLeft(world.cluster.api), []);
+});
+
+const failure = (code: number, reason: string): ApiError =>
+  new ApiError({
+    ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason, code },
+    message: `nodes: ${reason}`,
+  });
 
 test('reboot_vm towards a lost node: NODE_LOST, nothing was changed', async (t) => {
   const world = await startSimulatedWorld(t);

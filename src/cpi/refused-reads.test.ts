@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ErrorCode } from '../errors/error-table.ts';
 import { isProductError } from '../errors/product-error.ts';
 import { ApiError } from '../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
@@ -21,6 +20,7 @@ import { storageCloud } from './testing/storage-cloud.ts';
 import { createVmArguments, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
+import { rejection } from './testing/rejection.ts';
 
 /** What manifests/rbac/cluster.yaml says of each of its rules where it is refused. Lost nodes: lost-node.test.ts. */
 
@@ -56,14 +56,6 @@ function refusing(api: KubernetesApi, plurals?: readonly string[]): KubernetesAp
     },
   };
 }
-
-const rejection =
-  (code: ErrorCode, message: RegExp) =>
-  (error: unknown): true => {
-    assert.ok(isProductError(error, code), String(error));
-    assert.match(error.message, message);
-    return true;
-  };
 
 const poorer = ({ cloud, api }: StorageCloud, plurals?: readonly string[]): Cloud => ({
   ...cloud,

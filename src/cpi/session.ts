@@ -45,8 +45,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     cloud: {
       api: new RestApi({ transport }),
       exec: async (command) => {
-        const { execInPod } = await import('../kubernetes/pod-exec.ts');
-        return execInPod(access, { namespace: access.namespace, ...command });
+        const { runScript } = await import('../kubernetes/pod-script.ts');
+        return runScript(access, { namespace: access.namespace, ...command });
       },
       config,
       namespace: access.namespace,

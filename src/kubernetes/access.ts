@@ -41,9 +41,13 @@ function readTokenFile(path: string): string {
   try {
     return readTextFile(path).trim();
   } catch (error) {
-    throw new ProductError('INVALID_CONFIG', `the token file ${path} of the kubeconfig cannot be read`, {
-      cause: error,
-    });
+    throw new ProductError(
+      'INVALID_CONFIG',
+      `the token file ${path} of the kubeconfig cannot be read; let the CPI's user read it, or correct tokenFile`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -120,24 +120,30 @@ test('a plugin that fails says why, and what it printed is not quoted', async (t
     [
       'echo "log in first" >&2; exit 3',
       {},
-      /exec\.command .* failed with exit code 3; it said: log in first$/u,
+      /exec\.command .* failed with exit code 3; it said: log in first; run it by hand/u,
     ],
+    // what is looked for whole would not be found in half
+    [`echo 'bad: s3cret${'x'.repeat(200)}' >&2; exit 3`, {}, /exit code 3; it said: bad:; run it by hand/u],
     ['exit 1', { installHint: 'install it' }, /exit code 1; install it$/u],
     [
       '',
       { command: '/nonexistent/plugin' },
       /\(\/nonexistent\/plugin\) is not there; give its absolute path/u,
     ],
-    ['echo s3cret', {}, /printed is no JSON object$/u],
+    ['echo s3cret', {}, /printed is no JSON object; correct the plugin/u],
     [
       `echo '{"status":{"token":"s3cret"}}'`,
       {},
-      /is no ExecCredential of client\.authentication\.k8s\.io\/v1$/u,
+      /is no ExecCredential of client\.authentication\.k8s\.io\/v1; correct the plugin/u,
     ],
     [`echo '${credential({})}'`, {}, /neither a token nor a client certificate/u],
     [`echo '${credential({ token: 7 })}'`, {}, /status\.token that is no string/u],
     [`echo '${credential({ clientKeyData: 's3cret' })}'`, {}, /only one of clientCertificateData/u],
-    [`echo '${credential({ token: 's3cret', expirationTimestamp: 's3cret' })}'`, {}, /no time$/u],
+    [
+      `echo '${credential({ token: 's3cret', expirationTimestamp: 's3cret' })}'`,
+      {},
+      /is no time; correct the plugin/u,
+    ],
   ];
   for (const [script, exec, message] of cases) {
     const { access } = await plugin(t, script);

@@ -93,7 +93,10 @@ function parseObject(plugin: ExecPlugin, output: string): Record<string, unknown
 }
 
 function wrongOutput(plugin: ExecPlugin, problem: string): ProductError {
-  return new ProductError('INVALID_CONFIG', `kubeconfig: what ${plugin.key}.command printed ${problem}`);
+  return new ProductError(
+    'INVALID_CONFIG',
+    `kubeconfig: what ${plugin.key}.command printed ${problem}; correct the plugin, or name another one`,
+  );
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

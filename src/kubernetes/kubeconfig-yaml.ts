@@ -16,7 +16,7 @@ function parseYaml(text: string): unknown {
     const line = lineOf(error);
     throw new ProductError(
       'INVALID_CONFIG',
-      `kubeconfig: the text is not YAML${line === undefined ? '' : `, line ${line}`}`,
+      `kubeconfig: the text is not YAML${line === undefined ? '' : `, line ${line}`}; give it as kubectl config view --raw prints it`,
     );
   }
 }

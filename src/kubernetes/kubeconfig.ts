@@ -37,7 +37,7 @@ export function isJsonText(text: string): boolean {
 
 /** The INVALID_CONFIG error for a key of a kubeconfig. */
 export function invalidKubeconfig(key: string, problem: string): ProductError {
-  return new ProductError('INVALID_CONFIG', `kubeconfig: ${key} ${problem}`);
+  return new ProductError('INVALID_CONFIG', `kubeconfig: ${key} ${problem}; correct the kubeconfig`);
 }
 
 /** The string at `fields[name]`; undefined when absent or empty, as client-go treats both. */
@@ -61,7 +61,10 @@ function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch {
     // the parser's own message quotes the text, which may hold a key
-    throw new ProductError('INVALID_CONFIG', 'kubeconfig: the text is not JSON');
+    throw new ProductError(
+      'INVALID_CONFIG',
+      'kubeconfig: the text is not JSON; give it as kubectl config view --raw -o json prints it',
+    );
   }
 }
 

@@ -43,7 +43,7 @@ export async function execInPod(access: Access, options: ExecOptions): Promise<E
   const alarm = clock.sleep(options.deadlineMs, finished.signal).then(() => {
     throw new ProductError(
       'DEADLINE',
-      `waited ${options.deadlineMs / 1000} s for a command in container ${options.container} of pod ${options.namespace}/${options.pod}`,
+      `waited ${options.deadlineMs / 1000} s for a command in container ${options.container} of pod ${options.namespace}/${options.pod}; see whether kubectl exec answers there, then run the call again`,
     );
   });
   const run = async (): Promise<ExecResult> => {
@@ -86,7 +86,7 @@ async function collect(messages: AsyncIterable<Uint8Array>, options: ExecOptions
     if (length > maximumOutputBytes) {
       throw new ProductError(
         'KUBERNETES_API',
-        `a command in pod ${options.namespace}/${options.pod} printed more than ${maximumOutputBytes} bytes`,
+        `a command in pod ${options.namespace}/${options.pod} printed more than ${maximumOutputBytes} bytes; see what runs in its image, then run the call again`,
       );
     }
     output[name].push(message.subarray(1));
@@ -119,7 +119,7 @@ function exitCodeOf(errorChannel: string, options: ExecOptions): number {
   if (errorChannel === '') {
     throw new ProductError(
       'KUBERNETES_UNREACHABLE',
-      `the connection to a command in pod ${options.namespace}/${options.pod} ended before its exit code came`,
+      `the connection to a command in pod ${options.namespace}/${options.pod} ended before its exit code came; run the call again`,
     );
   }
   const status = JSON.parse(errorChannel) as Status;

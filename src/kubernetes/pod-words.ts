@@ -1,3 +1,4 @@
+import { isApiError } from './api-error.ts';
 import type { KubernetesApi } from './api.ts';
 import type { KubernetesObject } from './object.ts';
 import type { ContainerStatus, Pod } from './pod.ts';
@@ -52,15 +53,22 @@ function describeContainer({ name, state, lastState, restartCount }: ContainerSt
   return state?.running === undefined ? [] : [`container ${name} running${before}`];
 }
 
+/** Whose events; with `uid` of that object alone, not of a former one of its name. */
+export interface EventSubject {
+  readonly namespace: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly uid?: string | undefined;
+}
+
 /** The last few events of an object, oldest first, as one line. */
 export async function describeEvents(
   api: KubernetesApi,
-  object: { readonly namespace: string; readonly name: string; readonly kind: string },
+  { namespace, name, kind, uid }: EventSubject,
 ): Promise<string> {
-  const list = await api.list<EventRecord>(eventResource, {
-    namespace: object.namespace,
-    fieldSelector: `involvedObject.name=${object.name},involvedObject.kind=${object.kind}`,
-  });
+  const selectors = [`involvedObject.name=${name}`, `involvedObject.kind=${kind}`];
+  if (uid !== undefined) selectors.push(`involvedObject.uid=${uid}`);
+  const list = await api.list<EventRecord>(eventResource, { namespace, fieldSelector: selectors.join(',') });
   return list.items
     .toSorted((one, other) => timeOf(one).localeCompare(timeOf(other)))
     .slice(-eventCount)
@@ -71,14 +79,24 @@ export async function describeEvents(
     .join('; ');
 }
 
-/** Last words for a wait on a pod: its state, then its events. */
+/** The same; empty without the right to list them, since what is known without them matters more. */
+export async function knownEvents(api: KubernetesApi, object: EventSubject): Promise<string> {
+  try {
+    return await describeEvents(api, object);
+  } catch (error) {
+    if (isApiError(error, 403)) return '';
+    throw error;
+  }
+}
+
+/** Last words for a wait on a pod: its state, then its events where the role may list them. */
 export async function podLastWords(
   api: KubernetesApi,
   pod: { readonly namespace: string; readonly name: string },
   last: Pod | undefined,
 ): Promise<string> {
   const state = last === undefined ? 'there is no such pod' : describePod(last);
-  const events = await describeEvents(api, { ...pod, kind: 'Pod' });
+  const events = await knownEvents(api, { ...pod, kind: 'Pod', uid: last?.metadata.uid });
   return events === '' ? state : `${state}; events: ${events}`;
 }
 

@@ -1,6 +1,7 @@
 import type { ApiRequest } from './api-error.ts';
 import { ApiError } from './api-error.ts';
 import type { Status } from './object.ts';
+import { wholeWords } from './whole-words.ts';
 
 /** The error of a response with a failure status: its Status body, or one made of what came instead. */
 export function responseError(status: number, body: string, request: ApiRequest): ApiError {
@@ -33,7 +34,7 @@ function isFailure(value: unknown): value is Status {
 
 /** A proxy in front of the API server answers with its own page. */
 function plainStatus(code: number, body: string): Status {
-  const firstLine = body.trim().split('\n', 1)[0]?.slice(0, 200) ?? '';
+  const firstLine = wholeWords(body.trim().split('\n', 1)[0] ?? '', 200);
   return {
     kind: 'Status',
     apiVersion: 'v1',

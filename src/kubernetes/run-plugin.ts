@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { ProductError } from '../errors/product-error.ts';
 import type { ExecPlugin } from './exec-plugin-config.ts';
+import { wholeWords } from './whole-words.ts';
 
 const timeoutMs = 60_000;
 const maximumBytes = 1024 * 1024;
@@ -45,11 +46,11 @@ interface RunError extends Error {
 }
 
 function pluginFailure(plugin: ExecPlugin, error: RunError, stderr: string): ProductError {
-  const last = stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? '';
+  const last = wholeWords(stderr.trim().split('\n').at(-1) ?? '', 200);
   const words = [
     `kubeconfig: ${plugin.key}.command (${plugin.command}) ${causeOf(error)}`,
     ...(last === '' ? [] : [`it said: ${last}`]),
-    ...(plugin.installHint === undefined ? [] : [plugin.installHint]),
+    plugin.installHint ?? 'run it by hand as the user of the CPI, and correct it or its arguments',
   ];
   return new ProductError('INVALID_CONFIG', words.join('; '));
 }

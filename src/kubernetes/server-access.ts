@@ -37,5 +37,8 @@ export function proxyOf(
   if (proxy === undefined) return {};
   const problem = proxyProblem(proxy);
   if (problem === undefined) return { proxy };
-  throw new ProductError('INVALID_CONFIG', `the proxy of HTTPS_PROXY or env.https_proxy ${problem}`);
+  throw new ProductError(
+    'INVALID_CONFIG',
+    `the proxy of HTTPS_PROXY or env.https_proxy ${problem}; correct it there`,
+  );
 }

@@ -17,13 +17,17 @@ const failureOfCode: Readonly<Record<string, TransportFailure>> = {
   TimeoutError: 'timeout',
 };
 
-const wordsOfFailure: Readonly<Record<TransportFailure, string>> = {
-  refused: 'the connection was refused; is the cluster running?',
-  dns: 'its name cannot be resolved',
-  tls: 'the TLS handshake failed; check certificate-authority, tls-server-name and the client certificate',
-  reset: 'the connection broke before the answer was complete',
-  timeout: 'no answer came in time',
-  other: 'the request failed',
+/** What happened, and what to do about it. */
+const wordsOfFailure: Readonly<Record<TransportFailure, readonly [cause: string, next: string]>> = {
+  refused: ['the connection was refused', 'see whether the cluster runs'],
+  dns: ['its name cannot be resolved', 'correct the server, or the DNS of this machine'],
+  tls: [
+    'the TLS handshake failed',
+    'check certificate-authority, tls-server-name and the client certificate',
+  ],
+  reset: ['the connection broke before the answer was complete', 'run the call again'],
+  timeout: ['no answer came in time', 'see what its load is and whether the way to it is open'],
+  other: ['the request failed', 'see whether the server is the one that the kubeconfig should name'],
 };
 
 /** The error of a transport, from what its runtime threw. `address` is host:port. */
@@ -31,9 +35,10 @@ export function unreachable(address: string, cause: unknown): ProductError {
   const failure = classify(cause);
   const code = codeOf(cause);
   const detail = code === undefined ? '' : ` (${code})`;
+  const [words, next] = wordsOfFailure[failure];
   return new ProductError(
     'KUBERNETES_UNREACHABLE',
-    `the Kubernetes API at ${address} could not be reached: ${wordsOfFailure[failure]}${detail}`,
+    `the Kubernetes API at ${address} could not be reached: ${words}${detail}; ${next}`,
     { cause },
   );
 }

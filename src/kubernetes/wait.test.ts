@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { isProductError } from '../errors/product-error.ts';
+import { isProductError, ProductError } from '../errors/product-error.ts';
 import { ApiError, isApiError } from './api-error.ts';
 import type { KubernetesApi, WatchEvent, WatchQuery } from './api.ts';
 import type { KubernetesObject } from './object.ts';
 import { pods } from './resources.ts';
 import { ManualClock } from './testing/manual-clock.ts';
+import { unreachable } from './transport-failure.ts';
 import { waitFor } from './wait.ts';
 
 const reference = { resource: pods, namespace: 'bosh', name: 'vm-1' };
@@ -59,6 +60,55 @@ test('the deadline says what, how long and the last words', async () => {
   });
   assert.deepEqual(clock.pending, []);
 });
+
+const there = { metadata: { name: 'vm-1' } };
+const broken = unreachable('k8s:6443', Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
+const refused = unreachable('k8s:6443', Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+const endings: readonly {
+  readonly when: string;
+  readonly api: KubernetesApi;
+  readonly lastWords?: () => Promise<string>;
+  readonly says: string;
+}[] = [
+  {
+    when: 'there is none',
+    api: silentApi([]),
+    says: 'no such object in pods; see why it is not there, then run the call again',
+  },
+  {
+    when: 'it is not so',
+    api: silentApi([there]),
+    says: 'not so when it was last seen; look at it with kubectl describe, then run the call again',
+  },
+  {
+    when: 'the connection broke',
+    api: { ...silentApi([]), list: () => Promise.reject(broken) },
+    says: broken.message,
+  },
+  {
+    when: 'the server is away',
+    api: { ...silentApi([]), list: () => Promise.reject(refused) },
+    says: `${refused.message}; when that is mended, run the call again`,
+  },
+  {
+    when: 'the last words failed',
+    api: silentApi([there]),
+    lastWords: () => Promise.reject(new ProductError('KUBERNETES_API', 'no; run the call again')),
+    says: 'not available (no; run the call again)',
+  },
+];
+for (const { when, api, lastWords, says } of endings) {
+  test(`one next step, and one that means something, where ${when}`, async () => {
+    const clock = new ManualClock();
+    const waiting = waitFor<KubernetesObject, true>({
+      ...{ api, reference, awaited: 'pod to run', deadlineMs: 1000, clock },
+      condition: () => undefined,
+      ...(lastWords !== undefined && { lastWords }),
+    });
+    await ended(clock, waiting);
+    await assert.rejects(waiting, { message: `waited 1 s for pod to run; last known: ${says}` });
+  });
+}
 
 test('a deletion is seen as no object', async () => {
   const pod = { metadata: { name: 'vm-1' } };

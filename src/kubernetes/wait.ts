@@ -1,6 +1,6 @@
 import { ProductError } from '../errors/product-error.ts';
 import { isApiError } from './api-error.ts';
-import type { KubernetesApi, ObjectReference, Resource } from './api.ts';
+import type { KubernetesApi, ObjectReference } from './api.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import type { KubernetesObject } from './object.ts';
@@ -17,7 +17,7 @@ export interface WaitOptions<T extends KubernetesObject, R> {
   /** What the error says, for example `pod vm-1 to become ready`. */
   readonly awaited: string;
   readonly deadlineMs: number;
-  /** Asked once, when the deadline has passed: what Kubernetes last said about it. */
+  /** Asked once, when the deadline has passed: what Kubernetes last said about it, and what to do. */
   readonly lastWords?: (last: T | undefined) => string | Promise<string>;
   readonly clock?: Clock;
   /** Ends the wait, which then rejects with the signal's reason: nobody needs its result any more. */
@@ -65,7 +65,7 @@ export async function waitFor<T extends KubernetesObject, R>(options: WaitOption
 
 interface Seen<T> {
   last: T | undefined;
-  trouble: string | undefined;
+  trouble: Error | undefined;
   wasAllowed: boolean;
   forbiddenSince: number | undefined;
 }
@@ -81,7 +81,7 @@ async function watchUntil<T extends KubernetesObject, R>(
       if (!isPassing(error) && !isForbiddenForNow(error, seen, clock.now())) {
         throw error;
       }
-      seen.trouble = error.message;
+      seen.trouble = error;
       return undefined;
     });
     if (result !== undefined) {
@@ -125,8 +125,8 @@ async function watchOnce<T extends KubernetesObject, R>(
   return undefined;
 }
 
-/** Troubles that a restarting API server makes; the deadline bounds them. */
-function isPassing(error: unknown): error is Error {
+/** Whether it is one of the troubles that a restarting API server makes; a wait's deadline bounds them. */
+export function isPassing(error: unknown): error is Error {
   const failure = transportFailure(error);
   return (
     (failure !== undefined && failure !== 'tls') ||
@@ -150,27 +150,29 @@ async function deadlineError<T extends KubernetesObject, R>(
 ): Promise<ProductError> {
   const seconds = Math.round(options.deadlineMs / 100) / 10;
   const words = await lastWords(options, seen);
-  return new ProductError(
-    'DEADLINE',
-    `waited ${seconds} s for ${options.awaited}${words === '' ? '' : `; last known: ${words}`}`,
-  );
+  return new ProductError('DEADLINE', `waited ${seconds} s for ${options.awaited}${words}`);
 }
 
 async function lastWords<T extends KubernetesObject, R>(
   options: WaitOptions<T, R>,
   seen: Seen<T>,
 ): Promise<string> {
-  if (seen.trouble !== undefined) {
-    return seen.trouble;
-  }
+  if (seen.trouble !== undefined) return `; last known: ${withStep(seen.trouble.message)}`;
   try {
-    return (await options.lastWords?.(seen.last)) ?? absence(options.reference.resource, seen.last);
+    return `; last known: ${(await options.lastWords?.(seen.last)) ?? stateOf(options.reference, seen.last)}`;
   } catch (error) {
     // the deadline is the news; that its explanation could not be fetched comes after it
-    return `(not available: ${error instanceof Error ? error.message : String(error)})`;
+    return `; last known: not available (${withStep(error instanceof Error ? error.message : String(error))})`;
   }
 }
 
-function absence(resource: Resource, last: KubernetesObject | undefined): string {
-  return last === undefined ? `no such object in ${resource.plural}` : '';
-}
+const runAgain = 'run the call again';
+
+/** Some errors name that step themselves. */
+const withStep = (message: string): string =>
+  message.endsWith(runAgain) ? message : `${message}; when that is mended, ${runAgain}`;
+
+const stateOf = ({ resource }: ObjectReference, last: KubernetesObject | undefined): string =>
+  last === undefined
+    ? `no such object in ${resource.plural}; see why it is not there, then ${runAgain}`
+    : `not so when it was last seen; look at it with kubectl describe, then ${runAgain}`;

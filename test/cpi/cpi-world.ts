@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,7 @@ import type { ExecRequest, ExecSession, PodConsole } from '../../src/cluster/nod
 import type { Cloud } from '../../src/cpi/cloud.ts';
 import { FakeNode } from '../../src/cpi/testing/fake-node.ts';
 import { mbusPassword, namespace } from '../../src/cpi/testing/test-cloud.ts';
+import { doneExit } from '../../src/kubernetes/pod-script.ts';
 import { ApiError } from '../../src/kubernetes/api-error.ts';
 import { parseKubeconfigYaml } from '../../src/kubernetes/kubeconfig-yaml.ts';
 import type { Artefact } from './artefact.ts';
@@ -127,7 +129,12 @@ function consoleOf(commands: Pick<Cloud, 'exec'>): PodConsole {
       });
     },
     exec: async ({ pod, container, command }: ExecRequest): Promise<ExecSession> => {
-      const { exitCode, stdout } = await commands.exec({ pod, container, command, deadlineMs: 0 });
+      const [shell, flag, script = '', ...words] = command;
+      assert.deepEqual([shell, flag], ['/bin/sh', '-c']);
+      const { exitCode, stdout } = await commands.exec({
+        ...{ pod, container, deadlineMs: 0 },
+        command: ['/bin/sh', '-c', script, ...words],
+      });
       const output = new PassThrough();
       const errors = new PassThrough();
       output.end(stdout);
@@ -136,7 +143,7 @@ function consoleOf(commands: Pick<Cloud, 'exec'>): PodConsole {
         stdin: undefined,
         stdout: output,
         stderr: errors,
-        exited: Promise.resolve({ exitCode }),
+        exited: Promise.resolve({ exitCode: exitCode === 0 ? doneExit : exitCode }),
         resize: () => undefined,
         kill: () => undefined,
       };

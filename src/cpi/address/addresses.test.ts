@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ErrorCode } from '../../errors/error-table.ts';
-import { isProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { networkAttachmentDefinitions, pods } from '../../kubernetes/resources.ts';
 import { install } from '../testing/network-kinds.ts';
@@ -11,12 +9,7 @@ import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
-
-const rejection = (code: ErrorCode, message: RegExp) => (error: unknown) => {
-  assert.ok(isProductError(error, code), String(error));
-  assert.match(error.message, message);
-  return true;
-};
+import { rejection } from '../testing/rejection.ts';
 
 const four = { type: 'manual', ip: '10.0.0.5', netmask: '255.255.255.0' };
 const six = { type: 'manual', ip: 'fd00::5', netmask: 'ffff:ffff:ffff:ffff::' };

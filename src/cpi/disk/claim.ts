@@ -1,7 +1,7 @@
+import { ifThere } from '../../kubernetes/if-there.ts';
 import type { Cloud } from '../cloud.ts';
 import { diskNamespaceOf } from '../cloud.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { DataSource, PersistentVolumeClaim } from '../../kubernetes/volume.ts';
@@ -14,7 +14,7 @@ import { refuseDevices } from './refuse-devices.ts';
 export type { PersistentVolumeClaim };
 
 export interface DiskProperties {
-  /** Absent: the cluster's default class; empty: a static volume. */
+  /** Absent: the class that was the cluster's default when the disk was made; empty: a static volume. */
   readonly storageClass: string | undefined;
   /** VolumeSnapshotClass of the disk's snapshots; absent: the default of its driver. */
   readonly snapshotClass: string | undefined;
@@ -76,11 +76,7 @@ export function diskClaim(plan: ClaimPlan): PersistentVolumeClaim {
       name: cid,
       namespace,
       labels: { ...baseLabels('disk', plan.directorUuid), [label.diskId]: cid, [label.unclaimed]: 'true' },
-      annotations: {
-        ...(properties.snapshotClass !== undefined && {
-          [annotation.snapshotClass]: properties.snapshotClass,
-        }),
-      },
+      annotations: typeAnnotations(properties),
     },
     spec: {
       accessModes: [properties.accessMode],
@@ -92,6 +88,12 @@ export function diskClaim(plan: ClaimPlan): PersistentVolumeClaim {
   };
 }
 
+/** What of a disk's type no field of its claim has. */
+export const typeAnnotations = ({ storageClass, snapshotClass }: DiskProperties): Record<string, string> => ({
+  ...(snapshotClass !== undefined && { [annotation.snapshotClass]: snapshotClass }),
+  ...(storageClass === undefined && { [annotation.defaultClass]: 'true' }),
+});
+
 export const claimReference = (cloud: Cloud, cid: string): ObjectReference => ({
   resource: persistentVolumeClaims,
   namespace: diskNamespaceOf(cloud),
@@ -101,11 +103,6 @@ export const claimReference = (cloud: Cloud, cid: string): ObjectReference => ({
 /** The claim of a disk; undefined for a cid that names no disk of ours. */
 export async function findClaim(cloud: Cloud, cid: string): Promise<PersistentVolumeClaim | undefined> {
   if (!isDiskCid(cid)) return undefined;
-  try {
-    const claim = await cloud.api.get<PersistentVolumeClaim>(claimReference(cloud, cid));
-    return isOurs(claim, 'disk') ? claim : undefined;
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
+  const claim = await ifThere(cloud.api.get<PersistentVolumeClaim>(claimReference(cloud, cid)));
+  return claim !== undefined && isOurs(claim, 'disk') ? claim : undefined;
 }

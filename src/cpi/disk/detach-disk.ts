@@ -10,8 +10,6 @@ import { waitUntilVolumeDetached } from './attach/volume-attachments.ts';
 import { strategyOf } from './attach/strategy.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { isDiskCid } from '../names.ts';
-import { livingHolder } from './attach/disk-lock.ts';
-import { findClaim } from './claim.ts';
 import { findDisk } from './find-disk.ts';
 
 /**
@@ -55,15 +53,10 @@ async function leftMount(cloud: Cloud, vm: Pod | undefined, diskCid: string): Pr
   return (await import('./attach/take-over.ts')).takeOver(cloud, vm, diskCid);
 }
 
-/**
- * Ends what a former call began: it met its deadline, or was killed, while the storage driver still had the disk on the VM's
- * node. Resolves with whether there was such a thing.
- */
+/** What a former call began, and whether there was such a thing: loaded where a disk has no attachment, as above. */
 async function finishDetach(cloud: Cloud, vm: Pod | undefined, diskCid: string): Promise<boolean> {
   if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return false;
-  const claim = await findClaim(cloud, diskCid);
-  if (claim === undefined || (await livingHolder(cloud, claim)) !== undefined) return false;
-  return waitUntilVolumeDetached(cloud, diskCid, vm.spec.nodeName);
+  return (await import('./attach/finish-detach.ts')).finishDetach(cloud, vm, diskCid);
 }
 
 /** The attachment of a disk or, where its cid is a former one, of the copy that replaced it, and that one's name. */

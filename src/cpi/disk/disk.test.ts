@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ErrorCode } from '../../errors/error-table.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
@@ -28,14 +27,7 @@ import { detachDisk } from './detach-disk.ts';
 import { getDisks } from './get-disks.ts';
 import { hasDisk } from './has-disk.ts';
 import { setDiskMetadata } from './set-disk-metadata.ts';
-
-const rejection =
-  (code: ErrorCode, message = /./u) =>
-  (error: unknown) => {
-    assert.ok(isProductError(error, code), String(error));
-    assert.match(error.message, message);
-    return true;
-  };
+import { rejection } from '../testing/rejection.ts';
 
 type TestWorld = Awaited<ReturnType<typeof testCloud>>;
 const claimOf = ({ api }: TestWorld, name: string): Promise<PersistentVolumeClaim> =>

@@ -5,7 +5,13 @@ import { describeKind, object } from '../../cluster/api/custom/definitions/descr
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import { customResourceDefinitions, nodes, persistentVolumeClaims } from '../../kubernetes/resources.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import {
+  customResourceDefinitions,
+  nodes,
+  persistentVolumeClaims,
+  pods,
+} from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
 import { nodeName } from '../testing/fake-node.ts';
@@ -66,7 +72,11 @@ async function withDriver(cloud: Cloud, api: KubernetesApi): Promise<Cloud> {
     customResourceDefinitions,
     describeKind({
       ...{ group: standIn.group, plural: standIn.plural, kind: 'VolumeAttachment' },
-      ...{ shortNames: [], scope: 'Cluster', version: { schema: { openAPIV3Schema: object({ spec }) } } },
+      ...{
+        shortNames: [],
+        scope: 'Cluster',
+        version: { schema: { openAPIV3Schema: object({ spec, status: spec }) } },
+      },
     }),
   );
   const meant = (resource: Resource): Resource => (resource === volumeAttachments ? standIn : resource);
@@ -85,7 +95,7 @@ test('detach_disk does not call a disk detached while the VM runs and cannot be 
   await nodeSays(api, ready);
   await assert.rejects(detachDisk(unreachable(cloud), [vmCid, disk]), {
     code: 'DISK_BUSY',
-    message: /could not be asked.*no shell/u,
+    message: /could not be asked for 1 s .*no shell/u,
   });
   await assert.rejects(detachDisk(cloud, [vmCid, disk]), { code: 'DISK_NOT_ATTACHED' });
 });
@@ -155,6 +165,55 @@ for (const attach of ['hot', 'recreate']) {
     await assert.rejects(detachDisk(cloud, [vmCid, disk]), stillOnNode(disk));
     assert.equal(await detachDisk(takenWhileAwaited(cloud, api, 'csi-1'), [vmCid, disk]), null);
     await assert.rejects(detachDisk(cloud, [vmCid, disk]), { code: 'DISK_NOT_ATTACHED' });
+  });
+}
+
+test('why its driver does not take a disk from a node stands in the error: no event has it', async (t) => {
+  const { cloud: plain, api, disk } = await forsaken(t);
+  const cloud = await withDriver(plain, api);
+  await bind(api, disk, 'pv-1');
+  const { metadata } = await onNode(api, 'csi-1', 'pv-1');
+  const reference = { resource: standIn, name: metadata.name ?? '' };
+  const finalizers = ['external-attacher/driver-test'];
+  for (const key of ['attachError', 'detachError']) {
+    const status = { [key]: { message: `rpc error: ${key} of volume 7` } };
+    await api.patch(reference, { metadata: { finalizers }, status });
+    await assert.rejects(deleteDisk(cloud, [disk]), {
+      message: new RegExp(
+        `its driver said: rpc error: ${key} of volume 7; see whether the attacher of its driver runs`,
+        'u',
+      ),
+    });
+  }
+});
+
+const strangers = { code: 'DISK_NOT_ATTACHED', message: /; pod 'stranger' on its node has the disk/u };
+for (const [where, node, change, outcome] of [
+  ["on the VM's node", nodeName, {}, strangers],
+  ["on the VM's node, but has ended", nodeName, { status: { phase: 'Succeeded' } }, { code: 'DEADLINE' }],
+  ['on another node', 'other', {}, { code: 'DEADLINE' }],
+] as const) {
+  test(`detach_disk of a disk that was never on the VM, which a pod that is not ours has ${where}: ${outcome.code}`, async (t) => {
+    const { cloud: plain, api } = await testCloud(t, { deadlines: { detach_disk: 1 } });
+    const cloud = await withDriver(plain, api);
+    await createVm(cloud, createVmArguments());
+    const disk = await createDisk(cloud, [64, {}, vmCid]);
+    await bind(api, disk, 'pv-1');
+    await onNode(api, 'csi-1', 'pv-1');
+    await api.create<Pod>(pods, {
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'stranger', namespace } },
+      spec: {
+        nodeName: node,
+        containers: [{ name: 'one', image: 'registry.example/one' }],
+        volumes: [{ name: 'disk', persistentVolumeClaim: { claimName: disk } }],
+      },
+    });
+    const list = (async (resource, query) => {
+      const found = await cloud.api.list(resource, query);
+      if (resource !== pods) return found;
+      return { ...found, items: found.items.map((pod) => ({ ...pod, ...change })) };
+    }) as KubernetesApi['list'];
+    await assert.rejects(detachDisk({ ...cloud, api: { ...cloud.api, list } }, [vmCid, disk]), outcome);
   });
 }
 

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ErrorCode } from '../../errors/error-table.ts';
-import { isProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { nodes, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
@@ -25,18 +23,11 @@ import { createDisk } from './create-disk.ts';
 import { deleteDisk } from './delete-disk.ts';
 import { detachDisk } from './detach-disk.ts';
 import { getDisks } from './get-disks.ts';
+import { rejection } from '../testing/rejection.ts';
 
 const recreate = { kubernetes: { attach: 'recreate' } };
 const hintOf = (disk: string): string => `/warden-cpi-dev/disks/${disk}/store`;
 const podOf = ({ api }: Cloud, name = vmCid): Promise<Pod> => api.get({ resource: pods, namespace, name });
-
-const rejection =
-  (code: ErrorCode, message = /./u) =>
-  (error: unknown) => {
-    assert.ok(isProductError(error, code), String(error));
-    assert.match(error.message, message);
-    return true;
-  };
 
 const newDisk = (cloud: Cloud): Promise<string> => createDisk(cloud, [64, {}, vmCid]);
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ErrorCode } from '../../errors/error-table.ts';
-import { isProductError, ProductError } from '../../errors/product-error.ts';
+import { ProductError } from '../../errors/product-error.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
 import { nodes, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
@@ -22,6 +21,7 @@ import { detachDisk } from './detach-disk.ts';
 import { getDisks } from './get-disks.ts';
 import { setDiskMetadata } from './set-disk-metadata.ts';
 import { updateDisk } from './update-disk.ts';
+import { rejection } from '../testing/rejection.ts';
 
 const recreate = { kubernetes: { attach: 'recreate' } };
 const podReference = (name: string): ObjectReference => ({ resource: pods, namespace, name });
@@ -32,11 +32,6 @@ const meeting = (cloud: Cloud, intercept: Intercept): Cloud => ({
   ...cloud,
   api: interceptingApi(cloud.api, intercept),
 });
-
-const rejection = (code: ErrorCode) => (error: unknown) => {
-  assert.ok(isProductError(error, code), String(error));
-  return true;
-};
 
 async function boundDisk({ cloud }: StorageCloud): Promise<string> {
   const cid = await createDisk(cloud, [64, { storage_class: 'now' }, null]);
@@ -168,16 +163,24 @@ test('an attachment that a killed attach left, and that never got into the VM, c
   assert.equal(await deleteDisk(cloud, [disk]), null);
 });
 
-test('a holder that cannot be asked keeps what it has', async (t) => {
-  const { cloud } = await testCloud(t);
-  await createVm(cloud, createVmArguments());
-  const disk = await createDisk(cloud, [64, {}, null]);
-  await cloud.api.create(nodes, { metadata: { name: nodeName } });
-  await attachDisk(cloud, [vmCid, disk]);
-  const deaf = { ...cloud, exec: () => Promise.reject(new ProductError('KUBERNETES_API', 'no route to it')) };
-  await assert.rejects(detachDisk(deaf, [vmCid, disk]), rejection('DISK_BUSY'));
-  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
-});
+for (const attach of ['hot', 'recreate']) {
+  test(`${attach}: who cannot be asked keeps what it has, and the error says for how long nobody answered`, async (t) => {
+    const { cloud } = await testCloud(t, { kubernetes: { attach } });
+    await createVm(cloud, createVmArguments());
+    const disk = await createDisk(cloud, [64, {}, null]);
+    await cloud.api.create(nodes, { metadata: { name: nodeName } });
+    await attachDisk(cloud, [vmCid, disk]);
+    const deaf = {
+      ...cloud,
+      exec: () => Promise.reject(new ProductError('KUBERNETES_API', 'no route to it')),
+    };
+    await assert.rejects(
+      detachDisk(deaf, [vmCid, disk]),
+      rejection('DISK_BUSY', /could not be asked for 1 s .*\(no route to it\); /u),
+    );
+    assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+  });
+}
 
 test("create_vm deletes no claim of somebody else's that has the name of one of its own", async (t) => {
   const { cloud } = await testCloud(t, recreate);

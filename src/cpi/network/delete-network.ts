@@ -1,7 +1,5 @@
+import { ifThere } from '../../kubernetes/if-there.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
-import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { ObjectReference } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies, pods } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { stringAt } from '../input.ts';
@@ -18,7 +16,7 @@ export async function deleteNetwork(cloud: Cloud, args: readonly unknown[]): Pro
   if (!isNetworkCid(cid)) return null;
   const resource = cid.startsWith(policyPrefix) ? networkPolicies : networkAttachmentDefinitions;
   const reference = { resource, namespace: cloud.namespace, name: cid };
-  const found = await find(cloud, reference);
+  const found = await ifThere(cloud.api.get(reference));
   if (found === undefined || !isOurs(found, 'network')) return null;
   const { namespace } = cloud;
   const { items } = await cloud.api.list(pods, { namespace, labelSelector: memberLabel(cid) });
@@ -34,13 +32,4 @@ export async function deleteNetwork(cloud: Cloud, args: readonly unknown[]): Pro
   const deadlineSeconds = cloud.config.deadlines.deleteVm;
   await waitUntilGone(cloud, { reference, uid, deadlineSeconds, what: `network '${cid}'` });
   return null;
-}
-
-async function find(cloud: Cloud, reference: ObjectReference): Promise<KubernetesObject | undefined> {
-  try {
-    return await cloud.api.get(reference);
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
 }

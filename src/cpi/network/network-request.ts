@@ -28,7 +28,10 @@ export function parseNetworkRequest(value: unknown, config: CpiConfig): NetworkR
   const given = recordAt(value, place);
   refuseUnknownKeys(given, ['type', 'cloud_properties', 'range', 'gateway', 'netmask_bits'], place);
   if ((given['type'] ?? 'manual') !== 'manual')
-    throw new ProductError('NOT_SUPPORTED', `${place.path}.type: only manual networks can be created`);
+    throw new ProductError(
+      'NOT_SUPPORTED',
+      `${place.path}.type: only manual networks can be created; make it a manual one, or leave out managed: true`,
+    );
   const properties = recordAt(given['cloud_properties'], at(place, 'cloud_properties'));
   const ours = Object.entries(properties).filter(([key]) => !vmPropertyKeys.includes(key));
   refuseUnknownKeys(Object.fromEntries(ours), own, at(place, 'cloud_properties'));
@@ -36,7 +39,7 @@ export function parseNetworkRequest(value: unknown, config: CpiConfig): NetworkR
   if ((given['range'] ?? undefined) === undefined)
     throw new ProductError(
       'NOT_SUPPORTED',
-      `${place.path}.range is needed: the addresses of pods are the cluster's, this CPI cannot choose a range of them`,
+      `${place.path}.range is needed: the addresses of pods are the cluster's, this CPI cannot choose a range of them; give one`,
     );
   const range = rangeAt(given['range'], at(place, 'range'));
   const gateway = given['gateway'] ?? undefined;
@@ -69,7 +72,7 @@ function whatAt(
   if (asked ?? networks.networkPolicy) return { kind: 'policy', allowFrom };
   throw new ProductError(
     'NOT_IMPLEMENTED',
-    `${place.path}: a network is a NetworkPolicy where the cluster enforces them (network_policy: true, here or in ` +
+    `${place.path}: name what it shall be: a NetworkPolicy where the cluster enforces them (network_policy: true, here or in ` +
       'the property networks.network_policy), or an interface of Multus (network_attachment: a CNI configuration)',
   );
 }

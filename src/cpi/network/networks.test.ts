@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { ErrorCode } from '../../errors/error-table.ts';
-import { isProductError } from '../../errors/product-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { networkAttachmentDefinitions, networkPolicies, pods } from '../../kubernetes/resources.ts';
@@ -14,12 +13,7 @@ import { deleteVm } from '../vm/delete-vm.ts';
 import { createNetwork } from './create-network.ts';
 import { deleteNetwork } from './delete-network.ts';
 import { addressInRange, firstAddress, isInRange, rangeAt } from './ip-range.ts';
-
-const rejection = (code: ErrorCode, message: RegExp) => (error: unknown) => {
-  assert.ok(isProductError(error, code), String(error));
-  assert.match(error.message, message);
-  return true;
-};
+import { rejection } from '../testing/rejection.ts';
 
 const definition = (properties: unknown, more: object = {}): [object] => [
   { type: 'manual', range: '10.0.0.0/24', cloud_properties: properties, ...more },

@@ -1,6 +1,7 @@
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Node } from '../../kubernetes/node.ts';
 import { nodes } from '../../kubernetes/resources.ts';
+import { isPassing } from '../../kubernetes/wait.ts';
 import type { Cloud } from '../cloud.ts';
 import type { LostNode, NodeState } from './node-state.ts';
 import { nodeState } from './node-state.ts';
@@ -15,6 +16,16 @@ export async function lookAtNode(cloud: Cloud, name: string): Promise<NodeState>
   } catch (error) {
     if (isApiError(error, 404)) return nodeState(undefined, cloud.clock.now(), lostAfterMs);
     if (isApiError(error, 403)) return { kind: 'answers' };
+    throw error;
+  }
+}
+
+/** A look of many: an API server that restarts says nothing about the node, and the wait has a deadline. */
+async function lookAgain(cloud: Cloud, name: string): Promise<NodeState> {
+  try {
+    return await lookAtNode(cloud, name);
+  } catch (error) {
+    if (isPassing(error)) return { kind: 'answers' };
     throw error;
   }
 }
@@ -52,7 +63,7 @@ async function look<T>(cloud: Cloud, watch: NodeWatch<T>, signal: AbortSignal): 
   for (;;) {
     await cloud.clock.sleep(pauseMs, signal);
     if (signal.aborted) return;
-    const state = await lookAtNode(cloud, watch.nodeName);
+    const state = await lookAgain(cloud, watch.nodeName);
     switch (state.kind) {
       case 'answers':
         break;

@@ -1,4 +1,4 @@
-import { isApiError } from '../../kubernetes/api-error.ts';
+import { ifThere } from '../../kubernetes/if-there.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
 import { services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
@@ -12,10 +12,5 @@ export const serviceReference = (cloud: Cloud, name: string): ObjectReference =>
 
 /** Undefined where there is none of that name. */
 export async function findService(cloud: Cloud, name: string): Promise<Service | undefined> {
-  try {
-    return await cloud.api.get<Service>(serviceReference(cloud, name));
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
+  return ifThere(cloud.api.get<Service>(serviceReference(cloud, name)));
 }

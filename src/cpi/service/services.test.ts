@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ErrorCode } from '../../errors/error-table.ts';
-import { isProductError } from '../../errors/product-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { secrets, services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
@@ -11,12 +9,7 @@ import { startCollector } from '../testing/collector.ts';
 import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
-
-const rejection = (code: ErrorCode, message: RegExp) => (error: unknown) => {
-  assert.ok(isProductError(error, code), String(error));
-  assert.match(error.message, message);
-  return true;
-};
+import { rejection } from '../testing/rejection.ts';
 
 interface Wanted {
   readonly agentId: string;

@@ -55,8 +55,8 @@ export async function snapshotDisk(cloud: Cloud, args: readonly unknown[]): Prom
   return name;
 }
 
-function notImplemented(cid: string, why: string): ProductError {
-  return new ProductError('NOT_IMPLEMENTED', `there can be no snapshot of disk '${cid}': ${why}`);
+function notImplemented(cid: string, whyAndNext: string): ProductError {
+  return new ProductError('NOT_IMPLEMENTED', `there can be no snapshot of disk '${cid}': ${whyAndNext}`);
 }
 
 /** Undefined where the class is gone, is none, or may not be read: then the snapshot's own status will tell. */

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ErrorCode } from '../../errors/error-table.ts';
-import { isProductError } from '../../errors/product-error.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import {
@@ -21,14 +19,7 @@ import { namespace } from '../testing/test-cloud.ts';
 import { deleteSnapshot } from './delete-snapshot.ts';
 import { snapshotDisk } from './snapshot-disk.ts';
 import { chooseSnapshotClass } from './snapshot-class.ts';
-
-const rejection =
-  (code: ErrorCode, message = /./u) =>
-  (error: unknown) => {
-    assert.ok(isProductError(error, code), String(error));
-    assert.match(error.message, message);
-    return true;
-  };
+import { rejection } from '../testing/rejection.ts';
 
 async function boundDisk({ api, cloud }: StorageCloud, type: object = {}): Promise<string> {
   const cid = await createDisk(cloud, [64, { storage_class: 'now', ...type }, null]);

@@ -1,7 +1,8 @@
+import { ifThere } from '../../kubernetes/if-there.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { isApiError, isMissingResource } from '../../kubernetes/api-error.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
-import { describeEvents } from '../../kubernetes/pod-words.ts';
+import { knownEvents } from '../../kubernetes/pod-words.ts';
 import { volumeSnapshots } from '../../kubernetes/resources.ts';
 import type { VolumeSnapshot } from '../../kubernetes/snapshot.ts';
 import { waitFor } from '../../kubernetes/wait.ts';
@@ -40,7 +41,7 @@ export async function takeSnapshot(cloud: Cloud, order: SnapshotOrder): Promise<
       // a driver tries again, so an error in the status is no end before the deadline
       lastWords: async (last) => {
         const said = last?.status?.error?.message;
-        const words = said ?? (await describeEvents(cloud.api, { namespace, name, kind: 'VolumeSnapshot' }));
+        const words = said ?? (await knownEvents(cloud.api, { namespace, name, kind: 'VolumeSnapshot' }));
         return `${words === '' ? 'nothing was said about it' : words}; ${lookAtDriver}, then repeat the call`;
       },
     });
@@ -79,12 +80,7 @@ async function create(cloud: Cloud, order: SnapshotOrder): Promise<void> {
 }
 
 async function uidOf(cloud: Cloud, reference: ObjectReference): Promise<string | undefined> {
-  try {
-    return (await cloud.api.get(reference)).metadata.uid;
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
+  return (await ifThere(cloud.api.get(reference)))?.metadata.uid;
 }
 
 const deletedMeanwhile = (name: string): ProductError =>

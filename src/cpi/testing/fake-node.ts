@@ -33,6 +33,8 @@ export class FakeNode {
   multus: string | undefined;
   /** The sandbox of a VM cannot be made, with this message. */
   sandboxTrouble: string | undefined;
+  /** The sandbox of a VM was made, if at a second try, and its image is being pulled. */
+  isPulling = false;
   readonly #api: ControlPlaneApi;
   readonly #stop = new AbortController();
   readonly #loops: Promise<void>[];
@@ -169,7 +171,8 @@ export class FakeNode {
     const isSaid =
       pod.status?.containerStatuses !== undefined ||
       pod.status?.initContainerStatuses !== undefined ||
-      (status.conditions !== undefined &&
+      (status.containerStatuses === undefined &&
+        status.conditions !== undefined &&
         pod.status?.conditions?.[0]?.reason === status.conditions[0]?.reason);
     if (isSaid) return;
     await this.#api.patch({ resource: pods, namespace, name }, { status }, { subresource: 'status' });
@@ -214,9 +217,14 @@ export class FakeNode {
   #troubledStatus(pod: Pod, container: ContainerStatus): PodStatus | undefined {
     const { labels = {} } = pod.metadata;
     const { image } = container;
-    if (this.sandboxTrouble !== undefined) {
+    if (this.sandboxTrouble !== undefined || this.isPulling) {
       const state = { waiting: { reason: 'ContainerCreating' } };
-      return { phase: 'Pending', containerStatuses: [{ ...container, state }] };
+      const made = { type: 'PodReadyToStartContainers', status: 'True' } as const;
+      return {
+        phase: 'Pending',
+        ...(this.isPulling && { conditions: [made] }),
+        containerStatuses: [{ ...container, state }],
+      };
     }
     if (image === brokenImage) {
       const state = { waiting: { reason: 'ImagePullBackOff', message: `no such image ${image}` } };

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { ExecRequest, ExecSession, PodConsole } from '../../cluster/node/pod-console.ts';
+import { doneExit } from '../../kubernetes/pod-script.ts';
 import { releaseExit } from '../disk/attach/release-script.ts';
 
 /**
@@ -21,7 +22,7 @@ export class HolderConsole implements PodConsole {
     if (script !== 'release' && script !== 'bind') throw nothing('command');
     const isBusy = script === 'release' && this.busyDisks.has(diskCid);
     const words = 'process 7 has it mounted at /var/vcap/store\n.\n';
-    return isBusy ? ended(releaseExit.busy, words) : ended(releaseExit.released);
+    return isBusy ? ended(releaseExit.busy, words) : ended(doneExit);
   }
 }
 

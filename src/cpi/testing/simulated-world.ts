@@ -1,3 +1,4 @@
+import { doneExit } from '../../kubernetes/pod-script.ts';
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
@@ -63,7 +64,13 @@ async function exec(
 ): Promise<ExecOutcome> {
   const session = await nodes.exec({ namespace, pod, container, command, stdin: false, tty: false });
   const [stdout, stderr] = await Promise.all([buffer(session.stdout), buffer(session.stderr)]);
-  return { ...(await session.exited), stdout: stdout.toString(), stderr: stderr.toString() };
+  const { exitCode } = await session.exited;
+  // as runScript reads it, which is not in between here
+  return {
+    exitCode: exitCode === doneExit ? 0 : exitCode,
+    stdout: stdout.toString(),
+    stderr: stderr.toString(),
+  };
 }
 
 async function addVolume({ api }: SimulatedCluster, zone: string | undefined): Promise<void> {

@@ -1,3 +1,4 @@
+import { ifThere } from '../../kubernetes/if-there.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
@@ -56,13 +57,8 @@ const budgetReference = (cloud: Cloud, group: string): ObjectReference => ({
 
 async function findBudget(cloud: Cloud, group: string): Promise<PodDisruptionBudget | undefined> {
   const reference = budgetReference(cloud, group);
-  try {
-    const found = await cloud.api.get<PodDisruptionBudget>(reference);
-    if (isOurs(found, 'budget')) return found;
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
+  const found = await ifThere(cloud.api.get<PodDisruptionBudget>(reference));
+  if (found === undefined || isOurs(found, 'budget')) return found;
   throw new ProductError(
     'NOT_SUPPORTED',
     `PodDisruptionBudget '${reference.name}' exists in namespace ${cloud.namespace} and is not of this CPI; remove it, or leave out disruption_budget`,

@@ -1,5 +1,5 @@
+import { ifThere } from '../../kubernetes/if-there.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
@@ -23,25 +23,15 @@ export const secretReference = (cloud: Cloud, name: string): ObjectReference => 
 /** The pod of a VM; undefined for a cid that names no VM of ours. An API that fails is an error, not an absence. */
 export async function findVm(cloud: Cloud, cid: unknown): Promise<Pod | undefined> {
   if (!isVmCid(cid)) return undefined;
-  try {
-    const pod = await cloud.api.get<Pod>(podReference(cloud, cid));
-    return isOurs(pod, 'vm') ? pod : undefined;
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
+  const pod = await ifThere(cloud.api.get<Pod>(podReference(cloud, cid)));
+  return pod !== undefined && isOurs(pod, 'vm') ? pod : undefined;
 }
 
 /** The Secret of a VM, which owns all of it; undefined for a cid that names no VM of ours. */
 export async function findVmSecret(cloud: Cloud, cid: unknown): Promise<VmSecret | undefined> {
   if (!isVmCid(cid)) return undefined;
-  try {
-    const secret = await cloud.api.get<VmSecret>(secretReference(cloud, cid));
-    return isOurs(secret, 'vm') ? secret : undefined;
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
+  const secret = await ifThere(cloud.api.get<VmSecret>(secretReference(cloud, cid)));
+  return secret !== undefined && isOurs(secret, 'vm') ? secret : undefined;
 }
 
 /** What an operator does about a VM that is no more. */

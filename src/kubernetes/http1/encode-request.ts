@@ -30,6 +30,6 @@ function checked(name: string, value: string): string {
   if (/^[\x20-\x7E]*$/u.test(value)) return value;
   throw new ProductError(
     'INVALID_CONFIG',
-    `the ${name} header cannot be sent: its value has a line break or a character that is not ASCII`,
+    `the ${name} header cannot be sent: its value has a line break or a character that is not ASCII; correct the token or name that it is made of`,
   );
 }

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
@@ -16,6 +17,12 @@ const goneStatus = status({
   message: 'pods "gone" not found',
 });
 
+const exited = (code: string): object => ({
+  status: 'Failure',
+  reason: 'NonZeroExitCode',
+  details: { causes: [{ reason: 'ExitCode', message: code }] },
+});
+
 export interface ExecServer {
   readonly access: Access;
   /** The same server, where only a proxy knows the way. */
@@ -23,7 +30,10 @@ export interface ExecServer {
   readonly close: () => Promise<void>;
 }
 
-/** Speaks the server's side of v5.channel.k8s.io; the first word of the command says how to behave. */
+/**
+ * Speaks the server's side of v5.channel.k8s.io; the first word of the command says how to behave. A shell runs, on this machine;
+ * in the pod `killed` its container runtime is killed under it.
+ */
 export async function startExecServer(): Promise<ExecServer> {
   const { access, server, close } = await startTlsServer((request, response) => {
     const gone = request.url?.includes('/gone/') === true;
@@ -84,11 +94,7 @@ function behave(socket: WebSocket, command: string[], url: URL): void {
       finish({ status: 'Success' });
       return;
     case 'exit':
-      finish({
-        status: 'Failure',
-        reason: 'NonZeroExitCode',
-        details: { causes: [{ reason: 'ExitCode', message: command[1] }] },
-      });
+      finish(exited(command[1] ?? ''));
       return;
     case 'missing':
       finish({ status: 'Failure', reason: 'InternalError', code: 500, message: 'no such executable' });
@@ -105,6 +111,18 @@ function behave(socket: WebSocket, command: string[], url: URL): void {
       });
       return;
     }
+    case '/bin/sh':
+      if (url.pathname.includes('/killed/')) {
+        send(1, 'begun');
+        finish({ status: 'Success' });
+        return;
+      }
+      execFile('/bin/sh', command.slice(1), (error, stdout, stderr) => {
+        send(1, stdout);
+        send(2, stderr);
+        finish(error === null ? { status: 'Success' } : exited(String(error.code)));
+      });
+      return;
     case 'drop':
       socket.terminate();
       return;

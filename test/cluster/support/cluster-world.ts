@@ -12,6 +12,7 @@ import { systemClock } from '../../../src/kubernetes/clock.ts';
 import { openApi } from '../../../src/kubernetes/open-api.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';
 import { execInPod } from '../../../src/kubernetes/pod-exec.ts';
+import { runScript } from '../../../src/kubernetes/pod-script.ts';
 import type { Node } from '../../../src/kubernetes/node.ts';
 import {
   namespaces,
@@ -101,7 +102,7 @@ export class ClusterWorld {
     return {
       api: this.api,
       exec: ({ namespace = this.namespace, pod, container, command, deadlineMs }) =>
-        execInPod(this.cluster.access, { namespace, pod, container, command, deadlineMs }),
+        runScript(this.cluster.access, { namespace, pod, container, command, deadlineMs }),
       config: parseConfig(file, {}),
       namespace: this.namespace,
       clock: systemClock,

@@ -21,6 +21,12 @@ export const noTmpfsCheck: Weakness = { from: '[ "$kind" = "tmpfs /disks" ] ||',
 /** The attachment lets go only when it is deleted itself. */
 export const deafHolder: Weakness = { from: '[ -e /vm/hub/.going ] || vm_is_gone', to: 'false' };
 
+/** It lets go when there is nothing left on the disk, as one that others were faster than. */
+export const lateHolder: Weakness = {
+  from: 'asked=$ending',
+  to: '[ ! -e "$entry/store/canary" ] || { pause 0.3; continue; }; asked=$ending',
+};
+
 /** The hub is a folder of the node's disk. */
 export const plainHub: Weakness = { from: '"emptyDir":{"medium":"Memory"}', to: '"emptyDir":{}' };
 
@@ -64,8 +70,10 @@ export function weakenedCloud(cloud: Cloud, weaknesses: readonly Weakness[]): We
     cloud: {
       ...cloud,
       api,
-      exec: (command) =>
-        cloud.exec({ ...command, command: command.command.map((word) => weaken(word, (part) => part)) }),
+      exec: (asked) => {
+        const [shell, flag, script, ...words] = asked.command;
+        return cloud.exec({ ...asked, command: [shell, flag, weaken(script, (part) => part), ...words] });
+      },
     },
     assertUsed: () => {
       const unused = weaknesses.filter((weakness) => !used.has(weakness)).map(({ from }) => from);

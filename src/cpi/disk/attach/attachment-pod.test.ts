@@ -49,6 +49,7 @@ test("the pod of an attachment, whole: what is not here is Kubernetes' default",
         'bosh.cloudfoundry.org/director-id': 'director',
         'bosh.cloudfoundry.org/disk-id': 'disk-0123',
         'bosh.cloudfoundry.org/vm-id': 'vm-a',
+        'bosh.cloudfoundry.org/agent-id': 'a',
       },
       annotations: {
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',

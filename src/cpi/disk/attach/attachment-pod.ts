@@ -36,6 +36,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
   const { diskCid, vm } = plan;
   const image = vm.spec.containers[0]?.image ?? '';
   const uid = vm.metadata.uid ?? '';
+  const agentId = vm.metadata.labels?.[label.agentId];
   const mounts = {
     scratch: { name: 'scratch', mountPath: '/scratch' },
     volume: { name: 'volume', mountPath: '/volume' },
@@ -64,6 +65,8 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
         ...baseLabels('attachment', plan.directorUuid),
         [label.diskId]: diskCid,
         [label.vmId]: vm.metadata.name ?? '',
+        // not the group's and the deployment's: a Service that selects those must not meet a pod of the node's network
+        ...(agentId !== undefined && { [label.agentId]: agentId }),
       },
       annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false', [annotation.vmUid]: uid },
     },

@@ -1,3 +1,4 @@
+import { ifThere } from '../../../kubernetes/if-there.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { pods } from '../../../kubernetes/resources.ts';
@@ -19,13 +20,8 @@ export const attachmentReference = (cloud: Cloud, name: string): ObjectReference
 
 /** The attachment of a disk, to whatever VM. */
 export async function findAttachment(cloud: Cloud, diskCid: string): Promise<Pod | undefined> {
-  try {
-    const pod = await cloud.api.get<Pod>(attachmentReference(cloud, attachmentName(diskCid)));
-    return isOurs(pod, 'attachment') ? pod : undefined;
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
+  const pod = await ifThere(cloud.api.get<Pod>(attachmentReference(cloud, attachmentName(diskCid))));
+  return pod !== undefined && isOurs(pod, 'attachment') ? pod : undefined;
 }
 
 /** The attachments of a VM's disks, those that are on their way out too. */

@@ -113,8 +113,10 @@ async function waitUntilHeld(
       await waitUntilMounted(cloud, attachment, { diskCid, gone, signal });
     },
     whenLost: (lost) =>
-      refuse(`node '${lost.name}' of the VM has not answered since ${lost.since} (${lost.words})`),
-    whenGivenUp: () => refuse(`node '${nodeName}' of the VM is gone or out of service`),
+      refuse(
+        `node '${lost.name}' of the VM has not answered since ${lost.since} (${lost.words}); bring the node back or recreate the VM`,
+      ),
+    whenGivenUp: () => refuse(`node '${nodeName}' of the VM is gone or out of service; recreate the VM`),
   });
 }
 
@@ -175,7 +177,10 @@ function unanswered(cloud: Cloud, diskCid: string, words: string): ProductError 
 }
 
 function notAttachable(diskCid: string, why: string): ProductError {
-  return new ProductError('DISK_NOT_ATTACHABLE', `disk '${diskCid}' cannot be attached: ${why}`);
+  return new ProductError(
+    'DISK_NOT_ATTACHABLE',
+    `disk '${diskCid}' cannot be attached: ${why}; when that is mended, attach it again`,
+  );
 }
 
 /** The error to report, after the attachment is gone; where it does not go, the error says that too. */

@@ -26,7 +26,7 @@ export async function refuseInUse(cloud: Cloud, pod: Pod, diskCid: string): Prom
     const now = await findVm(cloud, name);
     if (now === undefined || now.metadata.uid !== uid || !isVmRunning(now)) return;
     if (cloud.clock.now() >= end)
-      throw busy(name, diskCid, `the VM could not be asked who uses it (${words})`);
+      throw busy(name, diskCid, `the VM could not be asked for ${seconds} s who uses it (${words})`);
     await cloud.clock.sleep(pauseMs);
   }
 }

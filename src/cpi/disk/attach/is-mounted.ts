@@ -17,7 +17,8 @@ const isMountedScript = 'grep -qF " /warden-cpi-dev/disks/$1 " /proc/self/mounti
  * node was given up. Rejects with DISK_BUSY or NODE_LOST where the VM cannot be asked: a job of it may use the disk.
  */
 export async function isMountedInVm(cloud: Cloud, vm: Pod, diskCid: string): Promise<boolean> {
-  const end = cloud.clock.now() + cloud.config.deadlines.release * 1000;
+  const seconds = cloud.config.deadlines.release;
+  const end = cloud.clock.now() + seconds * 1000;
   for (;;) {
     const answer = await lookForMount(cloud, vm, diskCid);
     if (typeof answer === 'boolean') return answer;
@@ -25,7 +26,7 @@ export async function isMountedInVm(cloud: Cloud, vm: Pod, diskCid: string): Pro
     if (now === undefined || now.metadata.uid !== vm.metadata.uid || !isVmRunning(now)) return false;
     if (cloud.clock.now() >= end) {
       if (await isGivenUp(cloud, now, diskCid)) return false;
-      throw notAsked(now, diskCid, answer);
+      throw notAsked(now, diskCid, { seconds, words: answer });
     }
     await cloud.clock.sleep(pauseMs);
   }
@@ -65,8 +66,12 @@ async function isGivenUp(
   return state?.kind === 'given up';
 }
 
-const notAsked = ({ metadata: { name = '' } }: Pod, diskCid: string, words: string): ProductError =>
+const notAsked = (
+  { metadata: { name = '' } }: Pod,
+  diskCid: string,
+  { seconds, words }: { readonly seconds: number; readonly words: string },
+): ProductError =>
   new ProductError(
     'DISK_BUSY',
-    `disk '${diskCid}' has no attachment to VM '${name}', and the VM could not be asked whether it is mounted there all the same (${words}); detach it again`,
+    `disk '${diskCid}' has no attachment to VM '${name}', and the VM could not be asked for ${seconds} s whether it is mounted there all the same (${words}); detach it again`,
   );

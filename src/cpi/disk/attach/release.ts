@@ -38,7 +38,7 @@ export async function releaseDisk(cloud: Cloud, attachment: Pod): Promise<void> 
           : `exit code ${outcome.exitCode}: ${outcome.stderr.trim()}`;
       throw new ProductError(
         'DISK_BUSY',
-        `disk '${diskCid}' is still attached to VM '${vmCidOf(attachment)}': its attachment could not be asked to release it (${words}); detach it again`,
+        `disk '${diskCid}' is still attached to VM '${vmCidOf(attachment)}': its attachment could not be asked for ${seconds} s to release it (${words}); detach it again`,
       );
     }
     await cloud.clock.sleep(pauseMs);
@@ -78,7 +78,10 @@ async function askHolder(
       pod: name,
       container: holderContainer,
       command: [
-        ...['/bin/sh', '-c', releaseScript, 'release'],
+        '/bin/sh',
+        '-c',
+        releaseScript,
+        'release',
         ...[diskCidOf(attachment), annotations[annotation.vmUid] ?? '', String(seconds)],
       ],
       // one look through the node's processes may take its time

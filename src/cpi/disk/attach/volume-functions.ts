@@ -9,7 +9,8 @@ export const cannotExit = 64;
  * (hostPID) has it, or a folder of it, mounted anywhere but at
  * - the hub entry, after any prefix, in whoever sees the hub,
  * - the volume plugin's own paths: the attachment's volumes and globalmount,
- * - a place where the node's own init sees it too: the source of a static local volume.
+ * - a place where the node's own init sees the same root of it: the source of a static local volume. The node may have that at a
+ *   path that VMs use, too, but not the folder `store` in it.
  * No answer from the search is an answer too: the volume counts as used unless the search ran to its end.
  */
 export const volumeFunctions = `set -u
@@ -53,7 +54,7 @@ users() {
       root = ENVIRON["root"]
       while ((getline line < "/proc/1/mountinfo") > 0) {
         split(line, field, " ")
-        if (field[3] == device && inside(field[4])) node[field[5]] = 1
+        if (field[3] == device && inside(field[4])) node[field[5], field[4]] = 1
       }
     }
     $1 != own && !($1 in seen) {
@@ -63,7 +64,8 @@ users() {
       while ((getline line < file) > 0) {
         lines++
         split(line, field, " ")
-        if (field[3] != device || !inside(field[4]) || ours(field[5]) || field[5] in node) continue
+        if (field[3] != device || !inside(field[4]) || ours(field[5])) continue
+        if ((field[5], field[4]) in node) continue
         print "process " part[3] " has it mounted at " field[5]
       }
       close(file)

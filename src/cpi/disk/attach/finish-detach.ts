@@ -1,0 +1,42 @@
+import { ProductError } from '../../../errors/product-error.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import { pods } from '../../../kubernetes/resources.ts';
+import type { Cloud } from '../../cloud.ts';
+import { diskNamespaceOf } from '../../cloud.ts';
+import { findClaim } from '../claim.ts';
+import { livingHolder } from './disk-lock.ts';
+import { waitUntilVolumeDetached } from './volume-attachments.ts';
+
+/**
+ * Ends what a former call began: it met its deadline, or was killed, while the storage driver still had the disk on the VM's
+ * node. Resolves with whether there was such a thing. DISK_NOT_ATTACHED where it is there for a pod that no detach ends.
+ */
+export async function finishDetach(cloud: Cloud, vm: Pod, diskCid: string): Promise<boolean> {
+  const claim = await findClaim(cloud, diskCid);
+  if (claim === undefined || (await livingHolder(cloud, claim)) !== undefined) return false;
+  const { nodeName } = vm.spec;
+  if (nodeName === undefined) return false;
+  const user = await livingUser(cloud, diskCid, nodeName);
+  if (user === undefined) return waitUntilVolumeDetached(cloud, diskCid, nodeName);
+  throw new ProductError(
+    'DISK_NOT_ATTACHED',
+    `disk '${diskCid}' is not attached to VM '${vm.metadata.name ?? ''}', so there is nothing to detach; pod '${user}' on its node ` +
+      `has the disk: stop that pod before the disk is attached elsewhere`,
+  );
+}
+
+/** A pod on that node that has the claim and is not about to end. */
+async function livingUser(cloud: Cloud, claimName: string, nodeName: string): Promise<string | undefined> {
+  const { items } = await cloud.api.list<Pod>(pods, {
+    namespace: diskNamespaceOf(cloud),
+    fieldSelector: `spec.nodeName=${nodeName}`,
+  });
+  const user = items.find(
+    ({ metadata, spec, status }) =>
+      metadata.deletionTimestamp === undefined &&
+      status?.phase !== 'Succeeded' &&
+      status?.phase !== 'Failed' &&
+      (spec.volumes ?? []).some((volume) => volume.persistentVolumeClaim?.claimName === claimName),
+  );
+  return user?.metadata.name;
+}

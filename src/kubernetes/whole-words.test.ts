@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { wholeWords } from './whole-words.ts';
+
+test('a text is cut between words, and what has none says that something is left out', () => {
+  for (const [text, expected] of [
+    ['', ''],
+    ['one two', 'one two'],
+    ['one two three', 'one two'],
+    ['one  two345678', 'one'],
+    ['onetwothree', '(11 characters without a space left out)'],
+  ] as const)
+    assert.equal(wholeWords(text, 8), expected);
+});

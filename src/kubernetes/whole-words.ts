@@ -1,0 +1,10 @@
+/**
+ * The beginning of a text, of at most that length: half a token at its end would be known to no one that looks for the whole.
+ * Of a text without a space that is nothing, which it says.
+ */
+export function wholeWords(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const cut = text.slice(0, length + 1);
+  const words = cut.slice(0, Math.max(cut.lastIndexOf(' '), 0)).trimEnd();
+  return words === '' ? `(${text.length} characters without a space left out)` : words;
+}

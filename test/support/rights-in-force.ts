@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto';
+import type { KubernetesApi, Resource } from '../../src/kubernetes/api.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../src/kubernetes/resources.ts';
+import { until } from './until.ts';
+
+const group = 'rbac.authorization.k8s.io';
+const reviews: Resource = {
+  ...{ group: 'authorization.k8s.io', version: 'v1', plural: 'subjectaccessreviews' },
+  ...{ kind: 'SubjectAccessReview', namespaced: false },
+};
+
+/**
+ * Waits until an API server acts on every role and binding written before: its authorizer reads caches that follow the store,
+ * one of each kind (kubernetes: pkg/kubeapiserver/authorizer, apiserver's informers), so that one written last is seen last.
+ */
+export async function rightsInForce(api: KubernetesApi, namespace: string): Promise<void> {
+  const name = `last-${randomBytes(6).toString('hex')}`;
+  const rules = [{ apiGroups: [''], resources: ['configmaps'], resourceNames: [name], verbs: ['get'] }];
+  const user = (scope: string): string => `${name}-${scope}`;
+  const bound = (kind: string, scope: string): object => ({
+    roleRef: { apiGroup: group, kind, name },
+    subjects: [{ apiGroup: group, kind: 'User', name: user(scope) }],
+  });
+  const metadata = { name };
+  await api.create(roles, { metadata: { name, namespace }, rules });
+  await api.create(clusterRoles, { metadata, rules });
+  const inNamespace = { metadata: { name, namespace }, ...bound('Role', 'namespace') };
+  await api.create(roleBindings, inNamespace);
+  await api.create(clusterRoleBindings, { metadata, ...bound('ClusterRole', 'cluster') });
+  const resourceAttributes = { namespace, verb: 'get', resource: 'configmaps', name };
+  for (const scope of ['namespace', 'cluster'])
+    await until(`the authorizer to know ${name} of the ${scope}`, async () => {
+      const asked = { metadata: {}, spec: { user: user(scope), resourceAttributes } };
+      const { status } = await api.create<Review>(reviews, asked);
+      return status?.allowed === true;
+    });
+  await api.delete({ resource: clusterRoleBindings, name });
+  await api.delete({ resource: clusterRoles, name });
+  await api.delete({ resource: roleBindings, namespace, name });
+  await api.delete({ resource: roles, namespace, name });
+}
+
+interface Review extends KubernetesObject {
+  readonly spec?: object;
+  readonly status?: { readonly allowed?: boolean };
+}
