@@ -1,15 +1,20 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
-import { describeEvents, podLastWords } from '../../kubernetes/pod-words.ts';
+import { podLastWords } from '../../kubernetes/pod-words.ts';
 import { waitFor } from '../../kubernetes/wait.ts';
 import { addressProblem } from '../address/address-problem.ts';
 import type { Cloud } from '../cloud.ts';
+import { eventsOf } from '../last-words.ts';
 import { podReference } from './find-vm.ts';
 import { waitForNode } from '../wait-for-node.ts';
+import { sandboxTrouble } from './sandbox-trouble.ts';
 import { lookAtPod, startProblem } from './start-problem.ts';
 import { vmContainer } from './vm-pod.ts';
 
-const lookAtEventsMs = 5_000;
+const noSandbox = {
+  message: 'its sandbox cannot be made; see whether the network plugin of its node runs',
+  mayPass: true,
+};
 const deletedMeanwhile = { message: 'its pod was deleted meanwhile; run the call again', mayPass: true };
 
 /**
@@ -19,7 +24,7 @@ const deletedMeanwhile = { message: 'its pod was deleted meanwhile; run the call
 export async function waitUntilRunning(cloud: Cloud, pod: Pod): Promise<Pod> {
   await waitForNode(cloud, pod, () => failure(deletedMeanwhile, ''));
   const finished = new AbortController();
-  const sandbox = sandboxTrouble(cloud, pod, finished.signal);
+  const sandbox = withoutSandbox(cloud, pod, finished.signal);
   try {
     return await Promise.race([started(cloud, pod), sandbox]);
   } finally {
@@ -50,7 +55,7 @@ async function started(cloud: Cloud, { metadata: { name = '', uid } }: Pod): Pro
     lastWords: async (last) => `${await podLastWords(cloud.api, subject, last)}; ${lookAtPod}`,
   });
   if ('pod' in outcome) return outcome.pod;
-  throw failure(outcome, await describeEvents(cloud.api, { ...subject, kind: 'Pod' }));
+  throw failure(outcome, await eventsOf(cloud, { ...subject, kind: 'Pod', uid }));
 }
 
 function isRunning({ status }: Pod): boolean {
@@ -58,31 +63,8 @@ function isRunning({ status }: Pod): boolean {
   return container?.state?.running !== undefined && status?.podIP !== undefined;
 }
 
-/** A sandbox that cannot be made shows in events alone: the pod's status says no more than ContainerCreating. */
-async function sandboxTrouble(cloud: Cloud, pod: Pod, signal: AbortSignal): Promise<never> {
-  const { name = '' } = pod.metadata;
-  const limitMs = cloud.config.deadlines.sandbox * 1000;
-  let since: number | undefined;
-  while (!signal.aborted) {
-    await cloud.clock.sleep(Math.min(lookAtEventsMs, limitMs), signal);
-    if (signal.aborted) break;
-    const events = await describeEvents(cloud.api, { namespace: cloud.namespace, name, kind: 'Pod' });
-    if (!events.includes('FailedCreatePodSandBox')) {
-      since = undefined;
-      continue;
-    }
-    since ??= cloud.clock.now();
-    if (cloud.clock.now() - since >= limitMs / 2) {
-      throw failure(
-        {
-          message: 'its sandbox cannot be made; see whether the network plugin of its node runs',
-          mayPass: true,
-        },
-        events,
-      );
-    }
-  }
-  return new Promise<never>(() => undefined);
+async function withoutSandbox(cloud: Cloud, pod: Pod, signal: AbortSignal): Promise<never> {
+  throw failure(noSandbox, await sandboxTrouble(cloud, pod, signal));
 }
 
 function failure({ message, mayPass }: { message: string; mayPass: boolean }, events: string): ProductError {
