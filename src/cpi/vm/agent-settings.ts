@@ -26,7 +26,7 @@ export function agentSettings({ agentId, vmCid, networks, env, agent }: AgentSet
   if (mbus === undefined) {
     throw new ProductError(
       'INVALID_CONFIG',
-      'config.agent.mbus is not set and env.bosh.mbus.urls is empty: the agent would not know whom to speak to',
+      'config.agent.mbus is not set and env.bosh.mbus.urls is empty: the agent would not know whom to speak to; set the property agent.mbus of the CPI',
     );
   }
   const preconfigured = Object.entries(networks).map(([name, network]) => [

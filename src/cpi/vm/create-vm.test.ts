@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isProductError } from '../../errors/product-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
+import { ApiError } from '../../kubernetes/api-error.ts';
+import type { KubernetesApi } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
 import { label } from '../labels.ts';
 import { brokenImage } from '../testing/fake-node.ts';
+import { interceptingApi } from '../testing/intercepting-api.ts';
 import {
   agentId,
   createVmArguments,
@@ -17,12 +19,7 @@ import {
   vmCidOfTest,
 } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
-
-const rejection = (code: ErrorCode, message: RegExp) => (error: unknown) => {
-  assert.ok(isProductError(error, code), String(error));
-  assert.match(error.message, message);
-  return true;
-};
+import { rejection } from '../testing/rejection.ts';
 
 test('makes a Secret and the pod that it owns, with the address that was asked for', async (t) => {
   const { cloud, api } = await testCloud(t);
@@ -133,16 +130,6 @@ test("no node for it: to be retried, with the scheduler's words, nothing left", 
   assert.deepEqual(await namesLeft(api), []);
 });
 
-test('a sandbox that cannot be made: to be retried, with the event, nothing left', async (t) => {
-  const { cloud, api, node } = await testCloud(t);
-  node.sandboxTrouble = 'address 127.64.0.10 is in use';
-  await assert.rejects(
-    createVm(cloud, createVmArguments()),
-    rejection('VM_CREATION_FAILED_RETRY', /FailedCreatePodSandBox: address 127\.64\.0\.10 is in use/u),
-  );
-  assert.deepEqual(await namesLeft(api), []);
-});
-
 test('another address than the one asked for: an error that names the remedy, nothing left', async (t) => {
   const { cloud, api, node } = await testCloud(t);
   node.ownAddress = '10.0.0.7';
@@ -170,6 +157,47 @@ test('a dynamic network gets whatever address there is', async (t) => {
     createVmArguments({ networks: { default: { type: 'dynamic' } } }),
   );
   assert.match(String(networks['default']?.['ip']), /^127\.64\.1\./u);
+});
+
+const failed = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
+const away = new ApiError({ ...failed, reason: 'ServiceUnavailable', code: 503, message: 'no leader' });
+const early: readonly [string, object, (api: KubernetesApi) => Partial<KubernetesApi>][] = [
+  ['the API groups', {}, () => ({ groups: () => Promise.reject(away) })],
+  [
+    'the VMs that have its address',
+    {},
+    (api) => ({
+      list: (resource, query) =>
+        query?.labelSelector?.includes('ip.bosh') === true ? Promise.reject(away) : api.list(resource, query),
+    }),
+  ],
+  ['the create that is not carried out', { attach: 'auto' }, () => ({ create: () => Promise.reject(away) })],
+];
+for (const [what, kubernetes, change] of early) {
+  test(`an API server that is away when create_vm asks for ${what}: to be retried, as one request later`, async (t) => {
+    const { cloud, api } = await testCloud(t, { kubernetes });
+    const unsteady = { ...interceptingApi(api, () => Promise.resolve()), ...change(api) };
+    await assert.rejects(
+      createVm({ ...cloud, api: unsteady }, createVmArguments()),
+      rejection(
+        'VM_CREATION_FAILED_RETRY',
+        /VM 'vm-\S+' in namespace \S+ could not be created: .*no leader/u,
+      ),
+    );
+    assert.deepEqual(await namesLeft(api), []);
+  });
+}
+
+test('a former holder of its address that does not go: to be retried', async (t) => {
+  const { cloud, api, node } = await testCloud(t, { deadlines: { delete_vm: 1 } });
+  await createVm(cloud, createVmArguments());
+  // nobody is left to end its pod
+  await node.stop();
+  await api.delete({ resource: pods, namespace, name: vmCidOfTest });
+  await assert.rejects(
+    createVm(cloud, createVmArguments({ agentId: 'another' })),
+    rejection('VM_CREATION_FAILED_RETRY', /VM 'vm-another' .* waited 1 s for VM .* still has the address/u),
+  );
 });
 
 const refused: readonly [string, Parameters<typeof createVmArguments>[0], ErrorCode, RegExp][] = [

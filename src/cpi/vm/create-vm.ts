@@ -5,12 +5,14 @@ import type { Cloud } from '../cloud.ts';
 import { decideStrategy } from '../disk/attach/decide-strategy.ts';
 import type { Json } from '../input.ts';
 import { waitForVips } from '../service/vip.ts';
-import { creationError } from './creation-error.ts';
+import { creationError, preparationError } from './creation-error.ts';
 import { budgetGroupOf, settleBudget } from './disruption-budget.ts';
 import { ensureVm, hasDisks } from './ensure-vm.ts';
 import { removeVm } from './remove-vm.ts';
 import { volumeTerms } from './volume-affinity.ts';
+import type { VmPlan } from './vm-pod.ts';
 import { parseVmRequest } from './vm-request.ts';
+import type { ParsedVmRequest } from './vm-request.ts';
 import { waitUntilRunning } from './wait-until-running.ts';
 
 /**
@@ -26,14 +28,7 @@ export async function createVm(
 ): Promise<[string, Record<string, Json>]> {
   const parsed = parseVmRequest(cloud, args);
   const { networks } = parsed;
-  const { zone } = parsed.plan.properties.placement;
-  const networked = { ...parsed.plan, networking: await podNetworking(cloud, networks) };
-  const [attach, terms] = await Promise.all([
-    decideStrategy(cloud, networked),
-    volumeTerms(cloud, parsed.diskCids, zone),
-  ]);
-  const plan = { ...networked, attach, volumeTerms: terms };
-  await waitUntilAddressesAreFree(cloud, addressLabels(networks), plan.cid);
+  const plan = await prepare(cloud, parsed);
   try {
     const pod = await ensureVm(cloud, { ...parsed, plan });
     const running = await waitUntilRunning(cloud, pod);
@@ -43,6 +38,21 @@ export async function createVm(
     return [plan.cid, filledNetworks(networks, running)];
   } catch (error) {
     throw creationError(plan, error, await removeFailed(cloud, plan.cid));
+  }
+}
+
+/** What the cluster makes of the request, and its addresses free. Makes nothing. */
+async function prepare(cloud: Cloud, { plan, networks, diskCids }: ParsedVmRequest): Promise<VmPlan> {
+  try {
+    const networked = { ...plan, networking: await podNetworking(cloud, networks) };
+    const [attach, terms] = await Promise.all([
+      decideStrategy(cloud, networked),
+      volumeTerms(cloud, diskCids, plan.properties.placement.zone),
+    ]);
+    await waitUntilAddressesAreFree(cloud, addressLabels(networks), plan.cid);
+    return { ...networked, attach, volumeTerms: terms };
+  } catch (error) {
+    throw preparationError(plan, error);
   }
 }
 

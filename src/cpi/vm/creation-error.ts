@@ -22,6 +22,19 @@ export function creationError({ cid, namespace }: FailedVm, error: unknown, left
   return new ProductError(code, message, { cause: error });
 }
 
+/** The same before anything was made: a request that cannot be met here keeps its type. */
+export function preparationError(vm: FailedVm, error: unknown): unknown {
+  return isProductError(error) && ownType.has(error.code) ? error : creationError(vm, error, undefined);
+}
+
+const ownType: ReadonlySet<ErrorCode> = new Set([
+  'INVALID_ARGUMENT',
+  'INVALID_CONFIG',
+  'NOT_SUPPORTED',
+  'NOT_IMPLEMENTED',
+  'VM_CREATION_FAILED',
+]);
+
 /** What time may mend; in a quota, for one, room may be made. */
 const mayPass: ReadonlySet<ErrorCode> = new Set([
   'VM_CREATION_FAILED_RETRY',

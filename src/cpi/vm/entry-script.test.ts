@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { entryScript } from './entry-script.ts';
@@ -18,6 +18,13 @@ interface Ending {
   readonly output: string;
 }
 
+interface Surroundings {
+  /** What the runtime does before the entry, in shell. */
+  readonly before?: string;
+  /** What the agent does beside, in shell. */
+  readonly beside?: string;
+}
+
 /**
  * Runs the entry as PID 1 of a container in which disk-1 is attached, with an agent that says what it finds and ends
  * the container; `disk` is what managed_disk_settings.json says, `hints` are the disks that the agent knows, with what it
@@ -27,6 +34,7 @@ async function enter(
   t: TestContext,
   disk: string,
   hints: Readonly<Record<string, object>>,
+  { before = '', beside = ':' }: Surroundings = {},
 ): Promise<Ending | undefined> {
   const probe = spawnSync('unshare', [...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
   if (probe.status !== 0) {
@@ -39,7 +47,7 @@ async function enter(
     await mkdir(join(work, folder), { recursive: true });
   const say =
     'echo "agent: $(cat /var/vcap/store/canary 2>&1)"; ls -A /var/vcap/bosh /var/vcap/data/sys/run/j /warden-cpi-dev';
-  await writeFile(join(work, 'state/bosh/bin/bosh-agent'), `#!/bin/sh\n${say}\nkill -TERM 1\n`, {
+  await writeFile(join(work, 'state/bosh/bin/bosh-agent'), `#!/bin/sh\n${say}\n${beside}\nkill -TERM 1\n`, {
     mode: 0o755,
   });
   await writeFile(join(work, 'state/bosh/managed_disk_settings.json'), disk);
@@ -47,7 +55,7 @@ async function enter(
   await writeFile(join(work, 'state/data/sys/run/j/j.pid'), '1');
   await writeFile(join(work, 'volume/store/canary'), 'the disk');
   await writeFile(join(work, 'agent.cjs'), '');
-  const marked = ': > /warden-cpi-dev/.going\n';
+  const marked = `${before}\n: > /warden-cpi-dev/.going\n`;
   await writeFile(join(work, 'entry'), marked + entryScript.replace(' + 120))', ' + 1))'));
   const words = [...namespaces, '/bin/sh', container, work, process.execPath];
   try {
@@ -113,4 +121,38 @@ test('what is no cid is not made a path', async (t) => {
   if (ending === undefined) return;
   assert.equal(ending.code, 1);
   assert.doesNotMatch(ending.output, /agent:/u);
+});
+
+/** As a runtime leaves /etc/resolv.conf where it is a link to that path: the pod's is mounted there. */
+const linkedTo = (path: string): string => `mkdir -p /tmp/pod ${dirname(path)}
+echo 'nameserver 10.96.0.10' > /tmp/pod/resolv.conf
+: > ${path}
+mount --bind /tmp/pod/resolv.conf ${path}
+ln -s ..${path} /etc/resolv.conf`;
+
+/** What resolvconf does to it, after the agent has told what it found. */
+const renamed = (path: string): string => `echo "link: $(readlink /etc/resolv.conf)"
+echo "found: $(cat /etc/resolv.conf)"
+echo anew > ${path}_new
+mv ${path}_new ${path} 2>&1 && echo renamed`;
+
+test('resolvconf of a stock jammy renames over what its /etc/resolv.conf was a link to; the lines of the pod are in a file', async (t) => {
+  const path = '/run/resolvconf/resolv.conf';
+  const resolvconf = { before: linkedTo(path), beside: renamed(path) };
+  const ending = await enter(t, 'disk-1', { 'disk-1': {} }, resolvconf);
+  if (ending === undefined) return;
+  assert.match(ending.output, /^link: \nfound: nameserver 10\.96\.0\.10\nrenamed\n/mu);
+});
+
+test("a link to what systemd has stays, and the pod's lines are where it leads", async (t) => {
+  const path = '/run/systemd/resolve/stub-resolv.conf';
+  const ending = await enter(
+    t,
+    'disk-1',
+    { 'disk-1': {} },
+    { before: linkedTo(path), beside: renamed(path) },
+  );
+  if (ending === undefined) return;
+  assert.match(ending.output, /^link: \.\.\/run\/systemd\/.*\nfound: nameserver 10\.96\.0\.10\n/mu);
+  assert.doesNotMatch(ending.output, /^renamed/mu);
 });

@@ -14,6 +14,9 @@ import { stockInit } from './stock-init.ts';
  *   tells it.
  * - The runtime mounts /etc/hosts, hostname and resolv.conf, and no file can be renamed over a mount: sync_dns and bosh-dns
  *   do that (bosh-agent: platform/linux_platform.go, SaveDNSRecords). Where the VM may unmount, it has copies of its own.
+ * - A stock jammy has resolvconf: its /etc/resolv.conf is a link to /run/resolvconf/resolv.conf, so that is where the runtime
+ *   mounts, and the agent does not come up while `resolvconf -u` cannot rename over it. The copy takes the link's place, as a
+ *   file there is what the agent has resolvconf start from (platform/net/dnsresolver). A link to systemd's stays, mount and all.
  * - A CPI job of a director has no environment: how the API is reached is written down (kubernetes/in-cluster-access.ts).
  * - A stemcell of ours has services beside the agent, sshd (src/stemcell/root/services.sh).
  * - bpm and Garden make control groups of their own; a runtime mounts them read-only where the container is not
@@ -48,10 +51,12 @@ find /var/vcap/data/sys/run -xdev -name '*.pid' -type f -delete 2>/dev/null
 awk '{ for (i = 7; i < NF; i++) if ($i == "-") kind = $(i + 1)
   if (kind ~ /^cgroup2?$/ && $6 ~ /^ro(,|$)/) print $5 }' /proc/self/mountinfo |
   while read -r point; do mount -o remount,bind,rw "$point" 2>/dev/null; done
-mounted=$(awk '$5 ~ /^\\/etc\\// { printf "%s ", $5 }' /proc/self/mountinfo)
+mounted=$(awk '$5 ~ /^\\/(etc|run\\/resolvconf)\\// { printf "%s ", $5 }' /proc/self/mountinfo)
 for file in /etc/hosts /etc/hostname /etc/resolv.conf; do
-  case " $mounted" in *" $file "*) ;; *) continue ;; esac
-  cp "$file" "$file.own" 2>/dev/null && umount "$file" 2>/dev/null && mv "$file.own" "$file"
+  place=$file
+  [ ! -L "$file" ] || place=$(readlink -f "$file")
+  case " $mounted" in *" $place "*) ;; *) continue ;; esac
+  cp "$file" "$file.own" 2>/dev/null && umount "$place" 2>/dev/null && mv "$file.own" "$file"
   rm -f "$file.own"
 done
 if [ -n "\${KUBERNETES_SERVICE_HOST:-}" ]; then

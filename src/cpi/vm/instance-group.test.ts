@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../kubernetes/resources.ts';
+import { attachDisk } from '../disk/attach-disk.ts';
+import { createDisk } from '../disk/create-disk.ts';
 import { label } from '../labels.ts';
-import { createVmArguments, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
+import { agentId, createVmArguments, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { parseInstanceGroup } from './instance-group.ts';
 import { setVmMetadata } from './set-vm-metadata.ts';
@@ -33,6 +37,40 @@ test('every object of a VM says director, deployment and instance group, before 
       assert.equal(items.length, count, `${resource.plural} with metadata ${JSON.stringify(metadata)}`);
     }
   }
+});
+
+test('every object of one VM says its agent and the layout; no selector of a group or a deployment meets its attachment', async (t) => {
+  const selecting = async (api: KubernetesApi, resource: Resource, selector: object): Promise<string[]> => {
+    const labelSelector = Object.entries(selector)
+      .map((pair) => pair.join('='))
+      .join();
+    return (await api.list(resource, { namespace, labelSelector })).items.map(
+      ({ metadata }) => metadata.name ?? '',
+    );
+  };
+  const one = { [label.agentId]: agentId, [label.vmId]: vmCidOfTest, [label.layout]: '1' };
+  const env = { bosh: { group: 'main-director-cf-router', groups } };
+  const data = { size: 1024, storage_class: 'fast' };
+  const hot = await testCloud(t);
+  await createVm(hot.cloud, createVmArguments({ env, properties: { ephemeral_disk: data } }));
+  const disk = await createDisk(hot.cloud, [64, {}, vmCidOfTest]);
+  await attachDisk(hot.cloud, [vmCidOfTest, disk]);
+  assert.deepEqual(await selecting(hot.api, secrets, one), [vmCidOfTest]);
+  assert.deepEqual(await selecting(hot.api, pods, one), [`attach-${disk}`, vmCidOfTest]);
+  for (const selector of [{ [label.group]: groups.at(-1) }, labels, { ...one, [label.kind]: 'vm' }]) {
+    assert.deepEqual(await selecting(hot.api, pods, selector), [vmCidOfTest]);
+  }
+  const { spec } = await hot.api.get<Pod>({ resource: pods, namespace, name: vmCidOfTest });
+  const templates = (spec.volumes ?? []).flatMap(({ ephemeral }) => ephemeral?.volumeClaimTemplate ?? []);
+  const [made] = templates.map(({ metadata }) => metadata?.labels);
+  assert.deepEqual(made, { ...made, ...one, ...labels, [label.kind]: 'volume' });
+
+  const recreate = await testCloud(t, { kubernetes: { attach: 'recreate' } });
+  await createVm(recreate.cloud, createVmArguments({ env }));
+  assert.deepEqual(await selecting(recreate.api, persistentVolumeClaims, { ...one, ...labels }), [
+    `${vmCidOfTest}-data`,
+    `${vmCidOfTest}-state`,
+  ]);
 });
 
 test('of group names in another order, or fewer, nobody says which is which', () => {

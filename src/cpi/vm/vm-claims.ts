@@ -1,3 +1,4 @@
+import { ifThere } from '../../kubernetes/if-there.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
@@ -5,6 +6,7 @@ import type { Cloud } from '../cloud.ts';
 import type { PersistentVolumeClaim } from '../disk/claim.ts';
 import { baseLabels, isOurs, label } from '../labels.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
+import { labelValue } from '../names.ts';
 import type { VmPlan } from './vm-pod.ts';
 
 /** Room for the agent, its settings, jobs and packages. */
@@ -12,6 +14,19 @@ const stateMiB = 1024;
 
 export const stateClaimName = (cid: string): string => `${cid}-state`;
 export const dataClaimName = (cid: string): string => `${cid}-data`;
+
+/** Of every claim of a VM that is not a disk. */
+export const volumeLabels = ({
+  cid,
+  agentId,
+  directorUuid,
+  groupLabels,
+}: VmPlan): Record<string, string> => ({
+  ...baseLabels('volume', directorUuid),
+  [label.agentId]: labelValue(agentId),
+  [label.vmId]: cid,
+  ...groupLabels,
+});
 
 /** What a VM whose pod is made anew keeps its state and /var/vcap/data on, owned by the Secret with that uid. */
 export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim[] {
@@ -22,7 +37,7 @@ export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim
     metadata: {
       name,
       namespace: plan.namespace,
-      labels: { ...baseLabels('volume', plan.directorUuid), [label.vmId]: plan.cid, ...plan.groupLabels },
+      labels: volumeLabels(plan),
       ownerReferences: [{ apiVersion: 'v1', kind: 'Secret', name: plan.cid, uid: secretUid }],
     },
     spec: {
@@ -91,12 +106,7 @@ const isFormer = (found: PersistentVolumeClaim, wanted: PersistentVolumeClaim): 
 
 async function find(cloud: Cloud, claim: PersistentVolumeClaim): Promise<PersistentVolumeClaim | undefined> {
   const { name = '', namespace } = claim.metadata;
-  try {
-    return await cloud.api.get({ resource: persistentVolumeClaims, namespace, name });
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
+  return ifThere(cloud.api.get({ resource: persistentVolumeClaims, namespace, name }));
 }
 
 async function gone(cloud: Cloud, { metadata }: PersistentVolumeClaim): Promise<void> {

@@ -100,7 +100,14 @@ suite("the pod of a VM, whole: what is not here is Kubernetes' default", () => {
       name: 'data',
       ephemeral: {
         volumeClaimTemplate: {
-          metadata: { labels: { 'bosh.cloudfoundry.org/vm-id': 'vm-a' } },
+          metadata: {
+            labels: {
+              'bosh.cloudfoundry.org/layout': '1',
+              'bosh.cloudfoundry.org/kind': 'volume',
+              'bosh.cloudfoundry.org/agent-id': 'a',
+              'bosh.cloudfoundry.org/vm-id': 'vm-a',
+            },
+          },
           spec: {
             accessModes: ['ReadWriteOnce'],
             storageClassName: 'fast',

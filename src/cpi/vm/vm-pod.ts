@@ -13,7 +13,7 @@ import { podPlacement } from './pod-placement.ts';
 import { profileSecurity } from './profile.ts';
 import { prepareScript, stateDirectories } from './prepare-script.ts';
 import { raisedTo } from './resources.ts';
-import { dataClaimName, stateClaimName } from './vm-claims.ts';
+import { dataClaimName, stateClaimName, volumeLabels } from './vm-claims.ts';
 import type { VmProperties } from './vm-properties.ts';
 
 export interface VmPlan extends InstanceGroup {
@@ -156,14 +156,14 @@ function volumesOf(plan: VmPlan): Volume[] {
   ];
 }
 
-function dataVolume({ cid, properties, groupLabels }: VmPlan): Volume {
-  const { sizeMiB, storageClass } = properties.compute.ephemeralDisk;
+function dataVolume(plan: VmPlan): Volume {
+  const { sizeMiB, storageClass } = plan.properties.compute.ephemeralDisk;
   if (storageClass === undefined) return { name: 'data', emptyDir: {} };
   return {
     name: 'data',
     ephemeral: {
       volumeClaimTemplate: {
-        metadata: { labels: { [label.vmId]: cid, ...groupLabels } },
+        metadata: { labels: volumeLabels(plan) },
         spec: {
           accessModes: ['ReadWriteOnce'],
           storageClassName: storageClass,
