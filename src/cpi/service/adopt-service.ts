@@ -4,6 +4,7 @@ import { services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
 import type { Cloud } from '../cloud.ts';
 import { annotation, label } from '../labels.ts';
+import { familiesToKeep } from './families.ts';
 import { serviceReference } from './find-service.ts';
 import { isLivingOwner } from './living-owner.ts';
 import { holderOf, vmSelector } from './service-holder.ts';
@@ -26,6 +27,7 @@ export async function adoptService(cloud: Cloud, found: Service, wish: Wish): Pr
   const { wanted, owner } = wish;
   const owners = found.metadata.ownerReferences ?? [];
   const isOwner = owners.some(({ uid }) => uid === owner.uid);
+  const families = familiesToKeep(found, wanted);
   const selector = await selectorFor(cloud, found, wish);
   const digest = annotation.specDigest;
   const isSame =
@@ -34,7 +36,7 @@ export async function adoptService(cloud: Cloud, found: Service, wish: Wish): Pr
   if (isSame && isOwner) return true;
   try {
     const all = isOwner ? owners : [...owners, ownerReference(owner)];
-    const shape = { ...wanted, spec: { ...wanted.spec, selector } };
+    const shape = { ...wanted, spec: { ...wanted.spec, ...families, selector } };
     const now =
       isSame && owners.length > 0
         ? await addOwner(cloud, found, owner)
@@ -69,8 +71,8 @@ function reshaped(
   wanted: Service,
   ownerReferences: Service['metadata']['ownerReferences'],
 ): Service {
-  const { clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy } = found.spec;
-  const isFixed = wanted.spec.clusterIP !== undefined;
+  const { clusterIP, clusterIPs } = found.spec;
+  const isAnother = wanted.spec.clusterIP !== undefined && wanted.spec.clusterIP !== clusterIP;
   return {
     ...wanted,
     metadata: {
@@ -80,10 +82,8 @@ function reshaped(
       ownerReferences: ownerReferences ?? [],
     },
     spec: {
-      ...(ipFamilies !== undefined && { ipFamilies }),
-      ...(ipFamilyPolicy !== undefined && { ipFamilyPolicy }),
-      ...(!isFixed && clusterIP !== undefined && { clusterIP }),
-      ...(!isFixed && clusterIPs !== undefined && { clusterIPs }),
+      ...(!isAnother && clusterIP !== undefined && { clusterIP }),
+      ...(!isAnother && clusterIPs !== undefined && { clusterIPs }),
       ...wanted.spec,
     },
   };

@@ -3,6 +3,7 @@ import type { Service, ServiceSpec } from '../../kubernetes/service.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { sha256 } from '../sha256.ts';
+import { familiesAskedFor } from './families.ts';
 import { vmSelector } from './service-holder.ts';
 import { toServicePorts } from './service-ports.ts';
 import type { ServiceRequest } from './service-request.ts';
@@ -48,11 +49,12 @@ export function serviceObject(request: ServiceRequest, owner: ServiceOwner): Ser
       annotations: {
         ...request.annotations,
         ...(given.length > 0 && { [annotation.givenAnnotations]: JSON.stringify(given) }),
+        // without the families: they follow from the addresses
         [annotation.specDigest]: sha256(JSON.stringify([spec, request.annotations, request.selector])),
       },
       ownerReferences: [ownerReference(owner)],
     },
-    spec: { ...spec, selector: selectorOf(request, owner) },
+    spec: { ...spec, ...familiesAskedFor(request), selector: selectorOf(request, owner) },
   };
 }
 

@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ErrorCode } from '../../errors/error-table.ts';
-import { isProductError } from '../../errors/product-error.ts';
-import { services } from '../../kubernetes/resources.ts';
+import type { EventRecord } from '../../kubernetes/pod-words.ts';
+import { events, services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
 import type { Cloud } from '../cloud.ts';
+import { interceptingApi } from '../testing/intercepting-api.ts';
 import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
-
-const rejection = (code: ErrorCode, message: RegExp) => (error: unknown) => {
-  assert.ok(isProductError(error, code), String(error));
-  assert.match(error.message, message);
-  return true;
-};
+import { rejection } from '../testing/rejection.ts';
 
 async function newVm(
   cloud: Cloud,
@@ -30,11 +25,11 @@ const get = (cloud: Cloud, name: string): Promise<Service> =>
   cloud.api.get<Service>({ resource: services, namespace, name });
 const holder = ({ spec }: Service): string | undefined => spec.selector?.['bosh.cloudfoundry.org/vm-id'];
 
-const vip = (via: string): unknown => ({
+const vip = (via: string, ip = '127.127.0.50'): unknown => ({
   default: { type: 'dynamic' },
   public: {
     type: 'vip',
-    ip: '127.127.0.50',
+    ip,
     cloud_properties: { vip: { via, ports: [{ port: 443, target_port: 8443 }] } },
   },
 });
@@ -74,14 +69,52 @@ for (const [given, outcome] of [
   });
 }
 
-test('a vip without a load balancer: a deadline that says so, nothing left', async (t) => {
-  const { cloud, api } = await testCloud(t, { deadlines: { create_vm: 1, delete_vm: 5 } });
+test('the same create_vm again finds the Service of its vip as it left it', async (t) => {
+  const { cloud } = await testCloud(t);
+  const cid = await newVm(cloud, { agentId: 'one', networks: vip('cluster_ip') });
+  const made = await get(cloud, 'vip-127-127-0-50');
+  assert.deepEqual([made.spec.ipFamilies, made.spec.ipFamilyPolicy], [['IPv4'], 'SingleStack']);
+  assert.equal(await newVm(cloud, { agentId: 'one', networks: vip('cluster_ip') }), cid);
+  assert.deepEqual(await get(cloud, 'vip-127-127-0-50'), made);
+});
+
+test('a vip of a family that the cluster does not have is refused before the pod is made, nothing left', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  let asked = 0;
+  const counted = interceptingApi(api, async (request) => {
+    if (request.startsWith('create pods')) asked += 1;
+    return Promise.resolve();
+  });
   await assert.rejects(
-    newVm(cloud, { agentId: 'one', networks: vip('load_balancer') }),
-    rejection(
-      'VM_CREATION_FAILED_RETRY',
-      /a load balancer with the address 127\.127\.0\.50.*has this cluster a load/u,
-    ),
+    newVm({ ...cloud, api: counted }, { agentId: 'one', networks: vip('load_balancer', '2001:db8::7') }),
+    rejection('VM_CREATION_FAILED', /"IPv6": not configured on this cluster; correct the cloud_properties/u),
   );
+  assert.equal(asked, 0);
   assert.deepEqual(await namesLeft(api), []);
 });
+
+for (const [name, message, said] of [
+  ['nobody says a word of', undefined, /last known: nothing gave it an address; see whether this cluster/u],
+  [
+    'whose controller cannot',
+    'quota of addresses',
+    /last known: events: .*quota of addresses; nothing gave/u,
+  ],
+] as const) {
+  test(`a vip without a load balancer, ${name}: a deadline that says so, nothing left`, async (t) => {
+    const { cloud, api } = await testCloud(t, { deadlines: { create_vm: 1, delete_vm: 5 } });
+    if (message !== undefined) {
+      await api.create<EventRecord>(events, {
+        metadata: { name: 'vip-127-127-0-50.1', namespace },
+        involvedObject: { kind: 'Service', namespace, name: 'vip-127-127-0-50' },
+        reason: 'SyncLoadBalancerFailed',
+        message,
+      });
+    }
+    await assert.rejects(
+      newVm(cloud, { agentId: 'one', networks: vip('load_balancer') }),
+      rejection('VM_CREATION_FAILED_RETRY', said),
+    );
+    assert.deepEqual(await namesLeft(api), []);
+  });
+}

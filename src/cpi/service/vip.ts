@@ -4,6 +4,7 @@ import { waitFor } from '../../kubernetes/wait.ts';
 import type { Network } from '../address/network.ts';
 import { canonicalAddress } from '../../kubernetes/ip-text.ts';
 import type { Cloud } from '../cloud.ts';
+import { eventsOf } from '../last-words.ts';
 import { labelValue } from '../names.ts';
 import { serviceReference } from './find-service.ts';
 import type { ServiceRequest } from './service-request.ts';
@@ -52,8 +53,13 @@ async function waitForVip(cloud: Cloud, address: string): Promise<void> {
     },
     awaited: `a load balancer with the address ${address} (Service ${name})`,
     deadlineMs: cloud.config.deadlines.createVm * 1000,
-    lastWords: () =>
-      Promise.resolve('nothing gave it an address: has this cluster a load balancer that serves Services?'),
+    lastWords: async () => {
+      const events = await eventsOf(cloud, { namespace: cloud.namespace, name, kind: 'Service' });
+      return [
+        ...(events === '' ? [] : [`events: ${events}`]),
+        'nothing gave it an address; see whether this cluster has a load balancer that serves Services, and what it logs',
+      ].join('; ');
+    },
   });
   if (given.map(canonicalAddress).includes(address)) return;
   throw new ProductError(
