@@ -8,12 +8,12 @@ import { at, optionalStringAt, wrong } from '../input.ts';
  * block volume is one. What is attached to a running container is a mount, under every profile. NOT_SUPPORTED.
  */
 export function refuseDevices(properties: Json, place: Place): void {
-  const why =
-    'is not supported: a disk is attached as a mounted file system, and no device reaches a running container';
+  const whyAndNext =
+    'is not supported: a disk is attached as a mounted file system, and no device reaches a running container; use a persistent disk of the instance group';
   if ((properties['name'] ?? undefined) !== undefined)
-    throw new ProductError('NOT_SUPPORTED', `a dynamic disk (${place.path}.name) ${why}`);
+    throw new ProductError('NOT_SUPPORTED', `a dynamic disk (${place.path}.name) ${whyAndNext}`);
   const mode = optionalStringAt(properties['volume_mode'], at(place, 'volume_mode')) ?? 'Filesystem';
   if (mode === 'Block')
-    throw new ProductError('NOT_SUPPORTED', `a block volume (${place.path}.volume_mode) ${why}`);
+    throw new ProductError('NOT_SUPPORTED', `a block volume (${place.path}.volume_mode) ${whyAndNext}`);
   if (mode !== 'Filesystem') throw wrong(at(place, 'volume_mode'), 'has to be Filesystem');
 }

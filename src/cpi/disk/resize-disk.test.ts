@@ -5,7 +5,8 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { persistentVolumeClaims, storageClasses } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
-import { boundDisk, claimOf, rejection } from '../testing/bound-disk.ts';
+import { boundDisk, claimOf } from '../testing/bound-disk.ts';
+import { rejection } from '../testing/rejection.ts';
 import { storageCloud } from '../testing/storage-cloud.ts';
 import { namespace, testCloud } from '../testing/test-cloud.ts';
 import { bytesOf, hasSize } from './claim-size.ts';
@@ -101,5 +102,11 @@ test('a size that the driver says it never can do is an error', async (t) => {
   await assert.rejects(
     resizeDisk(cloud, [disk, 128]),
     rejection('DISK_UPDATE_FAILED', /ControllerResizeInfeasible/u),
+  );
+  const type = 'ControllerResizeError';
+  await say({ conditions: [{ type, status: 'True', message: 'expanding disk-1: at most 100 MiB' }] });
+  await assert.rejects(
+    resizeDisk(cloud, [disk, 128]),
+    rejection('DISK_UPDATE_FAILED', /its driver says expanding disk-1: at most 100 MiB/u),
   );
 });

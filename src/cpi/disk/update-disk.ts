@@ -1,15 +1,16 @@
-import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Place } from '../input.ts';
 import { at, positiveIntegerAt, recordAt, stringAt } from '../input.ts';
 import { annotation } from '../labels.ts';
 import { findSnapshotClass } from '../snapshot/snapshot-class.ts';
+import { checkSnapshotClass } from './change/check-snapshot-class.ts';
 import { copyDisk } from './change/copy-disk.ts';
 import { grow } from './change/grow.ts';
 import { checkAttributesClass, modify } from './change/modify.ts';
+import { noteType } from './change/note-type.ts';
 import type { UpdatePlan, UpdateQuestion } from './change/plan-update.ts';
 import { planUpdate } from './change/plan-update.ts';
-import { claimReference, parseDiskProperties } from './claim.ts';
+import { parseDiskProperties } from './claim.ts';
 import { detachedDisk } from './detached-disk.ts';
 import { classNamed, readStorageClasses } from './storage-classes.ts';
 
@@ -31,10 +32,21 @@ export async function updateDisk(cloud: Cloud, args: readonly unknown[]): Promis
   const classes = await readStorageClasses(cloud);
   const question: UpdateQuestion = { claim, sizeMiB, properties, classes };
   const plan = planUpdate(question);
+  await checkAnotherSnapshotClass(cloud, question);
   const copy = await carryOut(cloud, cid, question, plan);
   if (copy !== undefined) return copy;
   const { name = '' } = claim.metadata;
   return name === cid ? null : name;
+}
+
+/** The one that is noted was checked when it was. */
+async function checkAnotherSnapshotClass(
+  cloud: Cloud,
+  { claim: { metadata, spec }, properties: { snapshotClass }, classes }: UpdateQuestion,
+): Promise<void> {
+  if (snapshotClass === undefined || metadata.annotations?.[annotation.snapshotClass] === snapshotClass)
+    return;
+  await checkSnapshotClass(cloud, snapshotClass, classNamed(classes, spec.storageClassName)?.provisioner);
 }
 
 /** Resolves with the cid of the copy where one was made. */
@@ -48,7 +60,7 @@ async function carryOut(
   const { attributesClass, snapshotClass } = properties;
   switch (plan.kind) {
     case 'keep':
-      await noteSnapshotClass(cloud, claim, snapshotClass);
+      await noteType(cloud, claim, properties);
       return undefined;
     case 'change':
       if (plan.attributesClass !== undefined) {
@@ -57,7 +69,7 @@ async function carryOut(
         await modify(cloud, claim, plan.attributesClass);
       }
       if (plan.grows) await grow(cloud, claim, sizeMiB);
-      await noteSnapshotClass(cloud, claim, snapshotClass);
+      await noteType(cloud, claim, properties);
       return undefined;
     case 'copy': {
       const driver = plan.source.provisioner;
@@ -73,15 +85,4 @@ async function carryOut(
     default:
       return plan satisfies never;
   }
-}
-
-async function noteSnapshotClass(
-  cloud: Cloud,
-  { metadata: { name = '', annotations = {} } }: PersistentVolumeClaim,
-  wanted: string | undefined,
-): Promise<void> {
-  if (annotations[annotation.snapshotClass] === wanted) return;
-  await cloud.api.patch(claimReference(cloud, name), {
-    metadata: { annotations: { [annotation.snapshotClass]: wanted ?? null } },
-  });
 }

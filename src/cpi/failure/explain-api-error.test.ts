@@ -51,7 +51,7 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
       'pods is forbidden: User "system:serviceaccount:bosh:cpi" cannot create resource "pods" in API group "" in the namespace "bosh"',
     ),
     'KUBERNETES_FORBIDDEN',
-    /lacks the verb "create" on "pods" \(apiGroup ""\) in namespace bosh$/u,
+    /lacks the verb "create" on "pods" \(apiGroup ""\) in namespace bosh: add it/u,
   ],
   [
     apiError(
@@ -59,7 +59,7 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
       'storageclasses.storage.k8s.io "fast" is forbidden: User "u" cannot get resource "storageclasses" in API group "storage.k8s.io" at the cluster scope',
     ),
     'KUBERNETES_FORBIDDEN',
-    /lacks the verb "get" on "storageclasses" \(apiGroup "storage\.k8s\.io"\), in a ClusterRole$/u,
+    /lacks the verb "get" on "storageclasses" \(apiGroup "storage\.k8s\.io"\), in a ClusterRole: add it/u,
   ],
   [
     apiError(403, 'pods "vm-1" is forbidden: no PriorityClass with name high was found'),

@@ -43,7 +43,10 @@ function explanation(error: ApiError): Explanation {
     case 405:
     case 406:
     case 415:
-      return { code: 'KUBERNETES_NOT_FOUND', next: 'the cluster does not serve this kind of request' };
+      return {
+        code: 'KUBERNETES_NOT_FOUND',
+        next: 'the cluster does not serve this kind of request: see which Kubernetes it is',
+      };
     case 409:
     case 410:
       return {
@@ -53,7 +56,7 @@ function explanation(error: ApiError): Explanation {
     case 413:
       return {
         code: 'KUBERNETES_INVALID',
-        next: 'the env or the metadata of the VM is too large for the API',
+        next: 'make the env or the metadata of the VM smaller: it is too large for the API',
       };
     case 429:
     case 503:
@@ -74,9 +77,15 @@ function notFound({ status, message }: ApiError): Explanation {
     return { code: 'KUBERNETES_NOT_FOUND', next: `create ${which} or correct kubernetes.namespace` };
   }
   if (name === undefined) {
-    return { code: 'KUBERNETES_NOT_FOUND', next: 'the cluster does not serve this kind of object' };
+    return {
+      code: 'KUBERNETES_NOT_FOUND',
+      next: 'the cluster does not serve this kind of object: see which Kubernetes it is, and what is installed there',
+    };
   }
-  return { code: 'KUBERNETES_NOT_FOUND', next: 'it was removed meanwhile, or never there' };
+  return {
+    code: 'KUBERNETES_NOT_FOUND',
+    next: 'it was removed meanwhile, or never there: run the call again',
+  };
 }
 
 /** The server's words; the fields of an invalid object, where its message does not name them. */

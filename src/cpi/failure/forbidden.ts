@@ -1,4 +1,5 @@
 import type { ApiError } from '../../kubernetes/api-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Explanation } from './explain-api-error.ts';
 
 /** Who says no with 403, by the words of Kubernetes' own plugins. */
@@ -26,7 +27,8 @@ const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) =
       code: 'KUBERNETES_FORBIDDEN',
       next:
         `the role of the CPI lacks the verb "${verb}" on "${resource}" (apiGroup "${group}")` +
-        (namespace === undefined ? ', in a ClusterRole' : ` in namespace ${namespace}`),
+        (namespace === undefined ? ', in a ClusterRole' : ` in namespace ${namespace}`) +
+        ': add it (manifests/rbac)',
     }),
   ],
   // plugin/pkg/admission: priority, serviceaccount, runtimeclass
@@ -58,6 +60,20 @@ const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) =
     () => ({ code: 'KUBERNETES_FORBIDDEN', next: 'change the resources of the VM or the LimitRange' }),
   ],
 ];
+
+/** What no policy says: a role, a quota, a namespace that goes. */
+const notOfAdmission = /cannot \w+ resource "|exceeded quota: |because it is being terminated/u;
+const denied = /admission webhook "[^"]+" denied|ValidatingAdmissionPolicy '[^']+' .*denied/u;
+
+/**
+ * True where an admission plugin or a policy of the cluster refuses the object as it is: another role, more quota and another
+ * try change nothing. A webhook may say so with any code, and a ValidatingAdmissionPolicy says 422 unless it names another
+ * reason (apiserver: plugin/policy/validating/dispatcher.go). Pure.
+ */
+export function isNotAdmitted(error: unknown): error is ApiError {
+  if (!isApiError(error)) return false;
+  return denied.test(error.message) || (error.code === 403 && !notOfAdmission.test(error.message));
+}
 
 /** What a 403 means. */
 export function refusal(error: ApiError): Explanation {

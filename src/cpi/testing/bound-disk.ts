@@ -1,21 +1,9 @@
-import assert from 'node:assert/strict';
-import type { ErrorCode } from '../../errors/error-table.ts';
-import { isProductError } from '../../errors/product-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import type { StorageCloud } from './storage-cloud.ts';
 import { namespace } from './test-cloud.ts';
-
-/** For assert.rejects: a ProductError of that code whose message matches. */
-export const rejection =
-  (code: ErrorCode, message = /./u) =>
-  (error: unknown) => {
-    assert.ok(isProductError(error, code), String(error));
-    assert.match(error.message, message);
-    return true;
-  };
 
 export const claimOf = ({ api }: StorageCloud, name: string): Promise<PersistentVolumeClaim> =>
   api.get({ resource: persistentVolumeClaims, namespace, name });

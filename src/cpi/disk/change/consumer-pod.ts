@@ -31,7 +31,9 @@ export function consumerPod({ claimName, namespace, source, directorUuid }: Cons
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       terminationGracePeriodSeconds: 0,
-      // the disk's VM may be on any node that reaches the volume, cordoned or tainted for it alone
+      // The disk's VM may be on any node that reaches the volume, cordoned or tainted for it alone. That a dead node is tolerated too
+      // cannot be told apart: admission (DefaultTolerationSeconds) gives every pod the tolerations of its NoExecute taints anyway. It
+      // costs nothing where a provisioner serves the whole cluster; one of that node alone could not copy its volume either.
       tolerations: [{ operator: 'Exists' }],
       ...(required !== undefined && {
         affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },

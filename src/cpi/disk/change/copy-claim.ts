@@ -1,6 +1,7 @@
 import type { DataSource, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
 import { annotation, label } from '../../labels.ts';
 import type { DiskProperties } from '../claim.ts';
+import { typeAnnotations } from '../claim.ts';
 import { bytesOf, requestedBytes } from '../claim-size.ts';
 
 export interface CopyOrder {
@@ -18,7 +19,6 @@ export interface CopyOrder {
 /** The claim of a copy: the disk's labels and metadata, and whom it replaces. Pure. */
 export function copyClaim(order: CopyOrder, name: string, dataSource: DataSource): PersistentVolumeClaim {
   const { claim, properties, target } = order;
-  const { snapshotClass } = properties;
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
@@ -32,7 +32,7 @@ export function copyClaim(order: CopyOrder, name: string, dataSource: DataSource
       },
       annotations: {
         ...lasting(claim.metadata.annotations ?? {}),
-        ...(snapshotClass !== undefined && { [annotation.snapshotClass]: snapshotClass }),
+        ...typeAnnotations(properties),
       },
     },
     spec: {
@@ -65,9 +65,10 @@ function withoutVm(labels: Readonly<Record<string, string>>): Record<string, str
   return Object.fromEntries(Object.entries(labels).filter(([key]) => key !== label.vmId));
 }
 
-/** Without what is the binder's, the provisioner's and update_disk's own. */
+/** Without what is the binder's, the provisioner's, the former type's and update_disk's own. */
 function lasting(annotations: Readonly<Record<string, string>>): Record<string, string> {
-  const own: readonly string[] = [annotation.copy, annotation.snapshotClass, annotation.vmUid];
+  const { copy, snapshotClass, defaultClass, vmUid } = annotation;
+  const own: readonly string[] = [copy, snapshotClass, defaultClass, vmUid];
   return Object.fromEntries(
     Object.entries(annotations).filter(([key]) => !/(^|\.)kubernetes\.io\//u.test(key) && !own.includes(key)),
   );

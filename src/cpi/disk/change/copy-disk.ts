@@ -1,10 +1,11 @@
+import { ifThere } from '../../../kubernetes/if-there.ts';
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../../kubernetes/resources.ts';
 import type { DataSource, PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
-import { claimWords } from '../../last-words.ts';
+import { isNotAdmitted } from '../../failure/forbidden.ts';
 import { baseLabels } from '../../labels.ts';
 import { waitUntilGone } from '../../remove-object.ts';
 import { takeSnapshot } from '../../snapshot/take-snapshot.ts';
@@ -13,7 +14,9 @@ import { consumerPod } from './consumer-pod.ts';
 import type { CopyOrder } from './copy-claim.ts';
 import { copyClaim, isCopyAsked } from './copy-claim.ts';
 import { copyOf, deleteCopied, isDropping, markCopy } from './copy-mark.ts';
+import { copyWords } from './copy-words.ts';
 import { copySnapshotName, dropCopy, removeHelpers } from './drop-copy.ts';
+import { noteType } from './note-type.ts';
 import { ownWay } from './own-way.ts';
 import { diskGone } from '../disk-not-found.ts';
 
@@ -63,10 +66,9 @@ async function make(cloud: Cloud, order: CopyOrder, copyName: string): Promise<v
   const { namespace = '' } = order.claim.metadata;
   const dataSource = await sourceOf(cloud, order, copyName);
   await ensure(() => cloud.api.create(persistentVolumeClaims, copyClaim(order, copyName, dataSource)));
-  if (order.target.volumeBindingMode === 'WaitForFirstConsumer') {
-    await ensureConsumer(cloud, order.claim, copyName);
-  }
-  await waitFor<PersistentVolumeClaim, true>({
+  const waits = order.target.volumeBindingMode === 'WaitForFirstConsumer';
+  if (waits) await ensureConsumer(cloud, order.claim, copyName);
+  const copy = await waitFor<PersistentVolumeClaim, PersistentVolumeClaim>({
     api: cloud.api,
     clock: cloud.clock,
     reference: { resource: persistentVolumeClaims, namespace, name: copyName },
@@ -76,13 +78,14 @@ async function make(cloud: Cloud, order: CopyOrder, copyName: string): Promise<v
           'DISK_NOT_FOUND',
           `the copy '${copyName}' was deleted meanwhile; run the call again`,
         );
-      return now.status?.phase === 'Bound' ? true : undefined;
+      return now.status?.phase === 'Bound' ? now : undefined;
     },
     awaited: `the copy '${copyName}' of disk '${order.claim.metadata.name ?? ''}' to be bound`,
     deadlineMs: cloud.config.deadlines.updateDisk * 1000,
-    lastWords: () =>
-      claimWords(cloud, { namespace, name: copyName }, 'see whether the provisioner of its driver runs'),
+    lastWords: (last) => copyWords(cloud, { namespace, name: copyName, waits }, last),
   });
+  // it may be that of a killed call, whose type named other classes
+  await noteType(cloud, copy, order.properties);
 }
 
 async function ensureConsumer(cloud: Cloud, claim: PersistentVolumeClaim, claimName: string): Promise<void> {
@@ -93,7 +96,7 @@ async function ensureConsumer(cloud: Cloud, claim: PersistentVolumeClaim, claimN
     await ensure(() => cloud.api.create(pods, pod));
   } catch (error) {
     // a policy of the namespace: the copy is taken back, and the director has its own way
-    if (isApiError(error, 403))
+    if (isNotAdmitted(error))
       throw new ProductError('NOT_SUPPORTED', `${error.message}; ${ownWay}`, { cause: error });
     throw error;
   }
@@ -123,12 +126,7 @@ async function findClaim(
   namespace: string,
   name: string,
 ): Promise<PersistentVolumeClaim | undefined> {
-  try {
-    return await cloud.api.get<PersistentVolumeClaim>({ resource: persistentVolumeClaims, namespace, name });
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
+  return ifThere(cloud.api.get<PersistentVolumeClaim>({ resource: persistentVolumeClaims, namespace, name }));
 }
 
 /** Undefined where the role may not read volumes: the copy is then made wherever the scheduler likes. */

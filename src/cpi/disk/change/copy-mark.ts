@@ -1,3 +1,4 @@
+import { ifThere } from '../../../kubernetes/if-there.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { ObjectReference } from '../../../kubernetes/api.ts';
@@ -93,13 +94,8 @@ const referenceTo = ({
 
 /** Undefined where it is gone, or another has its name. */
 async function read(cloud: Cloud, first: PersistentVolumeClaim): Promise<PersistentVolumeClaim | undefined> {
-  try {
-    const now = await cloud.api.get<PersistentVolumeClaim>(referenceTo(first));
-    return now.metadata.uid === first.metadata.uid ? now : undefined;
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
+  const now = await ifThere(cloud.api.get<PersistentVolumeClaim>(referenceTo(first)));
+  return now?.metadata.uid === first.metadata.uid ? now : undefined;
 }
 
 const changed = ({ metadata }: PersistentVolumeClaim): ProductError =>

@@ -1,4 +1,4 @@
-import { isApiError } from '../../../kubernetes/api-error.ts';
+import { ifThere } from '../../../kubernetes/if-there.ts';
 import type { ObjectReference } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../../../kubernetes/resources.ts';
@@ -54,7 +54,7 @@ async function removeIf(
   reference: ObjectReference,
   isRight: (object: KubernetesObject) => boolean,
 ): Promise<void> {
-  const object = await find(cloud, reference);
+  const object = await ifThere(cloud.api.get(reference));
   if (object === undefined || !isRight(object)) return;
   const uid = object.metadata.uid ?? '';
   await requestDeletion(cloud, reference, uid);
@@ -64,12 +64,3 @@ async function removeIf(
 }
 
 const isHelper = ({ metadata }: KubernetesObject): boolean => metadata.labels?.[label.kind] === 'copy';
-
-async function find(cloud: Cloud, reference: ObjectReference): Promise<KubernetesObject | undefined> {
-  try {
-    return await cloud.api.get(reference);
-  } catch (error) {
-    if (isApiError(error, 404)) return undefined;
-    throw error;
-  }
-}

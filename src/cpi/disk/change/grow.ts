@@ -7,6 +7,7 @@ import type { Cloud } from '../../cloud.ts';
 import { claimWords } from '../../last-words.ts';
 import { bytesOf, hasSize, inMiB, requestedBytes } from '../claim-size.ts';
 import { diskGone } from '../disk-not-found.ts';
+import { driverWords } from './driver-words.ts';
 import { ownWay } from './own-way.ts';
 
 /**
@@ -48,9 +49,10 @@ async function ask(cloud: Cloud, claim: PersistentVolumeClaim, sizeMiB: number):
   }
 }
 
-function infeasible({ metadata }: PersistentVolumeClaim, wanted: bigint, state: string): ProductError {
+function infeasible(claim: PersistentVolumeClaim, wanted: bigint, state: string): ProductError {
+  const words = driverWords(claim, 'ControllerResizeError') ?? state;
   return new ProductError(
     'DISK_UPDATE_FAILED',
-    `disk '${metadata.name ?? ''}' cannot be made ${inMiB(wanted)}: its driver says ${state}; ask for a size that it can do`,
+    `disk '${claim.metadata.name ?? ''}' cannot be made ${inMiB(wanted)}: its driver says ${words}; ask for a size that it can do`,
   );
 }

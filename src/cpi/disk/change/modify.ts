@@ -1,12 +1,12 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError, isMissingResource } from '../../../kubernetes/api-error.ts';
 import type { ObjectReference } from '../../../kubernetes/api.ts';
-import { describeEvents } from '../../../kubernetes/pod-words.ts';
 import { persistentVolumeClaims, volumeAttributesClasses } from '../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../../kubernetes/volume.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
-import { claimWords } from '../../last-words.ts';
+import { claimEvents, claimWords } from '../../last-words.ts';
+import { driverWords } from './driver-words.ts';
 import { ownWay } from './own-way.ts';
 import { diskGone } from '../disk-not-found.ts';
 
@@ -57,7 +57,7 @@ export async function modify(
   const reference = { resource: persistentVolumeClaims, namespace, name };
   await ask(cloud, reference, wanted);
   if (wanted === null) return;
-  const outcome = await waitFor<PersistentVolumeClaim, 'done' | 'infeasible'>({
+  const outcome = await waitFor<PersistentVolumeClaim, 'done' | { readonly words: string | undefined }>({
     api: cloud.api,
     clock: cloud.clock,
     reference,
@@ -65,7 +65,7 @@ export async function modify(
       if (now === undefined) throw diskGone(name, 'was deleted meanwhile');
       const { modifyVolumeStatus: state, currentVolumeAttributesClassName: current } = now.status ?? {};
       if (state?.status === 'Infeasible' && state.targetVolumeAttributesClassName === wanted) {
-        return 'infeasible';
+        return { words: driverWords(now, 'ModifyVolumeError') };
       }
       return current === wanted && state === undefined ? 'done' : undefined;
     },
@@ -73,13 +73,21 @@ export async function modify(
     deadlineMs: cloud.config.deadlines.resizeDisk * 1000,
     lastWords: () => claimWords(cloud, { namespace, name }, 'see whether the resizer of its driver runs'),
   });
-  if (outcome === 'infeasible') throw await takenBack(cloud, claim, wanted);
+  if (outcome === 'done') return;
+  const words = outcome.words ?? (await claimEvents(cloud, { namespace, name }));
+  throw await takenBack(cloud, { claim, wanted, words: words === '' ? 'it gave no reason' : words });
 }
 
-async function takenBack(cloud: Cloud, claim: PersistentVolumeClaim, wanted: string): Promise<ProductError> {
+interface Refusal {
+  readonly claim: PersistentVolumeClaim;
+  readonly wanted: string;
+  /** The driver's. */
+  readonly words: string;
+}
+
+async function takenBack(cloud: Cloud, { claim, wanted, words }: Refusal): Promise<ProductError> {
   const { name = '', namespace = '' } = claim.metadata;
   const before = claim.status?.currentVolumeAttributesClassName ?? null;
-  const words = await describeEvents(cloud.api, { namespace, name, kind: 'PersistentVolumeClaim' });
   const why = `the driver of disk '${name}' cannot do VolumeAttributesClass "${wanted}": ${words}`;
   try {
     await ask(cloud, { resource: persistentVolumeClaims, namespace, name }, before);

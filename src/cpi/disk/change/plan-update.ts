@@ -1,5 +1,6 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
+import { annotation } from '../../labels.ts';
 import type { DiskProperties } from '../claim.ts';
 import { bytesOf, hasSize, inMiB, requestedBytes } from '../claim-size.ts';
 import { classNamed, defaultClassName } from '../storage-classes.ts';
@@ -66,7 +67,7 @@ function differencesOf({ claim, sizeMiB, properties, classes }: UpdateQuestion):
   const present = claim.spec.storageClassName ?? '';
   return {
     present,
-    target: targetName(properties, classes) ?? present,
+    target: targetName(claim, properties, classes) ?? present,
     grows: isToGrow(claim, bytesOf(sizeMiB)),
     attributes: attributesChange(claim, properties.attributesClass),
   };
@@ -106,12 +107,18 @@ function copyPlan({ claim, classes }: UpdateQuestion, present: string, target: s
 
 const noProvisioner = 'kubernetes.io/no-provisioner';
 
-/** Undefined: what it is now. Without a name in the type it is the default class. */
+/**
+ * Undefined: what it is now. A type that names none any more asks for today's default class; one that never did asks for
+ * nothing, whatever has become the default since.
+ */
 function targetName(
+  { metadata: { annotations = {} } }: PersistentVolumeClaim,
   { storageClass }: DiskProperties,
   classes: readonly StorageClass[] | undefined,
 ): string | undefined {
-  return storageClass ?? (classes === undefined ? undefined : defaultClassName(classes));
+  if (storageClass !== undefined) return storageClass;
+  const hadNone = annotations[annotation.defaultClass] !== undefined;
+  return hadNone || classes === undefined ? undefined : defaultClassName(classes);
 }
 
 function attributesChange(

@@ -1,0 +1,32 @@
+import { ProductError } from '../../../errors/product-error.ts';
+import { isApiError, isMissingResource } from '../../../kubernetes/api-error.ts';
+import { volumeSnapshotClasses } from '../../../kubernetes/resources.ts';
+import type { VolumeSnapshotClass } from '../../../kubernetes/snapshot.ts';
+import type { Cloud } from '../../cloud.ts';
+import { noSnapshotApi } from '../../snapshot/snapshot-class.ts';
+
+/**
+ * Rejects where no snapshot of a disk of that driver can have the class: NOT_IMPLEMENTED without the API, NOT_SUPPORTED without
+ * the class or for another driver's. A role that may not read it goes on. Changes nothing.
+ */
+export async function checkSnapshotClass(
+  cloud: Cloud,
+  name: string,
+  driver: string | undefined,
+): Promise<void> {
+  try {
+    const found = await cloud.api.get<VolumeSnapshotClass>({ resource: volumeSnapshotClasses, name });
+    if (driver === undefined || found.driver === driver) return;
+  } catch (error) {
+    if (isMissingResource(error)) {
+      throw new ProductError('NOT_IMPLEMENTED', `${noSnapshotApi}, or leave out snapshot_class`);
+    }
+    if (isApiError(error, 403)) return;
+    if (!isApiError(error, 404)) throw error;
+  }
+  const whose = driver === undefined ? '' : ` of driver ${driver}`;
+  throw new ProductError(
+    'NOT_SUPPORTED',
+    `the cluster has no VolumeSnapshotClass "${name}"${whose}; create it or correct snapshot_class`,
+  );
+}

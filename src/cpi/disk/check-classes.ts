@@ -1,0 +1,71 @@
+import { isApiError, isMissingResource } from '../../kubernetes/api-error.ts';
+import type { Resource } from '../../kubernetes/api.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import {
+  storageClasses,
+  volumeAttributesClasses,
+  volumeSnapshotClasses,
+} from '../../kubernetes/resources.ts';
+import type { VolumeSnapshotClass } from '../../kubernetes/snapshot.ts';
+import type { StorageClass, VolumeAttributesClass } from '../../kubernetes/volume.ts';
+import type { Cloud } from '../cloud.ts';
+import type { Place } from '../input.ts';
+import { at, wrong } from '../input.ts';
+import type { DiskProperties } from './claim.ts';
+
+/**
+ * Each class that is named has to be there, since a claim would wait for it for ever, and those of one disk of one driver.
+ * INVALID_ARGUMENT without its API, too: no caller of create_disk tolerates another type (bosh-director: disk_manager.rb), and what is
+ * to be corrected are the cloud_properties. Of classes that the role may not read nothing is known.
+ */
+export async function checkClasses(cloud: Cloud, properties: DiskProperties, place: Place): Promise<void> {
+  const { storageClass, attributesClass, snapshotClass } = properties;
+  const places = {
+    storage: at(place, 'storage_class'),
+    attributes: at(place, 'volume_attributes_class'),
+    snapshots: at(place, 'snapshot_class'),
+  };
+  const [storage, attributes, snapshots] = await Promise.all([
+    readClass<StorageClass>(cloud, storageClasses, storageClass, places.storage),
+    readClass<VolumeAttributesClass>(cloud, volumeAttributesClasses, attributesClass, places.attributes),
+    readClass<VolumeSnapshotClass>(cloud, volumeSnapshotClasses, snapshotClass, places.snapshots),
+  ]);
+  checkDriver(storage, attributes?.driverName, places.attributes);
+  checkDriver(storage, snapshots?.driver, places.snapshots);
+}
+
+async function readClass<T extends KubernetesObject>(
+  cloud: Cloud,
+  resource: Resource,
+  name: string | undefined,
+  place: Place,
+): Promise<T | undefined> {
+  if (name === undefined || name === '') return undefined;
+  try {
+    return await cloud.api.get<T>({ resource, name });
+  } catch (error) {
+    if (isMissingResource(error)) {
+      const { plural, group, version } = resource;
+      throw wrong(
+        place,
+        `names a class, and the cluster has no API for them (${plural}.${group}/${version}): leave it out`,
+      );
+    }
+    if (isApiError(error, 404)) {
+      const hint = resource === storageClasses ? ' (static volumes have the class "")' : '';
+      throw wrong(place, `names a class that the cluster does not have: "${name}"${hint}`);
+    }
+    // a role that may not read classes can still make claims
+    if (isApiError(error, 403)) return undefined;
+    throw error;
+  }
+}
+
+function checkDriver(storage: StorageClass | undefined, driver: string | undefined, place: Place): void {
+  if (storage === undefined || driver === undefined || driver === storage.provisioner) return;
+  const { metadata, provisioner } = storage;
+  throw wrong(
+    place,
+    `names a class of driver ${driver}, and storage_class "${metadata.name ?? ''}" is of driver ${provisioner}: name one of that driver`,
+  );
+}
