@@ -31,11 +31,17 @@ export async function answer(text: string, ports: AnswerPorts): Promise<CpiRespo
 
 function codeOf(method: string): () => Promise<CallCode> {
   if (unsupportedMethods.includes(method)) {
-    throw new ProductError('NOT_SUPPORTED', `${method} is not part of the CPI contract any more`);
+    throw new ProductError(
+      'NOT_SUPPORTED',
+      `${method} is not part of the CPI contract any more; update the caller`,
+    );
   }
   const load = methods.get(method);
   if (load === undefined)
-    throw new ProductError('NOT_IMPLEMENTED', `this CPI has no method "${method.slice(0, 100)}"`);
+    throw new ProductError(
+      'NOT_IMPLEMENTED',
+      `this CPI has no method "${method.slice(0, 100)}"; docs/cpi.md lists those that it has`,
+    );
   return load;
 }
 
@@ -70,7 +76,8 @@ async function callVerb(
       import('./failure/explain-api-error.ts'),
     ]);
     const known = isApiError(error) ? explainApiError(error) : error;
-    const redact = redactor(secretsOf(file), secretsOf(request.context), request.arguments[5]);
+    const secrets = await Promise.all([secretsOf(file), secretsOf(request.context)]);
+    const redact = redactor(...secrets, request.arguments[5]);
     const isElsewhere = isAboutInput(known) || localMethods.includes(request.method);
     const place = { contextName, namespace: isElsewhere ? undefined : session?.cloud.namespace };
     return {
@@ -109,6 +116,9 @@ function parseFile(text: string | undefined): unknown {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // the parser quotes the text, which holds credentials
-    throw new ProductError('INVALID_CONFIG', 'the config file of the CPI is not JSON');
+    throw new ProductError(
+      'INVALID_CONFIG',
+      'the config file of the CPI is not JSON; it has to be what the job kubernetes_cpi renders',
+    );
   }
 }

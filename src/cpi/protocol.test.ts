@@ -48,7 +48,36 @@ test('a fault of ours is a CpiError that asks to be reported', () => {
   assert.match(error.message, /^a fault in the CPI, please report it: TypeError: x is undefined/u);
 });
 
-test('secrets of all sources, and passwords in their URLs, are cut out of messages; names are not', () => {
+test('a short secret is cut out where it is a word, by its key or as the password of a URL; other short texts are not', async () => {
+  const config = {
+    agent: {
+      mbus: 'https://mbus:a.b@0.0.0.0:6868',
+      blobstore: { options: { user: 'agent', password: 's3' } },
+    },
+    kubernetes: { token: 'tok', client_key: 'k(', kubeconfig: 'users:\n- user:\n    password: kube\n' },
+    env: { https_proxy: 'http://user:prx@proxy-host:3128' },
+    registry: { username: 'u', password: 'reg' },
+    contexts: { east: { kubernetes: { token: 'east' } } },
+  };
+  const env = {
+    bosh: { password: '**', token: '', group: 'g', blobstores: [{ options: { secret_access_key: 'sak' } }] },
+  };
+  const exec = { command: 'p', args: ['get'], env: [{ name: 'PROFILE', value: 'bosh' }] };
+  const kubeconfig = { users: [{ name: 'n', user: { password: 'usr', exec } }] };
+  const redact = redactor(await secretsOf(config), env, await secretsOf({ kubernetes: { kubeconfig } }));
+  assert.equal(
+    redact('a.b s3 tok k( kube prx reg east ** sak usr'),
+    Array.from({ length: 11 }, () => '<redacted>').join(' '),
+  );
+  assert.equal(
+    redact('"s3", (reg) tok: kube/prx=sak'),
+    '"<redacted>", (<redacted>) <redacted>: <redacted>/<redacted>=<redacted>',
+  );
+  const harmless = 'agent mbus user g get bosh PROFILE axb tokens kubelet regular easter s33 disk_reg n u p';
+  assert.equal(redact(harmless), harmless);
+});
+
+test('secrets of all sources, and passwords in their URLs, are cut out of messages; names are not', async () => {
   const config = (kubeconfig: unknown): object => ({
     agent: { mbus: 'https://mbus:pass-word-1@0.0.0.0:6868' },
     kubernetes: { namespace: 'the-namespace', kubeconfig },
@@ -73,7 +102,7 @@ test('secrets of all sources, and passwords in their URLs, are cut out of messag
     const text =
       'argument-1 pass-word-3 pass-word-4 pass-word-5 pass-word-6 variable-name plugin-name proxy-host:3128';
     assert.equal(
-      redactor(secretsOf(source))(text),
+      redactor(await secretsOf(source))(text),
       `${'<redacted> '.repeat(5)}variable-name plugin-name proxy-host:3128`,
     );
   }
@@ -81,7 +110,7 @@ test('secrets of all sources, and passwords in their URLs, are cut out of messag
     { kind: 'Config', users: [{ name: 'user-name', user: { token: 'the-token' } }] },
     'kind: Config\nusers:\n- name: user-name\n  user:\n    token: "the-token"\n',
   ]) {
-    const redact = redactor(secretsOf(config(kubeconfig)), env);
+    const redact = redactor(await secretsOf(config(kubeconfig)), env);
     assert.equal(
       redact(
         'pass-word-1 pass-word-2 the-token; CreateContainerConfigError of user-name, team-name in the-namespace',
@@ -89,4 +118,100 @@ test('secrets of all sources, and passwords in their URLs, are cut out of messag
       '<redacted> <redacted> <redacted>; CreateContainerConfigError of user-name, team-name in the-namespace',
     );
   }
+});
+
+const pluginUser = {
+  token: 'the-token',
+  exec: {
+    command: 'the-plugin',
+    args: ['get-token', '--secret=in-flag'],
+    env: [
+      { name: 'PROFILE', value: 'profile-1' },
+      { name: 'API_KEY', value: 'key' },
+    ],
+  },
+};
+const flowText = `{users: [{name: user-name, user: {token: the-token, exec: {command: the-plugin, args: [get-token, --secret=in-flag],
+  env: [{name: PROFILE, value: profile-1}, {name: API_KEY, value: key}]}}}], clusters: [{cluster: {proxy-url: "http://u:prx@proxy-host"}}]}`;
+const blockText = `
+clusters:
+- cluster:
+    proxy-url: http://u:prx@proxy-host
+users:
+- name: user-name
+  user:
+    token: >-
+      the-token
+    exec:
+      command: the-plugin
+      args:
+      - get-token
+      - --secret=in-flag
+      env:
+      - name: PROFILE
+        value: profile-1
+      - {name: API_KEY, value: key}
+`;
+const jsonText = JSON.stringify({
+  clusters: [{ cluster: { 'proxy-url': 'http://u:prx@proxy-host' } }],
+  users: [{ name: 'user-name', user: pluginUser }],
+});
+
+for (const [form, kubeconfig] of [
+  ['JSON', jsonText],
+  ['flow YAML', flowText],
+  ['block YAML', blockText],
+] as const) {
+  test(`the secrets of a kubeconfig that is ${form} text are cut out of messages, those of a plugin among them`, async () => {
+    for (const config of [
+      { kubernetes: { kubeconfig } },
+      { contexts: { east: { kubernetes: { kubeconfig } } } },
+    ]) {
+      const redact = redactor(await secretsOf(config));
+      assert.equal(
+        redact('the-token get-token in-flag profile-1 key prx, the-plugin of user-name by proxy-host'),
+        `${Array.from({ length: 6 }, () => '<redacted>').join(' ')}, the-plugin of user-name by proxy-host`,
+      );
+    }
+  });
+}
+
+test('a kubeconfig that no parser reads, that goes in circles, or has them where no loader looks still gives its secrets', async () => {
+  for (const kubeconfig of [
+    'users:\n- user:\n\ttoken: the-token\n    password: short\n',
+    '{"users": [{"user": {"token": "the-token", "password": "short"',
+    'users: &u\n- user: {token: the-token, password: short, more: *u}\n',
+    'users:\n- user:\n    token: the-token\n  password: short\n',
+    'users: [{user: {token: the-token, exec: {args: [--password, short]}}}]',
+    `{"users": [{"user": {"token": "the-token", "password": "short", "more": ${'['.repeat(50_000)}${']'.repeat(50_000)}}}]}`,
+  ]) {
+    const redact = redactor(await secretsOf({ kubernetes: { kubeconfig } }));
+    assert.equal(redact('the-token short'), '<redacted> <redacted>', kubeconfig.slice(0, 80));
+  }
+});
+
+test('a password that YAML takes for a number is one in the text', async () => {
+  const redact = redactor(
+    await secretsOf({ kubernetes: { kubeconfig: 'users:\n- user:\n    password: 12345678\n' } }),
+  );
+  assert.equal(redact('u said 12345678'), 'u said <redacted>');
+});
+
+test('keys of secrets go by many names, in lists and mappings, too', () => {
+  const source = {
+    ...{ passwd: 'a1', passphrase: 'a2', apikey: 'a3', api_key: 'a4', accessKey: 'a5', access_key: 'a6' },
+    ...{ secrets: ['a7', { name: 'a8' }], passwords: { root: 'a9' }, monkey: 'b1', keyboard: 'b2' },
+  };
+  assert.equal(
+    redactor(source)('a1 a2 a3 a4 a5 a6 a7 a8 a9'),
+    Array.from({ length: 9 }, () => '<redacted>').join(' '),
+  );
+  assert.equal(redactor(source)('b1 b2'), 'b1 b2');
+});
+
+test('a switch and a single character are no secrets, whatever their key; a word of ours is one', () => {
+  const redact = redactor({ keep_root_password: 'true', token: 'No', secret: 'x', url: 'https://u:y@h' });
+  const text = 'set network_policy: true (No, x or y)';
+  assert.equal(redact(text), text);
+  assert.equal(redactor({ password: 'bosh' })('label bosh/x'), 'label <redacted>/x');
 });

@@ -55,7 +55,7 @@ export function checkApiVersion(version: number | undefined): void {
   if (version === undefined || (version >= 2 && version <= newestApiVersion)) return;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `CPI API version ${version} is not supported; this CPI speaks 2 and ${newestApiVersion}`,
+    `CPI API version ${version} is not supported; this CPI speaks 2 and ${newestApiVersion}: use one of these`,
   );
 }
 
@@ -123,5 +123,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 function invalid(cause: string): ProductError {
-  return new ProductError('INVALID_REQUEST', `the CPI request cannot be read: ${cause}`);
+  return new ProductError(
+    'INVALID_REQUEST',
+    `the CPI request cannot be read: ${cause}; write one {"method", "arguments", "context"} to it, as a director does`,
+  );
 }
