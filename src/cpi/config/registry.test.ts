@@ -72,7 +72,7 @@ test('a later layer changes keys of the registry, but a password never goes to a
   );
 });
 
-test('the password is a secret in messages', () => {
-  const redact = redactor(secretsOf({ registry: { ...base, username: 'u', password: 'pass-word' } }));
+test('the password is a secret in messages', async () => {
+  const redact = redactor(await secretsOf({ registry: { ...base, username: 'u', password: 'pass-word' } }));
   assert.equal(redact('u said pass-word to registry.example'), 'u said <redacted> to registry.example');
 });

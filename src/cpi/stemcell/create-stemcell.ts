@@ -10,13 +10,14 @@ import { architectureIn, formatStemcellCid } from './stemcell-cid.ts';
  * Light (`docker-light`, `warden-light`): the image reference, pinned by the digest where one is known, with the
  * architecture where cloud_properties name it (stemcell-cid.ts). Nothing is made:
  * nodes pull the image themselves and check the digest. The same stemcell gives the same cid.
- * Heavy (`warden-tar`): the root file system goes to the configured registry under a manifest of its own (push-stemcell.ts).
+ * Heavy (`warden-tar`): the root file system goes to the configured registry under a manifest of its own, which has the
+ * env's tags (push-stemcell.ts).
  * Heavy without a registry: NOT_SUPPORTED.
  */
 export async function createStemcell(cloud: Cloud, args: readonly unknown[]): Promise<string> {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_stemcell' };
   const imagePath = stringAt(args[0], at(place, 'image_path'));
-  recordAt(args[2], at(place, 'env'));
+  const { tags } = recordAt(args[2], at(place, 'env'));
   const properties = recordAt(args[1], at(place, 'cloud_properties'));
   const light = lightImage(properties, at(place, 'cloud_properties'));
   if (light !== undefined)
@@ -32,5 +33,5 @@ export async function createStemcell(cloud: Cloud, args: readonly unknown[]): Pr
   }
   // registries and their client are nothing that a light stemcell has to pay for
   const { pushStemcell } = await import('./push-stemcell.ts');
-  return pushStemcell(cloud, registry, { imagePath, properties });
+  return pushStemcell(cloud, registry, { imagePath, properties, tags });
 }

@@ -13,12 +13,15 @@ import { describeStemcell } from './stemcell-description.ts';
 import { stemcellImage } from './stemcell-image.ts';
 import { formatStemcellCid } from './stemcell-cid.ts';
 import { stemcellTag } from './stemcell-tag.ts';
+import { stemcellTags } from './stemcell-tags.ts';
 
 export interface HeavyStemcell {
   /** The file `image` of an unpacked stemcell: a root file system as tar.gz, which is one layer as it is. */
   readonly imagePath: string;
   /** cloud_properties. */
   readonly properties: Json;
+  /** Of the env, as a director of version 3 sends them. */
+  readonly tags: unknown;
 }
 
 /**
@@ -30,14 +33,15 @@ export interface HeavyStemcell {
 export async function pushStemcell(
   cloud: Cloud,
   registry: RegistryConfig,
-  { imagePath, properties }: HeavyStemcell,
+  { imagePath, properties, tags: given }: HeavyStemcell,
 ): Promise<string> {
+  const tags = stemcellTags(given);
   await refuseEmpty(imagePath);
   const description = await describeStemcell(imagePath, properties);
   const what = `the stemcell image '${imagePath}'`;
   const layer = await addGzipLayer(digestOnly, { bytes: readFileBlob(imagePath), what });
   const id = cloud.newUuid();
-  const image = stemcellImage({ layer, description, id, directorUuid: cloud.directorUuid, imagePath });
+  const image = stemcellImage({ layer, description, id, directorUuid: cloud.directorUuid, imagePath, tags });
   const tag = stemcellTag(description, id);
   return withRegistry(cloud, registry, async (client) => {
     const digest = await pushImage(client, image, {
@@ -61,6 +65,6 @@ async function refuseEmpty(imagePath: string): Promise<void> {
   if (size > 0) return;
   throw new ProductError(
     'INVALID_ARGUMENT',
-    `create_stemcell.cloud_properties has no image_reference, and the image '${imagePath}' is empty: a light stemcell has the one, a heavy one the other`,
+    `create_stemcell.cloud_properties has no image_reference, and the image '${imagePath}' is empty: a light stemcell has the one, a heavy one the other; download or build the stemcell again`,
   );
 }

@@ -15,10 +15,13 @@ export interface NewStemcell {
   readonly id: string;
   readonly directorUuid: string | undefined;
   readonly imagePath: string;
+  /** Annotations that the director's tags are. */
+  readonly tags: Readonly<Record<string, string>>;
 }
 
 /** The image of a heavy stemcell: the file that it came in is its one layer, byte for byte. */
-export function stemcellImage({ layer, description, id, directorUuid, imagePath }: NewStemcell): PushedImage {
+export function stemcellImage(stemcell: NewStemcell): PushedImage {
+  const { layer, description, id, directorUuid, imagePath, tags } = stemcell;
   const config = encode({
     architecture: description.architecture,
     os: 'linux',
@@ -33,6 +36,7 @@ export function stemcellImage({ layer, description, id, directorUuid, imagePath 
     config: configDescriptor,
     layers: [layer.descriptor],
     annotations: {
+      ...tags,
       [stemcellAnnotation]: id,
       'org.opencontainers.image.title': description.name,
       'org.opencontainers.image.version': description.version,

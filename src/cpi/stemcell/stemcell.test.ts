@@ -44,12 +44,24 @@ describe('a heavy stemcell', () => {
   test('is pushed as the layer that it is, under a manifest of its own', async (t) => {
     const { registry, cloud, directory, notes } = await world(t);
     const { imagePath, bytes } = await unpackedStemcell(directory);
-    const cid = await createStemcell(cloud, [imagePath, properties, { tags: {} }]);
+    const tags = { team: 'blue', 'org.opencontainers.image.title': 'mine', count: 2 };
+    const cid = await createStemcell(cloud, [imagePath, properties, { tags }]);
     assert.match(cid, /^registry\.internal:5000\/bosh\/stemcells@sha256:[0-9a-f]{64}#amd64$/u);
     const manifest = JSON.parse(registry.manifests.get(digestIn(cid))?.toString() ?? '') as {
       readonly config: { readonly digest: string };
       readonly layers: readonly { readonly digest: string; readonly size: number }[];
+      readonly annotations: Readonly<Record<string, string>>;
     };
+    const { 'bosh.cloudfoundry.org/stemcell-id': id, ...annotations } = manifest.annotations;
+    assert.match(id ?? '', /^[0-9a-f-]{36}$/u);
+    assert.deepEqual(annotations, {
+      'bosh.cloudfoundry.org/tags.team': 'blue',
+      'bosh.cloudfoundry.org/tags.org.opencontainers.image.title': 'mine',
+      'bosh.cloudfoundry.org/tags.count': '2',
+      'org.opencontainers.image.title': 'bosh-warden',
+      'org.opencontainers.image.version': '1.165/β',
+      'bosh.cloudfoundry.org/director': 'director-1',
+    });
     assert.deepEqual(
       manifest.layers.map(({ digest, size }) => ({ digest, size })),
       [{ digest: digestOf(bytes), size: bytes.length }],
@@ -63,8 +75,8 @@ describe('a heavy stemcell', () => {
         rootfs: { type: 'layers', diff_ids: [digestOf(gunzipSync(bytes))] },
       },
     );
-    const tags = [...registry.manifests.keys()].filter((key) => !key.startsWith('sha256:'));
-    assert.match(tags.join(' '), /^bosh-warden-1\.165--[0-9a-f-]{36}$/u);
+    const names = [...registry.manifests.keys()].filter((key) => !key.startsWith('sha256:'));
+    assert.match(names.join(' '), /^bosh-warden-1\.165--[0-9a-f-]{36}$/u);
     assert.match(notes.join('\n'), /uploaded\n.*has the tag bosh-warden/u);
 
     const uploads = registry.log.filter((line) => line.startsWith('POST')).length;
@@ -76,6 +88,16 @@ describe('a heavy stemcell', () => {
     assert.ok(registry.manifests.has(digestIn(again)), 'the other one keeps its image');
     assert.equal(await deleteStemcell(cloud, [cid]), null);
     assert.match(notes.at(-1) ?? '', /not in the registry .* any more/u);
+  });
+
+  test('has tags that are none: refused, and nothing reaches the registry', async (t) => {
+    const { registry, cloud, directory } = await world(t);
+    const { imagePath } = await unpackedStemcell(directory);
+    await assert.rejects(createStemcell(cloud, [imagePath, properties, { tags: ['blue'] }]), {
+      code: 'INVALID_ARGUMENT',
+      message: /create_stemcell\.env\.tags has to be an object/u,
+    });
+    assert.deepEqual(registry.log, []);
   });
 
   test('is damaged, tampered with, or no root file system: nothing reaches the registry', async (t) => {

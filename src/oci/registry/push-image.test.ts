@@ -51,6 +51,19 @@ test('a registry that takes no pieces gets the blob whole', async (t) => {
     assert.equal(at.registry.blobs.get(digest)?.length, layer.length);
 });
 
+test('a registry that asks for larger pieces gets them, and one that asks for huge ones the blob whole', async (t) => {
+  for (const [smallestPiece, patches] of [
+    [40_000, 3],
+    [1024 ** 3, 0],
+  ] as const) {
+    const at = await subject(t);
+    at.registry.smallestPiece = smallestPiece;
+    await pushImage(at.client, memoryImage([layer]), pieces);
+    assertWhole(at);
+    assert.equal(at.registry.log.filter((line) => line.startsWith('PATCH')).length, patches);
+  }
+});
+
 for (const [how, pieceSize] of [
   ['in pieces', 16_000],
   ['whole', 1_000_000],

@@ -67,6 +67,13 @@ const cases = (registry: HostileRegistry): readonly Failing[] => [
         trouble: refused(429, { 'retry-after': '3600' }),
         error: { code: 'REGISTRY_BUSY', message: /answered 429/u },
       },
+      ...[
+        { status: 401, message: /did not say how to authenticate/u },
+        { status: 403, message: /team\/stemcell: upload of sha256:.*answered 403/u },
+      ].map(({ status, message }) => ({
+        ...{ name: name(`always ${status}`), pieceSize, fits, trouble: refused(status), starts: 1 },
+        error: { code: 'REGISTRY_UNAUTHORIZED', message },
+      })),
     ];
   }),
   {

@@ -1,3 +1,4 @@
+import { ProductError } from '../../../errors/product-error.ts';
 import type { RegistryAnswer } from '../http/registry-transport.ts';
 import { bytesBody, ConnectionFailure } from '../http/registry-transport.ts';
 import { isPassing, retryDelay } from '../http/retry-delay.ts';
@@ -10,8 +11,8 @@ import { completion, isForgotten } from './complete-upload.ts';
 import type { Upload, UploadOutcome } from './upload.ts';
 import { withDigest } from './upload.ts';
 
-/** More than this is not held in memory, whatever a registry asks for. */
-const largestPiece = 64 * 1024 * 1024;
+/** More than this is not held in memory, whatever a registry asks for: the blob goes whole then. */
+const largestPiece = 32 * 1024 * 1024;
 /** Answers to a first PATCH that mean: not this way. */
 const takesNoPieces: readonly number[] = [404, 405, 411, 413, 415, 501];
 
@@ -23,7 +24,10 @@ export async function uploadInPieces(
   pieceSize: number,
 ): Promise<UploadOutcome> {
   const { digest } = source.descriptor;
-  const size = Math.max(pieceSize, Math.min(upload.smallestPiece ?? 0, largestPiece));
+  const { smallestPiece = 0 } = upload;
+  if (smallestPiece > largestPiece)
+    return { kind: 'takes no pieces', error: tooLarge(client, digest, smallestPiece) };
+  const size = Math.max(pieceSize, smallestPiece);
   for await (const piece of piecesOf(source.open(), size)) {
     const outcome = await sendPiece(client, upload, piece, digest);
     if (outcome !== undefined) return outcome;
@@ -34,6 +38,13 @@ export async function uploadInPieces(
     what: `upload of ${digest}`,
   });
   return completion(client, answer, digest);
+}
+
+function tooLarge({ host, repository }: RegistryClient, digest: string, bytes: number): ProductError {
+  return new ProductError(
+    'REGISTRY_ERROR',
+    `registry ${host}, repository ${repository}: upload of ${digest}: it wants pieces of ${bytes} bytes or more, which are not held in memory; have it take smaller ones, or blobs whole`,
+  );
 }
 
 /** Undefined: the registry has the piece, and `upload` is where to go on. */

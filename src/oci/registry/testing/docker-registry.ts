@@ -46,6 +46,8 @@ export interface DockerRegistry {
   /** Where it keeps everything. */
   readonly storage: string;
   readonly tokens: TokenServer | undefined;
+  /** As its operator has it run: what no tag leads to is deleted for good. */
+  collectGarbage(): Promise<void>;
 }
 
 /** Docker's registry server, over TLS, on a port of its own, until the test ends. */
@@ -91,13 +93,18 @@ export async function startDockerRegistry(
   };
   const storage = join(directory, 'storage');
   await mkdir(storage);
-  const child = spawn('docker-registry', ['serve', await file('config.yml', JSON.stringify(config))], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], OTEL_TRACES_EXPORTER: 'none' },
-  });
+  const configPath = await file('config.yml', JSON.stringify(config));
+  const env = { PATH: process.env['PATH'], OTEL_TRACES_EXPORTER: 'none' };
+  const child = spawn('docker-registry', ['serve', configPath], { stdio: ['ignore', 'pipe', 'pipe'], env });
   t.after(() => ended(child));
   const host = await listening(child);
-  return { origin: `https://${host}`, host, ca: certificate.ca, credentials, storage, tokens };
+  return {
+    ...{ origin: `https://${host}`, host, ca: certificate.ca, credentials, storage, tokens },
+    collectGarbage: async () => {
+      const words = ['garbage-collect', '--delete-untagged', configPath];
+      await promisify(execFile)('docker-registry', words, { env });
+    },
+  };
 }
 
 /** The password goes through stdin: arguments are for all to see. */

@@ -25,7 +25,11 @@ export class HostileRegistry {
   readonly authorizations: (string | undefined)[] = [];
   trouble: Trouble = () => undefined;
   takesPieces = true;
+  /** Bytes that each piece but the last has to have; undefined: any. */
+  smallestPiece: number | undefined;
   deletes = true;
+  /** Uploads after whose last piece, which was too small, no other is taken. */
+  readonly #short = new Set<string>();
   readonly #server;
   readonly #scheme: 'http' | 'https';
 
@@ -116,7 +120,9 @@ export class HostileRegistry {
       }
       const upload = randomUUID();
       this.uploads.set(upload, Buffer.alloc(0));
-      answer(response, 202, headers(upload));
+      const { smallestPiece: smallest } = this;
+      const asked = smallest === undefined ? {} : { 'oci-chunk-min-length': String(smallest) };
+      answer(response, 202, { ...headers(upload), ...asked });
       return;
     }
     const former = this.uploads.get(id);
@@ -149,6 +155,11 @@ export class HostileRegistry {
       answer(response, 416, headers(id));
       return;
     }
+    if (request.method === 'PATCH' && this.#short.has(id)) {
+      request.resume();
+      refuse(response, 400, 'SIZE_INVALID', 'a piece was too small');
+      return;
+    }
     const chunks = [former];
     try {
       for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
@@ -157,6 +168,7 @@ export class HostileRegistry {
     }
     const whole = Buffer.concat(chunks);
     if (request.method === 'PATCH') {
+      if (whole.length - former.length < (this.smallestPiece ?? 0)) this.#short.add(id);
       answer(response, 202, headers(id));
       return;
     }
