@@ -126,6 +126,39 @@ describeInNamespace(import.meta.filename, () => {
     await deleteDisk(cloud, [disk]);
   });
 
+  for (const profile of ['privileged', 'baseline'] as const) {
+    test(`${profile} with the strategy recreate: the second disk of a migration; the agent starts in each new pod`, async () => {
+      const cloud = world.cloudWith({ attach: 'recreate' });
+      const vm = await newVm(profile, cloud);
+      const first = await newDisk(vm, cloud);
+      await boots(vm, 2);
+      await world.inVm(vm, 'echo kept > /var/vcap/store/canary');
+
+      const second = await newDisk(vm, cloud);
+      await boots(vm, 3);
+      assert.deepEqual(
+        (await agent(vm, 'list_disk')).trim().split('\n').toSorted(),
+        [first, second].toSorted(),
+      );
+      await agent(vm, 'migrate_disk');
+      assert.equal(await agent(vm, 'list_disk'), `${second}\n`);
+
+      // a director and the bosh CLI tell the agent before they call detach_disk
+      await agent(vm, 'remove_persistent_disk', first);
+      await detachDisk(cloud, [vm, first]);
+      await boots(vm, 4);
+      assert.equal(await agent(vm, 'list_disk'), `${second}\n`);
+      assert.equal(await world.inVm(vm, 'cat /var/vcap/store/canary'), 'kept\n');
+
+      await agent(vm, 'unmount_disk', second);
+      await agent(vm, 'remove_persistent_disk', second);
+      await detachDisk(cloud, [vm, second]);
+      await boots(vm, 5);
+      await deleteVm(cloud, [vm]);
+      for (const disk of [first, second]) await deleteDisk(cloud, [disk]);
+    });
+  }
+
   for (const profile of profiles) {
     test(`${profile}: a disk is listed while it is mounted, kept by a restart, migrated, unmounted, detached`, async () => {
       const vm = await newVm(profile);

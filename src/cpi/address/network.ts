@@ -88,7 +88,7 @@ function refuseBlock(value: unknown, family: Family, place: Place): void {
   if (Number(value) === addressBits(family)) return;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `${place.path}.prefix: a pod gets single addresses, no block of them (/${addressBits(family)} for ${family})`,
+    `${place.path}.prefix: a pod gets single addresses, no block of them; leave prefix out or set it to ${addressBits(family)} for ${family}`,
   );
 }
 

@@ -43,7 +43,7 @@ function refuseTwoInterfaces(own: readonly Network[], place: Place): void {
   throw new ProductError(
     'NOT_SUPPORTED',
     `${place.path}: a pod has one interface with one address of each family, but ` +
-      `${own.map(({ name }) => name).join(', ')} were asked for; networks beside it need Multus and ` +
-      'cloud_properties.network_attachment',
+      `${own.map(({ name }) => name).join(', ')} were asked for; give the others ` +
+      'cloud_properties.network_attachment (with Multus), or leave them out',
   );
 }

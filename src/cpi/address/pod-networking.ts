@@ -83,7 +83,7 @@ async function requirePolicy(cloud: Cloud, name: string): Promise<void> {
   if (await exists(cloud, networkPolicies, cloud.namespace, name)) return;
   throw new ProductError(
     'NOT_SUPPORTED',
-    `there is no NetworkPolicy '${name}' in namespace ${cloud.namespace}: the network was deleted, or made elsewhere`,
+    `there is no NetworkPolicy '${name}' in namespace ${cloud.namespace}: the network was deleted, or made elsewhere; create it there or correct kubernetes.namespace`,
   );
 }
 

@@ -130,7 +130,7 @@ function withoutContext(value: unknown, place: Place): { context: string | undef
 function mismatch(method: string, one: Claim, other: Claim): ProductError {
   const words = ({ what, context }: Claim): string =>
     `${what} is in ${context === undefined ? 'the default context' : `context '${context}'`}`;
-  const message = `${method}: ${words(one)}, ${words(other)}; a disk can be used in its own context only`;
+  const message = `${method}: ${words(one)}, ${words(other)}; a disk can be used in its own context only: name a VM and a disk of the same one`;
   switch (method) {
     case 'detach_disk':
       return new ProductError('DISK_NOT_ATTACHED', message);
