@@ -19,6 +19,7 @@ import type { StateFile } from './state/state-file.ts';
 import { clearDeployed, currentDisk, recordDeployed } from './state/state-changes.ts';
 import { checkCpi, deleteUnusedStemcells, uploadStemcell } from './stemcell/upload-stemcell.ts';
 import { validateDeployment, type ValidDeployment } from './validate/validate-deployment.ts';
+import { deletePendingVmOrWarn } from './vm/delete-pending-vm.ts';
 import { withCpi } from './with-cpi.ts';
 
 export interface CreateEnvResult {
@@ -64,10 +65,15 @@ async function converge(
   session: Session,
   { recreate = false, cluster }: CreateEnvOptions,
 ): Promise<CreateEnvResult> {
-  const { stage, ports, state, directory } = session;
+  const { stage, ports, state, pending, directory } = session;
   try {
     const valid = await validateDeployment(stage, session);
+    const stemcellApiVersion = valid.stemcell.summary.apiVersion;
+    const use = { valid, stemcellApiVersion };
     if (!recreate && isDeployed(state.state, targetOf(valid))) {
+      // left by a run that was killed in create_vm, before the bosh CLI made the recorded one
+      if (pending.pending.vm !== undefined)
+        await withCpi(session, use, (run) => deletePendingVmOrWarn(run, valid.manifest, askedAgain));
       ports.write('No deployment, stemcell or release changes. Skipping deploy.\n');
       return {
         changed: false,
@@ -76,8 +82,7 @@ async function converge(
       };
     }
     planDisk(state.state, wantedDisk(valid.manifest));
-    const stemcellApiVersion = valid.stemcell.summary.apiVersion;
-    const address = await withCpi(session, { valid, stemcellApiVersion }, (run, renderer) =>
+    const address = await withCpi(session, use, (run, renderer) =>
       deploy(session, valid, run, { renderer, isKnownCluster: cluster !== undefined }),
     );
     return { changed: true, ...summarize(session, valid.manifest), state: 'running', address };
@@ -85,6 +90,9 @@ async function converge(
     await clearRun(directory);
   }
 }
+
+/** The recorded VM may have the address with which the other one is asked for, and then each run is refused. */
+const askedAgain = '; each run asks for it again, until one with --recreate has replaced the recorded VM';
 
 const askBudget = 1000;
 

@@ -2,8 +2,7 @@ import { rm } from 'node:fs/promises';
 import { isProductError } from '../errors/product-error.ts';
 import { checkPresence } from './check-presence.ts';
 import { deleteUnusedDisks } from './disk/deploy-disk.ts';
-import { isCpiAnswer } from './cpi/cpi-response.ts';
-import { errorChain, within } from './error-chain.ts';
+import { within } from './error-chain.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import type { Run } from './run.ts';
 import { withSession, type Session } from './session.ts';
@@ -15,9 +14,8 @@ import type { PendingDisk } from './state/pending-file.ts';
 import { currentDisk, currentStemcell, forgetDisk } from './state/state-changes.ts';
 import { deleteStemcell, deleteUnusedStemcells } from './stemcell/upload-stemcell.ts';
 import { validateInstallation, type ValidInstallation } from './validate/validate-deployment.ts';
-import { deletePendingVm } from './vm/create-vm.ts';
+import { deletePendingVmOrWarn } from './vm/delete-pending-vm.ts';
 import { deleteCurrentVm } from './vm/delete-vm.ts';
-import { vmSpecification } from './vm/vm-specification.ts';
 import { withCpi } from './with-cpi.ts';
 
 export interface DeleteEnvOptions extends EnvOptions {
@@ -84,8 +82,9 @@ async function deleteDeployment(
   // Deleting the VM forgets which stemcell and disk it had.
   const stemcell = currentStemcell(state.state);
   const disk = currentDisk(state.state);
-  await deleteVmOfInterruptedRun(valid, run);
   await deleteCurrentVm(run, stage, { instance: 'unknown/0', skipDrain: options.skipDrain === true });
+  // after the recorded one, which may have the address with which it is asked for
+  await deletePendingVmOrWarn(run, valid.manifest);
   if (disk !== undefined)
     await stage.perform(`Deleting disk '${disk.cid}'`, (step) => deleteDisk(run, disk, step));
   if (stemcell === undefined) return;
@@ -98,19 +97,4 @@ async function deleteDisk({ cloud, state }: Run, disk: DiskRecord, step: Step): 
     step.skip('Disk not found');
   });
   await state.change(forgetDisk(disk.id));
-}
-
-/** What cannot be found again must not keep the rest from being deleted. */
-async function deleteVmOfInterruptedRun({ manifest }: ValidInstallation, run: Run): Promise<void> {
-  const { stemcells, disks } = run.state.state;
-  const stemcell = stemcells.at(-1);
-  const left = run.pending.pending.vm;
-  if (left === undefined || stemcell === undefined) return;
-  const diskCids = disks.map(({ cid }) => cid);
-  try {
-    await deletePendingVm(run, vmSpecification(manifest, stemcell, diskCids));
-  } catch (error) {
-    if (!isCpiAnswer(error) || run.pending.pending.vm === undefined) throw error;
-    run.warn(`A VM of agent '${left.agent_id}' may be left over: ${errorChain(error).join(': ')}`);
-  }
 }

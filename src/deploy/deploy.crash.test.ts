@@ -1,43 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readdir, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { createEnv, type CreateEnvResult } from './create-env.ts';
+import { createEnv } from './create-env.ts';
 import { deleteEnv } from './delete-env.ts';
 import { readKnownResources } from './state/known-resources.ts';
-import { testEnvironment, type TestEnvironment } from './testing/test-environment.ts';
-
-const program = join(dirname(fileURLToPath(import.meta.url)), 'testing/deploy-process.ts');
-
-/** Runs a deployer that is expected to be killed on its way. */
-async function killedRun({ options, ports }: TestEnvironment, extra: object = {}): Promise<void> {
-  const child = spawn(process.execPath, [program, JSON.stringify({ ...options, ...extra })], {
-    stdio: ['ignore', 'inherit', 'pipe'],
-    env: ports.environment,
-  });
-  let said = '';
-  child.stderr.on('data', (chunk) => (said += String(chunk)));
-  const [code, signal] = await once(child, 'close');
-  assert.equal(signal, 'SIGKILL', `the run ended with ${String(code)}: ${said}`);
-}
-
-function assertConverged({ cloud, agent }: TestEnvironment, { vmCid, diskCid }: CreateEnvResult): void {
-  assert.deepEqual(cloud.vms(), [vmCid]);
-  assert.deepEqual(cloud.attachedDisks(), [diskCid]);
-  assert.deepEqual(agent.mountedDisks, [diskCid]);
-}
-
-/** Back to a cloud where nothing is, without the time that delete-env takes; the installed CPI stays. */
-async function forgetDeployment({ directory, options }: TestEnvironment): Promise<void> {
-  for (const kind of ['vms', 'disks', 'stemcells'])
-    await rm(join(directory, 'cloud', kind), { recursive: true, force: true });
-  for (const suffix of ['', '.pending', '.lock']) await rm(`${options.statePath}${suffix}`, { force: true });
-}
-
-const moments = ['kill-before', 'kill-after'] as const;
+import { assertConverged, forgetDeployment, killedRun, moments } from './testing/killed-run.ts';
+import { testEnvironment } from './testing/test-environment.ts';
 
 test('killed before or after any CPI call of a first deploy, the next run has one VM and one disk', async (t) => {
   const environment = await testEnvironment(t);
@@ -159,20 +128,6 @@ test('a CPI call that outlives its killed run is waited for', async (t) => {
   assert.match(ports.output(), /Waiting for the CPI call 'create_vm' of an interrupted run to end/);
 });
 
-test('a VM that a killed run made to another manifest is replaced, not kept beside the new one', async (t) => {
-  const environment = await testEnvironment(t);
-  const { cloud, options, ports, editManifest } = environment;
-  await cloud.fail({ method: 'create_vm', kind: 'kill-after' });
-  await killedRun(environment);
-  const [left] = cloud.vms();
-  await editManifest((text) => text.replace('{cpu: 1}', '{cpu: 2}'));
-
-  const result = await createEnv(options, ports);
-
-  assertConverged(environment, result);
-  assert.notEqual(result.vmCid, left);
-});
-
 test('killed while it deletes, the next delete-env leaves nothing', async (t) => {
   const environment = await testEnvironment(t);
   const { cloud, options, ports, directory } = environment;
@@ -190,16 +145,4 @@ test('killed while it deletes, the next delete-env leaves nothing', async (t) =>
       assert.deepEqual(await readdir(join(directory, 'cloud', 'stemcells')), []);
     });
   }
-});
-
-test('delete-env finds the VM of a run that was killed before it could record it', async (t) => {
-  const environment = await testEnvironment(t);
-  const { cloud, options, ports } = environment;
-  await cloud.fail({ method: 'create_vm', kind: 'kill-after' });
-  await killedRun(environment);
-  assert.equal(cloud.vms().length, 1);
-
-  await deleteEnv(options, ports);
-
-  assert.deepEqual(cloud.vms(), []);
 });

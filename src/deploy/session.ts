@@ -76,8 +76,9 @@ async function openFiles(
 ): Promise<Pick<Session, 'state' | 'pending' | 'directory'>> {
   const state = await StateFile.open(options.statePath, ports.uuid);
   const pending = await PendingFile.open(options.statePath);
-  // A recorded VM means that the answer arrived: the request is no longer open.
-  if (state.state.current_vm_cid !== '' && pending.pending.vm !== undefined) await pending.setVm(undefined);
+  // Another VM than the recorded one may have been made by the bosh CLI, which reads no pending file: ours may still be there.
+  const { vm } = pending.pending;
+  if (vm?.cid !== undefined && vm.cid === state.state.current_vm_cid) await pending.setVm(undefined);
   const recorded = new Set(state.state.disks.map(({ id }) => id));
   for (const { id } of pending.pending.disks) if (recorded.has(id)) await pending.removeDisk(id);
   const directory = installationDirectory(resolve(options.workspace), state.state.installation_id);

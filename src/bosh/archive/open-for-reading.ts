@@ -13,9 +13,15 @@ export async function openForReading(path: string): Promise<FileHandle> {
   }
 }
 
-/** The ProductError for an error of node:fs that means the named file cannot be read; undefined for every other error. */
-export function fileNotFound(path: string, error: unknown): ProductError | undefined {
+/**
+ * The ProductError for an error of node:fs that means the named file cannot be read; undefined for every other error.
+ * `expected`: the digest by which to know the file, where somebody wrote one down.
+ */
+export function fileNotFound(path: string, error: unknown, expected?: string): ProductError | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (!unreadable.includes(code)) return undefined;
-  return new ProductError('FILE_NOT_FOUND', `Cannot read '${path}': ${String(code)}`, { cause: error });
+  const digest = expected === undefined ? '' : `, expected ${expected}`;
+  return new ProductError('FILE_NOT_FOUND', `Cannot read '${path}': ${String(code)}${digest}`, {
+    cause: error,
+  });
 }

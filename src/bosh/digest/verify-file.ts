@@ -11,14 +11,18 @@ const pieceSize = 1 << 20;
 
 /**
  * The file's digest in BOSH's text form (`sha256:<hex>`; SHA-1 bare). Never holds more than two pieces of it; FILE_NOT_FOUND when
- * there is no such file.
+ * there is no such file, with the digest that was `expected` of it.
  */
-export async function digestOfFile(path: string, algorithm: DigestAlgorithm = 'sha256'): Promise<string> {
+export async function digestOfFile(
+  path: string,
+  algorithm: DigestAlgorithm = 'sha256',
+  expected?: string,
+): Promise<string> {
   const hash = createHash(algorithm);
   try {
     await addTo(hash, path);
   } catch (error) {
-    throw fileNotFound(path, error) ?? error;
+    throw fileNotFound(path, error, expected) ?? error;
   }
   return formatDigest({ algorithm, hex: hash.digest('hex') });
 }
@@ -36,14 +40,16 @@ async function addTo(hash: Hash, path: string): Promise<void> {
 
 /**
  * Resolves when the file has that digest (any form parseDigests reads; of several the strongest decides, as in
- * bosh-utils). Rejects with DIGEST_MISMATCH, naming file, expected and found digest, or FILE_NOT_FOUND.
+ * bosh-utils). Rejects with DIGEST_MISMATCH, naming file, expected and found digest, or FILE_NOT_FOUND, naming
+ * file and expected digest.
  */
 export async function verifyFile(path: string, digest: string): Promise<void> {
   const expected = strongestDigest(parseDigests(digest));
-  const found = await digestOfFile(path, expected.algorithm);
-  if (found === formatDigest(expected)) return;
+  const wanted = formatDigest(expected);
+  const found = await digestOfFile(path, expected.algorithm, wanted);
+  if (found === wanted) return;
   throw new ProductError(
     'DIGEST_MISMATCH',
-    `'${path}' has the digest ${found}, expected ${formatDigest(expected)}; the file is corrupt or another version`,
+    `'${path}' has the digest ${found}, expected ${wanted}; the file is corrupt or another version`,
   );
 }

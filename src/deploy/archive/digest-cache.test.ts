@@ -44,6 +44,23 @@ test('an expected digest is held against the file, at the first time and at the 
   }
 });
 
+test('a file that is not there: the error names it, and the digest that was expected', async (t) => {
+  const { file, open } = await setUp(t);
+  const cache = await open();
+  const missing = `${file}.missing`;
+  const expected = digest('sha1', 'content');
+
+  for (const [asked, end] of [
+    [undefined, ''],
+    [expected, `, expected ${expected}`],
+  ] as const) {
+    await assert.rejects(cache.verify(missing, asked), {
+      code: 'FILE_NOT_FOUND',
+      message: `Cannot read '${missing}': ENOENT${end}`,
+    });
+  }
+});
+
 test('a file written just now is not trusted to stay', async (t) => {
   const { file, open } = await setUp(t);
   await (await open(() => new Date())).verify(file, undefined);

@@ -42,7 +42,7 @@ export class DigestCache {
     const stamp = await stampOf(file);
     const found = this.#files[file];
     const known = found !== undefined && found.stamp === stamp?.text ? found : undefined;
-    const digest = known?.digest ?? (await digestOfFile(file));
+    const digest = known?.digest ?? (await digestOfFile(file, 'sha256', expected));
     const alsoKnown = [digest, ...(known?.verified ?? [])];
     const isNew = expected !== undefined && !alsoKnown.includes(expected);
     if (isNew) await verifyFile(file, expected);

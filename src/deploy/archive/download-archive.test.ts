@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readFile, readdir } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { basename } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { verifyFile } from '../../bosh/digest/verify-file.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { formatErrorChain } from '../error-chain.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
@@ -23,6 +25,9 @@ async function serve(t: TestContext, status: number, body: string) {
   };
 }
 
+const digests = {
+  verify: async (path: string, expected: string) => (await verifyFile(path, expected), expected),
+};
 const digest = createHash('sha1').update('content').digest('hex');
 
 test('an archive is fetched once and verified', async (t) => {
@@ -31,8 +36,8 @@ test('an archive is fetched once and verified', async (t) => {
   const skipped: string[] = [];
   const step = { skip: (reason: string) => void skipped.push(reason) };
 
-  const path = await downloadArchive({ url, digest, directory, signal: undefined }, step);
-  const again = await downloadArchive({ url, digest, directory, signal: undefined }, step);
+  const path = await downloadArchive({ url, digest, directory, digests, signal: undefined }, step);
+  const again = await downloadArchive({ url, digest, directory, digests, signal: undefined }, step);
 
   assert.equal(await readFile(path, 'utf8'), 'content');
   assert.deepEqual(
@@ -48,14 +53,41 @@ test('a wrong content or answer leaves nothing behind and names no credentials',
   const missing = await serve(t, 404, '');
 
   await assert.rejects(
-    downloadArchive({ url: wrong.url, digest, directory, signal: undefined }, step),
+    downloadArchive({ url: wrong.url, digest, directory, digests, signal: undefined }, step),
     (error) => isProductError(error, 'DIGEST_MISMATCH'),
   );
   for (const url of [missing.url, 'http://user:secret@127.0.0.1:1/?token=secret']) {
     await assert.rejects(
-      downloadArchive({ url, digest, directory, signal: undefined }, step),
-      (error) => isProductError(error, 'DOWNLOAD_FAILED') && !formatErrorChain(error).includes('secret'),
+      downloadArchive({ url, digest, directory, digests, signal: undefined }, step),
+      (error) =>
+        isProductError(error, 'DOWNLOAD_FAILED') &&
+        !formatErrorChain(error).includes('secret') &&
+        error.message.includes(`expected ${digest}`),
     );
   }
   assert.deepEqual(await readdir(directory), []);
+});
+
+test('what is kept and no longer has the digest is fetched again', async (t) => {
+  const { url, authorizations } = await serve(t, 200, 'content');
+  const directory = await scratchDirectory(t);
+  const skipped: string[] = [];
+  const step = { skip: (reason: string) => void skipped.push(reason) };
+  const download = { url, digest, directory, digests, signal: undefined };
+  const path = await downloadArchive(download, step);
+  await writeFile(path, 'cont');
+
+  assert.equal(await downloadArchive(download, step), path);
+
+  assert.equal(await readFile(path, 'utf8'), 'content');
+  assert.deepEqual([authorizations.length, skipped], [2, []]);
+
+  await writeFile(path, 'cont');
+  const gone = { ...download, url: url.replace(/:\d+\//, ':1/') };
+  await writeFile(
+    path.replace(/[0-9a-f]{40}-/, `${createHash('sha1').update(gone.url).digest('hex')}-`),
+    'cont',
+  );
+  await assert.rejects(downloadArchive(gone, step), { code: 'DOWNLOAD_FAILED' });
+  assert.deepEqual(await readdir(directory), [basename(path)], 'the file of the other URL');
 });

@@ -1,35 +1,38 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { access, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { verifyFile } from '../../bosh/digest/verify-file.ts';
-import { ProductError } from '../../errors/product-error.ts';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { makePrivateDirectory } from '../durable-file.ts';
+import { within } from '../error-chain.ts';
 import type { Step } from '../stage/stage.ts';
+import type { DigestCache } from './digest-cache.ts';
 
 export interface Download {
   readonly url: string;
   /** Digest text; the file is kept under it and counts only when it has it. */
   readonly digest: string;
   readonly directory: string;
+  readonly digests: Pick<DigestCache, 'verify'>;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Fetches an archive once; resolves with its path. */
+/** Fetches an archive once, and once more when what was kept of it is no longer that; resolves with its path. */
 export async function downloadArchive(download: Download, step: Step): Promise<string> {
-  const { url, digest, directory, signal } = download;
+  const { url, digest, directory } = download;
   const path = join(directory, `${createHash('sha1').update(url).digest('hex')}-${fileNameOf(digest)}`);
-  if (await exists(path)) {
+  if (await isWhole(path, download)) {
     step.skip('Found in local cache');
     return path;
   }
   await makePrivateDirectory(directory);
   const draft = `${path}.${process.pid}`;
   try {
-    await fetchTo(url, draft, signal);
-    await verifyFile(draft, digest);
+    await fetchTo(draft, download);
+    await within(`Verifying what '${shown(url)}' answered`, () => verifyFile(draft, digest));
     await rename(draft, path);
   } finally {
     await rm(draft, { force: true });
@@ -37,11 +40,27 @@ export async function downloadArchive(download: Download, step: Step): Promise<s
   return path;
 }
 
-async function fetchTo(url: string, path: string, signal: AbortSignal | undefined): Promise<void> {
+/** A file of the cache that is cut or rotten is removed: it is nobody's, and would fail each run. */
+async function isWhole(path: string, { digest, digests }: Download): Promise<boolean> {
+  try {
+    await digests.verify(path, digest);
+    return true;
+  } catch (error) {
+    if (isProductError(error, 'DIGEST_MISMATCH')) await rm(path, { force: true });
+    else if (!isProductError(error, 'FILE_NOT_FOUND')) throw error;
+    return false;
+  }
+}
+
+async function fetchTo(path: string, { url, digest, signal }: Download): Promise<void> {
   const failed = (why: string, cause?: unknown): ProductError =>
-    new ProductError('DOWNLOAD_FAILED', `Failed to download from '${shown(url)}': ${why}`, {
-      cause,
-    });
+    new ProductError(
+      'DOWNLOAD_FAILED',
+      `Failed to download from '${shown(url)}', expected ${digest}: ${why}`,
+      {
+        cause,
+      },
+    );
   try {
     const response = await fetch(withoutCredentials(url), {
       headers: authorization(url),
@@ -80,14 +99,4 @@ function shown(text: string): string {
 
 function fileNameOf(digest: string): string {
   return digest.replaceAll(/[^0-9A-Za-z]/g, '-');
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
-    throw error;
-  }
 }

@@ -1,10 +1,12 @@
 import type { ArchiveReference } from '../../bosh/manifest/manifest.ts';
 import type { Stage } from '../stage/stage.ts';
+import type { DigestCache } from './digest-cache.ts';
 import { downloadArchive } from './download-archive.ts';
 
 export interface ArchiveContext {
   readonly stage: Stage;
   readonly downloadDirectory: string;
+  readonly digests: DigestCache;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -12,11 +14,11 @@ export interface ArchiveContext {
 export async function locateArchive(
   reference: ArchiveReference,
   description: string,
-  { stage, downloadDirectory, signal }: ArchiveContext,
+  { stage, downloadDirectory: directory, digests, signal }: ArchiveContext,
 ): Promise<string> {
   const { location, digest } = reference;
   if (location.kind === 'file') return location.path;
   return stage.perform(`Downloading ${description}`, (step) =>
-    downloadArchive({ url: location.url, digest: digest ?? '', directory: downloadDirectory, signal }, step),
+    downloadArchive({ url: location.url, digest: digest ?? '', directory, digests, signal }, step),
   );
 }

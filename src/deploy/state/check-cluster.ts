@@ -19,13 +19,15 @@ export async function checkCluster(statePath: string, cluster: ClusterIdentity):
   const state = await readState(statePath);
   if (state === undefined || state.installation_id !== note.installation_id) return;
   const known = await readKnownResources(statePath);
-  if (known === undefined || isEmpty(known)) return;
+  if (known === undefined || !(hasVmOrDisk(known) || known.stemcellCids.length > 0)) return;
   throw new ProductError(
     'OTHER_CLUSTER',
     `${describeDeployment(statePath, known)} on ${describeCluster(note)}, and this is ${describeCluster(cluster)}; ` +
-      `nothing was changed. ${nextSteps(statePath)}`,
+      `nothing was changed. ${note.being_destroyed === true ? interrupted : nextSteps(statePath)}`,
   );
 }
+
+const interrupted = "A 'destroy' of that cluster was interrupted: run it again";
 
 /** `The deployment of 'x-state.json' has VM 'vm-1', disk 'disk-1'`. */
 export function describeDeployment(statePath: string, known: KnownResources): string {
@@ -49,13 +51,8 @@ export function nextSteps(statePath: string): string {
   );
 }
 
-function isEmpty({
-  vmCid,
-  pendingAgentId,
-  diskCids,
-  stemcellCids,
-  unansweredDisks,
-}: KnownResources): boolean {
-  const lists = [diskCids, stemcellCids, unansweredDisks];
-  return vmCid === undefined && pendingAgentId === undefined && lists.every((list) => list.length === 0);
+/** Whether a deployment has, or may have, a VM or a disk. */
+export function hasVmOrDisk(known: KnownResources): boolean {
+  const { vmCid, pendingAgentId, diskCids, unansweredDisks } = known;
+  return (vmCid ?? pendingAgentId) !== undefined || diskCids.length + unansweredDisks.length > 0;
 }

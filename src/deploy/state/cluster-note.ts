@@ -18,6 +18,8 @@ export interface ClusterIdentity {
 export interface ClusterNote extends ClusterIdentity {
   /** Of the state file: the bosh CLI removes that file and leaves this one, which is about nothing then. */
   readonly installation_id: string;
+  /** `destroy` has begun with that cluster, the embedded one beside `kubeconfig`: perhaps it is gone by now. */
+  readonly being_destroyed?: true;
 }
 
 export function clusterNotePathFor(statePath: string): string {
@@ -69,7 +71,12 @@ function isClusterNote(value: unknown): value is ClusterNote {
     ca_sha256: authority,
     kubeconfig,
     installation_id: id,
+    being_destroyed: destroyed,
   } = value as Partial<ClusterNote>;
   const optional = [uid, authority].every((text) => text === undefined || typeof text === 'string');
-  return optional && [server, kubeconfig, id].every((text) => typeof text === 'string');
+  return (
+    optional &&
+    [undefined, true].includes(destroyed) &&
+    [server, kubeconfig, id].every((text) => typeof text === 'string')
+  );
 }

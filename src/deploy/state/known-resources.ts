@@ -1,5 +1,6 @@
 import { currentDisk } from './state-changes.ts';
-import { readPending, type PendingDisk } from './pending-file.ts';
+import type { DeploymentState } from './deployment-state.ts';
+import { readPending, type PendingDisk, type PendingVm } from './pending-file.ts';
 import { readState } from './state-file.ts';
 
 /** Everything in the cloud that a deployment's files on this machine know of. */
@@ -23,9 +24,9 @@ export async function readKnownResources(statePath: string): Promise<KnownResour
   const disk = currentDisk(state);
   return {
     ...(state.current_vm_cid === '' ? {} : { vmCid: state.current_vm_cid }),
-    ...(state.current_vm_cid === '' && pending.vm !== undefined
-      ? { pendingAgentId: pending.vm.agent_id }
-      : {}),
+    ...(pending.vm === undefined || isRecorded(pending.vm, state)
+      ? {}
+      : { pendingAgentId: pending.vm.agent_id }),
     ...(disk === undefined ? {} : { currentDiskCid: disk.cid }),
     diskCids: state.disks.map(({ cid }) => cid),
     stemcellCids: state.stemcells.map(({ cid }) => cid),
@@ -33,3 +34,6 @@ export async function readKnownResources(statePath: string): Promise<KnownResour
     deployed: state.current_manifest_sha !== '',
   };
 }
+
+const isRecorded = ({ cid }: PendingVm, { current_vm_cid: recorded }: DeploymentState): boolean =>
+  cid !== undefined && cid === recorded;

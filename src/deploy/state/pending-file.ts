@@ -8,6 +8,8 @@ export interface PendingVm {
   readonly agent_id: string;
   /** SHA-256 of the other arguments of create_vm. */
   readonly arguments_sha256: string;
+  /** What the CPI answered: on disk before the state file names it, so that a VM recorded there is known to be this one or not. */
+  readonly cid?: string;
 }
 
 /** A create_disk whose answer has not been recorded. */
@@ -93,11 +95,13 @@ function invalid(path: string, cause?: unknown): ProductError {
 function isPending(value: unknown): value is Pending {
   if (typeof value !== 'object' || value === null) return false;
   const { vm, disks } = value as Partial<Pending>;
-  const vmIsFine =
-    vm === undefined || (typeof vm.agent_id === 'string' && typeof vm.arguments_sha256 === 'string');
   return (
-    vmIsFine &&
+    (vm === undefined || isPendingVm(vm)) &&
     Array.isArray(disks) &&
     disks.every((disk: Partial<PendingDisk>) => typeof disk.id === 'string')
   );
+}
+
+function isPendingVm({ agent_id: agent, arguments_sha256: hash, cid = '' }: Partial<PendingVm>): boolean {
+  return [agent, hash, cid].every((text) => typeof text === 'string');
 }

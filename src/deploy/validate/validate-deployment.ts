@@ -74,7 +74,6 @@ function load({ options, ports }: Validation): Promise<LoadedManifest> {
 
 interface Archives extends ArchiveContext {
   readonly catalog: ArchiveCatalog;
-  readonly digests: DigestCache;
   readonly directory: string;
 }
 

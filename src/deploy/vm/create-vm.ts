@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { CreateVmArguments } from '../cpi/cloud.ts';
 import { within } from '../error-chain.ts';
 import type { Run } from '../run.ts';
-import { forgetVm, recordVm } from '../state/state-changes.ts';
+import { recordVm } from '../state/state-changes.ts';
+import { deletePendingVm } from './delete-pending-vm.ts';
 
 export interface VmSpecification extends Omit<CreateVmArguments, 'agentId'> {
   /** The stemcell's id in the state file. */
@@ -23,26 +24,10 @@ export async function createVm(run: Run, specification: VmSpecification): Promis
   const cid = await within(`Creating vm with stemcell cid '${vm.stemcellCid}'`, () =>
     run.cloud.createVm({ agentId, ...vm }),
   );
+  await run.pending.setVm({ agent_id: agentId, arguments_sha256: sha256, cid });
   await run.state.change(recordVm(cid, stemcellId));
   await run.pending.setVm(undefined);
   return cid;
-}
-
-/**
- * Deletes a VM that an interrupted run may have left with another specification. Only the CPI knows its cid, so it is
- * asked for once more first; a CPI answers for the same agent id with the VM that is there.
- */
-export async function deletePendingVm(run: Run, specification: VmSpecification): Promise<void> {
-  const left = run.pending.pending.vm;
-  if (left === undefined) return;
-  const { stemcellId, ...vm } = specification;
-  const cid = await within(`Finding the VM of agent '${left.agent_id}' that an interrupted run left`, () =>
-    run.cloud.createVm({ agentId: left.agent_id, ...vm }),
-  );
-  await run.state.change(recordVm(cid, stemcellId));
-  await run.pending.setVm(undefined);
-  await within(`Deleting VM '${cid}' that an interrupted run left`, () => run.cloud.deleteVm(cid));
-  await run.state.change(forgetVm);
 }
 
 function hash(vm: Omit<CreateVmArguments, 'agentId'>): string {

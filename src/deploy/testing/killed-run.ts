@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CreateEnvResult } from '../create-env.ts';
+import type { TestEnvironment } from './test-environment.ts';
+
+const program = join(import.meta.dirname, 'deploy-process.ts');
+
+/** Runs a deployer that is expected to be killed on its way. */
+export async function killedRun({ options, ports }: TestEnvironment, extra: object = {}): Promise<void> {
+  const child = spawn(process.execPath, [program, JSON.stringify({ ...options, ...extra })], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+    env: ports.environment,
+  });
+  let said = '';
+  child.stderr.on('data', (chunk) => (said += String(chunk)));
+  const [code, signal] = await once(child, 'close');
+  assert.equal(signal, 'SIGKILL', `the run ended with ${String(code)}: ${said}`);
+}
+
+/** One VM and one disk, which is attached and mounted. */
+export function assertConverged(
+  { cloud, agent }: TestEnvironment,
+  { vmCid, diskCid }: CreateEnvResult,
+): void {
+  assert.deepEqual(cloud.vms(), [vmCid]);
+  assert.deepEqual(cloud.attachedDisks(), [diskCid]);
+  assert.deepEqual(agent.mountedDisks, [diskCid]);
+}
+
+/** Back to a cloud where nothing is, without the time that delete-env takes; the installed CPI stays. */
+export async function forgetDeployment({ directory, options }: TestEnvironment): Promise<void> {
+  for (const kind of ['vms', 'disks', 'stemcells'])
+    await rm(join(directory, 'cloud', kind), { recursive: true, force: true });
+  for (const suffix of ['', '.pending', '.lock']) await rm(`${options.statePath}${suffix}`, { force: true });
+}
+
+/** Of a CPI call: the fault that kills its caller then. */
+export const moments = ['kill-before', 'kill-after'] as const;

@@ -1,0 +1,64 @@
+import type { Manifest } from '../../bosh/manifest/manifest.ts';
+import { isProductError } from '../../errors/product-error.ts';
+import { isCpiAnswer } from '../cpi/cpi-response.ts';
+import { errorChain, within } from '../error-chain.ts';
+import type { Run } from '../run.ts';
+import type { PendingVm } from '../state/pending-file.ts';
+import type { VmSpecification } from './create-vm.ts';
+import { vmSpecification } from './vm-specification.ts';
+
+/**
+ * Deletes a VM that an interrupted run may have left, unless it is the recorded one. It stays pending until it is gone: killed
+ * anywhere, the next run comes here again. The recorded VM is left alone.
+ */
+export async function deletePendingVm(run: Run, specification: VmSpecification): Promise<void> {
+  const left = run.pending.pending.vm;
+  if (left === undefined) return;
+  await deleteFound(run, left.cid ?? (await findVm(run, left, specification)));
+}
+
+/**
+ * The same for a run that goes on without it: what cannot be found again stays pending, and is warned of. `next`: what the
+ * warning says to do about it.
+ */
+export async function deletePendingVmOrWarn(run: Run, manifest: Manifest, next = ''): Promise<void> {
+  const left = run.pending.pending.vm;
+  if (left === undefined) return;
+  if (left.cid !== undefined) return deleteFound(run, left.cid);
+  const { stemcells, disks } = run.state.state;
+  const stemcell = stemcells.at(-1);
+  const warning = `A VM of agent '${left.agent_id}' may be left over`;
+  if (stemcell === undefined)
+    return run.warn(`${warning}: no stemcell is recorded to ask for it with${next}`);
+  const diskCids = disks.map(({ cid }) => cid);
+  try {
+    await deletePendingVm(run, vmSpecification(manifest, stemcell, diskCids));
+  } catch (error) {
+    if (!isCpiAnswer(error) || run.pending.pending.vm?.cid !== undefined) throw error;
+    run.warn(`${warning}: ${errorChain(error).join(': ')}${next}`);
+  }
+}
+
+async function deleteFound(run: Run, cid: string): Promise<void> {
+  if (cid !== run.state.state.current_vm_cid)
+    await within(`Deleting VM '${cid}' that an interrupted run left`, () =>
+      unlessGone(run.cloud.deleteVm(cid)),
+    );
+  await run.pending.setVm(undefined);
+}
+
+/** Only the CPI knows its cid, so it is asked for once more; a CPI answers for the same agent id with the VM that is there. */
+async function findVm(run: Run, left: PendingVm, specification: VmSpecification): Promise<string> {
+  const { stemcellId: _, ...vm } = specification;
+  const cid = await within(`Finding the VM of agent '${left.agent_id}' that an interrupted run left`, () =>
+    run.cloud.createVm({ agentId: left.agent_id, ...vm }),
+  );
+  await run.pending.setVm({ ...left, cid });
+  return cid;
+}
+
+async function unlessGone(deletion: Promise<void>): Promise<void> {
+  await deletion.catch((error: unknown) => {
+    if (!isProductError(error, 'VM_NOT_FOUND')) throw error;
+  });
+}
