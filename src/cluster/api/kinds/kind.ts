@@ -70,6 +70,8 @@ export interface Kind {
   /** Takes over from the present object what an update cannot touch. */
   readonly prepareUpdate?: (draft: Draft, current: StoredObject, context: AdmissionContext) => void;
   readonly validate: (draft: Draft) => Cause[];
+  /** What the author of a new, valid object should hear and may not expect (in Kubernetes: WarningsOnCreate). */
+  readonly warningsOnCreate?: (draft: Draft) => readonly string[];
   /** A question and no object: a create gets its answer as status, nothing is stored, no other verb is served. */
   readonly review?: (draft: Draft, context: ReviewContext) => JsonRecord;
   readonly validateUpdate?: (draft: Draft, current: StoredObject) => Cause[];

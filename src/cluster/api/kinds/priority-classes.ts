@@ -61,6 +61,10 @@ function admitDefault(draft: Draft, context: AdmissionContext): void {
   }
 }
 
+/** Accepted all the same, since nearly every class says it, if only by default (docs/decisions/0012). */
+const noPreemption =
+  'preemptionPolicy: the embedded cluster preempts nothing; a class only says which waiting pod comes first';
+
 export const priorityClassKind: Kind = {
   resource: priorityClasses,
   name: 'PriorityClass',
@@ -85,6 +89,7 @@ export const priorityClassKind: Kind = {
   prepareCreate: admitDefault,
   admitUpdate: (draft, _current: StoredObject, context) => admitDefault(draft, context),
   validate,
+  warningsOnCreate: (draft) => (textAt(draft, ['preemptionPolicy']) === 'Never' ? [] : [noPreemption]),
   validateUpdate: (draft, current) => [
     ...checkImmutable('value', draft['value'], current['value']),
     ...checkImmutable('preemptionPolicy', draft['preemptionPolicy'], current['preemptionPolicy']),

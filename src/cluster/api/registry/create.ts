@@ -60,6 +60,7 @@ export function createObject(
   if (registry.store.get(resource, namespace, name) !== undefined) throw alreadyExists(kind.resource, name);
   const { user, fieldValidation: { warn } = strictValidation } = options;
   admitWrite(registry, kind, { draft, current: undefined, user, warn });
+  kind.warningsOnCreate?.(draft).forEach(warn);
   if (options.dryRun === true) return withoutVersion(draft);
   const stored = registry.store.put(resource, draft);
   chargeQuotas(registry, namespace);

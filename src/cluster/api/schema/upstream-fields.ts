@@ -1,4 +1,5 @@
-import { claimFields, podFields } from './upstream-pod-fields.ts';
+import { isCompletePath } from './complete-paths.ts';
+import { claimFields, objectReference, podFields, typedReference } from './upstream-pod-fields.ts';
 import { words } from './words.ts';
 
 const attributes = words(
@@ -28,6 +29,7 @@ const fields: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   EndpointSlice: {
     '': words('addressType endpoints ports'),
     endpoints: words('addresses conditions deprecatedTopology hints hostname nodeName targetRef zone'),
+    'endpoints.targetRef': objectReference,
     ports: words('appProtocol name port protocol'),
   },
   Event: {
@@ -72,6 +74,7 @@ const fields: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   PersistentVolumeClaim: {
     spec: claimFields,
     'spec.resources': words('limits requests'),
+    'spec.dataSourceRef': typedReference,
   },
   PersistentVolume: {
     spec: words(`accessModes awsElasticBlockStore azureDisk azureFile capacity cephfs cinder claimRef csi fc flexVolume
@@ -79,6 +82,8 @@ const fields: Readonly<Record<string, Readonly<Record<string, readonly string[]>
       persistentVolumeReclaimPolicy photonPersistentDisk portworxVolume quobyte rbd scaleIO storageClassName storageos
       volumeAttributesClassName volumeMode vsphereVolume`),
     'spec.local': words('fsType path'),
+    'spec.csi': words(`controllerExpandSecretRef controllerPublishSecretRef driver fsType nodeExpandSecretRef
+      nodePublishSecretRef nodeStageSecretRef readOnly volumeAttributes volumeHandle`),
   },
   StorageClass: {
     '': words(`allowedTopologies allowVolumeExpansion mountOptions parameters provisioner reclaimPolicy
@@ -91,7 +96,8 @@ const fields: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 
 /**
  * Whether a field that was not decoded is one of Kubernetes' own; `path` has indices (`spec.volumes[0].nfs`).
- * Of a kind that is not described here every field counts as one, so that none can be accepted by oversight.
+ * Of a kind, or an object in it, that is neither described here nor known to be complete every field counts as one, so
+ * that none can be accepted by oversight.
  */
 export function isUpstreamField(kind: string, path: string): boolean {
   const described = fields[kind];
@@ -99,5 +105,5 @@ export function isUpstreamField(kind: string, path: string): boolean {
   const plain = path.replaceAll(/\[\d+\]/g, '');
   const dot = plain.lastIndexOf('.');
   const parent = dot === -1 ? '' : plain.slice(0, dot);
-  return described[parent]?.includes(plain.slice(dot + 1)) === true;
+  return described[parent]?.includes(plain.slice(dot + 1)) ?? !isCompletePath(kind, parent);
 }

@@ -10,6 +10,14 @@ const handler = words('exec httpGet sleep tcpSocket');
 /** Of a claim's spec. */
 export const claimFields = words(`accessModes dataSource dataSourceRef resources selector storageClassName
   volumeAttributesClassName volumeMode volumeName`);
+/** v1.TypedObjectReference, as a claim's dataSourceRef is. */
+export const typedReference = words('apiGroup kind name namespace');
+/** v1.ObjectReference. */
+export const objectReference = words('apiVersion fieldPath kind name namespace resourceVersion uid');
+// what Kubernetes refuses in a template; without creationTimestamp, which Go clients send as null
+const templateMetadata =
+  words(`annotations deletionGracePeriodSeconds deletionTimestamp finalizers generateName
+  generation labels managedFields name namespace ownerReferences resourceVersion selfLink uid`);
 const podTerm = words(
   'labelSelector matchLabelKeys mismatchLabelKeys namespaceSelector namespaces topologyKey',
 );
@@ -44,6 +52,7 @@ export const podFields: Readonly<Record<string, readonly string[]>> = {
       enableServiceLinks ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride
       imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy priority priorityClassName
       readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates
+      schedulingGroup
       securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain
       terminationGracePeriodSeconds tolerations topologySpreadConstraints volumes workloadRef`),
   ...containerFields('spec.containers'),
@@ -63,5 +72,12 @@ export const podFields: Readonly<Record<string, readonly string[]>> = {
       vsphereVolume`),
   'spec.volumes.secret': keyed,
   'spec.volumes.configMap': keyed,
+  'spec.volumes.projected.sources': words(
+    'clusterTrustBundle configMap downwardAPI podCertificate secret serviceAccountToken',
+  ),
+  'spec.volumes.projected.sources.downwardAPI.items': words('fieldRef mode path resourceFieldRef'),
+  'spec.volumes.ephemeral.volumeClaimTemplate.metadata': templateMetadata,
   'spec.volumes.ephemeral.volumeClaimTemplate.spec': claimFields,
+  'spec.volumes.ephemeral.volumeClaimTemplate.spec.resources': words('limits requests'),
+  'spec.volumes.ephemeral.volumeClaimTemplate.spec.dataSourceRef': typedReference,
 };

@@ -28,6 +28,8 @@ export interface Call {
 
 export interface TestServer {
   readonly api: LocalApi;
+  /** The cluster's, with `kubeconfig` in it. */
+  readonly directory: string;
   readonly console: FakeConsole;
   readonly url: string;
   readonly credentials: Credentials;
@@ -59,6 +61,7 @@ export async function startTestServer(t: TestContext, historySize?: number): Pro
     send(server.url, credentials, path, call);
   return {
     api,
+    directory,
     console: fake,
     url: server.url,
     credentials,

@@ -166,8 +166,22 @@ suite('changes of volumes', () => {
       ({ status: now }) => now?.modifyVolumeStatus?.status === 'Infeasible',
     );
     assert.equal(stuck.status?.currentVolumeAttributesClassName, 'open');
+    assert.deepEqual(
+      stuck.status?.conditions?.map(({ type, reason, message }) => [type, reason, message]),
+      [
+        ['ModifyingVolume', undefined, 'Modifying volume to "fast" failed. Waiting for retry.'],
+        ['ModifyVolumeError', 'InvalidArgument', 'bosh-kubernetes.io/local cannot do iops=3000'],
+      ],
+      'who waits for the refusal has its reason at once, events or not',
+    );
     await cluster.api.patch(reference, { spec: { volumeAttributesClassName: 'open' } });
-    await when(cluster, 'disk-1', 'to be back', ({ status: now }) => now?.modifyVolumeStatus === undefined);
+    const back = await when(
+      cluster,
+      'disk-1',
+      'to be back',
+      ({ status: now }) => now?.modifyVolumeStatus === undefined,
+    );
+    assert.deepEqual(back.status?.conditions ?? [], []);
 
     await cluster.api.patch(reference, { spec: { volumeAttributesClassName: 'closed' } });
     await when(

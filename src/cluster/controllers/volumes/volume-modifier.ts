@@ -12,6 +12,7 @@ import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { localProvisioner } from './binding-decision.ts';
 import { isLocalVolume } from './local-volume.ts';
+import { refusedConditions, rolledBackConditions, withoutModification } from './modify-conditions.ts';
 
 /**
  * Brings volumes of class `local` to the VolumeAttributesClass that their claims name
@@ -46,7 +47,8 @@ export function createVolumeModifier(context: ControllerContext): WorkQueue {
     const { volumeAttributesClassName: wanted } = claim.spec;
     const { currentVolumeAttributesClassName: current, modifyVolumeStatus } = claim.status;
     if (wanted === undefined && modifyVolumeStatus !== undefined) {
-      await patchSeen(api, persistentVolumeClaims, claim, { status: { modifyVolumeStatus: null } }, 'status');
+      const status = { modifyVolumeStatus: null, conditions: rolledBackConditions(claim) };
+      await patchSeen(api, persistentVolumeClaims, claim, { status }, 'status');
     }
     if (wanted !== undefined && (wanted !== current || modifyVolumeStatus !== undefined)) {
       await bringTo(wanted, claim, volume);
@@ -70,7 +72,8 @@ export function createVolumeModifier(context: ControllerContext): WorkQueue {
       await patchSeen(api, persistentVolumes, volume, { spec });
       return;
     }
-    const status = { currentVolumeAttributesClassName: wanted, modifyVolumeStatus: null };
+    const conditions = withoutModification(claim);
+    const status = { currentVolumeAttributesClassName: wanted, modifyVolumeStatus: null, conditions };
     await patchSeen(api, persistentVolumeClaims, claim, { status }, 'status');
   }
 
@@ -86,7 +89,11 @@ export function createVolumeModifier(context: ControllerContext): WorkQueue {
     ) {
       return;
     }
-    await patchSeen(api, persistentVolumeClaims, claim, { status: { modifyVolumeStatus } }, 'status');
+    const { targetVolumeAttributesClassName: target = '', status: state } = modifyVolumeStatus;
+    const at = new Date(context.clock.now()).toISOString();
+    const conditions = state === 'Infeasible' ? refusedConditions(claim, { target, message, at }) : undefined;
+    const status = { modifyVolumeStatus, ...(conditions !== undefined && { conditions }) };
+    await patchSeen(api, persistentVolumeClaims, claim, { status }, 'status');
     recorder.record(
       { kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim },
       { type: 'Warning', reason: 'VolumeModifyFailed', message },

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startTestServer } from '../testing/test-server.ts';
+
+const collection = '/apis/scheduling.k8s.io/v1/priorityclasses';
+const said = /^299 - "preemptionPolicy: the embedded cluster preempts nothing;/;
+
+test('who creates a class that preempts elsewhere is told that nothing is preempted here', async (t) => {
+  const server = await startTestServer(t);
+  const create = async (name: string, preemptionPolicy?: string): Promise<string | undefined> => {
+    const body = {
+      metadata: { name },
+      value: 1,
+      ...(preemptionPolicy === undefined ? {} : { preemptionPolicy }),
+    };
+    const answer = await server.call(collection, { method: 'POST', body });
+    assert.equal(answer.code, 201, answer.text);
+    return answer.headers['warning'];
+  };
+
+  assert.match((await create('by-default')) ?? '', said);
+  assert.match((await create('as-written', 'PreemptLowerPriority')) ?? '', said);
+  assert.equal(await create('never', 'Never'), undefined);
+});
+
+test('so is who applies one, the first time', async (t) => {
+  const server = await startTestServer(t);
+  const body = {
+    apiVersion: 'scheduling.k8s.io/v1',
+    kind: 'PriorityClass',
+    metadata: { name: 'applied' },
+    value: 1,
+  };
+  const apply = (): ReturnType<typeof server.call> =>
+    server.call(`${collection}/applied?fieldManager=test`, {
+      method: 'PATCH',
+      body,
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+    });
+
+  const [first, second] = [await apply(), await apply()];
+
+  assert.deepEqual([first.code, second.code], [201, 200], first.text);
+  assert.match(first.headers['warning'] ?? '', said);
+  assert.equal(second.headers['warning'], undefined);
+});
