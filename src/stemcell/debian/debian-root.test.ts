@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
@@ -9,6 +9,7 @@ import { setTimeout } from 'node:timers/promises';
 import { packTar } from 'modern-tar';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import type { Descriptor } from '../../oci/image-source.ts';
+import { fakeMmdebstrap } from '../testing/fake-mmdebstrap.ts';
 import type { DebianRoot } from './debian-root.ts';
 import { debianRoot } from './debian-root.ts';
 import { rootRequest } from './root-request.ts';
@@ -20,31 +21,6 @@ const request = rootRequest({
   include: ['vim'],
   epoch: 5,
 });
-
-/** Stands for mmdebstrap: offers the packages in the file `offered`, makes the root in `root.tar`, notes its calls. With `slow` it works until it is interrupted. */
-const script = `#!/bin/sh
-set -eu
-case $1 in --version) echo mmdebstrap 1.0; exit ;; esac
-for word in "$@"; do
-  case $word in --simulate)
-    echo simulate >> "$NOTES/calls"
-    sed 's/\\(.*\\) \\(.*\\)/Inst \\1 (\\2 Debian [amd64])/' "$NOTES/offered" >&2
-    exit
-  esac
-done
-echo "make $SOURCE_DATE_EPOCH $*" >> "$NOTES/calls"
-if [ -e "$NOTES/broken" ]; then echo 'I: working' >&2; echo 'E: no such package' >&2; head -c 700 "$NOTES/root.tar"; exit 25; fi
-if [ -e "$NOTES/slow" ]; then
-  (trap ': > "$NOTES/helper-asked"; exit' TERM; : > "$NOTES/helper"; while :; do sleep 0.05; done) > /dev/null 2>&1 &
-  trap 'exec >&- 2>&-; wait; rmdir "$NOTES/root"; exit 143' TERM
-  while [ ! -e "$NOTES/helper" ]; do sleep 0.05; done
-  mkdir "$NOTES/root"
-  head -c 700 "$NOTES/root.tar"
-  while :; do sleep 0.05; done
-fi
-cp "$NOTES/offered" "$BOSH_KUBERNETES_PACKAGES"
-cat "$NOTES/root.tar"
-`;
 
 interface Bench {
   readonly directory: string;
@@ -60,26 +36,16 @@ interface Bench {
 
 async function workbench(t: TestContext): Promise<Bench> {
   const directory = await scratchDirectory(t);
-  const bin = join(directory, 'bin');
-  await mkdir(bin);
-  await writeFile(join(bin, 'mmdebstrap'), script, { mode: 0o755 });
-  const root = await packTar([{ header: { name: './etc/debian_version', size: 2 }, body: '12' }]);
-  await writeFile(join(directory, 'root.tar'), root);
-  await writeFile(join(directory, 'offered'), 'bash 5.2\nvim 9.0\n');
+  const { PATH, NOTES } = await fakeMmdebstrap(directory);
   const cache = join(directory, 'cache');
   return {
     directory,
     cache,
-    make: ({
-      isOffline = false,
-      user = 0,
-      path = `${bin}${delimiter}${process.env['PATH']}`,
-      signal = t.signal,
-    } = {}) =>
+    make: ({ isOffline = false, user = 0, path = PATH, signal = t.signal } = {}) =>
       debianRoot(
         request,
         { directory: cache, isOffline, say: () => undefined },
-        { signal, environment: { PATH: path, NOTES: directory }, user },
+        { signal, environment: { PATH: path, NOTES }, user },
       ),
     calls: async () => (await readFile(join(directory, 'calls'), 'utf8')).trimEnd().split('\n'),
   };
@@ -137,6 +103,16 @@ test('a kept root that was damaged is made anew, wherever it was', async (t) => 
     assert.equal(count(await calls(), 'make'), index + 2);
     assert.deepEqual(await readFile(blob(layer)), await buffer(made.image.open(layer)));
   }
+});
+
+test('where no package can be read from what mmdebstrap says, nothing is made: each such list would pass for the same', async (t) => {
+  const { directory, cache, make } = await workbench(t);
+  await writeFile(join(directory, 'offered'), '');
+  await assert.rejects(make(), {
+    code: 'STEMCELL_BUILD_FAILED',
+    message: /says of no package that it would be installed/,
+  });
+  assert.deepEqual(await readdir(cache), []);
 });
 
 test('what mmdebstrap says when it fails is shown, and nothing is kept', async (t) => {

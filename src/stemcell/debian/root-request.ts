@@ -60,7 +60,12 @@ const excluded = [
 ];
 
 /** mmdebstrap's arguments, but for suite, output and mirrors, which come last, in that order. */
-export function mmdebstrapOptions({ packages }: RootRequest): readonly string[] {
+export function mmdebstrapOptions(request: RootRequest): readonly string[] {
+  return [...optionsOf(request), `--customize-hook=${customizeScript}`];
+}
+
+/** Without the script's, which is somewhere else in each checkout. */
+function optionsOf({ packages }: RootRequest): readonly string[] {
   return [
     '--mode=root',
     '--variant=minbase',
@@ -70,7 +75,6 @@ export function mmdebstrapOptions({ packages }: RootRequest): readonly string[] 
     `--include=${packages.join(',')}`,
     ...excluded.map((path) => `--dpkgopt=path-exclude=${path}`),
     '--dpkgopt=path-include=/usr/share/doc/*/copyright',
-    `--customize-hook=${customizeScript}`,
   ];
 }
 
@@ -78,7 +82,7 @@ export function mmdebstrapOptions({ packages }: RootRequest): readonly string[] 
 export async function requestKey(request: RootRequest): Promise<string> {
   const script = await readFile(customizeScript, 'utf8');
   return createHash('sha256')
-    .update(JSON.stringify([request, excluded, script, process.arch]))
+    .update(JSON.stringify([request, optionsOf(request), script, process.arch]))
     .digest('hex')
     .slice(0, 16);
 }

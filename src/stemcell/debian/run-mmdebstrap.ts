@@ -49,7 +49,13 @@ export async function listPackages(request: RootRequest, context: MmdebstrapCont
   const [output, said] = await Promise.all([text(stdout), ended]);
   // apt-get's own format: "Inst <package> (<version> <origin> [<architecture>])"
   const found = `${output}\n${said}`.matchAll(/^Inst (\S+) \((\S+) /gm);
-  return [...new Set([...found].map(([, name, version]) => `${name} ${version}\n`))].toSorted().join('');
+  const packages = new Set([...found].map(([, name, version]) => `${name} ${version}\n`));
+  if (packages.size === 0)
+    throw new ProductError(
+      'STEMCELL_BUILD_FAILED',
+      "'mmdebstrap --simulate --verbose' says of no package that it would be installed, so that a newer root could not be told from an older one: apt's lines 'Inst <package> (<version> ...)' have changed; report it, or build with --offline or --from ROOTFS",
+    );
+  return [...packages].toSorted().join('');
 }
 
 /** The root as a tar, while it is made. `packagesFile` is written before the tar begins. */

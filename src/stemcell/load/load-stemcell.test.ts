@@ -1,67 +1,23 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { unpackArchive } from '../../bosh/archive/unpack-archive.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
-import { parseImageName } from '../../oci/image-name.ts';
 import type { ImageSource } from '../../oci/image-source.ts';
 import { openLayout } from '../../oci/layout/open-layout.ts';
-import { convertStemcell } from '../convert-stemcell.ts';
-import { lookAlikeStemcell } from '../testing/look-alike.ts';
-import type { Destination } from './destination.ts';
+import type { LoadBench } from '../testing/load-bench.ts';
+import { loadBench, loadedName } from '../testing/load-bench.ts';
 import { loadStemcell } from './load-stemcell.ts';
 
-const name = parseImageName('registry.example/stemcells/noble:1.10');
-
-interface Bench {
-  readonly directory: string;
-  readonly layout: string;
-  readonly image: ImageSource;
-  readonly load: (destination: Destination, environment?: Record<string, string>) => Promise<void>;
-}
-
-/** Programs of these names note their words and their input, and end as $FAIL says. */
-async function workbench(t: TestContext): Promise<Bench> {
-  const directory = await scratchDirectory(t);
-  const bin = join(directory, 'bin');
-  await mkdir(bin);
-  const script = `#!/bin/sh
-printf '%s\\n' "$@" > "$NOTES/words"
-if [ -n "\${FAIL:-}" ]; then echo "cannot: $FAIL" >&2; exit 3; fi
-for word in "$@"; do if [ -f "$word" ]; then cat "$word" > "$NOTES/archive.tar"; fi; done
-cat > "$NOTES/stdin"
-`;
-  for (const program of ['ctr', 'kind', 'minikube'])
-    await writeFile(join(bin, program), script, { mode: 0o755 });
-  const source = await lookAlikeStemcell(directory);
-  const { layout } = await convertStemcell({
-    source,
-    output: join(directory, 'stemcell'),
-    architecture: 'amd64',
-    epoch: 0,
-    signal: t.signal,
-  });
-  const image = await openLayout(layout);
-  const path = `${bin}${delimiter}${process.env['PATH']}`;
-  return {
-    directory,
-    layout,
-    image,
-    load: (destination, environment = {}) =>
-      loadStemcell(image, name, destination, {
-        environment: { PATH: path, NOTES: directory, ...environment },
-        signal: t.signal,
-      }),
-  };
-}
-
-const words = async ({ directory }: Bench): Promise<string[]> =>
+const words = async ({ directory }: LoadBench): Promise<string[]> =>
   (await readFile(join(directory, 'words'), 'utf8')).trimEnd().split('\n');
 
 /** The names under which the archive has the image, having found every blob of it in there. */
-async function namesIn({ directory, image }: Bench, archive: string): Promise<unknown[]> {
+async function namesIn({ directory, image }: LoadBench, archive: string): Promise<unknown[]> {
   const out = join(directory, 'unpacked');
   await unpackArchive(join(directory, archive), out);
   const opened = await openLayout(out, { reference: `registry.example/stemcells/noble:1.10` });
@@ -73,7 +29,7 @@ async function namesIn({ directory, image }: Bench, archive: string): Promise<un
 }
 
 test('containerd reads the image from stdin and gets it by tag and by digest', async (t) => {
-  const bench = await workbench(t);
+  const bench = await loadBench(t);
   await bench.load({ kind: 'containerd', address: '/run/k3s/containerd/containerd.sock' });
   assert.deepEqual(await words(bench), [
     ...['--address', '/run/k3s/containerd/containerd.sock'],
@@ -88,7 +44,7 @@ test('containerd reads the image from stdin and gets it by tag and by digest', a
 });
 
 test('kind gets a file, which goes when it is done', async (t) => {
-  const bench = await workbench(t);
+  const bench = await loadBench(t);
   await bench.load({ kind: 'kind', cluster: 'lab' }, { TMPDIR: bench.directory });
   const [load, archive, file, ...rest] = await words(bench);
   assert.deepEqual([load, archive, ...rest], ['load', 'image-archive', '--name', 'lab']);
@@ -98,15 +54,73 @@ test('kind gets a file, which goes when it is done', async (t) => {
   assert.equal((await readFile(join(bench.directory, 'stdin'))).length, 0);
 });
 
+/** Where this process makes temporary files, until the test ends. */
+async function temporaryDirectory(t: TestContext): Promise<string> {
+  const directory = await scratchDirectory(t);
+  const former = process.env['TMPDIR'];
+  process.env['TMPDIR'] = directory;
+  t.after(() => {
+    if (former === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = former;
+  });
+  return directory;
+}
+
+test('the file for kind goes too where kind fails', async (t) => {
+  const bench = await loadBench(t);
+  const temporary = await temporaryDirectory(t);
+  const failing = bench.load({ kind: 'kind', cluster: 'lab' }, { FAIL: 'no nodes' });
+  await assert.rejects(failing, { code: 'STEMCELL_LOAD_FAILED', message: /cannot: no nodes/ });
+  const file = (await words(bench))[2] ?? '';
+  assert.ok(file.startsWith(join(temporary, 'bosh-kubernetes-load-')), file);
+  assert.deepEqual(await readdir(temporary), []);
+});
+
+/** Resolves when a file of that name below a folder has content. */
+async function somethingIn(directory: string, file: string): Promise<void> {
+  for (;;) {
+    const names = await readdir(directory, { recursive: true });
+    const path = names.find((name) => basename(name) === file);
+    if (path !== undefined && (await stat(join(directory, path))).size > 0) return;
+    await setTimeout(5);
+  }
+}
+
+test('the file for kind goes too where the copy is interrupted in its middle', async (t) => {
+  const { directory, image } = await loadBench(t);
+  const temporary = await temporaryDirectory(t);
+  const interruption = new AbortController();
+  const interrupted: ImageSource = {
+    ...image,
+    open: (blob) =>
+      Readable.from(
+        (async function* () {
+          await somethingIn(temporary, 'image.tar');
+          interruption.abort(new Error('interrupted by SIGINT'));
+          yield* image.open(blob) as AsyncIterable<Uint8Array>;
+        })(),
+      ),
+  };
+  const environment = { PATH: process.env['PATH'], NOTES: directory };
+  const loading = loadStemcell(
+    interrupted,
+    loadedName,
+    { kind: 'kind', cluster: 'lab' },
+    { environment, signal: interruption.signal },
+  );
+  await assert.rejects(loading, /interrupted by SIGINT/);
+  assert.deepEqual(await readdir(temporary), []);
+});
+
 test('minikube reads the image from stdin', async (t) => {
-  const bench = await workbench(t);
+  const bench = await loadBench(t);
   await bench.load({ kind: 'minikube', profile: 'lab' });
   assert.deepEqual(await words(bench), ['--profile', 'lab', 'image', 'load', '-']);
   assert.equal((await namesIn(bench, 'stdin')).length, 2);
 });
 
 test('a program that fails, or is not there, is quoted', async (t) => {
-  const bench = await workbench(t);
+  const bench = await loadBench(t);
   const failing = bench.load({ kind: 'containerd', address: undefined }, { FAIL: 'no socket' });
   await assert.rejects(failing, {
     code: 'STEMCELL_LOAD_FAILED',
@@ -117,7 +131,7 @@ test('a program that fails, or is not there, is quoted', async (t) => {
 });
 
 test('a damaged image is not given to anybody as whole', async (t) => {
-  const bench = await workbench(t);
+  const bench = await loadBench(t);
   const [layer] = bench.image.layers;
   assert.ok(layer);
   await writeFile(join(bench.layout, 'blobs', 'sha256', layer.digest.slice(7)), Buffer.alloc(layer.size));
