@@ -14,11 +14,22 @@ export interface EnvArguments {
   readonly recreate: boolean;
   readonly skipDrain: boolean;
   readonly force: boolean;
+  /** `destroy` alone asks anything. */
+  readonly nonInteractive: boolean;
 }
 
-/** One usage line for all commands that take these flags. */
-export const envUsage =
-  'MANIFEST [--state FILE] [--vars-store FILE] [-v NAME=VALUE] [--var-file NAME=FILE] [-l FILE] [-o OPS] [--skip-drain]';
+const deployment =
+  'MANIFEST [--state FILE] [--vars-store FILE] [-v NAME=VALUE] [--var-file NAME=FILE] [-l FILE] [-o OPS] [--skip-drain] [-n] [--tty]';
+
+/** What stands behind the names of the commands that take a manifest. */
+export const envUsage = {
+  up: `${deployment} [--recreate]`,
+  'create-env': `${deployment} [--recreate]`,
+  'delete-env': `${deployment} [--force]`,
+  destroy: 'MANIFEST [--state FILE] [--vars-store FILE] [--force] [-n] [--tty]',
+} as const;
+
+export type EnvCommand = keyof typeof envUsage;
 
 const options = {
   state: { type: 'string' },
@@ -30,16 +41,40 @@ const options = {
   recreate: { type: 'boolean' },
   'skip-drain': { type: 'boolean' },
   force: { type: 'boolean', short: 'f' },
+  'non-interactive': { type: 'boolean', short: 'n' },
+  // output is the same on a terminal and in a pipe
+  tty: { type: 'boolean' },
 } as const;
 
-/** Rejects an unknown flag or a missing manifest with INVALID_ARGUMENT, which names it. */
-export function parseEnvArguments(words: readonly string[]): EnvArguments {
-  const { values, positionals } = parseWords(words);
+type OptionName = keyof typeof options;
+
+const always: readonly OptionName[] = ['state', 'vars-store', 'non-interactive', 'tty'];
+const deploying: readonly OptionName[] = [
+  ...always,
+  'var',
+  'var-file',
+  'vars-file',
+  'ops-file',
+  'skip-drain',
+];
+
+const taken: Readonly<Record<EnvCommand, readonly string[]>> = {
+  up: [...deploying, 'recreate'],
+  'create-env': [...deploying, 'recreate'],
+  'delete-env': [...deploying, 'force'],
+  destroy: [...always, 'force'],
+};
+
+/** Rejects with INVALID_ARGUMENT, which names it, a flag that is unknown or means nothing to the command, and a missing manifest. */
+export function parseEnvArguments(command: EnvCommand, words: readonly string[]): EnvArguments {
+  const { values, positionals } = parseWords(command, words);
+  const refuse = (what: string): ProductError =>
+    new ProductError('INVALID_ARGUMENT', `${what}. Usage: ${command} ${envUsage[command]}`);
+  const pointless = Object.keys(values).find((name) => !taken[command].includes(name));
+  if (pointless !== undefined) throw refuse(`'${command}' takes no ${flagOf(pointless)}`);
   const [manifestPath, extra] = positionals;
-  if (manifestPath === undefined)
-    throw new ProductError('INVALID_ARGUMENT', `A manifest is missing. Usage: ${envUsage}`);
-  if (extra !== undefined)
-    throw new ProductError('INVALID_ARGUMENT', `'${extra}' is one manifest too many. Usage: ${envUsage}`);
+  if (manifestPath === undefined) throw refuse('A manifest is missing');
+  if (extra !== undefined) throw refuse(`'${extra}' is one manifest too many`);
   return {
     manifestPath,
     ...(values.state === undefined ? {} : { statePath: values.state }),
@@ -53,15 +88,24 @@ export function parseEnvArguments(words: readonly string[]): EnvArguments {
     recreate: values.recreate === true,
     skipDrain: values['skip-drain'] === true,
     force: values.force === true,
+    nonInteractive: values['non-interactive'] === true,
   };
 }
 
-function parseWords(words: readonly string[]) {
+function flagOf(name: string): string {
+  const option = (options as Readonly<Record<string, { readonly short?: string }>>)[name];
+  return [...(option?.short === undefined ? [] : [`-${option.short}`]), `--${name}`].join(', ');
+}
+
+function parseWords(command: EnvCommand, words: readonly string[]) {
   try {
     return parseArgs({ args: [...words], options, allowPositionals: true, strict: true });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new ProductError('INVALID_ARGUMENT', `${firstSentence(error.message)}. Usage: ${envUsage}`);
+    throw new ProductError(
+      'INVALID_ARGUMENT',
+      `${firstSentence(error.message)}. Usage: ${command} ${envUsage[command]}`,
+    );
   }
 }
 

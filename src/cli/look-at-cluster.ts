@@ -3,12 +3,10 @@ import { ProductError } from '../errors/product-error.ts';
 import { checkCluster, describeDeployment, nextSteps } from '../deploy/state/check-cluster.ts';
 import { describeCluster, readClusterNote, type ClusterIdentity } from '../deploy/state/cluster-note.ts';
 import { readKnownResources } from '../deploy/state/known-resources.ts';
-import { isApiError } from '../kubernetes/api-error.ts';
-import type { KubernetesApi } from '../kubernetes/api.ts';
-import { persistentVolumeClaims } from '../kubernetes/resources.ts';
 import { identifyCluster } from './cluster-identity.ts';
 import { withKubernetes } from './connect.ts';
-import { findVm, readCid } from './find-vm.ts';
+import { findVm } from './find-vm.ts';
+import { hasAnyDisk } from './has-any-disk.ts';
 
 export interface ClusterLook {
   readonly cluster: ClusterIdentity;
@@ -38,15 +36,4 @@ export function lookAtCluster(statePath: string, kubeconfig: string): Promise<Cl
     }
     return { cluster, lostVm: found === 'lost' ? known.vmCid : undefined };
   });
-}
-
-/** In any namespace, since the CPI may have been told one for disks; in the kubeconfig's own where the role sees no more. */
-async function hasAnyDisk(api: KubernetesApi, namespace: string, cids: readonly string[]): Promise<boolean> {
-  const labelSelector = 'bosh.cloudfoundry.org/kind=disk';
-  const { items } = await api.list(persistentVolumeClaims, { labelSelector }).catch((error: unknown) => {
-    if (!isApiError(error, 403)) throw error;
-    return api.list(persistentVolumeClaims, { labelSelector, namespace });
-  });
-  const names = cids.map((cid) => readCid(cid).name);
-  return items.some(({ metadata }) => names.includes(metadata.name ?? ''));
 }

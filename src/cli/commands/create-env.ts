@@ -5,10 +5,10 @@ import { envPorts } from '../env-ports.ts';
 
 export const createEnv: Command = {
   name: 'create-env',
-  usage: `${envUsage} [--recreate]`,
+  usage: envUsage['create-env'],
   summary: 'Create or update the VM of a manifest, as bosh create-env does',
   async run(words, context) {
-    const parsed = parseEnvArguments(words);
+    const parsed = parseEnvArguments('create-env', words);
     await deploy(
       { ...parsed, workspace: context.installation.workspace, signal: context.signal },
       envPorts(context),

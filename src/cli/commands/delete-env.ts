@@ -5,10 +5,10 @@ import { envPorts } from '../env-ports.ts';
 
 export const deleteEnv: Command = {
   name: 'delete-env',
-  usage: `${envUsage} [--force]`,
+  usage: envUsage['delete-env'],
   summary: 'Delete VM, disks and stemcell of a manifest, as bosh delete-env does',
   async run(words, context) {
-    const parsed = parseEnvArguments(words);
+    const parsed = parseEnvArguments('delete-env', words);
     const result = await remove(
       { ...parsed, workspace: context.installation.workspace, signal: context.signal },
       envPorts(context),

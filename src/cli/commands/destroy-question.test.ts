@@ -8,18 +8,19 @@ import { smallInstallation, type SmallInstallation } from '../testing/small-inst
 const main = builtCommandLine(join(import.meta.dirname, '..', '..', '..'));
 const withoutScript =
   spawnSync('script', ['--version']).status === 0 ? false : 'needs script(1) of util-linux';
-const question = 'with all its disks? [yes/no] ';
+const question = '? [yes/no] ';
 
 /** `destroy` on a terminal that script(1) makes; `answer` is typed once the question stands there. */
 function destroyOnTerminal(
   { home, manifestPath }: SmallInstallation,
   answer: (type: (keys: string) => void, shell: number) => void,
+  flags = '',
 ): Promise<{ exitCode: number | null; screen: string }> {
-  const command = 'echo "pid $$"; exec "$NODE" "$MAIN" destroy "$MANIFEST"';
+  const command = 'echo "pid $$"; exec "$NODE" "$MAIN" destroy "$MANIFEST" $FLAGS';
   const child = spawn('script', ['--quiet', '--return', '--flush', '--command', command, '/dev/null'], {
     env: {
       ...{ PATH: process.env['PATH'], SHELL: '/bin/sh', BOSH_KUBERNETES_HOME: home },
-      ...{ NODE: process.execPath, MAIN: main, MANIFEST: manifestPath },
+      ...{ NODE: process.execPath, MAIN: main, MANIFEST: manifestPath, FLAGS: flags },
     },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -44,7 +45,9 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
     const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type('yes\r'));
 
     assert.equal(exitCode, 0, screen);
-    assert.ok(screen.includes(`Remove the cluster in ${join(installation.home, 'cluster')} `), screen);
+    const beside = installation.manifestPath.replace('.yml', '');
+    for (const named of [join(installation.home, 'cluster'), `${beside}-state.json`, `${beside}-creds.yml`])
+      assert.ok(screen.includes(named), `${named} is not in: ${screen}`);
     assert.match(screen, /Destroyed\./);
     assert.deepEqual(await installation.left(), []);
   });
@@ -67,6 +70,18 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
       assert.deepEqual(await installation.left(), before);
     });
   }
+
+  test('--non-interactive does not ask, and is not taken for a yes', async (t) => {
+    const installation = await smallInstallation(t);
+    const before = await installation.left();
+
+    const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type('no\r'), '-n');
+
+    assert.equal(exitCode, 1, screen);
+    assert.match(screen, /Nothing was removed: nobody is to be asked\. Say --force/);
+    assert.ok(!screen.includes(question), screen);
+    assert.deepEqual(await installation.left(), before);
+  });
 
   test('SIGTERM while it asks removes nothing', async (t) => {
     const installation = await smallInstallation(t);

@@ -1,56 +1,35 @@
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { mount, unmount } from '../../cluster/node/mounts/mount-command.ts';
 import { describeInNamespace } from '../../cluster/node/testing/in-namespace.ts';
 import { systemClock } from '../../deploy/clock.ts';
 import { acquireLock } from '../../deploy/lock.ts';
 import { poll } from '../../deploy/poll.ts';
-import { writeClusterNote } from '../../deploy/state/cluster-note.ts';
+import { readClusterNote, writeClusterNote, type ClusterNote } from '../../deploy/state/cluster-note.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
-import { builtCommandLine } from '../built-command-line.ts';
 import { kubeconfigPath } from '../connect.ts';
 import { smallInstallation, type SmallInstallation } from '../testing/small-installation.ts';
+import { notRoot, startDestroy } from '../testing/start-destroy.ts';
 
-const main = builtCommandLine(join(import.meta.dirname, '..', '..', '..'));
+const statePathOf = ({ manifestPath }: SmallInstallation): string =>
+  manifestPath.replace(/\.yml$/, '-state.json');
 
-interface Ended {
-  readonly exitCode: number | null;
-  readonly stderr: string;
-}
-
-function start(
-  { home, manifestPath }: SmallInstallation,
-  ...flags: readonly string[]
-): { child: ChildProcess; ended: Promise<Ended> } {
-  const child = spawn(process.execPath, [main, 'destroy', manifestPath, ...flags], {
-    env: { PATH: process.env['PATH'], BOSH_KUBERNETES_HOME: home },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const said = text(child.stderr);
-  const ended = new Promise<Ended>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (exitCode) => void said.then((stderr) => resolve({ exitCode, stderr }), reject));
-  });
-  return { child, ended };
-}
-
-function destroy(installation: SmallInstallation, ...flags: readonly string[]): Promise<Ended> {
-  return start(installation, ...flags).ended;
-}
-
-/** A state with a VM, and the note that it is on the installation's cluster. */
-async function noteCluster({ home, manifestPath }: SmallInstallation): Promise<void> {
-  const statePath = manifestPath.replace(/\.yml$/, '-state.json');
+/** A state with a VM that nothing says the place of. */
+async function recordVm(installation: SmallInstallation): Promise<void> {
+  const statePath = statePathOf(installation);
   const state = { ...emptyState, installation_id: 'one', current_vm_cid: 'vm-1' };
   await writeFile(statePath, JSON.stringify(state));
   await rm(`${statePath}.pending`);
+}
+
+/** A state with a VM, and the note that it is on the installation's cluster. */
+async function noteCluster(installation: SmallInstallation): Promise<void> {
+  await recordVm(installation);
   const server = 'https://127.0.0.1:1';
-  const kubeconfig = kubeconfigPath(join(home, 'cluster'));
+  const kubeconfig = kubeconfigPath(join(installation.home, 'cluster'));
   const config = {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'main' },
     contexts: [{ name: 'main', context: { cluster: 'main', user: 'main' } }],
@@ -58,14 +37,14 @@ async function noteCluster({ home, manifestPath }: SmallInstallation): Promise<v
     users: [{ name: 'main', user: { token: 'token' } }],
   };
   await writeFile(kubeconfig, JSON.stringify(config));
-  await writeClusterNote(statePath, { server, kubeconfig, installation_id: 'one' });
+  await writeClusterNote(statePathOf(installation), { server, kubeconfig, installation_id: 'one' });
 }
 
 describeInNamespace(import.meta.filename, () => {
   test('--force removes cluster, workspace, state and credentials', async (t) => {
     const installation = await smallInstallation(t);
 
-    const { exitCode, stderr } = await destroy(installation, '--force');
+    const { exitCode, stderr } = await startDestroy(installation).ended;
 
     assert.equal(exitCode, 0, stderr);
     assert.deepEqual(await installation.left(), []);
@@ -75,35 +54,88 @@ describeInNamespace(import.meta.filename, () => {
     const installation = await smallInstallation(t);
     const before = await installation.left();
 
-    const { exitCode, stderr } = await destroy(installation);
+    const { exitCode, stderr } = await startDestroy(installation, [], []).ended;
 
     assert.equal(exitCode, 1);
     assert.match(stderr, /not a terminal\. Say --force/);
     assert.deepEqual(await installation.left(), before);
   });
 
-  test('a mount in the workspace: nothing is removed, neither of it nor of the rest', async (t) => {
+  for (const [what, prepare] of [
+    ['a VM', recordVm],
+    [
+      'a disk',
+      (installation: SmallInstallation) =>
+        writeFile(
+          statePathOf(installation),
+          JSON.stringify({ ...emptyState, disks: [{ id: 'one', cid: 'disk-1' }] }),
+        ),
+    ],
+    [
+      'a VM that was asked for',
+      (installation: SmallInstallation) =>
+        writeFile(
+          `${statePathOf(installation)}.pending`,
+          JSON.stringify({ vm: { agent_id: 'agent-1', arguments_sha256: 'x' }, disks: [] }),
+        ),
+    ],
+  ] as const) {
+    test(`${what} that nothing says to be on its cluster is not forgotten`, async (t) => {
+      const installation = await smallInstallation(t);
+      await prepare(installation);
+      const before = await installation.left();
+
+      const { exitCode, stderr } = await startDestroy(installation).ended;
+
+      assert.equal(exitCode, 1);
+      assert.match(stderr, /'(vm|disk|agent)-1'.*'delete-env' deletes it.*\[OTHER_CLUSTER\]/s);
+      assert.deepEqual(await installation.left(), before);
+    });
+  }
+
+  test('a note of a former deployment says nothing of where this one is', async (t) => {
     const installation = await smallInstallation(t);
+    await noteCluster(installation);
+    const statePath = statePathOf(installation);
+    const note = JSON.parse(await readFile(`${statePath}.cluster`, 'utf8')) as ClusterNote;
+    await writeClusterNote(statePath, { ...note, installation_id: 'former' });
     const before = await installation.left();
-    const disk = join(installation.home, '..', 'disk');
-    const target = join(installation.home, 'workspace', 'downloads');
-    await mkdir(disk);
-    await mkdir(target);
-    await writeFile(join(disk, 'canary'), 'alive');
-    await mount('--bind', disk, target);
 
-    const { exitCode, stderr } = await destroy(installation, '--force');
+    const { exitCode, stderr } = await startDestroy(installation).ended;
 
-    assert.equal(await readFile(join(disk, 'canary'), 'utf8'), 'alive');
     assert.equal(exitCode, 1);
-    assert.ok(stderr.includes(`still mounted: ${target}`), stderr);
-    assert.match(stderr, /\[MOUNT_IN_THE_WAY\]/);
+    assert.match(stderr, /\[OTHER_CLUSTER\]/);
     assert.deepEqual(await installation.left(), before);
+  });
 
-    await unmount(target);
-    assert.equal((await destroy(installation, '--force')).exitCode, 0);
-    assert.deepEqual(await installation.left(), []);
-    assert.equal(await readFile(join(disk, 'canary'), 'utf8'), 'alive');
+  test('a file of --vars-store may hold other secrets, and stays', async (t) => {
+    const installation = await smallInstallation(t);
+    const shared = join(installation.home, 'shared.yml');
+    await writeFile(shared, 'secret');
+
+    const { exitCode, stderr } = await startDestroy(installation, [], ['--force', '--vars-store', shared])
+      .ended;
+
+    assert.equal(exitCode, 0, stderr);
+    assert.equal(await readFile(shared, 'utf8'), 'secret');
+    assert.deepEqual(await installation.left(), [installation.manifestPath.replace('.yml', '-creds.yml')]);
+  });
+
+  test('credentials stay with the state that they belong to', async (t) => {
+    const installation = await smallInstallation(t);
+    const { home, manifestPath } = installation;
+    const beside = installation.files.filter(
+      (path) => path.includes('/manifest-') && !path.endsWith('.cluster'),
+    );
+    const flags = ['--force', '--state', join(home, 'other.json')];
+
+    assert.equal((await startDestroy(installation, [], flags).ended).exitCode, 0);
+    assert.deepEqual(await installation.left(), beside);
+
+    // of a deployment whose state is elsewhere
+    await rm(statePathOf(installation));
+    assert.equal((await startDestroy(installation).ended).exitCode, 0);
+    assert.deepEqual(await installation.left(), [manifestPath.replace('.yml', '-creds.yml')]);
   });
 
   test('killed when its cluster is gone, it ends when run again', async (t) => {
@@ -115,9 +147,10 @@ describeInNamespace(import.meta.filename, () => {
     await copyFile('/bin/rm', `${removal}.real`);
     await writeFile(removal, `#!/bin/sh\n${removal}.real "$@"\necho $$ > ${removal}.pid\nexec sleep 600\n`);
     await chmod(removal, 0o755);
-    await mount('--bind', removal, '/bin/rm');
+    const program = await realpath('/bin/rm');
+    await mount('--bind', removal, program);
 
-    const { child, ended } = start(installation, '--force');
+    const { child, ended } = startDestroy(installation, notRoot);
     const seen = await poll(async () => existsSync(`${removal}.pid`) || undefined, {
       ...{ clock: systemClock, signal: undefined, budget: 60_000, longestPause: 100 },
     });
@@ -126,9 +159,12 @@ describeInNamespace(import.meta.filename, () => {
     process.kill(Number(await readFile(`${removal}.pid`, 'utf8')), 'SIGKILL');
     await ended;
     assert.equal(existsSync(join(home, 'cluster')), false);
-    await unmount('/bin/rm');
+    await unmount(program);
+    assert.equal((await readClusterNote(statePathOf(installation)))?.being_destroyed, true);
+    const elsewhere = { ...installation, home: join(home, 'elsewhere') };
+    assert.match((await startDestroy(elsewhere).ended).stderr, /run it again \[OTHER_CLUSTER\]/);
 
-    const { exitCode, stderr } = await destroy(installation, '--force');
+    const { exitCode, stderr } = await startDestroy(installation).ended;
 
     assert.equal(exitCode, 0, stderr);
     assert.deepEqual(await installation.left(), []);
@@ -140,7 +176,7 @@ describeInNamespace(import.meta.filename, () => {
     const lock = await acquireLock(join(installation.home, 'lock'), systemClock);
     t.after(() => lock.release());
 
-    const { exitCode, stderr } = await destroy(installation, '--force');
+    const { exitCode, stderr } = await startDestroy(installation).ended;
 
     assert.equal(exitCode, 1);
     assert.match(stderr, /\[DEPLOYMENT_LOCKED\]/);

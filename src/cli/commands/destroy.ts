@@ -1,39 +1,46 @@
+import { existsSync } from 'node:fs';
 import { lstat, realpath, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { safeRemove } from '../../cluster/node/removal/safe-remove.ts';
-import { removeClusterNote } from '../../deploy/state/cluster-note.ts';
+import { removeDurably } from '../../deploy/durable-file.ts';
+import { clusterNotePathFor, removeClusterNote, writeClusterNote } from '../../deploy/state/cluster-note.ts';
 import { cpiNotePathFor } from '../../deploy/state/cpi-note.ts';
 import { pendingPathFor } from '../../deploy/state/pending-file.ts';
 import { statePathFor } from '../../deploy/state/state-file.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { defaultCredentialsPath } from '../default-credentials.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
-import { parseEnvArguments, type EnvArguments } from '../env-arguments.ts';
+import { envUsage, parseEnvArguments, type EnvArguments } from '../env-arguments.ts';
 import { holdLock } from '../hold-lock.ts';
 import { refuseOtherCluster } from '../refuse-other-cluster.ts';
 
 /** Removes the embedded cluster with every disk on it, and what the deployment of the manifest left on this machine. */
 export const destroy: Command = {
   name: 'destroy',
-  usage: 'MANIFEST [--state FILE] [--vars-store FILE] [--force]',
+  usage: envUsage.destroy,
   summary: 'Remove the embedded cluster, its disks and the deployment; asks first',
   async run(words, context) {
-    const parsed = parseEnvArguments(words);
-    if (!parsed.force && !(await confirmed(context))) return 1;
+    const parsed = parseEnvArguments('destroy', words);
+    if (!parsed.force && !(await confirmed(context, parsed))) return 1;
     await holdLock(context.installation.lockPath, () => removeAll(parsed, context));
     context.terminal.out('Destroyed.\n');
     return 0;
   },
 };
 
-async function confirmed({ terminal, installation, signal }: CommandContext): Promise<boolean> {
-  if (!terminal.canAsk) {
-    terminal.error(
-      'Nothing was removed: input is not a terminal. Say --force to destroy without being asked.',
-    );
+async function confirmed(
+  { terminal, installation, signal }: CommandContext,
+  parsed: EnvArguments,
+): Promise<boolean> {
+  const { nonInteractive } = parsed;
+  if (nonInteractive || !terminal.canAsk) {
+    const reason = nonInteractive ? 'nobody is to be asked' : 'input is not a terminal';
+    terminal.error(`Nothing was removed: ${reason}. Say --force to destroy without being asked.`);
     return false;
   }
+  const files = [statePathOf(parsed), ...credentialsOf(parsed)].map((path) => `'${path}'`).join(' and ');
   const answer = await terminal.ask(
-    `Remove the cluster in ${installation.clusterDirectory} with all its disks? [yes/no] `,
+    `Remove the cluster in ${installation.clusterDirectory} with all its disks, and ${files}? [yes/no] `,
     signal,
   );
   if (answer?.trim().toLowerCase() === 'yes') return true;
@@ -42,18 +49,37 @@ async function confirmed({ terminal, installation, signal }: CommandContext): Pr
 }
 
 /**
- * The workspace first, since its removal is the one that a mount may refuse; the state last, since it names what is left. The
- * note goes before its cluster: killed after the cluster went, the next run could not tell that it was the right one.
+ * The workspace first, since its removal is the one that a mount may refuse; the state late, since it names what is left, and
+ * its note last: killed after the cluster went, the next run could not tell otherwise that it was the right one.
  */
 async function removeAll(parsed: EnvArguments, { installation }: CommandContext): Promise<void> {
-  const statePath = statePathFor(parsed.manifestPath, parsed.statePath);
-  await refuseOtherCluster(statePath, installation.clusterDirectory);
-  await removeWorkspace(installation.workspace);
-  await removeClusterNote(statePath);
-  await embeddedCluster(installation).destroy();
-  const varsStore = parsed.varsStorePath ?? parsed.manifestPath.replace(/(\.ya?ml)?$/, '-creds.yml');
-  const files = [statePath, pendingPathFor(statePath), cpiNotePathFor(statePath), varsStore];
+  const statePath = statePathOf(parsed);
+  const { clusterDirectory, workspace } = installation;
+  const credentials = credentialsOf(parsed);
+  const cluster = embeddedCluster(installation);
+  const note = await refuseOtherCluster(statePath, { ...cluster, directory: clusterDirectory });
+  await removeWorkspace(workspace);
+  if (note !== undefined) await writeClusterNote(statePath, note);
+  await cluster.destroy();
+  await removeDurably(statePath);
+  const files = [pendingPathFor(statePath), cpiNotePathFor(statePath), ...credentials];
   for (const path of files) await rm(path, { force: true });
+  await removeClusterNote(statePath);
+}
+
+const statePathOf = ({ manifestPath, statePath }: EnvArguments): string =>
+  statePathFor(manifestPath, statePath);
+
+/** What `up` made by itself. A file of --vars-store stays, and one that no state or another one beside the manifest goes with. */
+function credentialsOf(parsed: EnvArguments): string[] {
+  const { manifestPath, varsStorePath } = parsed;
+  const path = defaultCredentialsPath(manifestPath);
+  if (varsStorePath !== undefined && resolve(varsStorePath) !== resolve(path)) return [];
+  const statePath = statePathOf(parsed);
+  if (![statePath, clusterNotePathFor(statePath)].some((file) => existsSync(file))) return [];
+  const usual = statePathFor(manifestPath);
+  const isShared = resolve(usual) !== resolve(statePath) && existsSync(usual);
+  return isShared ? [] : [path];
 }
 
 /** Never across a mount, whose points are known by their real paths; a link that the operator put there goes as a link. */

@@ -4,11 +4,13 @@ import { createEnv } from '../../deploy/create-env.ts';
 import { systemClock } from '../../deploy/clock.ts';
 import { readInstanceState } from '../../deploy/instance/instance-state.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { awaitConnection } from '../await-connection.ts';
+import { announceUrl } from '../announce-url.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { kubeconfigPath } from '../connect.ts';
+import { defaultCredentialsPath } from '../default-credentials.ts';
 import { lookAtCluster } from '../look-at-cluster.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
+import { embeddedLogs } from '../embedded-logs.ts';
 import { envUsage, parseEnvArguments, type EnvArguments } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
 import { formatTable } from '../table.ts';
@@ -16,19 +18,17 @@ import { holdLock } from '../hold-lock.ts';
 
 /** How long a job may take after a restart of its VM, in milliseconds. */
 const runningBudget = 120_000;
-/** How long what it serves may take from there, in milliseconds. */
-const listeningBudget = 30_000;
 
 /**
  * Starts the embedded cluster where it does not run, converges the manifest's VM on it, waits until its jobs run, and ends
- * with a table and the manifest's `tags.url` when that takes connections. Run again it changes nothing.
+ * with a table and the manifest's `tags.url` when that takes connections (see announceUrl). Run again it changes nothing.
  */
 export const up: Command = {
   name: 'up',
-  usage: `${envUsage} [--recreate]`,
+  usage: envUsage.up,
   summary: 'Start the embedded cluster and deploy a manifest on it',
   async run(words, context) {
-    const parsed = parseEnvArguments(words);
+    const parsed = parseEnvArguments('up', words);
     if ('kubeconfig' in parsed.variables)
       throw new ProductError('INVALID_ARGUMENT', `'up' takes a kubeconfig as --var-file kubeconfig=FILE`);
     return holdLock(context.installation.lockPath, () => converge(parsed, context));
@@ -64,21 +64,15 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   terminal.out(
     `\n${formatTable(['Instance', 'State', 'Address', 'Disk'], [[result.instance, state, address ?? '-', result.diskCid ?? '-']])}\n`,
   );
+  const logs = embeddedLogs(kubeconfig, installation.clusterDirectory);
   if (state !== 'running') {
     terminal.error(
-      `Instance '${result.instance}' is '${state}' after ${runningBudget / 1000} s; its logs: ${join(installation.clusterDirectory, 'logs')}; ` +
+      `Instance '${result.instance}' is '${state}' after ${runningBudget / 1000} s; ${logs === undefined ? '' : `its logs: ${logs}; `}` +
         'where its VM is gone, --recreate makes another one with the same disk',
     );
     return 1;
   }
-  const url = manifest.tags['url'];
-  const budget = listeningBudget;
-  if (url !== undefined && !(await awaitConnection(url, { clock: systemClock, signal, budget })))
-    terminal.error(
-      `${url} takes no connections yet, ${budget / 1000} s after its jobs were running; their logs: ${join(installation.clusterDirectory, 'logs')}`,
-    );
-  terminal.out(url === undefined ? 'Succeeded\n' : `${url}\n`);
-  return 0;
+  return announceUrl(manifest.tags['url'], { terminal, clock: systemClock, signal, logs });
 }
 
 /** What only the embedded cluster knows; the operator's own values win, a kubeconfig of another cluster among them. */
@@ -89,7 +83,7 @@ function withClusterVariables(
   const variableFiles = { kubeconfig: kubeconfigPath(clusterDirectory), ...parsed.variableFiles };
   return {
     ...parsed,
-    varsStorePath: parsed.varsStorePath ?? parsed.manifestPath.replace(/(\.ya?ml)?$/, '-creds.yml'),
+    varsStorePath: parsed.varsStorePath ?? defaultCredentialsPath(parsed.manifestPath),
     variables: { kubelet_root_dir: join(clusterDirectory, 'kubelet'), ...parsed.variables },
     variableFiles,
     kubeconfig: variableFiles.kubeconfig,

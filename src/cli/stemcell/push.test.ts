@@ -13,35 +13,10 @@ import { writeLayout } from '../../oci/layout/write-layout.ts';
 import { mediaTypes } from '../../oci/media-types.ts';
 import { HostileRegistry } from '../../oci/registry/testing/hostile-registry.ts';
 import { basicAuthorization } from '../../oci/registry/access/credentials.ts';
-import type { CommandContext } from '../command.ts';
+import { said } from '../testing/said.ts';
 import { buildStemcell } from './build.ts';
 import { prePull } from './pre-pull.ts';
 import { pushStemcell } from './push.ts';
-
-interface Said {
-  readonly context: CommandContext;
-  out: string;
-  readonly errors: string[];
-}
-
-function said(environment: Record<string, string> = {}): Said {
-  const result: Said = {
-    out: '',
-    errors: [],
-    context: {
-      terminal: {
-        out: (text) => void (result.out += text),
-        error: (line) => void result.errors.push(line),
-        canAsk: false,
-        ask: () => Promise.reject(new Error('nobody is there')),
-      },
-      environment: { HOME: '/nonexistent', ...environment },
-      signal: new AbortController().signal,
-      installation: undefined as unknown as CommandContext['installation'],
-    },
-  };
-  return result;
-}
 
 async function layoutOf(directory: string): Promise<string> {
   const platform = { os: 'linux', architecture: 'amd64' };
@@ -107,6 +82,18 @@ describe('stemcell push', () => {
       assert.ok(registry.manifests.has('1.0'));
       assert.match(at.errors.join('\n'), /\(100000 bytes\): uploaded/u);
     }
+  });
+
+  test('mounts what a named repository of the registry has, and sends the rest', async (t) => {
+    const { folder, host } = await world(t);
+    const push = async (repository: string, ...words: string[]): Promise<string[]> => {
+      const at = said();
+      await pushStemcell([folder, `${host}/${repository}:1`, '--plain-http', ...words], at.context);
+      return at.errors.map((line) => line.replace(/^.*: /u, ''));
+    };
+    assert.deepEqual(await push('team/stemcell'), ['uploaded', 'uploaded']);
+    assert.deepEqual(await push('team/other', '--mount-from', 'team/stemcell'), ['mounted', 'mounted']);
+    assert.deepEqual(await push('team/third', '--mount-from', 'team/none'), ['uploaded', 'uploaded']);
   });
 
   test('says what is wrong, and no password', async (t) => {

@@ -2,6 +2,7 @@ import { access, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { emptyState } from '../../deploy/state/deployment-state.ts';
 
 /** What `destroy` removes, without a cluster that runs: a file for each thing. */
 export interface SmallInstallation {
@@ -29,6 +30,9 @@ export async function smallInstallation(t: TestContext): Promise<SmallInstallati
   await mkdir(join(home, 'cluster', 'volumes'), { recursive: true });
   await mkdir(join(home, 'workspace', 'installation'), { recursive: true });
   for (const path of files.filter((file) => !file.endsWith('.cluster'))) await writeFile(path, 'x');
+  const statePath = join(directory, 'manifest-state.json');
+  await writeFile(statePath, JSON.stringify({ ...emptyState, installation_id: 'one' }));
+  await writeFile(`${statePath}.pending`, '{"disks":[]}');
   const left = async (): Promise<string[]> => {
     const there = await Promise.all(
       files.map((path) =>

@@ -2,10 +2,16 @@ import { access, readFile } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { tryModes, type NamespaceMode } from './namespace-mode.ts';
 
+/** Kinds that pods get one of each, as the kernel's settings name them. */
+const kinds = ['user', 'mnt', 'pid', 'uts', 'ipc'] as const;
+type NamespaceKind = (typeof kinds)[number];
+const nameOf = { user: 'user', mnt: 'mount', pid: 'pid', uts: 'uts', ipc: 'ipc' } as const;
+
 /** What the machine says about itself where namespaces are refused. `undefined`: no such setting here. */
 export interface KernelSettings {
   readonly unprivilegedUserns: string | undefined;
-  readonly maxUserNamespaces: string | undefined;
+  /** `user.max_<kind>_namespaces`, by kind. */
+  readonly maxNamespaces: Readonly<Record<NamespaceKind, string | undefined>>;
   readonly apparmorRestriction: string | undefined;
   readonly inContainer: boolean;
   readonly uid: number;
@@ -13,12 +19,14 @@ export interface KernelSettings {
 
 /** The one setting that stands in the way, in a sentence with its remedy. */
 export function explainRefusal(settings: KernelSettings, complaint: string): string {
-  const { unprivilegedUserns, maxUserNamespaces, apparmorRestriction, inContainer, uid } = settings;
+  const { unprivilegedUserns, maxNamespaces, apparmorRestriction, inContainer, uid } = settings;
   if (/ENOENT|not found/.test(complaint)) {
     return `a program of util-linux is missing (${complaint}): install util-linux`;
   }
-  if (maxUserNamespaces === '0') {
-    return 'user.max_user_namespaces is 0, so that pods get no user namespace: sysctl -w user.max_user_namespaces=10000';
+  const barred = kinds.find((kind) => maxNamespaces[kind] === '0');
+  if (barred !== undefined) {
+    const setting = `user.max_${barred}_namespaces`;
+    return `${setting} is 0, so that pods get no ${nameOf[barred]} namespace: sysctl -w ${setting}=10000`;
   }
   if (uid !== 0 && unprivilegedUserns === '0') {
     return 'kernel.unprivileged_userns_clone is 0: sysctl -w kernel.unprivileged_userns_clone=1, or run as root';
@@ -61,7 +69,13 @@ async function readSettings(uid: number): Promise<KernelSettings> {
   );
   return {
     unprivilegedUserns: await readSetting('kernel/unprivileged_userns_clone'),
-    maxUserNamespaces: await readSetting('user/max_user_namespaces'),
+    maxNamespaces: {
+      user: await readSetting('user/max_user_namespaces'),
+      mnt: await readSetting('user/max_mnt_namespaces'),
+      pid: await readSetting('user/max_pid_namespaces'),
+      uts: await readSetting('user/max_uts_namespaces'),
+      ipc: await readSetting('user/max_ipc_namespaces'),
+    },
     apparmorRestriction: await readSetting('kernel/apparmor_restrict_unprivileged_userns'),
     inContainer: markers.includes(true),
     uid,

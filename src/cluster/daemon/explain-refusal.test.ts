@@ -6,15 +6,23 @@ import { test } from 'node:test';
 import { explainRefusal, type KernelSettings } from './check-requirements.ts';
 import { parseProcessRecord } from './process-record.ts';
 
+const maxNamespaces = { user: '9000', mnt: '9000', pid: '9000', uts: '9000', ipc: undefined };
 const open: KernelSettings = {
-  ...{ unprivilegedUserns: undefined, maxUserNamespaces: '9000', apparmorRestriction: undefined },
+  ...{ unprivilegedUserns: undefined, maxNamespaces, apparmorRestriction: undefined },
   ...{ inContainer: false, uid: 1000 },
 };
 
 test('the setting that stands in the way is named with its remedy', () => {
   const cases: [Partial<KernelSettings>, string, RegExp][] = [
     [{ unprivilegedUserns: '0' }, 'EPERM', /kernel\.unprivileged_userns_clone is 0/],
-    [{ maxUserNamespaces: '0' }, 'ENOSPC', /user\.max_user_namespaces is 0/],
+    [{ maxNamespaces: { ...maxNamespaces, user: '0' } }, 'ENOSPC', /user\.max_user_namespaces is 0/],
+    [
+      { maxNamespaces: { ...maxNamespaces, mnt: '0' } },
+      'ENOSPC',
+      /no mount namespace: sysctl -w user\.max_mnt_/,
+    ],
+    [{ maxNamespaces: { ...maxNamespaces, pid: '0' } }, 'ENOSPC', /user\.max_pid_namespaces is 0/],
+    [{ maxNamespaces: { ...maxNamespaces, uts: '0' } }, 'ENOSPC', /user\.max_uts_namespaces is 0/],
     [{ apparmorRestriction: '1' }, 'EPERM', /kernel\.apparmor_restrict_unprivileged_userns is 1/],
     [{ inContainer: true }, 'EPERM', /--privileged/],
     [{}, 'spawnSync unshare ENOENT', /install util-linux/],
@@ -82,10 +90,13 @@ test(
   { skip },
   () => {
     assert.match(refusalWhere('exec "$@"'), /^runs as root\n$/);
-    assert.match(
-      refusalWhere('echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'),
-      /^CLUSTER_UNSUPPORTED the embedded cluster cannot run here: user\.max_user_namespaces is 0, .*\n$/,
-    );
+    for (const kind of ['user', 'mnt', 'pid', 'uts', 'ipc'])
+      assert.match(
+        refusalWhere(`echo 0 > /proc/sys/user/max_${kind}_namespaces && exec "$@"`),
+        new RegExp(
+          `^CLUSTER_UNSUPPORTED the embedded cluster cannot run here: user\\.max_${kind}_namespaces is 0, .*\n$`,
+        ),
+      );
     const shell = (word: string): string => `'${word}'`;
     const refused = refusalWhere(`exec ${withoutTmpfs().map(shell).join(' ')} "$@"`);
     assert.match(refused, /^CLUSTER_UNSUPPORTED the embedded cluster cannot run here: .+\n$/);

@@ -1,15 +1,13 @@
 import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { ProductError } from '../../errors/product-error.ts';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { mountsAtOrBelow, readMountTable } from '../node/mounts/mount-table.ts';
 import { runCommand } from '../node/command.ts';
+import { safeRemove } from '../node/removal/safe-remove.ts';
 import { checkRequirements } from './check-requirements.ts';
 import { findProcess } from './process-record.ts';
 
-/**
- * Removes a stopped cluster with all its data. Idempotent. Refuses while it runs or while anything is mounted in it.
- * Works in the cluster's user namespace, because files of its pods may belong to ids that only exist there.
- */
+/** Removes a stopped cluster with all its data. Idempotent. Refuses while it runs or while anything is mounted in it. */
 export async function removeClusterDirectory(directory: string): Promise<void> {
   let path: string;
   try {
@@ -23,15 +21,32 @@ export async function removeClusterDirectory(directory: string): Promise<void> {
   if ((await findProcess(path)) !== undefined) {
     throw new ProductError('CLUSTER_STOP', `the cluster in ${path} runs; stop it first`);
   }
+  const { userOptions } = await checkRequirements(dirname(path));
+  await (userOptions.length === 0 ? removeAsRoot(path) : removeInUserNamespace(path, userOptions));
+}
+
+/** Root may remove what is below any mount, so each directory's is compared. */
+async function removeAsRoot(path: string): Promise<void> {
+  try {
+    await safeRemove(path);
+  } catch (error) {
+    if (isProductError(error, 'MOUNT_IN_THE_WAY')) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ProductError('CLUSTER_STOP', `${path} could not be removed: ${why}`, { cause: error });
+  }
+}
+
+/**
+ * In the cluster's user namespace, because files of its pods may belong to ids that only exist there. rm(1) would follow a bind
+ * of the same file system.
+ */
+async function removeInUserNamespace(path: string, userOptions: readonly string[]): Promise<void> {
   const [mounted] = mountsAtOrBelow(await readMountTable(), path);
   if (mounted !== undefined) {
     throw new ProductError('MOUNT_IN_THE_WAY', `${path} is not removed: ${mounted.target} is mounted`);
   }
-  const { userOptions } = await checkRequirements(dirname(path));
   const remove = ['rm', '--recursive', '--force', '--one-file-system', '--', path];
-  const [program = '', ...args] =
-    userOptions.length === 0 ? remove : ['unshare', ...userOptions, '--', ...remove];
-  const result = await runCommand(program, args);
+  const result = await runCommand('unshare', [...userOptions, '--', ...remove]);
   if (result.exitCode !== 0) {
     throw new ProductError('CLUSTER_STOP', `${path} could not be removed: ${result.stderr.trim()}`);
   }

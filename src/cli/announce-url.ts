@@ -1,0 +1,38 @@
+import type { Clock } from '../deploy/clock.ts';
+import { awaitConnection } from './await-connection.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface Announcement {
+  readonly terminal: Pick<Terminal, 'out' | 'error'>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal | undefined;
+  /** Where to look when it does not come: of the embedded cluster. Undefined of another one. */
+  readonly logs: string | undefined;
+}
+
+/**
+ * How long what the jobs serve may take once monit says that they run, in milliseconds. After a restart of the cluster no
+ * post-start script has waited for it.
+ */
+const ownBudget = 120_000;
+/** What is not there by then may wait for more than this deployment, as for a load balancer that is programmed. */
+const otherBudget = 30_000;
+
+/**
+ * Prints a deployment's URL once it takes connections, and resolves with the exit code. On the embedded cluster one that refuses
+ * them until the end is not printed, and a failure: who reads the last line would take it for an address that answers. On
+ * another cluster it is a warning.
+ */
+export async function announceUrl(
+  url: string | undefined,
+  { terminal, clock, signal, logs }: Announcement,
+): Promise<number> {
+  const budget = logs === undefined ? otherBudget : ownBudget;
+  if (url !== undefined && !(await awaitConnection(url, { clock, signal, budget }))) {
+    const refused = `The jobs run, but ${url} takes no connections after ${budget / 1000} s more`;
+    terminal.error(logs === undefined ? `Warning: ${refused}` : `${refused}; their logs: ${logs}`);
+    if (logs !== undefined) return 1;
+  }
+  terminal.out(url === undefined ? 'Succeeded\n' : `${url}\n`);
+  return 0;
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { chmod, copyFile, mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { mount, unmount } from '../../cluster/node/mounts/mount-command.ts';
+import { describeInNamespace } from '../../cluster/node/testing/in-namespace.ts';
+import { smallInstallation } from '../testing/small-installation.ts';
+import { notRoot, startDestroy } from '../testing/start-destroy.ts';
+
+describeInNamespace(import.meta.filename, () => {
+  test('a mount in the workspace: nothing is removed, neither of it nor of the rest', async (t) => {
+    const installation = await smallInstallation(t);
+    const before = await installation.left();
+    const disk = join(installation.home, '..', 'disk');
+    const target = join(installation.home, 'workspace', 'downloads');
+    await mkdir(disk);
+    await mkdir(target);
+    await writeFile(join(disk, 'canary'), 'alive');
+    await mount('--bind', disk, target);
+
+    const { exitCode, stderr } = await startDestroy(installation).ended;
+
+    assert.equal(await readFile(join(disk, 'canary'), 'utf8'), 'alive');
+    assert.equal(exitCode, 1);
+    assert.ok(stderr.includes(`still mounted: ${target}`), stderr);
+    assert.match(stderr, /\[MOUNT_IN_THE_WAY\]/);
+    assert.deepEqual(await installation.left(), before);
+
+    await unmount(target);
+    assert.equal((await startDestroy(installation).ended).exitCode, 0);
+    assert.deepEqual(await installation.left(), []);
+    assert.equal(await readFile(join(disk, 'canary'), 'utf8'), 'alive');
+  });
+
+  for (const [who, prefix] of [
+    ['root', []],
+    ['another user', notRoot],
+  ] as const) {
+    test(`a mount among the cluster's volumes, as ${who}: nothing of the cluster is removed`, async (t) => {
+      const installation = await smallInstallation(t);
+      const { home } = installation;
+      const folder = join(home, '..', 'folder');
+      const target = join(home, 'cluster', 'volumes', 'x');
+      await mkdir(folder);
+      await mkdir(target);
+      await writeFile(join(folder, 'canary'), 'alive');
+      await mount('--bind', folder, target);
+
+      const { exitCode, stderr } = await startDestroy(installation, prefix).ended;
+
+      assert.equal(await readFile(join(folder, 'canary'), 'utf8'), 'alive');
+      assert.equal(exitCode, 1);
+      assert.match(stderr, /\[MOUNT_IN_THE_WAY\]/);
+      assert.ok(stderr.includes(target), stderr);
+      assert.equal(await readFile(join(home, 'cluster', 'volumes', 'disk'), 'utf8'), 'x');
+
+      await unmount(target);
+      assert.equal((await startDestroy(installation, prefix).ended).exitCode, 0);
+      assert.deepEqual(await installation.left(), []);
+      assert.equal(await readFile(join(folder, 'canary'), 'utf8'), 'alive');
+    });
+  }
+
+  test('as root the cluster is left to no program that would cross a mount made at the last moment', async (t) => {
+    const installation = await smallInstallation(t);
+    const { home } = installation;
+    const folder = join(home, '..', 'folder');
+    await mkdir(folder);
+    await writeFile(join(folder, 'canary'), 'alive');
+    const removal = join(home, 'rm');
+    const real = await realpath('/bin/rm');
+    await copyFile(real, `${removal}.real`);
+    const volumes = join(home, 'cluster', 'volumes');
+    await writeFile(
+      removal,
+      `#!/bin/sh\nmount --bind ${folder} ${volumes} || exit\nexec ${removal}.real "$@"\n`,
+    );
+    await chmod(removal, 0o755);
+    await mount('--bind', removal, real);
+
+    const { exitCode, stderr } = await startDestroy(installation).ended;
+
+    await unmount(real, volumes);
+    assert.equal(await readFile(join(folder, 'canary'), 'utf8'), 'alive');
+    assert.equal(exitCode, 0, stderr);
+    assert.deepEqual(await installation.left(), []);
+  });
+});

@@ -1,0 +1,28 @@
+import type { CommandContext } from '../command.ts';
+
+/** What a command was given, and what it printed so far. */
+export interface Said {
+  readonly context: CommandContext;
+  out: string;
+  readonly errors: string[];
+}
+
+/** For a command that nobody sits before and that needs nothing of its installation. */
+export function said(environment: Record<string, string> = {}): Said {
+  const result: Said = {
+    out: '',
+    errors: [],
+    context: {
+      terminal: {
+        out: (text) => void (result.out += text),
+        error: (line) => void result.errors.push(line),
+        canAsk: false,
+        ask: () => Promise.reject(new Error('nobody is there')),
+      },
+      environment: { HOME: '/nonexistent', ...environment },
+      signal: new AbortController().signal,
+      installation: undefined as unknown as CommandContext['installation'],
+    },
+  };
+  return result;
+}

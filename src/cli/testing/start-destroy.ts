@@ -1,0 +1,35 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { builtCommandLine } from '../built-command-line.ts';
+import type { SmallInstallation } from './small-installation.ts';
+
+const main = builtCommandLine(join(import.meta.dirname, '..', '..', '..'));
+
+/** How a `destroy` ended. */
+export interface Ended {
+  readonly exitCode: number | null;
+  readonly stderr: string;
+}
+
+/** What runs it as somebody who is not root and owns what root owns. */
+export const notRoot = ['unshare', '--user', '--map-user', '1000', '--map-group', '1000', '--'];
+
+/** `destroy --force` in a process of its own; `prefix`: what runs it. */
+export function startDestroy(
+  { home, manifestPath }: SmallInstallation,
+  prefix: readonly string[] = [],
+  flags: readonly string[] = ['--force'],
+): { child: ChildProcess; ended: Promise<Ended> } {
+  const [program = '', ...words] = [...prefix, process.execPath, main, 'destroy', manifestPath, ...flags];
+  const child = spawn(program, words, {
+    env: { PATH: process.env['PATH'], BOSH_KUBERNETES_HOME: home },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const said = text(child.stderr);
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (exitCode) => void said.then((stderr) => resolve({ exitCode, stderr }), reject));
+  });
+  return { child, ended };
+}
