@@ -111,18 +111,26 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.match(direct.error?.message ?? '', /its name cannot be resolved/u);
     });
 
-    test('runs an exec plugin, and says why one failed', async () => {
+    test('runs an exec plugin with the proxies of its properties, and says why one failed', async () => {
       const plugin = join(world.directory, 'plugin');
       const status = { clientCertificateData: server.certificate, clientKeyData: server.key };
       const apiVersion = 'client.authentication.k8s.io/v1';
       await writeFile(`${plugin}.json`, JSON.stringify({ apiVersion, kind: 'ExecCredential', status }));
+      const proxies = {
+        http_proxy: 'http://plain.invalid',
+        https_proxy: 'http://tls.invalid',
+        no_proxy: '.x',
+      };
+      const given = '$RIGHT $http_proxy $HTTPS_PROXY $no_proxy';
+      const right = `yes ${Object.values(proxies).join(' ')}`;
       await writeFile(
         plugin,
-        `#!/bin/sh\n[ "$RIGHT" = yes ] && cat "$0.json" || { echo not yet >&2; exit 4; }\n`,
+        `#!/bin/sh\n[ "${given}" = '${right}' ] && cat "$0.json" || { echo not yet >&2; exit 4; }\n`,
       );
       await chmod(plugin, 0o755);
-      const outcome = (right: string): ReturnType<typeof ask> =>
+      const outcome = (word: string): ReturnType<typeof ask> =>
         ask('has_disk', ['disk-none'], {
+          env: proxies,
           kubernetes: {
             kubeconfig: {
               'current-context': 'c',
@@ -139,14 +147,17 @@ for (const name of ['executable', 'bundle'] as const) {
               users: [
                 {
                   name: 'u',
-                  user: { exec: { apiVersion, command: plugin, env: [{ name: 'RIGHT', value: right }] } },
+                  user: { exec: { apiVersion, command: plugin, env: [{ name: 'RIGHT', value: word }] } },
                 },
               ],
             },
           },
         });
       assert.equal((await outcome('yes')).error, null);
-      assert.match((await outcome('no')).error?.message ?? '', /exit code 4; it said: not yet$/u);
+      assert.match(
+        (await outcome('no')).error?.message ?? '',
+        /exit code 4; it said: not yet; run it by hand/u,
+      );
     });
 
     test('works in the context that cloud_properties and cids name', async () => {

@@ -142,6 +142,12 @@ test('deadlines: each is named with the seconds that it has by default', () => {
   }
 });
 
+test("deadlines: the job's spec names each", () => {
+  const [, list = ''] = /^Seconds for (.*)\.\s*$/u.exec(job.descriptions['deadlines'] ?? '') ?? [];
+  const known = knownKeys((deadlines) => parseConfig({ deadlines }, {})) ?? [];
+  assert.deepEqual(list.split(', ').toSorted(), known.toSorted());
+});
+
 test('methods: done are those that have a verb, the others are refused as it is said', () => {
   const { rows } = section('Methods');
   const done = ['info', ...methods.keys()];

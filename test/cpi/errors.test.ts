@@ -56,7 +56,7 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.equal(error.type, 'Bosh::Clouds::CloudError');
       assert.match(
         error.message,
-        /^creating persistentvolumeclaims in namespace n failed: .*User "<redacted>".*lacks the verb "create" on "persistentvolumeclaims" \(apiGroup ""\) in namespace n$/u,
+        /^creating persistentvolumeclaims in namespace n failed: .*User "<redacted>".*lacks the verb "create" on "persistentvolumeclaims" \(apiGroup ""\) in namespace n: add it/u,
       );
     });
 

@@ -9,6 +9,7 @@ import type { TemplateRenderer } from '../../src/bosh/template/template-renderer
  */
 export interface KubernetesCpiJob {
   readonly properties: readonly string[];
+  readonly descriptions: Readonly<Record<string, string>>;
   readonly render: (file: string, properties: object) => Promise<string>;
   /** config/cpi.json, parsed. */
   readonly renderConfig: (properties: object) => Promise<unknown>;
@@ -19,7 +20,7 @@ const job = new URL('../../release/jobs/kubernetes_cpi/', import.meta.url);
 
 interface Spec {
   readonly templates: Readonly<Record<string, string>>;
-  readonly properties: Readonly<Record<string, { readonly default?: unknown }>>;
+  readonly properties: Readonly<Record<string, { readonly description: string; readonly default?: unknown }>>;
 }
 
 export async function kubernetesCpiJob(): Promise<KubernetesCpiJob> {
@@ -32,6 +33,9 @@ export async function kubernetesCpiJob(): Promise<KubernetesCpiJob> {
   };
   return {
     properties: Object.keys(spec.properties),
+    descriptions: Object.fromEntries(
+      Object.entries(spec.properties).map(([name, { description }]) => [name, description]),
+    ),
     render,
     renderConfig: async (properties) => JSON.parse(await render('cpi.json.erb', properties)) as unknown,
     close: () => renderer.close(),

@@ -86,7 +86,14 @@ export class RolesWorld {
         ...kubernetes,
       },
       agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' },
-      deadlines: { schedule: 2, release: 1, delete_vm: 30, detach_disk: 30, create_vm: 30, attach_disk: 30 },
+      deadlines: {
+        schedule: 2,
+        release: 1,
+        delete_vm: 120,
+        detach_disk: 120,
+        create_vm: 120,
+        attach_disk: 120,
+      },
     };
     const session = await openSession({
       file,

@@ -9,8 +9,10 @@ import { scratchDirectory } from '../../src/bosh/testing/scratch.ts';
 import { unpackedStemcell } from '../../src/cpi/stemcell/testing/unpacked-stemcell.ts';
 import type { CpiResponse } from '../../src/cpi/protocol.ts';
 import { systemClock } from '../../src/kubernetes/clock.ts';
+import { hasBlob } from '../../src/oci/registry/blobs/push-blob.ts';
 import { getManifest } from '../../src/oci/registry/manifests/manifests.ts';
 import { openRegistry } from '../../src/oci/registry/open-registry.ts';
+import type { RegistryClient } from '../../src/oci/registry/registry-client.ts';
 import type { DockerRegistry } from '../../src/oci/registry/testing/docker-registry.ts';
 import {
   dockerRegistryIsMissing,
@@ -55,13 +57,21 @@ for (const name of ['executable', 'bundle'] as const) {
         }
         const [first = '', second = ''] = cids;
         assert.notEqual(first, second);
-        assert.ok(await manifestOf(t, server, first));
+        const [gone, kept] = [await manifestOf(t, server, first), await manifestOf(t, server, second)];
+        assert.ok(gone && kept);
         for (let count = 0; count < 2; count += 1) {
           const { result, error } = await ask('delete_stemcell', [first], registry);
           assert.deepEqual([result, error], [null, null]);
         }
         assert.equal(await manifestOf(t, server, first), undefined);
-        assert.ok(await manifestOf(t, server, second));
+        assert.deepEqual(await manifestOf(t, server, second), kept);
+        await server.collectGarbage();
+        const client = clientOf(t, server);
+        assert.ok(!(await hasBlob(client, gone.config.digest)), 'what only the deleted one had');
+        assert.deepEqual(gone.layers, kept.layers);
+        for (const { digest } of [kept.config, ...kept.layers])
+          assert.ok(await hasBlob(client, digest), digest);
+        assert.deepEqual(await manifestOf(t, server, second), kept);
         const mistaken = { ...registry, password: 'not-the-password' };
         const { error } = await ask('create_stemcell', [imagePath, properties], mistaken);
         assert.equal(error?.type, 'Bosh::Clouds::CloudError');
@@ -162,14 +172,27 @@ function settingsOf({ origin, ca, credentials }: DockerRegistry): object {
   return { url: origin, repository: 'bosh/stemcells', ca, ...credentials };
 }
 
-async function manifestOf(t: TestContext, server: DockerRegistry, cid: string): Promise<unknown> {
-  const { origin, ca, credentials, host } = server;
-  assert.ok(cid.startsWith(`${host}/bosh/stemcells@sha256:`), cid);
+function clientOf(t: TestContext, { origin, ca, credentials }: DockerRegistry): RegistryClient {
   const client = openRegistry({
     ...{ origin, ca, credentials, repository: 'bosh/stemcells', clock: systemClock },
   });
   t.after(() => client.close());
-  return getManifest(client, cid.split(/[@#]/u)[1] ?? '');
+  return client;
+}
+
+interface Manifest {
+  readonly config: { readonly digest: string };
+  readonly layers: readonly { readonly digest: string }[];
+}
+
+async function manifestOf(
+  t: TestContext,
+  server: DockerRegistry,
+  cid: string,
+): Promise<Manifest | undefined> {
+  assert.ok(cid.startsWith(`${server.host}/bosh/stemcells@sha256:`), cid);
+  const bytes = await getManifest(clientOf(t, server), cid.split(/[@#]/u)[1] ?? '');
+  return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as Manifest);
 }
 
 const requestOf = (method: string, args: unknown[], registry: object): object => ({
