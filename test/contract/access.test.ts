@@ -15,6 +15,7 @@ import { configMap, unschedulablePod } from './contract-objects.ts';
 import { made, makePolicySubject } from './policy-subject.ts';
 import type { PolicySubject, Somebody } from './policy-subject.ts';
 import { until } from './until.ts';
+import { rightsInForce } from '../support/rights-in-force.ts';
 
 /**
  * Who may do what: RBAC, service accounts and their tokens (kubernetes: plugin/pkg/auth/authorizer/rbac,
@@ -35,6 +36,7 @@ async function holder(account: string, rules: readonly object[]): Promise<Somebo
   const { admin, namespace } = subject;
   await admin.api.create(roles, made(namespace, account, { rules }));
   await admin.api.create(roleBindings, binding(account, { kind: 'Role', name: account }));
+  await rightsInForce(admin.api, namespace);
   return subject.as(account);
 }
 
@@ -166,12 +168,14 @@ test('a ClusterRole bound in a namespace holds there only; groups of service acc
   await admin.api.create(clusterRoles, made(undefined, name, { rules }));
   const group = { kind: 'Group', apiGroup: rbac, name: `system:serviceaccounts:${namespace}` };
   await admin.api.create(roleBindings, binding('by-group', { kind: 'ClusterRole', name }, [group]));
+  await rightsInForce(admin.api, namespace);
   const who = await subject.as('grouped');
   await who.api.list(configMaps, { namespace });
   await assert.rejects(who.api.list(configMaps, { namespace: 'default' }), (error) => isApiError(error, 403));
   await assert.rejects(who.api.list(configMaps), (error) => isApiError(error, 403));
   await admin.api.delete({ resource: roleBindings, namespace, name: 'by-group' });
   await admin.api.delete({ resource: clusterRoles, name });
+  await rightsInForce(admin.api, namespace);
   await assert.rejects(who.api.list(configMaps, { namespace }), (error) => isApiError(error, 403));
 });
 
@@ -196,12 +200,14 @@ test('nobody gives what they do not have, unless they may escalate or bind', asy
     return true;
   });
   await admin.api.create(roles, made(namespace, 'greater', { rules: [more] }));
+  await rightsInForce(admin.api, namespace);
   const bindGreater = binding('raise', { kind: 'Role', name: 'greater' });
   await assert.rejects(who.api.create(roleBindings, bindGreater), (error) => isApiError(error, 403));
   const mayBind = { apiGroups: [rbac], resources: ['roles'], resourceNames: ['greater'], verbs: ['bind'] };
   await admin.api.create(roles, made(namespace, 'binder', { rules: [mayBind] }));
   const clerk = [{ kind: 'ServiceAccount', name: 'clerk', namespace }];
   await admin.api.create(roleBindings, binding('binder', { kind: 'Role', name: 'binder' }, clerk));
+  await rightsInForce(admin.api, namespace);
   await who.api.create(roleBindings, bindGreater);
 });
 

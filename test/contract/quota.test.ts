@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { isApiError } from '../../src/kubernetes/api-error.ts';
+import type { Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { configMaps, persistentVolumeClaims, pods, resourceQuotas } from '../../src/kubernetes/resources.ts';
@@ -18,9 +19,18 @@ after(() => subject.end());
 
 type Quota = KubernetesObject & { status?: { hard?: Record<string, string>; used?: Record<string, string> } };
 
-async function limit(name: string, hard: Readonly<Record<string, string>>): Promise<void> {
-  await subject.admin.api.create(resourceQuotas, made(subject.namespace, name, { spec: { hard } }));
+/** Ends when admission acts on the quota: its cache follows the store. That no Service may be, too, tells it. */
+async function limit(name: string, limits: Readonly<Record<string, string>>): Promise<void> {
+  const { admin, namespace } = subject;
+  const hard = { ...limits, services: '0' };
+  await admin.api.create(resourceQuotas, made(namespace, name, { spec: { hard } }));
   await uses(name, Object.fromEntries(Object.keys(hard).map((key) => [key, undefined])));
+  const service = made(namespace, 'beyond', { spec: { ports: [{ port: 80 }] } });
+  await until(`quota ${name} in admission`, async () => {
+    const path = `/api/v1/namespaces/${namespace}/services?dryRun=All`;
+    const { status, body } = await admin.call('POST', path, service);
+    return status === 403 && String(body['message']).includes(`exceeded quota: ${name},`) ? true : undefined;
+  });
 }
 
 /** Waits until the quota's status says that of each name; undefined: anything. */
@@ -37,6 +47,19 @@ async function uses(name: string, wanted: Readonly<Record<string, string | undef
 
 async function lift(name: string): Promise<void> {
   await subject.admin.api.delete({ resource: resourceQuotas, namespace: subject.namespace, name });
+}
+
+/** Creates what a quota has room for again: admission may see that later than its status says it. */
+async function admitted(resource: Resource, object: KubernetesObject): Promise<void> {
+  const name = object.metadata.name ?? '';
+  await until(`room for ${name}`, async () => {
+    try {
+      return await subject.admin.api.create(resource, object);
+    } catch (error) {
+      if (isApiError(error, 403)) return undefined;
+      throw error;
+    }
+  });
 }
 
 function podAsking(name: string, resources: Pod['spec']['containers'][number]['resources']): Pod {
@@ -87,7 +110,7 @@ test('pods and what they request: charged at once, given back when they end, ref
   const reference = { resource: pods, namespace, name: 'first' };
   await admin.api.patch(reference, { status: { phase: 'Succeeded' } }, { subresource: 'status' });
   await uses('compute', { pods: '0', 'requests.cpu': '0' });
-  await admin.api.create(pods, podAsking('second', resources));
+  await admitted(pods, podAsking('second', resources));
   await admin.api.delete({ ...reference, name: 'second' });
   await uses('compute', { pods: '0', 'limits.memory': '0' });
   await lift('compute');
@@ -125,7 +148,8 @@ test('any kind by its count', async () => {
   await admin.api.patch({ resource: configMaps, namespace, name: 'last' }, { data: { a: 'b' } });
   await admin.api.delete({ resource: configMaps, namespace, name: 'last' });
   await uses('objects', { 'count/configmaps': String(items.length) });
-  await admin.api.create(configMaps, configMap(namespace, 'beyond'));
+  await admitted(configMaps, configMap(namespace, 'beyond'));
+  await lift('objects');
 });
 
 test('two creates at once cannot both have the last', async () => {
@@ -139,4 +163,5 @@ test('two creates at once cannot both have the last', async () => {
   const codes = attempts.map((attempt) => (attempt.status === 'fulfilled' ? attempt.value.status : 0));
   assert.equal(codes.filter((code) => code === 201).length, 1, codes.join());
   await uses('race', { 'count/secrets': '1' });
+  await lift('race');
 });

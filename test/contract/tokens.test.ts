@@ -7,6 +7,7 @@ import { unschedulablePod } from './contract-objects.ts';
 import { made, makePolicySubject } from './policy-subject.ts';
 import type { PolicySubject } from './policy-subject.ts';
 import { until } from './until.ts';
+import { rightsInForce } from '../support/rights-in-force.ts';
 
 /**
  * Tokens of service accounts and questions about identity and access (kubernetes: pkg/registry/core/serviceaccount/
@@ -120,6 +121,7 @@ test('can-i: for oneself, for another, and as a list', async () => {
   const robot = { kind: 'ServiceAccount', name: 'viewer', namespace };
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' };
   await admin.api.create(roleBindings, made(namespace, 'viewer', { roleRef, subjects: [robot] }));
+  await rightsInForce(admin.api, namespace);
   const may = async (verb: string, resource: string, subresource?: string): Promise<unknown> => {
     const resourceAttributes = {
       namespace,

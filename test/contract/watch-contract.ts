@@ -98,6 +98,27 @@ export function watchContract(makeSubject: () => Promise<Subject>): void {
     }
   });
 
+  // nobody can make the API of a real cluster forget on demand: what it says then is held to here wherever it has forgotten,
+  // and always for the embedded one in src/cluster/api/local-api.test.ts
+  test('a watch from the first version has all that happened since, or is 410 Expired', limit, async () => {
+    const { api, namespace } = subject;
+    const made = await api.create(configMaps, configMap(namespace, 'seven'));
+    await api.delete(reference('seven'));
+    const ending = new AbortController();
+    const from = { namespace, resourceVersion: '1', signal: ending.signal };
+    const seen: string[] = [];
+    for await (const event of api.watch(configMaps, from)) {
+      if (event.type === 'ERROR') {
+        assert.deepEqual([event.object.code, event.object.reason], [410, 'Expired']);
+        seen.push(event.type);
+      } else if (event.object.metadata.uid === made.metadata.uid) {
+        seen.push(event.type);
+        if (event.type === 'DELETED') ending.abort();
+      }
+    }
+    assert.ok(['ERROR', 'ADDED,DELETED'].includes(seen.join()), seen.join());
+  });
+
   test('a signal that is aborted already ends the watch at once', limit, async () => {
     const query = { namespace: subject.namespace, signal: AbortSignal.abort() };
     for await (const event of subject.api.watch(configMaps, query)) assert.fail(`unexpected ${event.type}`);
