@@ -115,9 +115,8 @@ export const clauses: Readonly<Record<string, string>> = {
 /** What cannot run, and why. None of the behaviours 17 to 26 and 31 to 38 may be here. */
 export const notRun: Readonly<Record<string, string>> = {};
 
-/** What a machine or a target of others may lack, and then is not run; the embedded cluster runs as root in CI and has it all. */
+/** What a machine or a target of others may lack, and then is not run, but for the same behaviours; the embedded cluster runs as root in CI and has it all. */
 export const notRunEverywhere: Readonly<Record<string, string>> = {
   '7b': 'needs root: it mounts everything read-only, in a mount namespace of its own',
-  '36a': 'the target has one node, and contents are to go to another',
   '45a': 'the API of this target is not ours to restart',
 };

@@ -16,7 +16,7 @@ test('every clause of the list is tested once', () => {
 });
 
 test('what is not run has a reason, and nothing of what a CPI is for is among it', () => {
-  for (const [id, reason] of Object.entries(notRun)) {
+  for (const [id, reason] of [...Object.entries(notRun), ...Object.entries(notRunEverywhere)]) {
     const number = Number.parseInt(id, 10);
     assert.ok(id in clauses, id);
     assert.ok(reason.length > 20, `${id}: ${reason}`);

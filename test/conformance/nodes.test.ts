@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe } from 'node:test';
+import { matchesNodeTerms } from '../../src/cluster/controllers/scheduling/selector.ts';
 import { SimulatedNodes } from '../../src/cluster/node/simulated/simulated-nodes.ts';
 import { isApiError } from '../../src/kubernetes/api-error.ts';
 import { systemClock } from '../../src/kubernetes/clock.ts';
@@ -9,8 +10,11 @@ import type { Node } from '../../src/kubernetes/node.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../src/kubernetes/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
+import { volumeAnnotations } from '../../src/kubernetes/volume.ts';
 import { until } from '../support/until.ts';
-import { clause, skipHere } from './clause.ts';
+import { clause } from './clause.ts';
+import { withWaitingClass } from './waiting-class.ts';
 import { World } from './world.ts';
 
 /**
@@ -116,6 +120,35 @@ describe('nodes', () => {
     await world.api.delete({ resource: persistentVolumes, name: volume });
   });
 
+  clause('31c', () =>
+    withWaitingClass(world, async (waiting) => {
+      const [one = '', node = one] = await runningNodes();
+      const vm = await world.newVm({ properties: onNode(node) });
+      const disk = await world.newDisk({ storage_class: waiting }, vm);
+      const others = [
+        await world.newDisk({}, vm),
+        await world.newDisk({}, null),
+        await world.newDisk(null, null),
+      ];
+      await world.call('attach_disk', vm, disk);
+      const { metadata, spec } = await world.api.get<PersistentVolumeClaim>({
+        ...{ resource: persistentVolumeClaims, namespace: world.namespace, name: disk },
+      });
+      assert.equal(metadata.annotations?.[volumeAnnotations.selectedNode], node);
+      const volume = await world.api.get<PersistentVolume>({
+        ...{ resource: persistentVolumes, name: spec.volumeName ?? '' },
+      });
+      const { labels = {} } = (await world.api.get<Node>({ resource: nodes, name: node })).metadata;
+      const terms = volume.spec.nodeAffinity?.required?.nodeSelectorTerms;
+      assert.ok(
+        terms === undefined || matchesNodeTerms(terms, { name: node, labels }),
+        JSON.stringify(terms),
+      );
+      await world.call('delete_vm', vm);
+      for (const each of [disk, ...others]) await world.call('delete_disk', each);
+    }),
+  );
+
   clause('34f', async () => {
     const [near = ''] = await runningNodes();
     const vm = await world.newVm({ properties: onNode(near) });
@@ -134,13 +167,11 @@ describe('nodes', () => {
     await world.api.delete({ resource: persistentVolumes, name: volume });
   });
 
-  clause('36a', async (t) => {
-    const [one = '', two] = await runningNodes();
-    if (two === undefined) {
-      assert.equal(world.target.kind, 'kubeconfig', 'the embedded target has two nodes');
-      skipHere(t, '36a');
-      return;
-    }
+  clause('36a', async () => {
+    const running = await runningNodes();
+    const [one = '', two] = running;
+    const needed = 'contents go from one node to another, and this needs two nodes that run VMs';
+    assert.ok(two !== undefined, `${needed}: beside '${running.join()}' there is none`);
     const vm = await world.newVm({ properties: onNode(one) });
     const disk = await world.newDisk({}, vm);
     await world.call('attach_disk', vm, disk);

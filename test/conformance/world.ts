@@ -26,6 +26,7 @@ import type { RestApi } from '../../src/kubernetes/rest-api.ts';
 import { checkout, mbusPassword } from '../support/embedded-line.ts';
 import { call, type CallOptions } from '../cpi/artefact.ts';
 import { removeDeadNodes } from './dead-nodes.ts';
+import { rightsInForce } from '../support/rights-in-force.ts';
 import { applyRoles, tokenKubeconfig, tokenOf } from './roles.ts';
 import { openTarget, type Target } from './target.ts';
 
@@ -87,6 +88,7 @@ export class World {
     const otherNamespace = `${namespace}-other`;
     for (const name of [namespace, otherNamespace]) await api.create(namespaces, { metadata: { name } });
     await applyRoles(api, { namespace, others: [otherNamespace] });
+    await rightsInForce(api, namespace);
     const token = await tokenOf(target.access, namespace);
     const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-conformance-'));
     const settings = {
