@@ -79,8 +79,15 @@ describe('faults of the API', () => {
   test('every kind of fault has met every verb', (t) => {
     let count = 0;
     for (const [row, { reads, writes }] of rows) {
-      if (reads + writes === 0 || combinedCases.some((combined) => combined.row === row)) continue;
-      const each = verbCases.find((one) => one.row === row) ?? assert.fail(`${row} has no case`);
+      const each = verbCases.find((one) => one.row === row);
+      if (reads + writes === 0) continue;
+      if (each === undefined) {
+        assert.ok(
+          combinedCases.some((combined) => combined.row === row),
+          `${row} has no case`,
+        );
+        continue;
+      }
       const counts = met.get(row) ?? new Map<FaultKind, number>();
       const wanted = faultKinds.filter((kind) => each.waits === true || !watchFaults.includes(kind));
       assert.deepEqual([...counts.keys()].toSorted(), wanted.toSorted(), row);

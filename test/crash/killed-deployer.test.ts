@@ -9,6 +9,8 @@ import {
 } from './support/converged.ts';
 import { EmbeddedLine } from './support/embedded-line.ts';
 import { CpiControl, killingCpi } from './support/killing-cpi.ts';
+import { killHard, processesOf } from '../support/machine.ts';
+import { until } from '../support/until.ts';
 
 const creation = [
   'info',
@@ -40,6 +42,28 @@ test('a deployer that nobody kills makes these calls, and delete-env leaves noth
   await control.killNever();
   assertSucceeded(await line.deleteEnv());
   assert.deepEqual(await control.calls(), deletion);
+  await assertNothingLeft(line);
+});
+
+test('after a kill -9 of everything up brings the same VM back, and no CPI call creates anything', async () => {
+  assertSucceeded(await line.createEnv());
+  const content = await assertConverged(line);
+  const state = await line.state();
+  await control.killNever();
+  const processes = await processesOf(line.directory);
+  for (const { pid } of processes) killHard(pid);
+  await until('the end of everything', async () => (await processesOf(line.directory)).length === 0);
+
+  assertSucceeded(await line.up());
+
+  assert.deepEqual(
+    (await control.calls()).filter((method) => method.startsWith('create_')),
+    [],
+  );
+  assert.ok(processes.length > 3, 'no pod ran');
+  assert.deepEqual(await line.state(), state);
+  assert.equal(await assertConverged(line), content);
+  assertSucceeded(await line.deleteEnv());
   await assertNothingLeft(line);
 });
 

@@ -22,13 +22,30 @@ export const combinedCases: readonly VerbCase[] = [
     prepare: async (verbs) => [await verbs.newRecreated({ properties: { services } })],
   },
   {
-    ...{ row: 'delete_vm (recreate, a disk attached)', method: 'delete_vm' },
+    ...{ row: 'delete_vm (recreate, a disk attached)', title: 'delete_vm (recreate, two disks attached)' },
+    method: 'delete_vm',
+    prepare: async (verbs) => [await twoDisks(verbs, await verbs.newRecreated())],
+    check: async (verbs) => keepsDisks(verbs, 2),
+  },
+  {
+    ...{ row: 'attach_disk (recreate)', title: 'attach_disk (recreate, a second disk)' },
+    method: 'attach_disk',
     prepare: async (verbs) => {
       const own = await verbs.newRecreated();
       await verbs.attached(own);
-      return [own];
+      return [own, await verbs.world.newDisk({}, own)];
     },
-    check: keepsAllDisks,
+    check: fillsAndHasAllDisks,
+  },
+  {
+    ...{ row: 'detach_disk (recreate)', title: 'detach_disk (recreate, a second disk)' },
+    ...{ method: 'detach_disk', againMayFail: /DiskNotAttached$/u },
+    prepare: async (verbs) => {
+      const own = await verbs.newRecreated();
+      await verbs.attached(own);
+      return [own, await verbs.attached(own)];
+    },
+    check: keepsTheOther,
   },
   {
     ...{ row: 'attach_disk (a second disk)', method: 'attach_disk' },
@@ -37,10 +54,7 @@ export const combinedCases: readonly VerbCase[] = [
       await verbs.attached(own);
       return [own, await verbs.world.newDisk({}, own)];
     },
-    check: async (verbs, [own, second]) => {
-      await verbs.fill(second as string, own as string);
-      await hasAllDisks(verbs, own as string);
-    },
+    check: fillsAndHasAllDisks,
   },
   {
     ...{ row: 'detach_disk (a second disk)', method: 'detach_disk', againMayFail: /DiskNotAttached$/u },
@@ -49,15 +63,12 @@ export const combinedCases: readonly VerbCase[] = [
       await verbs.attached(own);
       return [own, await verbs.attached(own)];
     },
-    check: async (verbs, [own, second]) => {
-      await verbs.isKept(second as string);
-      await hasAllDisks(verbs, own as string);
-    },
+    check: keepsTheOther,
   },
   {
     ...{ row: 'reboot_vm (two disks attached)', method: 'reboot_vm' },
     prepare: async (verbs) => [await twoDisks(verbs, await verbs.world.newVm())],
-    check: async (verbs, [own]) => hasAllDisks(verbs, own as string),
+    check: async (verbs, [own]) => hasDisks(verbs, own as string, 2),
   },
   {
     ...{ row: 'reboot_vm (recreate, a disk attached)', method: 'reboot_vm' },
@@ -66,21 +77,34 @@ export const combinedCases: readonly VerbCase[] = [
       await verbs.attached(own);
       return [own];
     },
-    check: async (verbs, [own]) => hasAllDisks(verbs, own as string),
+    check: async (verbs, [own]) => hasDisks(verbs, own as string, 1),
   },
 ];
 
-/** Each disk that there is can be attached to another VM and has its content. */
-async function keepsAllDisks(verbs: VerbWorld): Promise<void> {
-  for (const disk of (await verbs.world.objects()).disks) await verbs.isKept(disk);
+/** There are as many, and each can be attached to another VM and has its content. */
+async function keepsDisks(verbs: VerbWorld, count: number): Promise<void> {
+  const { disks } = await verbs.world.objects();
+  assert.equal(disks.length, count);
+  for (const disk of disks) await verbs.isKept(disk);
 }
 
-/** The VM has all disks that there are, each with its content; then all goes. */
-async function hasAllDisks(verbs: VerbWorld, vm: string): Promise<void> {
+async function fillsAndHasAllDisks(verbs: VerbWorld, [own, second]: readonly unknown[]): Promise<void> {
+  await verbs.fill(second as string, own as string);
+  await hasDisks(verbs, own as string, 2);
+}
+
+/** The disk that was detached, and the one that was not. */
+async function keepsTheOther(verbs: VerbWorld, [own, detached]: readonly unknown[]): Promise<void> {
+  await verbs.isKept(detached as string);
+  await hasDisks(verbs, own as string, 1);
+}
+
+/** There are as many, and the VM has all of them, each with its content; then all goes. */
+async function hasDisks(verbs: VerbWorld, vm: string, count: number): Promise<void> {
   const { disks } = await verbs.world.objects();
-  assert.notEqual(disks.length, 0);
+  assert.equal(disks.length, count);
   assert.deepEqual((await verbs.world.call<string[]>('get_disks', vm)).toSorted(), disks);
   for (const disk of disks) assert.equal(await verbs.world.run(vm, `cat ${store(disk)}/content`), 'kept\n');
   await verbs.world.call('delete_vm', vm);
-  await keepsAllDisks(verbs);
+  await keepsDisks(verbs, count);
 }

@@ -217,6 +217,8 @@ export class EmbeddedLine {
   /** Everything that ran and was kept. */
   async remove(): Promise<void> {
     for (const transport of this.#transports) transport.close();
+    // of create-env, whose state names no cluster: this one goes with all that is on it
+    await rm(this.statePath, { force: true });
     const { exitCode, stdout, stderr } = await this.command(['destroy', this.manifestPath, '--force']);
     if (exitCode !== 0) throw new Error(`destroy failed: ${stdout}${stderr}`);
     await rm(this.directory, { recursive: true, force: true });

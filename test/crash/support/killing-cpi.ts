@@ -57,6 +57,10 @@ export class CpiControl {
 
   /** The methods called since, in order. */
   async calls(): Promise<string[]> {
-    return (await readFile(this.#calls, 'utf8')).trimEnd().split('\n');
+    const lines = await readFile(this.#calls, 'utf8').catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+      throw error;
+    });
+    return lines.split('\n').slice(0, -1);
   }
 }

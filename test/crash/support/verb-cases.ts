@@ -5,6 +5,8 @@ import { recreate, type VerbWorld } from './verb-world.ts';
 /** One row of the table of requests in docs/cpi.md that asks the API for something. */
 export interface VerbCase {
   readonly row: string;
+  /** Of its test, where it does what another one of the same row does in other surroundings. */
+  readonly title?: string;
   readonly method: string;
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Arguments of a call that has everything still to do. */
