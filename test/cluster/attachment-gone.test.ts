@@ -4,8 +4,8 @@ import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
-import { until } from '../support/until.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
+import { deleteAttachmentByForce } from './support/delete-by-force.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import {
   type DiskSubject,
@@ -53,17 +53,7 @@ describeCluster('an attachment that somebody else ends', (world) => {
       const detach = (subject: DiskSubject): Promise<null> =>
         detachDisk(world().cloud, [subject.vm, subject.disks[0]]);
       const { vm } = await outlivesAttachmentEnd(world(), {
-        end: async (pod) => {
-          const node = await world().nodeOf(pod);
-          const { uid = '' } = (await world().pod(pod)).metadata;
-          await world().kubectl('delete', 'pod', pod, '--force', '--grace-period=0');
-          // by then the kubelet has given back of the volume what it gives back
-          const folder = `${world().cluster.kubeletRootDirectory}/pods/${uid}`;
-          await until(
-            'its folder to go',
-            async () => (await node.run(['test', '-e', folder])).exitCode === 1,
-          );
-        },
+        end: (pod) => deleteAttachmentByForce(world(), pod),
         meanwhile: (subject) => assertWritesOn(world(), subject.vm, storeOf(0)),
         after: async (subject) => {
           await assert.rejects(detach(subject), (error) => isProductError(error, 'DISK_BUSY'));

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { scratchDirectory } from '../../src/bosh/testing/scratch.ts';
 import { parseCommand } from './command-line.ts';
 import { layoutOf } from './layout.ts';
 import { missingForCluster } from './requirements.ts';
@@ -65,4 +68,14 @@ test('what the machine lacks is named with the command that installs it', () => 
     missingForCluster({ PATH: '/nowhere' }) ?? '',
     /needs .*Go .*containerd.*; apt-get install .*runc/,
   );
+});
+
+test('a CNI plugin that the pod network is made by is missing, be it one of them', async (t) => {
+  const directory = await scratchDirectory(t);
+  const lacks = (): boolean => /CNI plugins/u.test(missingForCluster(process.env, directory) ?? '');
+  for (const name of ['host-local', 'bridge']) {
+    assert.ok(lacks(), name);
+    await writeFile(join(directory, name), '');
+  }
+  assert.ok(!lacks());
 });

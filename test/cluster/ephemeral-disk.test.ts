@@ -7,9 +7,8 @@ import { describeCluster } from './support/describe-cluster.ts';
 
 describeCluster('/var/vcap/data on a class of its own', (world) => {
   test('full, it answers ENOSPC; the VM is not evicted, and its claim goes with it', async () => {
-    const vm = await world().newVm({
-      properties: { ephemeral_disk: { size: 64, storage_class: 'loop-wait' } },
-    });
+    const properties = { ephemeral_disk: { size: 64, ...world().diskProperties('loop-wait') } };
+    const vm = await world().newVm({ properties });
     const full = await world().exec(vm, 'LC_ALL=C dd if=/dev/zero of=/var/vcap/data/full bs=1M count=512');
     assert.notEqual(full.exitCode, 0);
     assert.match(full.stderr, /No space left on device/u);

@@ -65,15 +65,15 @@ describeCluster('a heavy stemcell', (world) => {
       const manifest = join(await scratch(t), 'pre-pull.yml');
       await writeFile(manifest, await prePull(world().namespace, stemcell, pullSecret));
       await world().kubectl('apply', '--filename', manifest);
-      await until('a pod of the DaemonSet to run on both nodes', async () => {
-        const ready = await world().kubectl(
-          'get',
-          'daemonsets',
-          '-o',
-          'jsonpath={.items[*].status.numberReady}',
-        );
-        return ready === String(cluster.nodes.length);
-      });
+      // the second pulls and unpacks a whole system first
+      await until(
+        'a pod of the DaemonSet to run on both nodes',
+        async () => {
+          const wanted = ['get', 'daemonsets', '-o', 'jsonpath={.items[*].status.numberReady}'];
+          return (await world().kubectl(...wanted)) === String(cluster.nodes.length);
+        },
+        600_000,
+      );
       for (const node of cluster.nodes) assert.ok((await pulledFrom(node, pullHost)).includes(pulled));
       await world().kubectl('delete', '--filename', manifest, '--wait');
 

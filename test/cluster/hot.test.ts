@@ -6,13 +6,18 @@ import { createDisk } from '../../src/cpi/disk/create-disk.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { getDisks } from '../../src/cpi/disk/get-disks.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
-import { pods } from '../../src/kubernetes/resources.ts';
-import { until } from '../support/until.ts';
+import { bystander, startBystander } from './support/bystander.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { assertWhole, assertWritesOn, startWriting, stopWriting, storeOf } from './support/disk-subject.ts';
-import { killSandbox, untilSecondLife } from './support/harm-attachment.ts';
+import {
+  assertWhole,
+  assertWritesOn,
+  type DiskSubject,
+  startWriting,
+  stopWriting,
+  storeOf,
+} from './support/disk-subject.ts';
+import { killEndingHolder, killSandbox, untilSecondLife } from './support/harm-attachment.ts';
 import { outlivesDetach } from './support/outlives-detach.ts';
 import { withoutNodes } from './test-cluster.ts';
 
@@ -65,16 +70,7 @@ describeCluster('hot attach and detach', (world) => {
   test('refused while a process writes through /var/vcap/store, beside a bystander that mounts the kubelet directory', async () => {
     const { cloud, api } = world();
     const { vm, isRefused } = await outlivesDetach(world(), {
-      before: async ({ vm: cid, disks }) => {
-        const node = await world().nodeNameOf(cid);
-        await api.create(pods, bystander(world(), node));
-        await until(
-          'the bystander',
-          async () => (await world().pod('bystander')).status?.phase === 'Running',
-        );
-        const mounts = await world().inVm('bystander', 'cat /proc/self/mountinfo');
-        assert.match(mounts, new RegExp(disks[0] ?? '', 'u'));
-      },
+      before: (subject) => startBystander(world(), subject),
       refused: async ({ vm: cid, disks }) => {
         assert.deepEqual(await getDisks(cloud, [cid]), disks);
         assert.equal(await world().inVm(cid, 'cat /var/vcap/store/canary'), `${disks[0]}\n`);
@@ -82,7 +78,7 @@ describeCluster('hot attach and detach', (world) => {
       },
     });
     assert.ok(isRefused, 'detach_disk took a disk that was written to');
-    await api.delete(world().podReference('bystander'));
+    await api.delete(world().podReference(bystander));
     await deleteVm(cloud, [vm]);
   });
 
@@ -90,43 +86,50 @@ describeCluster('hot attach and detach', (world) => {
     'the sandbox of the attachment killed: the disk is there again, and one umount detaches it',
     withoutNodes,
     async () => {
-      const { cloud } = world();
       const { vm, isRefused } = await outlivesDetach(world(), {
-        before: async (subject) => {
-          await killSandbox(world(), subject);
-          // the holder was asked to end with its sandbox, and goes only when the job has let go of the disk
-          await assertWritesOn(world(), subject.vm, storeOf(0));
-          assert.equal(await world().inVm(subject.vm, 'cat /var/vcap/store/canary'), `${subject.disks[0]}\n`);
-        },
+        before: (subject) => loseSandbox(world(), subject),
         stopped: async (subject) => {
           await untilSecondLife(world(), subject);
-          const entry = `/warden-cpi-dev/disks/${subject.disks[0]}`;
-          const count = await world().inVm(subject.vm, `grep -c " ${entry} " /proc/self/mountinfo`);
-          assert.equal(count.trim(), '1', 'the bind script stacked a second mount');
+          await assertMountedOnce(world(), subject);
         },
       });
       assert.ok(isRefused, 'detach_disk took a disk that was written to');
-      await deleteVm(cloud, [vm]);
+      await deleteVm(world().cloud, [vm]);
+    },
+  );
+
+  test(
+    'the sandbox of the attachment killed, and its holder, whose mount is left: none is put on it, and one umount detaches the disk',
+    withoutNodes,
+    async () => {
+      const { vm, isRefused } = await outlivesDetach(world(), {
+        before: async (subject) => {
+          await loseSandbox(world(), subject);
+          await killEndingHolder(world(), subject);
+          await untilSecondLife(world(), subject);
+        },
+        refused: (subject) => assertMountedOnce(world(), subject),
+      });
+      assert.ok(isRefused, 'detach_disk took a disk that was written to');
+      await deleteVm(world().cloud, [vm]);
     },
   );
 });
 
-/** It has copies of every mount below the kubelet's directory, which use nothing. */
-function bystander({ cluster, namespace }: ClusterWorld, nodeName: string): Pod {
-  return {
-    metadata: { name: 'bystander', namespace },
-    spec: {
-      nodeSelector: { 'kubernetes.io/hostname': nodeName },
-      terminationGracePeriodSeconds: 1,
-      containers: [
-        {
-          name: 'bosh',
-          image: cluster.stemcell.image,
-          command: ['/bin/sh', '-c', 'exec sleep 100000'],
-          volumeMounts: [{ name: 'kubelet', mountPath: '/kubelet', mountPropagation: 'HostToContainer' }],
-        },
-      ],
-      volumes: [{ name: 'kubelet', hostPath: { path: cluster.kubeletRootDirectory } }],
-    },
-  };
+/** The holder is asked to end with its sandbox, and goes only when the job has let go of the disk. */
+async function loseSandbox(world: ClusterWorld, subject: DiskSubject): Promise<void> {
+  await killSandbox(world, subject);
+  await assertWritesOn(world, subject.vm, storeOf(0));
+  assert.equal(await world.inVm(subject.vm, 'cat /var/vcap/store/canary'), `${subject.disks[0]}\n`);
+}
+
+/** Once the holder has mounted, which it may not have when it runs. */
+async function assertMountedOnce(
+  world: ClusterWorld,
+  { vm, disks: [disk = ''] }: DiskSubject,
+): Promise<void> {
+  const entry = `/warden-cpi-dev/disks/${disk}`;
+  await world.untilInVm(vm, `grep -q " ${entry} " /proc/self/mountinfo`);
+  const count = await world.inVm(vm, `grep -c " ${entry} " /proc/self/mountinfo`);
+  assert.equal(count.trim(), '1', 'the bind script stacked a second mount');
 }

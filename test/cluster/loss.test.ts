@@ -1,26 +1,33 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
+import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { label } from '../../src/cpi/labels.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
+import { deleteAttachmentByForce } from './support/delete-by-force.ts';
 import { describeCluster } from './support/describe-cluster.ts';
+import { bystander, startBystander } from './support/bystander.ts';
+import { drain } from './support/drain.ts';
 import { endsWhole } from './support/ends-whole.ts';
+import { evict } from './support/evict.ts';
 import type { DiskSubject } from './support/disk-subject.ts';
-import { outlivesAttachmentEnd } from './support/outlives-attachment-end.ts';
+import { type EndOfAttachment, outlivesAttachmentEnd } from './support/outlives-attachment-end.ts';
 import { outlivesPowerCut } from './support/outlives-power-cut.ts';
 import { type DetachInUse, outlivesDetach } from './support/outlives-detach.ts';
 import { outlivesRestart, restartedPrograms } from './support/outlives-restart.ts';
 import { killContainers, killSandbox, leaveMount, untilSecondLife } from './support/harm-attachment.ts';
 import {
   deafHolder,
+  lateHolder,
   entryBelowRoot,
   noBusyCheck,
   noTmpfsCheck,
   plainHub,
   rootOfHub,
+  type Weakness,
   weakenedCloud,
 } from './support/weakened-cloud.ts';
 import { withoutNodes } from './test-cluster.ts';
@@ -30,7 +37,8 @@ const harm = /the disk has lost|the disk is damaged|the volume was harmed/u;
 /**
  * The suites beside this one find lost data where there is some: what they run (`outlivesDetach`, `outlivesRestart`,
  * `outlivesAttachmentEnd`, `endsWhole`, `outlivesPowerCut`) is run here against a CPI without one of its guards, and has to report the loss. Of the
- * attachment deleted by force no harm comes: kubelet 1.36 keeps a device that is still mounted somewhere (attachment-gone.test.ts).
+ * attachment deleted by force alone no harm comes: kubelet 1.36 keeps a device that is still mounted somewhere
+ * (attachment-gone.test.ts); of what detach_disk does after that, it does.
  */
 describeCluster('what the data-survival tests would find', (world) => {
   // harmed as they are, they would be in the way of a power cut
@@ -38,6 +46,8 @@ describeCluster('what the data-survival tests would find', (world) => {
     const labelSelector = `${label.kind}=vm`;
     const { items } = await world().api.list<Pod>(pods, { namespace: world().namespace, labelSelector });
     await Promise.all(items.map(({ metadata }) => deleteVm(world().cloud, [metadata.name])));
+    const standing = world().podReference(bystander);
+    if (await world().isThere(standing)) await world().api.delete(standing);
   });
 
   test(
@@ -50,13 +60,33 @@ describeCluster('what the data-survival tests would find', (world) => {
     },
   );
 
+  const attachmentEnds: Readonly<Record<string, (pod: string) => Promise<unknown>>> = {
+    deleted: (pod) => world().api.delete(world().podReference(pod)),
+    evicted: (pod) => evict(world(), pod),
+  };
+  for (const [what, end] of Object.entries(attachmentEnds)) {
+    test(
+      `the busy check off: an attachment that is ${what} takes the disk from under a job, and what it writes then is lost`,
+      withoutNodes,
+      async () => {
+        const weak = weakenedCloud(world().cloud, [noBusyCheck]);
+        await assert.rejects(outlivesAttachmentEnd(world(), { end }, { cloud: weak.cloud }), isHarm);
+        weak.assertUsed();
+      },
+    );
+  }
+
   test(
-    'the busy check off: an attachment that is deleted takes the disk from under a job, and what it writes then is lost',
+    'the busy check off, the attachment deleted by force: detach_disk takes the disk from under a job',
     withoutNodes,
     async () => {
       const weak = weakenedCloud(world().cloud, [noBusyCheck]);
-      const end = (pod: string): Promise<unknown> => world().api.delete(world().podReference(pod));
-      await assert.rejects(outlivesAttachmentEnd(world(), { end }, { cloud: weak.cloud }), isHarm);
+      const ends: EndOfAttachment = {
+        end: (pod) => deleteAttachmentByForce(world(), pod),
+        after: async ({ vm, disks: [disk] }) => void (await detachDisk(weak.cloud, [vm, disk])),
+      };
+      // its own holder checks: one that does not would let go as it ends
+      await assert.rejects(outlivesAttachmentEnd(world(), ends), isHarm);
       weak.assertUsed();
     },
   );
@@ -65,6 +95,9 @@ describeCluster('what the data-survival tests would find', (world) => {
     'the containers of the attachment killed': async (subject) => {
       await killContainers(world(), subject);
       await untilSecondLife(world(), subject);
+    },
+    'beside a bystander with copies of its mounts': async (subject) => {
+      await startBystander(world(), subject);
     },
     'its sandbox killed': async (subject) => {
       await killSandbox(world(), subject);
@@ -100,36 +133,53 @@ describeCluster('what the data-survival tests would find', (world) => {
 
   for (const program of restartedPrograms) {
     test(
-      `the busy check off, ${program} restarted in the middle of the attach: detach_disk takes the disk from under a job`,
+      `the busy check off, ${program} restarted in the middle of the attach and of the detach: the disk is taken from under a job`,
       withoutNodes,
       async () => {
-        const weak = weakenedCloud(world().cloud, [noBusyCheck]);
+        // longer than the holder is out of reach: a detach that ends before it could ask refuses, and harms nothing
+        const patient = world().cloudWith({}, { deadlines: { release: 60 } });
+        const weak = weakenedCloud(patient, [noBusyCheck]);
         await assert.rejects(outlivesRestart(world(), program, { cloud: weak.cloud }), isHarm);
         weak.assertUsed();
       },
     );
   }
 
-  test(
-    "a hub on the node's disk: a VM pod deleted by force takes the data of its disk with it",
-    withoutNodes,
-    async () => {
-      // whoever lets go first wins: the holder must not, as when jobs or the node are slow
-      const weak = weakenedCloud(world().cloud, [plainHub, noTmpfsCheck, deafHolder]);
-      const end = async (vm: string): Promise<void> => {
-        const node = await world().nodeOf(vm);
-        const { uid = '' } = (await world().pod(vm)).metadata;
-        const hub = `${world().cluster.kubeletRootDirectory}/pods/${uid}/volumes/kubernetes.io~empty-dir/hub`;
-        await world().kubectl('delete', 'pod', vm, '--force', '--grace-period=0');
-        // before delete_vm, which has the attachment let go
-        const canaries = ['sh', '-c', 'ls "$0"/disks/*/store/canary', hub];
-        await until('the kubelet to empty the hub', async () => (await node.run(canaries)).exitCode !== 0);
-      };
-      const ends = { classes: ['loop'] as const, withinSeconds: 600, end };
-      await assert.rejects(endsWhole(world(), ends, { cloud: weak.cloud }), isHarm);
-      weak.assertUsed();
+  const endings: Readonly<
+    Record<string, { readonly remove: (vm: string) => Promise<unknown>; readonly holder?: Weakness }>
+  > = {
+    'deleted by force': {
+      remove: (vm) => world().kubectl('delete', 'pod', vm, '--force', '--grace-period=0'),
     },
-  );
+    'deleted by kubectl': { remove: (vm) => world().kubectl('delete', 'pod', vm, '--wait=false') },
+    'that is evicted': { remove: (vm) => evict(world(), vm) },
+    // the attachment is told to end, too
+    'whose node is drained': { remove: (vm) => drain(world(), vm), holder: lateHolder },
+  };
+  for (const [what, { remove, holder = deafHolder }] of Object.entries(endings)) {
+    test(
+      `a hub on the node's disk: a VM pod ${what} takes the data of its disk with it`,
+      withoutNodes,
+      async () => {
+        // whoever lets go first wins: the holder must not, as when jobs or the node are slow
+        const weak = weakenedCloud(world().cloud, [plainHub, noTmpfsCheck, holder]);
+        const end = async (vm: string): Promise<void> => {
+          const node = await world().nodeOf(vm);
+          const { uid = '' } = (await world().pod(vm)).metadata;
+          const hub = `${world().cluster.kubeletRootDirectory}/pods/${uid}/volumes/kubernetes.io~empty-dir/hub`;
+          await remove(vm);
+          // before delete_vm, which has the attachment let go
+          const canaries = ['sh', '-c', 'ls "$0"/disks/*/store/canary', hub];
+          await until('the kubelet to empty the hub', async () => (await node.run(canaries)).exitCode !== 0);
+          // a pod that was not deleted by force stays until then
+          await deleteVm(world().cloud, [vm]);
+        };
+        const ends = { classes: ['loop'] as const, withinSeconds: 600, end };
+        await assert.rejects(endsWhole(world(), ends, { cloud: weak.cloud }), isHarm);
+        weak.assertUsed();
+      },
+    );
+  }
 
   test(
     "the bind at the hub's root: after a power cut the disk is below the hub's tmpfs, and a VM pod that goes takes its data",

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
-import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import type { Cloud } from '../../src/cpi/cloud.ts';
 import { hasVm } from '../../src/cpi/vm/has-vm.ts';
@@ -11,7 +9,7 @@ import type { Node } from '../../src/kubernetes/node.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { writingVm } from './support/disk-subject.ts';
+import { assertWhole, writingVm } from './support/disk-subject.ts';
 import { fixedAddress } from './support/fixed-address.ts';
 import type { NodeUnderTest } from './support/cluster-under-test.ts';
 import { withoutNodes } from './test-cluster.ts';
@@ -82,16 +80,7 @@ describeCluster('a node whose processes are frozen', (world) => {
           assert.equal(await hasVm(cloud(), [cid]), false);
         }
         const other = world().cluster.nodes.find(({ name }) => name !== node.name)?.name ?? '';
-        const next = await world().newVm({ node: other });
-        const hint = await attachDisk(world().cloud, [next, disk]);
-        // the last line may be torn: its write had not returned when the power went
-        const content = await world().inVm(
-          next,
-          `cd ${hint} && cat canary && head -n -1 log | awk '$1 != NR { print "line " NR " is " $0 }'`,
-        );
-        assert.equal(content, `${disk}\n`);
-        await deleteVm(world().cloud, [next]);
-        await deleteDisk(world().cloud, [disk]);
+        await assertWhole(world(), [disk], { node: other });
       } finally {
         await world().api.patch(reference(node.name), { spec: { taints: null } });
         await startAgain(node);

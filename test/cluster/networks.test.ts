@@ -5,7 +5,8 @@ import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { hasVm } from '../../src/cpi/vm/has-vm.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
-import { pods, secrets } from '../../src/kubernetes/resources.ts';
+import type { Service } from '../../src/kubernetes/service.ts';
+import { pods, secrets, services } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import { newAgentVm } from './support/agent-vm.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
@@ -15,6 +16,9 @@ import { fixedAddress, withoutAddresses } from './support/fixed-address.ts';
 const manual = (ip: string): unknown => ({
   default: { type: 'manual', ip, netmask: '255.255.255.0', cloud_properties: {} },
 });
+
+/** What a pod finds in KUBERNETES_SERVICE_HOST. */
+const apiServer = { resource: services, namespace: 'default', name: 'kubernetes' };
 
 describeCluster('manual networks by static-ip', (world) => {
   test(
@@ -41,7 +45,9 @@ describeCluster('manual networks by static-ip', (world) => {
     const vm = await world().newVm({ networks });
     assert.match(await world().inVm(vm, 'cat /etc/resolv.conf'), /^nameserver 192\.0\.2\.53$/mu);
     // what knows the names of the cluster is not asked now
-    assert.match(await world().inVm(vm, 'cat /etc/bosh-kubernetes/api-server'), /^10\.96\.0\.1\n443\n$/u);
+    const { spec } = await world().api.get<Service>(apiServer);
+    const place = `${spec?.clusterIP}\n${spec?.ports?.[0]?.port}\n`;
+    assert.equal(await world().inVm(vm, 'cat /etc/bosh-kubernetes/api-server'), place);
     for (const file of ['/etc/hosts', '/etc/resolv.conf']) {
       const renamed = await world().inVm(
         vm,

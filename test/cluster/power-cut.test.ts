@@ -8,11 +8,12 @@ import { endWith, lives, restarts } from './support/agent-job.ts';
 import { newAgentDisk, newAgentVm, untilAnswers } from './support/agent-vm.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { fixedAddress } from './support/fixed-address.ts';
+import { attachmentFirst } from './support/outlives-power-cut.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('power cuts of nodes whose VMs have our agent and a job that writes to its disk', (world) => {
   test(
-    'power cut: the agent finds its disk and its jobs run again',
+    'power cut, the attachment first: the agent finds its disk and its jobs run again',
     { ...withoutNodes, timeout: 600_000 },
     async () => {
       const vm = await newAgentVm(world(), fixedAddress(world(), 'agent', 2));
@@ -20,7 +21,7 @@ describeCluster('power cuts of nodes whose VMs have our agent and a job that wri
       await startCountingJob(vm.client);
       const node = await world().nodeOf(vm.cid);
       await node.stop();
-      await node.start();
+      await node.start(() => attachmentFirst(world(), disk));
       await until('a second life', async () => (await restarts(world(), vm)) > 0);
       await untilAnswers(vm);
       await reaches(vm.client, 'running');

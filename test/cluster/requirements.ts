@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { busybox } from './image/images.ts';
 import { pluginDirectory } from './node/prepare-network.ts';
+import { plugins } from './node/pod-network.ts';
+import { missingGo } from './programs/missing-go.ts';
 
 interface Requirement {
   readonly what: string;
@@ -11,15 +13,19 @@ interface Requirement {
 }
 
 /** What this machine lacks for a cluster of plain processes, one sentence that says how to get it; undefined for nothing. */
-export function missingForCluster(environment: NodeJS.ProcessEnv = process.env): string | undefined {
+export function missingForCluster(
+  environment: NodeJS.ProcessEnv = process.env,
+  pluginsAt = pluginDirectory,
+): string | undefined {
   const program = (name: string, debian: string): Requirement => ({
     what: name,
     package: debian,
     met: (environment['PATH'] ?? '').split(delimiter).some((path) => existsSync(join(path, name))),
   });
+  const go = missingGo(environment);
   const missing = [
     { what: 'root', met: process.getuid?.() === 0 },
-    { what: 'Go 1.26 or newer (https://go.dev/dl)', met: program('go', '').met },
+    { what: go ?? 'Go', met: go === undefined },
     program('containerd', 'containerd'),
     program('runc', 'runc'),
     program('iptables', 'iptables'),
@@ -30,9 +36,9 @@ export function missingForCluster(environment: NodeJS.ProcessEnv = process.env):
     program('mmdebstrap', 'mmdebstrap'),
     { what: 'static busybox', package: 'busybox-static', met: existsSync(busybox) },
     {
-      what: `CNI plugins in ${pluginDirectory}`,
+      what: `CNI plugins ${plugins.join(' and ')} in ${pluginsAt}`,
       package: 'containernetworking-plugins',
-      met: existsSync(join(pluginDirectory, 'host-local')),
+      met: plugins.every((name) => existsSync(join(pluginsAt, name))),
     },
   ].filter(({ met }: Requirement) => !met);
   if (missing.length === 0) return undefined;

@@ -10,7 +10,8 @@ import { enter } from './enter.ts';
 import { clusterNames, layoutOf } from './layout.ts';
 import { fixedAddresses } from './network.ts';
 import { kubeletDirectory } from './node/configuration.ts';
-import { none, runTests, sumOf, type TestCounts } from './run-tests.ts';
+import { runTests, type TestCounts } from './run-tests.ts';
+import { runLanes } from './run-lanes.ts';
 import { assertClusterPossible } from './requirements.ts';
 import { printingStages } from './stages.ts';
 import { type Lane, lanesOf, suites, suitesBelow } from './suites.ts';
@@ -40,32 +41,20 @@ interface SuiteRun {
 export async function runSuites({ name, files: asked, isDownAfter }: SuiteRun): Promise<number> {
   const files = (asked.length > 0 ? asked : suites).flatMap((path) => suitesBelow(checkout, path));
   if (files.length === 0) throw new Error(`there is no test below ${asked.join(', ')}`);
-  const counts = await runLanes(lanesOf(files), name, isDownAfter);
-  const { passed, failed, skipped } = counts.reduce(sumOf, none);
+  const { passed, failed, skipped } = await runOn(lanesOf(files), name, isDownAfter);
   console.log(`${skipped} skipped\n${passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 }
 
-async function runLanes(lanes: readonly Lane[], name: string, isDownAfter: boolean): Promise<TestCounts[]> {
+async function runOn(lanes: readonly Lane[], name: string, isDownAfter: boolean): Promise<TestCounts> {
   if (foreignKubeconfig() !== '') {
-    const run = await openTarget(name);
     const groups = lanes.flatMap((lane) => lane.groups);
-    return [await runTests(groups, { run, isBeside: false })];
+    return runTests(groups, { run: await openTarget(name), isBeside: false });
   }
-  const numbers = [...new Set(lanes.map(({ cluster }) => cluster))];
-  const counts = await Promise.all(
-    clusterNames(name)
-      .slice(0, numbers.length)
-      .map(async (each, index) => {
-        const run = await openTarget(each);
-        const own = lanes.filter(({ cluster }) => cluster === numbers[index]);
-        const isBeside = lanes.length > 1;
-        const counted = await Promise.all(own.map(({ groups }) => runTests(groups, { run, isBeside })));
-        if (isDownAfter) await clusterAt(layoutOf(each)).down();
-        return counted;
-      }),
-  );
-  return counts.flat();
+  const close = async (each: string): Promise<void> => {
+    if (isDownAfter) await clusterAt(layoutOf(each)).down();
+  };
+  return runLanes(lanes, { names: clusterNames(name), open: openTarget, close });
 }
 
 /** Runs a program and its arguments with what the suites have, and resolves with its exit code. */
@@ -101,6 +90,7 @@ async function openTarget(name: string): Promise<Run> {
     BOSH_KUBERNETES_TEST_KUBECONFIG: cluster.layout.kubeconfig,
     BOSH_KUBERNETES_TEST_CLUSTER: name,
     BOSH_KUBERNETES_TEST_STORAGE_CLASS: 'loop-wait',
+    BOSH_KUBERNETES_TEST_ATTRIBUTES_CLASSES: 'loop-fast,loop-impossible',
     CONFORMANCE_STEMCELL: stemcells['privileged']?.image,
     CONFORMANCE_ADDRESSES: fixedAddresses.join(','),
     CONFORMANCE_KUBELET_ROOT_DIR: kubeletDirectory,
@@ -110,12 +100,14 @@ async function openTarget(name: string): Promise<Run> {
 }
 
 function foreignVariables(kubeconfig: string): NodeJS.ProcessEnv {
-  const { CONFORMANCE_WAITING_STORAGE_CLASS: storageClass } = process.env;
+  const { CONFORMANCE_WAITING_STORAGE_CLASS: storageClass, CONFORMANCE_ATTRIBUTES_CLASSES: attributes } =
+    process.env;
   return {
     KUBECONFIG: kubeconfig,
     BOSH_KUBERNETES_TEST_CLUSTER: '',
     BOSH_KUBERNETES_TEST_KUBECONFIG: kubeconfig,
     ...(storageClass !== undefined && { BOSH_KUBERNETES_TEST_STORAGE_CLASS: storageClass }),
+    ...(attributes !== undefined && { BOSH_KUBERNETES_TEST_ATTRIBUTES_CLASSES: attributes }),
   };
 }
 

@@ -1,8 +1,9 @@
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withoutTestHooks } from '../../src/cluster/testing/without-test-hooks.ts';
 import { checkout } from '../support/embedded-line.ts';
+import { addFailedFiles } from './failed-files.ts';
 import type { SuiteGroup } from './suites.ts';
 
 export interface TestCounts {
@@ -62,10 +63,8 @@ async function runGroup(
     ...[...limits, ...flags, ...files],
   ]);
   process.stdout.write(await readFile(said, 'utf8'));
-  const { FAILED_TEST_FILES: wanted = '' } = process.env;
-  const named = await readFile(failed, 'utf8');
-  const bad = code !== 0 && named === '' ? files.map((file) => `${file}\n`).join('') : named;
-  if (wanted !== '') await appendFile(wanted, bad);
+  const named = (await readFile(failed, 'utf8')).split('\n').filter((name) => name !== '');
+  await addFailedFiles(code !== 0 && named.length === 0 ? files : named);
   const line = (await readFile(counts, 'utf8')).trim();
   if (line === '') return { ...none, failed: 1 };
   const {

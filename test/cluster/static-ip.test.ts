@@ -192,21 +192,24 @@ describe('static-ip on real nodes', withoutNodes, () => {
 
     test('removed while its installer cannot answer and is killed: the guard puts the former network back', async () => {
       const former = await contents();
-      kubectl(['apply', '-f', '-'], hasty(await manifest()));
+      kubectl(['apply', '-f', '-'], await manifest());
       awaitRollout();
-      for (const node of cluster.nodes) await stopProcess(node, 'static-ip');
-      kubectl(['delete', '-f', '-'], hasty(await manifest()));
+      const stopped = new Map<ClusterNode, string>();
+      for (const node of cluster.nodes) stopped.set(node, await stopProcess(node, 'static-ip'));
+      kubectl(['delete', '-f', '-'], await manifest());
+      for (const [node, id] of stopped) await killOnceAsked(node, id);
       await until('the installers to be gone', async () => (await installers()).length === 0);
       assert.deepEqual(await contents(), former);
     });
 
     test('removed while nobody on the node can answer: it stays, and remove.yaml puts the former network back', async () => {
       const former = await contents();
-      kubectl(['apply', '-f', '-'], hasty(await manifest()));
+      kubectl(['apply', '-f', '-'], await manifest());
       awaitRollout();
       const [first = assert.fail()] = cluster.nodes;
-      for (const container of ['static-ip', 'guard']) await stopProcess(first, container);
-      kubectl(['delete', '-f', '-'], hasty(await manifest()));
+      const stopped = [await stopProcess(first, 'static-ip'), await stopProcess(first, 'guard')];
+      kubectl(['delete', '-f', '-'], await manifest());
+      for (const id of stopped) await killOnceAsked(first, id);
       await until('the installers to be gone', async () => (await installers()).length === 0);
       assert.equal(existsSync(own(first)), true);
 
@@ -257,10 +260,23 @@ describe('static-ip on real nodes', withoutNodes, () => {
       assert.equal(exitCode, 0, stderr);
     }
 
-    /** It ends at no TERM any more, and is killed when the pod's grace ends. */
-    async function stopProcess(node: ClusterNode, container: string): Promise<void> {
+    /** It ends at no TERM any more. Resolves with the container's id. */
+    async function stopProcess(node: ClusterNode, container: string): Promise<string> {
       const id = await containerId(node, container);
       const { exitCode, stderr } = await node.ctr(['tasks', 'kill', '--signal', 'SIGSTOP', id]);
+      assert.equal(exitCode, 0, stderr);
+      return id;
+    }
+
+    /** SIGKILL, as at the end of the pod's grace, for a stopped process to which TERM has come: earlier it would be started again. */
+    async function killOnceAsked(node: ClusterNode, id: string): Promise<void> {
+      const { stdout } = await node.ctr(['tasks', 'list']);
+      const [, pid = assert.fail(stdout)] = new RegExp(`^${id}\\s+(\\d+)`, 'mu').exec(stdout) ?? [];
+      await until(`TERM to wait for process ${pid}`, async () => {
+        const status = (await node.machine.run(['cat', `/proc/${pid}/status`])).stdout;
+        return (BigInt(`0x${/^ShdPnd:\t(\w+)$/mu.exec(status)?.[1] ?? '0'}`) & termBit) !== 0n;
+      });
+      const { exitCode, stderr } = await node.ctr(['tasks', 'kill', '--signal', 'SIGKILL', id]);
       assert.equal(exitCode, 0, stderr);
     }
 
@@ -271,6 +287,9 @@ describe('static-ip on real nodes', withoutNodes, () => {
     }
   });
 });
+
+/** Of a mask of signals, SIGTERM. */
+const termBit = 1n << 14n;
 
 function awaitRollout(name = 'static-ip'): void {
   kubectl(['--namespace=kube-system', 'rollout', 'status', `daemonset/${name}`, '--timeout=300s']);
@@ -283,10 +302,6 @@ async function manifest(name: 'daemonset' | 'remove' = 'daemonset'): Promise<str
   const image = `image: ${staticIpReference}\n          imagePullPolicy: Never`;
   return text.replace(/image: registry\.example\.com\/.*/gu, image);
 }
-
-/** Who does not end by itself is killed soon. */
-const hasty = (text: string): string =>
-  text.replace('terminationGracePeriodSeconds: 60', 'terminationGracePeriodSeconds: 5');
 
 function kubectl(words: readonly string[], input = ''): string {
   const { status, stdout, stderr } = spawnSync('kubectl', words, { input, encoding: 'utf8' });

@@ -73,6 +73,10 @@ PATH=$(tr "\\0" "\\n" < /proc/$pid/environ | sed -n s/^PATH=//p)
 for name in mount umount; do readlink -f "$(command -v $name)"; done`;
   const shims = '/var/lib/bosh-kubernetes/shims';
   assert.equal(await world.inVm(vm, agentsMount), `${shims}/mount\n${shims}/umount\n`);
+  // what the pod had, in a file that can be renamed over
+  const nameServers = `grep ^nameserver /etc/resolv.conf
+grep " $(readlink -f /etc/resolv.conf) " /proc/self/mountinfo; true`;
+  assert.match(await world.inVm(vm, nameServers), /^(nameserver \S+\n)+$/u);
   if (init !== 'systemd') return;
   const nodesOwn =
     'systemctl is-active systemd-udevd.service systemd-sysctl.service getty@tty1.service; true';

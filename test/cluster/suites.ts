@@ -29,7 +29,16 @@ export const troubling = [
 ] as const;
 
 /** They take minutes: begun late they would end when nothing else runs any more. */
-export const long = ['create-env', 'vm-gone', 'stock-stemcell', 'recreate', 'disk-changes', 'crash', 'hot'];
+export const long = [
+  'foreign',
+  'create-env',
+  'vm-gone',
+  'stock-stemcell',
+  'recreate',
+  'disk-changes',
+  'crash',
+  'hot',
+];
 
 /** Files that run beside each other. */
 export interface SuiteGroup {

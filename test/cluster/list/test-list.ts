@@ -1,19 +1,42 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { pins } from '../programs/pins.ts';
+import { clauses } from '../../conformance/clauses.ts';
+import { debianVersions, oldestGo, pins } from '../programs/pins.ts';
+import { suitesBelow, testsBelow } from '../suites.ts';
 
-const cluster = fileURLToPath(new URL('..', import.meta.url));
+const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 const begin = '<!-- what npm run test:cluster runs: node scripts/write-test-list.ts -->';
 const end = '<!-- end of the list -->';
 
-/** The tests of test/cluster as the README lists them: a line each under the name of their suite, and the versions used. */
+/**
+ * What `npm run test:cluster` runs, as the README lists it: the tests of test/cluster, a line each under the name of their
+ * suite, the folders whose suites run against the embedded cluster as well, and the versions used.
+ */
 export async function testList(): Promise<string> {
-  const files = (await readdir(cluster)).filter((name) => name.endsWith('.test.ts')).toSorted();
-  const suites = await Promise.all(
-    files.map(async (file) => suiteOf(await readFile(join(cluster, file), 'utf8'))),
-  );
-  return `${begin}\n${versions()}\n\n${suites.flat().join('\n')}\n${end}`;
+  const suitesOf = async (folder: string): Promise<string[]> => {
+    const texts = testsBelow(checkout, folder).map((file) => readFile(join(checkout, file), 'utf8'));
+    return (await Promise.all(texts)).flatMap(linesOf);
+  };
+  const cluster = (await readdir(join(checkout, 'test/cluster'))).filter((name) => name.endsWith('.test.ts'));
+  const suites = await Promise.all(cluster.toSorted().map((name) => suitesOf(`test/cluster/${name}`)));
+  const drivers = await suitesOf('test/cluster/csi');
+  const lines = [
+    // a file whose tests stand in no suite needs no cluster
+    ...suites.filter(([first]) => first?.startsWith('- **')).flat(),
+    '- **the volume drivers of these clusters, by themselves (`test/cluster/csi`)**',
+    ...drivers,
+    ...alsoEmbedded(),
+  ];
+  return `${begin}\n${versions()}\n\n${lines.join('\n')}\n${end}`;
+}
+
+function alsoEmbedded(): string[] {
+  const contract = suitesBelow(checkout, 'test/contract').length;
+  return [
+    `- **the contract of the API (\`test/contract\`)**: the suites that hold the embedded server to it, ${contract} files`,
+    `- **what is expected of a CPI (\`test/conformance\`)**: the same ${Object.keys(clauses).length} clauses as against the embedded cluster`,
+  ];
 }
 
 /** The README with the list in its place. Throws where it has none. */
@@ -25,17 +48,19 @@ export function withTestList(readme: string, list: string): string {
 }
 
 function versions(): string {
-  const words = Object.entries(pins).map(([name, version]) => `${name} ${version}`);
-  return `Versions: ${words.join(', ')}; containerd and runc of Debian 12.`;
+  const list = (versioned: object): string =>
+    Object.entries(versioned)
+      .map(([name, version]) => `${name} ${version}`)
+      .join(', ');
+  return `Versions: ${list(pins)}; of Debian 12 ${list(debianVersions)}; Go ${oldestGo} or newer.`;
 }
 
-/** Names as they stand in the source; what a loop fills in shows as `…`. None of a file whose tests need no cluster. */
-function suiteOf(source: string): string[] {
+/** Names as they stand in the source; what a loop fills in shows as `…`. */
+function linesOf(source: string): string[] {
   const string = String.raw`(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|${'`'}((?:[^${'`'}\\]|\\.)*)${'`'})`;
   const calls = new RegExp(String.raw`^((?:describe(?:Cluster)?|test)| +test)\(\s*${string}`, 'gmu');
-  const lines = [...source.matchAll(calls)].map(([, call, single, double, template]) => {
+  return [...source.matchAll(calls)].map(([, call, single, double, template]) => {
     const text = (single ?? double ?? template ?? '').replace(/\$\{[^}]*\}/gu, '…').replace(/\\(.)/gu, '$1');
     return call?.trim() === 'test' ? `  - ${text}` : `- **${text}**`;
   });
-  return lines[0]?.startsWith('- **') === true ? lines : [];
 }

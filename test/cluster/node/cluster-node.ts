@@ -11,6 +11,7 @@ import { network, type NodePlan } from '../network.ts';
 import { nodeDriverService } from '../volumes/services.ts';
 import { containerdConfiguration, kubeletConfiguration } from './configuration.ts';
 import { prepareNetwork } from './prepare-network.ts';
+import { runtimeAnswers } from './runtime-answers.ts';
 import { containerdService, kubeletService, kubeProxyService } from './services.ts';
 
 const prepareScript = fileURLToPath(new URL('prepare.sh', import.meta.url));
@@ -46,8 +47,7 @@ export class ClusterNode {
       await this.machine.runWell(['sh', prepareScript, ...places, ...place]);
     }
     await this.#join(controlPlane);
-    await this.machine.serve(this.#containerd());
-    await awaitService(this.machine, 'containerd', async () => (await this.ctr(['version'])).exitCode === 0);
+    await this.#serveContainerd();
   }
 
   /** Starts kubelet, kube-proxy and the volume drivers; that the node is Ready is for the API to say. */
@@ -83,8 +83,7 @@ export class ClusterNode {
 
   async restartContainerd(): Promise<void> {
     await this.machine.endService({ ...this.#containerd(), graceMs: 0 });
-    await this.machine.serve(this.#containerd());
-    await awaitService(this.machine, 'containerd', async () => (await this.ctr(['version'])).exitCode === 0);
+    await this.#serveContainerd();
   }
 
   /** A power cut: no process and no mount of it is left, and pods start again from what is on the disk. */
@@ -92,6 +91,11 @@ export class ClusterNode {
     await this.machine.kill();
     await this.start(controlPlane);
     await this.serve();
+  }
+
+  async #serveContainerd(): Promise<void> {
+    await this.machine.serve(this.#containerd());
+    await awaitService(this.machine, 'containerd', () => runtimeAnswers(this.machine));
   }
 
   async #serveKubelet(): Promise<void> {

@@ -12,18 +12,22 @@ export function podNetwork(plan: NodePlan, withStaticIp: boolean): string {
 
 export const conflistName = '10-pods.conflist';
 
+/** Those that it is made by. */
+export const plugins = ['bridge', 'host-local'] as const;
+
 function bridgedNetwork({ address }: NodePlan): unknown {
+  const [bridge, hostLocal] = plugins;
   return {
     cniVersion: '1.0.0',
     name: 'pods',
     plugins: [
       {
-        type: 'bridge',
+        type: bridge,
         bridge: 'br0',
         isGateway: false,
         ipMasq: false,
         ipam: {
-          type: 'host-local',
+          type: hostLocal,
           ranges: [
             [
               {

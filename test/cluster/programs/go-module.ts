@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { go } from './go.ts';
-import { pins } from './pins.ts';
+import { oldestGo, pins } from './pins.ts';
 import { goModule, programs } from './programs.ts';
 
 /**
@@ -44,7 +44,7 @@ export function stagingModules(goModOfKubernetes: string): string[] {
 export function goMod(requires: readonly string[], staging: readonly string[]): string {
   const lines = [
     'module bosh-kubernetes.test/programs',
-    'go 1.26.0',
+    `go ${oldestGo}.0`,
     ...requires.map((each) => `require ${each.replace('@', ' ')}`),
     ...staging.map((path) => `replace ${path} => ${path} v${pins.staging}`),
   ];

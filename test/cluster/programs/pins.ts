@@ -8,3 +8,16 @@ export const pins = {
   externalResizer: '2.2.0',
   externalSnapshotter: '8.6.0',
 } as const;
+
+/** What the `go` lines of those modules ask for. */
+export const oldestGo = '1.26';
+
+/**
+ * What of Debian 12 the clusters ran with, by package and upstream's version: Debian mends a package without changing that.
+ */
+export const debianVersions = {
+  containerd: '1.6.20',
+  runc: '1.1.5',
+  'containernetworking-plugins': '1.1.1',
+  'docker-registry': '2.8.2',
+} as const;

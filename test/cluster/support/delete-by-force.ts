@@ -1,11 +1,19 @@
 import { until } from '../../support/until.ts';
 import type { ClusterWorld } from './cluster-world.ts';
+import { freeHub } from './free-hub.ts';
 
 /** `kubectl delete --force`: the pod leaves the API before its processes are gone. Resolves when no disk is in its hub any more. */
 export async function deleteByForce(world: ClusterWorld, vm: string): Promise<void> {
-  const node = await world.nodeOf(vm);
-  const { uid = '' } = (await world.pod(vm)).metadata;
+  const isFree = await freeHub(world, vm);
   await world.kubectl('delete', 'pod', vm, '--force', '--grace-period=0');
-  const mounts = ['grep', '-E', `pods/${uid}/.*/disks/`, '/proc/1/mountinfo'];
-  await until('the hub to be free', async () => (await node.run(mounts)).exitCode === 1);
+  await until('the hub to be free', isFree);
+}
+
+/** The same for an attachment. Resolves when the kubelet has given back of its volume what it gives back. */
+export async function deleteAttachmentByForce(world: ClusterWorld, pod: string): Promise<void> {
+  const node = await world.nodeOf(pod);
+  const { uid = '' } = (await world.pod(pod)).metadata;
+  await world.kubectl('delete', 'pod', pod, '--force', '--grace-period=0');
+  const folder = `${world.cluster.kubeletRootDirectory}/pods/${uid}`;
+  await until('its folder to go', async () => (await node.run(['test', '-e', folder])).exitCode === 1);
 }

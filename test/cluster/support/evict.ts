@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import type { Access } from '../../../src/kubernetes/access.ts';
 import { openTransport } from '../../../src/kubernetes/open-transport.ts';
-import type { ClusterWorld } from './cluster-world.ts';
 
 /** One POST to the pod's eviction subresource, as `kubectl drain` and the descheduler make it. */
-export async function evict({ cluster, namespace }: ClusterWorld, pod: string): Promise<void> {
+export async function evict(
+  { cluster, namespace }: { readonly cluster: { readonly access: Access }; readonly namespace: string },
+  pod: string,
+): Promise<void> {
   const transport = await openTransport(cluster.access);
   try {
     const { status, body } = await transport.request({

@@ -31,6 +31,12 @@ export async function killSandbox(world: ClusterWorld, subject: DiskSubject): Pr
   assert.equal(killed.exitCode, 0, found.stderr + killed.stderr);
 }
 
+/** SIGKILL for the holder, which was told to end and waits until the job lets go: its mount is left. */
+export async function killEndingHolder(world: ClusterWorld, subject: DiskSubject): Promise<void> {
+  const [disk = ''] = subject.disks;
+  await (await world.nodeOf(subject.vm)).run(killHolder(disk));
+}
+
 /** Waits until the attachment runs again after its container or its sandbox has ended. */
 export async function untilSecondLife(world: ClusterWorld, subject: DiskSubject): Promise<void> {
   await until('a second life of the attachment', async () => {

@@ -1,3 +1,4 @@
+import type { Cloud } from '../../../src/cpi/cloud.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
@@ -13,6 +14,8 @@ import {
 export interface DetachInUse {
   /** How the disk comes; attach_disk where nothing is said. */
   readonly attach?: Attach;
+  /** How detach_disk is asked for while the job writes. */
+  readonly ask?: (cloud: Cloud, subject: DiskSubject) => Promise<unknown>;
   /** Before detach_disk is asked for. */
   readonly before?: (subject: DiskSubject) => Promise<void>;
   /** When it has refused. */
@@ -31,14 +34,14 @@ export interface DetachedInUse extends DiskSubject {
 /** detach_disk for a disk to which a job writes: whether it refuses or not, the disk is whole on another node then. */
 export async function outlivesDetach(
   world: ClusterWorld,
-  { attach, before, refused, stopped, detach }: DetachInUse,
+  { attach, ask, before, refused, stopped, detach }: DetachInUse,
   vmOptions: NewVm = {},
 ): Promise<DetachedInUse> {
   const { cloud = world.cloud } = vmOptions;
   const subject = await writingVm(world, ['loop'], vmOptions, attach);
   const { vm, disks } = subject;
   await before?.(subject);
-  const isRefused = await isBusy(detachDisk(cloud, [vm, disks[0]]));
+  const isRefused = await isBusy(ask?.(cloud, subject) ?? detachDisk(cloud, [vm, disks[0]]));
   if (isRefused) {
     await refused?.(subject);
     await stopWriting(world, vm, storeOf(0));

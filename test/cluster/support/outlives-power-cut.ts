@@ -22,14 +22,17 @@ export async function outlivesPowerCut(
   const node = await world.nodeOf(vm);
   const other = await world.otherNode(vm);
   await node.stop();
-  await node.start(async () => {
-    await until('the attachment to be refused, or to bind', () => hadItsTurn(world, `attach-${disk}`));
-  });
+  await node.start(() => attachmentFirst(world, disk));
   await until('the VM to run again', () => runsAgain(world, vm));
   assert.equal((await world.pod(vm)).metadata.uid, uid);
   await back(subject);
   await assertWhole(world, disks, { node: other });
   await deleteVm(world.cloud, [vm]);
+}
+
+/** What a node waits for before it mounts the hubs of its VMs: the attachment was refused, or has bound to what is there. */
+export async function attachmentFirst(world: ClusterWorld, disk: string): Promise<void> {
+  await until('the attachment to be refused, or to bind', () => hadItsTurn(world, `attach-${disk}`));
 }
 
 async function hadItsTurn(world: ClusterWorld, attachment: string): Promise<boolean> {

@@ -1,24 +1,32 @@
 import assert from 'node:assert/strict';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
+import type { Cloud } from '../../../src/cpi/cloud.ts';
 import { isProductError } from '../../../src/errors/product-error.ts';
+import { until } from '../../support/until.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
 import { interrupted } from './interrupted.ts';
+import type { DiskSubject } from './disk-subject.ts';
 import { type DetachedInUse, outlivesDetach } from './outlives-detach.ts';
 
 /** What is killed on a node and started again. */
 export const restartedPrograms = ['kubelet', 'containerd'] as const;
 
 /**
- * A program of the node is killed in the middle of attach_disk, and again in the middle of detach_disk: both converge, and the
- * disk is whole on another node.
+ * A program of the node is killed in the middle of attach_disk, of a detach_disk while the job writes, and of one after it:
+ * all converge, and the disk is whole on another node.
  */
 export async function outlivesRestart(
   world: ClusterWorld,
   program: (typeof restartedPrograms)[number],
   vmOptions: NewVm = {},
 ): Promise<DetachedInUse> {
-  const restartBelow = (vm: string) => async (): Promise<void> => (await world.nodeOf(vm)).restart(program);
+  const restartBelow = (vm: string) => async (): Promise<void> => {
+    await (await world.nodeOf(vm)).restart(program);
+    // a kubelet that is healthy learns of its pods a second later, and calls a new containerd when its back-off is over
+    await world.untilInVm(vm, 'true');
+  };
+  const { cloud: used = world.cloud } = vmOptions;
   return outlivesDetach(
     world,
     {
@@ -26,6 +34,11 @@ export async function outlivesRestart(
         interrupted(cloud, { moment: 'pod made', action: restartBelow(vm) }, (each) =>
           attachDisk(each, [vm, disk]),
         ),
+      ask: (cloud, { vm, disks: [disk = ''] }) =>
+        interrupted(cloud, { moment: 'holder asked', action: restartBelow(vm) }, (each) =>
+          detachDisk(each, [vm, disk]),
+        ),
+      refused: (subject) => untilRefusedAsInUse(used, subject),
       detach: async ({ vm, disks: [disk = ''] }) => {
         const detach = (moment: 'holder asked' | 'end requested'): Promise<null> =>
           interrupted(world.cloud, { moment, action: restartBelow(vm) }, (each) =>
@@ -50,4 +63,13 @@ export async function outlivesRestart(
     },
     vmOptions,
   );
+}
+
+/** One refusal may say that the holder could not be asked: this is for the one that says who uses the disk. */
+async function untilRefusedAsInUse(cloud: Cloud, { vm, disks: [disk = ''] }: DiskSubject): Promise<void> {
+  await until('detach_disk to be refused for what uses the disk', async () => {
+    const refusal = await detachDisk(cloud, [vm, disk]).catch((error: unknown) => error);
+    assert.ok(isProductError(refusal, 'DISK_BUSY'), `detach_disk came to ${String(refusal)}`);
+    return /it was in use for \d+ s \(process \d+ has it mounted at/u.test(refusal.message);
+  });
 }

@@ -53,7 +53,7 @@ const wanted = `${units}/multi-user.target.wants`;
 
 /**
  * What a stock stemcell for containers has to start its agent with (bosh-linux-stemcell-builder: stages/bosh_go_agent,
- * bosh_monit, base_warden, delay_monit_start), written anew. Paths of the root file system.
+ * bosh_monit, base_warden, delay_monit_start, base_ubuntu_packages), written anew. Paths of the root file system.
  */
 export const stockFiles: Readonly<Record<StockInit, Readonly<Record<string, StockFile>>>> = {
   systemd: {
@@ -77,6 +77,22 @@ ExecStart=/usr/bin/ssh-keygen -A
 if ! mount | grep -q /var/vcap/data/sys/run; then rm -f /etc/service/monit; fi
 PATH=/usr/local/bin:/usr/local/sbin:/bin:/sbin:/usr/bin:/usr/sbin
 exec env - PATH=$PATH runsvdir -P /etc/service 'log: ....................'
+`,
+      0o755,
+    ),
+    // the package resolvconf, which the agent calls where agent.json names no service manager
+    '/etc/resolv.conf': link('../run/resolvconf/resolv.conf'),
+    '/etc/resolvconf/resolv.conf.d/base': text(''),
+    '/run/resolvconf/enable-updates': text(''),
+    '/run/resolvconf/resolv.conf': text(''),
+    '/usr/sbin/resolvconf': text(
+      `#!/bin/sh
+set -e
+[ "$1" = -u ]
+cd /run/resolvconf
+[ -e enable-updates ] || exit 0
+cat /etc/resolvconf/resolv.conf.d/base > resolv.conf_new
+mv -f resolv.conf_new resolv.conf
 `,
       0o755,
     ),

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { checkout } from '../support/embedded-line.ts';
+import { describeCluster } from './support/describe-cluster.ts';
+import { withoutNodes } from './test-cluster.ts';
+
+const files = ['hot', 'ephemeral-disk', 'networks'].map((name) => `test/cluster/${name}.test.ts`);
+
+const run = promisify(execFile);
+
+describeCluster("this cluster as if it were somebody else's", (world) => {
+  test(
+    'with KUBECONFIG set suites run on what it names: disks come and go, what needs the nodes skips by name',
+    withoutNodes,
+    async () => {
+      const { kubectl, stemcell } = world().cluster;
+      const [program = ''] = kubectl;
+      const {
+        BOSH_KUBERNETES_TEST_CLUSTER: _own,
+        BOSH_KUBERNETES_TEST_KUBECONFIG: kubeconfig,
+        NODE_TEST_CONTEXT: _inside,
+        // which CI would run again for a failure that is this file's
+        FAILED_TEST_FILES: _ofCi,
+        // which the same tests use at the same time
+        CONFORMANCE_ADDRESSES: _used,
+        ...environment
+      } = process.env;
+      const { stdout } = await run(
+        process.execPath,
+        [join(checkout, 'test', 'cluster', 'main.ts'), ...files],
+        {
+          env: {
+            ...environment,
+            KUBECONFIG: kubeconfig,
+            PATH: `${dirname(program)}:${environment['PATH'] ?? ''}`,
+            CONFORMANCE_STEMCELL: stemcell.image,
+            CONFORMANCE_STORAGE_CLASS: 'loop',
+            CONFORMANCE_WAITING_STORAGE_CLASS: 'loop-wait',
+          },
+        },
+      );
+      const passed = Number(/^(\d+) passed, 0 failed$/mu.exec(stdout)?.[1]);
+      assert.ok(passed >= 5, stdout);
+      assert.match(stdout, /needs the nodes of the suite's own cluster/u);
+    },
+  );
+});

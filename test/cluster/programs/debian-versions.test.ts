@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { debianVersions } from './pins.ts';
+
+const release = '/etc/os-release';
+const said = existsSync(release) ? readFileSync(release, 'utf8').split('\n') : [];
+const isElsewhere =
+  !['ID=debian', 'VERSION_ID="12"'].every((line) => said.includes(line)) && 'needs Debian 12';
+
+/** What a program prints; nothing where it is not there. */
+const printed = (program: string, ...words: readonly string[]): string =>
+  spawnSync(program, words, { encoding: 'utf8' }).stdout ?? '';
+
+/** Upstream's version: that of Debian, `1.6.20~ds1-1+deb12u3`, begins with it. */
+const upstream = (text: string): string | undefined => /\b\d+\.\d+\.\d+\b/u.exec(text)?.[0];
+
+for (const [name, version] of Object.entries(debianVersions)) {
+  const status = printed('dpkg-query', '--show', '--showformat', '${db:Status-Status} ${Version}', name);
+  const isMissing = !status.startsWith('installed ') && `needs the Debian package ${name}`;
+  test(
+    `the package ${name} has the version that the README names`,
+    { skip: isElsewhere || isMissing },
+    () => {
+      assert.equal(upstream(status), version);
+      if (name === 'containerd' || name === 'runc')
+        assert.equal(upstream(printed(name, '--version')), version, `${name} on PATH`);
+    },
+  );
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { runLanes } from './run-lanes.ts';
+import type { Lane } from './suites.ts';
+
+let folder = '';
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-lanes-'));
+});
+after(() => rm(folder, { recursive: true }));
+
+const laneOf = (cluster: number, file: string): Lane => ({
+  cluster,
+  groups: [{ files: [file], concurrency: 1 }],
+});
+
+/** As CI asks for them. */
+async function withFailedFiles<T>(action: () => Promise<T>): Promise<{ answer: T; failed: string[] }> {
+  const path = join(folder, 'failed');
+  await writeFile(path, '');
+  const { FAILED_TEST_FILES: former } = process.env;
+  process.env['FAILED_TEST_FILES'] = path;
+  try {
+    const answer = await action();
+    return { answer, failed: (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '') };
+  } finally {
+    if (former === undefined) delete process.env['FAILED_TEST_FILES'];
+    else process.env['FAILED_TEST_FILES'] = former;
+  }
+}
+
+/** A run of tests of which one passes, as its reporter counts it. */
+async function run(command: readonly string[]): Promise<number> {
+  const reporter = command.findIndex((word) => word.endsWith('test-counts.mjs'));
+  const [, counts = assert.fail(command.join(' '))] = command[reporter + 1]?.split('destination=') ?? [];
+  await writeFile(counts, JSON.stringify({ passed: 1, failed: 0, cancelled: 0, skipped: 0 }));
+  return 0;
+}
+
+test('lanes whose cluster does not come up have failed in all their files, and the others run', async (t) => {
+  const said = t.mock.method(console, 'error', () => {});
+  const lanes = [laneOf(0, 'passes'), laneOf(1, 'never-run'), laneOf(1, 'neither'), laneOf(2, 'passes')];
+  const closed: string[] = [];
+  const { answer, failed } = await withFailedFiles(() =>
+    runLanes(lanes, {
+      names: ['a', 'a-2', 'a-3'],
+      open: (name) => (name === 'a-2' ? Promise.reject(new Error('no node is Ready')) : Promise.resolve(run)),
+      close: (name) => Promise.resolve(void closed.push(name)),
+    }),
+  );
+  assert.deepEqual(answer, { passed: 2, failed: 2, skipped: 0 });
+  assert.deepEqual(failed, ['never-run', 'neither']);
+  assert.deepEqual(closed.toSorted(), ['a', 'a-3']);
+  assert.match(
+    String(said.mock.calls[0]?.arguments[0]),
+    /cluster a-2: no node is Ready.*never-run, neither/u,
+  );
+});
+
+test('a cluster that does not go down has failed in all its files', async (t) => {
+  t.mock.method(console, 'error', () => {});
+  const { answer, failed } = await withFailedFiles(() =>
+    runLanes([laneOf(0, 'passes')], {
+      names: ['a'],
+      open: () => Promise.resolve(run),
+      close: () => Promise.reject(new Error('a mount is busy')),
+    }),
+  );
+  assert.deepEqual(answer, { passed: 0, failed: 1, skipped: 0 });
+  assert.deepEqual(failed, ['passes']);
+});
