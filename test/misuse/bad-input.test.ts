@@ -76,8 +76,11 @@ for (const [archive, indent] of [
   const url = new RegExp(`file:.*${archive}`);
 
   test(`${archive} that is missing, cut or another one: the error names file and digest`, async () => {
+    const missing = `Cannot read '${join(root, 'dist', 'nothing.tgz')}': ENOENT`;
     await edit(archive, 'nothing.tgz');
-    assertRefused(await line.createEnv(), `'${join(root, 'dist', 'nothing.tgz')}'`, '[FILE_NOT_FOUND]');
+    assertRefused(await line.createEnv(), missing, '[FILE_NOT_FOUND]');
+    await edit(archive, `nothing.tgz\n${indent}sha1: ${'0'.repeat(40)}`);
+    assertRefused(await line.createEnv(), `${missing}, expected ${'0'.repeat(40)}`, '[FILE_NOT_FOUND]');
 
     const cut = join(line.directory, 'cut.tgz');
     const whole = await readFile(join(root, 'dist', archive));
@@ -130,6 +133,14 @@ test('wrong words on the command line are named', async () => {
   assertRefused(await line.command(['up']), 'A manifest is missing', '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['up', '--forse', 'x']), "Unknown option '--forse'", '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['up', 'nothing.yml']), "There is no manifest '", '[FILE_NOT_FOUND]');
+  for (const [command, flag] of [
+    ['create-env', '--force'],
+    ['delete-env', '--recreate'],
+    ['destroy', '--recreate'],
+  ] as const) {
+    const refused = await line.command([command, line.manifestPath, flag]);
+    assertRefused(refused, `'${command}' takes no `, flag, '[INVALID_ARGUMENT]');
+  }
   const inline = await line.command(['up', 'x.yml', '-v', 'kubeconfig={}']);
   assertRefused(inline, '--var-file kubeconfig=FILE', '[INVALID_ARGUMENT]');
   assertRefused(await line.command(['status', '--nope']), "Unknown option '--nope'", '[INVALID_ARGUMENT]');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -120,6 +121,8 @@ test('another cluster than that of the state file is refused, and nothing is for
     // a state of before there were notes, or of the bosh CLI
     await rm(`${line.statePath}.cluster`);
     assertRefused(await line.up(elsewhere), vm, /nothing of that is on /, '[OTHER_CLUSTER]');
+    const unnoted = await line.command(['destroy', line.manifestPath, '--force'], elsewhere);
+    assertRefused(unnoted, vm, "'delete-env' deletes it", '[OTHER_CLUSTER]');
   } finally {
     assertSucceeded(await line.command(['destroy', line.manifestPath, '--force', ...own], elsewhere));
   }
@@ -188,4 +191,12 @@ test('an address that another program of this machine has is named, and taken on
   assert.deepEqual(await line.objects(), nothing);
   assertSucceeded(await line.up());
   await assertConverged(line);
+});
+
+test('a deployment without a note goes with the cluster that has its VM', async () => {
+  await rm(`${line.statePath}.cluster`);
+
+  assertSucceeded(await line.command(['destroy', line.manifestPath, '--force']));
+
+  assert.deepEqual([existsSync(line.statePath), existsSync(line.clusterDirectory)], [false, false]);
 });

@@ -4,6 +4,14 @@ import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EmbeddedLine } from '../support/embedded-line.ts';
+import type { LineVm } from '../support/line-vm.ts';
+
+/** A VM with a disk, a canary on it, and a job that writes to it. */
+export interface Subject {
+  readonly vm: LineVm;
+  readonly disk: string;
+  readonly canary: DiskCanary;
+}
 
 /** Files on the host that nothing of a cluster may touch. */
 export class Canaries {
@@ -72,6 +80,11 @@ export class DiskCanary {
   async assertWhole(): Promise<void> {
     assert.equal(await readFile(join(this.volume, 'store', 'canary'), 'utf8'), this.content);
     await this.lines();
+  }
+
+  /** How often the writer was started. */
+  async lives(): Promise<number> {
+    return (await readFile(join(this.volume, 'store', 'lives'), 'utf8')).split('\n').length - 1;
   }
 
   /** How many lines the writer wrote; they have to be 1, 2, 3, ... The last one may be half written. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { readFile, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before } from 'node:test';
 import { isProductError } from '../../src/errors/product-error.ts';
@@ -10,14 +10,7 @@ import { EmbeddedLine, namespace } from '../support/embedded-line.ts';
 import { LineVm, volumeOf } from '../support/line-vm.ts';
 import { mountsOf, processesOf, type MachineProcess } from '../support/machine.ts';
 import { until } from '../support/until.ts';
-import { Canaries, DiskCanary } from './canaries.ts';
-
-/** A VM with a disk, a canary on it, and a job that writes to it. */
-export interface Subject {
-  readonly vm: LineVm;
-  readonly disk: string;
-  readonly canary: DiskCanary;
-}
+import { Canaries, DiskCanary, type Subject } from './canaries.ts';
 
 /**
  * For the tests of one `describe`: a cluster with canaries on the host and on a disk that nobody ever attaches again. They are
@@ -68,11 +61,20 @@ export class CanaryWorld {
 
   async assertAlive(): Promise<void> {
     await this.canaries.assertAlive();
-    await this.bystander.assertWhole();
+    await this.#bystander?.assertWhole();
     assert.deepEqual(await mountsOf(this.line.directory), []);
   }
 
+  /** The cluster is destroyed while a job writes. */
   async end(): Promise<void> {
+    try {
+      await this.newSubject();
+    } finally {
+      await this.#destroy();
+    }
+  }
+
+  async #destroy(): Promise<void> {
     const { directory, clusterDirectory } = this.line;
     await this.line.destroy();
     assert.equal(existsSync(clusterDirectory), false);
@@ -81,6 +83,13 @@ export class CanaryWorld {
     await this.canaries.assertAliveWithout(clusterDirectory);
     await this.canaries.remove();
     await this.line.remove();
+  }
+
+  /** Who deletes the claim of the bystander wants it to go. */
+  async untilBystanderIsGone(): Promise<void> {
+    const { volume } = this.bystander;
+    this.#bystander = undefined;
+    await until('the end of the volume that nobody has', async () => !existsSync(volume));
   }
 
   async newSubject(): Promise<Subject> {
@@ -98,10 +107,6 @@ export class CanaryWorld {
   async growing(canary: DiskCanary): Promise<void> {
     const lines = await canary.lines();
     await until('the job to write on', async () => (await canary.lines()) > lines + 1, 60_000);
-  }
-
-  async livesOf(canary: DiskCanary): Promise<number> {
-    return (await readFile(join(canary.volume, 'store', 'lives'), 'utf8')).split('\n').length - 1;
   }
 
   async writerOf(vm: LineVm): Promise<MachineProcess> {

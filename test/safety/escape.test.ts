@@ -49,15 +49,19 @@ describe('what root of a pod may do to the machine', { skip: missing ?? false },
 
   for (const probe of probes) {
     test(`refused: ${probe.name}`, async (t) => {
-      if (probe.proof === 'host') {
+      if (typeof probe.proof === 'object') {
+        t.diagnostic(`not proven on the host: ${probe.proof.none}`);
+      } else {
         const { exitCode, stderr } = await quarry.proveOnHost(probe.script, line.clusterDirectory);
+        if (exitCode !== 0 && probe.proof === 'where it can') {
+          t.skip(`not even the host's root can do it here: ${stderr}`);
+          return;
+        }
         assert.equal(
           exitCode,
           0,
           `this probe finds nothing, because not even the host's root can do it: ${stderr}`,
         );
-      } else {
-        t.diagnostic(`not proven on the host: ${probe.proof.none}`);
       }
       const script = `${variables({ ...quarry.target, cluster: line.clusterDirectory })}\n${probe.script}`;
       for (const [pod, container] of [

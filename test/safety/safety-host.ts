@@ -5,21 +5,30 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecResult } from '../../src/kubernetes/pod-exec.ts';
 import { variables, type Target } from './escape-probes.ts';
+import { findHostDevice, type HostDevice } from './host-device.ts';
 
 /** Says why these tests cannot run here; undefined when they can. */
 export const missing =
   process.getuid?.() === 0 ? undefined : 'needs root: it is about what root of a pod may do';
 
+/** What is taken away with it. */
+interface Made {
+  /** Where probes leave what they make on the host. */
+  readonly scratch: string;
+  readonly device: HostDevice;
+  readonly process: ChildProcess;
+}
+
 /** Something of the host to be attacked, made by the test: a file, a process, a folder. */
 export class Quarry {
   readonly directory: string;
   readonly target: Omit<Target, 'cluster'>;
-  readonly #process: ChildProcess;
+  readonly #made: Made;
 
-  private constructor(directory: string, target: Omit<Target, 'cluster'>, child: ChildProcess) {
+  private constructor(directory: string, target: Omit<Target, 'cluster'>, made: Made) {
     this.directory = directory;
     this.target = target;
-    this.#process = child;
+    this.#made = made;
   }
 
   static async make(): Promise<Quarry> {
@@ -31,12 +40,14 @@ export class Quarry {
     const child = spawn('/bin/sh', ['-c', 'while :; do sleep 1000; done', `${word}-on-host`], {
       stdio: 'ignore',
     });
-    const [disk = 'none', major = '259', minor = '0'] = await firstDisk();
+    const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-scratch-'));
+    const device = await findHostDevice(scratch);
+    const { disk, major, minor } = device;
     const target = {
       ...{ folder: '/usr', canary, word, pid: child.pid ?? 0 },
       ...{ disk, major, minor, rootDevice: await deviceOf('/') },
     };
-    return new Quarry(directory, target, child);
+    return new Quarry(directory, target, { scratch, device, process: child });
   }
 
   /** Runs a probe as root on the host, in a mount namespace whose changes nobody else sees. */
@@ -49,7 +60,8 @@ export class Quarry {
     ];
     const words = ['--mount', '--propagation', 'private', '/bin/sh', '-c', lines.join('\n'), 'proof'];
     return new Promise((resolve, reject) => {
-      execFile('unshare', words, { timeout: 30_000, cwd: '/' }, (error, stdout, stderr) => {
+      const env = { ...process.env, TMPDIR: this.#made.scratch };
+      execFile('unshare', words, { timeout: 30_000, cwd: '/', env }, (error, stdout, stderr) => {
         if (error !== null && typeof error.code !== 'number') reject(error);
         else resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });
       });
@@ -57,16 +69,12 @@ export class Quarry {
   }
 
   async remove(): Promise<void> {
-    this.#process.kill('SIGKILL');
+    const { scratch, device, process: child } = this.#made;
+    child.kill('SIGKILL');
+    await device.remove();
     await rm(this.directory, { recursive: true });
+    await rm(scratch, { recursive: true });
   }
-}
-
-/** Name, major and minor number of the first block device that the kernel lists. */
-async function firstDisk(): Promise<string[]> {
-  const lines = (await readFile('/proc/partitions', 'utf8')).split('\n').slice(2);
-  const [major = '', minor = '', , name = ''] = lines[0]?.trim().split(/\s+/) ?? [];
-  return name === '' ? [] : [name, major, minor];
 }
 
 /** Device of the mount that a path lies on, as mountinfo spells it. */
