@@ -1,11 +1,12 @@
-import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { checkRequirements } from '../../src/cluster/daemon/check-requirements.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
+import { missingGo } from '../cluster/programs/missing-go.ts';
 
 /** What keeps the suite from running here, and how to get it; undefined where nothing does. */
-export async function obstacle(): Promise<string | undefined> {
-  if (spawnSync('go', ['version']).status !== 0) return 'needs Go on PATH, from https://go.dev/dl';
+export async function obstacle(environment = process.env): Promise<string | undefined> {
+  const go = missingGo(environment);
+  if (go !== undefined) return `needs ${go}`;
   try {
     await checkRequirements(tmpdir());
     return undefined;

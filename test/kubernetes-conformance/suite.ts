@@ -89,7 +89,8 @@ export class Suite {
   }
 }
 
-const quote = (name: string): string => name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+/** A name as a regular expression of Go. */
+export const quote = (name: string): string => name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 
 async function collect<T, R>(items: readonly T[], take: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
