@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, mkdir, rm } from 'node:fs/promises';
+import { mkdtemp, mkdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { formatTable } from '../../src/cli/table.ts';
 import { StageClock, type StageTime } from './stage-clock.ts';
+import { wholeStart } from './whole-start.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
@@ -14,7 +15,8 @@ interface Run {
   readonly total: number;
   /** From the deployer's first line to its last. */
   readonly createEnv: number;
-  readonly stages: readonly StageTime[];
+  /** Where the total went. */
+  readonly parts: readonly StageTime[];
 }
 
 /** A clone of HEAD with the dependencies in place, as after `npm ci`. */
@@ -29,25 +31,42 @@ async function preparedClone(top: string): Promise<string> {
 function npm(clone: string, words: readonly string[]): Promise<Run> {
   const clock = new StageClock();
   const began = performance.now();
+  let building: number | undefined;
   let first: number | undefined;
   let last = began;
   const child = spawn('npm', ['--silent', ...words], {
     cwd: clone,
     env: { PATH: process.env['PATH'], HOME: join(dirname(clone), 'home') },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     last = performance.now();
     first ??= last;
     clock.feed(chunk, last);
   });
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    if (chunk.includes('Building...')) building ??= performance.now();
+    process.stderr.write(chunk);
+  });
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => {
       if (code !== 0) return reject(new Error(`npm ${words.join(' ')} ended with ${code}`));
-      resolve({ total: performance.now() - began, createEnv: last - (first ?? began), stages: clock.times });
+      const ended = performance.now();
+      const deploying = first ?? ended;
+      builtAt(clone).then((built) => {
+        const moments = { began, building, built, deploying, ended };
+        const parts = wholeStart(moments, clock.times);
+        resolve({ total: ended - began, createEnv: last - deploying, parts });
+      }, reject);
     });
   });
+}
+
+/** When the last build ended, by the stamp that it leaves, on the clock of performance.now(). */
+async function builtAt(clone: string): Promise<number> {
+  const { mtimeMs } = await stat(join(clone, 'dist', '.built-from'));
+  return mtimeMs - performance.timeOrigin;
 }
 
 const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(2)} s`;
@@ -70,10 +89,11 @@ try {
   await npm(clone, ['run', 'destroy', '--', '--force']);
   process.stdout.write(
     `${formatTable(
-      ['Where the time of the first npm start went', ''],
-      first.stages.map(({ stage, milliseconds }) => [
+      ['Where the time of the first npm start went', '', ''],
+      first.parts.map(({ stage, milliseconds }) => [
         stage.replace(/[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64}/g, '...'),
         seconds(milliseconds),
+        `${Math.round((100 * milliseconds) / first.total)} %`,
       ]),
     )}\n`,
   );

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { attachStages, detachStages, type Moments } from './stages.ts';
+
+const sum = (stages: Record<string, number>): number =>
+  Object.values(stages).reduce((one, other) => one + other, 0);
+
+const attached: Moments = {
+  ...{ created: 1010, scheduled: 1030, attached: 1100, staged: 1150, sandbox: 1400, running: 1450 },
+};
+
+test('each stage begins where the former ended, and all add up to the verb', () => {
+  const stages = attachStages(attached, 1000, 1500);
+  assert.deepEqual(Object.values(stages), [10, 20, 70, 50, 250, 50, 50]);
+  assert.equal(sum(stages), 500);
+  const detached: Moments = {
+    ...{ released: 1100, asked: 1110, ended: 1300, unstaged: 1400, gone: 1450 },
+  };
+  assert.deepEqual(Object.values(detachStages(detached, 1000, 1600)), [100, 10, 190, 100, 50, 150]);
+});
+
+test('a stage that nobody saw counts for the next one', () => {
+  const { staged: _unseen, ...seen } = attached;
+  const stages = attachStages(seen, 1000, 1500);
+  assert.deepEqual(Object.values(stages), [10, 20, 70, 0, 300, 50, 50]);
+});
+
+test('a stage that was over before the former took nothing, and none takes less', () => {
+  // the volume came to the node before the pod was seen to be scheduled
+  const stages = attachStages({ ...attached, scheduled: 1120 }, 1000, 1500);
+  assert.deepEqual(Object.values(stages), [10, 110, 0, 30, 250, 50, 50]);
+  assert.equal(sum(stages), 500);
+  // the watch told of the holder after the verb had returned
+  const late = attachStages({ ...attached, running: 1510 }, 1000, 1500);
+  assert.deepEqual(Object.values(late), [10, 20, 70, 50, 250, 110, 0]);
+});
