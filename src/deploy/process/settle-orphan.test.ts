@@ -16,7 +16,11 @@ async function orphan(t: TestContext, disposable: boolean) {
   return { ...identity, doing: "CPI call 'create_vm'", disposable };
 }
 
-function options() {
+/** What a call is waited for, in sleeps of ten seconds. */
+const twoMinutes = 12;
+
+/** A clock whose first sleeps take ten seconds each: a kernel takes its own time for what was killed. */
+function options(skips: number) {
   const written: string[] = [];
   let skipped = 0;
   let sleeps = 0;
@@ -24,8 +28,7 @@ function options() {
     now: () => new Date(Date.now() + skipped),
     sleep: async () => {
       sleeps += 1;
-      // the two minutes that a call is waited for; a kernel takes its own time for what was killed
-      if (sleeps <= 12) skipped += 10_000;
+      if (sleeps <= skips) skipped += 10_000;
       await systemClock.sleep(1);
     },
   };
@@ -34,7 +37,7 @@ function options() {
 
 test('what nobody wants any more is killed at once', async (t) => {
   const left = await orphan(t, true);
-  const { written, ...rest } = options();
+  const { written, ...rest } = options(0);
 
   await settleOrphan(left, rest);
 
@@ -44,7 +47,7 @@ test('what nobody wants any more is killed at once', async (t) => {
 
 test('a CPI call is waited for, and killed when it does not end', async (t) => {
   const left = await orphan(t, false);
-  const { written, ...rest } = options();
+  const { written, ...rest } = options(twoMinutes);
 
   await settleOrphan(left, rest);
 
@@ -56,7 +59,7 @@ test('a CPI call is waited for, and killed when it does not end', async (t) => {
 
 test("one that is gone, or whose pid is another's by now, is no concern", async (t) => {
   const left = await orphan(t, false);
-  const { written, ...rest } = options();
+  const { written, ...rest } = options(twoMinutes);
 
   await settleOrphan({ ...left, started: 'earlier' }, rest);
   assert.ok(identifyProcess(left.pid));
