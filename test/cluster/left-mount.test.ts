@@ -6,23 +6,14 @@ import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { withoutNodes } from './test-cluster.ts';
-import { type DiskSubject, assertWhole, assertWritesOn, storeOf, writingVm } from './support/disk-subject.ts';
+import { type DiskSubject, assertWritesOn, storeOf } from './support/disk-subject.ts';
 import { leaveMount } from './support/harm-attachment.ts';
+import { outlivesLeftMount } from './support/outlives-left-mount.ts';
 import { outlivesDetach } from './support/outlives-detach.ts';
 
 describeCluster('an attachment deleted while its holder waits for its restart', (world) => {
-  test(
-    'delete_vm takes its mount out of the hub, the VM pod ends, the data is whole',
-    withoutNodes,
-    async () => {
-      const subject = await writingVm(world(), ['loop']);
-      const { vm, disks } = subject;
-      await leaveMount(world(), subject);
-      await world().api.delete(world().podReference(vm));
-      await deleteVm(world().cloud, [vm]);
-      await world().untilGone(`attach-${vm}`);
-      await assertWhole(world(), disks);
-    },
+  test('delete_vm takes its mount out of the hub, the VM pod ends, the data is whole', withoutNodes, () =>
+    outlivesLeftMount(world(), (vm) => world().api.delete(world().podReference(vm))),
   );
 
   test('nobody else gets the disk, nor is it deleted; detach_disk takes it out', withoutNodes, async () => {

@@ -11,10 +11,12 @@ import { deleteAttachmentByForce } from './support/delete-by-force.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { bystander, startBystander } from './support/bystander.ts';
 import { drain } from './support/drain.ts';
+import { emptiesHub } from './support/empties-hub.ts';
 import { endsWhole } from './support/ends-whole.ts';
 import { evict } from './support/evict.ts';
 import type { DiskSubject } from './support/disk-subject.ts';
 import { type EndOfAttachment, outlivesAttachmentEnd } from './support/outlives-attachment-end.ts';
+import { outlivesLeftMount } from './support/outlives-left-mount.ts';
 import { outlivesPowerCut } from './support/outlives-power-cut.ts';
 import { type DetachInUse, outlivesDetach } from './support/outlives-detach.ts';
 import { outlivesRestart, restartedPrograms } from './support/outlives-restart.ts';
@@ -36,9 +38,9 @@ const harm = /the disk has lost|the disk is damaged|the volume was harmed/u;
 
 /**
  * The suites beside this one find lost data where there is some: what they run (`outlivesDetach`, `outlivesRestart`,
- * `outlivesAttachmentEnd`, `endsWhole`, `outlivesPowerCut`) is run here against a CPI without one of its guards, and has to report the loss. Of the
- * attachment deleted by force alone no harm comes: kubelet 1.36 keeps a device that is still mounted somewhere
- * (attachment-gone.test.ts); of what detach_disk does after that, it does.
+ * `outlivesAttachmentEnd`, `outlivesLeftMount`, `endsWhole`, `outlivesPowerCut`) is run here against a CPI without one of its
+ * guards, and has to report the loss. Of the attachment deleted by force alone no harm comes: kubelet 1.36 keeps a device that is
+ * still mounted somewhere (attachment-gone.test.ts); of what detach_disk does after that, it does.
  */
 describeCluster('what the data-survival tests would find', (world) => {
   // harmed as they are, they would be in the way of a power cut
@@ -164,13 +166,8 @@ describeCluster('what the data-survival tests would find', (world) => {
         // whoever lets go first wins: the holder must not, as when jobs or the node are slow
         const weak = weakenedCloud(world().cloud, [plainHub, noTmpfsCheck, holder]);
         const end = async (vm: string): Promise<void> => {
-          const node = await world().nodeOf(vm);
-          const { uid = '' } = (await world().pod(vm)).metadata;
-          const hub = `${world().cluster.kubeletRootDirectory}/pods/${uid}/volumes/kubernetes.io~empty-dir/hub`;
-          await remove(vm);
           // before delete_vm, which has the attachment let go
-          const canaries = ['sh', '-c', 'ls "$0"/disks/*/store/canary', hub];
-          await until('the kubelet to empty the hub', async () => (await node.run(canaries)).exitCode !== 0);
+          await emptiesHub(world(), vm, remove);
           // a pod that was not deleted by force stays until then
           await deleteVm(world().cloud, [vm]);
         };
@@ -180,6 +177,18 @@ describeCluster('what the data-survival tests would find', (world) => {
       },
     );
   }
+
+  test(
+    "a hub on the node's disk, the attachment gone and its mount left: the VM's end takes the data of its disk with it",
+    withoutNodes,
+    async () => {
+      const weak = weakenedCloud(world().cloud, [plainHub, noTmpfsCheck]);
+      const remove = (vm: string): Promise<void> =>
+        emptiesHub(world(), vm, (pod) => world().api.delete(world().podReference(pod)));
+      await assert.rejects(outlivesLeftMount(world(), remove, { cloud: weak.cloud }), isHarm);
+      weak.assertUsed();
+    },
+  );
 
   test(
     "the bind at the hub's root: after a power cut the disk is below the hub's tmpfs, and a VM pod that goes takes its data",
