@@ -22,6 +22,7 @@ import type { ClusterWorld } from './support/cluster-world.ts';
 import type { DiskClass } from './support/cluster-under-test.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { withoutOtherClass } from './support/open-cluster.ts';
+import { outlivesUpdate } from './support/outlives-update.ts';
 import { readFromSnapshot } from './support/snapshot-content.ts';
 import { withoutNodes } from './test-cluster.ts';
 
@@ -69,21 +70,9 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
     });
   }
 
-  test('update into another class: a new cid with the data', { skip: withoutOtherClass() }, async () => {
-    const { vm, disk } = await filledDisk(world(), 'loop');
-    await detachDisk(world().cloud, [vm, disk]);
-    const copy = await updateDisk(world().cloud, [disk, 32, world().diskProperties('loop-wait')]);
-    assert.ok(typeof copy === 'string' && copy !== disk);
-    const claim = await world().api.get<PersistentVolumeClaim>({
-      resource: persistentVolumeClaims,
-      namespace: world().namespace,
-      name: copy,
-    });
-    assert.equal(claim.spec.storageClassName, world().cluster.storageClass('loop-wait'));
-    assert.equal(await canary(world(), vm, copy), `${disk}\n`);
-    await detachDisk(world().cloud, [vm, copy]);
-    await endDisk(world(), vm, copy);
-  });
+  test('update into another class: a new cid with the data', { skip: withoutOtherClass() }, () =>
+    outlivesUpdate(world()),
+  );
 
   test('update to another VolumeAttributesClass: in place, by the driver', withoutNodes, async () => {
     const { vm, disk } = await filledDisk(world(), 'loop');

@@ -1,70 +1,43 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
-import { claimReference, type PersistentVolumeClaim } from '../../src/cpi/disk/claim.ts';
-import { createDisk } from '../../src/cpi/disk/create-disk.ts';
-import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { getDisks } from '../../src/cpi/disk/get-disks.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { bystander, startBystander } from './support/bystander.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import {
-  assertWhole,
-  assertWritesOn,
-  type DiskSubject,
-  startWriting,
-  stopWriting,
-  storeOf,
-} from './support/disk-subject.ts';
+import { diskForOnePod } from './support/disk-for-one-pod.ts';
+import { assertWritesOn, type DiskSubject, storeOf } from './support/disk-subject.ts';
 import { killEndingHolder, killSandbox, untilSecondLife } from './support/harm-attachment.ts';
 import { outlivesDetach } from './support/outlives-detach.ts';
+import { outlivesTwoDisks } from './support/outlives-two-disks.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('hot attach and detach', (world) => {
   test('two disks come and go while a job runs: its pid and the pod stay as they were', async () => {
-    const { cloud } = world();
     const vm = await world().newVm();
     await world().inVm(vm, '(exec setsid sleep 100000) > /dev/null 2>&1 & echo $! > /tmp/job');
     const job = (await world().inVm(vm, 'cat /tmp/job')).trim();
     const before = await world().pod(vm);
-    const disks = [await world().newDisk('loop'), await world().newDisk('loop-wait')];
-    for (const [index, disk] of disks.entries()) {
-      const hint = await attachDisk(cloud, [vm, disk]);
-      await world().inVm(vm, `mkdir -p ${storeOf(index)} && mount --bind ${hint} ${storeOf(index)}`);
-      await world().inVm(vm, `echo ${disk} > ${storeOf(index)}/canary`);
-      await startWriting(world(), vm, storeOf(index));
-    }
-    assert.deepEqual((await getDisks(cloud, [vm])).toSorted(), disks.toSorted());
-    for (const [index, disk] of disks.entries()) {
-      await stopWriting(world(), vm, storeOf(index));
-      await detachDisk(cloud, [vm, disk]);
-    }
-    assert.deepEqual(await getDisks(cloud, [vm]), []);
-    await world().inVm(vm, `test "$(cat /proc/${job}/comm)" = sleep`);
-    const now = await world().pod(vm);
-    assert.equal(now.metadata.uid, before.metadata.uid);
-    assert.equal(now.status?.podIP, before.status?.podIP);
-    assert.deepEqual(
-      now.status?.containerStatuses?.map(({ restartCount }) => restartCount),
-      [0],
-    );
-    await deleteVm(cloud, [vm]);
-    await assertWhole(world(), disks);
+    const { isRefused } = await outlivesTwoDisks(world(), vm, {
+      detached: async () => {
+        await world().inVm(vm, `test "$(cat /proc/${job}/comm)" = sleep`);
+        const now = await world().pod(vm);
+        assert.equal(now.metadata.uid, before.metadata.uid);
+        assert.equal(now.status?.podIP, before.status?.podIP);
+        assert.deepEqual(
+          now.status?.containerStatuses?.map(({ restartCount }) => restartCount),
+          [0],
+        );
+      },
+    });
+    assert.ok(isRefused, 'detach_disk took a disk that was written to');
+    await deleteVm(world().cloud, [vm]);
   });
 
   test('a claim that only one pod may use (ReadWriteOncePod) is attached and detached', async () => {
-    const { cloud, api } = world();
-    const vm = await world().newVm();
-    const properties = { ...world().diskProperties('loop'), access_mode: 'ReadWriteOncePod' };
-    const disk = await createDisk(cloud, [32, properties, vm]);
-    const { spec } = await api.get<PersistentVolumeClaim>(claimReference(cloud, disk));
-    assert.deepEqual(spec.accessModes, ['ReadWriteOncePod']);
-    const hint = await attachDisk(cloud, [vm, disk]);
-    await world().inVm(vm, `cd ${hint} && echo ${disk} > canary && echo 1 > log && sync -f .`);
-    await detachDisk(cloud, [vm, disk]);
-    await deleteVm(cloud, [vm]);
-    await assertWhole(world(), [disk]);
+    const { vm, isRefused } = await outlivesDetach(world(), { create: (cid) => diskForOnePod(world(), cid) });
+    assert.ok(isRefused, 'detach_disk took a disk that was written to');
+    await deleteVm(world().cloud, [vm]);
   });
 
   test('refused while a process writes through /var/vcap/store, beside a bystander that mounts the kubelet directory', async () => {

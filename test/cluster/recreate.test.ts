@@ -8,10 +8,10 @@ import { label } from '../../src/cpi/labels.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import type { Profile } from '../../src/cpi/vm/profile.ts';
 import { namespaces } from '../../src/kubernetes/resources.ts';
+import { assertWhole } from './support/assert-whole.ts';
 import { type AgentVm, newAgentVm, untilAnswers } from './support/agent-vm.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { assertWhole } from './support/disk-subject.ts';
 import { fixedAddress, withoutAddresses } from './support/fixed-address.ts';
 import { withoutStemcell } from './support/open-cluster.ts';
 

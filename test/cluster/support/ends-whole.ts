@@ -4,7 +4,8 @@ import { until } from '../../support/until.ts';
 import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
 import { freeHub } from './free-hub.ts';
-import { assertWhole, writingVm } from './disk-subject.ts';
+import { assertWhole } from './assert-whole.ts';
+import { writingVm } from './disk-subject.ts';
 
 export interface EndOfVm {
   /** Of the disks, one each. */

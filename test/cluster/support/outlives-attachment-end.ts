@@ -1,5 +1,6 @@
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
-import { type DiskSubject, assertWhole, writingVm } from './disk-subject.ts';
+import { assertWhole } from './assert-whole.ts';
+import { type DiskSubject, writingVm } from './disk-subject.ts';
 
 export interface EndOfAttachment {
   /** Has the attachment's pod end while a job writes to the disk. */

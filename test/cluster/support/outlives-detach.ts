@@ -1,19 +1,11 @@
 import type { Cloud } from '../../../src/cpi/cloud.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
-import { isProductError } from '../../../src/errors/product-error.ts';
+import { assertWhole } from './assert-whole.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
-import {
-  type Attach,
-  type DiskSubject,
-  assertWhole,
-  stopWriting,
-  storeOf,
-  writingVm,
-} from './disk-subject.ts';
+import { type Coming, type DiskSubject, stopWriting, storeOf, writingVm } from './disk-subject.ts';
+import { isBusy } from './is-busy.ts';
 
-export interface DetachInUse {
-  /** How the disk comes; attach_disk where nothing is said. */
-  readonly attach?: Attach;
+export interface DetachInUse extends Coming {
   /** How detach_disk is asked for while the job writes. */
   readonly ask?: (cloud: Cloud, subject: DiskSubject) => Promise<unknown>;
   /** Before detach_disk is asked for. */
@@ -34,11 +26,11 @@ export interface DetachedInUse extends DiskSubject {
 /** detach_disk for a disk to which a job writes: whether it refuses or not, the disk is whole on another node then. */
 export async function outlivesDetach(
   world: ClusterWorld,
-  { attach, ask, before, refused, stopped, detach }: DetachInUse,
+  { ask, before, refused, stopped, detach, ...coming }: DetachInUse,
   vmOptions: NewVm = {},
 ): Promise<DetachedInUse> {
   const { cloud = world.cloud } = vmOptions;
-  const subject = await writingVm(world, ['loop'], vmOptions, attach);
+  const subject = await writingVm(world, ['loop'], vmOptions, coming);
   const { vm, disks } = subject;
   await before?.(subject);
   const isRefused = await isBusy(ask?.(cloud, subject) ?? detachDisk(cloud, [vm, disks[0]]));
@@ -50,14 +42,4 @@ export async function outlivesDetach(
   }
   await assertWhole(world, disks, { node: await world.otherNode(vm) });
   return { ...subject, isRefused };
-}
-
-async function isBusy(detached: Promise<unknown>): Promise<boolean> {
-  try {
-    await detached;
-    return false;
-  } catch (error) {
-    if (isProductError(error, 'DISK_BUSY')) return true;
-    throw error;
-  }
 }

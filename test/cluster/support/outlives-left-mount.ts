@@ -1,6 +1,7 @@
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
-import { assertWhole, writingVm } from './disk-subject.ts';
+import { assertWhole } from './assert-whole.ts';
+import { writingVm } from './disk-subject.ts';
 import { leaveMount } from './harm-attachment.ts';
 
 /**

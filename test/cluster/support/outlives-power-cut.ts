@@ -4,7 +4,8 @@ import type { EventRecord } from '../../../src/kubernetes/pod-words.ts';
 import { events } from '../../../src/kubernetes/resources.ts';
 import { until } from '../../support/until.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
-import { type DiskSubject, assertWhole, writingVm } from './disk-subject.ts';
+import { assertWhole } from './assert-whole.ts';
+import { type DiskSubject, writingVm } from './disk-subject.ts';
 
 /**
  * A node loses its power while a job writes; when it is back the attachment has its turn before the VM's hub is mounted.

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
+import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/claim.ts';
+import { deleteDisk } from '../../../src/cpi/disk/delete-disk.ts';
+import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
+import type { ClusterWorld, NewVm } from './cluster-world.ts';
+
+/** How many lines the log has, and how many of them count from 1 without a gap: a lost or doubled write shows. */
+const countLines = `wc -l < log && awk '$1 != NR { exit } { good = NR } END { print good + 0 }' log`;
+
+/**
+ * Another VM gets the disks, and finds on each what its job had synced; then all are deleted. A copy has what the job of another
+ * disk wrote: `originOf` says of which.
+ */
+export async function assertWhole(
+  world: ClusterWorld,
+  disks: readonly string[],
+  vmOptions: NewVm = {},
+  originOf = (disk: string): string => disk,
+): Promise<void> {
+  const vm = await world.newVm(vmOptions);
+  for (const disk of disks) {
+    const origin = originOf(disk);
+    world.acknowledged.end(origin);
+    const hint = await attachDisk(world.cloud, [vm, disk]);
+    const { stdout, stderr } = await world.exec(vm, `cd ${hint} && cat canary && ${countLines}`);
+    const [canary, written, inOrder] = stdout.trim().split('\n');
+    assert.equal(canary, origin, `the disk has lost its content: ${stdout}${stderr}`);
+    // what follows the last whole line was not synced
+    assert.equal(inOrder, written, `the disk is damaged: ${inOrder} of ${written} lines are in order`);
+    const acknowledged = Math.max(1, world.acknowledged.linesOf(origin));
+    assert.ok(
+      Number(written) >= acknowledged,
+      `the disk has lost data: ${written} of ${acknowledged} synced lines`,
+    );
+    assert.deepEqual(await violationsOf(world, disk), [], 'the volume was harmed');
+  }
+  await deleteVm(world.cloud, [vm]);
+  for (const disk of disks) await deleteDisk(world.cloud, [disk]);
+}
+
+async function violationsOf(world: ClusterWorld, disk: string): Promise<readonly string[]> {
+  const claim = await world.api.get<PersistentVolumeClaim>(claimReference(world.cloud, disk));
+  return world.cluster.violations(claim.spec.volumeName ?? '');
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import type { Cloud } from '../../../src/cpi/cloud.ts';
+import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
+import { hasVm } from '../../../src/cpi/vm/has-vm.ts';
+import { isProductError } from '../../../src/errors/product-error.ts';
+import { assertWhole } from './assert-whole.ts';
+import type { NodeUnderTest } from './cluster-under-test.ts';
+import type { ClusterWorld } from './cluster-world.ts';
+import { writingVm } from './disk-subject.ts';
+import { nodeReference, startAgain, untilLost } from './node-condition.ts';
+
+/** The CPI, with little patience for a lost node. */
+export const hasty = (world: ClusterWorld): Cloud =>
+  world.cloudWith({}, { deadlines: { lost_node: 5, delete_vm: 300, release: 2 } });
+
+export interface LostNode {
+  readonly node: NodeUnderTest;
+  /** While the node is lost and nobody has said so yet. */
+  readonly lost?: () => Promise<void>;
+  /** Before an operator does as told. */
+  readonly beforeRemedy?: () => Promise<void>;
+  /** When that is done, and the VM deleted. */
+  readonly deleted?: () => Promise<void>;
+}
+
+/**
+ * The processes of a node freeze while a job writes: delete_vm names the remedy and, when it has been followed, deletes the VM;
+ * its disk is whole on another node then.
+ */
+export async function outlivesLostNode(
+  world: ClusterWorld,
+  { node, lost, beforeRemedy, deleted }: LostNode,
+): Promise<void> {
+  const { vm, disks } = await writingVm(world, ['loop'], { node: node.name });
+  const [disk = ''] = disks;
+  const other = await world.otherNode(vm);
+  await node.freeze();
+  try {
+    await untilLost(world, node.name);
+    await lost?.();
+    const told = await remedyOf(world, { vm, stake: disk, node: node.name });
+    assert.ok(await world.isThere(world.podReference(`attach-${disk}`)));
+    await beforeRemedy?.();
+    await world.kubectl(...told.split(' '));
+    await deleteVm(hasty(world), [vm]);
+    assert.equal(await hasVm(hasty(world), [vm]), false);
+    await deleted?.();
+    await assertWhole(world, disks, { node: other });
+  } finally {
+    await world.api.patch(nodeReference(node.name), { spec: { taints: null } });
+    await startAgain(world, node);
+  }
+}
+
+/** What delete_vm of a VM with a stake (a disk, an address) tells an operator to say to kubectl: the VM is still there. */
+export async function remedyOf(
+  world: ClusterWorld,
+  { vm, stake, node }: { readonly vm: string; readonly stake: string; readonly node: string },
+): Promise<string> {
+  let told = '';
+  await assert.rejects(deleteVm(hasty(world), [vm]), (error) => {
+    assert.ok(isProductError(error, 'NODE_LOST'), String(error));
+    for (const word of [vm, stake, node])
+      assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
+    told = /kubectl (taint nodes \S+ \S+:NoExecute)/u.exec(error.message)?.[1] ?? '';
+    assert.notEqual(told, '', `no command is in: ${error.message}`);
+    return true;
+  });
+  assert.equal(await hasVm(hasty(world), [vm]), true);
+  return told;
+}
