@@ -37,7 +37,7 @@ import { withoutNodes } from './test-cluster.ts';
 
 /**
  * The suites beside this one find lost data where there is some: what they run (`support/outlives-*.ts`, `endsWhole`) is run here
- * against a CPI without one of its guards, and has to report the loss. Of the attachment deleted by force
+ * and in loss-agent.test.ts against a CPI without one of its guards, and has to report the loss. Of the attachment deleted by force
  * alone no harm comes: kubelet 1.36 keeps a device that is still mounted somewhere (attachment-gone.test.ts); of what detach_disk
  * does after that, it does. Others look at data, too, and no guard of ours can be taken from them:
  * - recreate: a kubelet itself ends a pod and unmounts its volumes before another pod gets them.

@@ -24,7 +24,7 @@ export function suitesBelow(checkout: string, path: string): string[] {
 
 /** They trouble a node or its network, or count what is on it, so nothing may run beside them on their cluster. */
 export const troubling = [
-  ['static-ip', 'lost-node', 'lost-volumes', 'drained', 'up'],
+  ['static-ip', 'lost-node', 'loss-agent', 'lost-volumes', 'drained', 'up'],
   ['power-cut', 'restarts', 'loss', 'leftovers', 'nodes'],
 ] as const;
 

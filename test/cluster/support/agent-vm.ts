@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { errorCode } from '../../../src/agent/file/error-code.ts';
 import { AgentClient } from '../../../src/agent/testing/agent-client.ts';
+import type { Cloud } from '../../../src/cpi/cloud.ts';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { systemClock } from '../../../src/kubernetes/clock.ts';
 import { createTestAuthority } from '../../../src/kubernetes/testing/certificates.ts';
@@ -13,6 +14,8 @@ export interface AgentVm {
   readonly cid: string;
   readonly address: string;
   readonly client: AgentClient;
+  /** The CPI that made it. */
+  readonly cloud: Cloud;
 }
 
 /** create_vm with that fixed address, and waits for the agent, whose certificate is for it. */
@@ -27,7 +30,7 @@ export async function newAgentVm(world: ClusterWorld, address: string, vm: NewVm
   const cid = await world.newVm({ agentId: randomUUID(), ...vm, networks, env });
   const authorization = `Basic ${Buffer.from('mbus:secret').toString('base64')}`;
   const client = new AgentClient({ host: address, port: 6868, ca: authority.ca, authorization });
-  const made = { cid, address, client };
+  const made = { cid, address, client, cloud: vm.cloud ?? world.cloud };
   await untilAnswers(made);
   return made;
 }
@@ -52,11 +55,11 @@ export const untilAnswers = ({ client, cid }: AgentVm): Promise<boolean> =>
 /** create_disk, attach_disk, and the agent mounts it at /var/vcap/store. */
 export async function newAgentDisk(
   world: ClusterWorld,
-  { cid, client }: AgentVm,
+  { cid, client, cloud }: AgentVm,
   storageClass: DiskClass = 'loop',
 ): Promise<string> {
   const disk = await world.newDisk(storageClass);
-  const hint = await attachDisk(world.cloud, [cid, disk]);
+  const hint = await attachDisk(cloud, [cid, disk]);
   await client.task('add_persistent_disk', disk, { path: hint });
   await client.task('mount_disk', disk);
   return disk;

@@ -37,6 +37,18 @@ export const entryBelowRoot: Weakness = { from: 'entry=/hub/$cid', to: 'entry=/h
 /** The VM's end tells no attachment, as where its container is down. */
 export const silentEnd: Weakness = { from: 'true > /warden-cpi-dev/.going', to: 'true' };
 
+/** A VM that starts again has forgotten its disk, and its jobs do not wait for it. */
+export const forgetfulVm: Weakness = {
+  from: 'bind_disk || exit 1',
+  to: 'rm -f "$bosh/managed_disk_settings.json"',
+};
+
+/** The copy of a disk is an empty volume: an API server drops a source of a kind that it does not know. */
+export const noSource: Weakness = {
+  from: '"dataSource":{"apiGroup":"snapshot.storage.k8s.io","kind":"VolumeSnapshot"',
+  to: '"dataSource":{"apiGroup":"snapshot.storage.k8s.io","kind":"Nothing"',
+};
+
 export interface WeakenedCloud {
   readonly cloud: Cloud;
   /** Fails where a weakness was never put in: a renamed line would make a test of harm fail for the wrong reason. */

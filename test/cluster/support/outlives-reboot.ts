@@ -1,0 +1,46 @@
+import { rebootVm } from '../../../src/cpi/vm/reboot-vm.ts';
+import { until } from '../../support/until.ts';
+import { detachFromJob, restarts, startWritingJob, untilJobWrites } from './agent-job.ts';
+import { type AgentVm, newAgentDisk, newAgentVm } from './agent-vm.ts';
+import { assertWhole } from './assert-whole.ts';
+import type { ClusterWorld, NewVm } from './cluster-world.ts';
+import { fixedAddress } from './fixed-address.ts';
+import { killVmContainer } from './kill-vm-container.ts';
+
+export interface Reboot {
+  /** Before anything happens, with a job that writes. */
+  readonly before?: (vm: AgentVm) => Promise<void>;
+  /** After reboot_vm, and again after the kill, when the job writes again. */
+  readonly back?: (vm: AgentVm, disk: string, life: 2 | 3) => Promise<void>;
+}
+
+export interface AgentOutcome {
+  readonly vm: AgentVm;
+  /** Whether detach_disk was refused, as the job was writing. */
+  readonly isRefused: boolean;
+}
+
+/**
+ * reboot_vm while a job of our agent writes, then its container is killed: the job writes on each time, and its disk, which
+ * detach_disk is asked for meanwhile, is whole on another node then.
+ */
+export async function outlivesReboot(
+  world: ClusterWorld,
+  { before, back }: Reboot,
+  vmOptions: NewVm = {},
+): Promise<AgentOutcome> {
+  const vm = await newAgentVm(world, fixedAddress(world, 'agent', 1), vmOptions);
+  const disk = await newAgentDisk(world, vm);
+  await startWritingJob(world, vm, disk);
+  await before?.(vm);
+  await rebootVm(vm.cloud, [vm.cid]);
+  await untilJobWrites(world, vm, disk);
+  await back?.(vm, disk, 2);
+  await killVmContainer(world, vm.cid);
+  await until('a third life', async () => (await restarts(world, vm)) === 2);
+  await untilJobWrites(world, vm, disk);
+  await back?.(vm, disk, 3);
+  const isRefused = await detachFromJob(world, vm, disk);
+  await assertWhole(world, [disk], { node: await world.otherNode(vm.cid) });
+  return { vm, isRefused };
+}
