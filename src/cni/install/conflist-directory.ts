@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Place } from './arguments.ts';
+import { isSystemError } from './system-error.ts';
 
 /** Our own file. Runtimes use the first one by name, compared byte by byte (containerd: go-cni, libcni ConfFiles). */
 export const ownConflist = '00-0-static-ip.conflist';
@@ -27,12 +28,24 @@ export async function formerNetwork({ conflistDirectory, conflist }: Place): Pro
   return readNetwork(conflistDirectory, file);
 }
 
-/** Every configuration but ours, in the order in which a runtime looks at them. */
+/** Every configuration but ours, in the order in which a runtime looks at them: files alone, as libcni has it. */
 export async function networkFiles(directory: string): Promise<readonly string[]> {
-  const names = await readdir(directory);
-  return names
-    .filter((name) => /\.(conf|conflist|json)$/u.test(name) && name !== ownConflist)
-    .toSorted(byBytes);
+  const names = (await readdir(directory)).filter(
+    (name) => /\.(conf|conflist|json)$/u.test(name) && name !== ownConflist,
+  );
+  // whoever opened a FIFO would wait for its writer
+  const areFiles = await Promise.all(names.map((name) => isFile(join(directory, name))));
+  return names.filter((_, index) => areFiles[index]).toSorted(byBytes);
+}
+
+/** Symbolic links are followed; one that leads nowhere is no file. */
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch (error) {
+    if (isSystemError(error) && ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(error.code)) return false;
+    throw error;
+  }
 }
 
 /** Undefined where the file went away meanwhile. */
@@ -42,7 +55,7 @@ export async function readNetwork(directory: string, file: string): Promise<Netw
     const [text, { mode }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
     return { file, text, mode: mode & 0o777 };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (isSystemError(error) && error.code === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -1,5 +1,17 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -190,4 +202,79 @@ test('says which file stands in the way, and changes nothing', async (context) =
     Object.keys(await state()),
     Object.keys(all).filter((name) => name !== 'net.d/00-!.conflist'),
   );
+});
+
+const withoutIpam = JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'portmap' }] });
+
+test('goes when its network goes, whatever is left cannot stand behind it, and says what', async (context) => {
+  const loopback = '{"cniVersion":"1.0.0","name":"lo","type":"loopback"}';
+  for (const [left, message] of [
+    [undefined, /99-loopback\.conf has no plugin with an ipam/u],
+    [withoutIpam, /10-pods\.conflist has no plugin with an ipam/u],
+    [bridge('pods').replace('1.0.0', '9.0.0'), /10-pods\.conflist has no cniVersion/u],
+    ['[]', /10-pods\.conflist is not a JSON object/u],
+  ] as const) {
+    const { place, executable, state, file } = await node(context);
+    await file('net.d/99-loopback.conf', loopback);
+    await install(place, executable);
+    if (left === undefined) await rm(join(place.conflistDirectory, '10-pods.conflist'));
+    else await file('net.d/10-pods.conflist', left);
+    await assert.rejects(install(place, executable), { code: 'STATIC_IP_NOT_INSTALLED', message });
+    assert.equal(`net.d/${ownConflist}` in (await state()), false, String(message));
+  }
+});
+
+test('stays while its network is being written, and says so', async (context) => {
+  const { place, executable, state, file } = await node(context);
+  await install(place, executable);
+  const whole = (await state())[`net.d/${ownConflist}`];
+  for (const half of ['', bridge('pods').slice(0, 40)]) {
+    await file('net.d/10-pods.conflist', half);
+    assert.match(
+      await install(place, executable),
+      /10-pods\.conflist is no JSON.*00-0-static-ip\.conflist stays as it was/u,
+    );
+    assert.equal((await state())[`net.d/${ownConflist}`], whole);
+  }
+});
+
+test('what is no file is no network, as for a runtime', async (context) => {
+  const { place, executable, state } = await node(context);
+  const names = ['00-1-folder.conf', '00-2-fifo.conflist', '00-3-nowhere.conf', '00-4-loop.json'];
+  const [folder = '', fifo = '', nowhere = '', loop = ''] = names.map((name) =>
+    join(place.conflistDirectory, name),
+  );
+  await mkdir(folder);
+  assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
+  await symlink('/nowhere', nowhere);
+  await symlink(loop, loop);
+  assert.match(await install(place, executable), /before 10-pods\.conflist/u);
+  assert.equal(await isInstalled(place, executable), true);
+  assert.match(await uninstall(place), /is removed; the former network is back/u);
+  for (const path of [folder, fifo, nowhere, loop]) await rm(path, { recursive: true });
+  assert.deepEqual(await state(), before);
+});
+
+test('follows a symbolic link to a network', async (context) => {
+  const { place, executable, file } = await node(context);
+  await file('elsewhere', bridge('linked'));
+  await symlink('../elsewhere', join(place.conflistDirectory, '05-link.conflist'));
+  assert.match(await install(place, executable), /before 05-link\.conflist/u);
+});
+
+test('a network that cannot be read stops no removal, and the executable that it may name stays', async (context) => {
+  const { place, executable, state } = await node(context);
+  await install(place, executable);
+  await writeFile(join(place.binDirectory, '.static-ip-allowed'), '');
+  const unreadable = join(place.conflistDirectory, '20-unreadable.conf');
+  // a regular file whose reading fails, for root too
+  await symlink('/proc/self/mem', unreadable);
+  assert.match(
+    await uninstall(place),
+    /00-0-static-ip\.conflist is removed; the executable stays, because 20-unreadable\.conf may name it and cannot be read \(EIO/u,
+  );
+  await rm(unreadable);
+  assert.deepEqual(Object.keys(await state()), ['bin/bridge', 'bin/static-ip', 'net.d/10-pods.conflist']);
+  await uninstall(place);
+  assert.deepEqual(await state(), before);
 });

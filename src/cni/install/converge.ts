@@ -1,15 +1,19 @@
+import { isProductError } from '../../errors/product-error.ts';
+import { parseJson } from '../json.ts';
 import { pluginType } from '../plugin/network-config.ts';
 import { forgetAllowance } from './allowance.ts';
 import type { Place } from './arguments.ts';
+import type { Network } from './conflist-directory.ts';
 import { formerNetwork, networkFiles, ownConflist, readNetwork } from './conflist-directory.ts';
 import { removeUnfinished, removeWhole, writeWhole } from './durable.ts';
 import type { Executable } from './executable.ts';
+import { isSystemError } from './system-error.ts';
 import { mentionsPlugin, wrapConflist } from './wrap-conflist.ts';
 
 /**
  * Makes the node as it is meant to be, whatever was there before: the executable first, then the configuration that names
  * it, so that a kill in between leaves a network that works. Returns what is in place, in words.
- * Rejects with STATIC_IP_NOT_INSTALLED where the present network cannot be put behind the plugin.
+ * Rejects with STATIC_IP_NOT_INSTALLED where the present network cannot be put behind the plugin; ours is gone then.
  */
 export async function install(place: Place, executable: Executable): Promise<string> {
   const { conflistDirectory, binDirectory } = place;
@@ -17,21 +21,34 @@ export async function install(place: Place, executable: Executable): Promise<str
   await removeUnfinished(conflistDirectory);
   const former = await formerNetwork(place);
   if (former === undefined) {
-    // what stood behind ours is gone, and ours would keep a network alive that its owner removed
     await removeWhole(conflistDirectory, ownConflist);
     return `${conflistDirectory} has no ${place.conflist ?? 'network configuration'} yet: waiting for it`;
   }
-  const byHand = mentionsPlugin(former.text);
-  const text = byHand ? '' : wrapConflist({ ...former, plugin: place.plugin });
+  const present = await readNetwork(conflistDirectory, ownConflist);
+  if (present !== undefined && parseJson(former.text) === undefined) {
+    // its owner may be in the middle of writing it
+    await executable.place(binDirectory);
+    return `${former.file} is no JSON: until it is, ${ownConflist} stays as it was`;
+  }
+  const text = mentionsPlugin(former.text) ? undefined : await wrappedOrGone(place, former);
   await executable.place(binDirectory);
-  if (byHand) {
+  if (text === undefined) {
     await removeWhole(conflistDirectory, ownConflist);
     return `${former.file} has static-ip in it already: only the executable is kept up`;
   }
-  const present = await readNetwork(conflistDirectory, ownConflist);
   if (present?.text !== text || present.mode !== former.mode)
     await writeWhole(conflistDirectory, ownConflist, text, former.mode);
   return `static-ip is before ${former.file} by ${ownConflist}`;
+}
+
+/** What stood behind ours is gone where this one cannot, and ours would keep a network alive that its owner removed. */
+async function wrappedOrGone({ conflistDirectory, plugin }: Place, former: Network): Promise<string> {
+  try {
+    return wrapConflist({ ...former, plugin });
+  } catch (error) {
+    if (isProductError(error)) await removeWhole(conflistDirectory, ownConflist);
+    throw error;
+  }
 }
 
 /** True where `install` would change nothing and pods get their addresses through the plugin. */
@@ -50,15 +67,30 @@ export async function isInstalled(place: Place, executable: Executable): Promise
 export async function uninstall(place: Place): Promise<string> {
   const { conflistDirectory, binDirectory } = place;
   await removeWhole(conflistDirectory, ownConflist);
-  const others = await Promise.all(
-    (await networkFiles(conflistDirectory)).map((file) => readNetwork(conflistDirectory, file)),
-  );
-  const user = others.find((network) => network !== undefined && mentionsPlugin(network.text));
+  const user = await firstUser(conflistDirectory);
   if (user === undefined) await removeWhole(binDirectory, pluginType);
   await forgetAllowance(place);
   await removeUnfinished(binDirectory);
   await removeUnfinished(conflistDirectory);
   return user === undefined
     ? 'static-ip is removed; the former network is back'
-    : `${ownConflist} is removed; the executable stays, because ${user.file} names it`;
+    : `${ownConflist} is removed; the executable stays, because ${user}`;
+}
+
+/** Why the executable is still needed, in words. */
+async function firstUser(directory: string): Promise<string | undefined> {
+  const files = await networkFiles(directory);
+  const reasons = await Promise.all(files.map((file) => use(directory, file)));
+  return reasons.find((reason) => reason !== undefined);
+}
+
+async function use(directory: string, file: string): Promise<string | undefined> {
+  try {
+    const network = await readNetwork(directory, file);
+    return network !== undefined && mentionsPlugin(network.text) ? `${file} names it` : undefined;
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    // a runtime may be able to read what this process cannot
+    return `${file} may name it and cannot be read (${error.message}): delete the executable if it does not`;
+  }
 }

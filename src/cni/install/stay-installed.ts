@@ -52,7 +52,7 @@ async function installNow({ install }: Installer): Promise<string> {
     return await install();
   } catch (error) {
     if (!isProductError(error) && !isSystemError(error)) throw error;
-    return `static-ip is not in place: ${error.message} [${error.code}]`;
+    return `static-ip could not be put in place: ${error.message} [${error.code}]`;
   }
 }
 
