@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import type { PodDisruptionBudget } from '../kubernetes/disruption-budget.ts';
 import { podDisruptionBudgets } from '../kubernetes/resources.ts';
 import type { Cloud } from './cloud.ts';
+import { attachDisk } from './disk/attach-disk.ts';
+import { createDisk } from './disk/create-disk.ts';
 import { testCrashes } from './testing/crash-case.ts';
 import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
@@ -47,6 +49,18 @@ testCrashes([
     },
     verb: deleteVm,
     writes: 3,
+    check: ({ cloud }) => assertBudget(cloud, [1]),
+  },
+  {
+    name: 'delete_vm with a disk attached, out of a group with a budget',
+    prepare: async (cloud) => {
+      await members(cloud, 3);
+      const disk = await createDisk(cloud, [64, {}, 'vm-member-2']);
+      await attachDisk(cloud, ['vm-member-2', disk]);
+      return ['vm-member-2'];
+    },
+    verb: deleteVm,
+    writes: 4,
     check: ({ cloud }) => assertBudget(cloud, [1]),
   },
   {

@@ -6,11 +6,12 @@ import { decideStrategy } from '../disk/attach/decide-strategy.ts';
 import type { Json } from '../input.ts';
 import { waitForVips } from '../service/vip.ts';
 import { creationError, preparationError } from './creation-error.ts';
-import { budgetGroupOf, settleBudget } from './disruption-budget.ts';
+import { budgetGroupOf, requireBudget, settleBudget } from './disruption-budget.ts';
 import { ensureVm, hasDisks } from './ensure-vm.ts';
 import { removeVm } from './remove-vm.ts';
 import { volumeTerms } from './volume-affinity.ts';
 import type { VmPlan } from './vm-pod.ts';
+import { vmLabels } from './vm-pod.ts';
 import { parseVmRequest } from './vm-request.ts';
 import type { ParsedVmRequest } from './vm-request.ts';
 import { waitUntilRunning } from './wait-until-running.ts';
@@ -48,6 +49,7 @@ async function prepare(cloud: Cloud, { plan, networks, diskCids }: ParsedVmReque
     const [attach, terms] = await Promise.all([
       decideStrategy(cloud, networked),
       volumeTerms(cloud, diskCids, plan.properties.placement.zone),
+      requireBudget(cloud, vmLabels(plan)),
     ]);
     await waitUntilAddressesAreFree(cloud, addressLabels(networks), plan.cid);
     return { ...networked, attach, volumeTerms: terms };

@@ -27,6 +27,15 @@ export function budgetGroupOf({ metadata: { labels = {} } }: KubernetesObject): 
 }
 
 /**
+ * For a VM with these labels, before anything of it is made: rejects where the role may not read the budget of its group
+ * (ApiError 403) or that is somebody else's (NOT_SUPPORTED).
+ */
+export async function requireBudget(cloud: Cloud, labels: Record<string, string>): Promise<void> {
+  const group = budgetGroupOf({ metadata: { labels } });
+  if (group !== undefined) await findBudget(cloud, group);
+}
+
+/**
  * Brings the PodDisruptionBudget of a group to its living VMs: all but one have to stay, as a number, since a share needs
  * a controller that pods of ours do not have. With fewer than two there is none. To be called after each change of
  * the group; `cid` is the VM that changed. Every call writes where there is a budget, so that of two at the same

@@ -11,8 +11,9 @@ import type { LostNode } from '../node/node-state.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import type { GoneOptions } from '../remove-object.ts';
 import { releaseServices, waitUntilReleased } from '../service/release-services.ts';
-import { budgetGroupOf, settleBudget } from './disruption-budget.ts';
+import { budgetGroupOf } from './disruption-budget.ts';
 import { findVm, findVmSecret, podReference, secretReference } from './find-vm.ts';
+import { leaveBudget } from './leave-budget.ts';
 import { settleLostVm } from './settle-lost-vm.ts';
 import { waitUntilClaimsGone } from './vm-claims.ts';
 
@@ -21,7 +22,7 @@ import { waitUntilClaimsGone } from './vm-claims.ts';
  *
  * Its Services pass to others while its Secret, which names them, is there. Then the Secret goes: it owns the rest, so
  * that whatever happens to us the cluster finishes the work. Attachments are asked to end in the same breath: the pod
- * cannot go while they hold its hub, nor they while its jobs use a disk.
+ * cannot go while they hold its hub, nor they while its jobs use a disk. Only the budget of its group comes between.
  * Rejects with DEADLINE, with NODE_LOST where its node is lost and more than the pod is at stake (settle-lost-vm.ts), and
  * before anything was changed with DISK_WOULD_BE_LOST.
  */
@@ -40,11 +41,7 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
   ]);
   const owned = objectsOfVm(cloud, cid, pod, secret);
   const services = secret === undefined ? [] : await releaseServices(cloud, secret);
-  const isPodAsked = await leaveBudget(cloud, cid, pod, secret);
-  for (const { reference, uid } of owned) {
-    if (!isPodAsked || reference.resource !== pods) await requestDeletion(cloud, reference, uid);
-  }
-  for (const attachment of attachments) await requestEnd(cloud, attachment);
+  await requestDeletions(cloud, cid, { owned, attachments, group: groupWithBudget(pod, secret) });
   const deadlineSeconds = cloud.config.deadlines.deleteVm;
   const what = `VM '${cid}'`;
   const whenLost = (lost: LostNode): Promise<void> => settleLostVm(cloud, cid, pod, lost);
@@ -83,21 +80,29 @@ function objectsOfVm(
   return owned;
 }
 
+/** Whose budget the VM counts for, as long as anything of it is there; undefined without one. */
+const groupWithBudget = (...objects: readonly (KubernetesObject | undefined)[]): string | undefined =>
+  objects.flatMap((object) => (object === undefined ? [] : (budgetGroupOf(object) ?? []))).at(0);
+
+interface Deletions {
+  readonly owned: readonly ObjectOfVm[];
+  readonly attachments: readonly Pod[];
+  readonly group: string | undefined;
+}
+
 /**
- * The group's budget follows while the Secret still tells the group; a pod on its way out counts no more. Resolves with
- * whether the deletion of the pod was asked for on the way.
+ * Asks for the end of everything. Under a budget the pod goes before the budget follows, since one on its way out counts no
+ * more, and the Secret after that: it tells the group to the call that comes after a killed one, when the pod may be gone.
  */
-async function leaveBudget(
+async function requestDeletions(
   cloud: Cloud,
   cid: string,
-  pod: Pod | undefined,
-  secret: KubernetesObject | undefined,
-): Promise<boolean> {
-  const [group] = [pod, secret].flatMap((object) =>
-    object === undefined ? [] : (budgetGroupOf(object) ?? []),
-  );
-  if (group === undefined) return false;
-  if (pod !== undefined) await requestDeletion(cloud, podReference(cloud, cid), pod.metadata.uid ?? '');
-  await settleBudget(cloud, group, cid);
-  return pod !== undefined;
+  { owned, attachments, group }: Deletions,
+): Promise<void> {
+  const isLast = ({ reference }: ObjectOfVm): boolean => group !== undefined && reference.resource !== pods;
+  for (const object of owned) if (!isLast(object)) await requestDeletion(cloud, object.reference, object.uid);
+  for (const attachment of attachments) await requestEnd(cloud, attachment);
+  if (group === undefined) return;
+  await leaveBudget(cloud, group, cid);
+  for (const object of owned) if (isLast(object)) await requestDeletion(cloud, object.reference, object.uid);
 }
