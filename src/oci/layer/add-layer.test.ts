@@ -13,8 +13,14 @@ import { addGzipLayer, addTarLayer } from './add-layer.ts';
 
 const digestOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
-async function* inChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
+/** Each in the same buffer, as files are read (blob/read-file-blob.ts). */
+async function* inChunks(bytes: Uint8Array, size = 65_536): AsyncGenerator<Uint8Array> {
+  const buffer = new Uint8Array(size);
+  for (let at = 0; at < bytes.length; at += size) {
+    const chunk = bytes.subarray(at, at + size);
+    buffer.set(chunk);
+    yield buffer.subarray(0, chunk.length);
+  }
 }
 
 /** Two megabytes that do not compress, so that back pressure is met. */
@@ -50,6 +56,35 @@ test('a compressed tar stays as it is', async (t) => {
   assert.equal(diffId, digestOf(tar));
   assert.equal(descriptor.digest, digestOf(packed));
   assert.deepEqual(await readFile(layoutPaths.blob(directory, descriptor.digest)), packed);
+});
+
+test('several gzip members after each other are one layer', async (t) => {
+  const { blobs } = await layoutFolder(t);
+  const tar = await rootTar();
+  const packed = Buffer.concat([gzipSync(tar.subarray(0, 999)), gzipSync(tar.subarray(999))]);
+  for (const size of [4096, gzipSync(tar.subarray(0, 999)).length, packed.length]) {
+    const { diffId } = await addGzipLayer(blobs, { bytes: inChunks(packed, size), what: 'image' });
+    assert.equal(diffId, digestOf(tar), `in chunks of ${size}`);
+  }
+});
+
+test('what stands behind the end of the gzip is refused: containerd refuses it too, in each place of a chunk', async (t) => {
+  const { directory, blobs } = await layoutFolder(t);
+  const packed = gzipSync(await packTar([{ header: { name: 'etc/hosts', size: 1 }, body: 'h' }]));
+  for (const behind of [Buffer.alloc(1), Buffer.alloc(512), Buffer.alloc(200_000)])
+    for (const more of [Buffer.alloc(0), packed])
+      for (const size of [1, packed.length, packed.length + 1, 65_536].filter(
+        (each) => each > 1 || behind.length < 1000,
+      ))
+        await assert.rejects(
+          addGzipLayer(blobs, {
+            bytes: inChunks(Buffer.concat([packed, behind, more]), size),
+            what: 'image',
+          }),
+          { code: 'ARCHIVE_INVALID', message: /^image: there is something behind the end of the gzip/ },
+          `${behind.length} zeros, ${more.length} more, in chunks of ${size}`,
+        );
+  assert.deepEqual(await readdir(layoutPaths.blobs(directory)), []);
 });
 
 test('a damaged, cut off or dangerous tar leaves no blob', async (t) => {

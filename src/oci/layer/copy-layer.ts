@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto';
-import { PassThrough } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
-import type { Transform } from 'node:stream';
 import { ProductError } from '../../errors/product-error.ts';
 import { imageInvalid } from '../blob/parse-descriptor.ts';
 import type { Descriptor, ImageSource } from '../image-source.ts';
 import type { BlobWriter } from '../layout/write-blob.ts';
 import type { RootTarOptions } from '../tar/check-root-tar.ts';
 import { checkRootTar } from '../tar/check-root-tar.ts';
+import type { CompressedLayer } from './check-layer.ts';
+import { checkLayer } from './check-layer.ts';
+
+export interface ExpectedLayer extends RootTarOptions {
+  /** Digest of its tar, where the image's config says one. */
+  readonly diffId: string | undefined;
+}
 
 /**
  * Copies a layer of an image byte for byte and checks the tar in it: once for what it may hold and, where the image's
@@ -18,35 +21,37 @@ export async function copyLayer(
   blobs: BlobWriter,
   image: ImageSource,
   layer: Descriptor,
-  expected: { readonly diffId: string | undefined } & RootTarOptions,
+  { diffId: expected, ...options }: ExpectedLayer,
 ): Promise<void> {
+  // first, and whole: of a damaged one that is said, and not what its bytes look like
   await blobs.add(layer.mediaType, image.open(layer));
   const what = `layer ${layer.digest}`;
-  const hash = createHash('sha256');
-  const plain = decompressor(layer, what);
-  const look = async (source: AsyncIterable<Uint8Array>): Promise<void> => {
-    for await (const chunk of checkRootTar(source, what, expected)) hash.update(chunk);
-  };
-  try {
-    await pipeline(image.open(layer), plain, look);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (!/^(Z_|ZSTD_)/.test(code)) throw error;
-    throw new ProductError('ARCHIVE_INVALID', `${what} is damaged or cut off: ${String(error)}`, {
-      cause: error,
-    });
-  }
-  const diffId = `sha256:${hash.digest('hex')}`;
-  if (expected.diffId !== undefined && expected.diffId !== diffId)
+  const compression = compressionOf(layer, what);
+  const bytes = image.open(layer);
+  const diffId =
+    compression === 'none'
+      ? await digestOf(checkRootTar(bytes, what, options))
+      : (await checkLayer({ ...options, bytes, compression, what }, drain)).diffId;
+  if (expected !== undefined && expected !== diffId)
     throw new ProductError(
       'DIGEST_MISMATCH',
-      `${what} unpacks to ${diffId} and not to ${expected.diffId}, as the image's config says`,
+      `${what} unpacks to ${diffId} and not to ${expected}, as the image's config says`,
     );
 }
 
-function decompressor({ mediaType }: Descriptor, what: string): Transform {
-  if (/[+.]gzip$/.test(mediaType)) return createGunzip({ chunkSize: 1 << 16 });
-  if (mediaType.endsWith('+zstd')) return createZstdDecompress({ chunkSize: 1 << 16 });
-  if (mediaType.endsWith('.tar')) return new PassThrough();
+function compressionOf({ mediaType }: Descriptor, what: string): CompressedLayer['compression'] | 'none' {
+  if (/[+.]gzip$/.test(mediaType)) return 'gzip';
+  if (mediaType.endsWith('+zstd')) return 'zstd';
+  if (mediaType.endsWith('.tar')) return 'none';
   throw imageInvalid(`${what} is of a type that is not known: ${mediaType}`);
+}
+
+async function digestOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of bytes) hash.update(chunk);
+  return `sha256:${hash.digest('hex')}`;
+}
+
+async function drain(bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of bytes);
 }

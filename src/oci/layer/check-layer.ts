@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import type { Gunzip, ZstdDecompress } from 'node:zlib';
+import { ProductError } from '../../errors/product-error.ts';
+import type { RootTarOptions } from '../tar/check-root-tar.ts';
+import { checkRootTar } from '../tar/check-root-tar.ts';
+import { ZstdFrames } from './zstd-frames.ts';
+
+export interface CompressedLayer extends RootTarOptions {
+  /** A chunk need not stay what it is when the next one is asked for (blob/read-file-blob.ts). */
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly compression: 'gzip' | 'zstd';
+  /** For error messages. */
+  readonly what: string;
+}
+
+/**
+ * Gives a layer's bytes to `take` as they are, and checks the tar in them on the way. Resolves with the result and the digest
+ * of the tar. ARCHIVE_INVALID, naming `what`, for a tar that checkRootTar refuses and for what is damaged, cut off or goes on
+ * behind its end: Node ignores zeros there, containerd refuses them. Several gzip members or zstd frames are one layer.
+ */
+export async function checkLayer<Result>(
+  { bytes, compression, what, ...options }: CompressedLayer,
+  take: (bytes: AsyncGenerator<Uint8Array>) => Promise<Result>,
+): Promise<{ readonly result: Result; readonly diffId: string }> {
+  const unpacker = compression === 'gzip' ? gzipUnpacker(what) : zstdUnpacker(what);
+  const diffId = digestOfTar(unpacker.stream, what, options);
+  // it is awaited below, but may fail before
+  diffId.catch(() => undefined);
+  try {
+    const result = await take(passThrough(bytes, unpacker, diffId));
+    return { result, diffId: await diffId };
+  } finally {
+    unpacker.stream.destroy();
+  }
+}
+
+interface Unpacker {
+  readonly stream: Gunzip | ZstdDecompress;
+  /** The chunk in pieces that the stream takes whole, unless the layer has ended in it. */
+  readonly split: (chunk: Uint8Array) => Iterable<Uint8Array>;
+  readonly end: () => void;
+  readonly behind: () => ProductError;
+}
+
+const chunkSize = 1 << 16;
+
+function gzipUnpacker(what: string): Unpacker {
+  const message = `${what}: there is something behind the end of the gzip, which containerd refuses: pack the tar anew`;
+  return {
+    stream: createGunzip({ chunkSize }),
+    split: (chunk) => [chunk],
+    end: () => undefined,
+    behind: () => new ProductError('ARCHIVE_INVALID', message),
+  };
+}
+
+function zstdUnpacker(what: string): Unpacker {
+  const frames = new ZstdFrames(what);
+  return {
+    stream: createZstdDecompress({ chunkSize }),
+    split: (chunk) => frames.split(chunk),
+    end: () => frames.end(),
+    behind: () => frames.behind(),
+  };
+}
+
+/** Hands the bytes to the unpacker too, one chunk at a time, and ends with the failure of what reads from it. */
+async function* passThrough(
+  bytes: AsyncIterable<Uint8Array>,
+  { stream, split, end, behind }: Unpacker,
+  read: Promise<unknown>,
+): AsyncGenerator<Uint8Array> {
+  let given = 0;
+  for await (const chunk of bytes) {
+    for (const piece of split(chunk)) {
+      given += piece.length;
+      await Promise.race([taken(stream, piece), read]);
+      if (stream.bytesWritten === given) continue;
+      // it has failed, which is said by who reads from it, or came to its end
+      await read;
+      throw behind();
+    }
+    yield chunk;
+  }
+  end();
+  stream.end();
+  await read;
+}
+
+/** Never rejects: what went wrong is what the reader says. */
+function taken(stream: Unpacker['stream'], piece: Uint8Array): Promise<void> {
+  return new Promise((resolve) => void stream.write(piece, () => resolve()));
+}
+
+async function digestOfTar(
+  plain: AsyncIterable<Uint8Array>,
+  what: string,
+  options: RootTarOptions,
+): Promise<string> {
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of checkRootTar(plain, what, options)) hash.update(chunk);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (!/^(Z_|ZSTD_)/.test(code)) throw error;
+    throw new ProductError('ARCHIVE_INVALID', `${what} is damaged or cut off: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  return `sha256:${hash.digest('hex')}`;
+}
