@@ -34,6 +34,7 @@ export const usage = `Usage: static-ip COMMAND
   --bin-directory DIRECTORY        default /opt/cni/bin
   --conflist FILE                  the network to put it before; default the first one, which the runtime uses
   --plugin TYPE                    the plugin in it; default the first one with an ipam
+                                   (installed: these two default to what the last install was told)
 
 Without a command it is a CNI plugin, called by a container runtime.
 `;

@@ -3,6 +3,7 @@ import { parseJson } from '../json.ts';
 import { pluginType } from '../plugin/network-config.ts';
 import { forgetAllowance } from './allowance.ts';
 import type { Place } from './arguments.ts';
+import { forgetChoice, rememberChoice, withChoice } from './choice.ts';
 import type { Network } from './conflist-directory.ts';
 import { formerNetwork, networkFiles, ownConflist, readNetwork } from './conflist-directory.ts';
 import { removeUnfinished, removeWhole, writeWhole } from './durable.ts';
@@ -19,6 +20,7 @@ export async function install(place: Place, executable: Executable): Promise<str
   const { conflistDirectory, binDirectory } = place;
   await removeUnfinished(binDirectory);
   await removeUnfinished(conflistDirectory);
+  await rememberChoice(place);
   const former = await formerNetwork(place);
   if (former === undefined) {
     await removeWhole(conflistDirectory, ownConflist);
@@ -51,8 +53,12 @@ async function wrappedOrGone({ conflistDirectory, plugin }: Place, former: Netwo
   }
 }
 
-/** True where `install` would change nothing and pods get their addresses through the plugin. */
-export async function isInstalled(place: Place, executable: Executable): Promise<boolean> {
+/**
+ * True where `install` would change nothing and pods get their addresses through the plugin. A network and a plugin that the
+ * place does not name are those of the last `install`.
+ */
+export async function isInstalled(asked: Place, executable: Executable): Promise<boolean> {
+  const place = await withChoice(asked);
   const former = await formerNetwork(place);
   if (former === undefined || !(await executable.isLike(place.binDirectory))) return false;
   if (mentionsPlugin(former.text)) return true;
@@ -70,6 +76,7 @@ export async function uninstall(place: Place): Promise<string> {
   const user = await firstUser(conflistDirectory);
   if (user === undefined) await removeWhole(binDirectory, pluginType);
   await forgetAllowance(place);
+  await forgetChoice(place);
   await removeUnfinished(binDirectory);
   await removeUnfinished(conflistDirectory);
   return user === undefined

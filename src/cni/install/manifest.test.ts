@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadAll } from 'js-yaml';
 import { cniErrorCode } from '../cni-error.ts';
+import type { Place } from './arguments.ts';
 import { parseArguments } from './arguments.ts';
+import { install, isInstalled, uninstall } from './converge.ts';
+import { Executable } from './executable.ts';
 
 interface Container {
   readonly args: readonly string[];
@@ -64,6 +70,40 @@ test('the DaemonSet installs where it mounts, is guarded, and may ask for itself
     [own],
   );
   assert.equal(named('ServiceAccount').metadata.name, serviceAccountName);
+});
+
+test('the pods become Ready with what the docs let an operator add to the arguments, and removal leaves nothing', async (context) => {
+  const root = await mkdtemp(join(tmpdir(), 'static-ip-manifest-'));
+  context.after(() => rm(root, { recursive: true, force: true }));
+  const [conflistDirectory, binDirectory] = [join(root, 'net.d'), join(root, 'bin')];
+  for (const directory of [conflistDirectory, binDirectory]) await mkdir(directory);
+  const ipam = { type: 'host-local', subnet: '10.88.0.0/16' };
+  const networks = {
+    '10-pods.conflist': { type: 'bridge', ipam },
+    '20-flannel.conflist': { type: 'flannel' },
+  };
+  for (const [file, plugin] of Object.entries(networks))
+    await writeFile(
+      join(conflistDirectory, file),
+      JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins: [plugin] }),
+    );
+  const executable = new Executable(join(root, 'static-ip'));
+  await writeFile(join(root, 'static-ip'), 'the executable');
+  const [{ args, readinessProbe } = assert.fail()] = podSpecOf('daemonset.yaml').containers;
+  const inRoot = (words: readonly string[]): Place => ({
+    ...parseArguments(words).place,
+    conflistDirectory,
+    binDirectory,
+  });
+  const probe = inRoot(readinessProbe.exec.command.slice(1));
+  for (const added of [['--conflist=20-flannel.conflist', '--plugin=flannel'], [], ['--plugin=bridge']]) {
+    await install(inRoot([...args, ...added]), executable);
+    assert.equal(await isInstalled(probe, executable), true, added.join(' '));
+  }
+  await install(inRoot([...args, '--conflist=30-absent.conflist']), executable);
+  assert.equal(await isInstalled(probe, executable), false, 'what is waited for is not there');
+  await uninstall(probe);
+  assert.deepEqual(await readdir(binDirectory), []);
 });
 
 test('remove.yaml removes from where that DaemonSet installs, before its pods are ready', () => {

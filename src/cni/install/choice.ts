@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isObject, parseJson } from '../json.ts';
+import type { Place } from './arguments.ts';
+import { removeWhole, writeWhole } from './durable.ts';
+import { isSystemError } from './system-error.ts';
+
+/** In the folder of the plugins; no runtime looks for it. */
+const record = '.static-ip-choice';
+
+/** Keeps on the node which network and plugin an installer was told to take, for whoever asks without being told. */
+export async function rememberChoice(place: Place): Promise<void> {
+  const { binDirectory, conflist, plugin } = place;
+  const text =
+    conflist === undefined && plugin === undefined ? undefined : JSON.stringify({ conflist, plugin });
+  if (text === (await recorded(binDirectory))) return;
+  if (text === undefined) await forgetChoice(place);
+  else await writeWhole(binDirectory, record, text, 0o644);
+}
+
+/** The place with what the last installer was told, where this one says nothing: a probe has no arguments of its own. */
+export async function withChoice(place: Place): Promise<Place> {
+  const value = parseJson((await recorded(place.binDirectory)) ?? '');
+  const { conflist, plugin } = isObject(value) ? value : {};
+  return {
+    ...place,
+    conflist: place.conflist ?? textOf(conflist),
+    plugin: place.plugin ?? textOf(plugin),
+  };
+}
+
+/** With the plugin goes what was chosen. */
+export function forgetChoice({ binDirectory }: Place): Promise<void> {
+  return removeWhole(binDirectory, record);
+}
+
+async function recorded(directory: string): Promise<string | undefined> {
+  try {
+    return await readFile(join(directory, record), 'utf8');
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
