@@ -148,6 +148,14 @@ test('takes the network that the runtime uses, or the one that is named', async 
   assert.equal(await name(), 'other');
 });
 
+test('a network with a byte order mark is one', async (context) => {
+  const { place, executable, file } = await node(context);
+  await file('net.d/10-pods.conflist', `\uFEFF${bridge('pods')}`);
+  for (let times = 0; times < 2; times += 1)
+    assert.match(await install(place, executable), /before 10-pods\.conflist/u);
+  assert.equal(await isInstalled(place, executable), true);
+});
+
 test('keeps a secret configuration secret', async (context) => {
   const { place, executable } = await node(context);
   await chmod(join(place.conflistDirectory, '10-pods.conflist'), 0o600);

@@ -1,5 +1,4 @@
 import { isProductError } from '../../errors/product-error.ts';
-import { parseJson } from '../json.ts';
 import { pluginType } from '../plugin/network-config.ts';
 import { forgetAllowance } from './allowance.ts';
 import type { Place } from './arguments.ts';
@@ -9,7 +8,7 @@ import { formerNetwork, networkFiles, ownConflist, readNetwork } from './conflis
 import { removeUnfinished, removeWhole, writeWhole } from './durable.ts';
 import type { Executable } from './executable.ts';
 import { isSystemError } from './system-error.ts';
-import { mentionsPlugin, wrapConflist } from './wrap-conflist.ts';
+import { isJson, mentionsPlugin, wrapConflist } from './wrap-conflist.ts';
 
 /**
  * Makes the node as it is meant to be, whatever was there before: the executable first, then the configuration that names
@@ -27,7 +26,7 @@ export async function install(place: Place, executable: Executable): Promise<str
     return `${conflistDirectory} has no ${place.conflist ?? 'network configuration'} yet: waiting for it`;
   }
   const present = await readNetwork(conflistDirectory, ownConflist);
-  if (present !== undefined && parseJson(former.text) === undefined) {
+  if (present !== undefined && !isJson(former.text)) {
     // its owner may be in the middle of writing it
     await executable.place(binDirectory);
     return `${former.file} is no JSON: until it is, ${ownConflist} stays as it was`;

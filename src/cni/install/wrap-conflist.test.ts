@@ -68,10 +68,41 @@ test('the delegate reads again what it read before', () => {
   );
 });
 
+test('of several versions it declares those that both know, and for a runtime that reads one only the oldest', () => {
+  const { cniVersion: _, ...unversioned } = list;
+  const plugins = [behind(bridge), portmap];
+  const versions = ['1.0.0', '0.4.0', '1.1.0', '1.2.0', '0.2.0', 'x'];
+  assert.deepEqual(wrap({ ...unversioned, cniVersions: versions }), {
+    ...unversioned,
+    cniVersion: '0.4.0',
+    cniVersions: ['1.0.0', '0.4.0', '1.1.0'],
+    plugins,
+  });
+  for (const [cniVersion, cniVersions, expected, known] of [
+    ['1.0.0', ['0.4.0', '1.1.0'], '1.0.0', ['0.4.0', '1.1.0']],
+    ['9.0.0', ['1.0.0', '9.0.0'], '1.0.0', ['1.0.0']],
+    ['1.0.0', ['9.0.0'], '1.0.0', []],
+  ] as const)
+    assert.deepEqual(wrap({ ...list, cniVersion, cniVersions }), {
+      ...list,
+      cniVersion: expected,
+      cniVersions: known,
+      plugins,
+    });
+});
+
+test('reads a text with a byte order mark', () => {
+  const text = `\uFEFF${JSON.stringify(list)}`;
+  assert.deepEqual(wrap(undefined, { text }), { ...list, plugins: [behind(bridge), portmap] });
+  assert.equal(mentionsPlugin(`\uFEFF${JSON.stringify(wrap(list))}`), true);
+});
+
 test('refuses what cannot be put behind it, and names the file', () => {
   const refused: readonly (readonly [unknown, object, RegExp])[] = [
     [1, {}, /10-pods\.conflist is not a JSON object/u],
     [{ ...list, cniVersion: '0.2.0' }, {}, /no cniVersion of 0\.3\.0/u],
+    [{ ...list, cniVersion: undefined, cniVersions: ['0.2.0', '9.0.0'] }, {}, /no cniVersion of 0\.3\.0/u],
+    [{ ...list, cniVersion: undefined, cniVersions: '1.0.0' }, {}, /no cniVersion of 0\.3\.0/u],
     [{ ...list, plugins: {} }, {}, /no list of plugins/u],
     [{ ...list, plugins: [portmap] }, {}, /no plugin with an ipam: name .* by --plugin/u],
     [list, { plugin: 'calico' }, /has no plugin 'calico'/u],

@@ -2,6 +2,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { annotationsCapability } from '../address/asked-addresses.ts';
 import type { JsonObject } from '../json.ts';
 import { isObject, parseJson } from '../json.ts';
+import type { CniVersion } from '../plugin/cni-version.ts';
 import { isSupported, supportedVersions } from '../plugin/cni-version.ts';
 import { pluginType } from '../plugin/network-config.ts';
 
@@ -19,14 +20,15 @@ export interface Wrap {
  * Throws STATIC_IP_NOT_INSTALLED where that cannot be done. Pure.
  */
 export function wrapConflist({ file, text, plugin }: Wrap): string {
-  const value = parseJson(text);
+  const value = parsed(text);
   if (!isObject(value)) throw problem(file, 'is not a JSON object');
-  const list = file.endsWith('.conflist')
+  const whole = file.endsWith('.conflist')
     ? value
     : { cniVersion: value['cniVersion'], name: value['name'], plugins: [value] };
-  if (!isSupported(list['cniVersion']))
+  const list = { ...whole, ...versionsOf(whole) };
+  if (list.cniVersion === undefined)
     throw problem(file, `has no cniVersion of ${supportedVersions.join(', ')}, which static-ip speaks`);
-  const plugins = list['plugins'];
+  const plugins = whole['plugins'];
   if (!Array.isArray(plugins) || !plugins.every(isObject)) throw problem(file, 'has no list of plugins');
   const index = plugins.findIndex((each) =>
     plugin === undefined ? isObject(each['ipam']) : each['type'] === plugin,
@@ -42,12 +44,36 @@ export function wrapConflist({ file, text, plugin }: Wrap): string {
   return `${JSON.stringify({ ...list, plugins: plugins.with(index, wrapped(delegate)) }, undefined, 2)}\n`;
 }
 
+/** False for what its owner may be in the middle of writing. */
+export function isJson(text: string): boolean {
+  return parsed(text) !== undefined;
+}
+
 /** True for a configuration that somebody put static-ip into by hand. */
 export function mentionsPlugin(text: string): boolean {
-  const value = parseJson(text);
+  const value = parsed(text);
   if (!isObject(value)) return false;
   const plugins: readonly unknown[] = Array.isArray(value['plugins']) ? value['plugins'] : [value];
   return plugins.some((plugin) => isObject(plugin) && plugin['type'] === pluginType);
+}
+
+/** A byte order mark is no part of it: stdin of the plugin loses it, too. */
+const parsed = (text: string): unknown => parseJson(text.replace(/^\uFEFF/u, ''));
+
+interface Versions {
+  readonly cniVersion: CniVersion | undefined;
+  readonly cniVersions?: readonly CniVersion[];
+}
+
+/**
+ * A runtime that speaks CNI 1.1 takes the newest that it knows of both fields (libcni, NetworkConfFromBytes), so ours holds what
+ * static-ip knows of them; an older one reads `cniVersion` alone, and knows the oldest if any.
+ */
+function versionsOf({ cniVersion, cniVersions }: JsonObject): Versions {
+  if (cniVersions === undefined) return { cniVersion: isSupported(cniVersion) ? cniVersion : undefined };
+  const known = Array.isArray(cniVersions) ? cniVersions.filter(isSupported) : [];
+  const oldest = supportedVersions.find((version) => known.includes(version));
+  return { cniVersion: isSupported(cniVersion) ? cniVersion : oldest, cniVersions: known };
 }
 
 /** A runtime gives a plugin what it declares, so what the delegate declares is declared for it too. */
