@@ -157,6 +157,28 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
     assert.deepEqual(again, [ofIpv4, ofIpv6]);
   });
 
+  test('IPAM plugins that cannot be asked say so, as docs/static-ip.md has it', async () => {
+    const subnet = '10.88.0.0/16';
+    const split = [
+      [{ subnet, rangeStart: '10.88.128.0', rangeEnd: '10.88.191.255' }],
+      [{ subnet, rangeStart: '10.88.192.0' }],
+    ];
+    const hostLocal = { type: 'host-local', dataDir: join(scratch, 'store-unable') };
+    for (const [ipam, message] of [
+      [{ type: 'static' }, /"code":999,.* is NOT in CIDR notation/u],
+      [{ ...hostLocal, subnet: 'usePodCidr' }, /"code":7,.*not lists of ranges, each with a subnet/u],
+      [{ ...hostLocal, ranges: split }, /"code":999,.*range set 0 overlaps with 1/u],
+    ] as const) {
+      const whole = JSON.parse(config('10.88.0.7')) as { delegate: object };
+      const input = JSON.stringify({ ...whole, delegate: { ...whole.delegate, ipam } });
+      const { code, stdout } = await run('ADD', 'one', input);
+      assert.equal(code, 1);
+      assert.match(stdout, message);
+      await run('DEL', 'one', input);
+      assert.deepEqual(ip('one', 'link', 'show', 'eth0'), []);
+    }
+  });
+
   test('a pod that asks for none has one of the range', async () => {
     assert.equal((await run('ADD', 'one', config(undefined))).code, 0);
     assert.match(addressesOf('one')[0] ?? '', /^10\.88\.(1[2-9]|2)\d+\./u);
