@@ -87,7 +87,7 @@ export const errorTable = {
   KUBERNETES_FORBIDDEN: cloudError('a role, an admission plugin or a policy of the cluster refuses it'),
   KUBERNETES_NOT_FOUND: cloudError('an object, namespace or kind that was needed is not in the cluster'),
   KUBERNETES_CONFLICT: cloudError('an object was changed by others at the same time'),
-  KUBERNETES_BUSY: cloudError('the Kubernetes API was too busy, or not able to answer, for several tries'),
+  KUBERNETES_BUSY: cloudError('the Kubernetes API, or a proxy before it, was too busy or not able to answer'),
   QUOTA_EXCEEDED: cloudError('a ResourceQuota of the namespace is used up'),
   NO_DISK_SPACE: {
     boshType: 'Bosh::Clouds::NoDiskSpace',

@@ -149,6 +149,17 @@ test('an answer of something else than an API server is an ApiError too', async 
   );
 });
 
+test('a 502 of a proxy is tried again for a GET and not for a write', async (t) => {
+  const badGateway = (_seen: unknown, response: ServerResponse): unknown => response.writeHead(502).end();
+  const { api, seen } = await serve(t, [badGateway, json({ metadata: { name: 'vm-1' } }), badGateway]);
+
+  await api.get(reference);
+  await assert.rejects(api.create(secrets, { metadata: { name: 'x', namespace: 'bosh' } }), (error) =>
+    isApiError(error, 502),
+  );
+  assert.equal(seen.length, 3);
+});
+
 test('429 is tried again after its Retry-After, for every verb', async (t) => {
   const busy = json(failure(429, 'TooManyRequests'), 429, { 'retry-after': '2' });
   const { api, seen, delays } = await serve(t, [busy, busy, json({ metadata: { name: 'x' } }, 201)]);

@@ -11,7 +11,13 @@ test('what is tried again, and for whom', () => {
 
   assert.deepEqual(repeats({ status: 429, retryAfter: undefined }), [...methods]);
   assert.deepEqual(repeats({ status: 503, retryAfter: '1' }), [...methods]);
-  assert.deepEqual(repeats({ status: 503, retryAfter: undefined }), []);
+  // an answer of a proxy, or of etcd by way of the server: what was asked may be done or not
+  for (const status of [408, 500, 502, 503, 504, 520, 524])
+    assert.deepEqual(repeats({ status, retryAfter: undefined }), ['GET'], String(status));
+  assert.deepEqual(repeats({ status: 502, retryAfter: '1' }), ['GET']);
+  assert.deepEqual(repeats({ status: 503, retryAfter: '3600' }), []);
+  for (const status of [501, 505, 507])
+    assert.deepEqual(repeats({ status, retryAfter: undefined }), [], String(status));
   assert.deepEqual(repeats({ status: 429, retryAfter: '3600' }), []);
   assert.deepEqual(repeats({ status: 409, retryAfter: '1' }), []);
   assert.deepEqual(repeats({ status: 404, retryAfter: undefined }), []);

@@ -1,3 +1,4 @@
+import { isPassingStatus } from './passing-status.ts';
 import type { TransportFailure } from './transport-failure.ts';
 import type { TransportRequest } from './transport.ts';
 
@@ -16,12 +17,16 @@ export interface TryRecord {
 const maximumTries = 6;
 const maximumRetryAfterSeconds = 30;
 const baseDelayMs = 100;
+/** Which statuses the API server sends with a Retry-After only where it did nothing. */
+const refusing: ReadonlySet<number> = new Set([500, 503, 504]);
 
 /**
  * Milliseconds to wait before the next try, or undefined when there is to be none.
  *
  * - 429, and 500/503/504 that carry a Retry-After, say that nothing was done: every verb is tried again
  *   (client-go rest/request.go, checkWait).
+ * - Any other passing status (`passing-status.ts`), a proxy's 502 for one, may come after the work or while it is done: only
+ *   GET is tried again.
  * - A refused connection reached nobody: every verb is tried again, briefly, for an API server that restarts.
  * - A connection that broke may have done its work: only the idempotent verbs (RFC 9110 9.2.2) are tried again.
  *
@@ -36,7 +41,8 @@ export function retryDelay({ method, tries, setback }: TryRecord, random: number
     return mayRepeatFailure(setback.failure, method, tries) ? backOff : undefined;
   }
   const seconds = parseRetryAfter(setback.retryAfter);
-  if (setback.status !== 429 && (seconds === undefined || ![500, 503, 504].includes(setback.status))) {
+  const saysUndone = setback.status === 429 || (seconds !== undefined && refusing.has(setback.status));
+  if (!saysUndone && !(method === 'GET' && isPassingStatus(setback.status))) {
     return undefined;
   }
   if (seconds !== undefined && seconds > maximumRetryAfterSeconds) {

@@ -207,3 +207,24 @@ test('what was never allowed ends the wait at once, what is not allowed any more
   await assert.rejects(noMore, (error) => isApiError(error, 403));
   assert.ok(clock.now() - began >= 30_000 && clock.now() - began < 60_000, `${clock.now() - began} ms`);
 });
+
+const answered = (code: number): ApiError =>
+  new ApiError({
+    ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' },
+    ...{ code, reason: 'Unknown', message: `the server answered ${code}` },
+  });
+
+for (const code of [408, 410, 429, 500, 502, 503, 504, 520, 524])
+  test(`one ${code} between two answers is no trouble for a wait`, async () => {
+    const clock = new ManualClock();
+    const { api } = restartingApi([[], answered(code), [there]]);
+    const waiting = untilThere(api, clock);
+    await ended(clock, waiting);
+    assert.equal(await waiting, true);
+  });
+
+for (const code of [400, 401, 501, 505, 507])
+  test(`a ${code} ends a wait`, async () => {
+    const { api } = restartingApi([answered(code)]);
+    await assert.rejects(untilThere(api, new ManualClock()), (error) => isApiError(error, code));
+  });

@@ -4,6 +4,7 @@ import type { KubernetesApi, ObjectReference } from './api.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import type { KubernetesObject } from './object.ts';
+import { isPassingStatus } from './passing-status.ts';
 import { transportFailure } from './transport-failure.ts';
 
 export interface WaitOptions<T extends KubernetesObject, R> {
@@ -125,12 +126,12 @@ async function watchOnce<T extends KubernetesObject, R>(
   return undefined;
 }
 
-/** Whether it is one of the troubles that a restarting API server makes; a wait's deadline bounds them. */
+/** Whether it is one of the troubles that a restarting API server, or a proxy before it, makes; a wait's deadline bounds them. */
 export function isPassing(error: unknown): error is Error {
   const failure = transportFailure(error);
   return (
     (failure !== undefined && failure !== 'tls') ||
-    (isApiError(error) && [410, 429, 500, 503, 504].includes(error.code))
+    (isApiError(error) && (error.code === 410 || isPassingStatus(error.code)))
   );
 }
 

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ApiError } from '../../kubernetes/api-error.ts';
+import { isPassingStatus } from '../../kubernetes/passing-status.ts';
 import { refusal } from './forbidden.ts';
 import { describeRequest } from './request-words.ts';
 
@@ -58,17 +59,17 @@ function explanation(error: ApiError): Explanation {
         code: 'KUBERNETES_INVALID',
         next: 'make the env or the metadata of the VM smaller: it is too large for the API',
       };
-    case 429:
-    case 503:
-    case 504:
-      return {
-        code: 'KUBERNETES_BUSY',
-        next: 'it was asked again in vain: look at its load, then run the call again',
-      };
     default:
+      // the server's own faults; what else passes is load, or something before it
+      if (error.code !== 500 && isPassingStatus(error.code)) return busy;
       return { code: 'KUBERNETES_API', next: "look at the API server's log, then run the call again" };
   }
 }
+
+const busy: Explanation = {
+  code: 'KUBERNETES_BUSY',
+  next: 'look at its load, and at what proxy or load balancer before it says, then run the call again',
+};
 
 function notFound({ status, message }: ApiError): Explanation {
   const { kind, name } = status.details ?? {};

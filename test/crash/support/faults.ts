@@ -9,6 +9,7 @@ export const faultKinds = [
   'watch answered with 410',
   'watch event 410',
   '500',
+  '502',
   '503',
   'lost',
   'unheard',
@@ -45,6 +46,7 @@ const fates: Readonly<Record<FaultKind, Fate>> = {
   'watch answered with 410': answer(410, 'Expired'),
   'watch event 410': event(status(410, 'Expired')),
   '500': answer(500, 'InternalError'),
+  '502': { kind: 'answer', status: 502, body: '<html>502 Bad Gateway</html>' },
   '503': answer(503, 'ServiceUnavailable'),
   lost: { kind: 'lost' },
   unheard: { kind: 'unheard' },
@@ -85,6 +87,13 @@ export const everyWatch = (): Target => isWatch;
 export function write(number: number): Target {
   let writes = 0;
   return (request) => isWrite(request) && (writes += 1) === number;
+}
+
+/** The read of that number, once; what is asked again counts again. */
+export function read(number: number): Target {
+  let reads = 0;
+  return (given) =>
+    given.method === 'GET' && !isWatch(given) && !isExec(given.url) && (reads += 1) === number;
 }
 
 /** The command in a pod of that number, once. */
