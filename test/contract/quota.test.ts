@@ -152,6 +152,29 @@ test('any kind by its count', async () => {
   await lift('objects');
 });
 
+// apiserver: pkg/registry/generic/registry/store.go create calls createValidation, which is admission, before Storage.Create
+test('a full quota refuses what is there already, before anybody sees that it is', async () => {
+  const { admin, namespace } = subject;
+  const there = configMap(namespace, 'there');
+  await admin.api.create(configMaps, there);
+  const { items } = await admin.api.list(configMaps, { namespace });
+  const count = `count/configmaps=${items.length}`;
+  await limit('full', { 'count/configmaps': String(items.length) });
+  const refused = forbidden(
+    `configmaps "there" is forbidden: exceeded quota: full, requested: count/configmaps=1, used: ${count}, limited: ${count}`,
+  );
+  await assert.rejects(admin.api.create(configMaps, there), refused);
+  await assert.rejects(admin.api.create(configMaps, there, { dryRun: true }), refused);
+  await lift('full');
+  await until('what is there to be in the way', async () => {
+    const path = `/api/v1/namespaces/${namespace}/configmaps`;
+    const { status, body } = await admin.call('POST', path, there);
+    if (status === 403) return undefined;
+    assert.deepEqual([status, body['reason']], [409, 'AlreadyExists']);
+    return true;
+  });
+});
+
 test('two creates at once cannot both have the last', async () => {
   const { admin, namespace } = subject;
   await limit('race', { 'count/secrets': '1' });

@@ -35,7 +35,8 @@ export interface CreateOptions {
 
 /**
  * POST. Answers the object as stored.
- * Throws ApiError 400 (body), 403 (namespace is going), 404 (no such namespace), 409 (exists), 422 (invalid).
+ * Throws ApiError 400 (body), 403 (namespace is going, policy, quota), 404 (no such namespace), 422 (invalid), and 409 (exists)
+ * where nothing else is in the way (apiserver pkg/registry/generic/registry/store.go create, pkg/registry/rest/create.go BeforeCreate).
  */
 export function createObject(
   registry: Registry,
@@ -55,12 +56,12 @@ export function createObject(
   kind.prepareCreate?.(draft, admissionContext(registry));
   const causes = [...checkMetadata(kind, draft), ...kind.validate(draft)];
   if (causes.length > 0) throw invalid(kind.name, kind.resource.group, draft.metadata.name, causes);
+  const { user, fieldValidation: { warn } = strictValidation } = options;
+  kind.warningsOnCreate?.(draft).forEach(warn);
+  admitWrite(registry, kind, { draft, current: undefined, user, warn });
   const resource = groupResource(kind.resource);
   const { namespace, name } = draft.metadata;
   if (registry.store.get(resource, namespace, name) !== undefined) throw alreadyExists(kind.resource, name);
-  const { user, fieldValidation: { warn } = strictValidation } = options;
-  admitWrite(registry, kind, { draft, current: undefined, user, warn });
-  kind.warningsOnCreate?.(draft).forEach(warn);
   if (options.dryRun === true) return withoutVersion(draft);
   const stored = registry.store.put(resource, draft);
   chargeQuotas(registry, namespace);
