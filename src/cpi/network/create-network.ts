@@ -3,6 +3,7 @@ import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
+import { createUnlessThere } from '../create-unless-there.ts';
 import type { Json } from '../input.ts';
 import { isOurs } from '../labels.ts';
 import { waitUntilGone } from '../remove-object.ts';
@@ -31,15 +32,12 @@ export async function createNetwork(
 
 async function ensure(cloud: Cloud, resource: Resource, object: NetworkObject): Promise<void> {
   const { name = '' } = object.metadata;
-  const reference = { resource, namespace: cloud.namespace, name };
-  try {
-    await cloud.api.create(resource, object);
-    return;
-  } catch (error) {
-    if (isNotServed(error)) throw notServed(resource);
-    if (!isApiError(error, 409, 'AlreadyExists')) throw error;
-  }
-  const found = await cloud.api.get(reference);
+  const ensured = await createUnlessThere(cloud.api, resource, object).catch((error: unknown) => {
+    throw isNotServed(error) ? notServed(resource) : error;
+  });
+  if (ensured?.isNew === true) return;
+  if (ensured === undefined) return ensure(cloud, resource, object);
+  const found = ensured.object;
   if (!isOurs(found, 'network'))
     throw new ProductError(
       'INVALID_ARGUMENT',
@@ -47,7 +45,7 @@ async function ensure(cloud: Cloud, resource: Resource, object: NetworkObject): 
     );
   if (found.metadata.deletionTimestamp === undefined) return;
   await waitUntilGone(cloud, {
-    reference,
+    reference: { resource, namespace: cloud.namespace, name },
     uid: found.metadata.uid ?? '',
     deadlineSeconds: cloud.config.deadlines.deleteVm,
     what: `the former network '${name}'`,

@@ -1,13 +1,13 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
 import { services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
 import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
+import { createUnlessThere } from '../create-unless-there.ts';
 import { isOurs, label } from '../labels.ts';
 import { waitUntilGone } from '../remove-object.ts';
 import { adoptService } from './adopt-service.ts';
-import { findService, serviceReference } from './find-service.ts';
+import { serviceReference } from './find-service.ts';
 import type { ServiceOwner } from './service-object.ts';
 import { serviceObject } from './service-object.ts';
 import type { ServiceRequest } from './service-request.ts';
@@ -27,8 +27,9 @@ export async function ensureService(
 ): Promise<void> {
   const wanted = serviceObject(request, owner);
   for (let left = tries; left > 0; left -= 1) {
-    const found = await createOrFind(cloud, wanted);
-    if (found === undefined) continue;
+    const ensured = await createUnlessThere(cloud.api, services, wanted);
+    if (ensured === undefined) continue;
+    const found = ensured.object;
     requireSameOwners(cloud, found, wanted);
     if (found.metadata.deletionTimestamp === undefined) {
       if (await adoptService(cloud, found, { wanted, request, owner })) return;
@@ -42,22 +43,6 @@ export async function ensureService(
     });
   }
   throw changedByOthers('VM_CREATION_FAILED_RETRY', `Service '${request.name}'`);
-}
-
-/**
- * The Service that was made, or that is there. A fixed address or port that the one of this name has is refused before
- * its name is looked at (kubernetes pkg/registry/core/service/storage: allocation comes first), so a refusal asks too.
- */
-async function createOrFind(cloud: Cloud, wanted: Service): Promise<Service | undefined> {
-  try {
-    return await cloud.api.create<Service>(services, wanted);
-  } catch (error) {
-    const isTaken = isApiError(error, 409, 'AlreadyExists');
-    if (!isTaken && !isApiError(error, 422)) throw error;
-    const found = await findService(cloud, wanted.metadata.name ?? '');
-    if (found === undefined && !isTaken) throw error;
-    return found;
-  }
 }
 
 function requireSameOwners(cloud: Cloud, found: Service, wanted: Service): void {

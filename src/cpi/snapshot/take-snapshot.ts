@@ -1,12 +1,13 @@
 import { ifThere } from '../../kubernetes/if-there.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { isApiError, isMissingResource } from '../../kubernetes/api-error.ts';
+import { isMissingResource } from '../../kubernetes/api-error.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
 import { knownEvents } from '../../kubernetes/pod-words.ts';
 import { volumeSnapshots } from '../../kubernetes/resources.ts';
 import type { VolumeSnapshot } from '../../kubernetes/snapshot.ts';
 import { waitFor } from '../../kubernetes/wait.ts';
 import type { Cloud } from '../cloud.ts';
+import { createUnlessThere } from '../create-unless-there.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import { noSnapshotApi } from './snapshot-class.ts';
 
@@ -62,7 +63,7 @@ export async function removeSnapshot(cloud: Cloud, reference: ObjectReference, u
 async function create(cloud: Cloud, order: SnapshotOrder): Promise<void> {
   const { name, namespace, claimName, className, labels, annotations } = order;
   try {
-    await cloud.api.create<VolumeSnapshot>(volumeSnapshots, {
+    await createUnlessThere<VolumeSnapshot>(cloud.api, volumeSnapshots, {
       apiVersion: 'snapshot.storage.k8s.io/v1',
       kind: 'VolumeSnapshot',
       metadata: { name, namespace, labels: { ...labels }, annotations: { ...annotations } },
@@ -72,10 +73,8 @@ async function create(cloud: Cloud, order: SnapshotOrder): Promise<void> {
       },
     });
   } catch (error) {
-    if (isMissingResource(error)) {
-      throw new ProductError('NOT_IMPLEMENTED', noSnapshotApi);
-    }
-    if (!isApiError(error, 409, 'AlreadyExists')) throw error;
+    if (isMissingResource(error)) throw new ProductError('NOT_IMPLEMENTED', noSnapshotApi);
+    throw error;
   }
 }
 

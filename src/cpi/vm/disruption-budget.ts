@@ -8,6 +8,7 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import { podDisruptionBudgets, pods } from '../../kubernetes/resources.ts';
 import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
+import { createUnlessThere } from '../create-unless-there.ts';
 import { annotation, baseLabels, isOurs, label } from '../labels.ts';
 import { budgetName } from '../names.ts';
 
@@ -46,9 +47,12 @@ export async function settleBudget(cloud: Cloud, group: string, cid: string): Pr
     const existing = await findBudget(cloud, group);
     const living = await countLiving(cloud, group);
     try {
-      if (living >= 2) await put(cloud, existing, budget(cloud, { group, living, cid }));
-      else if (existing !== undefined) await remove(cloud, existing);
-      return;
+      if (living >= 2) {
+        if (await put(cloud, existing, budget(cloud, { group, living, cid }))) return;
+      } else {
+        if (existing !== undefined) await remove(cloud, existing);
+        return;
+      }
     } catch (error) {
       if (!isApiError(error, 409) && !isApiError(error, 404)) throw error;
     }
@@ -107,14 +111,15 @@ function budget(
   };
 }
 
+/** False where another one is there by now. */
 async function put(
   cloud: Cloud,
   existing: PodDisruptionBudget | undefined,
   wanted: PodDisruptionBudget,
-): Promise<void> {
+): Promise<boolean> {
   if (existing === undefined) {
-    await cloud.api.create<PodDisruptionBudget>(podDisruptionBudgets, wanted);
-    return;
+    const ensured = await createUnlessThere(cloud.api, podDisruptionBudgets, wanted);
+    return ensured?.isNew === true;
   }
   const { name = '', namespace, resourceVersion } = existing.metadata;
   await cloud.api.patch(
@@ -124,6 +129,7 @@ async function put(
       spec: { minAvailable: wanted.spec.minAvailable },
     },
   );
+  return true;
 }
 
 async function remove(cloud: Cloud, { metadata }: PodDisruptionBudget): Promise<void> {

@@ -1,15 +1,15 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
+import { createUnlessThere } from '../create-unless-there.ts';
 import { listAttachments } from '../disk/attach/attachments.ts';
 import { annotation, isOurs } from '../labels.ts';
 import { ensureService } from '../service/ensure-service.ts';
 import { servicesOf } from '../service/release-services.ts';
 import type { ServiceOwner } from '../service/service-object.ts';
-import { findVmSecret, podReference, secretReference } from './find-vm.ts';
+import { findVmSecret } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
 import { disksOf, encodePod, isSameDigest, podKey, recordedPod } from './pod-record.ts';
 import { removeVm } from './remove-vm.ts';
@@ -50,13 +50,14 @@ export async function hasDisks(cloud: Cloud, cid: string): Promise<boolean> {
 async function adoptOrCreate(cloud: Cloud, request: VmRequest): Promise<Pod | undefined> {
   const wanted = vmSecret(request);
   const secret = await createOrGet(cloud, wanted, 'secrets');
-  if (!isUsable(secret) || secret.data[settingsKey] !== wanted.data[settingsKey]) return undefined;
+  if (secret === undefined || !isUsable(secret)) return undefined;
+  if (secret.data[settingsKey] !== wanted.data[settingsKey]) return undefined;
   if (servicesOf(secret).join() !== servicesOf(wanted).join()) return undefined;
   for (const service of request.services) await ensureService(cloud, service, ownerOf(request, secret));
   const pod = await wantedPod(cloud, request, secret);
   if (pod === undefined) return undefined;
   const found = await createOrGet(cloud, pod, 'pods');
-  return isUsable(found) && isSamePod(found, pod) ? found : undefined;
+  return found !== undefined && isUsable(found) && isSamePod(found, pod) ? found : undefined;
 }
 
 /** A pod that is made anew for its disks is what was recorded, those disks included. */
@@ -102,17 +103,10 @@ async function createOrGet<T extends VmSecret | Pod>(
   cloud: Cloud,
   object: T,
   kind: 'secrets' | 'pods',
-): Promise<T> {
+): Promise<T | undefined> {
   const name = object.metadata.name ?? '';
-  try {
-    return await cloud.api.create<T>(kind === 'pods' ? pods : secrets, object);
-  } catch (error) {
-    if (!isApiError(error, 409, 'AlreadyExists')) throw error;
-  }
-  const existing = await cloud.api.get<T>(
-    kind === 'pods' ? podReference(cloud, name) : secretReference(cloud, name),
-  );
-  if (isOurs(existing, 'vm')) return existing;
+  const ensured = await createUnlessThere(cloud.api, kind === 'pods' ? pods : secrets, object);
+  if (ensured === undefined || ensured.isNew || isOurs(ensured.object, 'vm')) return ensured?.object;
   throw new ProductError(
     'VM_CREATION_FAILED',
     `${kind} '${name}' exists in namespace ${cloud.namespace} and is not of this CPI; remove or rename it`,

@@ -4,6 +4,7 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
+import { createUnlessThere } from '../create-unless-there.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import { findVm, findVmSecret, podReference, secretReference, vmNotFound } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
@@ -100,12 +101,8 @@ async function end(
 }
 
 async function create(cloud: Cloud, pod: Pod): Promise<Pod | undefined> {
-  try {
-    return await cloud.api.create<Pod>(pods, pod);
-  } catch (error) {
-    if (isApiError(error, 409, 'AlreadyExists')) return undefined;
-    throw error;
-  }
+  const ensured = await createUnlessThere(cloud.api, pods, pod);
+  return ensured?.isNew === true ? ensured.object : undefined;
 }
 
 /** False where the Secret has changed since it was read. */

@@ -1,8 +1,8 @@
 import { ifThere } from '../../kubernetes/if-there.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
+import { createUnlessThere } from '../create-unless-there.ts';
 import type { PersistentVolumeClaim } from '../disk/claim.ts';
 import { baseLabels, isOurs, label } from '../labels.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
@@ -70,15 +70,10 @@ export async function waitUntilClaimsGone(cloud: Cloud, cid: string): Promise<vo
 }
 
 async function isThere(cloud: Cloud, claim: PersistentVolumeClaim): Promise<boolean> {
-  try {
-    await cloud.api.create(persistentVolumeClaims, claim);
-    return true;
-  } catch (error) {
-    if (!isApiError(error, 409, 'AlreadyExists')) throw error;
-  }
-  const found = await find(cloud, claim);
-  if (found !== undefined) requireOurs(found);
-  return found !== undefined && !isFormer(found, claim);
+  const ensured = await createUnlessThere(cloud.api, persistentVolumeClaims, claim);
+  if (ensured === undefined || ensured.isNew) return ensured !== undefined;
+  requireOurs(ensured.object);
+  return !isFormer(ensured.object, claim);
 }
 
 async function awaitFormer(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {

@@ -1,10 +1,10 @@
 import { ifThere } from '../../../kubernetes/if-there.ts';
-import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { pods } from '../../../kubernetes/resources.ts';
 import type { ObjectReference } from '../../../kubernetes/api.ts';
 import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
+import { createUnlessThere } from '../../create-unless-there.ts';
 import { isOurs, label } from '../../labels.ts';
 import { attachmentName, isDiskCid } from '../../names.ts';
 import type { AttachmentPlan } from './attachment-pod.ts';
@@ -43,12 +43,8 @@ export const diskCidOf = (attachment: Pod): string => attachment.metadata.labels
 
 /** Makes a pod that works in a VM's hub; undefined where one of its name is there already. */
 export async function createHubPod(cloud: Cloud, pod: Pod): Promise<Pod | undefined> {
-  try {
-    return await cloud.api.create<Pod>(pods, pod);
-  } catch (error) {
-    if (isApiError(error, 409, 'AlreadyExists')) return undefined;
-    throw error;
-  }
+  const ensured = await createUnlessThere(cloud.api, pods, pod);
+  return ensured?.isNew === true ? ensured.object : undefined;
 }
 
 /** Where the pods of a VM's hub run, and what they mount. */

@@ -5,6 +5,7 @@ import { persistentVolumeClaims, persistentVolumes, pods } from '../../../kubern
 import type { DataSource, PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
+import { createUnlessThere } from '../../create-unless-there.ts';
 import { isNotAdmitted } from '../../failure/forbidden.ts';
 import { baseLabels } from '../../labels.ts';
 import { waitUntilGone } from '../../remove-object.ts';
@@ -65,7 +66,8 @@ async function marked(
 async function make(cloud: Cloud, order: CopyOrder, copyName: string): Promise<void> {
   const { namespace = '' } = order.claim.metadata;
   const dataSource = await sourceOf(cloud, order, copyName);
-  await ensure(() => cloud.api.create(persistentVolumeClaims, copyClaim(order, copyName, dataSource)));
+  // what is there already was made by an earlier try: only such a one has the name
+  await createUnlessThere(cloud.api, persistentVolumeClaims, copyClaim(order, copyName, dataSource));
   const waits = order.target.volumeBindingMode === 'WaitForFirstConsumer';
   if (waits) await ensureConsumer(cloud, order.claim, copyName);
   const copy = await waitFor<PersistentVolumeClaim, PersistentVolumeClaim>({
@@ -93,7 +95,7 @@ async function ensureConsumer(cloud: Cloud, claim: PersistentVolumeClaim, claimN
   const source = await findVolume(cloud, claim.spec.volumeName ?? '');
   const pod = consumerPod({ claimName, namespace, source, directorUuid: cloud.directorUuid });
   try {
-    await ensure(() => cloud.api.create(pods, pod));
+    await createUnlessThere(cloud.api, pods, pod);
   } catch (error) {
     // a policy of the namespace: the copy is taken back, and the director has its own way
     if (isNotAdmitted(error))
@@ -110,15 +112,6 @@ async function sourceOf(cloud: Cloud, order: CopyOrder, copyName: string): Promi
   const labels = baseLabels('copy', cloud.directorUuid);
   await takeSnapshot(cloud, { name, namespace, claimName, className, labels, annotations: {} });
   return { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name };
-}
-
-/** What is there already was made by an earlier try: only such a one has the name. */
-async function ensure(create: () => Promise<unknown>): Promise<void> {
-  try {
-    await create();
-  } catch (error) {
-    if (!isApiError(error, 409, 'AlreadyExists')) throw error;
-  }
 }
 
 async function findClaim(

@@ -1,0 +1,38 @@
+import { isApiError } from '../kubernetes/api-error.ts';
+import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
+import { ifThere } from '../kubernetes/if-there.ts';
+import type { KubernetesObject } from '../kubernetes/object.ts';
+import { isNotAdmitted } from './failure/forbidden.ts';
+
+export interface Ensured<T extends KubernetesObject> {
+  readonly object: T;
+  /** False: one of its name was there already. Whose it is, and what it is like, the caller has to see. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Makes an object, or finds the one of its name; undefined where that was in the way and is gone by now. That something is
+ * there a server sees last: allocation, validation and admission come first (apiserver pkg/registry/generic/registry/store.go
+ * create), and a full quota, a policy of later or an address that this very object has are their words about it. So a refusal
+ * asks, too; rejects with it where nothing of that name is there.
+ */
+export async function createUnlessThere<T extends KubernetesObject>(
+  api: KubernetesApi,
+  resource: Resource,
+  wanted: T,
+): Promise<Ensured<T> | undefined> {
+  try {
+    return { object: await api.create<T>(resource, wanted), isNew: true };
+  } catch (error) {
+    const isTaken = isApiError(error, 409, 'AlreadyExists');
+    if (!isTaken && !isRefusal(error)) throw error;
+    const { name = '', namespace } = wanted.metadata;
+    const found = await ifThere(api.get<T>({ resource, namespace, name }));
+    if (found !== undefined) return { object: found, isNew: false };
+    if (isTaken) return undefined;
+    throw error;
+  }
+}
+
+const isRefusal = (error: unknown): boolean =>
+  isApiError(error, 403) || isApiError(error, 422) || isNotAdmitted(error);
