@@ -34,6 +34,8 @@ export const annotation = {
   metadata: `${domain}metadata`,
   /** Of the VM's pod on an attachment, of its Secret on a claim. */
   vmUid: `${domain}vm-uid`,
+  /** On a claim: the uid of the attachment that it was given to last. */
+  attachment: `${domain}attachment`,
   /** The strategy that the VM was made with: `hot` or `recreate`. */
   attach: `${domain}attach`,
   /** On a budget: the VM whose coming or going it was changed for last. */

@@ -2,7 +2,7 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Place } from '../input.ts';
 import { at, stringAt } from '../input.ts';
-import { annotation, label } from '../labels.ts';
+import { label } from '../labels.ts';
 import { findVm } from '../vm/find-vm.ts';
 import { requireLive } from '../vm/live-vm.ts';
 import { refuseHeld } from './attach/disk-lock.ts';
@@ -40,7 +40,7 @@ export async function attachDisk(cloud: Cloud, args: readonly unknown[]): Promis
   await refuseHeld(cloud, usable);
   await dropCopy(cloud, usable);
   const hint = await attachHot(cloud, vm, usable.metadata.name ?? '');
-  await markAttached(cloud, usable, diskCid);
+  await markKnown(cloud, usable, diskCid);
   return hint;
 }
 
@@ -62,25 +62,6 @@ async function recreatedVm(
 ): Promise<RecreatedVm | undefined> {
   if (pod !== undefined && strategyOf(pod) === 'hot') return undefined;
   return (await import('./attach/recreate.ts')).findRecreatedVm(cloud, vmCid, pod);
-}
-
-/** Somebody has the disk now; what a VM that is gone left on the claim goes. */
-async function markAttached(cloud: Cloud, claim: PersistentVolumeClaim, cid: string): Promise<void> {
-  const { labels = {}, name = '' } = claim.metadata;
-  if (labels[label.unclaimed] === undefined && labels[label.vmId] === undefined) {
-    await markKnown(cloud, claim, cid);
-    return;
-  }
-  await cloud.api.patch(claimReference(cloud, name), {
-    metadata: {
-      labels: {
-        [label.unclaimed]: null,
-        [label.vmId]: null,
-        ...(name === cid && { [label.replaces]: null }),
-      },
-      annotations: { [annotation.vmUid]: null },
-    },
-  });
 }
 
 /** Whoever names a copy by its own cid has heard of it: the former one is a stranger's from now on. */

@@ -1,10 +1,17 @@
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
 import { stringAt } from '../input.ts';
-import { requestDeletion, waitUntilGone } from '../remove-object.ts';
+import { waitUntilGone } from '../remove-object.ts';
+import { copyOf } from './change/copy-mark.ts';
 import { dropCopy } from './change/drop-copy.ts';
 import { claimReference } from './claim.ts';
 import { waitUntilDetached } from './detached-disk.ts';
 import { findDisk } from './find-disk.ts';
+
+/** How often a claim may be changed by others, controllers too, between our look and the deletion. */
+const tries = 10;
 
 /**
  * delete_disk(disk_cid): returns when the claim is gone. Missing is success; attached is DISK_BUSY, nothing changed;
@@ -12,14 +19,43 @@ import { findDisk } from './find-disk.ts';
  */
 export async function deleteDisk(cloud: Cloud, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_disk.disk_cid' });
-  const claim = await findDisk(cloud, cid);
-  if (claim === undefined) return null;
-  const { name = '', uid = '' } = claim.metadata;
-  await waitUntilDetached(cloud, claim, 'deleted');
-  await dropCopy(cloud, claim);
-  const reference = claimReference(cloud, name);
+  for (let left = tries; left > 0; left -= 1) {
+    const claim = await findDisk(cloud, cid);
+    if (claim === undefined) return null;
+    await waitUntilDetached(cloud, claim, 'deleted');
+    if (copyOf(claim) !== undefined && claim.metadata.deletionTimestamp === undefined) {
+      await dropCopy(cloud, claim);
+    } else if (await deleteSeen(cloud, claim)) {
+      await waitUntilDeleted(cloud, claim, cid);
+      return null;
+    }
+  }
+  throw changedByOthers('DISK_BUSY', `disk '${cid}'`);
+}
+
+/** On exactly the state that was read before attachments were looked for: an attach_disk meanwhile has changed it. False then. */
+async function deleteSeen(cloud: Cloud, { metadata }: PersistentVolumeClaim): Promise<boolean> {
+  const { name = '', uid = '', resourceVersion = '', deletionTimestamp } = metadata;
+  if (deletionTimestamp !== undefined) return true;
+  const options = { preconditions: { uid, resourceVersion }, propagationPolicy: 'Background' } as const;
+  try {
+    await cloud.api.delete(claimReference(cloud, name), options);
+    return true;
+  } catch (error) {
+    if (isApiError(error, 404)) return true;
+    if (isApiError(error, 409)) return false;
+    throw error;
+  }
+}
+
+async function waitUntilDeleted(
+  cloud: Cloud,
+  { metadata: { name = '', uid = '' } }: PersistentVolumeClaim,
+  cid: string,
+): Promise<void> {
   const deadlineSeconds = cloud.config.deadlines.deleteDisk;
-  await requestDeletion(cloud, reference, uid);
-  await waitUntilGone(cloud, { reference, uid, deadlineSeconds, what: `disk '${cid}'` });
-  return null;
+  await waitUntilGone(cloud, {
+    ...{ reference: claimReference(cloud, name), uid },
+    ...{ deadlineSeconds, what: `disk '${cid}'` },
+  });
 }

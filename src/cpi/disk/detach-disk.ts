@@ -4,6 +4,7 @@ import type { Place } from '../input.ts';
 import { at, stringAt } from '../input.ts';
 import { findVm, vmNotFound } from '../vm/find-vm.ts';
 import { findAttachment, requestEnd, vmCidOf, waitUntilEnded } from './attach/attachments.ts';
+import { isEnded } from './attach/has-bound.ts';
 import { claimsOf, refuseLoss } from './attach/refuse-loss.ts';
 import { releaseDisk } from './attach/release.ts';
 import { waitUntilVolumeDetached } from './attach/volume-attachments.ts';
@@ -32,15 +33,21 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
     }
     return null;
   }
-  await detach(cloud, attachment, name);
+  await detach(cloud, await askable(cloud, attachment, name), name);
   return null;
+}
+
+/** Loaded only where a kubelet has ended the attachment: it could not be asked. */
+async function askable(cloud: Cloud, attachment: Pod, diskCid: string): Promise<Pod> {
+  if (!isEnded(attachment) || attachment.metadata.deletionTimestamp !== undefined) return attachment;
+  return (await import('./attach/succeed-ended.ts')).succeedEnded(cloud, attachment, diskCid);
 }
 
 async function detach(cloud: Cloud, attachment: Pod, name: string): Promise<void> {
   const vmCid = vmCidOf(attachment);
   refuseLoss(vmCid, await claimsOf(cloud, [name]));
   if (attachment.metadata.deletionTimestamp === undefined) {
-    await releaseDisk(cloud, attachment);
+    if (!isEnded(attachment)) await releaseDisk(cloud, attachment);
     await requestEnd(cloud, attachment);
   }
   await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);

@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
-import { findAttachment, vmCidOf, waitUntilEnded } from './attach/attachments.ts';
+import { findAttachment, hasItsVm, requestEnd, vmCidOf, waitUntilEnded } from './attach/attachments.ts';
 import { livingHolder } from './attach/disk-lock.ts';
 import { waitUntilOnNoNode } from './attach/volume-attachments.ts';
 import { findDisk } from './find-disk.ts';
@@ -23,8 +23,8 @@ export async function detachedDisk(
 }
 
 /**
- * Rejects with DISK_BUSY, nothing changed, while a VM has the disk, by whatever strategy; one that is just being detached is
- * waited for, and so is the storage driver, which keeps a volume on a node where it is mounted. `purpose` ends the sentence: `detach it before it is <purpose>`.
+ * Rejects with DISK_BUSY, nothing changed, while a VM has the disk, by whatever strategy; one that is just being detached, or whose VM
+ * is no more, is waited for, and so is the storage driver, which keeps a volume on a node where it is mounted. `purpose` ends the sentence: `detach it before it is <purpose>`.
  */
 export async function waitUntilDetached(
   cloud: Cloud,
@@ -34,7 +34,8 @@ export async function waitUntilDetached(
   const { name = '' } = claim.metadata;
   const attachment = await findAttachment(cloud, name);
   const holder = await livingHolder(cloud, claim);
-  const isAttached = attachment !== undefined && attachment.metadata.deletionTimestamp === undefined;
+  const isEnding = attachment?.metadata.deletionTimestamp !== undefined;
+  const isAttached = attachment !== undefined && !isEnding && (await hasItsVm(cloud, attachment));
   const vmCid = isAttached ? vmCidOf(attachment) : holder;
   if (vmCid !== undefined) {
     throw new ProductError(
@@ -42,6 +43,8 @@ export async function waitUntilDetached(
       `disk '${name}' is attached to VM '${vmCid}'; detach it before it is ${purpose}`,
     );
   }
+  // of a VM that is no more: nobody detaches it any more. Its holder lets go when nothing uses the disk
+  if (attachment !== undefined && !isEnding) await requestEnd(cloud, attachment);
   if (attachment !== undefined) await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
   await waitUntilOnNoNode(cloud, claim);
 }

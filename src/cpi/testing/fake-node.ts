@@ -1,4 +1,4 @@
-import { isApiError } from '../../kubernetes/api-error.ts';
+import { ApiError, isApiError } from '../../kubernetes/api-error.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import type { ControlPlaneApi } from '../../cluster/api/control-plane-api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
@@ -19,6 +19,8 @@ export class FakeNode {
   readonly busyDisks = new Set<string>();
   /** Disks that a holder was asked to release and not to bind again. */
   readonly releasedDisks = new Set<string>();
+  /** Disks that are mounted in their VM though nothing runs in their attachment. */
+  readonly leftMounts = new Set<string>();
   /** Disks whose bind step fails, with its message. */
   readonly brokenDisks = new Map<string, string>();
   /** Claims of disks that are being deleted stay, as if a pod used them. */
@@ -56,14 +58,16 @@ export class FakeNode {
 
   /** `exec` of a Cloud, for the commands of attachments and of VMs that have their disks as volumes. */
   readonly exec = async ({ namespace = 'bosh', pod, command }: ExecCommand): Promise<ExecOutcome> => {
-    await this.#api.get({ resource: pods, namespace, name: pod });
+    const { status } = await this.#api.get<Pod>({ resource: pods, namespace, name: pod });
+    if (status?.phase === 'Failed') throw noContainer(pod);
     const diskCid = command[4] ?? '';
     if (command[3] === 'bind') {
       this.releasedDisks.delete(diskCid);
       return { exitCode: 0, stdout: '', stderr: '' };
     }
     // what was in a hub goes with its attachment: nobody here deletes one that cannot let go
-    if (command[3] === 'is-mounted') return { exitCode: 1, stdout: '', stderr: '' };
+    if (command[3] === 'is-mounted')
+      return { exitCode: this.leftMounts.has(diskCid) ? 0 : 1, stdout: '', stderr: '' };
     const isBusy = this.busyDisks.has(diskCid);
     if (!isBusy && command[3] === 'release') this.releasedDisks.add(diskCid);
     return {
@@ -169,6 +173,7 @@ export class FakeNode {
   async #setStatus(pod: Pod, status: PodStatus): Promise<void> {
     const { name = '', namespace } = pod.metadata;
     const isSaid =
+      pod.status?.phase === 'Failed' ||
       pod.status?.containerStatuses !== undefined ||
       pod.status?.initContainerStatuses !== undefined ||
       (status.containerStatuses === undefined &&
@@ -270,6 +275,12 @@ export class FakeNode {
       type: 'Warning',
     } as KubernetesObject);
   }
+}
+
+/** What an API server passes on of a kubelet that has ended the pod. */
+function noContainer(pod: string): ApiError {
+  const words = { code: 404, reason: 'NotFound', message: `container not found in pod ${pod}` };
+  return new ApiError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...words });
 }
 
 function unscheduledStatus(message: string): PodStatus {

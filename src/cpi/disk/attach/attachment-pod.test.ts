@@ -18,7 +18,7 @@ const holder = {
   name: 'hold',
   image: 'i',
   command: ['/bin/sh', '-c', holdScript, 'hold', 'disk-0123', 'vm-uid'],
-  resources: { requests: { cpu: '10m', memory: '32Mi' } },
+  resources: { requests: { cpu: '10m', memory: '32Mi', 'ephemeral-storage': '16Mi' } },
   securityContext: { privileged: true, runAsUser: 0 },
   terminationMessagePolicy: 'FallbackToLogsOnError',
   volumeMounts: [

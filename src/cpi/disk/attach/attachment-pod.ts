@@ -45,7 +45,8 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
     name: holderContainer,
     image,
     command: ['/bin/sh', '-c', holdScript, holderContainer, diskCid, uid],
-    resources: { requests: { cpu: '10m', memory: '32Mi' } },
+    // without a request for the node's disk a kubelet that runs short of it would evict attachments first
+    resources: { requests: { cpu: '10m', memory: '32Mi', 'ephemeral-storage': '16Mi' } },
     securityContext: { privileged: true, runAsUser: 0 },
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: [

@@ -5,11 +5,12 @@ import type { ObjectReference } from '../../../kubernetes/api.ts';
 import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { createUnlessThere } from '../../create-unless-there.ts';
-import { isOurs, label } from '../../labels.ts';
+import { annotation, isOurs, label } from '../../labels.ts';
 import { attachmentName, isDiskCid } from '../../names.ts';
 import type { AttachmentPlan } from './attachment-pod.ts';
 import type { GoneOptions } from '../../remove-object.ts';
 import { requestDeletion, waitUntilGone } from '../../remove-object.ts';
+import { findVm } from '../../vm/find-vm.ts';
 
 /** The pod of that name where attachments live. */
 export const attachmentReference = (cloud: Cloud, name: string): ObjectReference => ({
@@ -40,6 +41,12 @@ export async function listHubPods(cloud: Cloud, vmCid: string): Promise<Pod[]> {
 
 export const vmCidOf = (attachment: Pod): string => attachment.metadata.labels?.[label.vmId] ?? '';
 export const diskCidOf = (attachment: Pod): string => attachment.metadata.labels?.[label.diskId] ?? '';
+
+/** True while the very VM that it was made for is there, on its way out too. */
+export async function hasItsVm(cloud: Cloud, attachment: Pod): Promise<boolean> {
+  const vm = await findVm(cloud, vmCidOf(attachment));
+  return vm !== undefined && vm.metadata.uid === attachment.metadata.annotations?.[annotation.vmUid];
+}
 
 /** Makes a pod that works in a VM's hub; undefined where one of its name is there already. */
 export async function createHubPod(cloud: Cloud, pod: Pod): Promise<Pod | undefined> {

@@ -63,7 +63,8 @@ export async function lockDisk(cloud: Cloud, first: PersistentVolumeClaim, secre
     await refuseHeld(cloud, claim);
     if (await mark(cloud, claim, secret)) return;
     const now = await findClaim(cloud, name);
-    if (now === undefined) throw diskGone(name, 'was deleted meanwhile');
+    if (now === undefined || now.metadata.deletionTimestamp !== undefined)
+      throw diskGone(name, 'was deleted meanwhile');
     claim = now;
   }
   throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${name}'`);
@@ -80,6 +81,11 @@ export async function unlockDisk(cloud: Cloud, diskCid: string, secret: VmSecret
     if (await unmark(cloud, claim)) return;
   }
   throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
+}
+
+/** What a VM that is gone left on a claim goes; one that was given the disk since `claim` was read keeps it. */
+export async function freeOfDeadVm(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
+  if (claim.metadata.labels?.[label.vmId] !== undefined) await unmark(cloud, claim);
 }
 
 async function unmark(

@@ -19,6 +19,14 @@ export function bindFailure(pod: Pod): string | undefined {
   return ended.message?.trim() ?? `mounting it failed with exit code ${ended.exitCode}`;
 }
 
+/**
+ * True for an attachment in which nothing runs or ever will: its kubelet ended it for lack of room or at the node's shutdown, or refused
+ * it after its own restart, and then it may tell of no container at all (kubernetes: pkg/kubelet eviction, nodeshutdown, rejectPod).
+ * What it mounted may be in the VM still.
+ */
+export const isEnded = ({ status }: Pod): boolean =>
+  status?.phase === 'Failed' || status?.phase === 'Succeeded';
+
 /** True where a holder ever ran and did not say that it could not mount: the volume may be in the VM whatever it does now. */
 export function hasBound(pod: Pod): boolean {
   const { state, lastState } = holderOf(pod) ?? {};

@@ -5,18 +5,20 @@ import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
-import { findVm, vmNotFound } from '../../vm/find-vm.ts';
+import { vmNotFound } from '../../vm/find-vm.ts';
 import { whileNodeAnswers } from '../../node/look-at-node.ts';
 import { waitForNode } from '../../wait-for-node.ts';
 import { lookAtPod, startProblem } from '../../vm/start-problem.ts';
 import { hubPath } from '../../vm/vm-pod.ts';
 import { askToBind } from './ask-to-bind.ts';
-import { bindFailure, hasBound, isHeld } from './has-bound.ts';
+import { bindFailure, hasBound, isEnded, isHeld } from './has-bound.ts';
 import { attachmentPod } from './attachment-pod.ts';
+import { markAttached } from './mark-attached.ts';
 import {
   attachmentReference,
   createHubPod,
   findAttachment,
+  hasItsVm,
   hubOf,
   requestEnd,
   vmCidOf,
@@ -36,6 +38,7 @@ export async function attachHot(cloud: Cloud, vm: Pod, diskCid: string): Promise
   const scheduled = await waitForNode(cloud, vm, () => vmNotFound(cloud, vm.metadata.name ?? ''));
   const { attachment, isNew } = await ensureAttachment(cloud, scheduled, diskCid);
   try {
+    await markAttached(cloud, diskCid, attachment);
     await waitUntilHeld(cloud, attachment, { diskCid, nodeName: scheduled.spec.nodeName ?? '' });
   } catch (error) {
     if (!isNew && hasBound(attachment)) throw error;
@@ -44,13 +47,15 @@ export async function attachHot(cloud: Cloud, vm: Pod, diskCid: string): Promise
   return `${hubPath}/disks/${diskCid}/store`;
 }
 
-export type AttachmentState = 'none' | 'ours' | 'ending' | 'of another pod';
+/** `ended`: ours, and nothing runs in it any more; a new one takes over what it left (bind-script.ts). */
+export type AttachmentState = 'none' | 'ours' | 'ended' | 'ending' | 'of another pod';
 
 /** How an attachment that is there stands to the VM that the disk is wanted on. Pure. */
 export function attachmentState(existing: Pod | undefined, vm: Pod): AttachmentState {
   if (existing === undefined) return 'none';
   if (existing.metadata.deletionTimestamp !== undefined) return 'ending';
-  return existing.metadata.annotations?.[annotation.vmUid] === vm.metadata.uid ? 'ours' : 'of another pod';
+  if (existing.metadata.annotations?.[annotation.vmUid] !== vm.metadata.uid) return 'of another pod';
+  return isEnded(existing) ? 'ended' : 'ours';
 }
 
 interface FoundAttachment {
@@ -86,16 +91,13 @@ export async function clearAttachment(cloud: Cloud, diskCid: string): Promise<vo
 
 /** An attachment to a VM that is no more is ended; one to a living VM is not ours to end. */
 async function clear(cloud: Cloud, existing: Pod, state: AttachmentState): Promise<void> {
-  if (state !== 'ending') {
-    const holder = await findVm(cloud, vmCidOf(existing));
-    if (holder !== undefined && holder.metadata.uid === existing.metadata.annotations?.[annotation.vmUid]) {
-      throw new ProductError(
-        'DISK_ATTACHED_ELSEWHERE',
-        `the disk of ${existing.metadata.name ?? ''} is attached to VM '${vmCidOf(existing)}'; detach it there first`,
-      );
-    }
-    await requestEnd(cloud, existing);
+  if (state === 'of another pod' && (await hasItsVm(cloud, existing))) {
+    throw new ProductError(
+      'DISK_ATTACHED_ELSEWHERE',
+      `the disk of ${existing.metadata.name ?? ''} is attached to VM '${vmCidOf(existing)}'; detach it there first`,
+    );
   }
+  if (state !== 'ending') await requestEnd(cloud, existing);
   await waitUntilEnded(cloud, existing, cloud.config.deadlines.detachDisk);
 }
 

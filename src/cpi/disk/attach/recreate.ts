@@ -13,6 +13,7 @@ import { hubPath } from '../../vm/vm-pod.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { findClaim } from '../claim.ts';
 import { isHeldBy, lockDisk, unlockDisk } from './disk-lock.ts';
+import { clearAttachment } from './hot.ts';
 import { refuseInUse } from './in-use.ts';
 import { claimsOfRecreatedVm, refuseLoss } from './refuse-loss.ts';
 import { strategyOf } from './strategy.ts';
@@ -60,6 +61,7 @@ export async function attachByRecreate(
   const isMounted = isRecorded && vm.pod !== undefined && disksOf(vm.pod).includes(diskCid);
   if (!isRecorded) await refuseLostNode(cloud, vm);
   await lockDisk(cloud, claim, vm.secret);
+  if (!isRecorded) await refuseAttachment(cloud, vm.secret, diskCid);
   try {
     if (!isRecorded) {
       await recordDisks(cloud, vm.secret, vm.pod, (cids) => [
@@ -121,6 +123,16 @@ async function refuseLostNode(cloud: Cloud, { secret, pod }: RecreatedVm): Promi
   if (state.kind !== 'lost') return;
   const stakes = disksOf(pod).map((cid) => `its disk '${cid}'`);
   throw lostNodeError(`the disks of VM '${secret.metadata.name ?? ''}' were not changed`, state, stakes);
+}
+
+/** A VM of the strategy `hot` may have been given the disk between our look and the lock (mark-attached.ts). */
+async function refuseAttachment(cloud: Cloud, secret: VmSecret, diskCid: string): Promise<void> {
+  try {
+    await clearAttachment(cloud, diskCid);
+  } catch (error) {
+    await unlockDisk(cloud, diskCid, secret);
+    throw error;
+  }
 }
 
 /** A pod mounts claims of its own namespace alone. */

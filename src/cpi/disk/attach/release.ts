@@ -8,7 +8,7 @@ import { lookAtNode } from '../../node/look-at-node.ts';
 import { lostNodeError } from '../../node/lost-node-error.ts';
 import { holderContainer } from './attachment-pod.ts';
 import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
-import { hasBound } from './has-bound.ts';
+import { hasBound, isEnded } from './has-bound.ts';
 import { releaseExit, releaseScript } from './release-script.ts';
 
 const pauseMs = 500;
@@ -62,7 +62,9 @@ async function isGivenUp(cloud: Cloud, attachment: Pod): Promise<boolean> {
 /** False for an attachment that never got as far as the VM's hub: its image, its node or its volume did not come. */
 async function mayBeBound(cloud: Cloud, attachment: Pod): Promise<boolean> {
   const now = await findAttachment(cloud, diskCidOf(attachment));
-  return now !== undefined && now.metadata.uid === attachment.metadata.uid && hasBound(now);
+  if (now === undefined || now.metadata.uid !== attachment.metadata.uid) return false;
+  // one that was ended meanwhile is no witness: the next detach asks the VM
+  return isEnded(now) || hasBound(now);
 }
 
 /** The error where the container cannot be reached now; it may be starting again. */

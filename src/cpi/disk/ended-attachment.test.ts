@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
+import type { ContainerStatus, Pod, PodStatus } from '../../kubernetes/pod.ts';
+import type { Node } from '../../kubernetes/node.ts';
+import { nodes, pods } from '../../kubernetes/resources.ts';
+import { nodeName } from '../testing/fake-node.ts';
+import { rejection } from '../testing/rejection.ts';
+import type { TestCloud } from '../testing/test-cloud.ts';
+import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { deleteVm } from '../vm/delete-vm.ts';
+import { attachDisk } from './attach-disk.ts';
+import { createDisk } from './create-disk.ts';
+import { deleteDisk } from './delete-disk.ts';
+import { detachDisk } from './detach-disk.ts';
+import { getDisks } from './get-disks.ts';
+
+/** How a kubelet ends a pod for good, and what it says of its containers then (kubernetes: pkg/kubelet). */
+const ends: Readonly<Record<string, (statuses: readonly ContainerStatus[]) => PodStatus>> = {
+  // eviction_manager.go: the containers are killed, and told of
+  'evicted for lack of room': (statuses) => ({
+    ...{ phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
+    containerStatuses: statuses.map((status) => ({
+      ...status,
+      state: { terminated: { exitCode: 137, reason: 'Error' } },
+    })),
+  }),
+  // kubelet.go rejectPod, after a restart of the kubelet: not a word of containers
+  'refused after its restart': () => ({
+    ...{ phase: 'Failed', reason: 'OutOfcpu', message: "Node didn't have enough resource: cpu" },
+    containerStatuses: [],
+  }),
+};
+
+const ready = { type: 'Ready', status: 'True' } as const;
+
+interface Ended extends TestCloud {
+  readonly disk: string;
+  readonly uid: string | undefined;
+}
+
+/** A VM with a disk whose attachment its kubelet has ended. */
+async function endedAttachment(t: TestContext, how: string): Promise<Ended> {
+  const made = await testCloud(t, { deadlines: { release: 1, detach_disk: 2 } });
+  const { cloud, api } = made;
+  await createVm(cloud, createVmArguments());
+  const disk = await createDisk(cloud, [64, {}, vmCid]);
+  await attachDisk(cloud, [vmCid, disk]);
+  const reference = { resource: pods, namespace, name: `attach-${disk}` };
+  const { metadata, status } = await api.get<Pod>(reference);
+  await api.patch(
+    reference,
+    { status: ends[how]?.(status?.containerStatuses ?? []) },
+    { subresource: 'status' },
+  );
+  return { ...made, disk, uid: metadata.uid };
+}
+
+const attachmentOf = (api: TestCloud['api'], disk: string): Promise<Pod> =>
+  api.get<Pod>({ resource: pods, namespace, name: `attach-${disk}` });
+
+for (const how of Object.keys(ends)) {
+  test(`an attachment that its kubelet ${how}: detach_disk asks the VM, and does not take a disk that is in use`, async (t) => {
+    const { cloud, api, node, disk, uid } = await endedAttachment(t, how);
+    node.leftMounts.add(disk);
+    node.busyDisks.add(disk);
+
+    await assert.rejects(
+      detachDisk(cloud, [vmCid, disk]),
+      rejection('DISK_BUSY', /process 7 has it mounted at/u),
+    );
+
+    const now = await attachmentOf(api, disk);
+    assert.notEqual(now.metadata.uid, uid, 'nothing runs in the attachment');
+    assert.equal(now.metadata.deletionTimestamp, undefined);
+    assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+    await node.release(disk);
+    await detachDisk(cloud, [vmCid, disk]);
+    assert.deepEqual(await getDisks(cloud, [vmCid]), []);
+  });
+
+  test(`… ${how}: what the VM has not mounted any more is detached at once`, async (t) => {
+    const { cloud, disk } = await endedAttachment(t, how);
+
+    await detachDisk(cloud, [vmCid, disk]);
+
+    await assert.rejects(detachDisk(cloud, [vmCid, disk]), rejection('DISK_NOT_ATTACHED'));
+    await deleteDisk(cloud, [disk]);
+  });
+
+  test(`… ${how}: attach_disk makes another, which takes the mount over`, async (t) => {
+    const { cloud, api, node, disk, uid } = await endedAttachment(t, how);
+    node.leftMounts.add(disk);
+
+    await attachDisk(cloud, [vmCid, disk]);
+
+    const { metadata, status } = await attachmentOf(api, disk);
+    assert.notEqual(metadata.uid, uid);
+    assert.equal(status?.phase, 'Running');
+  });
+
+  test(`… ${how}: it is still that VM's disk for all others, and its end is that of the VM`, async (t) => {
+    const { cloud, api, disk } = await endedAttachment(t, how);
+    await assert.rejects(deleteDisk(cloud, [disk]), rejection('DISK_BUSY'));
+
+    await deleteVm(cloud, [vmCid]);
+
+    await assert.rejects(attachmentOf(api, disk));
+    await deleteDisk(cloud, [disk]);
+  });
+}
+
+test('an attachment that its kubelet has ended, its VM deleted by a human: the disk waits for delete_vm', async (t) => {
+  const { cloud, api, node, disk } = await endedAttachment(t, 'evicted for lack of room');
+  node.leftMounts.add(disk);
+  await api.delete({ resource: pods, namespace, name: vmCid });
+
+  await assert.rejects(detachDisk(cloud, [vmCid, disk]), rejection('DISK_BUSY', /; delete the VM, /u));
+
+  assert.ok(await attachmentOf(api, disk));
+});
+
+test('an attachment that is ended while it is asked is no witness for a free disk', async (t) => {
+  const { cloud, node, disk } = await endedAttachment(t, 'refused after its restart');
+  await attachDisk(cloud, [vmCid, disk]);
+  node.leftMounts.add(disk);
+  node.busyDisks.add(disk);
+  const ended = ends['refused after its restart']?.([]);
+  const reference = { resource: pods, namespace, name: `attach-${disk}` };
+  // one that is not there was given up
+  await cloud.api.create<Node>(nodes, { metadata: { name: nodeName }, status: { conditions: [ready] } });
+  let isAsked = false;
+  const meanwhile = {
+    ...cloud,
+    exec: async (command: Parameters<typeof cloud.exec>[0]) => {
+      if (!isAsked && command.pod === reference.name) {
+        isAsked = true;
+        await cloud.api.patch(reference, { status: ended }, { subresource: 'status' });
+      }
+      return cloud.exec(command);
+    },
+  };
+
+  await assert.rejects(
+    detachDisk(meanwhile, [vmCid, disk]),
+    rejection('DISK_BUSY', /could not be asked .*detach it again/u),
+  );
+
+  assert.ok(isAsked);
+  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+});

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
+import type { Pod } from '../../kubernetes/pod.ts';
+import { persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import type { Cloud } from '../cloud.ts';
+import { label } from '../labels.ts';
+import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
+import { rejection } from '../testing/rejection.ts';
+import type { TestCloud } from '../testing/test-cloud.ts';
+import { createVmArguments, namespace, testCloud, vmCidOfTest as hot } from '../testing/test-cloud.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { attachDisk } from './attach-disk.ts';
+import { createDisk } from './create-disk.ts';
+import { deleteDisk } from './delete-disk.ts';
+import { getDisks } from './get-disks.ts';
+import { resizeDisk } from './resize-disk.ts';
+import { updateDisk } from './update-disk.ts';
+
+const otherAgent = '2b3c4d5e-0000-4000-8000-000000000002';
+const recreated = `vm-${otherAgent}`;
+
+/** As `auto` makes them in one namespace: a VM of each strategy, and a disk. */
+async function twoVms(t: TestContext): Promise<TestCloud & { disk: string }> {
+  const made = await testCloud(t, { deadlines: { release: 1, detach_disk: 2, delete_disk: 5 } });
+  const { cloud } = made;
+  const { kubernetes } = cloud.config;
+  await createVm(cloud, createVmArguments());
+  await createVm(
+    { ...cloud, config: { ...cloud.config, kubernetes: { ...kubernetes, attach: 'recreate' } } },
+    createVmArguments({ agentId: otherAgent, networks: { default: { type: 'dynamic' } } }),
+  );
+  return { ...made, disk: await createDisk(cloud, [64, {}, null]) };
+}
+
+const meanwhile = (cloud: Cloud, request: string, action: () => Promise<unknown>): Cloud => ({
+  ...cloud,
+  api: interceptingApi(
+    cloud.api,
+    atRequest(request, async () => void (await action())),
+  ),
+});
+
+const disksOfBoth = async (cloud: Cloud): Promise<string[][]> => [
+  await getDisks(cloud, [hot]),
+  await getDisks(cloud, [recreated]),
+];
+
+test('a disk that a VM of the other strategy was given before the attachment is there is refused, and stays there', async (t) => {
+  const { cloud, api, disk } = await twoVms(t);
+  const attach = (): Promise<string> => attachDisk(cloud, [recreated, disk]);
+
+  await assert.rejects(
+    attachDisk(meanwhile(cloud, `create pods attach-${disk}`, attach), [hot, disk]),
+    rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(recreated, 'u')),
+  );
+
+  assert.deepEqual(await disksOfBoth(cloud), [[], [disk]]);
+  const { items } = await api.list<Pod>(pods, { namespace });
+  assert.deepEqual(
+    items.filter(({ metadata }) => metadata.name?.startsWith('attach-')),
+    [],
+  );
+});
+
+test('the same the other way round: the lock is taken back', async (t) => {
+  const { cloud, api, disk } = await twoVms(t);
+  const attach = (): Promise<string> => attachDisk(cloud, [hot, disk]);
+
+  await assert.rejects(
+    attachDisk(meanwhile(cloud, `patch persistentvolumeclaims ${disk}`, attach), [recreated, disk]),
+    rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(hot, 'u')),
+  );
+
+  assert.deepEqual(await disksOfBoth(cloud), [[disk], []]);
+  const { metadata } = await api.get<PersistentVolumeClaim>({
+    ...{ resource: persistentVolumeClaims, namespace, name: disk },
+  });
+  assert.equal(metadata.labels?.[label.vmId], undefined);
+});
+
+for (const [vm, request] of [
+  [hot, 'create pods attach-'],
+  [recreated, 'patch secrets '],
+] as const) {
+  test(`delete_disk beside attach_disk to ${vm === hot ? 'hot' : 'recreate'}: one of them has it`, async (t) => {
+    const { cloud, disk } = await twoVms(t);
+    const attach = (): Promise<string> => attachDisk(cloud, [vm, disk]);
+
+    await assert.rejects(
+      deleteDisk(meanwhile(cloud, `delete persistentvolumeclaims ${disk}`, attach), [disk]),
+      rejection('DISK_BUSY', /is attached to VM/u),
+    );
+
+    assert.equal((await disksOfBoth(cloud)).flat().join(), disk);
+    const other = await createDisk(cloud, [64, {}, null]);
+    const gone = (): Promise<null> => deleteDisk(cloud, [other]);
+    await assert.rejects(
+      attachDisk(
+        meanwhile(cloud, request === 'patch secrets ' ? `${request}${vm}` : `${request}${other}`, gone),
+        [vm, other],
+      ),
+    );
+    assert.equal((await disksOfBoth(cloud)).flat().join(), disk);
+  });
+}
+
+for (const [what, change] of Object.entries({
+  delete_disk: (cloud: Cloud, disk: string) => deleteDisk(cloud, [disk]),
+  resize_disk: (cloud: Cloud, disk: string) => resizeDisk(cloud, [disk, 128]),
+  update_disk: (cloud: Cloud, disk: string) => updateDisk(cloud, [disk, 64, {}]),
+})) {
+  test(`${what} ends the attachment of a VM that is no more`, async (t) => {
+    const { cloud, api, node, disk } = await twoVms(t);
+    await attachDisk(cloud, [hot, disk]);
+    node.busyDisks.add(disk);
+    await assert.rejects(change(cloud, disk), rejection('DISK_BUSY'));
+    // by a human, and its reference taken out of BOSH's database
+    await api.delete({ resource: pods, namespace, name: hot }, { gracePeriodSeconds: 0 });
+    await api.delete({ resource: secrets, namespace, name: hot });
+
+    await change(cloud, disk).catch((error: unknown) => {
+      // nothing is bound here
+      assert.ok(what !== 'delete_disk');
+      rejection('NOT_SUPPORTED')(error);
+    });
+
+    const { items } = await api.list<Pod>(pods, { namespace });
+    assert.deepEqual(
+      items.filter(({ metadata }) => metadata.name === `attach-${disk}`),
+      [],
+    );
+  });
+}
