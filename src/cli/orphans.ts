@@ -10,33 +10,45 @@ const diskId = `${domain}disk-id`;
 const vmId = `${domain}vm-id`;
 const unclaimed = `${domain}unclaimed`;
 const copy = `${domain}copy`;
+const vmUid = `${domain}vm-uid`;
 
-/** Something that a killed CPI call may have left. */
+/** Something that a killed CPI call, or somebody who deleted a VM's pod, may have left. */
 export interface Orphan {
-  readonly what: 'disk' | 'snapshot' | 'copy' | 'helper pod' | 'helper snapshot';
+  readonly what: 'disk' | 'snapshot' | 'copy' | 'helper pod' | 'helper snapshot' | 'attachment';
   readonly name: string;
-  /** The disk that it is a snapshot or a copy of, or helps to copy. */
+  /** The disk that it is a snapshot or a copy of, helps to copy, or attaches. */
   readonly disk: string | undefined;
   readonly createdAt: string;
 }
 
 interface ClusterObjects {
   readonly claims: readonly KubernetesObject[];
+  /** Attachments and helpers. */
   readonly pods: readonly KubernetesObject[];
   readonly snapshots: readonly KubernetesObject[];
+  readonly vmPods: readonly KubernetesObject[];
 }
 
-/** What of the CPI's objects in a namespace nobody may know of, the oldest first. Reads only. */
-export async function listOrphans(api: KubernetesApi, namespace: string): Promise<Orphan[]> {
-  const [claims, podList, snapshots] = await Promise.all(
-    [persistentVolumeClaims, pods, volumeSnapshots].map((resource) => listOurs(api, resource, namespace)),
-  );
-  return findOrphans({ claims: claims ?? [], pods: podList ?? [], snapshots: snapshots ?? [] });
+/** Where the CPI's objects are: `kubernetes.namespace` and `kubernetes.disk_namespace`, the same where that is not set. */
+export interface Namespaces {
+  readonly vms: string;
+  readonly disks: string;
+}
+
+/** What of the CPI's objects nobody may know of, the oldest first. Reads only. */
+export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): Promise<Orphan[]> {
+  const [claims, ofDisks, snapshots, ofVms] = await Promise.all([
+    listOurs(api, persistentVolumeClaims, namespaces.disks),
+    listOurs(api, pods, namespaces.disks),
+    listOurs(api, volumeSnapshots, namespaces.disks),
+    listOurs(api, pods, namespaces.vms),
+  ]);
+  return findOrphans({ claims, pods: ofDisks, snapshots, vmPods: ofVms.filter(isKind('vm')) });
 }
 
 /**
  * An unclaimed disk that no VM has; every snapshot, because its mark stays; a copy that update_disk made of a disk which is
- * still there, and what was made for that. Pure.
+ * still there, and what was made for that; an attachment whose VM is no more. Pure.
  */
 export function findOrphans(objects: ClusterObjects): Orphan[] {
   const attached = new Set(objects.pods.filter(isKind('attachment')).map((pod) => labelOf(pod, diskId)));
@@ -52,7 +64,12 @@ export function findOrphans(objects: ClusterObjects): Orphan[] {
   });
   const isHeld = (claim: KubernetesObject): boolean =>
     attached.has(claim.metadata.name ?? '') || labelOf(claim, vmId) !== undefined;
+  const vmUids = new Set(objects.vmPods.map(({ metadata }) => metadata.uid));
   return [
+    ...objects.pods
+      .filter(isKind('attachment'))
+      .filter(({ metadata }) => !vmUids.has(metadata.annotations?.[vmUid]))
+      .map((pod) => orphan(pod, 'attachment', labelOf(pod, diskId))),
     ...disks
       .filter((claim) => copyOf.has(claim.metadata.name))
       .map((claim) => orphan(claim, 'copy', copyOf.get(claim.metadata.name))),

@@ -8,14 +8,16 @@ import { Crash, crashingApi } from '../../src/cpi/testing/crashing-api.ts';
 import { storageCloud } from '../../src/cpi/testing/storage-cloud.ts';
 import { createVmArguments, namespace, vmCidOfTest } from '../../src/cpi/testing/test-cloud.ts';
 import { createVm } from '../../src/cpi/vm/create-vm.ts';
-import { persistentVolumeClaims } from '../../src/kubernetes/resources.ts';
+import { persistentVolumeClaims, pods } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
 import { listOrphans } from '../../src/cli/orphans.ts';
 
 test('what killed calls leave is listed, what somebody has is not', async (t) => {
   const { api, cloud } = await storageCloud(t);
   const list = async (): Promise<string[]> =>
-    (await listOrphans(api, namespace)).map(({ what, name, disk }) => `${what} ${name} ${disk ?? '-'}`);
+    (await listOrphans(api, { vms: namespace, disks: namespace })).map(
+      ({ what, name, disk }) => `${what} ${name} ${disk ?? '-'}`,
+    );
   assert.deepEqual(await list(), []);
 
   const disk = await createDisk(cloud, [64, { storage_class: 'now' }, null]);
@@ -44,4 +46,10 @@ test('what killed calls leave is listed, what somebody has is not', async (t) =>
   assert.deepEqual(await list(), []);
   const snapshot = await snapshotDisk(cloud, [moved, {}]);
   assert.deepEqual(await list(), [`snapshot ${snapshot} ${moved}`]);
+
+  await api.delete({ resource: pods, namespace, name: vmCidOfTest }, { gracePeriodSeconds: 0 });
+  assert.deepEqual(
+    (await list()).toSorted(),
+    [`attachment attach-${moved} ${moved}`, `snapshot ${snapshot} ${moved}`].toSorted(),
+  );
 });

@@ -6,11 +6,11 @@ import type { Orphan } from '../orphans.ts';
 import { listOrphans } from '../orphans.ts';
 import { formatTable } from '../table.ts';
 
-/** What a killed CPI call may have left, and what can be done about it. Reads only: nothing here deletes what may be data. */
+/** What a killed CPI call, or a human who deleted a VM's pod, may have left, and what can be done about it. Reads only: nothing here deletes what may be data. */
 export const orphans: Command = {
   name: 'orphans',
   usage: kubernetesUsage,
-  summary: 'List disks, snapshots and copies that a killed call may have left',
+  summary: 'List disks, snapshots, copies and attachments that a killed call may have left',
   async run(words, { installation, terminal }) {
     const values = parseKubernetesArguments('orphans', words);
     if (values.kubeconfig === undefined && !(await embeddedCluster(installation).isRunning())) {
@@ -19,7 +19,10 @@ export const orphans: Command = {
     }
     const kubeconfig = values.kubeconfig ?? kubeconfigPath(installation.clusterDirectory);
     const found = await withKubernetes(kubeconfig, (api, access) =>
-      listOrphans(api, values['disk-namespace'] ?? values.namespace ?? access.namespace),
+      listOrphans(api, {
+        vms: values.namespace ?? access.namespace,
+        disks: values['disk-namespace'] ?? values.namespace ?? access.namespace,
+      }),
     );
     terminal.out(report(found));
     return 0;
@@ -33,6 +36,8 @@ const advice: Readonly<Record<Orphan['what'], string>> = {
     'Snapshot: nothing tells whether its caller has heard of it. If `bosh snapshots` does not list it: kubectl delete volumesnapshot NAME',
   copy: 'Copy: update_disk was killed or is at work. The next update_disk of the disk goes on with it, attach_disk and delete_disk remove it.',
   'helper pod': 'Helper pod, helper snapshot: of such a copy; they go with it.',
+  attachment:
+    'Attachment: its VM is no more. The next attach_disk, resize_disk, update_disk or delete_disk of the disk ends it.',
   'helper snapshot': 'Helper pod, helper snapshot: of such a copy; they go with it.',
 };
 
