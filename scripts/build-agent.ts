@@ -12,6 +12,8 @@ export async function buildAgent(outFile: string): Promise<string | undefined> {
 }
 
 if (import.meta.main) {
+  // who ends this ends the compiler, too (src/cli/stemcell/build-agent.ts): what that left is removed first
+  process.on('SIGTERM', () => undefined);
   const built = await buildAgent(process.argv[2] ?? join(root, 'dist', 'agent', 'bosh-agent'));
   process.stdout.write(`${built ?? 'no executable: Bun is for Linux on x86-64'}\n`);
 }

@@ -48,6 +48,7 @@ async function workbench(t: TestContext): Promise<Bench> {
     epoch: 5,
     agent,
     architecture: 'amd64',
+    signal: t.signal,
   } as const;
   return {
     directory,
@@ -134,4 +135,37 @@ test('a build that fails leaves nothing', async (t) => {
   const before = await readdir(directory);
   await assert.rejects(build('out', { agent: join(directory, 'none') }));
   assert.deepEqual(await readdir(directory), before);
+});
+
+test('a build that is interrupted, whatever it is at, leaves nothing', async (t) => {
+  const { directory, build } = await workbench(t);
+  const root = await smallRoot(join(directory, 'another-root'));
+  const before = await readdir(directory);
+  const { image } = root;
+  const cases: Readonly<Record<string, (interrupt: () => void) => DebianRoot>> = {
+    'while the root is read': (interrupt) => ({
+      ...root,
+      image: {
+        ...image,
+        open: (blob) => {
+          interrupt();
+          return image.open(blob);
+        },
+      },
+    }),
+    'at its end': (interrupt) => ({
+      ...root,
+      get packages() {
+        interrupt();
+        return root.packages;
+      },
+    }),
+  };
+  for (const [when, rootThat] of Object.entries(cases)) {
+    const interrupted = new AbortController();
+    const interrupts = rootThat(() => interrupted.abort(new Error('interrupted by SIGTERM')));
+    const made = build('out', { root: interrupts, signal: interrupted.signal });
+    await assert.rejects(made, /interrupted by SIGTERM/, when);
+    assert.deepEqual(await readdir(directory), before, when);
+  }
 });

@@ -11,6 +11,7 @@ import { imageConfig, labelsOf, stemcellLabels } from './image-config.ts';
 import type { Profile } from './profile.ts';
 import type { PublishedStemcell } from './publish.ts';
 import { publishStemcell } from './publish.ts';
+import { freeAsItPasses } from './source/free-as-it-passes.ts';
 import { vmFiles } from './vm-files.ts';
 
 export interface DebianStemcellRequest extends IdentityRequest {
@@ -24,6 +25,8 @@ export interface DebianStemcellRequest extends IdentityRequest {
   /** Path of the agent's executable. */
   readonly agent: string;
   readonly monit?: string | undefined;
+  /** Aborted: the build ends with its reason, and leaves nothing. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -31,7 +34,7 @@ export interface DebianStemcellRequest extends IdentityRequest {
  * have the root and the programs in layers that are the same, which a registry keeps and a node unpacks once.
  */
 export async function buildDebianStemcell(request: DebianStemcellRequest): Promise<PublishedStemcell> {
-  const { output, suite, profile, root, epoch, agent, monit, architecture } = request;
+  const { output, suite, profile, root, epoch, agent, monit, architecture, signal } = request;
   const identity = identify(request, {
     name: `bosh-kubernetes-debian-${suite}-${profile}`,
     operatingSystem: `debian-${suite}`,
@@ -39,16 +42,22 @@ export async function buildDebianStemcell(request: DebianStemcellRequest): Promi
     architecture,
   });
   const { version, operatingSystem } = identity;
-  return publishStemcell(output, async (blobs) => {
+  return publishStemcell(output, signal, async (blobs) => {
     const files = await vmFiles({ profile, version, operatingSystem, agent, monit });
-    const rootLayer = await blobs.add(root.descriptor.mediaType, root.image.open(root.descriptor));
+    const rootLayer = await blobs.add(
+      root.descriptor.mediaType,
+      freeAsItPasses(root.image.open(root.descriptor), signal),
+    );
     const programs = files.filter(({ kind }) => kind === 'file');
     const others = files.filter(({ kind }) => kind !== 'file');
     const programLayer = await addTarLayer(blobs, {
-      bytes: streamTar(programs),
+      bytes: freeAsItPasses(streamTar(programs), signal),
       what: 'the programs of the VM',
     });
-    const vmLayer = await addTarLayer(blobs, { bytes: streamTar(others), what: 'the files of the VM' });
+    const vmLayer = await addTarLayer(blobs, {
+      bytes: freeAsItPasses(streamTar(others), signal),
+      what: 'the files of the VM',
+    });
     const config = imageConfig({
       layers: [
         { descriptor: rootLayer, diffId: root.diffId, createdBy: `mmdebstrap ${suite}` },

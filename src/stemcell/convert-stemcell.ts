@@ -35,7 +35,7 @@ export interface ConversionRequest extends IdentityRequest {
  */
 export async function convertStemcell(request: ConversionRequest): Promise<PublishedStemcell> {
   const kind = await findKind(request.source);
-  return publishStemcell(request.output, (blobs) => {
+  return publishStemcell(request.output, request.signal, (blobs) => {
     switch (kind) {
       case 'layout':
         return fromLayout(blobs, request);

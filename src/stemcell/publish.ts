@@ -35,11 +35,12 @@ export interface StemcellParts extends StemcellIdentity {
 
 /**
  * Writes a stemcell into a folder that appears whole or not at all: the image in OCI layout, the light archive that names
- * it by digest, and the files. FILE_EXISTS where the folder holds something. A killed run leaves a folder beside it that
- * the next one replaces.
+ * it by digest, and the files. FILE_EXISTS where the folder holds something; the signal's reason where it is aborted before
+ * the folder appears. A killed run leaves a folder beside it that the next one replaces.
  */
 export async function publishStemcell(
   directory: string,
+  signal: AbortSignal,
   make: (blobs: BlobWriter) => Promise<StemcellParts>,
 ): Promise<PublishedStemcell> {
   await refuseContent(directory);
@@ -60,6 +61,7 @@ export async function publishStemcell(
       },
       join(partial, archiveFile),
     );
+    signal.throwIfAborted();
     await rename(partial, directory);
     return { ...parts, layout: join(directory, layoutFolder), archive: join(directory, archiveFile) };
   } catch (error) {

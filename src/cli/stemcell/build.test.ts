@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { fakeMmdebstrap } from '../../stemcell/testing/fake-mmdebstrap.ts';
 import { filesOverRoot } from '../../stemcell/testing/files-over-root.ts';
@@ -29,4 +32,115 @@ test('an agent and a monit that are given are in the image, unmodified', { skip:
     assert.equal(target, `/usr/lib/bosh-kubernetes/${name}`);
     assert.deepEqual(files.get(target.slice(1)), { text, mode: 0o755, target: '' });
   }
+});
+
+/** Where this process makes temporary files, until the test ends. */
+async function temporaryDirectory(t: TestContext, path: string): Promise<string> {
+  await mkdir(path);
+  const former = process.env['TMPDIR'];
+  process.env['TMPDIR'] = path;
+  t.after(() => {
+    if (former === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = former;
+  });
+  return path;
+}
+
+test(
+  'interrupted when the root is there, a build says so and leaves nothing',
+  { skip: notRoot },
+  async (t) => {
+    const directory = await scratchDirectory(t);
+    const temporary = await temporaryDirectory(t, join(directory, 'tmp'));
+    const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
+    const agent = join(directory, 'given-agent');
+    await writeFile(agent, '#!/bin/sh\n');
+    const words = ['--from-debian', '--profile', 'baseline', '--agent', agent];
+    await buildStemcell([...words, '--output', join(directory, 'first')], said(environment).context);
+    const at = said(environment);
+    const interrupted = new AbortController();
+    const { terminal } = at.context;
+    const context = {
+      ...at.context,
+      signal: interrupted.signal,
+      terminal: {
+        ...terminal,
+        error: (line: string) => {
+          terminal.error(line);
+          if (line.startsWith('This root is in the cache'))
+            interrupted.abort(new Error('interrupted by SIGTERM'));
+        },
+      },
+    };
+    const before = await readdir(directory);
+    await assert.rejects(buildStemcell([...words, '--output', join(directory, 'second')], context), {
+      code: 'INTERRUPTED',
+      message: /^No stemcell was built: interrupted by SIGTERM/,
+    });
+    assert.ok(interrupted.signal.aborted);
+    assert.deepEqual(await readdir(directory), before);
+    assert.deepEqual([at.out, await readdir(temporary)], ['', []]);
+  },
+);
+
+/** Stands for scripts/build-agent.ts: works until it is asked to end, and tidies up for a while then, as does what it runs. */
+const slowScript = (notes: string): string => `
+import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+const helper = spawn('sh', ['-c', 'trap ": > ${notes}/helper-ended; exit" TERM; : > ${notes}/works; while [ -d ${notes} ]; do sleep 0.05; done'], { stdio: 'ignore' });
+process.on('SIGTERM', () => helper.on('close', () => {
+  mkdirSync(join(dirname(process.argv[2]), '.build-late'), { recursive: true });
+  writeFileSync('${notes}/ended', '');
+}));
+`;
+
+test('interrupted while the agent is made, a build ends after its making', { skip: notRoot }, async (t) => {
+  const directory = await scratchDirectory(t);
+  const temporary = await temporaryDirectory(t, join(directory, 'tmp'));
+  const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
+  const installation = join(directory, 'installation');
+  await mkdir(join(installation, 'scripts'), { recursive: true });
+  await writeFile(join(installation, 'scripts', 'build-agent.ts'), slowScript(directory));
+  await writeFile(join(installation, 'package.json'), '{"type": "module"}');
+  const interrupted = new AbortController();
+  const at = said(environment);
+  const building = buildStemcell(
+    ['--from-debian', '--profile', 'baseline', '--output', join(directory, 'out')],
+    {
+      ...at.context,
+      signal: interrupted.signal,
+      installation: { ...at.context.installation, root: installation, nodeBinary: process.execPath },
+    },
+  );
+  const rejected = assert.rejects(building, { code: 'INTERRUPTED', message: /interrupted by SIGINT/ });
+  while (!existsSync(join(directory, 'works'))) await setTimeout(5);
+  interrupted.abort(new Error('interrupted by SIGINT'));
+  await rejected;
+  assert.ok(existsSync(join(directory, 'helper-ended')), 'what it runs was asked to end, too');
+  assert.ok(existsSync(join(directory, 'ended')), 'and it had the time to tidy up');
+  assert.deepEqual(await readdir(temporary), []);
+  assert.ok(!existsSync(join(directory, 'out')));
+});
+
+test('where the agent cannot be made, what was said about it is shown', { skip: notRoot }, async (t) => {
+  const directory = await scratchDirectory(t);
+  const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
+  const installation = join(directory, 'installation');
+  await mkdir(join(installation, 'scripts'), { recursive: true });
+  await writeFile(join(installation, 'scripts', 'build-agent.ts'), "throw new Error('no compiler');");
+  const at = said(environment);
+  const building = (nodeBinary: string): Promise<number> =>
+    buildStemcell(['--from-debian', '--profile', 'baseline', '--output', join(directory, 'out')], {
+      ...at.context,
+      installation: { ...at.context.installation, root: installation, nodeBinary },
+    });
+  await assert.rejects(building(process.execPath), {
+    code: 'STEMCELL_BUILD_FAILED',
+    message: /^The agent could not be built:[^]*no compiler/,
+  });
+  await assert.rejects(building(join(directory, 'no-node')), {
+    code: 'STEMCELL_BUILD_FAILED',
+    message: /no-node/,
+  });
 });

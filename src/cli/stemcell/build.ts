@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -15,8 +14,10 @@ import type { PublishedStemcell } from '../../stemcell/publish.ts';
 import { refuseContent } from '../../stemcell/publish.ts';
 import type { CommandContext } from '../command.ts';
 import { formatTable } from '../table.ts';
+import { buildAgent } from './build-agent.ts';
 import type { BuildArguments, DebianArguments } from './build-arguments.ts';
 import { parseBuildArguments } from './build-arguments.ts';
+import { interruptible } from './interruptible.ts';
 import type { PushTarget } from './push-arguments.ts';
 import { pushLayout } from './push-layout.ts';
 
@@ -24,7 +25,10 @@ import { pushLayout } from './push-layout.ts';
 export async function buildStemcell(words: readonly string[], context: CommandContext): Promise<number> {
   const parsed = parseBuildArguments(words);
   await refuseContent(parsed.output);
-  const published = await interruptible(make(parsed, context), context.signal);
+  const published = await interruptible(make(parsed, context), context.signal, {
+    result: 'No stemcell was built',
+    next: 'the same command begins anew',
+  });
   if (parsed.push !== undefined) await push(published, parsed.push, context);
   context.terminal.out(report(published));
   return 0;
@@ -39,18 +43,6 @@ function make(parsed: BuildArguments, context: CommandContext): Promise<Publishe
   const isAsked = asked !== undefined;
   const { signal } = context;
   return convertStemcell({ ...identity, source, architecture, isAsked, output, epoch, signal });
-}
-
-/** Whatever an interruption broke, the operator is told that it was the interruption. */
-async function interruptible<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    const reason = signal.reason instanceof Error ? signal.reason.message : 'interrupted';
-    const message = `No stemcell was built: ${reason}; the same command begins anew`;
-    throw new ProductError('INTERRUPTED', message, { cause: error });
-  }
 }
 
 /** What was built stays where it is when the registry does not take it. */
@@ -89,7 +81,8 @@ async function fromDebian(
     const root = await debianRoot(request, cache, { signal, environment, user: process.geteuid?.() });
     const agent = from.agent ?? (await buildAgent(join(scratch, 'bosh-agent'), context));
     const { epoch } = request;
-    return await buildDebianStemcell({ ...identity, ...from, output, root, agent, architecture, epoch });
+    const parts = { root, agent, architecture, epoch };
+    return await buildDebianStemcell({ ...identity, ...from, ...parts, output, signal });
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
@@ -122,18 +115,4 @@ async function checkProgram(path: string): Promise<void> {
     'INVALID_ARGUMENT',
     `'${resolve(path)}' is neither an executable for Linux nor a script`,
   );
-}
-
-/** Our agent as one executable, made from this installation's sources. */
-async function buildAgent(outFile: string, { installation, signal }: CommandContext): Promise<string> {
-  const script = join(installation.root, 'scripts', 'build-agent.ts');
-  const child = spawn(installation.nodeBinary, [script, outFile], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    signal,
-  });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (said += chunk));
-  const code = await new Promise<number | null>((done, fail) => child.on('error', fail).on('close', done));
-  if (code === 0) return outFile;
-  throw new ProductError('STEMCELL_BUILD_FAILED', `The agent could not be built: ${said.slice(-2000)}`);
 }

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { ProductError } from '../../errors/product-error.ts';
 import type { RootRequest } from './root-request.ts';
 import { mmdebstrapOptions } from './root-request.ts';
+import { signalGroup } from './signal-group.ts';
 
 export interface MmdebstrapContext {
   /** Aborted: mmdebstrap is told to end, takes its temporary root away, and has done so when the calls reject. */
@@ -109,15 +110,6 @@ function start(
   // it is awaited beside the reading of stdout, which may fail first
   ended.catch(() => undefined);
   return { stdout: child.stdout, ended };
-}
-
-/** A group that is gone has ended. */
-function signalGroup(leader: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(-leader, name);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
 }
 
 function failure(said: string, ending: number | string | null): ProductError {

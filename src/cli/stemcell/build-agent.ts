@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { signalGroup } from '../../stemcell/debian/signal-group.ts';
+import type { CommandContext } from '../command.ts';
+
+/**
+ * Our agent as one executable, made from this installation's sources. STEMCELL_BUILD_FAILED says what was said about it.
+ * Interrupted, it rejects with the signal's reason when the script and the compiler have ended: until then they write.
+ */
+export async function buildAgent(
+  outFile: string,
+  { installation, signal }: Pick<CommandContext, 'installation' | 'signal'>,
+): Promise<string> {
+  signal.throwIfAborted();
+  const script = join(installation.root, 'scripts', 'build-agent.ts');
+  const child = spawn(installation.nodeBinary, [script, outFile], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    // a process group, of which the compiler is too
+    detached: true,
+  });
+  const interrupt = (): void => {
+    if (child.pid !== undefined) signalGroup(child.pid, 'SIGTERM');
+  };
+  signal.addEventListener('abort', interrupt);
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (said = (said + chunk).slice(-2000)));
+  // what cannot be started says so and closes, too
+  child.on('error', (error) => (said += error.message));
+  const code = await new Promise<number | null>((done) => child.on('close', done));
+  signal.removeEventListener('abort', interrupt);
+  signal.throwIfAborted();
+  if (code === 0) return outFile;
+  throw new ProductError('STEMCELL_BUILD_FAILED', `The agent could not be built: ${said}`);
+}
