@@ -7,3 +7,12 @@ test('the README lists what npm run test:cluster runs', async () => {
   const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
   assert.equal(readme, withTestList(readme, await testList()), 'run: node scripts/write-test-list.ts');
 });
+
+test('by the names that a run reports, not as they stand in the source', async () => {
+  const list = await testList();
+  assert.doesNotMatch(list, /…|\$\{/u);
+  assert.match(
+    list,
+    /^ {2}- a claim of class \(loop, loop-wait\) keeps its data on its way to the other node$/mu,
+  );
+});

@@ -1,9 +1,13 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { clauses } from '../../conformance/clauses.ts';
 import { debianVersions, oldestGo, pins } from '../programs/pins.ts';
 import { suitesBelow, testsBelow } from '../suites.ts';
+import type { Registered } from './recording-test.ts';
+import { joinVariants } from './variants.ts';
 
 const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 const begin = '<!-- what npm run test:cluster runs: node scripts/write-test-list.ts -->';
@@ -14,13 +18,9 @@ const end = '<!-- end of the list -->';
  * suite, the folders whose suites run against the embedded cluster as well, and the versions used.
  */
 export async function testList(): Promise<string> {
-  const suitesOf = async (folder: string): Promise<string[]> => {
-    const texts = testsBelow(checkout, folder).map((file) => readFile(join(checkout, file), 'utf8'));
-    return (await Promise.all(texts)).flatMap(linesOf);
-  };
   const cluster = (await readdir(join(checkout, 'test/cluster'))).filter((name) => name.endsWith('.test.ts'));
-  const suites = await Promise.all(cluster.toSorted().map((name) => suitesOf(`test/cluster/${name}`)));
-  const drivers = await suitesOf('test/cluster/csi');
+  const suites = await linesOf(cluster.toSorted().map((name) => `test/cluster/${name}`));
+  const drivers = (await linesOf(testsBelow(checkout, 'test/cluster/csi'))).flat();
   const lines = [
     // a file whose tests stand in no suite needs no cluster
     ...suites.filter(([first]) => first?.startsWith('- **')).flat(),
@@ -55,12 +55,21 @@ function versions(): string {
   return `Versions: ${list(pins)}; of Debian 12 ${list(debianVersions)}; Go ${oldestGo} or newer.`;
 }
 
-/** Names as they stand in the source; what a loop fills in shows as `…`. */
-function linesOf(source: string): string[] {
-  const string = String.raw`(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|${'`'}((?:[^${'`'}\\]|\\.)*)${'`'})`;
-  const calls = new RegExp(String.raw`^((?:describe(?:Cluster)?|test)| +test)\(\s*${string}`, 'gmu');
-  return [...source.matchAll(calls)].map(([, call, single, double, template]) => {
-    const text = (single ?? double ?? template ?? '').replace(/\$\{[^}]*\}/gu, '…').replace(/\\(.)/gu, '$1');
-    return call?.trim() === 'test' ? `  - ${text}` : `- **${text}**`;
+/** Of each file: what it registers when it is loaded, for only that knows the names that its loops make. */
+async function linesOf(files: readonly string[]): Promise<string[][]> {
+  const program = join(checkout, 'test/cluster/list/registered-tests.ts');
+  const words = [program, ...files.map((file) => join(checkout, file))];
+  const { stdout } = await promisify(execFile)(process.execPath, words, { maxBuffer: 2 ** 24 });
+  return (JSON.parse(stdout) as Registered[][]).map((registered) => {
+    let suites = 0;
+    const groups = Map.groupBy(registered, ({ kind, from }) => {
+      suites += kind === 'suite' ? 1 : 0;
+      return `${suites} ${kind} ${from}`;
+    });
+    return [...groups.values()].flatMap((group) =>
+      joinVariants(group.map(({ name }) => name)).map((name) =>
+        group[0]?.kind === 'suite' ? `- **${name}**` : `  - ${name}`,
+      ),
+    );
   });
 }
