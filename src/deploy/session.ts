@@ -41,7 +41,7 @@ export async function withSession<T>(
 ): Promise<T | undefined> {
   const { write, clock } = ports;
   const manifestPath = resolve(options.manifestPath);
-  const statePath = resolve(statePathFor(manifestPath, options.statePath));
+  const statePath = resolve(await statePathFor(manifestPath, options.statePath));
   write(`Deployment manifest: '${manifestPath}'\nDeployment state: '${statePath}'\n`);
   await checkPaths(manifestPath, statePath);
   const lock = await acquireLock(statePath, clock);

@@ -58,6 +58,15 @@ test('a linked store is written where it lies', async (t) => {
   assert.match(await readFile(join(directory, 'real.yml'), 'utf8'), /^pw: /);
 });
 
+test('a link to a store that is not there yet makes it there', async (t) => {
+  const directory = await scratchDirectory(t);
+  const link = join(directory, 'vars.yml');
+  await symlink('vault/real.yml', link);
+  await value(openStore(link), 'pw', 'password');
+  assert.ok((await lstat(link)).isSymbolicLink());
+  assert.match(await readFile(join(directory, 'vault', 'real.yml'), 'utf8'), /^pw: /);
+});
+
 test('a name without a type is only looked up', async (t) => {
   const store = openStore(join(await scratchDirectory(t), 'vars.yml'));
   assert.equal(await store.get({ name: 'x' }), undefined);

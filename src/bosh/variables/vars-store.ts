@@ -1,10 +1,11 @@
-import { mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import { describeKind, fromValue, keyText, lookUp, scalar } from '../yaml/yaml-node.ts';
 import type { MapNode, YamlNode } from '../yaml/yaml-node.ts';
+import { linkTarget } from './link-target.ts';
 import type { VariableDefinition, VariableSource } from './variable.ts';
 
 /** Makes a value for a definition that has a type; `find` looks up what other variables have, a CA for example. */
@@ -83,20 +84,10 @@ async function readIfThere(path: string): Promise<string> {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT') return '';
-    if (code !== 'EACCES' && code !== 'EISDIR' && code !== 'ENOTDIR') throw error;
+    if (code !== 'EACCES' && code !== 'EISDIR' && code !== 'ENOTDIR' && code !== 'ELOOP') throw error;
     throw new ProductError('VARS_STORE_INVALID', `Cannot read the vars store '${path}': ${code}`, {
       cause: error,
     });
-  }
-}
-
-/** A store behind a symbolic link is written where it lies; the link stays. */
-async function linkTarget(path: string): Promise<string> {
-  try {
-    return await realpath(path);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return path;
-    throw error;
   }
 }
 

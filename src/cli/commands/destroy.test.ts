@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  readFile,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { mount, unmount } from '../../cluster/node/mounts/mount-command.ts';
@@ -119,6 +130,22 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal(exitCode, 0, stderr);
     assert.equal(await readFile(shared, 'utf8'), 'secret');
     assert.deepEqual(await installation.left(), [installation.manifestPath.replace('.yml', '-creds.yml')]);
+  });
+
+  test('of a linked state the file goes that the link names', async (t) => {
+    const installation = await smallInstallation(t);
+    await noteCluster(installation);
+    const statePath = statePathOf(installation);
+    const vault = join(installation.home, 'vault');
+    await mkdir(vault);
+    for (const end of ['', '.cluster', '.cpi'])
+      await rename(`${statePath}${end}`, join(vault, `state.json${end}`));
+    await symlink(join(vault, 'state.json'), statePath);
+
+    const { exitCode, stderr } = await startDestroy(installation).ended;
+
+    assert.equal(exitCode, 0, stderr);
+    assert.deepEqual([await installation.left(), await readdir(vault)], [[], []]);
   });
 
   test('credentials stay with the state that they belong to', async (t) => {

@@ -38,7 +38,8 @@ async function confirmed(
     terminal.error(`Nothing was removed: ${reason}. Say --force to destroy without being asked.`);
     return false;
   }
-  const files = [statePathOf(parsed), ...credentialsOf(parsed)].map((path) => `'${path}'`).join(' and ');
+  const paths = [await statePathOf(parsed), ...(await credentialsOf(parsed))];
+  const files = paths.map((path) => `'${path}'`).join(' and ');
   const answer = await terminal.ask(
     `Remove the cluster in ${installation.clusterDirectory} with all its disks, and ${files}? [yes/no] `,
     signal,
@@ -53,9 +54,9 @@ async function confirmed(
  * its note last: killed after the cluster went, the next run could not tell otherwise that it was the right one.
  */
 async function removeAll(parsed: EnvArguments, { installation }: CommandContext): Promise<void> {
-  const statePath = statePathOf(parsed);
+  const statePath = await statePathOf(parsed);
   const { clusterDirectory, workspace } = installation;
-  const credentials = credentialsOf(parsed);
+  const credentials = await credentialsOf(parsed);
   const cluster = embeddedCluster(installation);
   const note = await refuseOtherCluster(statePath, { ...cluster, directory: clusterDirectory });
   await removeWorkspace(workspace);
@@ -67,17 +68,17 @@ async function removeAll(parsed: EnvArguments, { installation }: CommandContext)
   await removeClusterNote(statePath);
 }
 
-const statePathOf = ({ manifestPath, statePath }: EnvArguments): string =>
+const statePathOf = ({ manifestPath, statePath }: EnvArguments): Promise<string> =>
   statePathFor(manifestPath, statePath);
 
 /** What `up` made by itself. A file of --vars-store stays, and one that no state or another one beside the manifest goes with. */
-function credentialsOf(parsed: EnvArguments): string[] {
+async function credentialsOf(parsed: EnvArguments): Promise<string[]> {
   const { manifestPath, varsStorePath } = parsed;
   const path = defaultCredentialsPath(manifestPath);
   if (varsStorePath !== undefined && resolve(varsStorePath) !== resolve(path)) return [];
-  const statePath = statePathOf(parsed);
+  const statePath = await statePathOf(parsed);
   if (![statePath, clusterNotePathFor(statePath)].some((file) => existsSync(file))) return [];
-  const usual = statePathFor(manifestPath);
+  const usual = await statePathFor(manifestPath);
   const isShared = resolve(usual) !== resolve(statePath) && existsSync(usual);
   return isShared ? [] : [path];
 }

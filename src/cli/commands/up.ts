@@ -37,7 +37,7 @@ export const up: Command = {
 
 async function converge(parsed: EnvArguments, context: CommandContext): Promise<number> {
   const { installation, terminal, signal } = context;
-  const statePath = statePathFor(parsed.manifestPath, parsed.statePath);
+  const statePath = await statePathFor(parsed.manifestPath, parsed.statePath);
   await embeddedCluster(installation).start((line) => terminal.error(line));
   const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation.clusterDirectory);
   const { cluster, lostVm } = await lookAtCluster(statePath, kubeconfig);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
@@ -14,9 +14,23 @@ const uuids = () => {
   return () => `uuid-${(count += 1)}`;
 };
 
-test('lies beside the manifest unless asked for elsewhere', () => {
-  assert.equal(statePathFor('/a/manifest.yml'), '/a/manifest-state.json');
-  assert.equal(statePathFor('/a/manifest.yml', '/b/state.json'), '/b/state.json');
+test('lies beside the manifest unless asked for elsewhere', async () => {
+  assert.equal(await statePathFor('/a/manifest.yml'), '/a/manifest-state.json');
+  assert.equal(await statePathFor('/a/manifest.yml', '/b/state.json'), '/b/state.json');
+});
+
+test('a symbolic link is the file that it names, there already or not, whatever folders are on the way', async (t) => {
+  const directory = await scratchDirectory(t);
+  const real = join(directory, 'vault', 'state.json');
+  await mkdir(join(directory, 'vault'));
+  await symlink('vault', join(directory, 'safe'));
+  await symlink('safe/second', join(directory, 'manifest-state.json'));
+  await symlink('state.json', join(directory, 'vault', 'second'));
+  const manifestPath = join(directory, 'manifest.yml');
+
+  assert.equal(await statePathFor(manifestPath), real);
+  await writeFile(real, '{}');
+  assert.equal(await statePathFor(manifestPath), real);
 });
 
 test('a new file holds its ids at once, for its owner alone', async (t) => {

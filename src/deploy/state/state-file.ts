@@ -1,12 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
+import { linkTarget } from '../../bosh/variables/link-target.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
 import { emptyState, formatState, parseState, type DeploymentState } from './deployment-state.ts';
 
-/** Where the state of a manifest's deployment is kept: the path asked for, else beside the manifest. */
-export function statePathFor(manifestPath: string, asked?: string): string {
-  if (asked !== undefined && asked !== '') return asked;
-  return join(dirname(manifestPath), `${basename(manifestPath, extname(manifestPath))}-state.json`);
+/**
+ * Where the state of a manifest's deployment is kept: the path asked for, else beside the manifest. Of a symbolic link the
+ * file that it names, there already or not: the bosh CLI writes through it, too, and all names of a state have the lock and
+ * what we keep beside it in common.
+ */
+export function statePathFor(manifestPath: string, asked?: string): Promise<string> {
+  if (asked !== undefined && asked !== '') return linkTarget(asked);
+  const name = `${basename(manifestPath, extname(manifestPath))}-state.json`;
+  return linkTarget(join(dirname(manifestPath), name));
 }
 
 /** Reads a state file without changing anything; undefined when there is none. */
