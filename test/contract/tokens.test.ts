@@ -201,6 +201,22 @@ test('a pod with an account gets its token, the authority and its namespace in e
   });
 });
 
+test('so does a pod that names no account, unless it wants none', async () => {
+  const { admin, namespace } = subject;
+  const volumesOf = async (name: string, changes: Partial<Pod['spec']>): Promise<unknown> => {
+    const pod = unschedulablePod(namespace, name);
+    const { spec } = await admin.api.create<Pod>(pods, { ...pod, spec: { ...pod.spec, ...changes } });
+    return spec.volumes?.map((volume) => volume.name.replace(/-[^-]+$/u, ''));
+  };
+  // a real server refuses pods until its controller has made the account
+  await until('the default account', async () => {
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default`;
+    return (await admin.call('GET', path)).status === 200 ? true : undefined;
+  });
+  assert.deepEqual(await volumesOf('of-default', {}), ['kube-api-access']);
+  assert.equal(await volumesOf('of-default-without', { automountServiceAccountToken: false }), undefined);
+});
+
 /** Asks who it is, which every account may. */
 async function identify(token: string): Promise<number> {
   const who = await subject.bearer(token);

@@ -110,6 +110,10 @@ describe('kubectl and policy', { skip }, () => {
   test('create quota, priorityclass and pdb, and how they show', async () => {
     await output(['create', 'quota', 'few', '--hard=count/configmaps=9']);
     assert.match(await output(['describe', 'quota', 'few']), /^count\/configmaps +\d+ +9$/mu);
+    await assert.rejects(
+      output(['create', 'quota', 'scoped', '--hard=pods=1', '--scopes=BestEffort']),
+      /unknown field "spec\.scopes" \(the embedded cluster accepts only fields that it implements\)/u,
+    );
     await output(['create', 'priorityclass', 'high', '--value=1000']);
     assert.match(await output(['get', 'priorityclass', 'high']), /^high +1000 +false /mu);
     await output(['create', 'pdb', 'half', '--selector=app=none', '--max-unavailable=50%']);

@@ -86,10 +86,9 @@ type Made = KubernetesObject & Record<string, unknown>;
 /** The objects behind all this: the accounts of the first namespaces, the roles, their bindings, and priorities. */
 export function accessObjects(namespaces: readonly string[]): [Resource, Made][] {
   return [
-    // no token in pods that did not ask for one
     ...namespaces.map((namespace): [Resource, Made] => [
       serviceAccounts,
-      { metadata: { name: defaultAccount, namespace }, automountServiceAccountToken: false },
+      { metadata: { name: defaultAccount, namespace } },
     ]),
     ...[...builtInRoles].map(([name, rules]): [Resource, Made] => [
       clusterRoles,

@@ -110,7 +110,8 @@ export const policyMessages: Readonly<Record<string, WireMessage>> = {
     4: ['automountServiceAccountToken', 'flag'],
   },
   ResourceQuota: {
-    2: ['spec', { message: { 1: ['hard', { map: 'quantity' }] } }],
+    // read, so that it is refused as a field that is not implemented
+    2: ['spec', { message: { 1: ['hard', { map: 'quantity' }], 2: ['scopes', { list: 'text' }] } }],
     3: ['status', { message: { 1: ['hard', { map: 'quantity' }], 2: ['used', { map: 'quantity' }] } }],
   },
   PodDisruptionBudget: {

@@ -47,6 +47,15 @@ test('DeleteOptions: integers, negative ones too', () => {
   assert.equal(decodeProtobuf(envelope('DeleteOptions', Buffer.of(8, 0xac, 2)))['gracePeriodSeconds'], 300);
 });
 
+test('a ResourceQuota with scopes is read, so that what is said of it is about its fields', () => {
+  const hard = bytes(1, Buffer.concat([text(1, 'pods'), bytes(2, text(1, '1'))]));
+  const spec = bytes(2, Buffer.concat([hard, text(2, 'BestEffort'), text(2, 'NotTerminating')]));
+  assert.deepEqual(decodeProtobuf(envelope('ResourceQuota', spec))['spec'], {
+    hard: { pods: '1' },
+    scopes: ['BestEffort', 'NotTerminating'],
+  });
+});
+
 test('other kinds and fields are 415, garbage is 400', () => {
   assert.throws(
     () => decodeProtobuf(envelope('Pod')),

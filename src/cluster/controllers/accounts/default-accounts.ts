@@ -6,8 +6,8 @@ import { WorkQueue } from '../runtime/work-queue.ts';
 
 /**
  * Gives each namespace its account `default`, also after somebody deleted it (kubernetes: pkg/controller/
- * serviceaccount/serviceaccounts_controller.go). It mounts no token where a pod does not ask for one, as hardening
- * guides (CIS 5.1.5) have it: most pods here are VMs, which have no business with the API.
+ * serviceaccount/serviceaccounts_controller.go). Its token gets into every pod that does not refuse it, as in Kubernetes; VMs,
+ * which have no business with the API, refuse it (src/cpi/vm/vm-pod.ts).
  */
 export function createDefaultAccounts(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
@@ -25,9 +25,8 @@ export function createDefaultAccounts(context: ControllerContext): WorkQueue {
     const namespace = informers.namespaces.get(name);
     if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return;
     if (informers.serviceAccounts.get(`${name}/${defaultAccount}`) !== undefined) return;
-    const metadata = { namespace: name, name: defaultAccount };
     try {
-      await api.create(serviceAccounts, { metadata, ...{ automountServiceAccountToken: false } });
+      await api.create(serviceAccounts, { metadata: { namespace: name, name: defaultAccount } });
     } catch (error) {
       // made by somebody else, or the namespace is on its way out
       if (![403, 404, 409].some((code) => isApiError(error, code))) throw error;

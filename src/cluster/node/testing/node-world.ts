@@ -91,7 +91,12 @@ export class NodeWorld {
   ): Promise<Pod> {
     return this.api.create<Pod>(pods, {
       metadata: { namespace: 'bosh', name, annotations },
-      spec: { nodeName: 'embedded', restartPolicy: 'Always', terminationGracePeriodSeconds: 5, ...spec },
+      spec: {
+        ...{ nodeName: 'embedded', restartPolicy: 'Always', terminationGracePeriodSeconds: 5 },
+        // nobody here makes the authority of a namespace, which comes with a token
+        automountServiceAccountToken: false,
+        ...spec,
+      },
     });
   }
 

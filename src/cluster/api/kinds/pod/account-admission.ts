@@ -36,14 +36,13 @@ export function admitAccount(pod: Pod, context: AdmissionContext): void {
     spec.imagePullSecrets = copyJson(account.imagePullSecrets);
 }
 
-function findAccount({ metadata, spec }: Pod, name: string, context: AdmissionContext): Account {
+function findAccount({ metadata }: Pod, name: string, context: AdmissionContext): Account {
   const found = context
     .list(serviceAccounts)
     .find((object) => object.metadata.name === name && object.metadata.namespace === metadata.namespace);
   if (found !== undefined) return found as Account;
-  // about to be made by its controller, and then like this
-  if (name === defaultAccount && spec.automountServiceAccountToken !== true)
-    return { automountServiceAccountToken: false };
+  // about to be made by its controller; the node waits for its token
+  if (name === defaultAccount) return {};
   throw forbidden(
     pods,
     metadata.name ?? '',
