@@ -255,6 +255,27 @@ test('another size of the disk moves its content to a new one, in the order of b
     assert.ok(output.includes(line), `${line} is not in ${output}`);
 });
 
+test('a disk that the manifest no longer asks for is kept, said to be, and shown no more', async (t) => {
+  const { options, ports, cloud, editManifest } = await testEnvironment(t);
+  const { diskCid } = await createEnv(options, ports);
+  ports.output();
+  await editManifest((text) => text.replace('  persistent_disk_pool: disks\n', ''));
+
+  for (const changed of [true, false]) {
+    const result = await createEnv(options, ports);
+
+    assert.deepEqual([result.changed, result.diskCid], [changed, undefined]);
+    assert.deepEqual([cloud.attachedDisks(), cloud.disks()], [[], [diskCid]]);
+    assert.match(
+      ports.output(),
+      new RegExp(`^Disk '${diskCid}' is kept and not attached: the manifest asks for none`, 'm'),
+    );
+  }
+  await editManifest((text) => text.replace('resource_pool: vms\n', '$&  persistent_disk_pool: disks\n'));
+  assert.equal((await createEnv(options, ports)).diskCid, diskCid);
+  assert.doesNotMatch(ports.output(), /is kept/);
+});
+
 test('a changed manifest recreates the VM, a changed package compiles it and what needs it', async (t) => {
   const { options, ports, cloud, agent, directory, editManifest } = await testEnvironment(t);
   await createEnv(options, ports);

@@ -1,6 +1,7 @@
 import type { Manifest } from '../bosh/manifest/manifest.ts';
 import type { TemplateRenderer } from '../bosh/template/template-renderer.ts';
 import { checkPresence } from './check-presence.ts';
+import { describeKeptDisk, keptDisk } from './disk/kept-disk.ts';
 import { planDisk } from './disk/plan-disk.ts';
 import { wantedDisk } from './disk/wanted-disk.ts';
 import { within } from './error-chain.ts';
@@ -33,6 +34,7 @@ export interface CreateEnvResult {
   /** Undefined while the address of a dynamic network is not known. */
   readonly address: string | undefined;
   readonly vmCid: string;
+  /** Of the attached disk. */
   readonly diskCid: string | undefined;
   readonly timings: readonly StepTiming[];
 }
@@ -153,12 +155,14 @@ function targetOf({ sha512, stemcell, releases }: ValidDeployment) {
   };
 }
 
-function summarize({ state, timings }: Session, manifest: Manifest) {
+function summarize({ state, timings, ports }: Session, manifest: Manifest) {
+  const kept = keptDisk(state.state, wantedDisk(manifest));
+  if (kept !== undefined) ports.write(`${describeKeptDisk(kept)}\n`);
   return {
     manifest,
     instance: `${manifest.instanceGroup.name}/0`,
     vmCid: state.state.current_vm_cid,
-    diskCid: currentDisk(state.state)?.cid,
+    diskCid: kept === undefined ? currentDisk(state.state)?.cid : undefined,
     timings,
   };
 }
