@@ -4,7 +4,7 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import type { Cloud } from '../cloud.ts';
 import { podReference } from './find-vm.ts';
 import { stopScript } from './stop-script.ts';
-import { vmContainer } from './vm-pod.ts';
+import { vmContainer } from '../own-containers.ts';
 
 export interface AskOptions {
   readonly pod: string;

@@ -2,6 +2,7 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Container, Pod } from '../../kubernetes/pod.ts';
 import { annotation } from '../labels.ts';
 import { isDiskCid } from '../names.ts';
+import { prepareContainer, vmContainer } from '../own-containers.ts';
 
 /** The part of v1.Secret that we write or read. */
 export interface VmSecret extends KubernetesObject {
@@ -36,7 +37,7 @@ export function disksOf({ spec }: Pod): string[] {
 }
 
 /**
- * The pod with exactly those disks. The first init container gets them too, to make `store` in each volume: the hint
+ * The pod with exactly those disks. Its init container gets them too, to make `store` in each volume: the hint
  * is a folder inside the volume, so that a volume that is not there is a path that is not there.
  */
 export function withDisks(pod: Pod, cids: readonly string[]): Pod {
@@ -48,15 +49,17 @@ export function withDisks(pod: Pod, cids: readonly string[]): Pod {
       ...cids.map((cid) => ({ name: cid, mountPath: `${directory}/${cid}` })),
     ],
   });
-  const { initContainers: [prepare, ...others] = [], containers, volumes = [] } = pod.spec;
+  const { initContainers, containers, volumes = [] } = pod.spec;
+  const each = (list: readonly Container[], name: string, directory: string): Container[] =>
+    list.map((container) => (container.name === name ? mounted(container, directory) : container));
   return {
     ...pod,
     spec: {
       ...pod.spec,
-      ...(prepare !== undefined && { initContainers: [mounted(prepare, '/volumes'), ...others] }),
-      containers: containers.map((container, index) =>
-        index === 0 ? mounted(container, diskDirectory) : container,
-      ),
+      ...(initContainers !== undefined && {
+        initContainers: each(initContainers, prepareContainer, '/volumes'),
+      }),
+      containers: each(containers, vmContainer, diskDirectory),
       volumes: [
         ...volumes.filter(({ name }) => !former.has(name)),
         ...cids.map((cid) => ({ name: cid, persistentVolumeClaim: { claimName: cid } })),

@@ -6,10 +6,10 @@ import type { Cloud } from '../cloud.ts';
 import { stringAt } from '../input.ts';
 import { lostNodeError } from '../node/lost-node-error.ts';
 import { whileNodeAnswers } from '../node/look-at-node.ts';
+import { containerNamed, vmContainer } from '../own-containers.ts';
 import { askToStop } from './ask-to-stop.ts';
 import { findVm, podReference, recreateIt } from './find-vm.ts';
 import { requireLive } from './live-vm.ts';
-import { vmContainer } from './vm-pod.ts';
 import { lookAtPod } from './start-problem.ts';
 
 /**
@@ -58,7 +58,7 @@ async function isMadeAnew(cloud: Cloud, cid: string, pod: Pod | undefined): Prom
 }
 
 const statusOf = (pod: Pod): ContainerStatus | undefined =>
-  pod.status?.containerStatuses?.find(({ name }) => name === vmContainer);
+  containerNamed(vmContainer, pod.status?.containerStatuses);
 
 /** True for a state of the pod in which that container still runs: only then is it asked again. */
 const isContainer =

@@ -8,7 +8,7 @@ import { interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
 import { createVmArguments, namesLeft, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
-import { vmContainer } from './vm-pod.ts';
+import { vmContainer } from '../own-containers.ts';
 
 const vmPod = { resource: pods, namespace, name: vmCidOfTest };
 const failed = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;

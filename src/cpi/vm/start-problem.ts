@@ -1,4 +1,5 @@
 import type { ContainerStatus, Pod } from '../../kubernetes/pod.ts';
+import { isOwnContainer } from '../own-containers.ts';
 
 /** Waiting reasons of the kubelet that another try does not mend (kubernetes: pkg/kubelet/images/types.go, events). */
 const lasting: Readonly<Record<string, string>> = {
@@ -24,26 +25,35 @@ const remedies: Readonly<Record<string, string>> = {
   CrashLoopBackOff: logs,
 };
 
+const addedByOthers =
+  'an admission webhook of the cluster added this container: mend it there, or have it leave out the pods of this namespace';
+
 /** Decides whether a pod that has a node and has not started is hopeless: what is wrong, or undefined. Pure. */
 export function startProblem(pod: Pod): string | undefined {
   const { phase, reason, message } = pod.status ?? {};
   if (phase === 'Failed' || phase === 'Succeeded')
     return `it ended: ${reason ?? phase}: ${message ?? 'no message'}; ${lookAtPod}`;
-  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+  // of what webhooks added only an init container stands in the way of ours
+  const statuses = [...initContainerStatuses, ...containerStatuses.filter(isOwnContainer)];
   return statuses.map(containerProblem).find((problem) => problem !== undefined);
 }
 
-function containerProblem({ name, state, lastState }: ContainerStatus): string | undefined {
-  const reason = state?.waiting?.reason;
-  const cause = reason === undefined ? undefined : lasting[reason];
+function containerProblem(status: ContainerStatus): string | undefined {
+  const { name, state } = status;
+  const { reason = '', message } = state?.waiting ?? {};
+  const cause = lasting[reason];
   if (cause === undefined) return undefined;
+  const isOwn = isOwnContainer(status);
+  // one that was added may wait in this way for its mesh
+  if (!isOwn && reason === 'CrashLoopBackOff') return undefined;
+  const detail = [message, formerEnd(status)].filter((part) => part !== undefined);
+  const remedy = isOwn ? (remedies[reason] ?? lookAtPod) : addedByOthers;
+  return `${cause} (container ${name}, ${reason}): ${detail.join('; ')}; ${remedy}`;
+}
+
+function formerEnd({ lastState }: ContainerStatus): string | undefined {
   const ended = lastState?.terminated;
-  const detail = [
-    state?.waiting?.message,
-    ended === undefined
-      ? undefined
-      : `it ended with exit code ${ended.exitCode}: ${ended.message ?? ended.reason ?? ''}`,
-  ].filter((part) => part !== undefined);
-  const remedy = remedies[reason ?? ''] ?? lookAtPod;
-  return `${cause} (container ${name}, ${reason ?? ''}): ${detail.join('; ')}; ${remedy}`;
+  if (ended === undefined) return undefined;
+  return `it ended with exit code ${ended.exitCode}: ${ended.message ?? ended.reason ?? ''}`;
 }

@@ -4,6 +4,7 @@ import type { NodeSelectorTerm, Pod, PodSpec, Volume, VolumeMount } from '../../
 import type { Architecture } from '../stemcell/stemcell-cid.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
+import { prepareContainer, vmContainer } from '../own-containers.ts';
 import { sha256 } from '../sha256.ts';
 import { isLastingGroup } from './disruption-budget.ts';
 import { entryScript } from './entry-script.ts';
@@ -36,7 +37,6 @@ export interface VmPlan extends InstanceGroup {
 /** Where the agent looks for its settings on a stock stemcell (agent.json, File source). */
 export const settingsPath = '/var/vcap/bosh/warden-cpi-agent-env.json';
 export const settingsKey = 'settings.json';
-export const vmContainer = 'bosh';
 export const hubVolume = 'hub';
 export const hubPath = '/warden-cpi-dev';
 
@@ -101,7 +101,7 @@ function podSpec(plan: VmPlan): PodSpec {
     ...podPlacement(properties.placement, plan),
     initContainers: [
       {
-        name: 'prepare',
+        name: prepareContainer,
         image: plan.image,
         command: ['/bin/sh', '-c', prepareScript, 'prepare', ...stateDirectories],
         resources: { requests: { cpu: '10m', memory: '32Mi' } },

@@ -5,11 +5,11 @@ import { waitFor } from '../../kubernetes/wait.ts';
 import { addressProblem } from '../address/address-problem.ts';
 import type { Cloud } from '../cloud.ts';
 import { eventsOf } from '../last-words.ts';
+import { containerNamed, vmContainer } from '../own-containers.ts';
 import { podReference } from './find-vm.ts';
 import { waitForNode } from '../wait-for-node.ts';
 import { sandboxTrouble } from './sandbox-trouble.ts';
 import { lookAtPod, startProblem } from './start-problem.ts';
-import { vmContainer } from './vm-pod.ts';
 
 const noSandbox = {
   message: 'its sandbox cannot be made; see whether the network plugin of its node runs',
@@ -59,7 +59,7 @@ async function started(cloud: Cloud, { metadata: { name = '', uid } }: Pod): Pro
 }
 
 function isRunning({ status }: Pod): boolean {
-  const container = status?.containerStatuses?.find(({ name }) => name === vmContainer);
+  const container = containerNamed(vmContainer, status?.containerStatuses);
   return container?.state?.running !== undefined && status?.podIP !== undefined;
 }
 

@@ -3,7 +3,10 @@ import { annotation, baseLabels, label } from '../../labels.ts';
 import { attachmentName } from '../../names.ts';
 import { stayTolerations } from '../../vm/pod-placement.ts';
 import { hubVolume } from '../../vm/vm-pod.ts';
+import { containerNamed, holderContainer, vmContainer } from '../../own-containers.ts';
 import { holdScript } from './hold-script.ts';
+
+export { holderContainer };
 
 export interface AttachmentPlan {
   readonly diskCid: string;
@@ -16,7 +19,6 @@ export interface AttachmentPlan {
   readonly directorUuid: string | undefined;
 }
 
-export const holderContainer = 'hold';
 const yearInSeconds = 31_536_000;
 
 /** An attachment stays on a cordoned node or one under pressure, where its VM stays too. */
@@ -34,7 +36,7 @@ const nodeConditions: readonly Toleration[] = [
  */
 export function attachmentPod(plan: AttachmentPlan): Pod {
   const { diskCid, vm } = plan;
-  const image = vm.spec.containers[0]?.image ?? '';
+  const image = containerNamed(vmContainer, vm.spec.containers)?.image ?? '';
   const uid = vm.metadata.uid ?? '';
   const agentId = vm.metadata.labels?.[label.agentId];
   const mounts = {

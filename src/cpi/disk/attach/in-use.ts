@@ -4,7 +4,7 @@ import type { Pod } from '../../../kubernetes/pod.ts';
 import type { Cloud } from '../../cloud.ts';
 import { findVm } from '../../vm/find-vm.ts';
 import { isVmRunning } from '../../vm/live-vm.ts';
-import { vmContainer } from '../../vm/vm-pod.ts';
+import { vmContainer } from '../../own-containers.ts';
 import { inUseExit, inUseScript } from './in-use-script.ts';
 
 const pauseMs = 500;

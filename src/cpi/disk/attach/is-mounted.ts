@@ -6,7 +6,7 @@ import { lookAtNode } from '../../node/look-at-node.ts';
 import { lostNodeError } from '../../node/lost-node-error.ts';
 import { findVm } from '../../vm/find-vm.ts';
 import { isVmRunning } from '../../vm/live-vm.ts';
-import { vmContainer } from '../../vm/vm-pod.ts';
+import { vmContainer } from '../../own-containers.ts';
 
 const secondsToLook = 20;
 const pauseMs = 500;

@@ -1,5 +1,6 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { Cloud } from '../../cloud.ts';
+import { containerNamed, vmContainer } from '../../own-containers.ts';
 import { findVm } from '../../vm/find-vm.ts';
 import { createHubPod, findAttachment, hubOf, requestEnd, waitUntilEnded } from './attachments.ts';
 import { sweeperPod } from './sweeper-pod.ts';
@@ -37,13 +38,11 @@ export async function sweepHub(cloud: Cloud, vm: Pod, gone: Promise<unknown>): P
   await waitUntilEnded(cloud, sweeper, cloud.config.deadlines.deleteVm);
 }
 
-/** True where no container of the pod runs or will run again. */
+/** True where the VM's container, which alone has the hub mounted, has ended and will not run again. */
 function hasEnded({ metadata, spec, status }: Pod): boolean {
-  const statuses = status?.containerStatuses ?? [];
   return (
     metadata.deletionTimestamp !== undefined &&
     spec.nodeName !== undefined &&
-    statuses.length > 0 &&
-    statuses.every(({ state }) => state?.terminated !== undefined)
+    containerNamed(vmContainer, status?.containerStatuses)?.state?.terminated !== undefined
   );
 }

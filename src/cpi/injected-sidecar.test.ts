@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
+import type { KubernetesApi } from '../kubernetes/api.ts';
+import type { Container, Pod } from '../kubernetes/pod.ts';
+import { pods } from '../kubernetes/resources.ts';
+import type { Cloud } from './cloud.ts';
+import { attachDisk } from './disk/attach-disk.ts';
+import { attachmentReference, hubOf } from './disk/attach/attachments.ts';
+import { sweeperPod } from './disk/attach/sweeper-pod.ts';
+import { createDisk } from './disk/create-disk.ts';
+import { label } from './labels.ts';
+import { interceptingApi } from './testing/intercepting-api.ts';
+import { startSimulatedWorld } from './testing/simulated-world.ts';
+import { plannedPod } from './testing/planned-pod.ts';
+import { createVmArguments, vmCidOfTest as vmCid } from './testing/test-cloud.ts';
+import { createVm } from './vm/create-vm.ts';
+import { findVm } from './vm/find-vm.ts';
+import { withDisks } from './vm/pod-record.ts';
+
+const proxy: Container = { name: 'istio-proxy', image: 'registry.example/proxy:1', command: ['proxy'] };
+
+/** As the webhook of Istio does with holdApplicationUntilProxyStarts. */
+const injecting = (api: KubernetesApi): KubernetesApi => ({
+  ...interceptingApi(api, () => Promise.resolve()),
+  create: async (resource, object, options) => {
+    const isVm = resource === pods && object.metadata.labels?.[label.kind] === 'vm';
+    if (!isVm) return api.create(resource, object, options);
+    const pod = object as unknown as Pod;
+    const containers = [proxy, ...pod.spec.containers];
+    return api.create(resource, { ...object, spec: { ...pod.spec, containers } }, options);
+  },
+});
+
+async function vmBehindProxy(t: TestContext): Promise<Cloud> {
+  const world = await startSimulatedWorld(t);
+  await world.addVolume();
+  const cloud = { ...world.cloud, api: injecting(world.cluster.api) };
+  const networks = { default: { type: 'dynamic', cloud_properties: {} } };
+  await createVm(cloud, createVmArguments({ networks }));
+  return cloud;
+}
+
+test("an attachment and a sweeper run the stemcell's image where a sidecar stands before the VM's container", async (t) => {
+  const cloud = await vmBehindProxy(t);
+  const vm = (await findVm(cloud, vmCid)) ?? assert.fail('the VM is there');
+  const [first, ours] = vm.spec.containers;
+  assert.equal(first?.name, proxy.name);
+
+  const disk = await createDisk(cloud, [64, { storage_class: '' }, vmCid]);
+  await attachDisk(cloud, [vmCid, disk]);
+
+  const attachment = await cloud.api.get<Pod>(attachmentReference(cloud, `attach-${disk}`));
+  for (const { spec } of [attachment, sweeperPod(hubOf(cloud, vm))])
+    assert.deepEqual(
+      spec.containers.map(({ image }) => image),
+      [ours?.image],
+    );
+});
+
+test("a VM's own container and init container get its disks, not those that stand before them", () => {
+  const pod = plannedPod({ attach: 'recreate' });
+  const { initContainers = [], containers } = pod.spec;
+  const behind = {
+    ...pod.spec,
+    initContainers: [proxy, ...initContainers],
+    containers: [proxy, ...containers],
+  };
+  const disk = 'disk-2b3c4d5e-0000-4000-8000-000000000001';
+  const { spec } = withDisks({ ...pod, spec: behind }, [disk]);
+  const having = (list: readonly Container[] = []): string[] =>
+    list
+      .filter(({ volumeMounts = [] }) => volumeMounts.some(({ name }) => name === disk))
+      .map(({ name }) => name);
+  assert.deepEqual([having(spec.initContainers), having(spec.containers)], [['prepare'], ['bosh']]);
+});

@@ -1,0 +1,20 @@
+/** The container that is the VM. */
+export const vmContainer = 'bosh';
+/** The init container of a VM's pod. */
+export const prepareContainer = 'prepare';
+/** The container of an attachment. */
+export const holderContainer = 'hold';
+
+const own: ReadonlySet<string> = new Set([vmContainer, prepareContainer, holderContainer]);
+
+/** False for a container that the cluster's admission webhooks added, as service meshes do. */
+export const isOwnContainer = ({ name }: { readonly name: string }): boolean => own.has(name);
+
+/**
+ * The container of that name, or its status. Never by place: an added one may stand before ours (Istio's
+ * holdApplicationUntilProxyStarts), and statuses come in the order of names.
+ */
+export const containerNamed = <T extends { readonly name: string }>(
+  name: string,
+  containers: readonly T[] = [],
+): T | undefined => containers.find((one) => one.name === name);
