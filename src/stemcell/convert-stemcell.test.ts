@@ -9,7 +9,10 @@ import { gzipSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 import { scratchDirectory } from '../bosh/testing/scratch.ts';
+import { addImage } from '../oci/layout/add-image.ts';
 import { openLayout } from '../oci/layout/open-layout.ts';
+import { writeLayout } from '../oci/layout/write-layout.ts';
+import { mediaTypes } from '../oci/media-types.ts';
 import { convertStemcell } from './convert-stemcell.ts';
 import type { PublishedStemcell } from './publish.ts';
 import { lookAlikeRoot, lookAlikeStemcell } from './testing/look-alike.ts';
@@ -147,7 +150,7 @@ test('what a root may not hold is refused, and nothing is left', async (t) => {
   const empty = gzipSync(await packTar([{ header: { name: './etc/hosts', size: 0 } }]));
   await fails(await lookAlikeStemcell(directory, { image: Buffer.from(empty) }), {
     code: 'STEMCELL_INVALID',
-    message: /no \/var\/vcap\/bosh\/bin\/bosh-agent and no \/bin\/sh/,
+    message: /no program \/var\/vcap\/bosh\/bin\/bosh-agent and no program \/bin\/sh/,
   });
 });
 
@@ -189,6 +192,40 @@ test('an image in OCI layout stays the same image, and what it says of itself is
   const blob = join(first.layout, 'blobs', 'sha256', layer.digest.slice(7));
   await writeFile(blob, Buffer.alloc(layer.size));
   await fails(first.layout, { code: 'DIGEST_MISMATCH', message: new RegExp(layer.digest) });
+});
+
+/** A folder in OCI layout with an image of these tars, bottom first. */
+async function layoutOf(path: string, tars: readonly Uint8Array[], architecture = 'amd64'): Promise<string> {
+  await writeLayout(path, async (blobs) => {
+    const blobsOf = tars.map((tar) => blobs.add(mediaTypes.gzipLayer, [gzipSync(tar)]));
+    const rootfs = { type: 'layers', diff_ids: tars.map(digestOf) };
+    const config = { os: 'linux', architecture, config: {}, rootfs };
+    const manifest = await addImage(blobs, { config, layers: await Promise.all(blobsOf) });
+    return { manifest, reference: 'a.example/b:1', architecture };
+  });
+  return path;
+}
+
+test('a layout of which an upper layer takes the agent or the shell away is refused', async (t) => {
+  const { directory, convert, fails } = await workshop(t);
+  const root = await lookAlikeRoot();
+  const empty = (name: string) => packTar([{ header: { name, size: 0 } }]);
+  const layout = async (upper: Uint8Array): Promise<string> =>
+    layoutOf(join(directory, digestOf(upper).slice(7)), [root, upper]);
+  const lacksAgent = { code: 'STEMCELL_INVALID', message: /it has no program \/var\/.*\/bosh-agent\./u };
+  const lacksShell = { code: 'STEMCELL_INVALID', message: /it has no program \/bin\/sh\./u };
+  await fails(await layout(await empty('var/vcap/bosh/bin/.wh.bosh-agent')), lacksAgent, 'x');
+  await fails(await layout(await empty('usr/bin/.wh..wh..opq')), lacksShell, 'x');
+  const folder = { name: 'var/vcap/bosh/bin/bosh-agent', type: 'directory', size: 0 } as const;
+  await fails(await layout(await packTar([{ header: folder }])), lacksAgent, 'x');
+  await convert(await layout(await empty('etc/.wh.hosts')), { operatingSystem: 'x' });
+});
+
+test('an image for an architecture of which there are no stemcells is refused', async (t) => {
+  const { directory, fails } = await workshop(t);
+  const layout = await layoutOf(join(directory, 'layout'), [await lookAlikeRoot()], 's390x');
+  const message = /has an image for linux\/s390x, and stemcells are for amd64 and arm64/u;
+  await fails(layout, { code: 'IMAGE_INVALID', message }, 'x');
 });
 
 test('a layout whose only image is for another architecture than the one asked for is refused', async (t) => {

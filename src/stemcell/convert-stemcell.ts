@@ -60,7 +60,7 @@ async function fromStemcell(blobs: BlobWriter, request: ConversionRequest): Prom
     addGzipLayer(blobs, {
       bytes: freeAsItPasses(bytes, request.signal),
       what: 'its image',
-      onPath: root.onPath,
+      onEntry: root.nextLayer(),
     }),
   );
   root.check(`'${request.source}'`);
@@ -78,7 +78,7 @@ async function fromRoot(
   identify(request, { name, content: '', architecture: request.architecture });
   const root = watchBoshRoot();
   const bytes = freeAsItPasses(createReadStream(request.source, { highWaterMark: 1 << 16 }), request.signal);
-  const layer = await add(blobs, { bytes, what, onPath: root.onPath });
+  const layer = await add(blobs, { bytes, what, onEntry: root.nextLayer() });
   root.check(what);
   return partsOf(blobs, request, layer, { name });
 }

@@ -18,15 +18,15 @@ export interface LayerSource {
   readonly bytes: AsyncIterable<Uint8Array>;
   /** For error messages. */
   readonly what: string;
-  readonly onPath?: RootTarOptions['onPath'];
+  readonly onEntry?: RootTarOptions['onEntry'];
 }
 
 /** Compresses a tar into a layer as it comes, and checks it on the way. Same tar, same bytes: the header has no time. */
-export async function addTarLayer(blobs: BlobWriter, { bytes, what, onPath }: LayerSource): Promise<Layer> {
+export async function addTarLayer(blobs: BlobWriter, { bytes, what, onEntry }: LayerSource): Promise<Layer> {
   const hash = createHash('sha256');
   const packed = createGzip({ level: 4, chunkSize: 1 << 16 });
   async function* hashed(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of checkRootTar(bytes, what, { onPath })) {
+    for await (const chunk of checkRootTar(bytes, what, { onEntry })) {
       hash.update(chunk);
       yield chunk;
     }

@@ -70,7 +70,7 @@ test('zstd in several frames is one layer, with frames to skip before, between a
     ...frames.flatMap((frame, index) => [frame, skippable(index * 1000 + 1, index)]),
   ]);
   for (const blob of [several, withSkippable])
-    for (const size of [7, 4096, 65_536, blob.length]) await copy(zstd, blob, tar, size);
+    for (const size of [4095, 65_536, blob.length]) await copy(zstd, blob, tar, size);
 });
 
 test('zstd that is cut off anywhere, damaged or followed by something else is refused', async () => {

@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import { packTar } from 'modern-tar';
 import type { TarHeader as Entry } from 'modern-tar';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import type { RootTarOptions } from './check-root-tar.ts';
 import { checkRootTar } from './check-root-tar.ts';
 import { TarReader } from './tar-reader.ts';
 import type { TarHeader } from './tar-header.ts';
@@ -32,9 +33,9 @@ async function* inChunks(bytes: Buffer, size: number): AsyncGenerator<Uint8Array
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-async function check(tar: Buffer, size = 1000): Promise<Buffer> {
+async function check(tar: Buffer, size = 1000, options: RootTarOptions = {}): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of checkRootTar(inChunks(tar, size), 'root.tar')) chunks.push(chunk);
+  for await (const chunk of checkRootTar(inChunks(tar, size), 'root.tar', options)) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
@@ -54,6 +55,7 @@ test('a root passes byte for byte, in chunks of any size', async () => {
     { name: './', type: 'directory' },
     { name: './etc/passwd', body: 'root:x:0:0' },
     { name: './etc/mtab', type: 'symlink', linkname: '/proc/self/mounts' },
+    { name: './bin/first', body: 'first' },
     { name: './bin/second', type: 'link', linkname: './bin/first' },
     { name: `${'long/'.repeat(60)}name`, body: 'x'.repeat(2000) },
   );
@@ -82,6 +84,60 @@ test('what would reach out of the root is refused by name', async () => {
   ];
   for (const [tar, message] of cases)
     await assert.rejects(check(tar), { code: 'ARCHIVE_INVALID', message }, String(message));
+});
+
+test('a hard link reaches no further than its own name does', async () => {
+  const outside: Short = { name: 's', type: 'symlink', linkname: '../../../../etc' };
+  const absolute: Short = { name: 's', type: 'symlink', linkname: '/etc' };
+  const cases: readonly [Short[], RegExp][] = [
+    [
+      [outside, { name: 'h', type: 'link', linkname: 's/passwd' }],
+      /entry 'h' is a hard link to 's\/passwd', which lies below the symbolic link 's'/,
+    ],
+    [
+      [outside, { name: './h', type: 'link', linkname: './s/x/../passwd' }],
+      /is a hard link to '\.\/s\/x\/\.\.\/passwd', outside/,
+    ],
+    [
+      [absolute, { name: 'h', type: 'link', linkname: 's' }, { name: 'h/passwd', body: 'x' }],
+      /entry 'h\/passwd' lies below the symbolic link 'h'/,
+    ],
+    [
+      [
+        absolute,
+        { name: 'h', type: 'link', linkname: './s/' },
+        { name: 'h2', type: 'link', linkname: 'h/p' },
+      ],
+      /'h\/p', which lies below the symbolic link 'h'/,
+    ],
+  ];
+  for (const [entries, message] of cases)
+    for (const isUpper of [false, true])
+      await assert.rejects(check(await pack(...entries), 1000, { isUpper }), {
+        code: 'ARCHIVE_INVALID',
+        message,
+      });
+});
+
+test('a hard link to what is not there before it is refused, but over other layers, which may have it', async () => {
+  const file: Short = { name: './usr/bin/file', body: 'x' };
+  const hard = (name: string, linkname: string): Short => ({ name, type: 'link', linkname });
+  await check(await pack(file, hard('a', 'usr/bin/file'), hard('b', './a')));
+  for (const entries of [
+    [hard('a', 'none')],
+    [hard('a', 'usr/bin/file'), file],
+    [file, hard('a', 'usr/bin')],
+    [hard('a', 'a')],
+    [{ name: 'd', type: 'directory' } as Short, hard('a', 'd')],
+    [file, { name: './usr/bin/file', type: 'directory' } as Short, hard('a', 'none')],
+  ]) {
+    const tar = await pack(...entries);
+    await assert.rejects(check(tar), {
+      code: 'ARCHIVE_INVALID',
+      message: /entry 'a' is a hard link to '.*', which is no file before it/,
+    });
+    await check(tar, 1000, { isUpper: true });
+  }
 });
 
 test("a container's own devices pass", async () => {

@@ -8,6 +8,8 @@ export interface TarHeader {
   readonly name: string;
   /** `\0` of old tars: a file, or by its name a folder. */
   readonly type: string;
+  /** The lowest nine bits say who may read, write and run it. */
+  readonly mode: number;
   readonly size: number;
   readonly target: string;
   readonly major: number;
@@ -25,6 +27,7 @@ export function parseTarHeader(block: Buffer): TarHeader {
   return {
     name: prefix === '' ? name : `${prefix}/${name}`,
     type: String.fromCharCode(block[156] ?? 0),
+    mode: numberAt(block, 100, 8),
     size: numberAt(block, 124, 12),
     target: textAt(block, 157, 100),
     major: numberAt(block, 329, 8),

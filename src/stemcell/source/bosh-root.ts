@@ -1,26 +1,24 @@
 import { ProductError } from '../../errors/product-error.ts';
+import type { RootTarOptions } from '../../oci/tar/check-root-tar.ts';
+import { RootPrograms } from './root-programs.ts';
 
-/** Watches the paths of a root pass by; what a VM cannot do without is looked for. */
+/** Watches the entries of a root pass by; what a VM cannot do without is looked for. */
 export interface BoshRoot {
-  readonly onPath: (path: string) => void;
-  /** STEMCELL_INVALID, naming `what`, where the root has no agent or no shell. */
+  /** To be told the entries of the next layer; the lowest one comes first. */
+  nextLayer(): NonNullable<RootTarOptions['onEntry']>;
+  /** STEMCELL_INVALID, naming `what`, where the root has no agent or no shell that can be run. */
   check(what: string): void;
 }
 
-/** The CPI starts these two (src/cpi/vm/entry-script.ts). A shell may be below /usr, with /bin a link. */
+/** The CPI starts these two (src/cpi/vm/entry-script.ts, vm-pod.ts). */
+const needed = ['/var/vcap/bosh/bin/bosh-agent', '/bin/sh'];
+
 export function watchBoshRoot(): BoshRoot {
-  const agent = 'var/vcap/bosh/bin/bosh-agent';
-  const shells = ['bin/sh', 'usr/bin/sh'];
-  const found = new Set<string>();
+  const programs = new RootPrograms();
   return {
-    onPath: (path) => {
-      if (path === agent || shells.includes(path)) found.add(path);
-    },
+    nextLayer: () => programs.nextLayer(),
     check: (what) => {
-      const missing = [
-        ...(found.has(agent) ? [] : [`/${agent}`]),
-        ...(shells.some((shell) => found.has(shell)) ? [] : ['/bin/sh']),
-      ];
+      const missing = needed.filter((path) => !programs.has(path)).map((path) => `program ${path}`);
       if (missing.length === 0) return;
       throw new ProductError(
         'STEMCELL_INVALID',

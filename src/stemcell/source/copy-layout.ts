@@ -7,6 +7,7 @@ import { copyLayer } from '../../oci/layer/copy-layer.ts';
 import { openLayout } from '../../oci/layout/open-layout.ts';
 import type { BlobWriter } from '../../oci/layout/write-blob.ts';
 import type { Architecture } from '../architecture.ts';
+import { architectures } from '../architecture.ts';
 import type { SourceFacts } from '../identify.ts';
 import { stemcellLabels } from '../image-config.ts';
 import { freeAsItPasses } from './free-as-it-passes.ts';
@@ -27,7 +28,8 @@ export interface LayoutRequest {
 
 /**
  * Copies the image of a folder in OCI layout, so that it stays the same image, and looks at every layer on the way. Of
- * several images it is the one for the architecture; the only one has to be for it where it was asked for (INVALID_ARGUMENT).
+ * several images it is the one for the architecture; the only one has to be for it where it was asked for (INVALID_ARGUMENT),
+ * and else for one of which there are stemcells (IMAGE_INVALID).
  */
 export async function copyLayout(
   blobs: BlobWriter,
@@ -40,9 +42,13 @@ export async function copyLayout(
   };
   const what = `config of '${directory}'`;
   const config = parseObject(await buffer(image.open(image.config)), what);
-  const { architecture, os } = config;
-  if (os !== 'linux' || typeof architecture !== 'string')
-    throw imageInvalid(`${what}: the image is not for linux but for ${String(os)}`);
+  const { os } = config;
+  const architecture = architectures.find((known) => known === config['architecture']);
+  // its cid would name none, and it would be sent to nodes of each
+  if (os !== 'linux' || architecture === undefined)
+    throw imageInvalid(
+      `'${directory}' has an image for ${String(os)}/${String(config['architecture'])}, and stemcells are for ${architectures.join(' and ')} under linux: name a layout with such an image`,
+    );
   if (isAsked && architecture !== wanted)
     throw new ProductError(
       'INVALID_ARGUMENT',
@@ -55,7 +61,7 @@ export async function copyLayout(
     );
   const root = watchBoshRoot();
   for (const [index, layer] of image.layers.entries()) {
-    const expected = { diffId: String(diffIds[index]), onPath: root.onPath, isUpper: index > 0 };
+    const expected = { diffId: String(diffIds[index]), onEntry: root.nextLayer(), isUpper: index > 0 };
     await copyLayer(blobs, image, layer, expected);
   }
   root.check(`'${directory}'`);

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PathFilter } from './path-filter.ts';
+
+test('of all the files of a large root none is forgotten, and next to no other one is taken for one', () => {
+  const filter = new PathFilter();
+  const count = 100_000;
+  const names = Array.from(
+    { length: count },
+    (_, index) => `usr/share/doc/package-${index % 997}/file-${index}`,
+  );
+  assert.ok(!filter.has(names[0] ?? ''));
+  for (const name of names) filter.add(name);
+  assert.ok(names.every((name) => filter.has(name)));
+  const wrong = names.filter((name) => filter.has(`${name}.gz`));
+  assert.ok(wrong.length <= 5, `${wrong.length} of ${count}`);
+});

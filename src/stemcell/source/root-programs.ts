@@ -1,0 +1,87 @@
+import { posix } from 'node:path';
+import { rootPath } from '../../oci/tar/root-rules.ts';
+import type { TarHeader } from '../../oci/tar/tar-header.ts';
+
+/** `target`: of a symbolic link; undefined: a program. */
+interface Found {
+  readonly layer: number;
+  readonly target: string | undefined;
+}
+
+/** As Linux has it (path_resolution(7)). */
+const mostLinks = 40;
+const deletion = '.wh.';
+const opaque = '.wh..wh..opq';
+
+/** Programs and symbolic links of a root in layers, of which an upper one may take what lower ones have (image-spec, layer.md). */
+export class RootPrograms {
+  readonly #found = new Map<string, Found>();
+  /** The highest layer that has deleted the path and all below it. */
+  readonly #deleted = new Map<string, number>();
+  /** The highest layer that has deleted all below the path. */
+  readonly #emptied = new Map<string, number>();
+  #layer = -1;
+
+  nextLayer(): (path: string, entry: TarHeader) => void {
+    this.#layer += 1;
+    return (path, entry) => this.#take(path, entry);
+  }
+
+  /** Whether a program is there, with links followed inside of the root. */
+  has(path: string): boolean {
+    let [place, rest, links] = ['', path.split('/'), 0];
+    for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
+      if (name === '' || name === '.') continue;
+      place = name === '..' ? parentOf(place) : posix.join(place, name);
+      const found = this.#at(place);
+      if (found === undefined) continue;
+      if (found.target === undefined) return rest.length === 0;
+      links += 1;
+      if (links > mostLinks) return false;
+      rest = [...found.target.split('/'), ...rest];
+      place = found.target.startsWith('/') ? '' : parentOf(place);
+    }
+    return false;
+  }
+
+  #take(path: string, { type, mode, target }: TarHeader): void {
+    const [folder, name] = [parentOf(path), posix.basename(path)];
+    if (name === opaque) return void this.#emptied.set(folder, this.#layer);
+    if (name.startsWith(deletion))
+      return void this.#deleted.set(posix.join(folder, name.slice(deletion.length)), this.#layer);
+    const found = this.#foundOf(type, mode, target);
+    if (found === undefined) this.#found.delete(path);
+    else this.#found.set(path, found);
+  }
+
+  #foundOf(type: string, mode: number, target: string): Found | undefined {
+    const layer = this.#layer;
+    if (type === '2') return { layer, target };
+    if (type === '1') {
+      const linked = this.#at(rootPath(target));
+      return linked && { ...linked, layer };
+    }
+    // who may run it is not asked: the CPI does as root, who may what anybody may
+    return '07'.includes(type) && (mode & 0o111) !== 0 ? { layer, target: undefined } : undefined;
+  }
+
+  /** Undefined where there is neither a program nor a link, or a layer above it has deleted it. */
+  #at(path: string): Found | undefined {
+    const found = this.#found.get(path);
+    if (found === undefined) return undefined;
+    const isGone = (from: number | undefined): boolean => from !== undefined && from > found.layer;
+    if (isGone(this.#deleted.get(path))) return undefined;
+    for (let place = path; place !== '';) {
+      place = parentOf(place);
+      if (isGone(this.#deleted.get(place)) || isGone(this.#emptied.get(place))) return undefined;
+      if ((this.#found.get(place)?.layer ?? -1) > found.layer) return undefined;
+    }
+    return found;
+  }
+}
+
+/** Of a path in the root without `/` before it; the root is ''. */
+function parentOf(path: string): string {
+  const parent = posix.dirname(path);
+  return parent === '.' ? '' : parent;
+}
