@@ -13,6 +13,8 @@ export interface VerbCase {
   readonly prepare: (verbs: VerbWorld) => Promise<readonly unknown[]>;
   /** It waits for something that takes time, by a watch. */
   readonly waits?: true;
+  /** It writes and reads nothing: its row of the table says what is read at most. */
+  readonly readsNothing?: true;
   /** Done a second time it takes long. */
   readonly isSlowAgain?: true;
   /** How the call that comes after a disturbed one may end; success when absent. */
@@ -77,7 +79,7 @@ export const verbCases: readonly VerbCase[] = [
     },
   },
   {
-    ...{ row: 'create_disk', method: 'create_disk', mayLeave: 'disks' },
+    ...{ row: 'create_disk', method: 'create_disk', mayLeave: 'disks', readsNothing: true },
     prepare: async (verbs) => [64, {}, verbs.vm],
     check: async (verbs, _, result) => verbs.world.call('delete_disk', result),
   },
