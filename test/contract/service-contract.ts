@@ -99,6 +99,32 @@ export function serviceContract(makeSubject: () => Promise<Subject>): void {
     );
   });
 
+  // kubernetes: pkg/registry/core/service/storage/storage.go patchAllocatedValues
+  test('a PUT without node ports keeps them by the names of the ports', async () => {
+    const made = await create('named-ports', {
+      type: 'NodePort',
+      ports: [
+        { name: 'a', port: 80 },
+        { name: 'b', port: 81 },
+      ],
+    });
+    const [a, b] = (made.spec.ports ?? []).map(({ nodePort }) => nodePort);
+    const put = await subject.api.replace<Service>(services, {
+      metadata: made.metadata,
+      spec: {
+        type: 'LoadBalancer',
+        ports: [
+          { name: 'b', port: 80 },
+          { name: 'a', port: 8080 },
+          { name: 'c', port: 81 },
+        ],
+      },
+    });
+    const [ofB, ofA, ofC] = (put.spec.ports ?? []).map(({ nodePort }) => nodePort);
+    assert.deepEqual([ofB, ofA], [b, a]);
+    assert.ok(ofC !== undefined && ofC !== a && ofC !== b);
+  });
+
   test('a node port that is taken, out of range or of a ClusterIP Service is refused', async () => {
     const made = await create('holder', { type: 'NodePort', ports: port80 });
     const nodePort = made.spec.ports?.[0]?.nodePort ?? 0;

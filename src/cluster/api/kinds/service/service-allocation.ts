@@ -25,7 +25,7 @@ export function allocateForCreate(draft: Draft, context: AdmissionContext): void
 
 /**
  * An update keeps what the Service has, gives what its new type needs, and takes back what it does not
- * (kubernetes pkg/registry/core/service/strategy.go patchAllocatedValues, dropTypeDependentFields).
+ * (kubernetes pkg/registry/core/service/storage/storage.go patchAllocatedValues, strategy.go dropTypeDependentFields).
  */
 export function allocateForUpdate(draft: Draft, current: StoredObject, context: AdmissionContext): void {
   const { spec } = asService(draft);
@@ -102,12 +102,11 @@ function allocateNodePorts({ metadata, spec }: Service, others: readonly Service
   }
 }
 
+/** By the name of the port, whatever else of it has changed. */
 function keepNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
   const asked = new Set((spec.ports ?? []).map(({ nodePort }) => nodePort));
   for (const port of spec.ports ?? []) {
-    const former = before.ports?.find(
-      (other) => other.port === port.port && (other.protocol ?? 'TCP') === (port.protocol ?? 'TCP'),
-    );
+    const former = before.ports?.find(({ name }) => name === port.name);
     if (port.nodePort === undefined && former?.nodePort !== undefined && !asked.has(former.nodePort)) {
       port.nodePort = former.nodePort;
     }
