@@ -18,7 +18,9 @@ export interface ServiceSpec {
   loadBalancerClass?: string;
   loadBalancerSourceRanges?: string[];
   allocateLoadBalancerNodePorts?: boolean;
+  externalName?: string;
   externalTrafficPolicy?: string;
+  healthCheckNodePort?: number;
   internalTrafficPolicy?: string;
   sessionAffinity?: string;
   publishNotReadyAddresses?: boolean;

@@ -4,6 +4,7 @@ import { services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
 import type { Cloud } from '../cloud.ts';
 import { annotation, label } from '../labels.ts';
+import { specOver } from './carried-spec.ts';
 import { familiesToKeep } from './families.ts';
 import { serviceReference } from './find-service.ts';
 import { isLivingOwner } from './living-owner.ts';
@@ -65,34 +66,35 @@ async function addOwner(
   });
 }
 
-/** What Kubernetes has given stays; the rest is what is asked for now. */
+/** What Kubernetes or somebody else has given stays; the rest is what is asked for now. */
 function reshaped(
   found: Service,
   wanted: Service,
   ownerReferences: Service['metadata']['ownerReferences'],
 ): Service {
-  const { clusterIP, clusterIPs } = found.spec;
-  const isAnother = wanted.spec.clusterIP !== undefined && wanted.spec.clusterIP !== clusterIP;
   return {
     ...wanted,
     metadata: {
       ...found.metadata,
       labels: { ...found.metadata.labels, ...wanted.metadata.labels },
-      annotations: { ...foreignAnnotations(found), ...wanted.metadata.annotations },
+      annotations: { ...foreignAnnotations(found, wanted), ...wanted.metadata.annotations },
       ownerReferences: ownerReferences ?? [],
     },
-    spec: {
-      ...(!isAnother && clusterIP !== undefined && { clusterIP }),
-      ...(!isAnother && clusterIPs !== undefined && { clusterIPs }),
-      ...wanted.spec,
-    },
+    spec: specOver(found.spec, wanted.spec),
   };
 }
 
+/** Refused with every other type, like the field of that meaning (kubernetes pkg/apis/core/validation validateService). */
+const sourceRanges = 'service.beta.kubernetes.io/load-balancer-source-ranges';
+
 /** A load balancer writes annotations too; only what a former call gave goes away. */
-function foreignAnnotations({ metadata: { annotations = {} } }: Service): Record<string, string> {
+function foreignAnnotations(
+  { metadata: { annotations = {} } }: Service,
+  { spec: { type } }: Service,
+): Record<string, string> {
   const given = JSON.parse(annotations[annotation.givenAnnotations] ?? '[]') as string[];
-  const ours = new Set([...given, annotation.givenAnnotations]);
+  const refused = type === 'LoadBalancer' ? [] : [sourceRanges];
+  const ours = new Set([...given, annotation.givenAnnotations, ...refused]);
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !ours.has(key)));
 }
 
