@@ -19,6 +19,7 @@ import type { BuildArguments, DebianArguments } from './build-arguments.ts';
 import { parseBuildArguments } from './build-arguments.ts';
 import { interruptible } from './interruptible.ts';
 import type { PushTarget } from './push-arguments.ts';
+import { pushWords, shellWord } from './push-words.ts';
 import { pushLayout } from './push-layout.ts';
 
 /** `stemcell build`: makes an image and the light stemcell that names it. */
@@ -54,7 +55,8 @@ async function push(
   try {
     await pushLayout(layout, target, context);
   } catch (error) {
-    const again = `bosh-kubernetes stemcell push ${dirname(layout)} ${formatImageName(target.image)}`;
+    const words = [dirname(layout), formatImageName(target.image), ...pushWords(target)];
+    const again = `bosh-kubernetes stemcell push ${words.map(shellWord).join(' ')}`;
     context.terminal.error(`The stemcell was built, but not pushed. Once that is mended: ${again}`);
     throw error;
   }

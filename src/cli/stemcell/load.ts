@@ -9,6 +9,7 @@ import { pinnedReference } from '../../stemcell/load/image-archive.ts';
 import { loadStemcell } from '../../stemcell/load/load-stemcell.ts';
 import type { CommandContext } from '../command.ts';
 import { firstSentence } from '../env-arguments.ts';
+import { interruptible } from './interruptible.ts';
 import { layoutIn } from './layout-in.ts';
 
 export const loadUsage = 'load FOLDER [--to containerd|kind|minikube] [--address SOCKET] [--cluster NAME]';
@@ -22,7 +23,10 @@ export async function load(
   const layout = await layoutIn(folder);
   const name = parseImageName(await layoutReference(layout));
   const image = await openLayout(layout);
-  await loadStemcell(image, name, destination, { environment, signal });
+  await interruptible(loadStemcell(image, name, destination, { environment, signal }), signal, {
+    result: 'The image was not loaded',
+    next: 'the same command begins anew',
+  });
   terminal.out(`${pinnedReference(name, image.descriptor)}\n`);
   return 0;
 }

@@ -11,16 +11,26 @@ import { openRegistry } from '../../oci/registry/open-registry.ts';
 import type { PushedImage } from '../../oci/registry/push-image.ts';
 import { pushImage } from '../../oci/registry/push-image.ts';
 import type { CommandContext } from '../command.ts';
+import { interruptible } from './interruptible.ts';
 import type { PushTarget } from './push-arguments.ts';
+
+type Context = Pick<CommandContext, 'terminal' | 'environment' | 'signal'>;
 
 /**
  * Streams an image in OCI layout to a registry and says what became of each blob. Resolves with its digest. What is there
- * already is not sent; interrupted at any point, nothing is published, and the same again goes on.
+ * already is not sent; interrupted at any point (INTERRUPTED), nothing is published, and the same again goes on.
  */
-export async function pushLayout(
+export async function pushLayout(layout: string, target: PushTarget, context: Context): Promise<string> {
+  return interruptible(push(layout, target, context), context.signal, {
+    result: 'The image was not pushed',
+    next: "the same 'stemcell push' goes on from there",
+  });
+}
+
+async function push(
   layout: string,
   target: PushTarget,
-  { terminal, environment, signal }: Pick<CommandContext, 'terminal' | 'environment' | 'signal'>,
+  { terminal, environment, signal }: Context,
 ): Promise<string> {
   const image = await layoutImage(layout);
   const { host, repository, tag } = target.image;

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { packArchive } from '../../bosh/archive/pack-archive.ts';
 import { openStemcell } from '../../bosh/stemcell/open-stemcell.ts';
@@ -13,6 +15,7 @@ import { writeLayout } from '../../oci/layout/write-layout.ts';
 import { mediaTypes } from '../../oci/media-types.ts';
 import { HostileRegistry } from '../../oci/registry/testing/hostile-registry.ts';
 import { basicAuthorization } from '../../oci/registry/access/credentials.ts';
+import { describeError } from '../describe-error.ts';
 import { said } from '../testing/said.ts';
 import { buildStemcell } from './build.ts';
 import { prePull } from './pre-pull.ts';
@@ -164,15 +167,48 @@ describe('stemcell push', () => {
     );
     await rm(output, { recursive: true });
     await assert.rejects(build(['--push', name]), { code: 'REGISTRY_UNREACHABLE' });
-    assert.match(at.errors.at(-1) ?? '', /stemcell push .*out .*team\/stemcell:1\.2/u);
+    assert.match(at.errors.at(-1) ?? '', /: bosh-kubernetes stemcell push \S*out \S*team\/stemcell:1\.2$/u);
     await stat(join(output, 'stemcell.tgz'));
+  });
+
+  test('a push that failed after a build is offered again with the options that were given', async (t) => {
+    const { registry, host } = await world(t);
+    registry.trouble = wantsBasic('robot', 'right');
+    const directory = await scratchDirectory(t);
+    const authFile = join(directory, "the robot's auth.json");
+    const auth = Buffer.from('robot:wrong-word').toString('base64');
+    await writeFile(authFile, JSON.stringify({ auths: { [host]: { auth } } }));
+    const ca = join(directory, 'ca.pem');
+    await writeFile(ca, '-----BEGIN CERTIFICATE-----');
+    const root = join(directory, 'root.tar.gz');
+    await packArchive(
+      ['bin/sh', 'var/vcap/bosh/bin/bosh-agent'].map((path) => {
+        return { kind: 'content', name: path, mode: 0o755, content: '#!' } as const;
+      }),
+      root,
+    );
+    const output = join(directory, 'out');
+    const name = `${host}/team/stemcell:1`;
+    const options = [
+      ...['--mount-from', 'team/one', '--mount-from', 'team/two', '--authfile', authFile],
+      ...['--registry-ca', ca, '--plain-http'],
+    ];
+    const at = said();
+    const words = ['--from', root, '--operating-system', 'x', '--output', output, '--push', name];
+    await assert.rejects(buildStemcell([...words, ...options], at.context), {
+      code: 'REGISTRY_UNAUTHORIZED',
+    });
+    const offered = /: bosh-kubernetes stemcell push (.*)$/u.exec(at.errors.at(-1) ?? '')?.[1] ?? '';
+    const { stdout } = await promisify(execFile)('sh', ['-c', `printf '%s\n' ${offered}`]);
+    assert.deepEqual(stdout.trimEnd().split('\n'), [output, name, ...options]);
+    assert.doesNotMatch(at.errors.join('\n'), /wrong-word/u);
   });
 
   test('ends when the operator interrupts it, and publishes nothing', async (t) => {
     const { registry, folder, host } = await world(t);
     const interrupted = new AbortController();
     registry.trouble = (request) => {
-      if (request.method === 'PUT') interrupted.abort(new Error('interrupted'));
+      if (request.method === 'PUT') interrupted.abort(new Error('interrupted by SIGTERM'));
       return request.method === 'PUT';
     };
     const { context } = said();
@@ -181,7 +217,15 @@ describe('stemcell push', () => {
         ...context,
         signal: interrupted.signal,
       }),
-      /interrupted/u,
+      (error) => {
+        const shown = describeError(error);
+        assert.match(
+          shown,
+          /^The image was not pushed: interrupted by SIGTERM; .* goes on .*\[INTERRUPTED\]/u,
+        );
+        assert.doesNotMatch(shown, /^ +at /mu);
+        return true;
+      },
     );
     assert.equal(registry.manifests.size, 0);
   });
