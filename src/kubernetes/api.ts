@@ -69,6 +69,11 @@ export interface KubernetesApi {
   delete(reference: ObjectReference, options?: DeleteOptions): Promise<void>;
   /** Names of the API groups that are served, the core group left out: what is installed in the cluster. */
   groups(): Promise<readonly string[]>;
+  /**
+   * The server's clock when it sent its latest answer, in milliseconds since the epoch; undefined where that did not say it.
+   * Without this verb the server is in the caller's process and has its clock.
+   */
+  serverTime?(): number | undefined;
   /** Events as they come; ends with the signal or when the server closes it. */
   watch<T extends KubernetesObject>(resource: Resource, query?: WatchQuery): AsyncIterable<WatchEvent<T>>;
 }

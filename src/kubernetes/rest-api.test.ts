@@ -191,6 +191,23 @@ test('a server that stays busy is given up', async (t) => {
   assert.equal(seen.length, 6);
 });
 
+test("the server's time is that of its latest answer, a refusal too; none before", async (t) => {
+  const at = (date: string, status: number) => json({ metadata: { name: 'vm-1' } }, status, { date });
+  const { api } = await serve(t, [
+    at('Tue, 24 Nov 2026 10:00:00 GMT', 200),
+    at('Tue, 24 Nov 2026 10:00:05 GMT', 404),
+    at('at noon', 200),
+  ]);
+
+  assert.equal(api.serverTime(), undefined);
+  await api.get(reference);
+  assert.equal(api.serverTime(), Date.parse('2026-11-24T10:00:00Z'));
+  await assert.rejects(api.get(reference));
+  assert.equal(api.serverTime(), Date.parse('2026-11-24T10:00:05Z'));
+  await api.get(reference);
+  assert.equal(api.serverTime(), undefined);
+});
+
 test('a list follows its pages', async (t) => {
   const { api, seen } = await serve(t, [
     json({ metadata: { resourceVersion: '5', continue: 'more' }, items: [{ metadata: { name: 'a' } }] }),

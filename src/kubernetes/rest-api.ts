@@ -45,10 +45,16 @@ export interface LogQuery {
 export class RestApi implements KubernetesApi {
   readonly #transport: Transport;
   readonly #send: SendRequest;
+  #latestDate: string | undefined;
 
   constructor({ transport, clock = systemClock, random = Math.random }: RestApiOptions) {
     this.#transport = transport;
-    this.#send = requestSender(transport, clock, random);
+    this.#send = requestSender(this.#noting(transport), clock, random);
+  }
+
+  serverTime(): number | undefined {
+    const time = Date.parse(this.#latestDate ?? '');
+    return Number.isNaN(time) ? undefined : time;
   }
 
   async get<T extends KubernetesObject>(reference: ObjectReference): Promise<T> {
@@ -179,6 +185,19 @@ export class RestApi implements KubernetesApi {
   /** Closes the connection; watches end. */
   close(): void {
     this.#transport.close();
+  }
+
+  /** The same transport; the Date of each answer is kept. */
+  #noting(transport: Transport): Transport {
+    return {
+      request: async (request) => {
+        const response = await transport.request(request);
+        this.#latestDate = response.headers['date'];
+        return response;
+      },
+      stream: (request) => transport.stream(request),
+      close: () => transport.close(),
+    };
   }
 
   async #listPages<T extends KubernetesObject>(resource: Resource, query: ListQuery): Promise<ObjectList<T>> {

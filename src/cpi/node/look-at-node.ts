@@ -8,17 +8,25 @@ import { nodeState } from './node-state.ts';
 
 const longestPauseMs = 5_000;
 
-/** One GET. A role that may not read nodes cannot know that one is lost: then waits end at their deadlines. */
+/**
+ * One GET. Since when the node is silent the cluster says by its own clock, so how long that is counts by the clock of the
+ * server that answers, never by this machine's: a laptop two minutes ahead would have a VM removed by force for one second of
+ * silence. A server that does not say its time, or a role that may not read nodes, cannot tell that one is lost: then
+ * waits end at their deadlines.
+ */
 export async function lookAtNode(cloud: Cloud, name: string): Promise<NodeState> {
-  const lostAfterMs = cloud.config.deadlines.lostNode * 1000;
   try {
-    return nodeState(await cloud.api.get<Node>({ resource: nodes, name }), cloud.clock.now(), lostAfterMs);
+    const node = await cloud.api.get<Node>({ resource: nodes, name });
+    return nodeState(node, serverTime(cloud), cloud.config.deadlines.lostNode * 1000);
   } catch (error) {
-    if (isApiError(error, 404)) return nodeState(undefined, cloud.clock.now(), lostAfterMs);
+    if (isApiError(error, 404)) return { kind: 'given up' };
     if (isApiError(error, 403)) return { kind: 'answers' };
     throw error;
   }
 }
+
+const serverTime = ({ api, clock }: Cloud): number | undefined =>
+  api.serverTime === undefined ? clock.now() : api.serverTime();
 
 /** A look of many: an API server that restarts says nothing about the node, and the wait has a deadline. */
 async function lookAgain(cloud: Cloud, name: string): Promise<NodeState> {

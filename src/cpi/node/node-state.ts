@@ -19,14 +19,18 @@ export type NodeState = { readonly kind: 'answers' } | { readonly kind: 'given u
 
 export const outOfService = 'node.kubernetes.io/out-of-service';
 
-/** Decides on the Node object, undefined for one that is gone. Milliseconds. Pure. */
-export function nodeState(node: Node | undefined, now: number, lostAfterMs: number): NodeState {
-  if (node === undefined) return { kind: 'given up' };
+/**
+ * Decides on the Node object. Milliseconds; `now` is the cluster's clock, as the times in the object are, undefined where it is
+ * not known: then no node is lost. Pure.
+ */
+export function nodeState(node: Node, now: number | undefined, lostAfterMs: number): NodeState {
   if ((node.spec?.taints ?? []).some(({ key }) => key === outOfService)) return { kind: 'given up' };
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
   if (ready === undefined || ready.status === 'True') return { kind: 'answers' };
   const since = ready.lastTransitionTime ?? '';
-  if (Number.isNaN(Date.parse(since)) || now - Date.parse(since) < lostAfterMs) return { kind: 'answers' };
+  const silentMs = (now ?? Number.NaN) - Date.parse(since);
+  // not a number where either time is not known
+  if (!(silentMs >= lostAfterMs)) return { kind: 'answers' };
   return {
     ...{ kind: 'lost', name: node.metadata.name ?? '', since },
     words: [ready.reason, ready.message].filter((word) => word !== undefined && word !== '').join(': '),
