@@ -120,8 +120,10 @@ export const errorTable = {
   ),
   // embedded cluster
   CLUSTER_UNSUPPORTED: cloudError('this machine does not let the embedded cluster make what its pods need'),
-  CLUSTER_START: cloudError('the embedded cluster did not start; its log says why'),
-  CLUSTER_STOP: cloudError('the embedded cluster did not stop in time'),
+  CLUSTER_START: cloudError(
+    'the embedded cluster did not start, its log says why; or it belongs to another user',
+  ),
+  CLUSTER_STOP: cloudError('the embedded cluster did not stop in time, or belongs to another user'),
   CLUSTER_JOURNAL_CORRUPT: cloudError(
     'the embedded cluster cannot read its journal; the objects in it are in doubt',
   ),

@@ -5,7 +5,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Command } from '../command.ts';
 import { kubeconfigPath } from '../connect.ts';
 import { embeddedCluster, type StartOptions } from '../embedded-cluster.ts';
-import { holdLock } from '../hold-lock.ts';
+import { holdCluster } from '../hold-cluster.ts';
 
 /** The embedded cluster without a deployment: for kubectl, for tests, for a bosh CLI of one's own. */
 export const cluster: Command = {
@@ -19,12 +19,12 @@ export const cluster: Command = {
     const say = (line: string): void => terminal.error(line);
     switch (verb) {
       case 'start':
-        await holdLock(installation.lockPath, () => embedded.start(say, nodesOf(rest)));
+        await holdCluster(installation, 'start', () => embedded.start(say, nodesOf(rest)));
         terminal.out(`${await embedded.describe()}\n`);
         return 0;
       case 'stop':
         terminal.out(
-          (await holdLock(installation.lockPath, () => embedded.stop())) ? 'Stopped.\n' : 'Not running.\n',
+          (await holdCluster(installation, 'stop', () => embedded.stop())) ? 'Stopped.\n' : 'Not running.\n',
         );
         return 0;
       case 'status':

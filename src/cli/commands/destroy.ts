@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { lstat, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { checkOwner } from '../../cluster/daemon/check-owner.ts';
 import { safeRemove } from '../../cluster/node/removal/safe-remove.ts';
 import { removeDurably } from '../../deploy/durable-file.ts';
 import { clusterNotePathFor, removeClusterNote, writeClusterNote } from '../../deploy/state/cluster-note.ts';
@@ -21,6 +22,7 @@ export const destroy: Command = {
   summary: 'Remove the embedded cluster, its disks and the deployment; asks first',
   async run(words, context) {
     const parsed = parseEnvArguments('destroy', words);
+    await checkOwner(context.installation.clusterDirectory, 'remove');
     if (!parsed.force && !(await confirmed(context, parsed))) return 1;
     await holdLock(context.installation.lockPath, () => removeAll(parsed, context));
     context.terminal.out('Destroyed.\n');

@@ -14,7 +14,7 @@ import { embeddedLogs } from '../embedded-logs.ts';
 import { envUsage, parseEnvArguments, type EnvArguments } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
 import { formatTable } from '../table.ts';
-import { holdLock } from '../hold-lock.ts';
+import { holdCluster } from '../hold-cluster.ts';
 
 /** How long a job may take after a restart of its VM, in milliseconds. */
 const runningBudget = 120_000;
@@ -31,7 +31,7 @@ export const up: Command = {
     const parsed = parseEnvArguments('up', words);
     if ('kubeconfig' in parsed.variables)
       throw new ProductError('INVALID_ARGUMENT', `'up' takes a kubeconfig as --var-file kubeconfig=FILE`);
-    return holdLock(context.installation.lockPath, () => converge(parsed, context));
+    return holdCluster(context.installation, 'start', () => converge(parsed, context));
   },
 };
 

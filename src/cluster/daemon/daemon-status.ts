@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { checkOwner } from './check-owner.ts';
 import { findProcess, type ProcessRecord } from './process-record.ts';
 import { isReady } from './readiness.ts';
 
@@ -6,8 +7,9 @@ export type DaemonStatus =
   | { readonly state: 'stopped' }
   | { readonly state: 'running' | 'not ready'; readonly process: ProcessRecord; readonly kubeconfig: string };
 
-/** Whether the cluster of that directory runs and whether its API answers. */
+/** Whether the cluster of that directory runs and whether its API answers. Rejects where it is another user's. */
 export async function daemonStatus(directory: string): Promise<DaemonStatus> {
+  await checkOwner(directory, 'look');
   const process = await findProcess(directory);
   if (process === undefined) {
     return { state: 'stopped' };

@@ -4,11 +4,13 @@ import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { mountsAtOrBelow, readMountTable } from '../node/mounts/mount-table.ts';
 import { runCommand } from '../node/command.ts';
 import { safeRemove } from '../node/removal/safe-remove.ts';
+import { checkOwner } from './check-owner.ts';
 import { checkRequirements } from './check-requirements.ts';
 import { findProcess } from './process-record.ts';
 
-/** Removes a stopped cluster with all its data. Idempotent. Refuses while it runs or while anything is mounted in it. */
+/** Removes a stopped cluster with all its data. Idempotent. Refuses while it runs, while anything is mounted in it, and another user's. */
 export async function removeClusterDirectory(directory: string): Promise<void> {
+  await checkOwner(directory, 'remove');
   let path: string;
   try {
     path = await realpath(directory);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock, type Clock } from '../../kubernetes/clock.ts';
 import { besideCluster } from './built-cluster.ts';
+import { checkOwner } from './check-owner.ts';
 import { checkRequirements } from './check-requirements.ts';
 import { unshareArguments, type NamespaceMode } from './namespace-mode.ts';
 import { findProcess, isEnding, type ProcessRecord } from './process-record.ts';
@@ -49,9 +50,10 @@ const defaultDeadline = 30_000;
  * Starts the embedded cluster of that directory in the background, in namespaces of its own, and resolves when its
  * API is ready. Idempotent: a cluster that runs is returned as it is, also one that another process is just starting.
  * Rejects with CLUSTER_UNSUPPORTED where the machine refuses namespaces, with CLUSTER_START and the end of its log
- * where it dies or is not ready in time.
+ * where it dies or is not ready in time, and where the directory is another user's.
  */
 export async function startDaemon(options: DaemonOptions): Promise<DaemonInfo> {
+  await checkOwner(options.directory, 'start');
   await mkdir(join(options.directory, 'logs'), { recursive: true, mode: 0o700 });
   const directory = await realpath(options.directory);
   if ((await findProcess(directory)) !== undefined) {

@@ -3,6 +3,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { systemClock, type Clock } from '../../kubernetes/clock.ts';
 import { mountsAtOrBelow } from '../node/mounts/mount-table.ts';
 import { parseMountInfo } from '../node/mounts/mountinfo.ts';
+import { checkOwner } from './check-owner.ts';
 import { findProcess, isAlive, type ProcessRecord } from './process-record.ts';
 
 export interface StopOptions {
@@ -17,13 +18,15 @@ const leftoverDeadline = 5000;
 
 /**
  * Ends the cluster of that directory: TERM, which stops its pods, and KILL for all of it when the grace is over.
- * Idempotent. Resolves when no process and no mount of it is left; its data stays. Rejects with CLUSTER_STOP.
+ * Idempotent. Resolves when no process and no mount of it is left; its data stays. Rejects with CLUSTER_STOP,
+ * another user's cluster before anything is done.
  */
 export async function stopDaemon(
   directory: string,
   options: StopOptions = {},
 ): Promise<{ readonly stopped: boolean }> {
   const { grace = 15_000, clock = systemClock } = options;
+  await checkOwner(directory, 'stop');
   const record = await findProcess(directory);
   if (record === undefined) {
     return { stopped: false };

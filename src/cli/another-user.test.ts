@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmod, chown, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { whyNotRun } from '../cluster/testing/why-not-run.ts';
+import { loadAccess } from '../kubernetes/load-access.ts';
+import { openApi } from '../kubernetes/open-api.ts';
+import type { KubernetesObject } from '../kubernetes/object.ts';
+import { configMaps } from '../kubernetes/resources.ts';
+import { builtCommandLine } from './built-command-line.ts';
+
+const main = builtCommandLine(join(import.meta.dirname, '..', '..'));
+const user = 65534;
+const asUser = ['setpriv', '--reuid', String(user), '--regid', String(user), '--clear-groups'];
+const skip =
+  process.getuid?.() === 0 ? (whyNotRun(asUser, main) ?? false) : 'needs root, to become another user';
+const object = { namespace: 'default', name: 'content' };
+
+interface Outcome {
+  readonly code: number;
+  readonly said: string;
+}
+
+/** The command line with a home of its own, and a manifest beside that. */
+class Installation {
+  readonly home: string;
+  readonly #manifest: string;
+
+  constructor(directory: string) {
+    this.home = join(directory, 'home');
+    this.#manifest = join(directory, 'manifest.yml');
+  }
+
+  static async make(t: TestContext, owner: number): Promise<Installation> {
+    const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-users-')));
+    await chmod(directory, 0o755);
+    const made = new Installation(directory);
+    await mkdir(made.home);
+    await chown(made.home, owner, owner);
+    await writeFile(made.#manifest, 'name: none\n');
+    t.after(async () => {
+      for (const prefix of [[], asUser]) await made.run(prefix, ['cluster', 'stop']);
+      await rm(directory, { recursive: true });
+    });
+    return made;
+  }
+
+  run(prefix: readonly string[], words: readonly string[]): Promise<Outcome> {
+    const [program = '', ...args] = [...prefix, process.execPath, main, ...words];
+    const env = { PATH: process.env['PATH'], BOSH_KUBERNETES_HOME: this.home };
+    return new Promise((resolve) => {
+      execFile(program, args, { env, cwd: '/' }, (error, stdout, stderr) =>
+        resolve({ code: Number(error?.code ?? 0), said: stdout + stderr }),
+      );
+    });
+  }
+
+  async start(prefix: readonly string[]): Promise<void> {
+    const { code, said } = await this.run(prefix, ['cluster', 'start']);
+    assert.equal(code, 0, said);
+  }
+
+  /** Every command that looks at the cluster or changes it, as somebody whose it is not, is refused in one sentence. */
+  async refusesAll(prefix: readonly string[]): Promise<void> {
+    const outcomes = [
+      [['cluster', 'start'], 'start it as that user [CLUSTER_START]'],
+      [['up', this.#manifest], 'start it as that user [CLUSTER_START]'],
+      [['cluster', 'stop'], 'stop it as that user [CLUSTER_STOP]'],
+      [['stop'], 'stop it as that user [CLUSTER_STOP]'],
+      [['destroy', this.#manifest, '--force'], 'destroy it as that user [CLUSTER_STOP]'],
+      [['status'], 'look at it as that user [CLUSTER_START]'],
+      [['cluster', 'status'], 'look at it as that user [CLUSTER_START]'],
+    ] as const;
+    for (const [words, next] of outcomes) {
+      const { code, said } = await this.run(prefix, words);
+      const sentence = `The cluster in '${join(this.home, 'cluster')}' belongs to another user; ${next}`;
+      assert.equal(said.split('\n')[0], sentence);
+      assert.equal(code, 1);
+    }
+  }
+
+  /** Owner, mode, size and time of every file. */
+  async listing(): Promise<string[]> {
+    const { stdout } = await promisify(execFile)('find', [this.home, '-printf', '%p %U %G %m %s %T@ %C@\\n']);
+    return stdout.split('\n').toSorted();
+  }
+
+  async write(content: string): Promise<void> {
+    const api = await openApi(await this.#access());
+    await api.create(configMaps, {
+      ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: object, data: { content } },
+    });
+    api.close();
+  }
+
+  async read(): Promise<unknown> {
+    const api = await openApi(await this.#access());
+    const found = await api.get<KubernetesObject & { data?: unknown }>({ resource: configMaps, ...object });
+    api.close();
+    return found.data;
+  }
+
+  async #access(): ReturnType<typeof loadAccess> {
+    return loadAccess(await readFile(join(this.home, 'cluster', 'kubeconfig'), 'utf8'));
+  }
+}
+
+test(
+  "root changes nothing of a user's stopped cluster, which starts again as it was",
+  { skip },
+  async (t) => {
+    const installation = await Installation.make(t, user);
+    await installation.start(asUser);
+    await installation.write('kept');
+    await installation.run(asUser, ['stop']);
+    const before = await installation.listing();
+
+    await installation.refusesAll([]);
+
+    assert.deepEqual(await installation.listing(), before);
+    await installation.start(asUser);
+    assert.deepEqual(await installation.read(), { content: 'kept' });
+  },
+);
+
+test("a user is told that the cluster is root's, who made it in the user's folder", { skip }, async (t) => {
+  const installation = await Installation.make(t, user);
+  await installation.start([]);
+  await installation.run([], ['stop']);
+  const before = await installation.listing();
+
+  await installation.refusesAll(asUser);
+
+  assert.deepEqual(await installation.listing(), before);
+  await installation.start([]);
+});
+
+test("a user is told so, too, where root's folder does not let anybody in", { skip }, async (t) => {
+  const installation = await Installation.make(t, 0);
+  await mkdir(join(installation.home, 'cluster'), { mode: 0o700 });
+  await chmod(installation.home, 0o700);
+
+  await installation.refusesAll(asUser);
+});

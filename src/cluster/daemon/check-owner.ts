@@ -1,0 +1,31 @@
+import { stat } from 'node:fs/promises';
+import type { ErrorCode } from '../../errors/error-table.ts';
+import { ProductError } from '../../errors/product-error.ts';
+
+/** What is wanted of a cluster, by its code where it is refused. */
+const wishes = {
+  start: ['CLUSTER_START', 'start it'],
+  look: ['CLUSTER_START', 'look at it'],
+  stop: ['CLUSTER_STOP', 'stop it'],
+  remove: ['CLUSTER_STOP', 'destroy it'],
+} as const satisfies Record<string, readonly [ErrorCode, string]>;
+
+/**
+ * Rejects with CLUSTER_START or CLUSTER_STOP when a cluster's directory is there and another user's: to be called before anything
+ * is written. Root is such a user, too: its files in the directory would keep the owner out, and most of it would be done
+ * before the first step that the owner's files refuse even to root (daemon/enter.sh).
+ */
+export async function checkOwner(directory: string, wish: keyof typeof wishes): Promise<void> {
+  const [code, doIt] = wishes[wish];
+  const sentence = `The cluster in '${directory}' belongs to another user; ${doIt} as that user`;
+  try {
+    if ((await stat(directory)).uid === process.getuid?.()) return;
+  } catch (error) {
+    const { code: why } = error as NodeJS.ErrnoException;
+    if (why === 'ENOENT' || why === 'ENOTDIR') return;
+    // a folder above it lets nobody else in
+    if (why === 'EACCES') throw new ProductError(code, sentence, { cause: error });
+    throw error;
+  }
+  throw new ProductError(code, sentence);
+}
