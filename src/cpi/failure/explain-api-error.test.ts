@@ -178,7 +178,10 @@ test('create_vm says whether time may mend it, in the type that the director kno
     };
     const { boshType, okToRetry } = errorTable[failed.code];
     assert.equal(boshType, 'Bosh::Clouds::VMCreationFailed');
-    assert.equal(okToRetry, retried.has(code), error.message);
+    // an object that went meanwhile; a namespace or a kind that is missing takes an operator
+    const isGone = error.message === 'pods "vm-1" not found';
+    assert.equal(okToRetry, isGone || retried.has(code), error.message);
+    if (failed.message.endsWith('run the call again')) assert.ok(okToRetry, failed.message);
     assert.match(failed.message, /^VM 'vm-1' in namespace bosh could not be created: /u);
   }
 });

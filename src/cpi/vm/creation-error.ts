@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { isApiError } from '../../kubernetes/api-error.ts';
+import { isApiError, isMissingResource } from '../../kubernetes/api-error.ts';
 import { explainApiError } from '../failure/explain-api-error.ts';
 
 export interface FailedVm {
@@ -18,7 +18,8 @@ export function creationError({ cid, namespace }: FailedVm, error: unknown, left
   const rest =
     leftover instanceof Error ? `; not everything of it could be removed: ${leftover.message}` : '';
   const message = `VM '${cid}' in namespace ${namespace} could not be created: ${known.message}${rest}`;
-  const code = mayPass.has(known.code) ? 'VM_CREATION_FAILED_RETRY' : 'VM_CREATION_FAILED';
+  const code =
+    mayPass.has(known.code) || isGoneMeanwhile(error) ? 'VM_CREATION_FAILED_RETRY' : 'VM_CREATION_FAILED';
   return new ProductError(code, message, { cause: error });
 }
 
@@ -34,6 +35,10 @@ const ownType: ReadonlySet<ErrorCode> = new Set([
   'NOT_IMPLEMENTED',
   'VM_CREATION_FAILED',
 ]);
+
+/** An object that was there a moment ago. A namespace or a kind that is missing is not made by another try. */
+const isGoneMeanwhile = (error: unknown): boolean =>
+  isApiError(error, 404) && !isMissingResource(error) && error.status.details?.kind !== 'namespaces';
 
 /** What time may mend; in a quota, for one, room may be made. */
 const mayPass: ReadonlySet<ErrorCode> = new Set([
