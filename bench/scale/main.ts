@@ -111,7 +111,7 @@ async function growth(call: Caller, vm: string, most: number): Promise<void> {
       const nodeName = `sim-${(name.length % 10) + 1}`;
       await api.create(pods, {
         metadata: { namespace: 'bosh', name },
-        ...{ spec: { nodeName, containers: [container] } },
+        ...{ spec: { nodeName, automountServiceAccountToken: false, containers: [container] } },
       });
     });
     made = count;

@@ -106,7 +106,9 @@ describe('a thousand VMs', () => {
     const memoryWithoutPods = await server.memory();
     const names = Array.from({ length: many.pods }, (_, index) => `pod-${index}`);
     await inParallel(names, workers, async (name, index) => {
-      const spec = { nodeName: `sim-${(index % 10) + 1}`, containers: [{ name: 'main', image }] };
+      const containers = [{ name: 'main', image }];
+      const nodeName = `sim-${(index % 10) + 1}`;
+      const spec = { nodeName, automountServiceAccountToken: false, containers };
       await api.create(pods, { metadata: { namespace: many.name, name }, spec });
     });
     await until('all pods run', async () => {

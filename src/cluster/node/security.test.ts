@@ -64,7 +64,12 @@ describeInNamespace(import.meta.filename, () => {
     const container = { name: 'main', image: hostRootImage, command, securityContext, ...changes.container };
     await api.create<Pod>(pods, {
       metadata: { namespace, name },
-      spec: { nodeName: 'embedded', restartPolicy: 'Never', containers: [container], ...changes.spec },
+      spec: {
+        ...{ nodeName: 'embedded', restartPolicy: 'Never', containers: [container] },
+        // nobody here makes the authority of a namespace, which comes with a token
+        automountServiceAccountToken: false,
+        ...changes.spec,
+      },
     });
     const { status = {} } = await waitFor<Pod, Pod>({
       api,
