@@ -5,6 +5,9 @@ export const prepareContainer = 'prepare';
 /** The container of an attachment. */
 export const holderContainer = 'hold';
 
+/** Of the holder and of the init container: enough for a shell, and what a LimitRange may find too little. */
+export const fixedRequests = { cpu: '10m', memory: '32Mi' } as const;
+
 const own: ReadonlySet<string> = new Set([vmContainer, prepareContainer, holderContainer]);
 
 /** False for a container that the cluster's admission webhooks added, as service meshes do. */

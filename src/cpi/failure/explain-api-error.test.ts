@@ -97,6 +97,64 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
     'KUBERNETES_FORBIDDEN',
     /LimitRange/u,
   ],
+  [
+    apiError(403, 'pods "vm-1" is forbidden: minimum memory usage per Container is 2Gi, but request is 1Gi'),
+    'KUBERNETES_FORBIDDEN',
+    /change the resources of the VM or the LimitRange$/u,
+  ],
+  [
+    apiError(
+      403,
+      'pods "vm-1" is forbidden: minimum memory usage per Container is 64Mi, but request is 32Mi',
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /container prepare, which .*fixed.*no property changes that: lower the min of the LimitRange$/u,
+  ],
+  [
+    apiError(
+      403,
+      'pods "attach-disk-1" is forbidden: [minimum cpu usage per Container is 100m, but request is 10m, minimum memory usage per Container is 64Mi, but request is 32Mi]',
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /container hold, which .*lower the min of the LimitRange, or have the disks in another namespace \(kubernetes\.disk_namespace\)$/u,
+  ],
+  [
+    apiError(
+      403,
+      'pods "attach-disk-1" is forbidden: cpu max limit to request ratio per Container is 2, but provided ratio is 50.000000',
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /container hold, which .*raise the maxLimitRequestRatio of the LimitRange or lower its default limit, or have/u,
+  ],
+  [
+    apiError(
+      403,
+      'pods "bind-disk-1" is forbidden: minimum cpu usage per Container is 100m, but request is 1m',
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /container bind, which .*lower the min of the LimitRange/u,
+  ],
+  [
+    apiError(
+      403,
+      'pods "attach-disk-1" is forbidden: failed quota: q: must specify limits.cpu for: hold; limits.memory for: hold',
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /no property sets limits\.cpu and limits\.memory of container hold: .*LimitRange .*defaults/u,
+  ],
+  [
+    apiError(
+      403,
+      'pods "vm-1" is forbidden: failed quota: q: must specify limits.cpu for: bosh,prepare; requests.cpu for: bosh',
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /no property sets limits\.cpu of container prepare: .*LimitRange/u,
+  ],
+  [
+    apiError(403, 'pods "vm-1" is forbidden: failed quota: q: must specify requests.cpu for: bosh'),
+    'KUBERNETES_FORBIDDEN',
+    /set requests\.cpu by resources in cloud_properties or by defaults\.resources$/u,
+  ],
   [apiError(403, 'no'), 'KUBERNETES_FORBIDDEN', /has to admit it$/u],
   [apiError(401, 'Unauthorized', { reason: 'Unauthorized' }), 'KUBERNETES_UNAUTHORIZED', /expired: renew/u],
   [

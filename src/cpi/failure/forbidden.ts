@@ -1,6 +1,7 @@
 import type { ApiError } from '../../kubernetes/api-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Explanation } from './explain-api-error.ts';
+import { outOfRange, unspecified } from './resource-policy.ts';
 
 /** Who says no with 403, by the words of Kubernetes' own plugins. */
 const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) => Explanation][] = [
@@ -12,6 +13,7 @@ const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) =
       next: `raise ResourceQuota ${quota} or remove what is not needed`,
     }),
   ],
+  [/failed quota: .*?: must specify (.+)/u, ([missing = '']) => unspecified(missing)],
   // plugin/pkg/admission/security/podsecurity
   [
     /violates PodSecurity "([^":]+)/u,
@@ -55,10 +57,7 @@ const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) =
     }),
   ],
   // plugin/pkg/admission/limitranger
-  [
-    /(?:maximum|minimum) \S+ usage per/u,
-    () => ({ code: 'KUBERNETES_FORBIDDEN', next: 'change the resources of the VM or the LimitRange' }),
-  ],
+  [/(?:maximum|minimum) \S+ usage per|max limit to request ratio per/u, (_, error) => outOfRange(error)],
 ];
 
 /** What no policy says: a role, a quota, a namespace that goes. */

@@ -4,7 +4,7 @@ import type { NodeSelectorTerm, Pod, PodSpec, Volume, VolumeMount } from '../../
 import type { Architecture } from '../stemcell/stemcell-cid.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
-import { prepareContainer, vmContainer } from '../own-containers.ts';
+import { fixedRequests, prepareContainer, vmContainer } from '../own-containers.ts';
 import { sha256 } from '../sha256.ts';
 import { isLastingGroup } from './disruption-budget.ts';
 import { entryScript } from './entry-script.ts';
@@ -104,7 +104,7 @@ function podSpec(plan: VmPlan): PodSpec {
         name: prepareContainer,
         image: plan.image,
         command: ['/bin/sh', '-c', prepareScript, 'prepare', ...stateDirectories],
-        resources: { requests: { cpu: '10m', memory: '32Mi' } },
+        resources: { requests: { ...fixedRequests } },
         securityContext: { runAsUser: 0 },
         volumeMounts: [
           { name: 'state', mountPath: '/state' },

@@ -3,7 +3,7 @@ import { annotation, baseLabels, label } from '../../labels.ts';
 import { attachmentName } from '../../names.ts';
 import { stayTolerations } from '../../vm/pod-placement.ts';
 import { hubVolume } from '../../vm/vm-pod.ts';
-import { containerNamed, holderContainer, vmContainer } from '../../own-containers.ts';
+import { containerNamed, fixedRequests, holderContainer, vmContainer } from '../../own-containers.ts';
 import { holdScript } from './hold-script.ts';
 
 export { holderContainer };
@@ -48,7 +48,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
     image,
     command: ['/bin/sh', '-c', holdScript, holderContainer, diskCid, uid],
     // without a request for the node's disk a kubelet that runs short of it would evict attachments first
-    resources: { requests: { cpu: '10m', memory: '32Mi', 'ephemeral-storage': '16Mi' } },
+    resources: { requests: { ...fixedRequests, 'ephemeral-storage': '16Mi' } },
     securityContext: { privileged: true, runAsUser: 0 },
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: [
