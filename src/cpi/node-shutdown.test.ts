@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod, PodStatus } from '../kubernetes/pod.ts';
+import { pods } from '../kubernetes/resources.ts';
+import { attachDisk } from './disk/attach-disk.ts';
+import { createDisk } from './disk/create-disk.ts';
+import { getDisks } from './disk/get-disks.ts';
+import { rejection } from './testing/rejection.ts';
+import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from './testing/test-cloud.ts';
+import { createVm } from './vm/create-vm.ts';
+import { deleteVm } from './vm/delete-vm.ts';
+import { hasVm } from './vm/has-vm.ts';
+import { rebootVm } from './vm/reboot-vm.ts';
+
+/** What a kubelet with shutdownGracePeriod writes (kubernetes: pkg/kubelet/nodeshutdown); after the reboot it starts none of them. */
+const shutDown: PodStatus = {
+  ...{ phase: 'Failed', reason: 'Terminated' },
+  message: 'Pod was terminated in response to imminent node shutdown.',
+};
+
+test('a node that was shut down gracefully: the VM is there and does not run; what a resurrector does brings it and its disk back', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  await createVm(cloud, createVmArguments());
+  const disk = await createDisk(cloud, [64, {}, vmCid]);
+  await attachDisk(cloud, [vmCid, disk]);
+  for (const name of [vmCid, `attach-${disk}`]) {
+    const reference = { resource: pods, namespace, name };
+    const { status } = await api.get<Pod>(reference);
+    const containerStatuses = (status?.containerStatuses ?? []).map((container) => ({
+      ...{ ...container, ready: false, state: { terminated: { exitCode: 137, reason: 'Error' } } },
+    }));
+    await api.patch(reference, { status: { ...shutDown, containerStatuses } }, { subresource: 'status' });
+  }
+
+  assert.equal(await hasVm(cloud, [vmCid]), true);
+  await assert.rejects(
+    rebootVm(cloud, [vmCid]),
+    rejection('VM_NOT_REBOOTED', /ended for good \(Failed: Terminated Pod was terminated/u),
+  );
+  await deleteVm(cloud, [vmCid]);
+  assert.equal(await hasVm(cloud, [vmCid]), false);
+  const [next] = await createVm(cloud, createVmArguments({ agentId: 'next' }));
+  await attachDisk(cloud, [next, disk]);
+  assert.deepEqual(await getDisks(cloud, [next]), [disk]);
+});
