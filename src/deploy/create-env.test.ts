@@ -34,6 +34,7 @@ test("a first deploy brings VM, disk and jobs up in bosh's order", async (t) => 
     [[result.vmCid], [result.diskCid], [result.diskCid]],
   );
   assert.deepEqual(agent.verbs, [
+    'get_state',
     'add_persistent_disk',
     'mount_disk',
     'apply',

@@ -7,6 +7,7 @@ import { wantedDisk } from './disk/wanted-disk.ts';
 import { within } from './error-chain.ts';
 import { clearRun } from './install/installation-directory.ts';
 import { readInstanceState, type InstanceState } from './instance/instance-state.ts';
+import { refuseLostAddress } from './instance/refuse-lost-address.ts';
 import { replaceInstance } from './instance/replace-instance.ts';
 import { isDeployed } from './is-deployed.ts';
 import type { CreateEnvOptions, EnvPorts } from './options.ts';
@@ -122,6 +123,7 @@ async function deploy(
   const skipDrain = options.skipDrain === true;
   await checkCpi(run, stemcell.summary);
   await checkPresence(run, async () => !isKnownCluster && (await isConfiguredOtherwise(state, properties)));
+  await refuseLostAddress(run, valid.manifest);
   await writeCpiNote(state, properties);
   const record = await uploadStemcell(run, stage, stemcell.summary, () => stemcell.imagePath());
   const address = await stage.performComplex('deploying', (group) =>

@@ -176,6 +176,9 @@ export const errorTable = {
   AGENT_UNTRUSTED: cloudError(
     'the agent and this program do not accept each other: certificate, user or password',
   ),
+  OTHER_AGENT: cloudError(
+    "at the address of a VM's agent another VM's agent answers; it was asked for nothing",
+  ),
   AGENT_ERROR: cloudError('the agent answered a call with an error'),
 } as const satisfies Record<string, ErrorEntry>;
 

@@ -13,7 +13,11 @@ test('every verb sends the method and arguments of bosh', async (t) => {
     start: 'started',
     drain: 3,
     list_disk: ['d-1'],
-    get_state: { job_state: 'running', networks: { default: { ip: '10.0.0.5' }, other: {} } },
+    get_state: {
+      agent_id: 'a-1',
+      job_state: 'running',
+      networks: { default: { ip: '10.0.0.5' }, other: {} },
+    },
     compile_package: { result: { blobstore_id: 'c-1', sha1: 'sha256:00' } },
   };
   const agent = await startAgent(t, ({ method }) => answers[method] ?? 'done');
@@ -36,6 +40,7 @@ test('every verb sends the method and arguments of bosh', async (t) => {
   await client.unmountDisk('d-1');
   await client.migrateDisk();
   assert.deepEqual(await client.getState(), {
+    agentId: 'a-1',
     jobState: 'running',
     addresses: { default: '10.0.0.5', other: undefined },
   });

@@ -10,6 +10,8 @@ export interface BlobReference {
 }
 
 export interface AgentState {
+  /** Whose agent it is: the id that create_vm got. Absent where it does not say. */
+  readonly agentId?: string;
   readonly jobState: string;
   /** By network name; undefined where the agent knows none. */
   readonly addresses: Readonly<Record<string, string | undefined>>;

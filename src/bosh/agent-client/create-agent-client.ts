@@ -109,7 +109,9 @@ function readState(value: unknown, tasks: AgentTasks): AgentState {
     const ip = asRecord(network)?.['ip'];
     return [name, typeof ip === 'string' && ip !== '' ? ip : undefined] as const;
   });
-  return { jobState, addresses: Object.fromEntries(addresses) };
+  const { agent_id: agentId } = state;
+  const whose = typeof agentId === 'string' && agentId !== '' ? { agentId } : {};
+  return { ...whose, jobState, addresses: Object.fromEntries(addresses) };
 }
 
 function readTexts(value: unknown, tasks: AgentTasks): readonly string[] {

@@ -72,6 +72,8 @@ export interface JobReference {
 }
 
 export interface GroupNetwork {
+  /** File, line, column and key. */
+  readonly at: string;
   readonly name: string;
   readonly staticIps: readonly string[];
   readonly defaults: readonly ('dns' | 'gateway')[];
@@ -92,6 +94,8 @@ export interface CloudProvider {
   readonly at: string;
   readonly templates: readonly { readonly name: string; readonly release: string; readonly at: string }[];
   readonly propertiesAt: string;
+  /** File, line, column and key of the mbus. */
+  readonly mbusAt: string;
   /** With user and password: a secret. */
   readonly mbus: string;
   /** PEM. */

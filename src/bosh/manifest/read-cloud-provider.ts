@@ -10,6 +10,7 @@ export function readCloudProvider(field: Field, releases: readonly string[]): Cl
     at: field.at,
     propertiesAt: firstGiven(field.get('properties'), field).at,
     templates: field.given ? readTemplates(field, releases) : [],
+    mbusAt: field.get('mbus').at,
     mbus: field.given ? readMbus(field.get('mbus')) : '',
     ...(ca === undefined ? {} : { ca }),
     properties: field.get('properties').properties(),

@@ -13,6 +13,7 @@ import { deleteCurrentVm } from '../vm/delete-vm.ts';
 import { diskMetadata, vmMetadata, vmSpecification } from '../vm/vm-specification.ts';
 import { deployJobs } from './deploy-jobs.ts';
 import { newAgentBudget, waitForAgent } from './wait-for-agent.ts';
+import { checkWhoseAgent } from './whose-agent.ts';
 
 export interface Replacement {
   readonly valid: ValidDeployment;
@@ -60,21 +61,22 @@ async function createInstanceVm(
   diskCids: readonly string[],
 ): Promise<string> {
   const instance = `${manifest.instanceGroup.name}/0`;
-  const vmCid = await stage.perform(
+  const { cid: vmCid, agentId } = await stage.perform(
     `Creating VM for instance '${instance}' from stemcell '${record.cid}'`,
     () =>
       within('Creating VM', async () => {
-        const cid = await createVm(run, vmSpecification(manifest, record, diskCids));
+        const vm = await createVm(run, vmSpecification(manifest, record, diskCids));
         await within('Setting VM metadata', () =>
-          run.cloud.setVmMetadata(cid, vmMetadata(manifest, run.clock.now())),
+          run.cloud.setVmMetadata(vm.cid, vmMetadata(manifest, run.clock.now())),
         );
-        return cid;
+        return vm;
       }),
   );
   await within('Waiting until instance is ready', () =>
-    stage.perform(`Waiting for the agent on VM '${vmCid}' to be ready`, () =>
-      waitForAgent(run, newAgentBudget),
-    ),
+    stage.perform(`Waiting for the agent on VM '${vmCid}' to be ready`, async () => {
+      await waitForAgent(run, newAgentBudget);
+      await checkWhoseAgent(run, { vmCid, agentId, mbus: manifest.cloudProvider.mbus });
+    }),
   );
   return vmCid;
 }

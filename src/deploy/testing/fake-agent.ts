@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { FakeVm } from './fake-cpi.ts';
 
 interface AgentOfVm {
+  readonly agentId: string;
   readonly server: HttpsServer;
   mounted: string[];
   readonly hints: Map<string, unknown>;
@@ -18,6 +19,8 @@ export interface FakeAgentFaults {
   /** Fails that verb with this message. */
   failing?: { readonly verb: string; readonly message: string };
   unreachable?: boolean;
+  /** What get_state says whose agent it is; empty: nothing. Default the VM's own. */
+  agentId?: string;
   /** What get_state reports once jobs are started. */
   startedState?: string;
 }
@@ -84,7 +87,15 @@ export class FakeAgent {
     const server = createHttpsServer({ cert: certificate, key }, (request, response) => {
       this.#serve(vm.cid, request, response).catch((error: unknown) => response.destroy(error as Error));
     });
-    const agent: AgentOfVm = { server, mounted: [], hints: new Map(), jobState: 'stopped', networks: {} };
+    const { agentId } = vm;
+    const agent: AgentOfVm = {
+      agentId,
+      server,
+      mounted: [],
+      hints: new Map(),
+      jobState: 'stopped',
+      networks: {},
+    };
     this.#agents.set(vm.cid, agent);
     return agent;
   }
@@ -136,7 +147,7 @@ export class FakeAgent {
   #act(agent: AgentOfVm, method: string, words: Words): unknown {
     switch (method) {
       case 'get_state':
-        return { job_state: agent.jobState, networks: agent.networks };
+        return { ...this.#idOf(agent), job_state: agent.jobState, networks: agent.networks };
       case 'apply':
         agent.networks = (words[0] as { networks: AgentOfVm['networks'] }).networks;
         return 'applied';
@@ -155,6 +166,11 @@ export class FakeAgent {
       default:
         return this.#actOnDisk(agent, method, words);
     }
+  }
+
+  #idOf(agent: AgentOfVm): { agent_id?: string } {
+    const { agentId = agent.agentId } = this.faults;
+    return agentId === '' ? {} : { agent_id: agentId };
   }
 
   #actOnDisk(agent: AgentOfVm, method: string, words: Words): unknown {

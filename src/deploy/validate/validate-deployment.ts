@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { loadManifest, type LoadedManifest } from '../../bosh/manifest/load-manifest.ts';
+import { manifestWarnings } from '../../bosh/manifest/manifest-warnings.ts';
 import type { ReleaseReference } from '../../bosh/manifest/manifest.ts';
 import { ArchiveCatalog } from '../archive/archive-catalog.ts';
 import { DigestCache } from '../archive/digest-cache.ts';
@@ -33,6 +34,7 @@ export async function validateDeployment(stage: Stage, validation: Validation): 
   return stage.performComplex('validating', async (group) => {
     const loaded = await load(validation);
     const { manifest } = loaded;
+    for (const warning of manifestWarnings(manifest)) validation.ports.warn(warning);
     const archives = await openArchives(group, validation);
     const releases = await readReleases(manifest.releases, archives);
     const summaries = releases.map(({ summary }) => summary);

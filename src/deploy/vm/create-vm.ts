@@ -15,7 +15,10 @@ export interface VmSpecification extends Omit<CreateVmArguments, 'agentId'> {
  * answer is recorded, the next one asks for the same VM again instead of for a second one. After an error too: a CPI that
  * lost the cluster on its way may not have cleaned up.
  */
-export async function createVm(run: Run, specification: VmSpecification): Promise<string> {
+export async function createVm(
+  run: Run,
+  specification: VmSpecification,
+): Promise<{ readonly cid: string; readonly agentId: string }> {
   const { stemcellId, ...vm } = specification;
   const sha256 = hash(vm);
   if (run.pending.pending.vm?.arguments_sha256 !== sha256) await deletePendingVm(run, specification);
@@ -27,7 +30,7 @@ export async function createVm(run: Run, specification: VmSpecification): Promis
   await run.pending.setVm({ agent_id: agentId, arguments_sha256: sha256, cid });
   await run.state.change(recordVm(cid, stemcellId));
   await run.pending.setVm(undefined);
-  return cid;
+  return { cid, agentId };
 }
 
 function hash(vm: Omit<CreateVmArguments, 'agentId'>): string {

@@ -1,0 +1,42 @@
+import { isSameAddress, parseIpRange } from './ip-range.ts';
+import type { GroupNetwork, Manifest, ManualNetwork } from './manifest.ts';
+import { lostMbusHost } from './mbus-host.ts';
+
+/**
+ * What an operator has hardly meant, each with file, line, column and key. No faults: create-env of the bosh CLI takes these
+ * manifests (deployment/manifest/validator.go), and where a proxy has the address, or the cloud ignores the gateway, they work.
+ */
+export function manifestWarnings(manifest: Manifest): readonly string[] {
+  const { instanceGroup, networks } = manifest;
+  const manual = instanceGroup.networks.flatMap((used) => {
+    const network = networks.find(({ name }) => name === used.name);
+    return network?.type === 'manual' ? [{ used, network }] : [];
+  });
+  return [
+    ...manual.flatMap(({ used, network }) => gatewayWarnings(used, network)),
+    ...mbusWarnings(
+      manifest,
+      manual.map(({ network }) => network),
+    ),
+  ];
+}
+
+function gatewayWarnings({ at, staticIps }: GroupNetwork, { name, gateway }: ManualNetwork): string[] {
+  return staticIps
+    .filter((ip) => isSameAddress(ip, gateway))
+    .map(
+      (ip) =>
+        `${at}.static_ips: '${ip}' is the gateway of network '${name}': a VM that has it reaches nothing through it, and a director refuses it`,
+    );
+}
+
+function mbusWarnings(manifest: Manifest, manual: readonly ManualNetwork[]): string[] {
+  const lost = lostMbusHost(manifest);
+  const own = lost && manual.find(({ range }) => parseIpRange(range)?.contains(lost.host) === true);
+  if (lost === undefined || own === undefined) return [];
+  const ips = lost.staticIps.join(', ');
+  return [
+    `${manifest.cloudProvider.mbusAt}: '${lost.host}' is in the range of the instance's network '${own.name}', and the instance has ` +
+      `${ips}: unless something at that address passes on to it, its agent will not be reached`,
+  ];
+}
