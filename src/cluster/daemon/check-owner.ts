@@ -12,8 +12,7 @@ const wishes = {
 
 /**
  * Rejects with CLUSTER_START or CLUSTER_STOP when a cluster's directory is there and another user's: to be called before anything
- * is written. Root is such a user, too: its files in the directory would keep the owner out, and most of it would be done
- * before the first step that the owner's files refuse even to root (daemon/enter.sh).
+ * is written. Root is such a user, too: what it writes in the directory would keep the owner out.
  */
 export async function checkOwner(directory: string, wish: keyof typeof wishes): Promise<void> {
   const [code, doIt] = wishes[wish];

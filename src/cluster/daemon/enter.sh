@@ -1,9 +1,8 @@
 #!/bin/sh
-# Waits in a new user namespace until its ids are mapped ($1, a pipe), then becomes the cluster: only a program that
+# Waits in a new user namespace until its ids are mapped (a line on stdin), then becomes the cluster: only a program that
 # is started by a mapped root has root's rights there.
 # With a cgroup namespace of its own, a pod that shares this user namespace could mount the machine's cgroups, whose
 # files belong to the same root: there are none.
 set -eu
-read -r _ <"$1"
-shift
-exec /bin/sh -c 'echo 0 >/proc/sys/user/max_cgroup_namespaces && exec "$@"' enter "$@"
+read -r _
+exec /bin/sh -c 'echo 0 >/proc/sys/user/max_cgroup_namespaces && exec "$@"' enter "$@" </dev/null

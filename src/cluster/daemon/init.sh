@@ -66,24 +66,33 @@ mount --make-private /
 
 # From here on the cluster is root over itself alone: the ids stay the same, but what was mounted so far is locked,
 # and devices, kernel settings and the network of the machine belong to another user namespace.
-word=$directory/go
-rm -f "$word"
-mkfifo -m 0600 "$word"
-unshare --user --mount --propagation unchanged -- /bin/sh "${0%/*}/enter.sh" "$word" "$@" </dev/null 9>&- &
+# Until its ids are mapped the child may open only what everybody may, and the checkout may be another user's: it gets its
+# script as text, and the word to go on from a pipe that is open already.
+enter=$(cat "${0%/*}/enter.sh")
+mkfifo -m 0600 /go
+exec 8<>/go
+rm /go
+unshare --user --mount --propagation unchanged -- /bin/sh -c "$enter" enter "$@" <&8 8>&- 9>&- &
 child=$!
+
+lost() {
+  echo "the cluster ended before it had a user namespace; what it said is above"
+  exit 1
+}
 own=$(readlink /proc/self/ns/user)
-while [ "$(readlink "/proc/$child/ns/user")" = "$own" ]; do
+while theirs=$(readlink "/proc/$child/ns/user") || lost && [ "$theirs" = "$own" ]; do
   sleep 0.002
 done
 for map in uid_map gid_map; do
   while read -r first _ count; do
     echo "$first $first $count"
-  done <"/proc/self/$map" >"$word.map"
+  done <"/proc/self/$map" >/map
   # The kernel takes a map in one write.
-  cat "$word.map" >"/proc/$child/$map"
+  { [ -e "/proc/$child/$map" ] && cat /map >"/proc/$child/$map"; } || lost
 done
-echo go >"$word"
-rm -f "$word" "$word.map"
+rm /map
+echo go >&8
+exec 8>&-
 trap 'kill -TERM "$child" 2>/dev/null || :' TERM INT HUP
 # wait(1) returns early for a trapped signal.
 while :; do

@@ -37,7 +37,9 @@ export const hasId = (ranges: readonly IdRange[], id: number): boolean =>
  * cgroups, whose files belong to the same root.
  */
 export async function createUserNamespace(): Promise<number> {
-  const holder = spawn('unshare', ['--user', '--keep-caps', '/bin/sh', scriptPath('user-namespace.sh')], {
+  // as text: until ids are mapped it may read no file of a checkout that only its user may
+  const script = await readFile(scriptPath('user-namespace.sh'), 'utf8');
+  const holder = spawn('unshare', ['--user', '--keep-caps', '/bin/sh', '-c', script], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: helperEnvironment,
   });
