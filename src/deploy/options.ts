@@ -7,10 +7,12 @@ export interface EnvOptions extends Omit<LoadManifestOptions, 'path' | 'now'> {
   readonly manifestPath: string;
   /** `--state`; default `<manifest>-state.json` beside the manifest. */
   readonly statePath?: string;
-  /** `--skip-drain`: only drain is skipped, pre-stop and post-stop run. */
+  /** `--skip-drain`: only drain is skipped, pre-stop and post-stop run, as with the bosh CLI, whose help says otherwise. */
   readonly skipDrain?: boolean;
   /** Installed CPIs and downloads; absolute. */
   readonly workspace: string;
+  /** How an operator runs a command in a VM, where the caller knows: errors name it. */
+  readonly commandInVm?: ((vmCid: string, words: readonly string[]) => string) | undefined;
   /** How long one CPI call may take, in milliseconds; default 30 minutes. */
   readonly cpiDeadline?: number;
   /** How long a CPI call in flight may go on after an interrupt, in milliseconds; default 30 s. */

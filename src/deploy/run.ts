@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { Cloud } from './cpi/cloud.ts';
 import type { AgentClient } from '../bosh/agent-client/agent-client.ts';
+import type { EnvOptions } from './options.ts';
 import type { PendingFile } from './state/pending-file.ts';
 import type { StateFile } from './state/state-file.ts';
 
@@ -13,6 +14,7 @@ export interface Run {
   readonly clock: Clock;
   readonly uuid: () => string;
   readonly signal: AbortSignal | undefined;
+  readonly commandInVm: EnvOptions['commandInVm'];
   /** Says what went wrong although the run goes on. */
   readonly warn: (message: string) => void;
 }

@@ -23,7 +23,7 @@ export async function withCpi<T>(
 ): Promise<T> {
   const { stage, directory, ports, options, state, pending, children } = session;
   const { environment, uuid, clock, warn } = ports;
-  const { signal } = options;
+  const { signal, commandInVm } = options;
   const renderer = createTemplateRenderer({ rubyPath: await findRuby(environment['PATH']) });
   try {
     const installation = { directory, environment, signal, children, renderer, uuid };
@@ -42,7 +42,7 @@ export async function withCpi<T>(
       }),
     });
     const agent = createAgentClient({ mbusUrl: mbus, ca, directorId, clock, uuid, signal });
-    return await action({ cloud, agent, state, pending, clock, uuid, signal, warn }, renderer);
+    return await action({ cloud, agent, state, pending, clock, uuid, signal, warn, commandInVm }, renderer);
   } finally {
     try {
       await renderer.close();

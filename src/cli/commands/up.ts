@@ -1,10 +1,11 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { statePathFor } from '../../deploy/state/state-file.ts';
 import { createEnv } from '../../deploy/create-env.ts';
 import { systemClock } from '../../deploy/clock.ts';
 import { readInstanceState } from '../../deploy/instance/instance-state.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { announceUrl } from '../announce-url.ts';
+import { commandInVm } from '../command-in-vm.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { kubeconfigPath } from '../connect.ts';
 import { defaultCredentialsPath } from '../default-credentials.ts';
@@ -40,6 +41,7 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   const statePath = await statePathFor(parsed.manifestPath, parsed.statePath);
   await embeddedCluster(installation).start((line) => terminal.error(line));
   const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation.clusterDirectory);
+  const logs = embeddedLogs(kubeconfig, installation.clusterDirectory);
   const { cluster, lostVm } = await lookAtCluster(statePath, kubeconfig);
   if (lostVm !== undefined) terminal.error(`VM '${lostVm}' is gone from the cluster; it is created again.`);
 
@@ -50,6 +52,8 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
       cluster,
       workspace: installation.workspace,
       signal,
+      // on another cluster the VMs may be in another namespace than the kubeconfig's
+      commandInVm: logs === undefined ? undefined : commandInVm(resolve(kubeconfig)),
       recreate: parsed.recreate || lostVm !== undefined,
     },
     envPorts(context),
@@ -64,7 +68,6 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   terminal.out(
     `\n${formatTable(['Instance', 'State', 'Address', 'Disk'], [[result.instance, state, address ?? '-', result.diskCid ?? '-']])}\n`,
   );
-  const logs = embeddedLogs(kubeconfig, installation.clusterDirectory);
   if (state !== 'running') {
     terminal.error(
       `Instance '${result.instance}' is '${state}' after ${runningBudget / 1000} s; ${logs === undefined ? '' : `its logs: ${logs}; `}` +

@@ -2,6 +2,7 @@ import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { errorChain, within } from '../error-chain.ts';
 import type { Run } from '../run.ts';
 import type { Stage } from '../stage/stage.ts';
+import { withScript } from './failed-script.ts';
 import { oldAgentBudget, waitForAgent } from './wait-for-agent.ts';
 
 export interface ShutDownOptions {
@@ -19,14 +20,14 @@ export async function shutDownInstance(run: Run, stage: Stage, options: ShutDown
   const { agent } = run;
   const { instance, vmCid, skipDrain } = options;
   if (!(await agentAnswers(run, stage, vmCid))) return;
-  const script = (name: string): Promise<void> =>
+  const script = (name: 'pre-stop' | 'post-stop'): Promise<void> =>
     stage.perform(`Running the ${name} scripts '${instance}'`, () =>
-      within(`Running the ${name} script`, () => agent.runScript(name)),
+      withScript(run, { step: `Running the ${name} script`, name }, () => agent.runScript(name)),
     );
   await script('pre-stop');
   if (!skipDrain) {
     await stage.perform(`Draining jobs on instance '${instance}'`, () =>
-      within('Draining VM', () => drain(run)),
+      withScript(run, { step: 'Draining VM', name: 'drain' }, () => drain(run)),
     );
   }
   await stage.perform(`Stopping jobs on instance '${instance}'`, () =>

@@ -3,6 +3,7 @@ import { within } from '../error-chain.ts';
 import { poll } from '../poll.ts';
 import type { Run } from '../run.ts';
 import type { Stage } from '../stage/stage.ts';
+import { withScript } from './failed-script.ts';
 
 export type ApplySpec = Readonly<Record<string, unknown>>;
 
@@ -23,18 +24,18 @@ export interface InstanceUpdate {
 export async function updateInstance(run: Run, stage: Stage, update: InstanceUpdate): Promise<void> {
   const { agent } = run;
   const { instance, spec } = update;
+  const script = (name: 'pre-start' | 'post-start'): Promise<void> =>
+    withScript(run, { step: `Running the ${name} script`, name }, () => agent.runScript(name));
   await stage.perform(`Updating instance '${instance}'`, async () => {
     await within('Stopping the agent', () => agent.stop());
     await within('Applying the agent state', () => agent.apply(spec));
-    await within('Running the pre-start script', () => agent.runScript('pre-start'));
+    await script('pre-start');
     await within('Starting the agent', () => agent.start());
   });
   await stage.perform(`Waiting for instance '${instance}' to be running`, () =>
     waitUntilRunning(run, update),
   );
-  await stage.perform(`Running the post-start scripts '${instance}'`, () =>
-    within('Running the post-start script', () => agent.runScript('post-start')),
-  );
+  await stage.perform(`Running the post-start scripts '${instance}'`, () => script('post-start'));
 }
 
 /** The start of the watch time is waited in full: jobs that die early have to be seen. */

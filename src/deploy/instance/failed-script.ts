@@ -1,0 +1,57 @@
+import { ProductError, isProductError } from '../../errors/product-error.ts';
+import { within } from '../error-chain.ts';
+import type { Run } from '../run.ts';
+
+export type ScriptName = 'pre-start' | 'post-start' | 'pre-stop' | 'drain' | 'post-stop';
+
+/**
+ * Runs scripts of the VM's jobs as the step `step`. Of those that fail, the agent says the jobs alone: the error adds where
+ * their words are, the command that shows them where the caller knows one, and how to go on.
+ */
+export async function withScript<T>(
+  run: Run,
+  { step, name }: { readonly step: string; readonly name: ScriptName },
+  action: () => Promise<T>,
+): Promise<T> {
+  const vmCid = run.state.state.current_vm_cid;
+  return within(step, async () => {
+    try {
+      return await action();
+    } catch (error) {
+      const jobs = isProductError(error, 'AGENT_ERROR') ? failedJobs(error.message) : [];
+      if (!isProductError(error) || jobs.length === 0) throw error;
+      const logs = jobs.map((job) => `/var/vcap/sys/log/${job}/${name}.stderr.log`);
+      const command = run.commandInVm?.(vmCid, ['cat', ...logs]);
+      const shown = command === undefined ? '' : `; this shows it: ${command}`;
+      const where = `What it wrote is in ${logs.join(', ')} of VM '${vmCid}'${shown}`;
+      throw new ProductError(error.code, `${error.message} ${where}. ${nextStep(name, jobs)}`, {
+        cause: error.cause,
+      });
+    }
+  });
+}
+
+/** By the agent's sentence (bosh-agent: agent/script/parallel_script.go). */
+function failedJobs(message: string): readonly string[] {
+  const names = / Failed Jobs: ([\w., -]+?)(?:\. Successful Jobs: |\.?$)/.exec(message)?.[1];
+  return names === undefined ? [] : names.split(', ');
+}
+
+/** `--skip-drain` of the bosh CLI's env commands leaves out drain alone, whatever its help says (deployment/instance/instance.go). */
+function nextStep(name: ScriptName, jobs: readonly string[]): string {
+  const files = jobs.map((job) => `/var/vcap/jobs/${job}/bin/${name}`).join(', ');
+  const again = 'and run the same command again';
+  switch (name) {
+    case 'pre-start':
+    case 'post-start':
+      return `Mend the job or its properties ${again}`;
+    case 'drain':
+      return `Mend ${files} in the VM ${again}, or leave drain out with --skip-drain`;
+    case 'pre-stop':
+    case 'post-stop':
+      return (
+        `Mend ${files} in the VM ${again}; --skip-drain does not leave it out. To go on without it, delete the VM in the cloud: ` +
+        'its disks stay, and the next run goes on from there'
+      );
+  }
+}
