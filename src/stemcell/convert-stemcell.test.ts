@@ -277,7 +277,7 @@ test('a conversion that is interrupted after its first megabyte leaves nothing',
     });
     const rejected = assert.rejects(converting, /interrupted by SIGINT/, source);
     let written = 0;
-    while (written < megabyte) written = await sizeBelow(join(directory, '.b.partial'));
+    while (written < megabyte) written = await sizeBelow(join(directory, `.b.partial.${process.pid}`));
     assert.ok(written < size, `${source} was read before it could be interrupted`);
     interruption.abort(new Error('interrupted by SIGINT'));
     await rejected;

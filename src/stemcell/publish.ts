@@ -1,10 +1,10 @@
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
-import { ProductError } from '../errors/product-error.ts';
 import type { Descriptor } from '../oci/image-source.ts';
 import { writeLayout } from '../oci/layout/write-layout.ts';
 import type { BlobWriter } from '../oci/layout/write-blob.ts';
+import { checkOutput, inTheWay, makePartial } from './output-folder.ts';
 
 export interface StemcellIdentity {
   readonly name: string;
@@ -35,7 +35,7 @@ export interface StemcellParts extends StemcellIdentity {
 
 /**
  * Writes a stemcell into a folder that appears whole or not at all: the image in OCI layout, the light archive that names
- * it by digest, and the files. FILE_EXISTS where the folder holds something; the signal's reason where it is aborted before
+ * it by digest, and the files. FILE_EXISTS says what stands in the way (checkOutput); the signal's reason where it is aborted before
  * the folder appears. A killed run leaves a folder beside it that the next one replaces.
  */
 export async function publishStemcell(
@@ -43,14 +43,13 @@ export async function publishStemcell(
   signal: AbortSignal,
   make: (blobs: BlobWriter) => Promise<StemcellParts>,
 ): Promise<PublishedStemcell> {
-  await refuseContent(directory);
-  const partial = join(dirname(directory), `.${basename(directory)}.partial`);
-  await rm(partial, { recursive: true, force: true });
+  const place = await checkOutput(directory);
+  const made = await makePartial(place);
+  const partial = made.path;
   try {
-    await mkdir(partial, { recursive: true });
     const { files, reference, ...parts } = await writeLayout(join(partial, layoutFolder), async (blobs) => {
-      const made = await make(blobs);
-      return { ...made, reference: made.image };
+      const stemcell = await make(blobs);
+      return { ...stemcell, reference: stemcell.image };
     });
     const { name, version, operatingSystem, architecture, manifest } = parts;
     for (const [file, content] of Object.entries(files)) await writeFile(join(partial, file), content);
@@ -62,24 +61,11 @@ export async function publishStemcell(
       join(partial, archiveFile),
     );
     signal.throwIfAborted();
-    await rename(partial, directory);
+    await rename(partial, place);
     return { ...parts, layout: join(directory, layoutFolder), archive: join(directory, archiveFile) };
   } catch (error) {
-    await rm(partial, { recursive: true, force: true });
-    throw error;
+    await made.remove();
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOTEMPTY')) throw error;
+    throw inTheWay(`'${directory}' was made by another build meanwhile; remove it`);
   }
-}
-
-/** FILE_EXISTS where the folder of a stemcell that is to be made holds something. */
-export async function refuseContent(directory: string): Promise<void> {
-  const content = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    if (error.code === 'ENOTDIR') return ['a file'];
-    throw error;
-  });
-  if (content.length === 0) return;
-  throw new ProductError(
-    'FILE_EXISTS',
-    `'${directory}' is there already and is not empty; remove it or name another folder with --output`,
-  );
 }

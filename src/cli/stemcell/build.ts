@@ -11,7 +11,7 @@ import { debianRoot } from '../../stemcell/debian/debian-root.ts';
 import { rootRequest } from '../../stemcell/debian/root-request.ts';
 import { sourceDateEpoch } from '../../stemcell/source-date-epoch.ts';
 import type { PublishedStemcell } from '../../stemcell/publish.ts';
-import { refuseContent } from '../../stemcell/publish.ts';
+import { checkOutput } from '../../stemcell/output-folder.ts';
 import type { CommandContext } from '../command.ts';
 import { formatTable } from '../table.ts';
 import { buildAgent } from './build-agent.ts';
@@ -25,7 +25,7 @@ import { pushLayout } from './push-layout.ts';
 /** `stemcell build`: makes an image and the light stemcell that names it. */
 export async function buildStemcell(words: readonly string[], context: CommandContext): Promise<number> {
   const parsed = parseBuildArguments(words);
-  await refuseContent(parsed.output);
+  await checkOutput(parsed.output);
   const published = await interruptible(make(parsed, context), context.signal, {
     result: 'No stemcell was built',
     next: 'the same command begins anew',

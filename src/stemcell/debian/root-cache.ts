@@ -1,5 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isRunning } from '../is-running.ts';
 
 /** Entries of one request are `<key>-<digest of the package list>`; `.<name>.<pid>` is one that is being made. */
 export function partialEntry(entry: string, pid = process.pid): string {
@@ -25,15 +26,5 @@ export async function removeLeftovers(directory: string): Promise<void> {
     const pid = /^\..+\.([0-9]+)$/.exec(name)?.[1];
     if (pid !== undefined && !isRunning(Number(pid)))
       await rm(join(directory, name), { recursive: true, force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: of another user, so it runs
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

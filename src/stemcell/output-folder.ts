@@ -1,0 +1,129 @@
+import { mkdir, readdir, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { ProductError } from '../errors/product-error.ts';
+import { isRunning } from './is-running.ts';
+
+/**
+ * The folder, links followed, in whose place a stemcell's can appear. FILE_EXISTS says what is in the way: content, a file
+ * there or above it, a mount point, or another build that is making it.
+ */
+export async function checkOutput(directory: string): Promise<string> {
+  const place = await realPlace(directory);
+  const content = await readdir(place).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    if (error.code === 'ENOTDIR') throw inTheWay(`'${await fileAt(place)}' is a file`);
+    throw error;
+  });
+  if (content !== undefined && content.length > 0)
+    throw inTheWay(`'${directory}' is there already and is not empty; remove it`);
+  if (content !== undefined && (await isMountPoint(place)))
+    throw inTheWay(`'${directory}' is a mount point, which no finished folder can take the place of`);
+  const running = (await partialsOf(place)).find(({ pid }) => pid !== process.pid && isRunning(pid));
+  if (running !== undefined)
+    throw inTheWay(`Another build, process ${running.pid}, is making '${directory}': wait for it`);
+  return place;
+}
+
+/** The error for an output that cannot be made. */
+export function inTheWay(problem: string): ProductError {
+  return new ProductError('FILE_EXISTS', `${problem}, or name another folder with --output`);
+}
+
+export interface PartialFolder {
+  readonly path: string;
+  /** Takes it away, with the folders above it that were made for it. */
+  remove(): Promise<void>;
+}
+
+/** An empty folder beside the place, this process's own; what killed builds left there goes. */
+export async function makePartial(place: string): Promise<PartialFolder> {
+  for (const { path, pid } of await partialsOf(place))
+    if (pid === process.pid || !isRunning(pid)) await rm(path, { recursive: true, force: true });
+  const parent = dirname(place);
+  const first = await mkdir(parent, { recursive: true });
+  const path = join(parent, `${prefixOf(place)}${process.pid}`);
+  await mkdir(path);
+  return {
+    path,
+    remove: async () => {
+      await rm(path, { recursive: true, force: true });
+      if (first !== undefined) await removeEmpty(parent, first);
+    },
+  };
+}
+
+const prefixOf = (place: string): string => `.${basename(place)}.partial.`;
+
+async function partialsOf(
+  place: string,
+): Promise<readonly { readonly path: string; readonly pid: number }[]> {
+  const [parent, prefix] = [dirname(place), prefixOf(place)];
+  const names = await readdir(parent).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  const pids = names.flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
+  return pids.flatMap((pid) =>
+    /^[1-9]\d*$/.test(pid) ? [{ path: join(parent, `${prefix}${pid}`), pid: Number(pid) }] : [],
+  );
+}
+
+/** Where a folder of that name is, or would be made: the rename at the end takes the place of no symbolic link. */
+async function realPlace(directory: string): Promise<string> {
+  try {
+    return await realpath(directory);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    if (error.code === 'ENOTDIR') return directory;
+    if (error.code !== 'ENOENT') throw error;
+    const parent = dirname(directory);
+    const names = await readdir(parent).catch((): string[] => []);
+    if (names.includes(basename(directory)))
+      throw inTheWay(`'${directory}' is a symbolic link to what is not there; remove it`);
+    return parent === directory ? directory : join(await realPlace(parent), basename(directory));
+  }
+}
+
+/** The path, or that above it, which is there. */
+async function fileAt(path: string): Promise<string> {
+  try {
+    await stat(path);
+    return path;
+  } catch {
+    return fileAt(dirname(path));
+  }
+}
+
+/** By the kernel's list (proc(5)), which has octal numbers for blanks; where there is none, nothing is one. */
+async function isMountPoint(path: string): Promise<boolean> {
+  const list = await readFile('/proc/self/mountinfo', 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  const places = list.split('\n').map((line) => line.split(' ')[4] ?? '');
+  return places.some(
+    (place) =>
+      place.replaceAll(/\\(\d{3})/g, (_, digits: string) =>
+        String.fromCharCode(Number.parseInt(digits, 8)),
+      ) === path,
+  );
+}
+
+/** From a folder up to another one, as long as they are empty. */
+async function removeEmpty(from: string, last: string): Promise<void> {
+  try {
+    for (let path = from; ; path = dirname(path)) {
+      await rmdir(path);
+      if (path === last) return;
+    }
+  } catch (error) {
+    // somebody else has something there, or was faster
+    if (
+      error instanceof Error &&
+      'code' in error &&
+      ['ENOTEMPTY', 'ENOENT', 'EEXIST'].includes(String(error.code))
+    )
+      return;
+    throw error;
+  }
+}
