@@ -268,8 +268,6 @@ test('a manifest or a folder that is not there is named', async (t) => {
     createEnv({ ...options, manifestPath: missing }, ports),
     fails('FILE_NOT_FOUND', missing),
   );
-  await assert.rejects(
-    createEnv({ ...options, statePath: join(missing, 'state.json') }, ports),
-    fails('STATE_INVALID', missing),
-  );
+  for (const statePath of [join(missing, 'state.json'), directory, join(options.manifestPath, 'state.json')])
+    await assert.rejects(createEnv({ ...options, statePath }, ports), fails('STATE_INVALID', statePath));
 });

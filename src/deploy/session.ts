@@ -103,6 +103,8 @@ async function checkPaths(manifestPath: string, statePath: string): Promise<void
     'STATE_INVALID',
     `There is no folder for the deployment state file '${statePath}'`,
   );
+  // before the lock, which would be made beside it
+  await readState(statePath);
 }
 
 async function orMissing(check: Promise<unknown>, code: ErrorCode, message: string): Promise<void> {

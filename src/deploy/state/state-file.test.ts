@@ -88,6 +88,18 @@ test('a pending file that is not ours is an error, since it may name a VM', asyn
   await assert.rejects(PendingFile.open(path), (error) => isProductError(error, 'STATE_INVALID'));
 });
 
+test('a folder, or links that go round, where the state file should be is an error that names it', async (t) => {
+  const directory = await scratchDirectory(t);
+  const round = join(directory, 'round');
+  await symlink('round', round);
+
+  for (const path of [directory, round])
+    await assert.rejects(
+      readKnownResources(path),
+      (error) => isProductError(error, 'STATE_INVALID') && error.message.includes(path),
+    );
+});
+
 test('without a state file nothing is known', async (t) => {
   assert.equal(await readKnownResources(join(await scratchDirectory(t), 'state.json')), undefined);
 });

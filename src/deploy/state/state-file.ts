@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { linkTarget } from '../../bosh/variables/link-target.ts';
+import { ProductError } from '../../errors/product-error.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
 import { emptyState, formatState, parseState, type DeploymentState } from './deployment-state.ts';
 
@@ -20,9 +21,19 @@ export async function readState(path: string): Promise<DeploymentState | undefin
   try {
     return parseState(await readFile(path, 'utf8'), path);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (code === 'ENOENT') return undefined;
+    if (['EISDIR', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(code)) throw noFile(path, error);
     throw error;
   }
+}
+
+function noFile(path: string, cause: unknown): ProductError {
+  return new ProductError(
+    'STATE_INVALID',
+    `Deployment state file '${path}' is no file, and none can be made there; name a file with --state`,
+    { cause },
+  );
 }
 
 /** The state file during a run: every change is on disk before anything is done that rests on it. */
