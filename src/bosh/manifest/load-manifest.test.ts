@@ -236,3 +236,15 @@ test('without a vars store a typed variable has to be given', async (t) => {
   });
   assert.deepEqual(lines, ["m.yml:37:9: variable 'password' is not given and not generated"]);
 });
+
+test('what is no map is no manifest, and said so alone', async (t) => {
+  for (const [text, found] of [
+    ['- name: dep\n', 'a list'],
+    ['\u007fELF\u0002\u0001', 'text'],
+    ['5', 'the number 5'],
+  ] as const)
+    await assert.rejects(load(t, text), (error: Error) => {
+      assert.match(error.message, new RegExp(`m\\.yml:1:1: must be a map, found ${found}$`), text);
+      return true;
+    });
+});

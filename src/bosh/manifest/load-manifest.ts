@@ -8,6 +8,7 @@ import { VarsStore } from '../variables/vars-store.ts';
 import { Problems, rootField } from '../yaml/field.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
+import { describeKind, describePlace } from '../yaml/yaml-node.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
 import { interpolate } from './interpolate.ts';
 import type { Manifest } from './manifest.ts';
@@ -45,7 +46,12 @@ export interface LoadedManifest {
  */
 export async function loadManifest(options: LoadManifestOptions): Promise<LoadedManifest> {
   const problems = new Problems();
-  const node = await interpolate(await patched(options), await variableSource(options), problems);
+  const document = await patched(options);
+  if (document.kind === 'list' || (document.kind === 'scalar' && document.value !== null)) {
+    const message = `${describePlace(document.place)}: must be a map, found ${describeKind(document)}`;
+    throw new ProductError('MANIFEST_INVALID', message);
+  }
+  const node = await interpolate(document, await variableSource(options), problems);
   const manifest = readManifest(rootField(node, problems), options.path);
   problems.throwIfAny('MANIFEST_INVALID');
   if (manifest === undefined)
