@@ -5,7 +5,8 @@ import { rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isProductError } from '../errors/product-error.ts';
+import type { Manifest } from '../bosh/manifest/manifest.ts';
+import { ProductError, isProductError } from '../errors/product-error.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
 import { createEnv } from './create-env.ts';
 import { errorChain, formatErrorChain } from './error-chain.ts';
@@ -258,6 +259,20 @@ test("a state file of bosh's first format is not taken for a new deployment", as
   await assert.rejects(createEnv(options, ports), fails('STATE_INVALID', 'bosh-deployments.yml'));
 
   assert.deepEqual(cloud.vms(), []);
+});
+
+test('what the caller does not take of a manifest is refused before anything is asked of the cloud', async (t) => {
+  const { options, ports, cloud } = await testEnvironment(t);
+  const checkManifest = ({ tagPlaces }: Manifest): void => {
+    throw new ProductError('MANIFEST_INVALID', `${tagPlaces['team']}: not this one`);
+  };
+
+  await assert.rejects(
+    createEnv({ ...options, checkManifest }, ports),
+    fails('MANIFEST_INVALID', 'tags.team: not this one'),
+  );
+
+  assert.throws(() => cloud.calls(), { code: 'ENOENT' });
 });
 
 test('a manifest or a folder that is not there is named', async (t) => {

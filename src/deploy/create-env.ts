@@ -66,11 +66,11 @@ async function holdToCluster(
 
 async function converge(
   session: Session,
-  { recreate = false, cluster }: CreateEnvOptions,
+  { recreate = false, cluster, checkManifest }: CreateEnvOptions,
 ): Promise<CreateEnvResult> {
   const { stage, ports, state, pending, directory } = session;
   try {
-    const valid = await validateDeployment(stage, session);
+    const valid = await validateDeployment(stage, session, checkManifest);
     const stemcellApiVersion = valid.stemcell.summary.apiVersion;
     const use = { valid, stemcellApiVersion };
     if (!recreate && isDeployed(state.state, targetOf(valid))) {

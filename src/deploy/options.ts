@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts';
 import type { LoadManifestOptions } from '../bosh/manifest/load-manifest.ts';
+import type { Manifest } from '../bosh/manifest/manifest.ts';
 import type { ClusterIdentity } from './state/cluster-note.ts';
 
 /** What create-env and delete-env have in common: the bosh CLI's flags, and where this machine keeps things. */
@@ -24,6 +25,8 @@ export interface EnvOptions extends Omit<LoadManifestOptions, 'path' | 'now'> {
 export interface CreateEnvOptions extends EnvOptions {
   /** `--recreate`: even when nothing has changed. */
   readonly recreate?: boolean;
+  /** Throws what the caller does not take of a manifest; asked with bosh's own rules, before anything is changed. */
+  readonly checkManifest?: (manifest: Manifest) => void;
   /** Where the CPI works, when the caller knows: noted beside the state file, and a state of another one is refused. */
   readonly cluster?: ClusterIdentity;
 }

@@ -116,6 +116,8 @@ export interface Manifest {
   readonly resourcePool: ResourcePool;
   readonly properties: Properties;
   readonly tags: Readonly<Record<string, string>>;
+  /** File, line, column and key of each tag. */
+  readonly tagPlaces: Readonly<Record<string, string>>;
   /** Milliseconds. */
   readonly updateWatchTime: { readonly start: number; readonly end: number };
   readonly cloudProvider: CloudProvider;

@@ -40,7 +40,7 @@ export function readManifest(root: Field, path: string): Manifest | undefined {
   const resourcePool = resourcePools.find((pool) => pool.name === instanceGroup?.resourcePool);
   const rest = {
     properties: root.get('properties').properties(),
-    tags: readTags(root.get('tags')),
+    ...readTags(root.get('tags')),
     updateWatchTime: readWatchTime(root.get('update').get('update_watch_time')),
     cloudProvider: readCloudProvider(root.get('cloud_provider'), releaseNames),
   };
@@ -128,8 +128,12 @@ function checkDigest(field: Field, digest: string): void {
   }
 }
 
-function readTags(field: Field): Readonly<Record<string, string>> {
-  return Object.fromEntries(field.entries().map(([name, value]) => [name, value.text() ?? '']));
+function readTags(field: Field): Pick<Manifest, 'tags' | 'tagPlaces'> {
+  const entries = field.entries();
+  return {
+    tags: Object.fromEntries(entries.map(([name, value]) => [name, value.text() ?? ''])),
+    tagPlaces: Object.fromEntries(entries.map(([name, value]) => [name, value.at])),
+  };
 }
 
 /** `min-max` in milliseconds (bosh-cli: deployment/manifest/watch_time.go). */

@@ -14,6 +14,7 @@ import { embeddedCluster } from '../embedded-cluster.ts';
 import { embeddedLogs } from '../embedded-logs.ts';
 import { envUsage, parseEnvArguments, type EnvArguments } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
+import { checkUrlTag } from '../url-tag.ts';
 import { formatTable } from '../table.ts';
 import { holdCluster } from '../hold-cluster.ts';
 
@@ -50,6 +51,7 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
       ...wanted,
       statePath,
       cluster,
+      checkManifest: checkUrlTag,
       workspace: installation.workspace,
       signal,
       // on another cluster the VMs may be in another namespace than the kubeconfig's

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { loadManifest, type LoadedManifest } from '../../bosh/manifest/load-manifest.ts';
 import { manifestWarnings } from '../../bosh/manifest/manifest-warnings.ts';
-import type { ReleaseReference } from '../../bosh/manifest/manifest.ts';
+import type { Manifest, ReleaseReference } from '../../bosh/manifest/manifest.ts';
 import { ArchiveCatalog } from '../archive/archive-catalog.ts';
 import { DigestCache } from '../archive/digest-cache.ts';
 import { locateArchive, type ArchiveContext } from '../archive/local-archive.ts';
@@ -30,10 +30,15 @@ export interface Validation {
 }
 
 /** Checks all that a deploy needs from files, in bosh's order; changes nothing but the vars store and the download cache. */
-export async function validateDeployment(stage: Stage, validation: Validation): Promise<ValidDeployment> {
+export async function validateDeployment(
+  stage: Stage,
+  validation: Validation,
+  checkManifest?: (manifest: Manifest) => void,
+): Promise<ValidDeployment> {
   return stage.performComplex('validating', async (group) => {
     const loaded = await load(validation);
     const { manifest } = loaded;
+    checkManifest?.(manifest);
     for (const warning of manifestWarnings(manifest)) validation.ports.warn(warning);
     const archives = await openArchives(group, validation);
     const releases = await readReleases(manifest.releases, archives);

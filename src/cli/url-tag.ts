@@ -1,0 +1,16 @@
+import type { Manifest } from '../bosh/manifest/manifest.ts';
+import { ProductError } from '../errors/product-error.ts';
+
+/**
+ * Throws MANIFEST_INVALID when the tag `url`, which `up` ends with, is no URL: who reads the last line would take it for an
+ * address that answers. A tag may hold anything for `create-env`, as for bosh.
+ */
+export function checkUrlTag({ tags, tagPlaces }: Pick<Manifest, 'tags' | 'tagPlaces'>): void {
+  const { url } = tags;
+  // `localhost:8080` would be a URL of the scheme `localhost`
+  if (url === undefined || (/^[a-z][a-z0-9+.-]*:\/\//i.test(url) && URL.canParse(url))) return;
+  throw new ProductError(
+    'MANIFEST_INVALID',
+    `${tagPlaces['url']}: '${url}' is not a URL like http://10.0.0.6:8080/, and 'up' ends with it; leave the tag out where there is none`,
+  );
+}
