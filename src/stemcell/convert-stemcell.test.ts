@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { cp, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
@@ -95,6 +97,36 @@ test('manifest and image may come in any order', async (t) => {
     output: 'b',
   });
   assert.deepEqual(one.manifest, other.manifest);
+});
+
+test('a stemcell is known whatever file comes first, compressed or not', async (t) => {
+  const { directory, convert } = await workshop(t);
+  const { manifest } = await convert(await lookAlikeStemcell(directory), { output: 'a' });
+  const order = ['apply_spec.yml', 'packages.txt', 'stemcell.MF', 'image'] as const;
+  const unusual = await convert(await lookAlikeStemcell(directory, { order }), { output: 'b' });
+  const plain = await convert(await lookAlikeStemcell(directory, { order, isPlain: true }), { output: 'c' });
+  assert.deepEqual([unusual.manifest, plain.manifest], [manifest, manifest]);
+  assert.equal(plain.version, '1.10');
+});
+
+test('a root with files at its top is a root', async (t) => {
+  const { directory, convert } = await workshop(t);
+  const source = join(directory, 'root.tar');
+  const files = ['.dockerenv', 'stemcell', 'notes'].map((name) => ({ header: { name, size: 0 } }));
+  const first = (await packTar(files)).subarray(0, files.length * 512);
+  await writeFile(source, Buffer.concat([first, await lookAlikeRoot()]));
+  assert.equal((await convert(source, { operatingSystem: 'x' })).name, 'root');
+});
+
+test('what is no regular file is refused, as it cannot be read twice', async (t) => {
+  const { directory, convert } = await workshop(t);
+  const fifo = join(directory, 'fifo');
+  await promisify(execFile)('mkfifo', [fifo]);
+  for (const source of [fifo, '/dev/null'])
+    await assert.rejects(convert(source, { operatingSystem: 'x' }), {
+      code: 'INVALID_ARGUMENT',
+      message: /^'.*' is no regular file, .* save it as one first/,
+    });
 });
 
 test('a stemcell that was changed, cut off or is for machines is refused, and nothing is left', async (t) => {

@@ -40,7 +40,9 @@ export async function convertStemcell(request: ConversionRequest): Promise<Publi
       case 'layout':
         return fromLayout(blobs, request);
       case 'stemcell':
-        return fromStemcell(blobs, request);
+        return fromStemcell(blobs, request, true);
+      case 'stemcell-tar':
+        return fromStemcell(blobs, request, false);
       case 'root-tar':
         return fromRoot(blobs, request, addTarLayer);
       case 'root-tar-gz':
@@ -54,9 +56,13 @@ async function fromLayout(blobs: BlobWriter, request: ConversionRequest): Promis
   return { ...identify(request, facts), manifest, files: {} };
 }
 
-async function fromStemcell(blobs: BlobWriter, request: ConversionRequest): Promise<StemcellParts> {
+async function fromStemcell(
+  blobs: BlobWriter,
+  request: ConversionRequest,
+  isGzip: boolean,
+): Promise<StemcellParts> {
   const root = watchBoshRoot();
-  const { manifest, image } = await streamStemcell(request.source, (bytes) =>
+  const { manifest, image } = await streamStemcell(request.source, { isGzip }, (bytes) =>
     addGzipLayer(blobs, {
       bytes: freeAsItPasses(bytes, request.signal),
       what: 'its image',

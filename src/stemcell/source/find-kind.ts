@@ -3,27 +3,29 @@ import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { fileNotFound, openForReading } from '../../bosh/archive/open-for-reading.ts';
-import { entryName } from '../../bosh/archive/unpack-archive.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
+import { rootPath } from '../../oci/tar/root-rules.ts';
+import type { TarHeader } from '../../oci/tar/tar-header.ts';
 import { TarReader } from '../../oci/tar/tar-reader.ts';
 
 /** What a stemcell can be made from. */
-export type SourceKind = 'layout' | 'stemcell' | 'root-tar' | 'root-tar-gz';
+export type SourceKind = 'layout' | 'stemcell' | 'stemcell-tar' | 'root-tar' | 'root-tar-gz';
 
-/** Files beside the image in a stemcell archive; a root has folders there. */
-const stemcellFiles: readonly string[] = [
-  ...['stemcell.MF', 'image', 'packages.txt', 'dev_tools_file_list.txt', 'sbom.spdx.json', 'sbom.cdx.json'],
-];
-
-/** Tells by the content, not by the name. FILE_NOT_FOUND or ARCHIVE_INVALID for what is none of them. */
+/** Tells by the content, not by the name. FILE_NOT_FOUND, INVALID_ARGUMENT or ARCHIVE_INVALID for what is none of them. */
 export async function findKind(path: string): Promise<SourceKind> {
   const found = await stat(path).catch((error: unknown) => {
     throw fileNotFound(path, error) ?? error;
   });
   if (found.isDirectory()) return 'layout';
+  // opening a pipe waits for who writes it
+  if (!found.isFile())
+    throw new ProductError(
+      'INVALID_ARGUMENT',
+      `'${path}' is no regular file, and is looked into before it is read: save it as one first`,
+    );
   const isGzip = await startsAsGzip(path);
-  const first = await firstEntry(path, isGzip);
-  if (isGzip && stemcellFiles.includes(first)) return 'stemcell';
+  const content = await contentOf(path, isGzip);
+  if (content === 'stemcell') return isGzip ? 'stemcell' : 'stemcell-tar';
   return isGzip ? 'root-tar-gz' : 'root-tar';
 }
 
@@ -34,8 +36,19 @@ async function startsAsGzip(path: string): Promise<boolean> {
   return start[0] === 0x1f && start[1] === 0x8b;
 }
 
-/** Name of the first entry that is not the root folder itself. */
-async function firstEntry(path: string, isGzip: boolean): Promise<string> {
+/** A stemcell archive has some six files, the image among them; a root of which as many come first is none. */
+const looked = 32;
+
+/** By the first entry that says it: a stemcell archive has flat files alone, of which two have known names; a root has folders. */
+function kindOf({ name, type }: TarHeader, seen: number): 'stemcell' | 'root' | undefined {
+  const inner = rootPath(name);
+  if (inner === '.') return undefined;
+  const isFile = type === '0' || type === '7';
+  if (isFile && (inner === 'stemcell.MF' || inner === 'image')) return 'stemcell';
+  return !isFile || inner.includes('/') || seen >= looked ? 'root' : undefined;
+}
+
+async function contentOf(path: string, isGzip: boolean): Promise<'stemcell' | 'root'> {
   const file = createReadStream(path);
   let plain: Readable = file;
   if (isGzip) {
@@ -43,15 +56,15 @@ async function firstEntry(path: string, isGzip: boolean): Promise<string> {
     file.on('error', (error) => gunzip.destroy(error));
     plain = file.pipe(gunzip);
   }
-  let first: string | undefined;
-  const reader = new TarReader(({ name }) => {
-    const inner = entryName(name);
-    if (inner !== '.' && inner !== '') first ??= inner;
+  let [seen, kind]: [number, 'stemcell' | 'root' | undefined] = [0, undefined];
+  const reader = new TarReader((entry) => {
+    seen += 1;
+    kind ??= kindOf(entry, seen);
   });
   try {
     for await (const chunk of plain) {
       reader.write(chunk as Buffer);
-      if (first !== undefined) return first;
+      if (kind !== undefined) return kind;
     }
     reader.end();
   } catch (error) {
@@ -59,6 +72,7 @@ async function firstEntry(path: string, isGzip: boolean): Promise<string> {
   } finally {
     file.destroy();
   }
+  if (seen > 0) return 'root';
   throw new ProductError('ARCHIVE_INVALID', `'${path}' is an empty tar`);
 }
 

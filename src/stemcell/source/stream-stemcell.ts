@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import type { ReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { text } from 'node:stream/consumers';
@@ -17,18 +18,19 @@ import { parseStemcellManifest } from './stemcell-manifest.ts';
 const manifestLimit = 1024 * 1024;
 
 /**
- * Reads a stemcell archive (.tgz) once from front to back, and hands its image over while it passes: nothing is unpacked.
+ * Reads a stemcell archive (.tgz, or the tar in it) once from front to back, and hands its image over while it passes: nothing is unpacked.
  * `takeImage` reads it to its end. Resolves when the image's digest has been found to be that of stemcell.MF, whichever
  * comes first in the archive. ARCHIVE_INVALID, STEMCELL_INVALID or DIGEST_MISMATCH name archive and cause.
  */
 export async function streamStemcell<Result>(
   path: string,
+  { isGzip }: { readonly isGzip: boolean },
   takeImage: (bytes: AsyncIterable<Uint8Array>) => Promise<Result>,
 ): Promise<{ readonly manifest: StemcellManifest; readonly image: Result }> {
   let manifest: StemcellManifest | undefined;
   let image: { readonly result: Result; readonly digests: readonly Digest[] } | undefined;
   try {
-    for await (const { header, body } of entriesOf(path)) {
+    for await (const { header, body } of entriesOf(path, isGzip)) {
       const name = entryName(header.name);
       if (header.type !== 'file' || (name !== 'stemcell.MF' && name !== 'image')) {
         await body.cancel();
@@ -52,12 +54,20 @@ export async function streamStemcell<Result>(
   return { manifest, image: image.result };
 }
 
-function entriesOf(path: string): AsyncIterable<ParsedTarEntry> {
+function entriesOf(path: string, isGzip: boolean): AsyncIterable<ParsedTarEntry> {
   const file = createReadStream(path, { highWaterMark: 1 << 16 });
+  return decoded(isGzip ? unpacked(file) : file);
+}
+
+function unpacked(file: ReadStream): Readable {
   const plain = createGunzip({ chunkSize: 1 << 16 });
   file.on('error', (error) => plain.destroy(error));
   plain.on('close', () => file.destroy());
-  const web = Readable.toWeb(file.pipe(plain)) as unknown as globalThis.ReadableStream<Uint8Array>;
+  return file.pipe(plain);
+}
+
+function decoded(plain: Readable): AsyncIterable<ParsedTarEntry> {
+  const web = Readable.toWeb(plain) as unknown as globalThis.ReadableStream<Uint8Array>;
   return web.pipeThrough(createTarDecoder({ strict: true }));
 }
 

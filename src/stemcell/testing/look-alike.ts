@@ -62,13 +62,20 @@ export interface LookAlike {
   readonly manifest?: string;
   readonly digest?: string;
   /** Names of the archive's files, in this order. */
-  readonly order?: readonly ('stemcell.MF' | 'image' | 'packages.txt')[];
+  readonly order?: readonly ('stemcell.MF' | 'image' | 'packages.txt' | 'apply_spec.yml')[];
+  readonly isPlain?: boolean;
 }
 
 /** A heavy stemcell archive as upstream makes it. Resolves with its path. */
 export async function lookAlikeStemcell(
   directory: string,
-  { image, manifest, digest, order = ['image', 'packages.txt', 'stemcell.MF'] }: LookAlike = {},
+  {
+    image,
+    manifest,
+    digest,
+    order = ['image', 'packages.txt', 'stemcell.MF'],
+    isPlain = false,
+  }: LookAlike = {},
 ): Promise<string> {
   const root = image ?? gzipSync(await lookAlikeRoot());
   const sha1 = digest ?? createHash('sha1').update(root).digest('hex');
@@ -78,6 +85,7 @@ export async function lookAlikeStemcell(
       `name: bosh-warden-boshlite-ubuntu-noble\nversion: '1.10'\napi_version: 3\nbosh_protocol: '1'\nsha1: ${sha1}\noperating_system: ubuntu-noble\nstemcell_formats: [warden-tar]\ncloud_properties: {infrastructure: warden}\n`,
     image: root,
     'packages.txt': 'many',
+    'apply_spec.yml': '{}',
   };
   const path = join(directory, 'bosh-stemcell-1.10-warden-boshlite-ubuntu-noble.tgz');
   const entries = order.map((name) => ({
@@ -86,6 +94,6 @@ export async function lookAlikeStemcell(
     mode: 0o644,
     content: content[name],
   }));
-  await packArchive(entries, path);
+  await packArchive(entries, path, { compression: isPlain ? 'none' : 'gzip' });
   return path;
 }
