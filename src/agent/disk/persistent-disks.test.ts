@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -9,6 +9,8 @@ import { directoriesOf } from '../directories.ts';
 import { errorText } from '../file/error-code.ts';
 import { parseSettings } from '../settings/settings.ts';
 import { DiskHints } from './disk-hints.ts';
+import type { Mount } from './mount-table.ts';
+import { PersistentDisks } from './persistent-disks.ts';
 
 const run = promisify(execFile);
 const namespace = ['--user', '--map-root-user', '--mount', '--propagation', 'private'];
@@ -72,4 +74,40 @@ test('hints are kept in the form of upstream, and read from the settings too', a
   await hints.remove('disk-1');
   await hints.remove('disk-1');
   assert.deepEqual([...(await hints.paths()).keys()], ['old']);
+});
+
+/** Says its paths, and while it does so a second time something happens. */
+class SlowHints extends DiskHints {
+  meanwhile: () => void = () => {};
+  #asked = 0;
+
+  override async paths(): Promise<ReadonlyMap<string, string>> {
+    const paths = await super.paths();
+    if ((this.#asked += 1) === 2) this.meanwhile();
+    return paths;
+  }
+}
+
+test('a disk whose mount shows while its hint is looked up is listed', async (t) => {
+  const base = await realpath(await mkdtemp(join(tmpdir(), 'agent-')));
+  t.after(() => rm(base, { recursive: true }));
+  const directories = directoriesOf(base);
+  const hint = join(base, 'hub', 'disk-1');
+  await mkdir(directories.bosh);
+  await mkdir(hint, { recursive: true });
+  const mount = (mountPoint: string, device: string): Mount => ({
+    ...{ mountPoint, device, root: '/', isReadOnly: false },
+  });
+  let mounted = [mount('/', '1:1'), mount(directories.store, '9:9')];
+  const settings = parseSettings(JSON.stringify({ agent_id: 'a', mbus: 'https://u:p@127.0.0.1:1' }), 'test');
+  const hints = new SlowHints(directories, settings);
+  await hints.add('disk-1', hint);
+  hints.meanwhile = () => (mounted = [...mounted, mount(hint, '9:9')]);
+  const never = (): never => assert.fail('only asked');
+  const disks = new PersistentDisks({
+    ...{ directories, hints, copy: never, table: { holders: never } as never, log: {} as never },
+    mounts: { list: async () => mounted, bind: never, unmount: never, setReadOnly: never },
+  });
+
+  assert.deepEqual(await disks.list(), ['disk-1']);
 });

@@ -176,9 +176,10 @@ export class PersistentDisks {
   /** The mount points of ours that show this disk now. */
   async #targetsOf(cid: string): Promise<readonly string[]> {
     const { directories, hints, mounts } = this.#options;
-    const table = await mounts.list();
     const hint = (await hints.paths()).get(cid);
     const path = hint === undefined ? undefined : await realFolder(hint);
+    // after the path is there: what leads to it is in the table then
+    const table = await mounts.list();
     const volume = path === undefined ? undefined : volumeOf(table, path);
     const isManaged = (await this.#managed()) === cid;
     const shows = (target: string, mount: Mount | undefined): boolean => {
