@@ -24,7 +24,7 @@ export async function withCpi<T>(
   const { stage, directory, ports, options, state, pending, children } = session;
   const { environment, uuid, clock, warn } = ports;
   const { signal, commandInVm } = options;
-  const renderer = createTemplateRenderer({ rubyPath: await findRuby(environment['PATH']) });
+  const renderer = createTemplateRenderer({ rubyPath: await findRuby(environment['PATH']), warn });
   try {
     const installation = { directory, environment, signal, children, renderer, uuid };
     const executable = await installCpi(installation, stage, { ...valid, manifest: valid.manifest });

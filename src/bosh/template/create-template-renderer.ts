@@ -9,6 +9,10 @@ import type { TemplateRenderer, TemplateToRender } from './template-renderer.ts'
 export interface TemplateRendererOptions {
   /** An executable; absent means ruby.wasm, which also steps in where this one does not come up. `findRuby` looks one up. */
   readonly rubyPath?: string | undefined;
+  /** Milliseconds that the executable may take until it can render; default a minute. */
+  readonly startPatience?: number | undefined;
+  /** Told of one that took longer. */
+  readonly warn?: ((message: string) => void) | undefined;
   /** Milliseconds that a batch may take; default 5 minutes. */
   readonly patience?: number | undefined;
 }
@@ -20,9 +24,9 @@ interface RubyResult {
 
 /** The native ruby where one is given, else ruby.wasm in a child process. Cheap: nothing starts before start() or render(). */
 export function createTemplateRenderer(options: TemplateRendererOptions = {}): TemplateRenderer {
-  const { rubyPath, patience = 300_000 } = options;
-  const commands = rubyPath === undefined ? [wasmRuby()] : [nativeRuby(rubyPath), wasmRuby()];
-  return new RubyRenderer(commands, patience);
+  const { rubyPath, patience = 300_000, startPatience = 60_000, warn } = options;
+  const native = rubyPath === undefined ? [] : [{ ...nativeRuby(rubyPath), startPatience }];
+  return new RubyRenderer([...native, wasmRuby()], { patience, warn });
 }
 
 /** The first executable `ruby` of that PATH, if any. */
@@ -38,12 +42,17 @@ export async function findRuby(path: string | undefined): Promise<string | undef
 class RubyRenderer implements TemplateRenderer {
   readonly #commands: readonly RubyCommand[];
   readonly #patience: number;
+  readonly #warn: TemplateRendererOptions['warn'];
   #engine: RubyCommand['engine'];
   #process: Promise<RubyProcess> | undefined;
 
-  constructor(commands: readonly RubyCommand[], patience: number) {
+  constructor(
+    commands: readonly RubyCommand[],
+    { patience, warn }: { readonly patience: number; readonly warn: TemplateRendererOptions['warn'] },
+  ) {
     this.#commands = commands;
     this.#patience = patience;
+    this.#warn = warn;
     this.#engine = commands[0]?.engine ?? 'ruby.wasm';
   }
 
@@ -99,9 +108,14 @@ class RubyRenderer implements TemplateRenderer {
     for (const command of this.#commands) {
       try {
         const ruby = new RubyProcess(command);
-        await ruby.ready();
-        this.#engine = command.engine;
-        return ruby;
+        if (await ruby.ready()) {
+          this.#engine = command.engine;
+          return ruby;
+        }
+        this.#warn?.(
+          `'${command.executable}' was not ready after ${(command.startPatience ?? 0) / 1000} s and was ended; ruby.wasm renders ` +
+            'the job templates instead. Mend it, or take it off the PATH',
+        );
       } catch (error) {
         if (!isProductError(error, 'RUBY_FAILED')) throw error;
         failure ??= error;

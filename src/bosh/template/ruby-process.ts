@@ -10,6 +10,8 @@ export interface RubyCommand {
   readonly engine: 'ruby' | 'ruby.wasm';
   readonly executable: string;
   readonly arguments: readonly string[];
+  /** Milliseconds until it can render; absent: as long as it takes, for the engine that we bring along. */
+  readonly startPatience?: number;
 }
 
 const script = fileURLToPath(new URL('renderer.rb', import.meta.url));
@@ -53,27 +55,29 @@ export class RubyProcess {
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }
 
-  /** Resolves once templates can be rendered. RUBY_FAILED with ruby's own words when it does not come up. */
-  async ready(): Promise<void> {
+  /**
+   * Resolves with true once templates can be rendered, and with false when its patience is over: it was ended then.
+   * RUBY_FAILED with ruby's own words when it does not come up.
+   */
+  async ready(): Promise<boolean> {
     const failed = once(this.#child, 'error').then(([error]: unknown[]) =>
       Promise.reject(this.#failure(error)),
     );
-    const line = await Promise.race([this.#lines.next(), failed]);
-    if (line.done !== true && line.value === '{"ready":true}') return;
+    const line = await this.#patiently(
+      Promise.race([this.#lines.next(), failed]),
+      this.#command.startPatience,
+    );
+    if (line === 'late') return false;
+    if (line.done !== true && line.value === '{"ready":true}') return true;
     await this.#exited;
     throw this.#failure(undefined);
   }
 
   /** Sends one request; RUBY_FAILED when the process ends, or takes longer than `patience` milliseconds. */
   async ask(request: string, patience: number): Promise<string> {
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), patience);
-    try {
-      this.#child.stdin.write(`${request}\n`);
-      const line = await this.#lines.next();
-      if (line.done !== true) return line.value;
-    } finally {
-      clearTimeout(timer);
-    }
+    this.#child.stdin.write(`${request}\n`);
+    const line = await this.#patiently(this.#lines.next(), patience);
+    if (line !== 'late' && line.done !== true) return line.value;
     // What it printed came from templates, which may have printed secrets.
     throw new ProductError(
       'RUBY_FAILED',
@@ -83,8 +87,27 @@ export class RubyProcess {
 
   async close(): Promise<void> {
     this.#child.stdin.end();
-    this.#child.kill();
+    this.#end('SIGTERM');
     await this.#exited;
+  }
+
+  async #patiently<T>(answer: Promise<T>, patience: number | undefined): Promise<T | 'late'> {
+    if (patience === undefined) return answer;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<'late'>((resolve) => {
+      timer = setTimeout(() => {
+        this.#end('SIGKILL');
+        resolve('late');
+      }, patience);
+    });
+    return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+  }
+
+  /** What a script in ruby's place has started may hold its output open for ever: nobody waits for the end of that. */
+  #end(signal: 'SIGTERM' | 'SIGKILL'): void {
+    this.#child.kill(signal);
+    this.#child.stdout.destroy();
+    this.#child.stderr.destroy();
   }
 
   #failure(cause: unknown): ProductError {

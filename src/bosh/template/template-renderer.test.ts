@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { scratchDirectory } from '../testing/scratch.ts';
@@ -188,6 +188,24 @@ test('a ruby that does not work is replaced by ruby.wasm', async (t) => {
     assert.deepEqual(await renderer.render([template('<%= 1 + 1 %>')]), ['2']);
     assert.equal(renderer.engine, 'ruby.wasm');
   }
+});
+
+test('a ruby that hangs is named, ended and replaced, although a program of it holds its output open', async (t) => {
+  const directory = await scratchDirectory(t);
+  const rubyPath = join(directory, 'ruby');
+  await writeFile(rubyPath, `#!/bin/sh\nsleep 600 &\necho $! > ${directory}/pid\nwait\n`);
+  await chmod(rubyPath, 0o755);
+  const warnings: string[] = [];
+  const renderer = createTemplateRenderer({
+    ...{ rubyPath, startPatience: 1000, warn: (message: string) => void warnings.push(message) },
+  });
+
+  assert.deepEqual(await renderer.render([template('<%= 1 + 1 %>')]), ['2']);
+
+  assert.equal(renderer.engine, 'ruby.wasm');
+  process.kill(Number(await readFile(join(directory, 'pid'), 'utf8')));
+  assert.match(warnings.join(), /ruby' .*was not ready after 1 s.*ruby\.wasm/);
+  await renderer.close();
 });
 
 test('a template without end is ended', async (t) => {
