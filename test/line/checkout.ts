@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { execFile } from 'node:child_process';
-import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -32,14 +32,17 @@ export interface KillOptions {
 
 /** A fresh clone with an empty HOME, owned by the user that its commands run as. */
 export class Checkout {
-  readonly directory: string;
   readonly #top: string;
+  #name = 'clone';
   readonly #options: CheckoutOptions;
 
   private constructor(top: string, options: CheckoutOptions) {
     this.#top = top;
-    this.directory = join(top, 'clone');
     this.#options = options;
+  }
+
+  get directory(): string {
+    return join(this.#top, this.#name);
   }
 
   /** Clones HEAD of `source`. */
@@ -54,6 +57,13 @@ export class Checkout {
       await chown(top, uid, uid);
     }
     return checkout;
+  }
+
+  /** To another name, as its user's `mv` does. */
+  async move(): Promise<void> {
+    const from = this.directory;
+    this.#name += '-moved';
+    await rename(from, this.directory);
   }
 
   /** Runs an npm script (`['start']`, `['run', 'status']`) with stdin closed; never rejects for an exit code. */

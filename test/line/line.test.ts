@@ -135,6 +135,20 @@ for (const uid of users) {
       assert.equal(await answer(url), content);
     });
 
+    test('a checkout that is moved while it is stopped brings back the same VM', async () => {
+      const [stateBeforeMove, pod] = [await checkout.readJson(state), await podUid()];
+      await checkout.npm(['stop']);
+      await checkout.move();
+
+      const started = await checkout.npm(['start']);
+
+      assert.equal(started.exitCode, 0, started.stdout + started.stderr);
+      assert.match(started.stdout, /Skipping deploy/);
+      assert.deepEqual(await checkout.readJson(state), stateBeforeMove);
+      assert.equal(await podUid(), pod, 'a pod is made by create_vm alone');
+      assert.equal(await answer(url), content);
+    });
+
     test('the next npm start after a kill -9 of everything brings back the same VM', async () => {
       const [stateBeforeKill, pod] = [await checkout.readJson(state), await podUid()];
 

@@ -1,4 +1,5 @@
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
+import { kubeletInObjects } from '../../cluster/node/paths-in-objects.ts';
 import { statePathFor } from '../../deploy/state/state-file.ts';
 import { createEnv } from '../../deploy/create-env.ts';
 import { systemClock } from '../../deploy/clock.ts';
@@ -89,7 +90,7 @@ function withClusterVariables(
   return {
     ...parsed,
     varsStorePath: parsed.varsStorePath ?? defaultCredentialsPath(parsed.manifestPath),
-    variables: { kubelet_root_dir: join(clusterDirectory, 'kubelet'), ...parsed.variables },
+    variables: { kubelet_root_dir: kubeletInObjects, ...parsed.variables },
     variableFiles,
     kubeconfig: variableFiles.kubeconfig,
   };

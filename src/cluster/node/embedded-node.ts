@@ -3,6 +3,7 @@ import type { ObjectList } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { ContainerConsole } from './console/container-console.ts';
+import { toObject } from './paths-in-objects.ts';
 import type { ExecRequest, ExecSession, LogRequest, PodConsole } from './pod-console.ts';
 import { isPodAddress } from './pods/pod-addresses.ts';
 import type { PodServices } from './pods/pod-services.ts';
@@ -41,8 +42,8 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     return this.#console.exec(request);
   }
 
-  provision(volumeName: string, source?: VolumeSource): Promise<string> {
-    return this.#persistentVolumes.provision(volumeName, source);
+  async provision(volumeName: string, source?: VolumeSource): Promise<string> {
+    return toObject(this.#services.layout, await this.#persistentVolumes.provision(volumeName, source));
   }
 
   takeSnapshot(handle: string, volumeName: string): Promise<void> {

@@ -4,7 +4,7 @@ export type VolumeSource = { readonly volume: string } | { readonly snapshot: st
 /** Makes and removes the directories behind the embedded cluster's persistent volumes and snapshots. Used by controllers. */
 export interface VolumeProvisioner {
   /**
-   * Idempotent. Resolves with the absolute path of the volume's directory: empty when new, or a whole copy of its
+   * Idempotent. Resolves with the absolute path of the volume's directory, the node's as objects have it: empty when new, or a whole copy of its
    * source, never a part of one. Rejects where the source does not hold still.
    */
   provision(volumeName: string, source?: VolumeSource): Promise<string>;

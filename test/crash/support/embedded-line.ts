@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { builtCommandLine } from '../../../src/cli/built-command-line.ts';
+import { kubeletInObjects } from '../../../src/cluster/node/paths-in-objects.ts';
 import { parseState, type DeploymentState } from '../../../src/deploy/state/deployment-state.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
@@ -166,7 +167,7 @@ export class EmbeddedLine {
 
   /** The manifest and the flags that say what it asks for: the same for ours and for the bosh CLI. */
   envWords(): string[] {
-    const folder = `kubelet_root_dir=${join(this.clusterDirectory, 'kubelet')}`;
+    const folder = `kubelet_root_dir=${kubeletInObjects}`;
     const variables = ['-v', folder, '--var-file', `kubeconfig=${this.kubeconfig}`];
     return [this.manifestPath, '--vars-store', this.varsStorePath, ...variables];
   }

@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { nodes, persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
 import {
   volumeAnnotations,
@@ -11,14 +10,13 @@ import type { World } from '../../conformance/world.ts';
 import { until } from '../../support/until.ts';
 
 /** What a VM has as a disk's `store`: a folder of this machine, as the volumes of an embedded cluster are. */
-export async function storeFolder({ api, namespace }: World, disk: string): Promise<string> {
+export async function storeFolder({ api, namespace, target }: World, disk: string): Promise<string> {
   const claim = { resource: persistentVolumeClaims, namespace, name: disk };
   const name = await until(
     `${disk} to be bound`,
     async () => (await api.get<PersistentVolumeClaim>(claim)).spec.volumeName,
   );
-  const { spec } = await api.get<PersistentVolume>({ resource: persistentVolumes, name });
-  return join(spec.hostPath?.path ?? assert.fail(`volume ${name} is no folder`), 'store');
+  return join(dirname(target.kubeletRootDirectory), 'volumes', name, 'store');
 }
 
 /** Has the volume made of a disk that no VM had yet: the scheduler's word, which a pod with the disk would bring. */

@@ -2,10 +2,12 @@ import { join } from 'node:path';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/resources.ts';
+import { nodeLayout } from '../layout.ts';
+import { fromObject } from '../paths-in-objects.ts';
 import { container, type NodeWorld } from './node-world.ts';
 
 /** A volume of the node with a claim `claim-<name>` bound to it; resolves with its folder. */
-export async function createVolume({ api, node }: NodeWorld, name: string): Promise<string> {
+export async function createVolume({ api, node, directory }: NodeWorld, name: string): Promise<string> {
   const path = await node.provision(name);
   const accessModes = ['ReadWriteOnce'];
   const claim = await api.create(persistentVolumeClaims, {
@@ -48,7 +50,7 @@ export async function createVolume({ api, node }: NodeWorld, name: string): Prom
       },
     },
   } as KubernetesObject);
-  return path;
+  return fromObject(nodeLayout(directory), path);
 }
 
 /** A VM's pod with a hub, as the CPI makes it. */

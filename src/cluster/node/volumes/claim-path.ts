@@ -1,9 +1,12 @@
 import { realpath } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { KubernetesApi } from '../../../kubernetes/api.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/resources.ts';
+import { volumeAnnotations } from '../../../kubernetes/volume.ts';
+import type { NodeLayout } from '../layout.ts';
+import { fromObject } from '../paths-in-objects.ts';
 import { VolumeError } from './volume-error.ts';
 
 interface Claim extends KubernetesObject {
@@ -27,9 +30,9 @@ export interface ClaimPath {
  * a claim that happens to have the name).
  */
 export async function findClaimPath(
-  api: KubernetesApi,
+  api: Pick<KubernetesApi, 'get'>,
   claim: { readonly namespace: string; readonly name: string; readonly owner?: string | undefined },
-  volumesDirectory: string,
+  layout: NodeLayout,
 ): Promise<ClaimPath> {
   const object = await getClaim(api, claim.namespace, claim.name);
   const { uid, ownerReferences = [] } = object.metadata;
@@ -44,13 +47,14 @@ export async function findClaimPath(
   if (volume.spec.claimRef?.uid !== uid) {
     throw new VolumeError(`PV ${volumeName} is bound to another claim than ${claim.namespace}/${claim.name}`);
   }
-  const path = await ownDirectory(volume, volumesDirectory);
+  const path = await ownDirectory(volume, layout);
   return { volumeName, path };
 }
 
-async function ownDirectory({ metadata, spec }: PersistentVolume, volumesDirectory: string): Promise<string> {
-  const path = spec.local?.path ?? spec.hostPath?.path;
-  if (path === undefined || dirname(path) !== volumesDirectory || basename(path).startsWith('.')) {
+async function ownDirectory(volume: PersistentVolume, layout: NodeLayout): Promise<string> {
+  const { metadata } = volume;
+  const path = placeOf(volume, layout);
+  if (path === undefined || dirname(path) !== layout.volumes || basename(path).startsWith('.')) {
     throw new VolumeError(`PV ${metadata.name} is not one of the embedded node's own volumes`);
   }
   if ((await realpath(path)) !== path) {
@@ -59,7 +63,17 @@ async function ownDirectory({ metadata, spec }: PersistentVolume, volumesDirecto
   return path;
 }
 
-async function getClaim(api: KubernetesApi, namespace: string, name: string): Promise<Claim> {
+/** A volume of the controller's has its own name's folder; an earlier version wrote where the cluster was then. */
+function placeOf({ metadata, spec }: PersistentVolume, layout: NodeLayout): string | undefined {
+  const path = spec.local?.path ?? spec.hostPath?.path;
+  if (path === undefined) return undefined;
+  const isOurs = metadata.annotations?.[volumeAnnotations.provisionedBy] !== undefined;
+  return isOurs && basename(path) === metadata.name
+    ? join(layout.volumes, metadata.name)
+    : fromObject(layout, path);
+}
+
+async function getClaim(api: Pick<KubernetesApi, 'get'>, namespace: string, name: string): Promise<Claim> {
   try {
     return await api.get<Claim>({ resource: persistentVolumeClaims, namespace, name });
   } catch (error) {

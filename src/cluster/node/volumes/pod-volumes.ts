@@ -11,6 +11,7 @@ import type { FstabEntry } from '../mounts/fstab.ts';
 import { mountAll, unmount } from '../mounts/mount-command.ts';
 import { readMountTable } from '../mounts/mount-table.ts';
 import { safeRemove } from '../removal/safe-remove.ts';
+import { fromObject, kubeletInObjects } from '../paths-in-objects.ts';
 import { findClaimPath } from './claim-path.ts';
 import { listDirectory } from './list-directory.ts';
 import { refuseUsed, unmountAbandoned } from './mounts-of-others.ts';
@@ -230,10 +231,11 @@ export class PodVolumes {
   }
 
   async #hostPath(source: NonNullable<Volume['hostPath']>): Promise<PlannedVolume> {
-    const { path, type = '' } = source;
+    const { type = '' } = source;
+    const path = fromObject(this.#layout, source.path);
     if (!path.startsWith(`${this.#layout.kubelet}/`)) {
       throw new VolumeError(
-        `hostPath ${path} is refused: the embedded node gives pods nothing outside ${this.#layout.kubelet}`,
+        `hostPath ${source.path} is refused: the embedded node gives pods nothing outside ${kubeletInObjects}`,
       );
     }
     if (type !== '' && type !== 'Directory') {
@@ -248,15 +250,11 @@ export class PodVolumes {
         throw error;
       }
     }
-    throw new VolumeError(`hostPath type check failed: ${path} is not a directory`);
+    throw new VolumeError(`hostPath type check failed: ${source.path} is not a directory`);
   }
 
   async #claim(pod: PodIdentity, name: string, owner?: string): Promise<PlannedVolume> {
-    const claim = await findClaimPath(
-      this.#api,
-      { namespace: pod.namespace, name, owner },
-      this.#layout.volumes,
-    );
+    const claim = await findClaimPath(this.#api, { namespace: pod.namespace, name, owner }, this.#layout);
     const path = volumeDirectory(this.#layout, pod.uid, plugins.claim, claim.volumeName);
     return { path, readOnly: false, mount: { source: claim.path, type: 'none', options: ['bind'] } };
   }
