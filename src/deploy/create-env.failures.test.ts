@@ -190,6 +190,33 @@ test('a missing or corrupt release or stemcell is named, and nothing is changed'
   assert.deepEqual(cloud.vms(), []);
 });
 
+test('a template that cannot be rendered is told while the VM still runs, and the state stays', async (t) => {
+  const { options, ports, cloud, agent, state, directory, editManifest } = await testEnvironment(t);
+  const { vmCid } = await createEnv(options, ports);
+  const before = await state();
+  agent.calls.length = 0;
+  const template = join(directory, 'tinyapp/jobs/app/templates/config.erb');
+  await writeFile(template, '<%= p("greeting.typo") %>\n');
+  const { packRelease } = await import('../bosh/release/pack-release.ts');
+  const app = { directory: join(directory, 'tinyapp'), outFile: join(directory, 'tinyapp.tgz') };
+  await packRelease({ ...app, version: '2' });
+
+  await assert.rejects(
+    createEnv(options, ports),
+    fails('TEMPLATE_INVALID', "Rendering job templates for instance 'hello/0'", 'greeting.typo'),
+  );
+  assert.deepEqual([cloud.vms(), agent.verbs, await state()], [[vmCid], [], before]);
+
+  // the address of a dynamic network is known when its VM is there
+  await editManifest((text) =>
+    text
+      .replace(/  type: manual\n  subnets:\n.*\n/, '  type: dynamic\n')
+      .replace(', static_ips: [127.0.0.1]', ''),
+  );
+  await assert.rejects(createEnv(options, ports), fails('TEMPLATE_INVALID', 'greeting.typo'));
+  assert.notDeepEqual(cloud.vms(), [vmCid]);
+});
+
 test('a stemcell of a format that the CPI does not take is refused before it is uploaded', async (t) => {
   const { options, ports, cloud, directory } = await testEnvironment(t);
   const { packLightStemcell } = await import('../bosh/stemcell/pack-light-stemcell.ts');

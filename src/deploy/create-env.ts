@@ -1,5 +1,6 @@
 import type { Manifest } from '../bosh/manifest/manifest.ts';
 import type { TemplateRenderer } from '../bosh/template/template-renderer.ts';
+import { openReleases } from './archive/open-releases.ts';
 import { checkPresence } from './check-presence.ts';
 import { describeKeptDisk, keptDisk } from './disk/kept-disk.ts';
 import { planDisk } from './disk/plan-disk.ts';
@@ -8,6 +9,7 @@ import { within } from './error-chain.ts';
 import { clearRun } from './install/installation-directory.ts';
 import { readInstanceState, type InstanceState } from './instance/instance-state.ts';
 import { refuseLostAddress } from './instance/refuse-lost-address.ts';
+import { checkTemplates } from './instance/render-templates.ts';
 import { replaceInstance } from './instance/replace-instance.ts';
 import { isDeployed } from './is-deployed.ts';
 import type { CreateEnvOptions, EnvPorts } from './options.ts';
@@ -124,6 +126,12 @@ async function deploy(
   await checkCpi(run, stemcell.summary);
   await checkPresence(run, async () => !isKnownCluster && (await isConfiguredOtherwise(state, properties)));
   await refuseLostAddress(run, valid.manifest);
+  const releases = await openReleases(
+    valid.releases,
+    valid.manifest.instanceGroup.jobs.map(({ release }) => release),
+  );
+  const { directory } = session;
+  await checkTemplates(run, { manifest: valid.manifest, releases, renderer, directory });
   await writeCpiNote(state, properties);
   const record = await uploadStemcell(run, stage, stemcell.summary, () => stemcell.imagePath());
   const address = await stage.performComplex('deploying', (group) =>
@@ -131,17 +139,18 @@ async function deploy(
       await state.change(clearDeployed);
       const reached = await replaceInstance(run, group, {
         valid,
+        releases,
         renderer,
         record,
-        directory: session.directory,
+        directory,
         skipDrain,
       });
-      const releases = targetOf(valid).releases.map(({ name, version }) => ({
+      const deployed = targetOf(valid).releases.map(({ name, version }) => ({
         id: ports.uuid(),
         name,
         version,
       }));
-      await state.change(recordDeployed(valid.sha512, releases));
+      await state.change(recordDeployed(valid.sha512, deployed));
       return reached;
     }),
   );

@@ -1,29 +1,19 @@
 import { join } from 'node:path';
 import { packRenderedJobs } from '../../bosh/job/pack-rendered-jobs.ts';
-import { renderJobs, type JobToRender } from '../../bosh/job/render-job.ts';
-import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
-import type { Release } from '../../bosh/release/release.ts';
-import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
-import { jobOfRelease } from '../archive/open-releases.ts';
 import { within } from '../error-chain.ts';
 import { CompiledPackageCache } from '../package/compiled-package-cache.ts';
 import { compilePackages } from '../package/compile-packages.ts';
-import type { InstallationDirectory } from '../install/installation-directory.ts';
 import type { Run } from '../run.ts';
 import type { Stage } from '../stage/stage.ts';
 import { applySpec } from './apply-spec.ts';
 import { instanceAddress } from './instance-address.ts';
+import { jobsToRender, renderTemplates, type TemplatesToRender } from './render-templates.ts';
 import { updateInstance } from './update-instance.ts';
 
-export interface JobsToDeploy {
-  readonly manifest: Manifest;
-  /** The releases of the instance group's jobs. */
-  readonly releases: readonly Release[];
+export interface JobsToDeploy extends TemplatesToRender {
   /** Name and version. */
   readonly stemcell: string;
-  readonly renderer: TemplateRenderer;
-  readonly directory: InstallationDirectory;
 }
 
 /** Brings the jobs onto a VM whose agent answers and starts them; resolves with the instance's address. */
@@ -42,13 +32,9 @@ export async function deployJobs(
   await within('Applying the initial agent state', () => agent.apply(applySpec(identity)));
   const state = await within(`Getting state for instance '${instance}'`, () => agent.getState());
   const address = instanceAddress(networks, state.addresses);
-  const jobs = group.jobs.map((reference) => ({
-    job: jobOfRelease(releases, reference),
-    jobProperties: reference.properties,
-    propertiesAt: reference.propertiesAt,
-  }));
+  const jobs = jobsToRender(deployment);
   const templates = await within(`Rendering job templates for instance '${instance}'`, () =>
-    stage.perform('Rendering job templates', () => uploadTemplates(run, deployment, jobs, address)),
+    stage.perform('Rendering job templates', () => uploadTemplates(run, deployment, address)),
   );
   const packages = await within(`Compiling job package dependencies for instance '${instance}'`, () =>
     compilePackages(
@@ -71,22 +57,12 @@ export async function deployJobs(
 }
 
 async function uploadTemplates(
-  { agent, uuid }: Run,
-  { manifest, renderer, directory }: JobsToDeploy,
-  jobs: readonly JobToRender[],
+  run: Run,
+  deployment: JobsToDeploy,
   address: string | undefined,
 ): Promise<{ blobstoreId: string; sha1: string }> {
-  const rendered = await renderJobs({
-    jobs,
-    deployment: manifest.name,
-    globalProperties: manifest.properties,
-    groupProperties: manifest.instanceGroup.properties,
-    address,
-    id: uuid(),
-    directory: join(directory.temporary, 'rendered'),
-    renderer,
-  });
-  const archive = join(directory.temporary, 'rendered.tgz');
+  const rendered = await renderTemplates(run, deployment, address);
+  const archive = join(deployment.directory.temporary, 'rendered.tgz');
   const { digest } = await packRenderedJobs(rendered, archive);
-  return { blobstoreId: await agent.putBlob(archive), sha1: digest };
+  return { blobstoreId: await run.agent.putBlob(archive), sha1: digest };
 }

@@ -1,5 +1,5 @@
+import type { Release } from '../../bosh/release/release.ts';
 import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
-import { openReleases } from '../archive/open-releases.ts';
 import { deployDisk } from '../disk/deploy-disk.ts';
 import { wantedDisk } from '../disk/wanted-disk.ts';
 import { within } from '../error-chain.ts';
@@ -17,6 +17,8 @@ import { checkWhoseAgent } from './whose-agent.ts';
 
 export interface Replacement {
   readonly valid: ValidDeployment;
+  /** Those of the instance group's jobs. */
+  readonly releases: readonly Release[];
   readonly renderer: TemplateRenderer;
   /** What the VM is made from. */
   readonly record: StemcellRecord;
@@ -33,7 +35,7 @@ export async function replaceInstance(
   stage: Stage,
   replacement: Replacement,
 ): Promise<string | undefined> {
-  const { valid, renderer, record, directory, skipDrain } = replacement;
+  const { valid, releases, renderer, record, directory, skipDrain } = replacement;
   const { manifest } = valid;
   const instance = `${manifest.instanceGroup.name}/0`;
   const diskCids = run.state.state.disks.map(({ cid }) => cid);
@@ -46,10 +48,6 @@ export async function replaceInstance(
       deployDisk(run, stage, { vmCid, wanted: wantedDisk(manifest), metadata: diskMetadata(manifest) }),
     );
   });
-  const releases = await openReleases(
-    valid.releases,
-    manifest.instanceGroup.jobs.map(({ release }) => release),
-  );
   const stemcell = `${record.name}/${record.version}`;
   return deployJobs(run, stage, { manifest, releases, stemcell, renderer, directory });
 }

@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import { renderJobs, type JobToRender, type RenderedJob } from '../../bosh/job/render-job.ts';
+import type { Manifest } from '../../bosh/manifest/manifest.ts';
+import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
+import type { Release } from '../../bosh/release/release.ts';
+import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
+import { jobOfRelease } from '../archive/open-releases.ts';
+import { within } from '../error-chain.ts';
+import type { InstallationDirectory } from '../install/installation-directory.ts';
+import type { Run } from '../run.ts';
+import { instanceAddress } from './instance-address.ts';
+
+export interface TemplatesToRender {
+  readonly manifest: Manifest;
+  /** The releases of the instance group's jobs. */
+  readonly releases: readonly Release[];
+  readonly renderer: TemplateRenderer;
+  readonly directory: InstallationDirectory;
+}
+
+/** The jobs of the instance group with the properties that the manifest gives them. */
+export function jobsToRender({ manifest, releases }: TemplatesToRender): readonly JobToRender[] {
+  return manifest.instanceGroup.jobs.map((reference) => ({
+    job: jobOfRelease(releases, reference),
+    jobProperties: reference.properties,
+    propertiesAt: reference.propertiesAt,
+  }));
+}
+
+/** Renders them below the folder that the end of the run empties: they hold secrets. */
+export function renderTemplates(
+  { uuid }: Run,
+  templates: TemplatesToRender,
+  address: string | undefined,
+): Promise<readonly RenderedJob[]> {
+  const { manifest, renderer, directory } = templates;
+  return renderJobs({
+    jobs: jobsToRender(templates),
+    deployment: manifest.name,
+    globalProperties: manifest.properties,
+    groupProperties: manifest.instanceGroup.properties,
+    address,
+    id: uuid(),
+    directory: join(directory.temporary, 'rendered'),
+    renderer,
+  });
+}
+
+/**
+ * Renders once for the errors alone, while the VM that would be replaced still runs. Not where the address of the new one is
+ * the cloud's to say, nor where there is no VM to lose: then bosh's own step tells it.
+ */
+export async function checkTemplates(run: Run, templates: TemplatesToRender): Promise<void> {
+  const address = instanceAddress(networkInterfaces(templates.manifest), {});
+  if (run.state.state.current_vm_cid === '' || address === undefined) return;
+  await within(`Rendering job templates for instance '${templates.manifest.instanceGroup.name}/0'`, () =>
+    renderTemplates(run, templates, address),
+  );
+}
