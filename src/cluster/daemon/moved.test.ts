@@ -62,11 +62,11 @@ class MovableCluster {
     await stopDaemon(join(this.#places[0], 'cluster'));
   }
 
-  /** Of the only claim. */
+  /** Of the only claim; empty before it is written. */
   async readVolume(place: 0 | 1, file: string): Promise<string> {
     const volumes = join(this.#places[place], 'cluster', 'volumes');
     const [name = ''] = (await readdir(volumes)).filter((each) => each.startsWith('pvc-'));
-    return readFile(join(volumes, name, file), 'utf8');
+    return readFile(join(volumes, name, file), 'utf8').catch(() => '');
   }
 }
 
@@ -99,7 +99,6 @@ async function running(api: RestApi, name: string, restarts: number): Promise<Po
       const [container] = pod.status?.containerStatuses ?? [];
       return container?.state?.running !== undefined && container.restartCount === restarts && pod;
     },
-    20_000,
   );
 }
 
@@ -109,15 +108,19 @@ describeAsUsers(import.meta.filename, () => {
     const api = await cluster.start(t, 0);
     await api.create(persistentVolumeClaims, claim);
     const own = [{ name: 'own', emptyDir: {} }];
-    const vm = await api.create(pods, podOf('vm', 'echo vm >/own/name', own));
+    const vm = await api.create(pods, podOf('vm', '[ -s /own/name ] || echo vm >/own/name', own));
     await running(api, 'vm', 0);
     const path = `${kubeletInObjects}/pods/${vm.metadata.uid}/volumes/kubernetes.io~empty-dir/own`;
     const volumes: Volumes = [
       { name: 'disk', persistentVolumeClaim: { claimName: 'disk' } },
       { name: 'hub', hostPath: { path, type: 'Directory' } },
     ];
-    const attachment = await api.create(pods, podOf('attachment', 'cat /hub/name >>/disk/seen', volumes));
+    const attachment = await api.create(
+      pods,
+      podOf('attachment', 'until [ -s /hub/name ]; do sleep 0.1; done; cat /hub/name >>/disk/seen', volumes),
+    );
     await running(api, 'attachment', 0);
+    await until('its life in the volume', async () => (await cluster.readVolume(0, 'seen')) === 'vm\n');
     await cluster.stop();
 
     const moved = await cluster.start(t, 1);
