@@ -1,28 +1,19 @@
 import type { Manifest } from '../bosh/manifest/manifest.ts';
-import type { TemplateRenderer } from '../bosh/template/template-renderer.ts';
-import { openReleases } from './archive/open-releases.ts';
-import { checkPresence } from './check-presence.ts';
+import { deployInstance, targetOf } from './deploy-instance.ts';
 import { describeKeptDisk, keptDisk } from './disk/kept-disk.ts';
 import { planDisk } from './disk/plan-disk.ts';
 import { wantedDisk } from './disk/wanted-disk.ts';
-import { within } from './error-chain.ts';
 import { clearRun } from './install/installation-directory.ts';
 import { readInstanceState, type InstanceState } from './instance/instance-state.ts';
-import { refuseLostAddress } from './instance/refuse-lost-address.ts';
-import { checkTemplates } from './instance/render-templates.ts';
-import { replaceInstance } from './instance/replace-instance.ts';
 import { isDeployed } from './is-deployed.ts';
 import type { CreateEnvOptions, EnvPorts } from './options.ts';
-import type { Run } from './run.ts';
 import type { StepTiming } from './stage/stage.ts';
 import { withSession, type Session } from './session.ts';
 import { checkCluster } from './state/check-cluster.ts';
 import { writeClusterNote, type ClusterIdentity } from './state/cluster-note.ts';
-import { isConfiguredOtherwise, writeCpiNote } from './state/cpi-note.ts';
 import type { StateFile } from './state/state-file.ts';
-import { clearDeployed, currentDisk, recordDeployed } from './state/state-changes.ts';
-import { checkCpi, deleteUnusedStemcells, uploadStemcell } from './stemcell/upload-stemcell.ts';
-import { validateDeployment, type ValidDeployment } from './validate/validate-deployment.ts';
+import { currentDisk } from './state/state-changes.ts';
+import { validateDeployment } from './validate/validate-deployment.ts';
 import { deletePendingVmOrWarn } from './vm/delete-pending-vm.ts';
 import { withCpi } from './with-cpi.ts';
 
@@ -88,7 +79,7 @@ async function converge(
     }
     planDisk(state.state, wantedDisk(valid.manifest));
     const address = await withCpi(session, use, (run, renderer) =>
-      deploy(session, valid, run, { renderer, isKnownCluster: cluster !== undefined }),
+      deployInstance(session, valid, run, { renderer, isKnownCluster: cluster !== undefined }),
     );
     return { changed: true, ...summarize(session, valid.manifest), state: 'running', address };
   } finally {
@@ -110,60 +101,6 @@ function askAgent({ state, ports, options }: Session, manifest: Manifest): Promi
     signal: options.signal,
     budget: askBudget,
   });
-}
-
-/** Resolves with the instance's address. */
-async function deploy(
-  session: Session,
-  valid: ValidDeployment,
-  run: Run,
-  { renderer, isKnownCluster }: { readonly renderer: TemplateRenderer; readonly isKnownCluster: boolean },
-): Promise<string | undefined> {
-  const { stage, state, ports, options } = session;
-  const { stemcell } = valid;
-  const { properties } = valid.manifest.cloudProvider;
-  const skipDrain = options.skipDrain === true;
-  await checkCpi(run, stemcell.summary);
-  await checkPresence(run, async () => !isKnownCluster && (await isConfiguredOtherwise(state, properties)));
-  await refuseLostAddress(run, valid.manifest);
-  const releases = await openReleases(
-    valid.releases,
-    valid.manifest.instanceGroup.jobs.map(({ release }) => release),
-  );
-  const { directory } = session;
-  await checkTemplates(run, { manifest: valid.manifest, releases, renderer, directory });
-  await writeCpiNote(state, properties);
-  const record = await uploadStemcell(run, stage, stemcell.summary, () => stemcell.imagePath());
-  const address = await stage.performComplex('deploying', (group) =>
-    within('Deploying', async () => {
-      await state.change(clearDeployed);
-      const reached = await replaceInstance(run, group, {
-        valid,
-        releases,
-        renderer,
-        record,
-        directory,
-        skipDrain,
-      });
-      const deployed = targetOf(valid).releases.map(({ name, version }) => ({
-        id: ports.uuid(),
-        name,
-        version,
-      }));
-      await state.change(recordDeployed(valid.sha512, deployed));
-      return reached;
-    }),
-  );
-  await deleteUnusedStemcells(run, stage);
-  return address;
-}
-
-function targetOf({ sha512, stemcell, releases }: ValidDeployment) {
-  return {
-    manifestSha: sha512,
-    stemcell: stemcell.summary,
-    releases: releases.map(({ summary }) => summary),
-  };
 }
 
 function summarize({ state, timings, ports }: Session, manifest: Manifest) {

@@ -1,0 +1,70 @@
+import type { TemplateRenderer } from '../bosh/template/template-renderer.ts';
+import { openReleases } from './archive/open-releases.ts';
+import { checkPresence } from './check-presence.ts';
+import { within } from './error-chain.ts';
+import { refuseLostAddress } from './instance/refuse-lost-address.ts';
+import { checkTemplates } from './instance/render-templates.ts';
+import { replaceInstance } from './instance/replace-instance.ts';
+import type { Run } from './run.ts';
+import type { Session } from './session.ts';
+import { isConfiguredOtherwise, writeCpiNote } from './state/cpi-note.ts';
+import { clearDeployed, recordDeployed } from './state/state-changes.ts';
+import { checkCpi, deleteUnusedStemcells, uploadStemcell } from './stemcell/upload-stemcell.ts';
+import type { ValidDeployment } from './validate/validate-deployment.ts';
+
+/**
+ * Replaces the instance by what a checked deployment describes, and records it; resolves with its address. What can be refused is
+ * refused before the VM that runs is touched.
+ */
+export async function deployInstance(
+  session: Session,
+  valid: ValidDeployment,
+  run: Run,
+  { renderer, isKnownCluster }: { readonly renderer: TemplateRenderer; readonly isKnownCluster: boolean },
+): Promise<string | undefined> {
+  const { stage, state, ports, options, directory } = session;
+  const { stemcell } = valid;
+  const { properties } = valid.manifest.cloudProvider;
+  const skipDrain = options.skipDrain === true;
+  await checkCpi(run, stemcell.summary);
+  await checkPresence(run, async () => !isKnownCluster && (await isConfiguredOtherwise(state, properties)));
+  await refuseLostAddress(run, valid.manifest);
+  const releases = await openReleases(
+    valid.releases,
+    valid.manifest.instanceGroup.jobs.map(({ release }) => release),
+  );
+  await checkTemplates(run, { manifest: valid.manifest, releases, renderer, directory });
+  await writeCpiNote(state, properties);
+  const record = await uploadStemcell(run, stage, stemcell.summary, () => stemcell.imagePath());
+  const address = await stage.performComplex('deploying', (group) =>
+    within('Deploying', async () => {
+      await state.change(clearDeployed);
+      const reached = await replaceInstance(run, group, {
+        valid,
+        releases,
+        renderer,
+        record,
+        directory,
+        skipDrain,
+      });
+      const deployed = targetOf(valid).releases.map(({ name, version }) => ({
+        id: ports.uuid(),
+        name,
+        version,
+      }));
+      await state.change(recordDeployed(valid.sha512, deployed));
+      return reached;
+    }),
+  );
+  await deleteUnusedStemcells(run, stage);
+  return address;
+}
+
+/** What isDeployed compares with the state. */
+export function targetOf({ sha512, stemcell, releases }: ValidDeployment) {
+  return {
+    manifestSha: sha512,
+    stemcell: stemcell.summary,
+    releases: releases.map(({ summary }) => summary),
+  };
+}
