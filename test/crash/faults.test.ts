@@ -43,10 +43,14 @@ describe('faults of the API', () => {
       const empty = await verbs.everything();
       const strike = (...strokes: Stroke[]): Promise<CpiResponse> => faulted(each, { strokes, empty });
       for (const [kind, watchKind] of survived) {
-        const strokes = [stroke(kind, 'each request', faults.eachOnce)];
-        if (each.waits === true) strokes.push(stroke(watchKind, 'each watch', faults.everyWatch));
-        const { error } = await strike(...strokes);
-        assert.equal(error, null, `${each.row}, ${kind} and ${watchKind}: ${error?.type}: ${error?.message}`);
+        const requests = stroke(kind, 'each request', faults.eachOnce);
+        const watches = stroke(watchKind, 'each watch', faults.everyWatch);
+        const together = each.waits === true ? [[requests, watches]] : [[requests]];
+        for (const strokes of each.writesBeforeItWaits === true ? [[requests], [watches]] : together) {
+          const { error } = await strike(...strokes);
+          const what = `${each.row}, ${kind} and ${watchKind}`;
+          assert.equal(error, null, `${what}: ${error?.type}: ${error?.message}`);
+        }
       }
       await strikeEachChange(strike, { writes, execs });
       const first = writes === 0 ? stroke('silent', 'request 1', () => faults.request(1)) : silentWrite;
