@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { isApiError } from '../../src/kubernetes/api-error.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { namespaces, pods } from '../../src/kubernetes/resources.ts';
+import { until } from '../support/until.ts';
 import { unschedulablePod } from './contract-objects.ts';
 import { makePolicySubject } from './policy-subject.ts';
 import type { PolicySubject } from './policy-subject.ts';
@@ -32,6 +33,12 @@ function podWith(name: string, container: Partial<Container>, spec: Partial<Pod[
 }
 
 async function refused(pod: Pod, message: string): Promise<void> {
+  const dryRun = `/api/v1/namespaces/${subject.namespace}/pods?dryRun=All`;
+  // the admission of a real server hears of a label a moment later
+  await until(
+    'the label to count',
+    async () => (await subject.admin.call('POST', dryRun, pod)).status === 403,
+  );
   await assert.rejects(subject.admin.api.create(pods, pod), (error) => {
     assert(isApiError(error, 403, 'Forbidden'), String(error));
     assert.equal(error.message, `pods "${pod.metadata.name}" is forbidden: violates PodSecurity ${message}`);
