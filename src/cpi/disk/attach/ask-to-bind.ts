@@ -4,7 +4,7 @@ import type { Pod } from '../../../kubernetes/pod.ts';
 import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
-import { holderContainer } from './attachment-pod.ts';
+import { holderContainer } from '../../own-containers.ts';
 import { diskCidOf } from './attachments.ts';
 import { bindScript } from './bind-script.ts';
 import { cannotExit } from './volume-functions.ts';

@@ -6,8 +6,6 @@ import { hubVolume } from '../../vm/vm-pod.ts';
 import { containerNamed, fixedRequests, holderContainer, vmContainer } from '../../own-containers.ts';
 import { holdScript } from './hold-script.ts';
 
-export { holderContainer };
-
 export interface AttachmentPlan {
   readonly diskCid: string;
   /** That of the claim. */

@@ -1,5 +1,5 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
-import { holderContainer } from './attachment-pod.ts';
+import { holderContainer } from '../../own-containers.ts';
 import { cannotExit } from './volume-functions.ts';
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];

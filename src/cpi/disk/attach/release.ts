@@ -6,7 +6,7 @@ import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { lookAtNode } from '../../node/look-at-node.ts';
 import { lostNodeError } from '../../node/lost-node-error.ts';
-import { holderContainer } from './attachment-pod.ts';
+import { holderContainer } from '../../own-containers.ts';
 import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
 import { hasBound, isEnded } from './has-bound.ts';
 import { releaseExit, releaseScript } from './release-script.ts';
