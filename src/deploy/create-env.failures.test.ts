@@ -205,7 +205,7 @@ test('a template that cannot be rendered is told while the VM still runs, and th
     createEnv(options, ports),
     fails('TEMPLATE_INVALID', "Rendering job templates for instance 'hello/0'", 'greeting.typo'),
   );
-  assert.deepEqual([cloud.vms(), agent.verbs, await state()], [[vmCid], [], before]);
+  assert.deepEqual([cloud.vms(), agent.verbs, await state()], [[vmCid], ['get_state'], before]);
 
   // the address of a dynamic network is known when its VM is there
   await editManifest((text) =>

@@ -207,7 +207,9 @@ test('--recreate makes a new VM around the same disk and compiles nothing again'
     [cloud.vms(), cloud.disks(), agent.mountedDisks],
     [[second.vmCid], [first.diskCid], [first.diskCid]],
   );
-  assert.deepEqual(agent.verbs.slice(0, 6), [
+  assert.deepEqual(agent.verbs.slice(0, 8), [
+    'get_state',
+    'get_state',
     'run_script',
     'drain',
     'stop',
@@ -303,7 +305,7 @@ test('--skip-drain leaves out drain alone', async (t) => {
 
   await createEnv({ ...options, recreate: true, skipDrain: true }, ports);
 
-  assert.deepEqual(agent.verbs.slice(0, 3), ['run_script', 'stop', 'run_script']);
+  assert.deepEqual(agent.verbs.slice(2, 5), ['run_script', 'stop', 'run_script']);
 });
 
 test('goes on from a state file that another tool wrote, and keeps what it does not know', async (t) => {

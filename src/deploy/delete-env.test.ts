@@ -16,7 +16,15 @@ test('deletes VM, disk, stemcell, installation and last the state file', async (
   const result = await deleteEnv(options, ports);
 
   assert.deepEqual(cloud.calls(), ['has_disk', 'has_vm', 'delete_vm', 'delete_disk', 'delete_stemcell']);
-  assert.deepEqual(agent.verbs, ['run_script', 'drain', 'stop', 'run_script', 'list_disk', 'unmount_disk']);
+  assert.deepEqual(agent.verbs, [
+    'get_state',
+    'run_script',
+    'drain',
+    'stop',
+    'run_script',
+    'list_disk',
+    'unmount_disk',
+  ]);
   assert.deepEqual([cloud.vms(), cloud.disks(), result.deleted, result.unansweredDisks], [[], [], true, []]);
   await assert.rejects(stat(options.statePath), { code: 'ENOENT' });
   assert.deepEqual(await readdir(join(options.workspace, 'installations')), []);

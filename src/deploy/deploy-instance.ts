@@ -5,6 +5,7 @@ import { within } from './error-chain.ts';
 import { refuseLostAddress } from './instance/refuse-lost-address.ts';
 import { checkTemplates } from './instance/render-templates.ts';
 import { replaceInstance } from './instance/replace-instance.ts';
+import { refuseOtherAgent } from './instance/whose-agent.ts';
 import type { Run } from './run.ts';
 import type { Session } from './session.ts';
 import { isConfiguredOtherwise, writeCpiNote } from './state/cpi-note.ts';
@@ -29,6 +30,7 @@ export async function deployInstance(
   await checkCpi(run, stemcell.summary);
   await checkPresence(run, async () => !isKnownCluster && (await isConfiguredOtherwise(state, properties)));
   await refuseLostAddress(run, valid.manifest);
+  await refuseOtherAgent(run, valid.manifest.cloudProvider.mbus);
   const releases = await openReleases(
     valid.releases,
     valid.manifest.instanceGroup.jobs.map(({ release }) => release),

@@ -23,15 +23,16 @@ export interface InstanceStateOptions {
   readonly budget: number;
 }
 
-/** Asks the agent of a deployed instance how it is. Changes nothing. */
+/** Asks the agent of a deployed instance how it is; another VM's agent at its address counts as none. Changes nothing. */
 export async function readInstanceState(options: InstanceStateOptions): Promise<InstanceState> {
   const { manifest, clock, signal, budget } = options;
   const { mbus, ca } = manifest.cloudProvider;
   const deadline = AbortSignal.timeout(budget);
+  const recorded = await readState(resolve(options.statePath));
   const agent = createAgentClient({
     mbusUrl: mbus,
     ca,
-    directorId: (await readState(resolve(options.statePath)))?.director_id ?? '',
+    directorId: recorded?.director_id ?? '',
     clock,
     signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
   });
@@ -39,7 +40,8 @@ export async function readInstanceState(options: InstanceStateOptions): Promise<
   let last: InstanceState = { state: 'unresponsive agent', address: instanceAddress(networks, {}) };
   const ask = async (): Promise<InstanceState | undefined> => {
     try {
-      const { jobState, addresses } = await agent.getState();
+      const { jobState, addresses, agentId } = await agent.getState();
+      if (isAnotherOne(agentId, recorded?.current_agent_id)) return undefined;
       last = { state: jobState, address: instanceAddress(networks, addresses) };
       return jobState === 'running' ? last : undefined;
     } catch (error) {
@@ -48,4 +50,8 @@ export async function readInstanceState(options: InstanceStateOptions): Promise<
     }
   };
   return (await poll(ask, { clock, signal, budget, longestPause: 500 })) ?? last;
+}
+
+function isAnotherOne(said: string | undefined, recorded: string | undefined): boolean {
+  return said !== undefined && recorded !== undefined && said !== recorded;
 }

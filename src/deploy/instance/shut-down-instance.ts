@@ -4,6 +4,7 @@ import type { Run } from '../run.ts';
 import type { Stage } from '../stage/stage.ts';
 import { withScript } from './failed-script.ts';
 import { oldAgentBudget, waitForAgent } from './wait-for-agent.ts';
+import { answeringOtherAgent } from './whose-agent.ts';
 
 export interface ShutDownOptions {
   /** `group/0` as it is shown. */
@@ -14,7 +15,8 @@ export interface ShutDownOptions {
 
 /**
  * Stops the jobs and unmounts the disks through the agent before a VM is deleted (reference agent-bootstrap 1.9). An agent
- * that does not answer is a warning, since its VM has to be deletable; any later failure ends the run.
+ * that does not answer is a warning, since its VM has to be deletable, and so is another VM's, which is asked for nothing; any
+ * later failure ends the run.
  */
 export async function shutDownInstance(run: Run, stage: Stage, options: ShutDownOptions): Promise<void> {
   const { agent } = run;
@@ -38,18 +40,23 @@ export async function shutDownInstance(run: Run, stage: Stage, options: ShutDown
 }
 
 async function agentAnswers(run: Run, stage: Stage, vmCid: string): Promise<boolean> {
+  const notStopped = (reason: string): void =>
+    run.warn(
+      `The jobs of VM '${vmCid}' were not stopped and its disks not unmounted by its agent: ${reason}`,
+    );
   try {
     await stage.perform(`Waiting for the agent on VM '${vmCid}'`, () =>
       within('Agent unreachable', () => waitForAgent(run, oldAgentBudget)),
     );
-    return true;
   } catch (error) {
     if (!isProductError(error) || error.code === 'INTERRUPTED') throw error;
-    run.warn(
-      `The jobs of VM '${vmCid}' were not stopped and its disks not unmounted by its agent: ${errorChain(error).join(': ')}`,
-    );
+    notStopped(errorChain(error).join(': '));
     return false;
   }
+  const other = await answeringOtherAgent(run);
+  if (other !== undefined)
+    notStopped(`another VM's agent, '${other}', answers at cloud_provider.mbus, and was asked for nothing`);
+  return other === undefined;
 }
 
 async function drain({ agent, clock, signal }: Run): Promise<void> {

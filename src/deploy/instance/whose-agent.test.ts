@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { createEnv } from '../create-env.ts';
+import { deleteEnv } from '../delete-env.ts';
 import { formatErrorChain } from '../error-chain.ts';
 import { testEnvironment } from '../testing/test-environment.ts';
 
@@ -20,6 +22,55 @@ test('an agent of another VM at the mbus address is told whose it is, and asked 
   });
 
   assert.deepEqual(new Set(agent.verbs), new Set(['get_state']));
+});
+
+test('where another VM has the address by now, a deploy changes nothing and a delete asks its agent for nothing', async (t) => {
+  const { options, ports, agent, cloud, state } = await testEnvironment(t);
+  const { vmCid } = await createEnv(options, ports);
+  const before = await state();
+  agent.faults.agentId = 'somebody-else';
+  agent.calls.length = 0;
+
+  await assert.rejects(createEnv({ ...options, recreate: true }, ports), (error) => {
+    assert.ok(isProductError(error, 'OTHER_AGENT'), formatErrorChain(error));
+    for (const word of ['somebody-else', vmCid, 'nothing was changed'])
+      assert.ok(error.message.includes(word), `${word} is not in ${error.message}`);
+    return true;
+  });
+  assert.deepEqual([cloud.vms(), await state()], [[vmCid], before]);
+  assert.equal((await createEnv(options, ports)).state, 'unresponsive agent');
+
+  await deleteEnv(options, ports);
+
+  assert.deepEqual(cloud.vms(), []);
+  assert.match(ports.warnings.join(), /another VM's agent, 'somebody-else'/);
+  assert.deepEqual(new Set(agent.verbs), new Set(['get_state']));
+});
+
+test('a run after one that met another agent meets it again, and stops no job of it', async (t) => {
+  const { options, ports, agent, cloud } = await testEnvironment(t);
+  agent.faults.agentId = 'somebody-else';
+  await assert.rejects(createEnv(options, ports));
+  const vms = cloud.vms();
+
+  await assert.rejects(createEnv(options, ports), (error) => isProductError(error, 'OTHER_AGENT'));
+
+  assert.deepEqual([cloud.vms(), new Set(agent.verbs)], [vms, new Set(['get_state'])]);
+  delete agent.faults.agentId;
+  assert.equal((await createEnv(options, ports)).state, 'running');
+});
+
+test('of a VM that the bosh CLI recorded nobody knows the agent, and it is replaced', async (t) => {
+  const { options, ports, agent, state } = await testEnvironment(t);
+  const { vmCid } = await createEnv(options, ports);
+  const { current_agent_id: _, ...asBoshWritesIt } = await state();
+  await writeFile(options.statePath, JSON.stringify(asBoshWritesIt));
+  agent.faults.agentId = 'whose';
+  const write = (text: string): void => {
+    if (text.includes('Deleting VM')) delete agent.faults.agentId;
+  };
+
+  assert.notEqual((await createEnv({ ...options, recreate: true }, { ...ports, write })).vmCid, vmCid);
 });
 
 test('a proxy that leads to the former VM for a moment is waited for', async (t) => {

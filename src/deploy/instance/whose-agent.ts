@@ -17,18 +17,50 @@ const otherAgentBudget = 30_000;
  * CLI does not look, and deploys on whatever VM has the address. An agent that does not say whose it is passes.
  */
 export async function checkWhoseAgent(run: Run, expected: ExpectedAgent): Promise<void> {
-  const { agent, clock, signal } = run;
-  let other = '';
+  const other = await remainingOtherAgent(run, expected.agentId);
+  if (other !== undefined) throw otherAgent(other, expected, '');
+}
+
+/**
+ * The same for the recorded VM, before anything is changed: its jobs would be stopped through that agent. Passes where none is
+ * recorded, the bosh CLI recorded it, or no agent answers with these credentials: a VM that is down has to be replaceable.
+ */
+export async function refuseOtherAgent(run: Run, mbus: string): Promise<void> {
+  const { current_vm_cid: vmCid, current_agent_id: agentId } = run.state.state;
+  if (vmCid === '' || agentId === undefined) return;
+  // first a ping, which a frozen machine is given less time for
+  const question = run.agent.ping().then(() => remainingOtherAgent(run, agentId));
+  const other = await unlessUnreachable(question);
+  if (other !== undefined) throw otherAgent(other, { vmCid, agentId, mbus }, ' and nothing was changed');
+}
+
+/** The id of the agent that answers, when it says that it is not the recorded VM's. Asks once. */
+export async function answeringOtherAgent({ agent, state }: Run): Promise<string | undefined> {
+  const { current_agent_id: expected } = state.state;
+  if (expected === undefined) return undefined;
+  const said = (await unlessRefused(agent.getState()))?.agentId ?? expected;
+  return said === expected ? undefined : said;
+}
+
+async function remainingOtherAgent(
+  { agent, clock, signal }: Run,
+  expected: string,
+): Promise<string | undefined> {
+  let said = expected;
   const attempt = async (): Promise<true | undefined> => {
-    other = (await unlessRefused(agent.getState()))?.agentId ?? expected.agentId;
-    return other === expected.agentId ? true : undefined;
+    said = (await unlessRefused(agent.getState()))?.agentId ?? expected;
+    return said === expected ? true : undefined;
   };
-  if (await poll(attempt, { clock, signal, budget: otherAgentBudget, longestPause: 1000 })) return;
-  const { vmCid, agentId, mbus } = expected;
-  throw new ProductError(
+  return (await poll(attempt, { clock, signal, budget: otherAgentBudget, longestPause: 1000 }))
+    ? undefined
+    : said;
+}
+
+function otherAgent(other: string, { vmCid, agentId, mbus }: ExpectedAgent, more: string): ProductError {
+  return new ProductError(
     'OTHER_AGENT',
     `At ${new URL(mbus).host} another VM's agent answers, '${other}', and not that of VM '${vmCid}', '${agentId}'; it was ` +
-      `asked for nothing. Let cloud_provider.mbus lead to the instance's own address, or free that address`,
+      `asked for nothing${more}. Let cloud_provider.mbus lead to the instance's own address, or free that address`,
   );
 }
 
@@ -39,5 +71,15 @@ async function unlessRefused<T>(question: Promise<T>): Promise<T | undefined> {
   } catch (error) {
     if (isProductError(error, 'AGENT_ERROR')) return undefined;
     throw error;
+  }
+}
+
+/** Also one that another certificate or password is refused by: those may have been changed in the manifest. */
+async function unlessUnreachable<T>(question: Promise<T>): Promise<T | undefined> {
+  try {
+    return await question;
+  } catch (error) {
+    if (!isProductError(error) || error.code === 'INTERRUPTED') throw error;
+    return undefined;
   }
 }

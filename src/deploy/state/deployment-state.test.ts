@@ -71,7 +71,15 @@ test('takes null and absent keys as Go does', () => {
 });
 
 test('an unreadable file is an error that names it, never an empty state', () => {
-  for (const text of ['', '{', '[]', '{"disks":{}}', '{"disks":[{"cid":1}]}', '{"current_vm_cid":7}']) {
+  for (const text of [
+    '',
+    '{',
+    '[]',
+    '{"disks":{}}',
+    '{"disks":[{"cid":1}]}',
+    '{"current_vm_cid":7}',
+    '{"current_agent_id":7}',
+  ]) {
     assert.throws(
       () => parseState(text, '/some/state.json'),
       (error) => isProductError(error, 'STATE_INVALID') && error.message.includes('/some/state.json'),
@@ -90,12 +98,13 @@ test('a deployment is recorded, cleared and forgotten key by key', () => {
   );
   const withoutVm = forgetVm(cleared);
   assert.deepEqual([withoutVm.current_vm_cid, withoutVm.current_stemcell_id], ['', '']);
+  assert.equal('current_agent_id' in withoutVm, false);
   const again = recordDeployed('sha', [{ id: 'r', name: 'n', version: '1' }])(
-    recordVm('vm-2', 's')(withoutVm),
+    recordVm({ cid: 'vm-2', agentId: 'agent-2', stemcellId: 's' })(withoutVm),
   );
   assert.deepEqual(
-    [again.current_vm_cid, again.current_manifest_sha, again.current_release_ids],
-    ['vm-2', 'sha', ['r']],
+    [again.current_vm_cid, again.current_agent_id, again.current_manifest_sha, again.current_release_ids],
+    ['vm-2', 'agent-2', 'sha', ['r']],
   );
   assert.equal(currentDisk(again)?.cid, 'disk-47a03bef');
   assert.equal(currentDisk(forgetDisk('9d2b8f4e-1c1b-4a7e-6f6f-0b0c8a3e5d2a')(again)), undefined);

@@ -29,6 +29,8 @@ export interface DeploymentState extends JsonObject {
   readonly director_id: string;
   readonly installation_id: string;
   readonly current_vm_cid: string;
+  /** Ours, and of that VM; unknown where the bosh CLI wrote the file, which leaves out what it does not know. */
+  readonly current_agent_id?: string;
   readonly current_stemcell_id: string;
   readonly current_disk_id: string;
   readonly current_release_ids: readonly string[];
@@ -68,6 +70,9 @@ export function parseState(text: string, path: string): DeploymentState {
     director_id: reader.text('director_id'),
     installation_id: reader.text('installation_id'),
     current_vm_cid: reader.text('current_vm_cid'),
+    ...(document['current_agent_id'] === undefined
+      ? {}
+      : { current_agent_id: reader.text('current_agent_id') }),
     current_stemcell_id: reader.text('current_stemcell_id'),
     current_disk_id: reader.text('current_disk_id'),
     current_release_ids: reader.list('current_release_ids', (entry) => typeof entry === 'string'),

@@ -19,11 +19,26 @@ export function recordDeployed(manifestSha: string, releases: readonly ReleaseRe
   });
 }
 
-export function recordVm(cid: string, stemcellId: string): Change {
-  return (state) => ({ ...state, current_vm_cid: cid, current_stemcell_id: stemcellId });
+export interface RecordedVm {
+  readonly cid: string;
+  readonly agentId: string;
+  /** The stemcell's id in the state file. */
+  readonly stemcellId: string;
 }
 
-export const forgetVm: Change = (state) => ({ ...state, current_vm_cid: '', current_stemcell_id: '' });
+export function recordVm({ cid, agentId, stemcellId }: RecordedVm): Change {
+  return (state) => ({
+    ...state,
+    current_vm_cid: cid,
+    current_agent_id: agentId,
+    current_stemcell_id: stemcellId,
+  });
+}
+
+export function forgetVm(state: DeploymentState): DeploymentState {
+  const { current_agent_id: _, ...others } = state;
+  return { ...others, current_vm_cid: '', current_stemcell_id: '' };
+}
 
 export function recordStemcell(record: StemcellRecord): Change {
   return (state) => ({ ...state, stemcells: [...state.stemcells, record] });

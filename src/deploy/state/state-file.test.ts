@@ -48,7 +48,7 @@ test('every change is on disk when it resolves', async (t) => {
   const path = join(await scratchDirectory(t), 'state.json');
   const file = await StateFile.open(path, uuids());
 
-  await file.change(recordVm('vm-1', 'stemcell-1'));
+  await file.change(recordVm({ cid: 'vm-1', agentId: 'agent-1', stemcellId: 'stemcell-1' }));
 
   assert.match(await readFile(path, 'utf8'), /"current_vm_cid": "vm-1"/);
 });

@@ -28,7 +28,7 @@ export async function createVm(
     run.cloud.createVm({ agentId, ...vm }),
   );
   await run.pending.setVm({ agent_id: agentId, arguments_sha256: sha256, cid });
-  await run.state.change(recordVm(cid, stemcellId));
+  await run.state.change(recordVm({ cid, agentId, stemcellId }));
   await run.pending.setVm(undefined);
   return { cid, agentId };
 }
