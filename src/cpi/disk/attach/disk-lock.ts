@@ -7,6 +7,7 @@ import { waitUntilGone } from '../../remove-object.ts';
 import { findVm, findVmSecret, podReference } from '../../vm/find-vm.ts';
 import type { VmSecret } from '../../vm/pod-record.ts';
 import { disksOf } from '../../vm/pod-record.ts';
+import { dropCopy } from '../change/drop-copy.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { claimReference, findClaim } from '../claim.ts';
 import { diskGone } from '../disk-not-found.ts';
@@ -65,6 +66,8 @@ export async function lockDisk(cloud: Cloud, first: PersistentVolumeClaim, secre
     const now = await findClaim(cloud, name);
     if (now === undefined || now.metadata.deletionTimestamp !== undefined)
       throw diskGone(name, 'was deleted meanwhile');
+    // of an update_disk that began meanwhile: what the VM writes would not be in it
+    await dropCopy(cloud, now);
     claim = now;
   }
   throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${name}'`);

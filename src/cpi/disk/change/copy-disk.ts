@@ -53,14 +53,18 @@ async function marked(
   const { namespace = '', name = '' } = claim.metadata;
   const former = copyOf(claim);
   const copyName = `disk-${cloud.newUuid()}`;
-  if (former === undefined) return { claim: await markCopy(cloud, claim, copyName), copyName };
+  const look = (now: PersistentVolumeClaim): Promise<void> => waitUntilDetached(cloud, now, 'updated');
+  if (former === undefined) return { claim: await markCopy(cloud, claim, copyName, look), copyName };
   const found = await findClaim(cloud, namespace, former);
-  if (!isDropping(claim) && (found === undefined || isCopyAsked(order, found)))
-    return { claim, copyName: former };
+  if (!isDropping(claim) && (found === undefined || isCopyAsked(order, found))) {
+    // once more: an attach_disk may have taken the mark and that copy away
+    return { claim: await markCopy(cloud, claim, former, look), copyName: former };
+  }
   await dropCopy(cloud, claim);
   const unmarked = await findClaim(cloud, namespace, name);
   if (unmarked === undefined) throw diskGone(name, 'was deleted meanwhile');
-  return { claim: await markCopy(cloud, unmarked, copyName), copyName };
+  await look(unmarked);
+  return { claim: await markCopy(cloud, unmarked, copyName, look), copyName };
 }
 
 async function make(cloud: Cloud, order: CopyOrder, copyName: string): Promise<void> {

@@ -17,13 +17,23 @@ export const copyOf = ({ metadata }: PersistentVolumeClaim): string | undefined 
 export const isDropping = ({ metadata }: PersistentVolumeClaim): boolean =>
   metadata.annotations?.[annotation.copyDropped] === 'true';
 
-/** Marks the disk with the name of its copy; of two calls at once one does. Rejects with DISK_BUSY. */
+/** Rejects where a disk that others have changed is not to be marked any more. */
+type Look = (now: PersistentVolumeClaim) => Promise<unknown>;
+
+/**
+ * Marks the disk with the name of its copy; of two calls at once one does. Rejects with DISK_BUSY, and as `look` does, which sees the
+ * disk again where it was changed meanwhile: an attach_disk that comes before the mark does not know of the copy.
+ */
 export const markCopy = (
   cloud: Cloud,
   claim: PersistentVolumeClaim,
   copyName: string,
+  look: Look,
 ): Promise<PersistentVolumeClaim> =>
-  changeMark(cloud, claim, { [annotation.copy]: copyName, [annotation.copyDropped]: null });
+  changeMark(cloud, claim, { [annotation.copy]: copyName, [annotation.copyDropped]: null }, (now) => {
+    if (isDropping(now)) throw changed(now);
+    return look(now);
+  });
 
 /**
  * Says that the copy of a disk goes, before it goes: from here on no call deletes the disk in its favour. Rejects with
@@ -66,11 +76,13 @@ async function changeMark(
   cloud: Cloud,
   first: PersistentVolumeClaim,
   annotations: Readonly<Record<string, string | null>>,
+  look?: Look,
 ): Promise<PersistentVolumeClaim> {
   let claim: PersistentVolumeClaim | undefined = first;
   for (let left = tries; left > 0; left -= 1) {
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) break;
     if (copyOf(claim) !== copyOf(first)) break;
+    if (claim !== first) await look?.(claim);
     const { resourceVersion = '' } = claim.metadata;
     try {
       return await cloud.api.patch<PersistentVolumeClaim>(referenceTo(first), {

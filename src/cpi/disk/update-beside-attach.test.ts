@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
+import { annotation } from '../labels.ts';
+import type { Cloud } from '../cloud.ts';
+import { boundDisk, claimOf, diskObjects } from '../testing/bound-disk.ts';
+import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
+import type { Intercept } from '../testing/intercepting-api.ts';
+import { rejection } from '../testing/rejection.ts';
+import { storageCloud } from '../testing/storage-cloud.ts';
+import type { StorageCloud } from '../testing/storage-cloud.ts';
+import { createVmArguments, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { attachDisk } from './attach-disk.ts';
+import { getDisks } from './get-disks.ts';
+import { updateDisk } from './update-disk.ts';
+
+const busy = rejection('DISK_BUSY');
+
+const seen = (cloud: Cloud, intercept: Intercept): Cloud => ({
+  ...cloud,
+  api: interceptingApi(cloud.api, intercept),
+});
+
+async function vmAndDisk(t: TestContext, attach: string): Promise<StorageCloud & { disk: string }> {
+  const world = await storageCloud(t, { kubernetes: { attach } });
+  await createVm(world.cloud, createVmArguments());
+  return { ...world, disk: await boundDisk(world, 'now') };
+}
+
+const copied = (cloud: Cloud, disk: string): Promise<string | null> =>
+  updateDisk(cloud, [disk, 64, { storage_class: 'other' }]);
+
+/** The VM has the disk that it was told to have, whole, and no copy waits to take its place. */
+async function assertAttached(world: StorageCloud, disk: string): Promise<void> {
+  const { metadata } = await claimOf(world, disk);
+  assert.equal(metadata.deletionTimestamp, undefined);
+  assert.equal(metadata.annotations?.[annotation.copy], undefined);
+  assert.deepEqual(await getDisks(world.cloud, [vmCid]), [disk]);
+  assert.deepEqual(
+    (await diskObjects(world)).filter((name) => name.startsWith('disk-')),
+    [disk],
+  );
+}
+
+/** What an attach_disk reads of the claim, it reads before the copy is marked; what it writes, while the copy is made. */
+for (const [attach, firstWrite] of [
+  ['hot', 'create pods attach-'],
+  ['recreate', 'patch persistentvolumeclaims '],
+] as const) {
+  test(`${attach}: attach_disk that began before update_disk, and writes when the copy is whole: the disk is not deleted`, async (t) => {
+    const world = await vmAndDisk(t, attach);
+    const { cloud, disk } = world;
+    const [attached, whole] = [Promise.withResolvers<unknown>(), Promise.withResolvers<unknown>()];
+    let update: Promise<string | null> | undefined;
+    let looks: string[] = [];
+    const whenWhole: Intercept = async (request) => {
+      if (request.startsWith('create persistentvolumeclaims')) looks = ['made'];
+      if (looks[0] !== undefined && request === `get pods attach-${disk}`) looks.push('looked');
+      if (looks[1] === undefined || request !== `get persistentvolumeclaims ${disk}`) return;
+      whole.resolve(undefined);
+      await attached.promise;
+    };
+    const meanwhile = atRequest(`${firstWrite}${disk}`, async () => {
+      update = copied(seen(cloud, whenWhole), disk);
+      await Promise.race([whole.promise, update.catch(() => undefined)]);
+    });
+
+    await attachDisk(seen(cloud, meanwhile), [vmCid, disk]).finally(() => attached.resolve(undefined));
+
+    await assert.rejects(update ?? Promise.resolve(null), busy);
+    await assertAttached(world, disk);
+  });
+
+  test(`${attach}: attach_disk between update_disk's look and its mark: no copy is made of what is written to`, async (t) => {
+    const world = await vmAndDisk(t, attach);
+    const { cloud, disk } = world;
+    const requests: string[] = [];
+    const first = atRequest(`patch persistentvolumeclaims ${disk}`, async () => {
+      await attachDisk(cloud, [vmCid, disk]);
+    });
+    const update = copied(
+      seen(cloud, async (request) => {
+        requests.push(request);
+        await first(request);
+      }),
+      disk,
+    );
+
+    await assert.rejects(update, busy);
+
+    assert.deepEqual(
+      requests.filter((request) => request.startsWith('create ')),
+      [],
+    );
+    await assertAttached(world, disk);
+  });
+}
+
+for (const [type, killedAt] of [
+  ['other', 'create persistentvolumeclaims '],
+  ['other', 'delete persistentvolumeclaims '],
+  ['later', 'delete persistentvolumeclaims '],
+] as const) {
+  test(`update_disk to ${type} after one that was killed at '${killedAt}', and attach_disk meanwhile, which takes that back: nothing is left`, async (t) => {
+    const world = await vmAndDisk(t, 'hot');
+    const { cloud, disk } = world;
+    const killed = fromThenOn((request) => request.startsWith(killedAt));
+    await assert.rejects(copied(seen(cloud, killed), disk), /killed/u);
+    const former = (await claimOf(world, disk)).metadata.annotations?.[annotation.copy] ?? '';
+    const again = seen(
+      cloud,
+      atRequest(`get persistentvolumeclaims ${former}`, async () => {
+        await attachDisk(cloud, [vmCid, disk]);
+      }),
+    );
+
+    await assert.rejects(updateDisk(again, [disk, 64, { storage_class: type }]), busy);
+
+    await assertAttached(world, disk);
+  });
+}
+
+/** Everything after that moment fails too, as in a process that is no more. */
+function fromThenOn(isMoment: (request: string) => boolean): Intercept {
+  let isDead = false;
+  return (request) => {
+    isDead ||= isMoment(request);
+    return isDead ? Promise.reject(new Error('killed')) : Promise.resolve();
+  };
+}
