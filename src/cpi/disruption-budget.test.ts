@@ -6,6 +6,7 @@ import type { PodDisruptionBudget } from '../kubernetes/disruption-budget.ts';
 import { podDisruptionBudgets, pods } from '../kubernetes/resources.ts';
 import { isProductError } from '../errors/product-error.ts';
 import { budgetName } from './names.ts';
+import { interceptingApi } from './testing/intercepting-api.ts';
 import type { SimulatedWorld } from './testing/simulated-world.ts';
 import { startSimulatedWorld } from './testing/simulated-world.ts';
 import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts';
@@ -68,6 +69,22 @@ test('many come and go at the same time: the number is right in the end', async 
   const left = [...vms.slice(6), ...(await Promise.all(more))];
   assert.deepEqual(await budgets(world), [[budgetName(group), left.length - 1]]);
   await Promise.all(left.map((vm) => deleteVm(world.cloud, [vm])));
+  assert.deepEqual(await budgets(world), []);
+});
+
+test('a VM that goes before the budget that counts it is there: the last one can be drained', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const former = await newVm(world);
+  let isGone = false;
+  const api = interceptingApi(world.cloud.api, async (request) => {
+    if (isGone || !request.startsWith('create poddisruptionbudgets')) return;
+    isGone = true;
+    await deleteVm(world.cloud, [former]);
+  });
+
+  await newVm({ ...world, cloud: { ...world.cloud, api } });
+
+  assert.ok(isGone);
   assert.deepEqual(await budgets(world), []);
 });
 

@@ -48,7 +48,9 @@ export async function settleBudget(cloud: Cloud, group: string, cid: string): Pr
     const living = await countLiving(cloud, group);
     try {
       if (living >= 2) {
-        if (await put(cloud, existing, budget(cloud, { group, living, cid }))) return;
+        const isPut = await put(cloud, existing, budget(cloud, { group, living, cid }));
+        // a VM that went before a budget was there had none to change, and nothing was a conflict for this one
+        if (isPut && (existing !== undefined || (await countLiving(cloud, group)) === living)) return;
       } else {
         if (existing !== undefined) await remove(cloud, existing);
         return;
