@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
+import { ApiError } from '../../kubernetes/api-error.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../kubernetes/pod.ts';
 import type { Node } from '../../kubernetes/node.ts';
 import { nodes, pods } from '../../kubernetes/resources.ts';
+import type { Cloud } from '../cloud.ts';
 import { nodeName } from '../testing/fake-node.ts';
+import { interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
 import type { TestCloud } from '../testing/test-cloud.ts';
 import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
@@ -42,7 +45,7 @@ interface Ended extends TestCloud {
 
 /** A VM with a disk whose attachment its kubelet has ended. */
 async function endedAttachment(t: TestContext, how: string): Promise<Ended> {
-  const made = await testCloud(t, { deadlines: { release: 1, detach_disk: 2 } });
+  const made = await testCloud(t, { deadlines: { schedule: 2, release: 1, detach_disk: 2 } });
   const { cloud, api } = made;
   await createVm(cloud, createVmArguments());
   const disk = await createDisk(cloud, [64, {}, vmCid]);
@@ -56,6 +59,10 @@ async function endedAttachment(t: TestContext, how: string): Promise<Ended> {
   );
   return { ...made, disk, uid: metadata.uid };
 }
+
+/** One that is not there was given up. */
+const nodeIsReady = (cloud: Cloud): Promise<Node> =>
+  cloud.api.create<Node>(nodes, { metadata: { name: nodeName }, status: { conditions: [ready] } });
 
 const attachmentOf = (api: TestCloud['api'], disk: string): Promise<Pod> =>
   api.get<Pod>({ resource: pods, namespace, name: `attach-${disk}` });
@@ -128,8 +135,7 @@ test('an attachment that is ended while it is asked is no witness for a free dis
   node.busyDisks.add(disk);
   const ended = ends['refused after its restart']?.([]);
   const reference = { resource: pods, namespace, name: `attach-${disk}` };
-  // one that is not there was given up
-  await cloud.api.create<Node>(nodes, { metadata: { name: nodeName }, status: { conditions: [ready] } });
+  await nodeIsReady(cloud);
   let isAsked = false;
   const meanwhile = {
     ...cloud,
@@ -149,4 +155,64 @@ test('an attachment that is ended while it is asked is no witness for a free dis
 
   assert.ok(isAsked);
   assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+});
+
+const failure = (message: string): ApiError =>
+  new ApiError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code: 500, message });
+
+test('an attachment that its kubelet has ended while the container of the VM waits for its restart: the disk is taken out before it is detached', async (t) => {
+  const { cloud, api, node, disk } = await endedAttachment(t, 'evicted for lack of room');
+  node.leftMounts.add(disk);
+  const vm = { resource: pods, namespace, name: vmCid };
+  const { status } = await api.get<Pod>(vm);
+  const containerStatuses = (status?.containerStatuses ?? []).map((container) => ({
+    ...container,
+    state: { waiting: { reason: 'CrashLoopBackOff' } },
+  }));
+  await api.patch(vm, { status: { containerStatuses } }, { subresource: 'status' });
+  const exec: typeof cloud.exec = (command) =>
+    command.pod === vmCid ? Promise.reject(failure('container not found')) : cloud.exec(command);
+
+  await detachDisk({ ...cloud, exec }, [vmCid, disk]);
+
+  assert.ok(node.releasedDisks.has(disk), 'the mount is in the hub, and the container starts again with it');
+});
+
+for (const [verb, change] of [
+  ['attach_disk', attachDisk],
+  ['detach_disk', detachDisk],
+] as const) {
+  test(`the successor of an ended attachment, and ${verb} fails: what a job writes to is not asked to go`, async (t) => {
+    const { cloud, api, node, disk } = await endedAttachment(t, 'evicted for lack of room');
+    node.leftMounts.add(disk);
+    node.busyDisks.add(disk);
+    const noLeader = failure('etcdserver: no leader');
+    const failing = interceptingApi(cloud.api, (request) =>
+      request === `patch persistentvolumeclaims ${disk}` ? Promise.reject(noLeader) : Promise.resolve(),
+    );
+
+    await assert.rejects(change({ ...cloud, api: failing }, [vmCid, disk]), noLeader);
+
+    assert.equal((await attachmentOf(api, disk)).metadata.deletionTimestamp, undefined);
+    await attachDisk(cloud, [vmCid, disk]);
+  });
+}
+
+test('a successor that never runs is no witness for a free disk: the VM is asked', async (t) => {
+  const { cloud, api, node, disk } = await endedAttachment(t, 'evicted for lack of room');
+  node.leftMounts.add(disk);
+  node.unschedulable = 'Insufficient cpu';
+  await nodeIsReady(cloud);
+  await assert.rejects(attachDisk(cloud, [vmCid, disk]), /Insufficient cpu/u);
+  const exec: typeof cloud.exec = (command) =>
+    command.pod === vmCid
+      ? cloud.exec(command)
+      : Promise.reject(failure('pod does not have a host assigned'));
+
+  await assert.rejects(detachDisk({ ...cloud, exec }, [vmCid, disk]), rejection('DISK_BUSY'));
+
+  assert.equal((await attachmentOf(api, disk)).metadata.deletionTimestamp, undefined);
+  node.leftMounts.delete(disk);
+  await detachDisk({ ...cloud, exec }, [vmCid, disk]);
+  assert.deepEqual(await getDisks(cloud, [vmCid]), []);
 });

@@ -15,6 +15,8 @@ export interface AttachmentPlan {
   readonly nodeName: string;
   readonly kubeletRootDirectory: string;
   readonly directorUuid: string | undefined;
+  /** A former attachment may have left the disk in the VM. */
+  readonly takesOver?: boolean;
 }
 
 const yearInSeconds = 31_536_000;
@@ -69,7 +71,11 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
         // not the group's and the deployment's: a Service that selects those must not meet a pod of the node's network
         ...(agentId !== undefined && { [label.agentId]: agentId }),
       },
-      annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false', [annotation.vmUid]: uid },
+      annotations: {
+        'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
+        [annotation.vmUid]: uid,
+        ...(plan.takesOver === true && { [annotation.takesOver]: 'true' }),
+      },
     },
     spec: {
       restartPolicy: 'Always',

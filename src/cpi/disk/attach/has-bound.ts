@@ -1,4 +1,5 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
+import { annotation } from '../../labels.ts';
 import { holderContainer } from '../../own-containers.ts';
 import { cannotExit } from './volume-functions.ts';
 
@@ -27,9 +28,19 @@ export function bindFailure(pod: Pod): string | undefined {
 export const isEnded = ({ status }: Pod): boolean =>
   status?.phase === 'Failed' || status?.phase === 'Succeeded';
 
-/** True where a holder ever ran and did not say that it could not mount: the volume may be in the VM whatever it does now. */
-export function hasBound(pod: Pod): boolean {
+/** True for an attachment that was made where a former one may have left the disk in the VM. */
+export const takesOver = ({ metadata }: Pod): boolean =>
+  metadata.annotations?.[annotation.takesOver] === 'true';
+
+/** True where a holder ever ran. */
+export function hasRun(pod: Pod): boolean {
   const { state, lastState } = holderOf(pod) ?? {};
-  const hasRun = [state?.running, state?.terminated, lastState?.terminated].some((one) => one !== undefined);
-  return hasRun && bindFailure(pod) === undefined;
+  return [state?.running, state?.terminated, lastState?.terminated].some((one) => one !== undefined);
 }
+
+/**
+ * True where a holder ever ran, or takes the disk over from a former one, and did not say that it could not mount: the volume may be in
+ * the VM whatever it does now.
+ */
+export const hasBound = (pod: Pod): boolean =>
+  (hasRun(pod) || takesOver(pod)) && bindFailure(pod) === undefined;

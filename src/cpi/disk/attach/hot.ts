@@ -33,15 +33,16 @@ const pauseMs = 500;
  * Strategy `hot` (design 4.3): makes the attachment pod and waits until its holder says that the volume is mounted in the
  * VM. Resolves with the hint. What it made is taken back when it fails, and what a killed call left; a
  * disk that was in the VM before stays there: a job may be writing to it, and a deletion cannot be taken back.
+ * `isLeft`: it is there without an attachment.
  */
-export async function attachHot(cloud: Cloud, vm: Pod, diskCid: string): Promise<string> {
+export async function attachHot(cloud: Cloud, vm: Pod, diskCid: string, isLeft = false): Promise<string> {
   const scheduled = await waitForNode(cloud, vm, () => vmNotFound(cloud, vm.metadata.name ?? ''));
-  const { attachment, isNew } = await ensureAttachment(cloud, scheduled, diskCid);
+  const attachment = await ensureAttachment(cloud, scheduled, diskCid, isLeft);
   try {
     await markAttached(cloud, diskCid, attachment);
     await waitUntilHeld(cloud, attachment, { diskCid, nodeName: scheduled.spec.nodeName ?? '' });
   } catch (error) {
-    if (!isNew && hasBound(attachment)) throw error;
+    if (hasBound(attachment)) throw error;
     throw await takenBack(cloud, attachment, error);
   }
   return `${hubPath}/disks/${diskCid}/store`;
@@ -58,19 +59,16 @@ export function attachmentState(existing: Pod | undefined, vm: Pod): AttachmentS
   return isEnded(existing) ? 'ended' : 'ours';
 }
 
-interface FoundAttachment {
-  readonly attachment: Pod;
-  readonly isNew: boolean;
-}
-
-async function ensureAttachment(cloud: Cloud, vm: Pod, diskCid: string): Promise<FoundAttachment> {
+async function ensureAttachment(cloud: Cloud, vm: Pod, diskCid: string, isLeft: boolean): Promise<Pod> {
+  let takesOver = isLeft;
   for (let left = tries; left > 0; left -= 1) {
     const existing = await findAttachment(cloud, diskCid);
     const state = attachmentState(existing, vm);
-    if (existing !== undefined && state === 'ours') return { attachment: existing, isNew: false };
+    if (existing !== undefined && state === 'ours') return existing;
     if (existing !== undefined) await clear(cloud, existing, state);
-    const created = await createHubPod(cloud, attachmentPod({ ...hubOf(cloud, vm), diskCid }));
-    if (created !== undefined) return { attachment: created, isNew: true };
+    takesOver ||= state === 'ended';
+    const created = await createHubPod(cloud, attachmentPod({ ...hubOf(cloud, vm), diskCid, takesOver }));
+    if (created !== undefined) return created;
   }
   throw new ProductError(
     'DISK_NOT_ATTACHABLE',

@@ -7,6 +7,7 @@ import { lostNodeError } from '../../node/lost-node-error.ts';
 import { findVm } from '../../vm/find-vm.ts';
 import { isVmRunning } from '../../vm/live-vm.ts';
 import { vmContainer } from '../../own-containers.ts';
+import { isEnded } from './has-bound.ts';
 
 const secondsToLook = 20;
 const pauseMs = 500;
@@ -30,6 +31,17 @@ export async function isMountedInVm(cloud: Cloud, vm: Pod, diskCid: string): Pro
     }
     await cloud.clock.sleep(pauseMs);
   }
+}
+
+/**
+ * The same for a disk that has not been let go of: true as well while the VM's container waits for its restart. It cannot be asked,
+ * and starts with whatever is mounted.
+ */
+export async function isMountedOrComesBack(cloud: Cloud, vm: Pod, diskCid: string): Promise<boolean> {
+  if (await isMountedInVm(cloud, vm, diskCid)) return true;
+  const now = await findVm(cloud, vm.metadata.name);
+  if (now === undefined || now.metadata.uid !== vm.metadata.uid) return false;
+  return now.metadata.deletionTimestamp === undefined && !isEnded(now) && !isVmRunning(now);
 }
 
 /** Whether the VM has it, or why it could not be asked. */

@@ -6,9 +6,10 @@ import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { lookAtNode } from '../../node/look-at-node.ts';
 import { lostNodeError } from '../../node/lost-node-error.ts';
+import { findVm } from '../../vm/find-vm.ts';
 import { holderContainer } from '../../own-containers.ts';
 import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
-import { hasBound, isEnded } from './has-bound.ts';
+import { hasBound, hasRun, isEnded, takesOver } from './has-bound.ts';
 import { releaseExit, releaseScript } from './release-script.ts';
 
 const pauseMs = 500;
@@ -64,7 +65,17 @@ async function mayBeBound(cloud: Cloud, attachment: Pod): Promise<boolean> {
   const now = await findAttachment(cloud, diskCidOf(attachment));
   if (now === undefined || now.metadata.uid !== attachment.metadata.uid) return false;
   // one that was ended meanwhile is no witness: the next detach asks the VM
-  return isEnded(now) || hasBound(now);
+  if (isEnded(now)) return true;
+  return takesOver(now) && !hasRun(now) ? isLeftInVm(cloud, now) : hasBound(now);
+}
+
+/** Of an attachment that never ran and has a mount to take over only the VM knows. */
+async function isLeftInVm(cloud: Cloud, attachment: Pod): Promise<boolean> {
+  const vm = await findVm(cloud, vmCidOf(attachment));
+  if (vm === undefined || vm.metadata.uid !== attachment.metadata.annotations?.[annotation.vmUid])
+    return false;
+  const { isMountedOrComesBack } = await import('./is-mounted.ts');
+  return isMountedOrComesBack(cloud, vm, diskCidOf(attachment));
 }
 
 /** The error where the container cannot be reached now; it may be starting again. */

@@ -4,7 +4,7 @@ import type { Cloud } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { findVm } from '../../vm/find-vm.ts';
 import { vmCidOf } from './attachments.ts';
-import { isMountedInVm } from './is-mounted.ts';
+import { isMountedInVm, isMountedOrComesBack } from './is-mounted.ts';
 import { takeOver } from './take-over.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function succeedEnded(cloud: Cloud, attachment: Pod, diskCid: strin
   if (vm === undefined || vm.metadata.uid !== attachment.metadata.annotations?.[annotation.vmUid])
     return attachment;
   if (vm.metadata.deletionTimestamp === undefined) {
-    return (await takeOver(cloud, vm, diskCid)) ?? attachment;
+    return (await takeOver(cloud, vm, diskCid, isMountedOrComesBack)) ?? attachment;
   }
   if (!(await isMountedInVm(cloud, vm, diskCid))) return attachment;
   throw new ProductError(
