@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
+import { volumeSnapshots } from '../../kubernetes/resources.ts';
 import { annotation } from '../labels.ts';
 import type { Cloud } from '../cloud.ts';
 import { boundDisk, claimOf, diskObjects } from '../testing/bound-disk.ts';
@@ -23,7 +24,10 @@ const seen = (cloud: Cloud, intercept: Intercept): Cloud => ({
 });
 
 async function vmAndDisk(t: TestContext, attach: string): Promise<StorageCloud & { disk: string }> {
-  const world = await storageCloud(t, { kubernetes: { attach } });
+  const world = await storageCloud(t, {
+    kubernetes: { attach },
+    deadlines: { update_disk: 2, snapshot_disk: 2 },
+  });
   await createVm(world.cloud, createVmArguments());
   return { ...world, disk: await boundDisk(world, 'now') };
 }
@@ -94,6 +98,24 @@ for (const [attach, firstWrite] of [
       [],
     );
     await assertAttached(world, disk);
+  });
+}
+
+for (const request of ['create volumesnapshots copy-', 'create persistentvolumeclaims ']) {
+  test(`attach_disk after update_disk's mark, at its '${request}': what update_disk makes after that does not stay`, async (t) => {
+    const world = await vmAndDisk(t, 'hot');
+    const { cloud, disk } = world;
+    let isFirst = true;
+    const meanwhile: Intercept = async (now) => {
+      if (!isFirst || !now.startsWith(request)) return;
+      isFirst = false;
+      await attachDisk(cloud, [vmCid, disk]);
+    };
+
+    await assert.rejects(copied(seen(cloud, meanwhile), disk), busy);
+
+    await assertAttached(world, disk);
+    assert.deepEqual((await world.api.list(volumeSnapshots)).items, []);
   });
 }
 

@@ -14,9 +14,9 @@ import { waitUntilDetached } from '../detached-disk.ts';
 import { consumerPod } from './consumer-pod.ts';
 import type { CopyOrder } from './copy-claim.ts';
 import { copyClaim, isCopyAsked } from './copy-claim.ts';
-import { copyOf, deleteCopied, isDropping, markCopy } from './copy-mark.ts';
+import { changed, copyOf, deleteCopied, isDropping, markCopy } from './copy-mark.ts';
 import { copyWords } from './copy-words.ts';
-import { copySnapshotName, dropCopy, removeHelpers } from './drop-copy.ts';
+import { copySnapshotName, dropCopy, removeCopy, removeHelpers } from './drop-copy.ts';
 import { noteType } from './note-type.ts';
 import { ownWay } from './own-way.ts';
 import { diskGone } from '../disk-not-found.ts';
@@ -142,6 +142,10 @@ async function findVolume(cloud: Cloud, name: string): Promise<PersistentVolume 
  */
 async function takenBack(cloud: Cloud, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
   try {
+    if (await isUnmarked(cloud, claim)) {
+      await removeCopy(cloud, claim.metadata.namespace ?? '', copyOf(claim) ?? '');
+      return isProductError(error, 'DISK_BUSY') ? error : changed(claim);
+    }
     await dropCopy(cloud, claim);
     if (!isProductError(error, 'DEADLINE')) return error;
     return new ProductError('NOT_SUPPORTED', `${error.message}; the copy was taken back, and ${ownWay}`, {
@@ -153,4 +157,16 @@ async function takenBack(cloud: Cloud, claim: PersistentVolumeClaim, error: unkn
       cause: error,
     });
   }
+}
+
+/**
+ * True for a disk that is there and names that copy no more: an attach_disk took it away while this call was making it, so nobody else
+ * removes what was made after that. Left there it would pass for the disk as soon as that is gone (find-disk.ts).
+ */
+async function isUnmarked(cloud: Cloud, claim: PersistentVolumeClaim): Promise<boolean> {
+  const { namespace = '', name = '', uid } = claim.metadata;
+  const now = await findClaim(cloud, namespace, name);
+  if (now === undefined || now.metadata.uid !== uid || now.metadata.deletionTimestamp !== undefined)
+    return false;
+  return copyOf(now) !== copyOf(claim);
 }

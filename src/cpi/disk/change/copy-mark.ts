@@ -110,7 +110,7 @@ async function read(cloud: Cloud, first: PersistentVolumeClaim): Promise<Persist
   return now?.metadata.uid === first.metadata.uid ? now : undefined;
 }
 
-const changed = ({ metadata }: PersistentVolumeClaim): ProductError =>
+export const changed = ({ metadata }: PersistentVolumeClaim): ProductError =>
   new ProductError(
     'DISK_BUSY',
     `disk '${metadata.name ?? ''}' was updated, attached or deleted by another call at the same time; run the call again`,

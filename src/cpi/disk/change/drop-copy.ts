@@ -23,6 +23,15 @@ export async function dropCopy(cloud: Cloud, claim: PersistentVolumeClaim): Prom
   if (copyName === undefined || claim.metadata.deletionTimestamp !== undefined) return;
   const { name = '', namespace = '' } = claim.metadata;
   await forsakeCopy(cloud, claim);
+  await removeCopy(cloud, namespace, copyName);
+  await cloud.api.patch(
+    { resource: persistentVolumeClaims, namespace, name },
+    { metadata: { annotations: { [annotation.copy]: null, [annotation.copyDropped]: null } } },
+  );
+}
+
+/** Removes a copy that its disk is not to be deleted for, with what it needed. Idempotent. */
+export async function removeCopy(cloud: Cloud, namespace: string, copyName: string): Promise<void> {
   // a pod holds its claim, and a claim that waits for its volume the snapshot
   await removeConsumer(cloud, namespace, copyName);
   await removeIf(
@@ -31,10 +40,6 @@ export async function dropCopy(cloud: Cloud, claim: PersistentVolumeClaim): Prom
     ({ metadata }) => metadata.labels?.[label.replaces] !== undefined,
   );
   await removeCopySnapshot(cloud, namespace, copyName);
-  await cloud.api.patch(
-    { resource: persistentVolumeClaims, namespace, name },
-    { metadata: { annotations: { [annotation.copy]: null, [annotation.copyDropped]: null } } },
-  );
 }
 
 /** Removes what a copy needed while it was made. A missing one, or a missing API, is success. */
