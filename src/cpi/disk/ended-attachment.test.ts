@@ -128,6 +128,20 @@ test('an attachment that its kubelet has ended, its VM deleted by a human: the d
   assert.ok(await attachmentOf(api, disk));
 });
 
+test("… and whoever meets that VM does not take its word away: the disk is nobody else's before delete_vm", async (t) => {
+  const { cloud, api, node, disk } = await endedAttachment(t, 'evicted for lack of room');
+  const networks = { default: { type: 'dynamic' } };
+  const [other] = await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
+  node.leftMounts.add(disk);
+  node.stoppingVms.add(vmCid);
+  await api.delete({ resource: pods, namespace, name: vmCid });
+
+  await getDisks(cloud, [vmCid]);
+
+  await assert.rejects(attachDisk(cloud, [other, disk]), rejection('DISK_ATTACHED_ELSEWHERE'));
+  await assert.rejects(deleteDisk(cloud, [disk]), rejection('DISK_BUSY'));
+});
+
 test('an attachment that is ended while it is asked is no witness for a free disk', async (t) => {
   const { cloud, node, disk } = await endedAttachment(t, 'refused after its restart');
   await attachDisk(cloud, [vmCid, disk]);

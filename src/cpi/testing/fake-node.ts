@@ -21,6 +21,8 @@ export class FakeNode {
   readonly releasedDisks = new Set<string>();
   /** Disks that are mounted in their VM though nothing runs in their attachment. */
   readonly leftMounts = new Set<string>();
+  /** VMs whose jobs take their time to stop: their pods do not end. */
+  readonly stoppingVms = new Set<string>();
   /** Disks whose bind step fails, with its message. */
   readonly brokenDisks = new Map<string, string>();
   /** Claims of disks that are being deleted stay, as if a pod used them. */
@@ -186,6 +188,7 @@ export class FakeNode {
   /** A VM's hub is busy while an attachment has a disk in it; an attachment holds on while its disk is used. */
   async #isHeld(pod: Pod): Promise<boolean> {
     const { labels = {}, name } = pod.metadata;
+    if (this.stoppingVms.has(name ?? '')) return true;
     if (labels[label.kind] === 'attachment') {
       const { items } = await this.#api.list<Pod>(pods);
       const vm = items.find(({ metadata }) => metadata.name === labels[label.vmId]);

@@ -1,12 +1,14 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { Cloud } from '../../cloud.ts';
 import { diskCidOf, listAttachments, requestEnd } from './attachments.ts';
+import { isEnded } from './has-bound.ts';
 import { claimsOf, isLostWhenDetached } from './refuse-loss.ts';
 
 /**
  * Ends the attachments of a VM that is being deleted; does nothing for any other. Its pod cannot go before them, and
  * they notice its end by themselves only where its preStop hook could run, so every verb that meets it does this. One
- * whose claim was deleted by somebody keeps it: the holder has let go of the disk, and the data would go with the pod.
+ * whose claim was deleted by somebody keeps it: the holder has let go of the disk, and the data would go with the pod. So does
+ * one that its kubelet has ended: no holder is left that waits for the jobs, and the disk would be free at once for another VM.
  */
 export async function letGoWhereTerminating(cloud: Cloud, vm: Pod): Promise<void> {
   const { deletionTimestamp, name = '' } = vm.metadata;
@@ -18,6 +20,7 @@ export async function letGoWhereTerminating(cloud: Cloud, vm: Pod): Promise<void
   );
   for (const attachment of attachments) {
     if (attachment.metadata.deletionTimestamp !== undefined || lost.includes(diskCidOf(attachment))) continue;
+    if (isEnded(attachment)) continue;
     await requestEnd(cloud, attachment);
   }
 }
