@@ -171,8 +171,8 @@ test('an attachment that is ended while it is asked is no witness for a free dis
   assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
 });
 
-const failure = (message: string): ApiError =>
-  new ApiError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code: 500, message });
+const failure = (message: string, code = 500): ApiError =>
+  new ApiError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, message });
 
 test('an attachment that its kubelet has ended while the container of the VM waits for its restart: the disk is taken out before it is detached', async (t) => {
   const { cloud, api, node, disk } = await endedAttachment(t, 'evicted for lack of room');
@@ -230,3 +230,23 @@ test('a successor that never runs is no witness for a free disk: the VM is asked
   await detachDisk({ ...cloud, exec }, [vmCid, disk]);
   assert.deepEqual(await getDisks(cloud, [vmCid]), []);
 });
+
+for (const [verb, change] of [
+  ['attach_disk', attachDisk],
+  ['detach_disk', detachDisk],
+] as const) {
+  test(`an ended attachment whose successor is not admitted stays when ${verb} fails: it is all that tells of the mount`, async (t) => {
+    const { cloud, api, node, disk, uid } = await endedAttachment(t, 'evicted for lack of room');
+    node.leftMounts.add(disk);
+    // what has ended counts no more, and its room is somebody else's
+    const full = failure(`pods "attach-${disk}" is forbidden: exceeded quota: small`, 403);
+    const refusing = interceptingApi(cloud.api, (request) =>
+      request === `create pods attach-${disk}` ? Promise.reject(full) : Promise.resolve(),
+    );
+
+    await assert.rejects(change({ ...cloud, api: refusing }, [vmCid, disk]), full);
+
+    assert.equal((await attachmentOf(api, disk)).metadata.uid, uid);
+    await assert.rejects(deleteDisk(cloud, [disk]), rejection('DISK_BUSY'));
+  });
+}

@@ -1,6 +1,8 @@
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
+import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { podLastWords } from '../../../kubernetes/pod-words.ts';
+import { pods } from '../../../kubernetes/resources.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
@@ -65,15 +67,29 @@ async function ensureAttachment(cloud: Cloud, vm: Pod, diskCid: string, isLeft: 
     const existing = await findAttachment(cloud, diskCid);
     const state = attachmentState(existing, vm);
     if (existing !== undefined && state === 'ours') return existing;
-    if (existing !== undefined) await clear(cloud, existing, state);
     takesOver ||= state === 'ended';
-    const created = await createHubPod(cloud, attachmentPod({ ...hubOf(cloud, vm), diskCid, takesOver }));
+    const wanted = attachmentPod({ ...hubOf(cloud, vm), diskCid, takesOver });
+    if (state === 'ended') await requireAdmitted(cloud, wanted);
+    if (existing !== undefined) await clear(cloud, existing, state);
+    const created = await createHubPod(cloud, wanted);
     if (created !== undefined) return created;
   }
   throw new ProductError(
     'DISK_NOT_ATTACHABLE',
     `disk '${diskCid}' cannot be attached: its attachment is made by others again and again; run the call again`,
   );
+}
+
+/**
+ * Rejects where the successor of an ended attachment would be refused, whose room in a quota may be another's by now: without
+ * either nothing would tell that the disk is in the VM. A server says so before it says that the name is taken.
+ */
+async function requireAdmitted(cloud: Cloud, successor: Pod): Promise<void> {
+  try {
+    await cloud.api.create<Pod>(pods, successor, { dryRun: true });
+  } catch (error) {
+    if (!isApiError(error, 409, 'AlreadyExists')) throw error;
+  }
 }
 
 /** Ends what is left of an attachment of the disk; DISK_ATTACHED_ELSEWHERE where a living VM has it. */
