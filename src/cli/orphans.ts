@@ -11,6 +11,7 @@ const vmId = `${domain}vm-id`;
 const unclaimed = `${domain}unclaimed`;
 const copy = `${domain}copy`;
 const vmUid = `${domain}vm-uid`;
+const vmNamespace = `${domain}vm-namespace`;
 
 /** Something that a killed CPI call, or somebody who deleted a VM's pod, may have left. */
 export interface Orphan {
@@ -27,6 +28,8 @@ interface ClusterObjects {
   readonly pods: readonly KubernetesObject[];
   readonly snapshots: readonly KubernetesObject[];
   readonly vmPods: readonly KubernetesObject[];
+  /** Where those are; an attachment may be of a VM elsewhere. */
+  readonly vmNamespace: string;
 }
 
 /** Where the CPI's objects are: `kubernetes.namespace` and `kubernetes.disk_namespace`, the same where that is not set. */
@@ -43,7 +46,13 @@ export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): P
     listOurs(api, volumeSnapshots, namespaces.disks),
     listOurs(api, pods, namespaces.vms),
   ]);
-  return findOrphans({ claims, pods: ofDisks, snapshots, vmPods: ofVms.filter(isKind('vm')) });
+  return findOrphans({
+    claims,
+    pods: ofDisks,
+    snapshots,
+    vmPods: ofVms.filter(isKind('vm')),
+    vmNamespace: namespaces.vms,
+  });
 }
 
 /**
@@ -68,6 +77,10 @@ export function findOrphans(objects: ClusterObjects): Orphan[] {
   return [
     ...objects.pods
       .filter(isKind('attachment'))
+      .filter(
+        ({ metadata }) =>
+          (metadata.annotations?.[vmNamespace] ?? objects.vmNamespace) === objects.vmNamespace,
+      )
       .filter(({ metadata }) => !vmUids.has(metadata.annotations?.[vmUid]))
       .map((pod) => orphan(pod, 'attachment', labelOf(pod, diskId))),
     ...disks

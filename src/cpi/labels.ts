@@ -34,6 +34,8 @@ export const annotation = {
   metadata: `${domain}metadata`,
   /** Of the VM's pod on an attachment, of its Secret on a claim. */
   vmUid: `${domain}vm-uid`,
+  /** On an attachment: its VM's namespace, which need not be its own. */
+  vmNamespace: `${domain}vm-namespace`,
   /** On an attachment: a former one may have left the disk in the VM (attach/has-bound.ts). */
   takesOver: `${domain}takes-over`,
   /** On a claim: the uid of the attachment that it was given to last. */

@@ -52,4 +52,10 @@ test('what killed calls leave is listed, what somebody has is not', async (t) =>
     (await list()).toSorted(),
     [`attachment attach-${moved} ${moved}`, `snapshot ${snapshot} ${moved}`].toSorted(),
   );
+  // a VM of another namespace with its disks in this one is not known here
+  const elsewhere = await listOrphans(api, { vms: 'elsewhere', disks: namespace });
+  assert.deepEqual(
+    elsewhere.map(({ what }) => what),
+    ['snapshot'],
+  );
 });

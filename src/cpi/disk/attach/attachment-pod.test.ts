@@ -54,6 +54,7 @@ test("the pod of an attachment, whole: what is not here is Kubernetes' default",
       annotations: {
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
         'bosh.cloudfoundry.org/vm-uid': 'vm-uid',
+        'bosh.cloudfoundry.org/vm-namespace': 'n',
       },
     },
     spec: {

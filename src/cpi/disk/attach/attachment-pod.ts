@@ -74,6 +74,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
       annotations: {
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
         [annotation.vmUid]: uid,
+        [annotation.vmNamespace]: vm.metadata.namespace ?? '',
         ...(plan.takesOver === true && { [annotation.takesOver]: 'true' }),
       },
     },

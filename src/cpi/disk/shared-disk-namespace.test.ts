@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { namespaces, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import { rejection } from '../testing/rejection.ts';
+import { agentId, createVmArguments, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { attachDisk } from './attach-disk.ts';
+import { createDisk } from './create-disk.ts';
+import { deleteDisk } from './delete-disk.ts';
+import { resizeDisk } from './resize-disk.ts';
+import { updateDisk } from './update-disk.ts';
+
+const disks = 'bosh-disks';
+
+test('a disk of a VM in another namespace, whose disks are in the same one, is attached there for everybody', async (t) => {
+  const kubernetes = { disk_namespace: disks };
+  const { cloud, api } = await testCloud(t, { kubernetes });
+  for (const name of [disks, 'bosh-beside']) await api.create(namespaces, { metadata: { name } });
+  const beside = { ...cloud, namespace: 'bosh-beside' };
+  await createVm(cloud, createVmArguments());
+  const other = agentId.replace(/1$/u, '2');
+  await createVm(beside, createVmArguments({ agentId: other, networks: { default: { type: 'dynamic' } } }));
+  const disk = await createDisk(cloud, [64, {}, vmCid]);
+  await attachDisk(cloud, [vmCid, disk]);
+  const before = await api.get({ resource: pods, namespace: disks, name: `attach-${disk}` });
+
+  for (const call of [
+    () => deleteDisk(beside, [disk]),
+    () => resizeDisk(beside, [disk, 128]),
+    () => updateDisk(beside, [disk, 64, {}]),
+  ])
+    await assert.rejects(call(), rejection('DISK_BUSY'));
+  await assert.rejects(attachDisk(beside, [`vm-${other}`, disk]), rejection('DISK_ATTACHED_ELSEWHERE'));
+
+  const after = await api.get({ resource: pods, namespace: disks, name: `attach-${disk}` });
+  assert.deepEqual(after, before);
+  assert.ok(await api.get({ resource: persistentVolumeClaims, namespace: disks, name: disk }));
+});
