@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { withoutTestHooks } from '../../src/cluster/testing/without-test-hooks.ts';
+import { asTestsRun } from '../../src/cluster/testing/as-tests-run.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { addFailedFiles } from './failed-files.ts';
 import type { SuiteGroup } from './suites.ts';
@@ -59,7 +59,7 @@ async function runGroup(
   // a run that dies before its reporters open them leaves these
   for (const path of [said, counts, failed]) await writeFile(path, '');
   const code = await run([
-    ...[process.execPath, '--import', withoutTestHooks, '--test'],
+    ...[process.execPath, ...asTestsRun, '--test'],
     ...[...limits, ...flags, ...files],
   ]);
   process.stdout.write(await readFile(said, 'utf8'));

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { runElsewhere } from '../../testing/unprivileged-elsewhere.ts';
 import { whyNotRun } from '../../testing/why-not-run.ts';
-import { withoutTestHooks } from '../../testing/without-test-hooks.ts';
+import { asTestsRun } from '../../testing/as-tests-run.ts';
 
 const marker = 'BOSH_KUBERNETES_TEST_USER';
 const nobody = '65534';
@@ -13,8 +13,7 @@ function runAs(prefix: readonly string[], file: string): Promise<{ code: number 
   const [program, ...args] = [
     ...prefix,
     process.execPath,
-    '--import',
-    withoutTestHooks,
+    ...asTestsRun,
     '--test-reporter=spec',
     '--test-timeout=300000',
     file,

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { runElsewhere } from '../../testing/unprivileged-elsewhere.ts';
 import { whyNotRun } from '../../testing/why-not-run.ts';
-import { withoutTestHooks } from '../../testing/without-test-hooks.ts';
+import { asTestsRun } from '../../testing/as-tests-run.ts';
 
 const marker = 'BOSH_KUBERNETES_TEST_NAMESPACE';
 
@@ -34,14 +34,7 @@ const modes: readonly Mode[] = isRoot
 function spawnTests(file: string, mode: Mode): Promise<{ code: number | null; output: string }> {
   const [program = '', ...args] = mode.prefix;
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
-  const command = [
-    process.execPath,
-    '--import',
-    withoutTestHooks,
-    '--test-reporter=spec',
-    '--test-timeout=180000',
-    file,
-  ];
+  const command = [process.execPath, ...asTestsRun, '--test-reporter=spec', '--test-timeout=180000', file];
   const child = spawn(program, [...args, '/bin/sh', '-c', '"$@"; exit $?', 'sh', ...command], {
     // the tests may be over and something keep the process: that fails, too
     timeout: 300_000,

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { withoutTestHooks } from './without-test-hooks.ts';
+import { asTestsRun } from './as-tests-run.ts';
 
 /** Runs a file of tests as scripts/test.mjs does. */
 async function runFile(t: TestContext, text: string): Promise<{ code: number; output: string }> {
@@ -15,7 +15,7 @@ async function runFile(t: TestContext, text: string): Promise<{ code: number; ou
   // the variable would have it speak the runner's own protocol
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   return new Promise((resolve) => {
-    execFile(process.execPath, ['--import', withoutTestHooks, file], { env }, (error, stdout, stderr) =>
+    execFile(process.execPath, [...asTestsRun, file], { env }, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
     );
   });
