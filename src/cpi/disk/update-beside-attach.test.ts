@@ -26,7 +26,8 @@ const seen = (cloud: Cloud, intercept: Intercept): Cloud => ({
 async function vmAndDisk(t: TestContext, attach: string): Promise<StorageCloud & { disk: string }> {
   const world = await storageCloud(t, {
     kubernetes: { attach },
-    deadlines: { update_disk: 2, snapshot_disk: 2 },
+    // no test waits for the first: a copy that can never be bound is not waited for
+    deadlines: { update_disk: 1800, snapshot_disk: 2 },
   });
   await createVm(world.cloud, createVmArguments());
   return { ...world, disk: await boundDisk(world, 'now') };

@@ -14,7 +14,7 @@ import { waitUntilDetached } from '../detached-disk.ts';
 import { consumerPod } from './consumer-pod.ts';
 import type { CopyOrder } from './copy-claim.ts';
 import { copyClaim, isCopyAsked } from './copy-claim.ts';
-import { changed, copyOf, deleteCopied, isDropping, markCopy } from './copy-mark.ts';
+import { changed, copyOf, deleteCopied, isDropping, markCopy, requireMarked } from './copy-mark.ts';
 import { copyWords } from './copy-words.ts';
 import { copySnapshotName, dropCopy, removeCopy, removeHelpers } from './drop-copy.ts';
 import { noteType } from './note-type.ts';
@@ -72,6 +72,8 @@ async function make(cloud: Cloud, order: CopyOrder, copyName: string): Promise<v
   const dataSource = await sourceOf(cloud, order, copyName);
   // what is there already was made by an earlier try: only such a one has the name
   await createUnlessThere(cloud.api, persistentVolumeClaims, copyClaim(order, copyName, dataSource));
+  // an attach_disk that came before this claim took its snapshot away, and without that it is never bound
+  await requireMarked(cloud, order.claim, copyName);
   const waits = order.target.volumeBindingMode === 'WaitForFirstConsumer';
   if (waits) await ensureConsumer(cloud, order.claim, copyName);
   const copy = await waitFor<PersistentVolumeClaim, PersistentVolumeClaim>({

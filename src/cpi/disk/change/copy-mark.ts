@@ -43,6 +43,19 @@ export const forsakeCopy = (cloud: Cloud, claim: PersistentVolumeClaim): Promise
   changeMark(cloud, claim, { [annotation.copyDropped]: 'true' });
 
 /**
+ * Rejects with DISK_BUSY where the disk is not marked with that copy any more, or the copy is being dropped. One that is gone passes:
+ * another call has put the copy in its place.
+ */
+export async function requireMarked(
+  cloud: Cloud,
+  disk: PersistentVolumeClaim,
+  copyName: string,
+): Promise<void> {
+  const now = await read(cloud, disk);
+  if (now !== undefined && (copyOf(now) !== copyName || isDropping(now))) throw changed(disk);
+}
+
+/**
  * Deletes a disk in favour of its copy, while it is marked with that. One that is going or gone is success. Rejects with
  * DISK_BUSY, nothing deleted, where the copy was dropped meanwhile.
  */
