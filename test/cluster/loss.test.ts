@@ -39,10 +39,9 @@ import { withoutNodes } from './test-cluster.ts';
  * The suites beside this one find lost data where there is some: what they run (`support/outlives-*.ts`, `endsWhole`) is run here
  * and in loss-agent.test.ts against a CPI without one of its guards, and has to report the loss. Of the attachment deleted by force
  * alone no harm comes: kubelet 1.36 keeps a device that is still mounted somewhere (attachment-gone.test.ts); of what detach_disk
- * does after that, it does. Others look at data, too, and no guard of ours can be taken from them:
- * - recreate: a kubelet itself ends a pod and unmounts its volumes before another pod gets them.
- * - disk-changes, resize, snapshots and attributes: the data is in the hands of the driver alone.
- * - lost-volumes: there is no CPI; its second test is the counterpart of its first.
+ * does after that, it does. What is in the hands of the kubelet or the driver alone is in loss-driver.test.ts: recreate, resize,
+ * snapshots, attributes, create-env. Two more look at data: profiles and stock-stemcell ask as those do, `canary` and the job's
+ * answer. In lost-volumes there is no CPI; its second test is the counterpart of its first.
  */
 describeCluster('what the data-survival tests would find', (world) => {
   // harmed as they are, they would be in the way of a power cut

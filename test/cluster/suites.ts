@@ -38,6 +38,7 @@ export const long = [
   'disk-changes',
   'crash',
   'hot',
+  'loss-driver',
 ];
 
 /** Files that run beside each other. */

@@ -41,6 +41,9 @@ export const zonalDriver: Driver = {
 
 export const drivers: readonly Driver[] = [loopDriver, plainDriver, zonalDriver];
 
+/** The parameter of a class whose volumes lose their content whenever they come to a node (volume/volume-record.ts). */
+export const forgetful = 'forgetful';
+
 /** The node label and CSI topology segment of a zonal driver. */
 export function zoneKeyOf(driver: Driver): string {
   return `topology.${driver.name}/zone`;

@@ -38,8 +38,11 @@ export interface Stemcell {
   readonly archive: string;
 }
 
-/** Classes of the suite's own volume driver, by which tests say what they need: at once, with the pod's node, without extras. */
-export type DiskClass = 'loop' | 'loop-wait' | 'loop-plain';
+/**
+ * Classes of the suite's own volume driver, by which tests say what they need: at once, with the pod's node, without extras, and
+ * one that loses what is on a disk.
+ */
+export type DiskClass = 'loop' | 'loop-wait' | 'loop-plain' | 'loop-forgetful';
 
 /** The cluster that the suites run against. */
 export interface ClusterUnderTest {

@@ -44,6 +44,7 @@ function classOf(
     case 'loop-wait':
       return waitingStorageClass ?? storageClass;
     case 'loop-plain':
+    case 'loop-forgetful':
       throw new Error(`${wanted} is a class of the suite's own volume driver`);
   }
 }

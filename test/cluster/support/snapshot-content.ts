@@ -2,13 +2,21 @@ import { persistentVolumeClaims, pods } from '../../../src/kubernetes/resources.
 import type { Pod } from '../../../src/kubernetes/pod.ts';
 import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
 import { until } from '../../support/until.ts';
+import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 
-/** A file of a snapshot (the CPI's disks have theirs in `store`), read from a claim that is restored from it, as an operator would. Nothing of it is left. */
-export async function readFromSnapshot(world: ClusterWorld, snapshot: string, file: string): Promise<string> {
+/**
+ * A file of a snapshot (the CPI's disks have theirs in `store`), or why it cannot be read, from a claim of that class that is restored
+ * from it, as an operator would. Nothing of it is left.
+ */
+export async function readFromSnapshot(
+  world: ClusterWorld,
+  snapshot: string,
+  { file, storageClass }: { readonly file: string; readonly storageClass: DiskClass },
+): Promise<string> {
   const { api, namespace } = world;
   const name = `restored-${snapshot}`;
-  const storageClassName = world.cluster.storageClass('loop');
+  const storageClassName = world.cluster.storageClass(storageClass);
   const claim = { resource: persistentVolumeClaims, namespace, name };
   await api.create<PersistentVolumeClaim>(persistentVolumeClaims, {
     metadata: { name, namespace },
@@ -22,7 +30,8 @@ export async function readFromSnapshot(world: ClusterWorld, snapshot: string, fi
   await api.create<Pod>(pods, reader(world, name));
   try {
     await until(`${name} to run`, async () => (await world.pod(name)).status?.phase === 'Running');
-    return await world.inVm(name, `cat /volume/${file}`);
+    const { stdout, stderr } = await world.exec(name, `cat /volume/${file}`);
+    return `${stdout}${stderr}`;
   } finally {
     await api.delete(world.podReference(name));
     await world.untilGone(name);

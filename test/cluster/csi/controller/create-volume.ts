@@ -1,5 +1,5 @@
 import { rename, truncate, writeFile } from 'node:fs/promises';
-import { zoneKeyOf } from '../drivers.ts';
+import { forgetful, zoneKeyOf } from '../drivers.ts';
 import type { Driver } from '../drivers.ts';
 import { CsiError } from '../grpc/csi-error.ts';
 import type { CreateVolumeRequest, CsiVolume, VolumeContentSource } from '../grpc/messages.ts';
@@ -29,7 +29,7 @@ export function createVolume(
     if (request.name === '') throw new CsiError('INVALID_ARGUMENT', 'the name is missing');
     requireCapabilities(request.volumeCapabilities);
     const unknown = Object.keys(request.parameters ?? {}).find(
-      (key) => !key.startsWith('csi.storage.k8s.io/'),
+      (key) => key !== forgetful && !key.startsWith('csi.storage.k8s.io/'),
     );
     if (unknown !== undefined)
       throw new CsiError('INVALID_ARGUMENT', `the parameter ${unknown} is not known`);
@@ -73,6 +73,7 @@ export function createVolume(
       atRest: await fileState(store.image(id)),
       ...(source !== undefined && { source }),
       ...(zone !== undefined && { zone }),
+      ...(request.parameters?.[forgetful] === 'true' && { isForgetful: true }),
     };
     await store.saveVolume(record);
     return record;

@@ -19,11 +19,14 @@ export function stageVolume(node: CsiNode): (request: StageRequest) => Promise<o
     const path = requirePath(request.stagingTargetPath, 'the staging path');
     requireCapabilities([volumeCapability]);
     return await lock(volumeId, async () => {
-      await requireOwn(node, volumeId);
+      const { isForgetful = false } = await requireOwn(node, volumeId);
       if (await isStaged(volumeId, path)) return {};
       const device = await attach(store.image(volumeId));
       // also mounted elsewhere after an unstage that somebody outlived: the kernel then has it mounted already
-      if ((await holdersOf(device.number)).length === 0) await prepare(volumeId, device);
+      if ((await holdersOf(device.number)).length === 0) {
+        if (isForgetful) await makeFileSystem(device.path);
+        await prepare(volumeId, device);
+      }
       await mountDevice(device.path, path, volumeCapability?.mount?.mountFlags ?? []);
       return {};
     });

@@ -7,7 +7,7 @@ import {
 } from '../../../../src/kubernetes/resources.ts';
 import type { VolumeSnapshotClass } from '../../../../src/kubernetes/snapshot.ts';
 import type { StorageClass, VolumeAttributesClass } from '../../../../src/kubernetes/volume.ts';
-import { drivers, loopDriver, plainDriver, zonalDriver } from '../drivers.ts';
+import { drivers, forgetful, loopDriver, plainDriver, zonalDriver } from '../drivers.ts';
 import type { Driver } from '../drivers.ts';
 
 export const csiDrivers: Resource = { ...storageClasses, plural: 'csidrivers' };
@@ -25,6 +25,7 @@ interface CsiDriverObject extends KubernetesObject {
 /**
  * What a cluster needs to know of the suite's drivers: CSIDriver objects, the classes `loop` (the default; at once), `loop-wait`
  * (when a pod is scheduled), `loop-retain`, `loop-plain` (of a driver that can neither grow nor be snapshotted), `loop-zonal`,
+ * `loop-forgetful` (whose volumes lose their content whenever they come to a node),
  * the VolumeAttributesClasses `loop-fast` and `loop-impossible`, and, where their kind is installed, the VolumeSnapshotClass
  * `loop`. In the order of creation.
  */
@@ -75,6 +76,7 @@ const classes: readonly StorageClass[] = [
   storageClass('loop-wait', loopDriver, { volumeBindingMode: 'WaitForFirstConsumer' }),
   storageClass('loop-retain', loopDriver, { reclaimPolicy: 'Retain' }),
   storageClass('loop-plain', plainDriver),
+  storageClass('loop-forgetful', loopDriver, { parameters: { [forgetful]: 'true' } }),
   storageClass('loop-zonal', zonalDriver, { volumeBindingMode: 'WaitForFirstConsumer' }),
 ];
 

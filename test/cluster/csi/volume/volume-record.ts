@@ -7,6 +7,8 @@ export interface VolumeRecord {
   readonly source?: ContentSource;
   readonly mutableParameters: Readonly<Record<string, string>>;
   readonly zone?: string;
+  /** It is made empty each time that it comes to a node: what a test that looks for lost data has to find. */
+  readonly isForgetful?: true;
   readonly publication?: Publication;
   /** How the file looked when no node had it any more: whoever changes it after that had no right to. */
   readonly atRest?: FileState;

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/claim.ts';
+import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
+import { updateDisk } from '../../../src/cpi/disk/update-disk.ts';
+import type { DiskClass } from './cluster-under-test.ts';
+import type { ClusterWorld } from './cluster-world.ts';
+import { assertCanary, endDisk, filledDisk } from './filled-disk.ts';
+
+/** update_disk to other attributes: the same cid, the driver's own work, and its data is there. */
+export async function outlivesAttributes(world: ClusterWorld, storageClass: DiskClass): Promise<void> {
+  const filled = await filledDisk(world, storageClass);
+  const { vm, disk } = filled;
+  await detachDisk(world.cloud, [vm, disk]);
+  const properties = { ...world.diskProperties(storageClass), volume_attributes_class: 'loop-fast' };
+  assert.equal(await updateDisk(world.cloud, [disk, 32, properties]), null);
+  const claim = await world.api.get<PersistentVolumeClaim>(claimReference(world.cloud, disk));
+  assert.equal(claim.status?.currentVolumeAttributesClassName, 'loop-fast');
+  await assertCanary(world, filled);
+  await detachDisk(world.cloud, [vm, disk]);
+  await endDisk(world, filled);
+}
