@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createEnv } from './create-env.ts';
 import { deleteEnv } from './delete-env.ts';
+import { shutDownVerbs } from './testing/fake-agent.ts';
 import { testEnvironment } from './testing/test-environment.ts';
 
 test('deletes VM, disk, stemcell, installation and last the state file', async (t) => {
@@ -16,15 +17,7 @@ test('deletes VM, disk, stemcell, installation and last the state file', async (
   const result = await deleteEnv(options, ports);
 
   assert.deepEqual(cloud.calls(), ['has_disk', 'has_vm', 'delete_vm', 'delete_disk', 'delete_stemcell']);
-  assert.deepEqual(agent.verbs, [
-    'get_state',
-    'run_script',
-    'drain',
-    'stop',
-    'run_script',
-    'list_disk',
-    'unmount_disk',
-  ]);
+  assert.deepEqual(agent.verbs, shutDownVerbs);
   assert.deepEqual([cloud.vms(), cloud.disks(), result.deleted, result.unansweredDisks], [[], [], true, []]);
   await assert.rejects(stat(options.statePath), { code: 'ENOENT' });
   assert.deepEqual(await readdir(join(options.workspace, 'installations')), []);

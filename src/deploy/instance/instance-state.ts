@@ -7,6 +7,7 @@ import type { Clock } from '../clock.ts';
 import { readState } from '../state/state-file.ts';
 import { poll } from '../poll.ts';
 import { instanceAddress } from './instance-address.ts';
+import { isOther } from './whose-agent.ts';
 
 export interface InstanceState {
   /** `running` and the agent's other words; `unresponsive agent` when nobody answers. */
@@ -41,7 +42,7 @@ export async function readInstanceState(options: InstanceStateOptions): Promise<
   const ask = async (): Promise<InstanceState | undefined> => {
     try {
       const { jobState, addresses, agentId } = await agent.getState();
-      if (isAnotherOne(agentId, recorded?.current_agent_id)) return undefined;
+      if (isOther(agentId, recorded?.current_agent_id)) return undefined;
       last = { state: jobState, address: instanceAddress(networks, addresses) };
       return jobState === 'running' ? last : undefined;
     } catch (error) {
@@ -50,8 +51,4 @@ export async function readInstanceState(options: InstanceStateOptions): Promise<
     }
   };
   return (await poll(ask, { clock, signal, budget, longestPause: 500 })) ?? last;
-}
-
-function isAnotherOne(said: string | undefined, recorded: string | undefined): boolean {
-  return said !== undefined && recorded !== undefined && said !== recorded;
 }

@@ -1,3 +1,4 @@
+import type { AgentClient } from '../../bosh/agent-client/agent-client.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { poll } from '../poll.ts';
 import type { Run } from '../run.ts';
@@ -36,24 +37,29 @@ export async function refuseOtherAgent(run: Run, mbus: string): Promise<void> {
 
 /** The id of the agent that answers, when it says that it is not the recorded VM's. Asks once. */
 export async function answeringOtherAgent({ agent, state }: Run): Promise<string | undefined> {
-  const { current_agent_id: expected } = state.state;
-  if (expected === undefined) return undefined;
-  const said = (await unlessRefused(agent.getState()))?.agentId ?? expected;
-  return said === expected ? undefined : said;
+  return askWhose(agent, state.state.current_agent_id);
+}
+
+/** An agent that does not say whose it is, or a VM whose agent nobody recorded, is taken for the right one. */
+export const isOther = (said: string | undefined, expected: string | undefined): said is string =>
+  said !== undefined && expected !== undefined && said !== expected;
+
+async function askWhose(agent: AgentClient, expected: string | undefined): Promise<string | undefined> {
+  const said = (await unlessRefused(agent.getState()))?.agentId;
+  return isOther(said, expected) ? said : undefined;
 }
 
 async function remainingOtherAgent(
   { agent, clock, signal }: Run,
   expected: string,
 ): Promise<string | undefined> {
-  let said = expected;
+  let other: string | undefined;
   const attempt = async (): Promise<true | undefined> => {
-    said = (await unlessRefused(agent.getState()))?.agentId ?? expected;
-    return said === expected ? true : undefined;
+    other = await askWhose(agent, expected);
+    return other === undefined ? true : undefined;
   };
-  return (await poll(attempt, { clock, signal, budget: otherAgentBudget, longestPause: 1000 }))
-    ? undefined
-    : said;
+  await poll(attempt, { clock, signal, budget: otherAgentBudget, longestPause: 1000 });
+  return other;
 }
 
 function otherAgent(other: string, { vmCid, agentId, mbus }: ExpectedAgent, more: string): ProductError {

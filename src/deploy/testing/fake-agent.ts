@@ -25,6 +25,17 @@ export interface FakeAgentFaults {
   startedState?: string;
 }
 
+/** What an agent is asked when its VM is to go, in order. */
+export const shutDownVerbs: readonly string[] = [
+  'get_state',
+  'run_script',
+  'drain',
+  'stop',
+  'run_script',
+  'list_disk',
+  'unmount_disk',
+];
+
 type Words = readonly unknown[];
 
 /**
