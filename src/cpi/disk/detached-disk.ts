@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
-import { findAttachment, hasItsVm, requestEnd, vmCidOf, waitUntilEnded } from './attach/attachments.ts';
+import { describeVmOf, findAttachment, hasItsVm, requestEnd, waitUntilEnded } from './attach/attachments.ts';
 import { livingHolder } from './attach/disk-lock.ts';
 import { waitUntilOnNoNode } from './attach/volume-attachments.ts';
 import { findDisk } from './find-disk.ts';
@@ -36,11 +36,12 @@ export async function waitUntilDetached(
   const holder = await livingHolder(cloud, claim);
   const isEnding = attachment?.metadata.deletionTimestamp !== undefined;
   const isAttached = attachment !== undefined && !isEnding && (await hasItsVm(cloud, attachment));
-  const vmCid = isAttached ? vmCidOf(attachment) : holder;
-  if (vmCid !== undefined) {
+  const lockedBy = holder === undefined ? undefined : `VM '${holder}'`;
+  const vm = isAttached ? describeVmOf(cloud, attachment) : lockedBy;
+  if (vm !== undefined) {
     throw new ProductError(
       'DISK_BUSY',
-      `disk '${name}' is attached to VM '${vmCid}'; detach it before it is ${purpose}`,
+      `disk '${name}' is attached to ${vm}; detach it before it is ${purpose}`,
     );
   }
   // of a VM that is no more: nobody detaches it any more. Its holder lets go when nothing uses the disk

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { namespaces, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import { rejection } from '../testing/rejection.ts';
-import { agentId, createVmArguments, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import {
+  agentId,
+  createVmArguments,
+  namespace,
+  testCloud,
+  vmCidOfTest as vmCid,
+} from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { attachDisk } from './attach-disk.ts';
 import { createDisk } from './create-disk.ts';
@@ -11,6 +17,7 @@ import { resizeDisk } from './resize-disk.ts';
 import { updateDisk } from './update-disk.ts';
 
 const disks = 'bosh-disks';
+const ofTheOther = new RegExp(`VM '${vmCid}' of namespace ${namespace}`, 'u');
 
 test('a disk of a VM in another namespace, whose disks are in the same one, is attached there for everybody', async (t) => {
   const kubernetes = { disk_namespace: disks };
@@ -29,8 +36,11 @@ test('a disk of a VM in another namespace, whose disks are in the same one, is a
     () => resizeDisk(beside, [disk, 128]),
     () => updateDisk(beside, [disk, 64, {}]),
   ])
-    await assert.rejects(call(), rejection('DISK_BUSY'));
-  await assert.rejects(attachDisk(beside, [`vm-${other}`, disk]), rejection('DISK_ATTACHED_ELSEWHERE'));
+    await assert.rejects(call(), rejection('DISK_BUSY', ofTheOther));
+  await assert.rejects(
+    attachDisk(beside, [`vm-${other}`, disk]),
+    rejection('DISK_ATTACHED_ELSEWHERE', ofTheOther),
+  );
 
   const after = await api.get({ resource: pods, namespace: disks, name: `attach-${disk}` });
   assert.deepEqual(after, before);

@@ -42,16 +42,23 @@ export async function listHubPods(cloud: Cloud, vmCid: string): Promise<Pod[]> {
 export const vmCidOf = (attachment: Pod): string => attachment.metadata.labels?.[label.vmId] ?? '';
 export const diskCidOf = (attachment: Pod): string => attachment.metadata.labels?.[label.diskId] ?? '';
 
+/** The VM that it was made for, with its namespace where that is another one than this CPI's. */
+export function describeVmOf(cloud: Cloud, attachment: Pod): string {
+  const namespace = vmNamespaceOf(cloud, attachment);
+  return `VM '${vmCidOf(attachment)}'${namespace === cloud.namespace ? '' : ` of namespace ${namespace}`}`;
+}
+
+const vmNamespaceOf = (cloud: Cloud, { metadata }: Pod): string =>
+  metadata.annotations?.[annotation.vmNamespace] ?? cloud.namespace;
+
 /**
  * True while the very VM that it was made for is there, on its way out too. Of a VM in another namespace, which has its disks in
  * the same `disk_namespace`, this CPI may not know: it counts as there.
  */
 export async function hasItsVm(cloud: Cloud, attachment: Pod): Promise<boolean> {
-  const { annotations = {} } = attachment.metadata;
-  const vmNamespace = annotations[annotation.vmNamespace] ?? cloud.namespace;
-  if (vmNamespace !== cloud.namespace) return true;
+  if (vmNamespaceOf(cloud, attachment) !== cloud.namespace) return true;
   const vm = await findVm(cloud, vmCidOf(attachment));
-  return vm !== undefined && vm.metadata.uid === annotations[annotation.vmUid];
+  return vm !== undefined && vm.metadata.uid === attachment.metadata.annotations?.[annotation.vmUid];
 }
 
 /** Makes a pod that works in a VM's hub; undefined where one of its name is there already. */

@@ -19,11 +19,11 @@ import { markAttached } from './mark-attached.ts';
 import {
   attachmentReference,
   createHubPod,
+  describeVmOf,
   findAttachment,
   hasItsVm,
   hubOf,
   requestEnd,
-  vmCidOf,
   waitUntilEnded,
 } from './attachments.ts';
 
@@ -108,7 +108,7 @@ async function clear(cloud: Cloud, existing: Pod, state: AttachmentState): Promi
   if (state === 'of another pod' && (await hasItsVm(cloud, existing))) {
     throw new ProductError(
       'DISK_ATTACHED_ELSEWHERE',
-      `the disk of ${existing.metadata.name ?? ''} is attached to VM '${vmCidOf(existing)}'; detach it there first`,
+      `the disk of ${existing.metadata.name ?? ''} is attached to ${describeVmOf(cloud, existing)}; detach it there first`,
     );
   }
   if (state !== 'ending') await requestEnd(cloud, existing);
