@@ -35,6 +35,35 @@ test('the context wins key by key; a kubeconfig replaces the former as a whole',
   assert.equal(config.agent.mbus, 'nats://file');
 });
 
+test('the context wins at every depth, and what it does not name stays', () => {
+  const east = {
+    kubernetes: { namespace: 'east-ns', disk_namespace: 'east-disks' },
+    deadlines: { release: 3 },
+  };
+  const file = {
+    agent: { blobstore: { provider: 'dav', options: { endpoint: 'https://blobs', user: 'file' } } },
+    defaults: { resources: { requests: { cpu: '2', memory: '1Gi' }, limits: { cpu: '4' } } },
+    contexts: { east, west: {} },
+  };
+  const context = {
+    agent: { blobstore: { options: { user: 'context' } } },
+    defaults: { resources: { requests: { memory: '3Gi' } } },
+    contexts: { east: { kubernetes: { namespace: 'other' } } },
+  };
+  const { agent, defaults, kubernetes, deadlines } = parseConfig(file, context, 'east');
+  assert.deepEqual(agent.blobstore, {
+    provider: 'dav',
+    options: { endpoint: 'https://blobs', user: 'context' },
+  });
+  assert.deepEqual(defaults.resources, {
+    requests: { cpu: '2', memory: '3Gi' },
+    limits: { cpu: '4' },
+  });
+  assert.deepEqual([kubernetes.namespace, kubernetes.diskNamespace], ['other', 'east-disks']);
+  assert.equal(deadlines.release, 3);
+  assert.equal(parseConfig(file, context, 'west').kubernetes.namespace, undefined);
+});
+
 test('what is not known is refused by name, what has the wrong shape by its path', () => {
   const cases: [unknown, RegExp][] = [
     [{ surprise: 1 }, /"surprise"/u],
@@ -103,6 +132,12 @@ test('a later layer that names a way to a cluster replaces the former whole; its
   );
   const renewed = parseConfig(file, { kubernetes: { token: 'second' } }).kubernetes;
   assert.deepEqual([renewed.server?.url, renewed.server?.token], ['https://one', 'second']);
+  const east = (kubernetes: object): Json => ({ contexts: { east: { kubernetes } } });
+  const inEast = parseConfig(east(file.kubernetes), east({ server: 'https://two' }), 'east').kubernetes;
+  assert.deepEqual(
+    [inEast.server?.url, inEast.server?.token, inEast.namespace],
+    ['https://two', undefined, 'n'],
+  );
   const pod = parseConfig({ kubernetes: { kubeconfig: {} } }, { kubernetes: { kubeconfig: null } });
   assert.deepEqual([pod.kubernetes.kubeconfig, pod.kubernetes.server], [undefined, undefined]);
 });
@@ -122,3 +157,23 @@ test('a merge has every key of both, the second wins, and prototypes stay as the
   deepMerge({ kubernetes: {} }, hostile);
   assert.equal('polluted' in {}, false);
 });
+
+test('a merge has every leaf of both, however deep, and the second wins', () => {
+  const key = fc.constantFrom('a', 'b', 'c');
+  const tree = fc.dictionary(key, fc.dictionary(key, fc.dictionary(key, fc.integer())));
+  fc.assert(
+    fc.property(tree, tree, (one, other) => {
+      assert.deepEqual(leavesOf(deepMerge(one, other)), { ...leavesOf(one), ...leavesOf(other) });
+    }),
+  );
+});
+
+/** Each value that is no object, by its path. */
+function leavesOf(tree: object): Record<string, unknown> {
+  const leaves = Object.entries(tree).flatMap(([key, value]: [string, unknown]) =>
+    typeof value === 'object' && value !== null
+      ? Object.entries(leavesOf(value)).map(([path, leaf]) => [`${key}.${path}`, leaf])
+      : [[key, value]],
+  );
+  return Object.fromEntries(leaves);
+}

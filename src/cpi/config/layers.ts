@@ -76,14 +76,26 @@ function contextEntries(value: unknown, place: Place): Map<string, Json> {
 function mergeLayer(base: Json, over: Json, place: Place): Json {
   const { registry: _, ...rest } = base;
   const later = recordAt(over['registry'], at(place, 'registry'));
-  return mergeAccess(Object.hasOwn(later, 'url') ? rest : base, over, place);
+  const kept = withoutAccess(Object.hasOwn(later, 'url') ? rest : base, over, place);
+  return deepMerge(withoutAccessOfContexts(kept, over, at(place, contextsKey)), over);
 }
 
-function mergeAccess(base: Json, over: Json, place: Place): Json {
+/** Without the former way to a cluster where `over` names one. */
+function withoutAccess(base: Json, over: Json, place: Place): Json {
   const later = recordAt(over['kubernetes'], at(place, 'kubernetes'));
-  if (Object.keys(later).length === 0) return deepMerge(base, over);
-  if (!accessForms.some((name) => Object.hasOwn(later, name))) return deepMerge(base, over);
+  if (!accessForms.some((name) => Object.hasOwn(later, name))) return base;
   const former = Object.entries(recordAt(base['kubernetes'], at(place, 'kubernetes')));
-  const rest = Object.fromEntries(former.filter(([key]) => !accessKeys.includes(key)));
-  return deepMerge({ ...base, kubernetes: rest }, over);
+  return { ...base, kubernetes: Object.fromEntries(former.filter(([key]) => !accessKeys.includes(key))) };
+}
+
+/** The same of each context that both layers have. */
+function withoutAccessOfContexts(base: Json, over: Json, place: Place): Json {
+  const later = Object.entries(recordAt(over[contextsKey], place));
+  if (later.length === 0) return base;
+  const contexts = new Map(Object.entries(recordAt(base[contextsKey], place)));
+  for (const [name, entry] of later) {
+    const own = at(place, name);
+    contexts.set(name, withoutAccess(recordAt(contexts.get(name), own), recordAt(entry, own), own));
+  }
+  return { ...base, [contextsKey]: Object.fromEntries(contexts) };
 }
