@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import type { LocalApi } from '../../src/cluster/api/local-api.ts';
 import type { CpiError } from '../../src/cpi/protocol.ts';
-import { namespace } from '../../src/cpi/testing/test-cloud.ts';
+import { startStorage } from '../../src/cpi/testing/storage-cloud.ts';
+import { createVmArguments, namesLeft, namespace, vmCidOfTest } from '../../src/cpi/testing/test-cloud.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { loadAccess } from '../../src/kubernetes/load-access.ts';
-import { namespaces, persistentVolumeClaims } from '../../src/kubernetes/resources.ts';
+import { namespaces, persistentVolumeClaims, volumeSnapshots } from '../../src/kubernetes/resources.ts';
 import { startProxy } from '../../src/kubernetes/testing/proxy-server.ts';
+import type { PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
 import { applyRoles, tokenOf } from '../conformance/roles.ts';
 import { call, isMissing } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';
@@ -180,6 +183,48 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.match(unknown.error?.message ?? '', /"west", which is not in contexts/u);
     });
 
+    test('a VM in a context, its disks and its snapshot are there, and every cid says so', async (t) => {
+      const there = await CpiWorld.start(world.artefacts);
+      const storage = await startStorage(there.api);
+      t.after(() => storage.stop().then(() => there.stop()));
+      const { api, settings } = there;
+      await api.create<KubernetesObject>(namespaces, { metadata: { name: 'east' } });
+      const config = { ...settings, contexts: { 'a:east': { kubernetes: { namespace: 'east' } } } };
+      const done = async (method: string, ...args: unknown[]): Promise<unknown> => {
+        const { result, error } = await ask(method, args, config);
+        assert.equal(error, null, `${method}: ${error?.message}`);
+        return result;
+      };
+      const vm = `a:east:${vmCidOfTest}`;
+      const wanted = createVmArguments({ properties: { context: 'a:east' } });
+      assert.deepEqual(await done('create_vm', ...wanted), [vm, wanted[3]]);
+      const disk = String(await done('create_disk', 64, { storage_class: 'now' }, vm));
+      const claim = disk.replace('a:east:', '');
+      assert.match(claim, /^disk-/u);
+      assert.equal(await done('attach_disk', vm, disk), `/warden-cpi-dev/disks/${claim}/store`);
+      assert.deepEqual(await done('get_disks', vm), [disk]);
+      assert.deepEqual(await namesLeft(api), [], 'nothing is in the namespace of no context');
+      const made = [`pods attach-${claim}`, `pods ${vmCidOfTest}`, `secrets ${vmCidOfTest}`];
+      assert.deepEqual(await namesLeft(api, 'east'), [...made, `persistentvolumeclaims ${claim}`]);
+
+      await untilBound(api, 'east');
+      const snapshot = await done('snapshot_disk', disk, {});
+      assert.deepEqual([snapshot], await snapshotsIn(api, 'a:east'));
+      await done('detach_disk', vm, disk);
+      const copy = await done('update_disk', disk, 64, { storage_class: 'other' });
+      assert.match(String(copy), /^a:east:disk-/u);
+      assert.notEqual(copy, disk);
+      assert.equal(await done('has_disk', copy), true);
+      for (const [method, cid] of [
+        ['delete_snapshot', snapshot],
+        ['delete_vm', vm],
+        ['delete_disk', copy],
+      ] as const)
+        assert.equal(await done(method, cid), null);
+      assert.equal(await done('has_vm', vm), false);
+      assert.deepEqual([...(await namesLeft(api, 'east')), ...(await snapshotsIn(api, 'a:east'))], []);
+    });
+
     test('works in two clusters, each a context of one kubeconfig', async (t) => {
       const other = await CpiWorld.start(world.artefacts);
       t.after(() => other.stop());
@@ -208,3 +253,17 @@ for (const name of ['executable', 'bundle'] as const) {
     });
   });
 }
+
+/** A snapshot is of a volume, which the controllers make in their time. */
+async function untilBound(api: LocalApi, place: string): Promise<void> {
+  const signal = AbortSignal.timeout(10_000);
+  const query = { namespace: place, signal };
+  for await (const event of api.watch<PersistentVolumeClaim>(persistentVolumeClaims, query)) {
+    const isClaim = event.type === 'ADDED' || event.type === 'MODIFIED';
+    if (isClaim && event.object.status?.phase === 'Bound') return;
+  }
+}
+
+/** All of the cluster, as cids of that context. */
+const snapshotsIn = async (api: LocalApi, context: string): Promise<string[]> =>
+  (await api.list(volumeSnapshots)).items.map(({ metadata }) => `${context}:${metadata.name ?? ''}`);

@@ -128,11 +128,11 @@ function consoleOf(commands: Pick<Cloud, 'exec'>): PodConsole {
         message: 'there are no logs here',
       });
     },
-    exec: async ({ pod, container, command }: ExecRequest): Promise<ExecSession> => {
+    exec: async ({ namespace: place, pod, container, command }: ExecRequest): Promise<ExecSession> => {
       const [shell, flag, script = '', ...words] = command;
       assert.deepEqual([shell, flag], ['/bin/sh', '-c']);
       const { exitCode, stdout } = await commands.exec({
-        ...{ pod, container, deadlineMs: 0 },
+        ...{ namespace: place, pod, container, deadlineMs: 0 },
         command: ['/bin/sh', '-c', script, ...words],
       });
       const output = new PassThrough();

@@ -109,12 +109,46 @@ test('a context that is no name is refused', () => {
   }
 });
 
-test('cids in results carry the context', () => {
+test('cids in results carry the context, and nothing else does', () => {
   const result = (method: string, value: unknown): unknown =>
     resultInContext(signatureOf(method), value, 'east');
-  assert.deepEqual(result('create_vm', ['vm-1', {}]), ['east:vm-1', {}]);
-  assert.equal(result('create_disk', 'disk-1'), 'east:disk-1');
-  assert.equal(result('update_disk', null), null);
-  assert.deepEqual(result('get_disks', ['disk-1', 'disk-2']), ['east:disk-1', 'east:disk-2']);
-  assert.equal(result('has_vm', true), true);
+  const withCids: Record<string, readonly (readonly [unknown, unknown])[]> = {
+    create_vm: [
+      [
+        ['vm-1', { default: {} }],
+        ['east:vm-1', { default: {} }],
+      ],
+    ],
+    create_disk: [['disk-1', 'east:disk-1']],
+    update_disk: [
+      ['disk-2', 'east:disk-2'],
+      [null, null],
+    ],
+    get_disks: [
+      [
+        ['disk-1', 'disk-2'],
+        ['east:disk-1', 'east:disk-2'],
+      ],
+      [[], []],
+    ],
+    snapshot_disk: [['snap-1', 'east:snap-1']],
+    // the third is what VMs of the network have as its cloud_properties: a name in their own context
+    create_network: [
+      [
+        ['net-policy-1', { range: '10.0.0.0/24' }, { network_policy: 'net-policy-1' }],
+        ['east:net-policy-1', { range: '10.0.0.0/24' }, { network_policy: 'net-policy-1' }],
+      ],
+    ],
+  };
+  for (const [method, cases] of Object.entries(withCids)) {
+    for (const [value, qualified] of cases) assert.deepEqual(result(method, value), qualified, method);
+  }
+  // a path in the VM, where nobody knows contexts
+  const hint = '/warden-cpi-dev/disks/disk-1/store';
+  assert.equal(result('attach_disk', hint), hint);
+  for (const method of signatures.keys()) {
+    if (method in withCids) continue;
+    for (const value of [true, null, 'text', { cpu: 1 }])
+      assert.deepEqual(result(method, value), value, method);
+  }
 });

@@ -9,20 +9,20 @@ export interface Planned extends Partial<Omit<VmPlan, 'properties'>> {
   readonly config?: unknown;
 }
 
-/** The pod of VM `vm-a` as create_vm would make it. */
-export function plannedPod({ properties, config = {}, ...plan }: Planned = {}): Pod {
+/** VM `vm-a` as create_vm would plan it. */
+export function vmPlan({ properties, config = {}, ...plan }: Planned = {}): VmPlan {
   const place = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' } as const;
   const named = { cid: 'vm-a', agentId: 'a', namespace: 'n', image: 'i', group: undefined, groupLabels: {} };
-  return vmPod(
-    {
-      ...named,
-      networking: { labels: {}, annotations: {} },
-      nameServers: [],
-      attach: 'hot',
-      directorUuid: undefined,
-      ...plan,
-      properties: parseVmProperties(properties, place, parseConfig(config, {})),
-    },
-    'secret-uid',
-  );
+  return {
+    ...named,
+    networking: { labels: {}, annotations: {} },
+    nameServers: [],
+    attach: 'hot',
+    directorUuid: undefined,
+    ...plan,
+    properties: parseVmProperties(properties, place, parseConfig(config, {})),
+  };
 }
+
+/** Its pod. */
+export const plannedPod = (planned: Planned = {}): Pod => vmPod(vmPlan(planned), 'secret-uid');

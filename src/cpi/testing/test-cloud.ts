@@ -66,11 +66,11 @@ export function createVmArguments(
   ];
 }
 
-/** Names of all objects that a verb could have left. */
-export async function namesLeft(api: LocalApi): Promise<string[]> {
+/** Names of all objects that a verb could have left in a namespace. */
+export async function namesLeft(api: LocalApi, place = namespace): Promise<string[]> {
   const lists = await Promise.all(
     [pods, secrets, services, persistentVolumeClaims].map(async (resource) => {
-      const { items } = await api.list<KubernetesObject>(resource, { namespace });
+      const { items } = await api.list<KubernetesObject>(resource, { namespace: place });
       return items.map(({ metadata }) => `${resource.plural} ${metadata.name ?? ''}`);
     }),
   );

@@ -21,6 +21,14 @@ import {
 import { createVm } from './create-vm.ts';
 import { rejection } from '../testing/rejection.ts';
 
+/** What the agent of the test's VM reads. */
+async function settingsOf(api: KubernetesApi): Promise<string> {
+  const secret = await api.get<KubernetesObject & { data: Record<string, string> }>({
+    ...{ resource: secrets, namespace, name: vmCidOfTest },
+  });
+  return Buffer.from(secret.data['settings.json'] ?? '', 'base64').toString();
+}
+
 test('makes a Secret and the pod that it owns, with the address that was asked for', async (t) => {
   const { cloud, api } = await testCloud(t);
   const [cid, networks] = await createVm(cloud, createVmArguments({ env: { bosh: { group: 'a-group' } } }));
@@ -41,13 +49,7 @@ test('the settings reach the agent in the Secret, and nothing of them stands in 
   const env = { bosh: { mbus: { cert: { private_key: 'very-private-key' } } } };
   const [name] = await createVm(cloud, createVmArguments({ env }));
 
-  const secret = await api.get<KubernetesObject & { data: Record<string, string> }>({
-    resource: secrets,
-    namespace,
-    name,
-  });
-  const settings: unknown = JSON.parse(Buffer.from(secret.data['settings.json'] ?? '', 'base64').toString());
-  assert.deepEqual(settings, {
+  assert.deepEqual(JSON.parse(await settingsOf(api)), {
     agent_id: agentId,
     vm: { name },
     mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868`,
@@ -69,6 +71,46 @@ test('the settings reach the agent in the Secret, and nothing of them stands in 
   assert.doesNotMatch(pod, /very-private-key|mbus-pass-word/u);
 });
 
+test('the configured mbus, ntp and blobstore are in the settings, whatever the env has for the agent to prefer', async (t) => {
+  const agent = {
+    mbus: 'nats://configured:4222',
+    ntp: ['ntp.example', '10.0.0.3'],
+    blobstore: {
+      provider: 'dav',
+      options: { endpoint: 'https://blobs.example', password: 'blob-pass-word' },
+    },
+  };
+  const { cloud, api } = await testCloud(t, { agent });
+  const env = { bosh: { mbus: { urls: ['nats://of-the-env:4222'] }, ntp: ['ntp.of-the-env'] } };
+  const [name] = await createVm(cloud, createVmArguments({ env }));
+
+  const settings = JSON.parse(await settingsOf(api)) as Record<string, unknown>;
+  assert.deepEqual(settings, { ...settings, ...agent, env });
+  const pod = JSON.stringify(await api.get<Pod>({ resource: pods, namespace, name }));
+  assert.doesNotMatch(pod, /blob-pass-word/u);
+});
+
+test('without a configured mbus the agent is told the first of its env', async (t) => {
+  const { cloud, api } = await testCloud(t, { agent: {} });
+  const env = { bosh: { mbus: { urls: ['nats://first:4222', 'nats://second:4222'] } } };
+  await createVm(cloud, createVmArguments({ env }));
+
+  const { mbus } = JSON.parse(await settingsOf(api)) as { mbus: unknown };
+  assert.equal(mbus, 'nats://first:4222');
+});
+
+test('an agent that would not know whom to speak to is not made: the error names the property and the env', async (t) => {
+  const { cloud, api } = await testCloud(t, { agent: {} });
+  const wrong = [undefined, null, [], [7], 'nats://text:4222'].map((urls) => ({ bosh: { mbus: { urls } } }));
+  for (const env of [{}, { bosh: null }, { bosh: { mbus: null } }, ...wrong]) {
+    await assert.rejects(
+      createVm(cloud, createVmArguments({ env })),
+      rejection('INVALID_CONFIG', /config\.agent\.mbus is not set and env\.bosh\.mbus\.urls is empty/u),
+    );
+  }
+  assert.deepEqual(await namesLeft(api), []);
+});
+
 test("the network's name servers are the pod's, the first three of them, and the agent has none to set up", async (t) => {
   const { cloud, api } = await testCloud(t);
   const dns = ['10.0.0.2', 'fd00:0::2', '8.8.8.8', '9.9.9.9'];
@@ -79,13 +121,7 @@ test("the network's name servers are the pod's, the first three of them, and the
   assert.equal(spec.dnsPolicy, 'None');
   assert.deepEqual(spec.dnsConfig, { nameservers: ['10.0.0.2', 'fd00::2', '8.8.8.8'] });
   assert.deepEqual(given['default']?.['dns'], dns);
-  const secret = await api.get<KubernetesObject & { data: Record<string, string> }>({
-    resource: secrets,
-    namespace,
-    name,
-  });
-  const settings = Buffer.from(secret.data['settings.json'] ?? '', 'base64').toString();
-  assert.doesNotMatch(settings, /dns|8\.8\.8\.8/u);
+  assert.doesNotMatch(await settingsOf(api), /dns|8\.8\.8\.8/u);
 });
 
 test('the same call again gives the same VM', async (t) => {

@@ -3,10 +3,12 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { isProductError } from '../../errors/product-error.ts';
 import { parseMilli } from '../../kubernetes/quantity.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
-import { plannedPod } from '../testing/planned-pod.ts';
+import { plannedPod, vmPlan } from '../testing/planned-pod.ts';
 import { calculateVmCloudProperties } from './calculate-vm-cloud-properties.ts';
 import type { Resources } from './resources.ts';
+import { vmClaims } from './vm-claims.ts';
 
 const own = { cpu: '100m', memory: '128Mi', 'ephemeral-storage': '1024Mi' };
 
@@ -60,22 +62,40 @@ test('calculate_vm_cloud_properties gives what create_vm turns back into exactly
   const size = fc.oneof(fc.integer({ min: 1, max: 8192 }), fc.integer({ min: 1, max: 2 ** 40 }));
   const quantity = fc.oneof(fc.constantFrom('1m', '2.5', '512Mi', '3G'), size.map(String));
   const name = fc.constantFrom('cpu', 'memory', 'ephemeral-storage', 'example.com/gpu');
-  const defaults = fc
+  const resources = fc
     .record({ requests: fc.dictionary(name, quantity), limits: fc.dictionary(name, quantity) })
     .filter(({ requests, limits }) => exceeding({ requests, limits }).length === 0);
+  const ephemeralDisk = fc.record({ size, storage_class: fc.constant('fast') }, { requiredKeys: [] });
+  const defaults = fc.record({ resources, ephemeral_disk: ephemeralDisk });
   await fc.assert(
     fc.asyncProperty(fc.tuple(size, size, size), defaults, async ([ram, cpu, disk], given) => {
       const asked = { ram, cpu, ephemeral_disk_size: disk };
       const calculated = await calculateVmCloudProperties(nowhere, [asked]);
-      const { requests = {}, limits = {} } = resourcesOf(JSON.parse(JSON.stringify(calculated)), given);
+      const properties: unknown = JSON.parse(JSON.stringify(calculated));
+      const planned = { properties, config: { defaults: given } };
+      const { containers, volumes } = plannedPod(planned).spec;
+      const { requests = {}, limits = {} } = containers[0]?.resources ?? {};
       assert.equal(parseMilli(requests['cpu'] ?? ''), BigInt(cpu) * 1000n);
-      assert.equal(parseMilli(requests['memory'] ?? ''), BigInt(ram) * 1024n ** 2n * 1000n);
-      assert.equal(parseMilli(requests['ephemeral-storage'] ?? ''), BigInt(disk) * 1024n ** 2n * 1000n);
+      assert.equal(parseMilli(requests['memory'] ?? ''), mebibytes(ram));
+      const template = volumes?.find((volume) => volume.name === 'data')?.ephemeral?.volumeClaimTemplate;
+      const data = template === undefined ? requests['ephemeral-storage'] : storageOf(template);
+      assert.equal(parseMilli(data ?? ''), mebibytes(disk));
+      assert.equal(template?.spec['storageClassName'], given.ephemeral_disk.storage_class);
+      const [, claim] = vmClaims(vmPlan({ ...planned, attach: 'recreate' }), 'secret-uid');
+      assert.equal(parseMilli(storageOf(claim) ?? ''), mebibytes(disk));
       assert.deepEqual(exceeding({ requests, limits }), []);
-      assert.deepEqual(Object.keys(limits).toSorted(), Object.keys(given.limits).toSorted());
+      assert.deepEqual(Object.keys(limits).toSorted(), Object.keys(given.resources.limits).toSorted());
     }),
   );
 });
+
+/** In thousandths of a byte, as quantities are compared. */
+const mebibytes = (size: number): bigint => BigInt(size) * 1024n ** 2n * 1000n;
+
+/** What a claim, or the template of one, asks for. */
+const storageOf = (
+  claim: { spec: Pick<PersistentVolumeClaim['spec'], 'resources'> } | undefined,
+): string | undefined => claim?.spec.resources?.requests?.['storage'];
 
 /** Names of the requests that are above their limit, which no API server admits. */
 const exceeding = ({ requests, limits }: Resources): string[] =>

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { plannedPod } from '../testing/planned-pod.ts';
+import { plannedPod, vmPlan } from '../testing/planned-pod.ts';
 import { entryScript } from './entry-script.ts';
 import { preStopScript } from './pre-stop-script.ts';
 import { prepareScript, stateDirectories } from './prepare-script.ts';
+import { vmClaims } from './vm-claims.ts';
 
 const privileged = { privileged: true, runAsUser: 0 };
 const stateMounts = stateDirectories.map((name) => ({
@@ -117,6 +118,40 @@ suite("the pod of a VM, whole: what is not here is Kubernetes' default", () => {
       },
     });
     assert.deepEqual(spec.containers[0]?.resources, { requests: { cpu: '100m', memory: '128Mi' } });
+  });
+
+  test('the configured ephemeral disk: its size and class, each where the VM asks for no other', () => {
+    const claimOf = (size: string, storageClassName?: string): object => ({
+      accessModes: ['ReadWriteOnce'],
+      ...(storageClassName !== undefined && { storageClassName }),
+      resources: { requests: { storage: size } },
+    });
+    const requests = { cpu: '100m', memory: '128Mi' };
+    for (const [configured, asked, size, storageClass] of [
+      [{ size: 96, storage_class: 'fast' }, undefined, '96Mi', 'fast'],
+      [{ size: 96, storage_class: 'fast' }, { size: 64 }, '64Mi', 'fast'],
+      [{ size: 96, storage_class: 'fast' }, { storage_class: 'slow' }, '96Mi', 'slow'],
+      [{ storage_class: 'fast' }, undefined, '1024Mi', 'fast'],
+      [{ size: 96 }, undefined, '96Mi', undefined],
+    ] as const) {
+      const config = { defaults: { ephemeral_disk: configured } };
+      const planned = { config, properties: { ephemeral_disk: asked } };
+      const { spec } = plannedPod(planned);
+      const data = spec.volumes?.[2];
+      if (storageClass === undefined) assert.deepEqual(data, { name: 'data', emptyDir: {} });
+      else assert.deepEqual(data?.ephemeral?.volumeClaimTemplate.spec, claimOf(size, storageClass));
+      assert.deepEqual(spec.containers[0]?.resources, {
+        requests: { ...requests, ...(storageClass === undefined && { 'ephemeral-storage': size }) },
+      });
+      const claims = vmClaims(vmPlan({ ...planned, attach: 'recreate' }), 'secret-uid');
+      assert.deepEqual(
+        claims.map((claim) => [claim.metadata.name, claim.spec]),
+        [
+          ['vm-a-state', claimOf('1024Mi', storageClass)],
+          ['vm-a-data', claimOf(size, storageClass)],
+        ],
+      );
+    }
   });
 
   test('a service account brings its token; pull secrets are those of the configuration and its own', () => {
