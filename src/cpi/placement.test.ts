@@ -16,7 +16,9 @@ import {
 } from '../kubernetes/resources.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
+import { updateDisk } from './disk/update-disk.ts';
 import { label } from './labels.ts';
+import { diskInZone, otherClass, whereIs } from './testing/disk-in-zone.ts';
 import type { SimulatedWorld } from './testing/simulated-world.ts';
 import { startSimulatedWorld } from './testing/simulated-world.ts';
 import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts';
@@ -184,6 +186,16 @@ test('a disk that waits for its first consumer, or that is none, says nothing', 
     const next = await newVm(world, { disks: [waiting] });
     return nodeOf(next) === 'sim-2';
   });
+});
+
+test('a copy that waits for its first consumer is made in the zone of its disk, also where that has tainted nodes only', async (t) => {
+  const world = await startSimulatedWorld(t, 3, { deadlines: { update_disk: 5 } });
+  const disk = await diskInZone(world, 'z2');
+  const taints = [{ key: 'dedicated', value: 'bosh', effect: 'NoSchedule' as const }];
+  await world.cloud.api.patch<Node>({ resource: nodes, name: 'sim-2' }, { spec: { taints } });
+  const copy = await updateDisk(world.cloud, [disk, 16, { storage_class: otherClass }]);
+  assert.ok(copy !== null && copy !== disk);
+  assert.deepEqual(await whereIs(world, copy), { scheduled: 'sim-2', reachedFrom: ['sim-2'] });
 });
 
 test('terms of several volumes: a node meets the product where it meets each of them', () => {

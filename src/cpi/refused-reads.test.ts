@@ -13,6 +13,7 @@ import { deleteDisk } from './disk/delete-disk.ts';
 import { resizeDisk } from './disk/resize-disk.ts';
 import { updateDisk } from './disk/update-disk.ts';
 import { snapshotDisk } from './snapshot/snapshot-disk.ts';
+import { diskInZone, otherClass, whereIs } from './testing/disk-in-zone.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
 import { startSimulatedWorld } from './testing/simulated-world.ts';
 import type { StorageCloud } from './testing/storage-cloud.ts';
@@ -152,4 +153,14 @@ test('persistentvolumes and storageclasses: a VM far from its disk is made, and 
       isProductError(error) &&
       /claim disk-.*: ProvisioningFailed.*storageclass.*"none" not found/u.test(error.message),
   );
+});
+
+test('persistentvolumes: update_disk copies a disk wherever the scheduler likes, also into another zone', async (t) => {
+  const world = await startSimulatedWorld(t);
+  const disk = await diskInZone(world, 'z2');
+  assert.deepEqual(await whereIs(world, disk), { scheduled: 'sim-2', reachedFrom: ['sim-2'] });
+  const cloud = { ...world.cloud, api: refusing(world.cloud.api, ['persistentvolumes']) };
+  const copy = await updateDisk(cloud, [disk, 16, { storage_class: otherClass }]);
+  assert.ok(copy !== null && copy !== disk);
+  assert.deepEqual(await whereIs(world, copy), { scheduled: 'sim-1', reachedFrom: ['sim-1'] });
 });

@@ -5,7 +5,14 @@ import { requestRows, type RequestRow } from '../cpi/request-rows.ts';
 import { startApiProxy } from '../support/api-proxy.ts';
 import { combinedCases } from './support/combined-cases.ts';
 import * as faults from './support/faults.ts';
-import { faultKinds, watchFaults, type FaultKind, type Stroke, type Target } from './support/faults.ts';
+import {
+  faultKinds,
+  isWatch,
+  watchFaults,
+  type FaultKind,
+  type Stroke,
+  type Target,
+} from './support/faults.ts';
 import { verbCases, type VerbCase } from './support/verb-cases.ts';
 import { VerbWorld } from './support/verb-world.ts';
 
@@ -177,7 +184,17 @@ describe('faults of the API', () => {
       counts.set(hit.kind, (counts.get(hit.kind) ?? 0) + 1);
     };
     const decide = faults.decideBy(strokes, onHit);
-    const proxy = await startApiProxy({ access: verbs.world.target.access, decide });
+    const isWatchMet = strokes.some(({ kind }) => watchFaults.includes(kind));
+    const release = isWatchMet ? await each.hold?.(verbs, args) : undefined;
+    let released: Promise<void> | undefined;
+    const letGo = async (): Promise<void> => (released ??= release?.());
+    const proxy = await startApiProxy({
+      access: verbs.world.target.access,
+      decide: async (request) => {
+        if (isWatch(request)) await letGo();
+        return decide(request);
+      },
+    });
     try {
       const through = await verbs.through(proxy, each);
       const isSilent = strokes.some(({ kind }) => kind === 'silent');
@@ -186,6 +203,7 @@ describe('faults of the API', () => {
       const requests = proxy.requests.map(({ method, url }) => `${method} ${url}`);
       return { first, missed: strokes.filter((one) => !hits.has(one)), requests };
     } finally {
+      await letGo();
       await proxy.close();
     }
   }

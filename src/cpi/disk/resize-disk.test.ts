@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import { persistentVolumeClaims, storageClasses } from '../../kubernetes/resources.ts';
+import { events, persistentVolumeClaims, storageClasses } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
 import { boundDisk, claimOf } from '../testing/bound-disk.ts';
@@ -47,8 +47,9 @@ test('resize_disk: what cannot be done is NotSupported, and nothing changed', as
 /** A disk of a driver that the test plays itself; `say` writes the claim's status. */
 async function drivenDisk(
   t: TestContext,
+  config: Record<string, unknown> = {},
 ): Promise<{ cloud: Cloud; disk: string; asked: (size: string) => Promise<void>; say: Say }> {
-  const { cloud, api } = await testCloud(t);
+  const { cloud, api } = await testCloud(t, config);
   await api.create<StorageClass>(storageClasses, {
     metadata: { name: 'driven' },
     provisioner: 'driver.example',
@@ -109,4 +110,23 @@ test('a size that the driver says it never can do is an error', async (t) => {
     resizeDisk(cloud, [disk, 128]),
     rejection('DISK_UPDATE_FAILED', /its driver says expanding disk-1: at most 100 MiB/u),
   );
+});
+
+test('a driver that does not grow the volume in time: the size, the time and the last events; the call again goes on', async (t) => {
+  const { cloud, disk, say } = await drivenDisk(t, { deadlines: { resize_disk: 1 } });
+  await cloud.api.create(events, {
+    metadata: { name: `${disk}.1`, namespace },
+    involvedObject: { kind: 'PersistentVolumeClaim', namespace, name: disk },
+    reason: 'ExternalExpanding',
+    message: 'waiting for an external controller to expand this PVC',
+  } as KubernetesObject);
+  await assert.rejects(
+    resizeDisk(cloud, [disk, 128]),
+    rejection(
+      'DEADLINE',
+      /waited 1 s for disk 'disk-\S+' to have 128 MiB; last known: ExternalExpanding: waiting for an external controller to expand this PVC; see whether the resizer of its driver runs, then repeat the call/u,
+    ),
+  );
+  await say({ capacity: { storage: '128Mi' } });
+  assert.equal(await resizeDisk(cloud, [disk, 128]), null);
 });

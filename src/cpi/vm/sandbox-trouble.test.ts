@@ -50,6 +50,20 @@ test('a sandbox that was made at a second try: its event ends no VM whose image 
   assert.ok(looks >= 4, String(looks));
 });
 
+test("an image that is still being pulled at the deadline: to be retried, with the pod's state and events, nothing left", async (t) => {
+  const { cloud, api, node } = await testCloud(t, { deadlines: { create_vm: 1 } });
+  node.sandboxTrouble = 'address 127.64.0.10 is in use';
+  node.isPulling = true;
+  await assert.rejects(
+    createVm(cloud, createVmArguments()),
+    rejection(
+      'VM_CREATION_FAILED_RETRY',
+      /waited 1 s for container bosh of pod vm-\S+ to run; last known: phase Pending, container bosh ContainerCreating; events: FailedCreatePodSandBox: address 127\.64\.0\.10 is in use; look at its events/u,
+    ),
+  );
+  assert.deepEqual(await namesLeft(api), []);
+});
+
 test('events of a former pod of its name, and events that cannot be asked, end no VM', async (t) => {
   const { cloud, api, node } = await testCloud(t);
   node.isPulling = true;

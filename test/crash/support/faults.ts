@@ -64,7 +64,7 @@ export interface Stroke {
   readonly aim: () => Target;
 }
 
-const isWatch = ({ url }: ProxiedRequest): boolean => url.includes('watch=');
+export const isWatch = ({ url }: ProxiedRequest): boolean => url.includes('watch=');
 
 /**
  * Each request when it is first made; what comes after the refusal of the same goes through. Not those of a wait: what

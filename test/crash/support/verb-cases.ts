@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import type { Resource } from '../../../src/kubernetes/api.ts';
+import {
+  networkAttachmentDefinitions,
+  persistentVolumeClaims,
+  volumeSnapshots,
+} from '../../../src/kubernetes/resources.ts';
+import { holdEnd, holdGrowth, type Release } from './hold.ts';
 import { recreate, type VerbWorld } from './verb-world.ts';
 
 /** One row of the table of requests in docs/cpi.md that asks the API for something. */
@@ -13,6 +20,8 @@ export interface VerbCase {
   readonly prepare: (verbs: VerbWorld) => Promise<readonly unknown[]>;
   /** It waits for something that takes time, by a watch. */
   readonly waits?: true;
+  /** What it waits for would be there at once, without a watch: has it take its time, until it is released. */
+  readonly hold?: (verbs: VerbWorld, args: readonly unknown[]) => Promise<Release>;
   /** It writes once more before it waits: where that has to be asked again, what it waits for is there already, without a watch. */
   readonly writesBeforeItWaits?: true;
   /** It writes and reads nothing: its row of the table says what is read at most. */
@@ -26,6 +35,15 @@ export interface VerbCase {
   /** What the answer, or the second one, has to be worth. */
   readonly check?: (verbs: VerbWorld, args: readonly unknown[], result: unknown) => Promise<void>;
 }
+
+type Hold = NonNullable<VerbCase['hold']>;
+
+const endOf =
+  (resource: Resource): Hold =>
+  ({ world: { api, namespace } }, [name]) =>
+    holdEnd(api, { resource, namespace, name: name as string });
+
+const growth: Hold = ({ world: { api, namespace } }, [disk]) => holdGrowth(api, namespace, disk as string);
 
 const services = [{ name: 'killed', selector: 'vm', ports: [{ port: 80, target_port: 8080 }] }];
 
@@ -85,7 +103,10 @@ export const verbCases: readonly VerbCase[] = [
     prepare: async (verbs) => [64, {}, verbs.vm],
     check: async (verbs, _, result) => verbs.world.call('delete_disk', result),
   },
-  { row: 'delete_disk', method: 'delete_disk', prepare: async (verbs) => [await verbs.filled()] },
+  {
+    ...{ row: 'delete_disk', method: 'delete_disk', waits: true, hold: endOf(persistentVolumeClaims) },
+    prepare: async (verbs) => [await verbs.filled()],
+  },
   { row: 'has_disk', method: 'has_disk', prepare: async () => ['disk-none'] },
   {
     ...{ row: 'attach_disk', method: 'attach_disk', waits: true, writesBeforeItWaits: true },
@@ -113,12 +134,12 @@ export const verbCases: readonly VerbCase[] = [
     check: async (verbs, [, disk]) => verbs.isKept(disk as string),
   },
   {
-    ...{ row: 'resize_disk', method: 'resize_disk' },
+    ...{ row: 'resize_disk', method: 'resize_disk', waits: true, hold: growth },
     prepare: async (verbs) => [await verbs.filled(), 128],
     check: async (verbs, [disk]) => verbs.isKept(disk as string),
   },
   {
-    ...{ row: 'update_disk', method: 'update_disk' },
+    ...{ row: 'update_disk', method: 'update_disk', waits: true, hold: growth },
     prepare: async (verbs) => [await verbs.filled(), 128, {}],
     check: async (verbs, [disk]) => verbs.isKept(disk as string),
   },
@@ -142,7 +163,7 @@ export const verbCases: readonly VerbCase[] = [
     },
   },
   {
-    ...{ row: 'delete_snapshot', method: 'delete_snapshot' },
+    ...{ row: 'delete_snapshot', method: 'delete_snapshot', waits: true, hold: endOf(volumeSnapshots) },
     prepare: async (verbs) => {
       const disk = await verbs.filled();
       const snapshot = await verbs.world.call('snapshot_disk', disk, {});
@@ -156,7 +177,8 @@ export const verbCases: readonly VerbCase[] = [
     check: async (verbs, _, result) => verbs.world.call('delete_network', (result as [string])[0]),
   },
   {
-    ...{ row: 'delete_network', method: 'delete_network' },
+    ...{ row: 'delete_network', method: 'delete_network', waits: true },
+    hold: endOf(networkAttachmentDefinitions),
     prepare: async (verbs) => {
       const [cid] = await verbs.world.call<[string]>('create_network', network());
       return [cid];

@@ -1,0 +1,43 @@
+import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../kubernetes/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../kubernetes/volume.ts';
+import { volumeAnnotations } from '../../kubernetes/volume.ts';
+import { attachDisk } from '../disk/attach-disk.ts';
+import { createDisk } from '../disk/create-disk.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { deleteVm } from '../vm/delete-vm.ts';
+import type { SimulatedWorld } from './simulated-world.ts';
+import { createVmArguments, namespace } from './test-cloud.ts';
+
+/** Of the driver of `local`, and binding at the first consumer as that does: a disk is copied there. */
+export const otherClass = 'other';
+
+/** A disk of class `local` whose volume a node of that zone alone reaches, on no VM; and that other class. */
+export async function diskInZone({ cloud }: SimulatedWorld, zone: string): Promise<string> {
+  const local = await cloud.api.get<StorageClass>({ resource: storageClasses, name: 'local' });
+  const { provisioner, volumeBindingMode = 'Immediate' } = local;
+  await cloud.api.create<StorageClass>(storageClasses, {
+    ...{ metadata: { name: otherClass }, provisioner, volumeBindingMode },
+  });
+  const networks = { default: { type: 'dynamic' } };
+  const [vm] = await createVm(cloud, createVmArguments({ networks, properties: { zone } }));
+  const disk = await createDisk(cloud, [16, { storage_class: 'local' }, null]);
+  await attachDisk(cloud, [vm, disk]);
+  await deleteVm(cloud, [vm]);
+  return disk;
+}
+
+/** The node that the scheduler chose for the disk's first pod, and those that reach its volume. */
+export async function whereIs(
+  { cloud: { api } }: SimulatedWorld,
+  disk: string,
+): Promise<{ scheduled: string | undefined; reachedFrom: readonly string[] }> {
+  const claim = { resource: persistentVolumeClaims, namespace, name: disk };
+  const { metadata, spec } = await api.get<PersistentVolumeClaim>(claim);
+  const volume = { resource: persistentVolumes, name: spec.volumeName ?? '' };
+  const { nodeAffinity } = (await api.get<PersistentVolume>(volume)).spec;
+  const terms = nodeAffinity?.required?.nodeSelectorTerms ?? [];
+  const reachedFrom = terms.flatMap(({ matchExpressions = [] }) =>
+    matchExpressions.flatMap(({ values = [] }) => values),
+  );
+  return { scheduled: metadata.annotations?.[volumeAnnotations.selectedNode], reachedFrom };
+}

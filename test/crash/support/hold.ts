@@ -1,0 +1,50 @@
+import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import type { KubernetesApi, ObjectReference } from '../../../src/kubernetes/api.ts';
+import { ifThere } from '../../../src/kubernetes/if-there.ts';
+import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
+import { volumeAnnotations, type PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import { until } from '../../support/until.ts';
+
+/** Lets what a call waits for come. */
+export type Release = () => Promise<void>;
+
+const finalizer = 'bosh.cloudfoundry.org/test';
+
+/** The object stays when it is deleted, until it is released. */
+export async function holdEnd(api: KubernetesApi, reference: ObjectReference): Promise<Release> {
+  const { metadata } = await api.get(reference);
+  await api.patch(reference, { metadata: { finalizers: [...(metadata.finalizers ?? []), finalizer] } });
+  return async () => {
+    await until(`${reference.name} to be let go`, () => withoutFinalizer(api, reference));
+  };
+}
+
+/** False where others changed the object meanwhile: they take away finalizers of theirs. */
+async function withoutFinalizer(api: KubernetesApi, reference: ObjectReference): Promise<boolean> {
+  const found = await ifThere(api.get(reference));
+  if (found === undefined) return true;
+  const { resourceVersion = '', finalizers = [] } = found.metadata;
+  const rest = finalizers.filter((name) => name !== finalizer);
+  try {
+    await api.patch(reference, { metadata: { resourceVersion, finalizers: rest } });
+    return true;
+  } catch (error) {
+    if (isApiError(error, 409)) return false;
+    throw error;
+  }
+}
+
+/** The volume of a disk does not grow until it is released: the driver of an embedded cluster takes it for another's. */
+export async function holdGrowth(api: KubernetesApi, namespace: string, disk: string): Promise<Release> {
+  const { spec } = await api.get<PersistentVolumeClaim>({
+    ...{ resource: persistentVolumeClaims, namespace, name: disk },
+  });
+  const volume = { resource: persistentVolumes, name: spec.volumeName ?? '' };
+  const key = volumeAnnotations.provisionedBy;
+  const madeBy = (await api.get(volume)).metadata.annotations?.[key] ?? null;
+  const setDriver = async (driver: string | null): Promise<void> => {
+    await api.patch(volume, { metadata: { annotations: { [key]: driver } } });
+  };
+  await setDriver('bosh.cloudfoundry.org/test');
+  return () => setDriver(madeBy);
+}
