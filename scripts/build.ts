@@ -15,6 +15,7 @@ import { besideSources } from './beside-sources.ts';
 import type { CpiArtefacts } from './build-cpi.ts';
 import { buildCpi } from './build-cpi.ts';
 import { bundleForNode } from './bundle-for-node.ts';
+import { requireHttp } from './require-http.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
@@ -125,7 +126,7 @@ async function buildCluster(main: string): Promise<void> {
     await cp(join(sources, name), join(directory, `${name}.partial`));
     await rename(join(directory, `${name}.partial`), join(directory, name));
   }
-  const options = { format: 'esm', banner: withRequire } as const;
+  const options = { format: 'esm' as const, banner: withRequire, plugins: [requireHttp] };
   const prepare = join(root, 'src', 'cluster', 'prepare', 'main.ts');
   await bundleForNode(prepare, besideCluster(main), options);
   await bundleForNode(join(root, 'src', 'cluster', 'main.ts'), main, options);
@@ -137,7 +138,7 @@ async function buildCommandLine(main: string): Promise<void> {
   await bundleForNode(join(root, 'src', 'cli', 'main.ts'), main, {
     format: 'esm',
     banner: withRequire,
-    plugins: [besideSources(join(root, 'src'), main)],
+    plugins: [besideSources(join(root, 'src'), main), requireHttp],
   });
 }
 

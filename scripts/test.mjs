@@ -51,7 +51,7 @@ const run = spawnSync(
   [
     ...heap,
     '--import',
-    join(root, 'scripts', 'without-test-hooks.mjs'),
+    join(root, 'scripts', 'before-tests.mjs'),
     '--test',
     `--test-concurrency=${process.env.TESTS_AT_ONCE ?? 2}`,
     '--test-timeout=600000',

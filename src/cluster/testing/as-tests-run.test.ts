@@ -8,7 +8,7 @@ import { asTestsRun } from './as-tests-run.ts';
 
 /** Runs a file of tests as scripts/test.mjs does. */
 async function runFile(t: TestContext, text: string): Promise<{ code: number; output: string }> {
-  const directory = await mkdtemp(join(tmpdir(), 'without-test-hooks-'));
+  const directory = await mkdtemp(join(tmpdir(), 'before-tests-'));
   t.after(() => rm(directory, { recursive: true }));
   const file = join(directory, 'file.mjs');
   await writeFile(file, text);

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 
-const withoutTestHooks = fileURLToPath(new URL('../../../scripts/without-test-hooks.mjs', import.meta.url));
+const beforeTests = fileURLToPath(new URL('../../../scripts/before-tests.mjs', import.meta.url));
 
 /** The words for a Node that runs a file of tests, as scripts/test.mjs has them: with the heap of this one. */
 export const asTestsRun: readonly string[] = [
   ...process.execArgv.filter((word) => /-space-size=|-gc$/u.test(word)),
-  ...['--import', withoutTestHooks],
+  ...['--import', beforeTests],
 ];
