@@ -18,7 +18,7 @@ const writer = `cd /var/vcap/store
   i=$(wc -l < log || echo 0)
   told=$(tail -n 1 ${acknowledged} || echo 0)
   [ "\${told:-0}" -le "$i" ] || i=$told
-  while i=$((i + 1)); echo $i >> log && sync -d log; do echo $i >> ${acknowledged}; sleep 0.02; done`;
+  while i=$((i + 1)); echo $i >> log && sync -d log; do echo $i >> ${acknowledged}; sleep 0.1; done`;
 
 /** Applies and starts a job that writes to the disk that the agent has mounted; resolves when some lines are written and synced. */
 export async function startWritingJob(world: ClusterWorld, vm: AgentVm, disk: string): Promise<void> {

@@ -78,7 +78,7 @@ export async function startWriting(world: ClusterWorld, vm: string, place: strin
   const disk = await world.inVm(
     vm,
     `(cd ${place} && exec setsid sh -c 'i=$(wc -l < log 2>/dev/null || echo 0)
-      while i=$((i + 1)); echo $i >> log && sync -d log; do echo $i >> ${acknowledged}; sleep 0.02; done') > /dev/null 2>&1 &
+      while i=$((i + 1)); echo $i >> log && sync -d log; do echo $i >> ${acknowledged}; sleep 0.1; done') > /dev/null 2>&1 &
      echo $! > ${pid}; cat ${place}/canary`,
   );
   await hearLines(world, vm, { disk: disk.trim(), file: acknowledged });

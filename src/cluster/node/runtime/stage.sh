@@ -30,11 +30,18 @@ cd "$root"
 pivot_root . "$old"
 cd /
 
+# Those that are not there, of the list in file $1.
+make_directories() {
+  list=$1
+  shift
+  while IFS= read -r directory; do
+    [ -d "$directory" ] || set -- "$@" "$directory"
+  done <"$list"
+  [ "$#" -eq 0 ] || mkdir -p -- "$@"
+}
 for batch in "/$old$plan"/volumes-*; do
   [ -d "$batch" ] || continue
-  while IFS= read -r directory; do
-    [ -d "$directory" ] || mkdir -p -- "$directory"
-  done <"$batch/directories"
+  make_directories "$batch/directories"
   while IFS= read -r file; do
     [ -e "$file" ] || : >"$file"
   done <"$batch/files"

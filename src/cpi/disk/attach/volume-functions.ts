@@ -26,8 +26,10 @@ mounted_at() {
   awk -v point="$1" '$5 == point { found = $3 " " $4 } END { print found }' /proc/self/mountinfo
 }
 is_bound() {
-  at_entry=$(mounted_at "$entry")
-  [ -n "$at_entry" ] && [ "$at_entry" = "$(mounted_at /volume)" ]
+  awk -v entry="$entry" '
+    $5 == entry { bound = $3 " " $4 }
+    $5 == "/volume" { volume = $3 " " $4 }
+    END { exit bound == "" || bound != volume }' /proc/self/mountinfo
 }
 own_uid() {
   awk '$5 == "/scratch" && match($4, /\\/pods\\/[^\\/]+\\/volumes\\//) {
