@@ -3,6 +3,7 @@ import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import { ProductError } from '../../errors/product-error.ts';
 
 export interface MbusOptions {
@@ -33,7 +34,9 @@ const certificateFaults =
 export class MbusConnection {
   /** Without credentials. */
   readonly address: string;
-  readonly #options: RequestOptions & { readonly ca?: string };
+  readonly #options: RequestOptions;
+  readonly #ca: string | undefined;
+  #secureContext: SecureContext | undefined;
   readonly #basePath: string;
   readonly #signal: AbortSignal | undefined;
 
@@ -49,8 +52,8 @@ export class MbusConnection {
       port: url.port,
       agent: false,
       ...(url.username === '' ? {} : { auth: credentials }),
-      ...(ca === undefined ? {} : { ca }),
     };
+    this.#ca = ca;
   }
 
   /** Sends the request and gives the answer to `read`, whatever its status but 401 and 5xx. */
@@ -66,10 +69,12 @@ export class MbusConnection {
   }
 
   async #exchange({ method, path, body, patience }: MbusRequest): Promise<IncomingMessage> {
-    const send = this.#options.protocol === 'https:' ? requestHttps : requestHttp;
+    const isSecure = this.#options.protocol === 'https:';
+    const send = isSecure ? requestHttps : requestHttp;
     const headers = body === undefined ? {} : { 'content-length': body.length };
     const outgoing = send({
       ...this.#options,
+      ...(isSecure ? { secureContext: this.#trust() } : {}),
       method,
       path: `${this.#basePath}${path}`,
       headers: { ...headers, ...(method === 'POST' ? { 'content-type': 'application/json' } : {}) },
@@ -82,6 +87,12 @@ export class MbusConnection {
     // An agent may answer, a 401 for example, before it has read the body; then the answer counts.
     else await Promise.race([pipeline(body.stream, outgoing).catch(() => answered), answered]);
     return answered;
+  }
+
+  /** Made once: reading the CA is a good part of what a request costs. */
+  #trust(): SecureContext {
+    this.#secureContext ??= createSecureContext(this.#ca === undefined ? {} : { ca: this.#ca });
+    return this.#secureContext;
   }
 
   #refused(): ProductError {
