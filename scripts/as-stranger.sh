@@ -36,4 +36,4 @@ npm_test
 # nothing of it stands in the clone, and it begins again there
 left=$(as git status --porcelain)
 [ -z "$left" ] || { echo "npm test left in the clone: $left"; exit 1; }
-npm_test src/bosh/digest src/cluster/daemon/daemon.test.ts
+npm_test src/bosh/digest src/cluster/daemon/moved.test.ts
