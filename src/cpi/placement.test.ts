@@ -189,7 +189,7 @@ test('a disk that waits for its first consumer, or that is none, says nothing', 
 });
 
 test('a copy that waits for its first consumer is made in the zone of its disk, also where that has tainted nodes only', async (t) => {
-  const world = await startSimulatedWorld(t, 3, { deadlines: { update_disk: 5 } });
+  const world = await startSimulatedWorld(t, 3);
   const disk = await diskInZone(world, 'z2');
   const taints = [{ key: 'dedicated', value: 'bosh', effect: 'NoSchedule' as const }];
   await world.cloud.api.patch<Node>({ resource: nodes, name: 'sim-2' }, { spec: { taints } });
