@@ -256,12 +256,13 @@ for (const name of ['executable', 'bundle'] as const) {
 
 /** A snapshot is of a volume, which the controllers make in their time. */
 async function untilBound(api: LocalApi, place: string): Promise<void> {
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(60_000);
   const query = { namespace: place, signal };
   for await (const event of api.watch<PersistentVolumeClaim>(persistentVolumeClaims, query)) {
     const isClaim = event.type === 'ADDED' || event.type === 'MODIFIED';
     if (isClaim && event.object.status?.phase === 'Bound') return;
   }
+  assert.fail(`no claim of ${place} was bound within a minute`);
 }
 
 /** All of the cluster, as cids of that context. */
