@@ -26,7 +26,7 @@ process.on('unhandledRejection', (reason) => {
   console.error(reason);
 });
 
-// A file that imports node:http has Node read all that it exports, and these load a library (scripts/require-http.ts): a tenth
-// of the CPU time that it takes until a test begins. The global WebSocket stays.
+// A file that imports node:http has Node read all that it exports, and these load a library, in each process anew
+// (scripts/require-http.ts). The global WebSocket stays.
 const http = createRequire(import.meta.url)('node:http');
 for (const name of ['CloseEvent', 'MessageEvent', 'WebSocket']) delete http[name];

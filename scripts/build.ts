@@ -19,10 +19,13 @@ import { requireHttp } from './require-http.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
-// a dependency in CommonJS asks for Node's own modules
-const withRequire = {
-  js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
-};
+const asModules = {
+  format: 'esm',
+  // a dependency in CommonJS asks for Node's own modules
+  banner: {
+    js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+  },
+} as const;
 
 // esbuild is written in Go, which collects garbage more often than a short build needs
 process.env['GOGC'] ??= '400';
@@ -126,7 +129,7 @@ async function buildCluster(main: string): Promise<void> {
     await cp(join(sources, name), join(directory, `${name}.partial`));
     await rename(join(directory, `${name}.partial`), join(directory, name));
   }
-  const options = { format: 'esm' as const, banner: withRequire, plugins: [requireHttp] };
+  const options = { ...asModules, plugins: [requireHttp] };
   const prepare = join(root, 'src', 'cluster', 'prepare', 'main.ts');
   await bundleForNode(prepare, besideCluster(main), options);
   await bundleForNode(join(root, 'src', 'cluster', 'main.ts'), main, options);
@@ -136,8 +139,7 @@ async function buildCluster(main: string): Promise<void> {
 async function buildCommandLine(main: string): Promise<void> {
   await mkdir(dirname(main), { recursive: true });
   await bundleForNode(join(root, 'src', 'cli', 'main.ts'), main, {
-    format: 'esm',
-    banner: withRequire,
+    ...asModules,
     plugins: [besideSources(join(root, 'src'), main), requireHttp],
   });
 }

@@ -4,7 +4,7 @@ const name = 'node:http';
 
 /**
  * For a bundle in ECMAScript modules, which has `require`: an import of node:http makes Node 24 read all that it exports, and its
- * WebSocket is a library of its own that takes longer to load than the rest of a short command. What is required is not read.
+ * WebSocket is a library of its own (undici), which each short command would load. What is required is not read.
  */
 export const requireHttp: Plugin = {
   name: 'require-http',

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { bundleForNode } from './bundle-for-node.ts';
+import { requireHttp } from './require-http.ts';
+
+const program = `import http, { STATUS_CODES } from 'node:http';
+const loaded = process.moduleLoadList.filter((name) => name.includes('undici'));
+console.log(JSON.stringify([loaded.length, STATUS_CODES[404], typeof http.request]));
+`;
+const banner = {
+  js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+};
+
+test('a bundle in modules that imports node:http has all of it, and does not load its WebSocket', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'require-http-'));
+  t.after(() => rm(directory, { recursive: true }));
+  await writeFile(join(directory, 'entry.mjs'), program);
+  const said = async (name: string, plugins: [] | [typeof requireHttp]): Promise<unknown> => {
+    const bundle = join(directory, name);
+    await bundleForNode(join(directory, 'entry.mjs'), bundle, { format: 'esm', banner, plugins });
+    return JSON.parse((await promisify(execFile)(process.execPath, [bundle])).stdout) as unknown;
+  };
+  assert.deepEqual(await said('with.mjs', [requireHttp]), [0, 'Not Found', 'function']);
+  // where Node does not load it any more the plugin can go
+  assert.notDeepEqual(await said('without.mjs', []), [0, 'Not Found', 'function']);
+});
