@@ -138,6 +138,8 @@ test('a later layer that names a way to a cluster replaces the former whole; its
     [inEast.server?.url, inEast.server?.token, inEast.namespace],
     ['https://two', undefined, 'n'],
   );
+  const ofUsers = parseConfig(east(file.kubernetes), east({ kubeconfig: { users: [] } }), 'east').kubernetes;
+  assert.deepEqual([ofUsers.kubeconfig, ofUsers.server], [{ users: [] }, undefined]);
   const pod = parseConfig({ kubernetes: { kubeconfig: {} } }, { kubernetes: { kubeconfig: null } });
   assert.deepEqual([pod.kubernetes.kubeconfig, pod.kubernetes.server], [undefined, undefined]);
 });

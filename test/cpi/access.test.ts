@@ -12,6 +12,7 @@ import { namespaces, persistentVolumeClaims, volumeSnapshots } from '../../src/k
 import { startProxy } from '../../src/kubernetes/testing/proxy-server.ts';
 import type { PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
 import { applyRoles, tokenOf } from '../conformance/roles.ts';
+import { until } from '../support/until.ts';
 import { call, isMissing } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';
 
@@ -255,15 +256,11 @@ for (const name of ['executable', 'bundle'] as const) {
 }
 
 /** A snapshot is of a volume, which the controllers make in their time. */
-async function untilBound(api: LocalApi, place: string): Promise<void> {
-  const signal = AbortSignal.timeout(60_000);
-  const query = { namespace: place, signal };
-  for await (const event of api.watch<PersistentVolumeClaim>(persistentVolumeClaims, query)) {
-    const isClaim = event.type === 'ADDED' || event.type === 'MODIFIED';
-    if (isClaim && event.object.status?.phase === 'Bound') return;
-  }
-  assert.fail(`no claim of ${place} was bound within a minute`);
-}
+const untilBound = (api: LocalApi, place: string): Promise<unknown> =>
+  until(`the claim of ${place} to be bound`, async () => {
+    const { items } = await api.list<PersistentVolumeClaim>(persistentVolumeClaims, { namespace: place });
+    return items.some(({ status }) => status?.phase === 'Bound');
+  });
 
 /** All of the cluster, as cids of that context. */
 const snapshotsIn = async (api: LocalApi, context: string): Promise<string[]> =>
