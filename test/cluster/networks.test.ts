@@ -47,7 +47,9 @@ describeCluster('manual networks by static-ip', (world) => {
     // what knows the names of the cluster is not asked now
     const { spec } = await world().api.get<Service>(apiServer);
     const place = `${spec?.clusterIP}\n${spec?.ports?.[0]?.port}\n`;
-    assert.equal(await world().inVm(vm, 'cat /etc/bosh-kubernetes/api-server'), place);
+    // the last that the entry writes of these, and create_vm does not wait for it
+    const written = 'grep . /etc/bosh-kubernetes/api-server';
+    assert.equal(await world().untilInVm(vm, written), place);
     for (const file of ['/etc/hosts', '/etc/resolv.conf']) {
       const renamed = await world().inVm(
         vm,
