@@ -1,0 +1,39 @@
+/** A header block as it is asked for, with a checksum that is right. `fields` are written over it. */
+export function header(
+  name: string,
+  type: string,
+  size: number,
+  fields: Readonly<Record<number, string>> = {},
+): Buffer {
+  const block = Buffer.alloc(512);
+  const texts: [number, string][] = [
+    [0, name],
+    [100, '0000644\0'],
+    [124, `${size.toString(8).padStart(11, '0')}\0`],
+    [156, type],
+    [257, 'ustar\u000000'],
+    ...Object.entries(fields).map(([place, text]): [number, string] => [Number(place), text]),
+  ];
+  for (const [place, text] of texts) block.write(text, place, 'latin1');
+  block.fill(' ', 148, 156);
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return block;
+}
+
+/** A header of records or of a long name, with its content. */
+export function before(type: 'x' | 'g' | 'L' | 'K', content: string): Buffer {
+  const body = Buffer.alloc(Math.ceil(content.length / 512) * 512);
+  body.write(content);
+  return Buffer.concat([header('before', type, content.length), body]);
+}
+
+/** One pax record. */
+export function record(key: string, value: string): string {
+  const rest = ` ${key}=${value}\n`;
+  const length = rest.length + String(rest.length).length;
+  return `${rest.length + String(length).length}${rest}`;
+}
+
+/** A tar of those blocks, with its end. */
+export const tarFrom = (...blocks: Buffer[]): Buffer => Buffer.concat([...blocks, Buffer.alloc(1024)]);
