@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { cp, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { packTar } from 'modern-tar';
+import { addImage } from '../oci/layout/add-image.ts';
+import { writeLayout } from '../oci/layout/write-layout.ts';
+import { mediaTypes } from '../oci/media-types.ts';
+import { convertStemcell } from './convert-stemcell.ts';
+import { lookAlikeRoot, lookAlikeStemcell } from './testing/look-alike.ts';
+import { digestOf, workshop } from './testing/workshop.ts';
+
+test('what is no regular file is refused, as it cannot be read twice', async (t) => {
+  const { directory, convert } = await workshop(t);
+  const fifo = join(directory, 'fifo');
+  await promisify(execFile)('mkfifo', [fifo]);
+  for (const source of [fifo, '/dev/null'])
+    await assert.rejects(convert(source, { operatingSystem: 'x' }), {
+      code: 'INVALID_ARGUMENT',
+      message: /^'.*' is no regular file, .* save it as one first/,
+    });
+});
+
+test('a stemcell that was changed, cut off or is for machines is refused, and nothing is left', async (t) => {
+  const { directory, fails } = await workshop(t);
+  const image = gzipSync(await lookAlikeRoot());
+  const wrong = await lookAlikeStemcell(directory, { digest: '0'.repeat(40) });
+  await fails(wrong, { code: 'DIGEST_MISMATCH', message: /\.tgz': its image.*stemcell\.MF says 0{40}/ });
+  const sha256 = digestOf(Buffer.from('other'));
+  const weak = createHash('sha1').update(image).digest('hex');
+  await fails(await lookAlikeStemcell(directory, { image, digest: `${weak};${sha256}` }), {
+    code: 'DIGEST_MISMATCH',
+    message: new RegExp(sha256),
+  });
+  await fails(await lookAlikeStemcell(directory, { order: ['image'] }), {
+    code: 'STEMCELL_INVALID',
+    message: /no stemcell\.MF/,
+  });
+  await fails(await lookAlikeStemcell(directory, { order: ['stemcell.MF'] }), {
+    code: 'STEMCELL_INVALID',
+    message: /no image/,
+  });
+  await fails(await lookAlikeStemcell(directory, { image: Buffer.alloc(0) }), {
+    code: 'STEMCELL_INVALID',
+    message: /light stemcell/,
+  });
+  await fails(await lookAlikeStemcell(directory, { manifest: 'name: [' }), {
+    code: 'STEMCELL_INVALID',
+    message: /stemcell\.MF/,
+  });
+  const disk = 'name: a\nversion: 1\nsha1: a\noperating_system: b\nstemcell_formats: [vsphere-ova]\n';
+  await fails(await lookAlikeStemcell(directory, { manifest: disk }), {
+    code: 'STEMCELL_INVALID',
+    message: /vsphere-ova, not for containers/,
+  });
+  const cut = await lookAlikeStemcell(directory, { image: image.subarray(0, image.length - 20) });
+  await fails(cut, { code: 'ARCHIVE_INVALID', message: /its image is damaged or cut off/ });
+  const whole = await lookAlikeStemcell(directory);
+  const { length } = await readFile(whole);
+  for (const left of [length - 8, length - 40, Math.floor(length / 2), 30]) {
+    await cp(whole, join(directory, 'cut.tgz'));
+    await truncate(join(directory, 'cut.tgz'), left);
+    await fails(join(directory, 'cut.tgz'), { code: 'ARCHIVE_INVALID', message: /cut\.tgz.*/ }, 'x');
+  }
+});
+
+test('what a root may not hold is refused, and nothing is left', async (t) => {
+  const { directory, fails } = await workshop(t);
+  const image = gzipSync(await lookAlikeRoot({ header: { name: '../../etc/cron.d/x', size: 1 }, body: 'x' }));
+  await fails(await lookAlikeStemcell(directory, { image }), {
+    code: 'ARCHIVE_INVALID',
+    message: /entry '\.\.\/\.\.\/etc\/cron\.d\/x' lies outside/,
+  });
+  const empty = gzipSync(await packTar([{ header: { name: './etc/hosts', size: 0 } }]));
+  await fails(await lookAlikeStemcell(directory, { image: Buffer.from(empty) }), {
+    code: 'STEMCELL_INVALID',
+    message: /no program \/var\/vcap\/bosh\/bin\/bosh-agent and no program \/bin\/sh/,
+  });
+});
+
+/** A folder in OCI layout with an image of these tars, bottom first. */
+async function layoutOf(path: string, tars: readonly Uint8Array[], architecture = 'amd64'): Promise<string> {
+  await writeLayout(path, async (blobs) => {
+    const blobsOf = tars.map((tar) => blobs.add(mediaTypes.gzipLayer, [gzipSync(tar)]));
+    const rootfs = { type: 'layers', diff_ids: tars.map(digestOf) };
+    const config = { os: 'linux', architecture, config: {}, rootfs };
+    const manifest = await addImage(blobs, { config, layers: await Promise.all(blobsOf) });
+    return { manifest, reference: 'a.example/b:1', architecture };
+  });
+  return path;
+}
+
+test('a layout of which an upper layer takes the agent or the shell away is refused', async (t) => {
+  const { directory, convert, fails } = await workshop(t);
+  const root = await lookAlikeRoot();
+  const empty = (name: string) => packTar([{ header: { name, size: 0 } }]);
+  const layout = async (upper: Uint8Array): Promise<string> =>
+    layoutOf(join(directory, digestOf(upper).slice(7)), [root, upper]);
+  const lacksAgent = { code: 'STEMCELL_INVALID', message: /it has no program \/var\/.*\/bosh-agent\./u };
+  const lacksShell = { code: 'STEMCELL_INVALID', message: /it has no program \/bin\/sh\./u };
+  await fails(await layout(await empty('var/vcap/bosh/bin/.wh.bosh-agent')), lacksAgent, 'x');
+  await fails(await layout(await empty('usr/bin/.wh..wh..opq')), lacksShell, 'x');
+  const folder = { name: 'var/vcap/bosh/bin/bosh-agent', type: 'directory', size: 0 } as const;
+  await fails(await layout(await packTar([{ header: folder }])), lacksAgent, 'x');
+  await convert(await layout(await empty('etc/.wh.hosts')), { operatingSystem: 'x' });
+});
+
+test('an image for an architecture of which there are no stemcells is refused', async (t) => {
+  const { directory, fails } = await workshop(t);
+  const layout = await layoutOf(join(directory, 'layout'), [await lookAlikeRoot()], 's390x');
+  const message = /has an image for linux\/s390x, and stemcells are for amd64 and arm64/u;
+  await fails(layout, { code: 'IMAGE_INVALID', message }, 'x');
+});
+
+test('a layout whose only image is for another architecture than the one asked for is refused', async (t) => {
+  const { directory, convert } = await workshop(t);
+  const { layout } = await convert(await lookAlikeStemcell(directory));
+  const asked = { architecture: 'arm64', operatingSystem: 'x' } as const;
+  await assert.rejects(convert(layout, { ...asked, isAsked: true, output: 'other' }), {
+    code: 'INVALID_ARGUMENT',
+    message: /has one image, for amd64, and --architecture asks for arm64$/u,
+  });
+  assert.ok(!(await readdir(directory)).includes('other'));
+  // an arm64 machine's own default is not asked for
+  await convert(layout, { ...asked, output: 'again' });
+});
+
+test('what is no stemcell at all, or stands in the way, is named', async (t) => {
+  const { directory, convert, fails } = await workshop(t);
+  await fails(join(directory, 'none.tgz'), { code: 'FILE_NOT_FOUND', message: /none\.tgz/ });
+  await fails(directory, { code: 'FILE_NOT_FOUND', message: /oci-layout/ });
+  await writeFile(join(directory, 'text'), 'no tar at all'.repeat(100));
+  await fails(join(directory, 'text'), {
+    code: 'ARCHIVE_INVALID',
+    message: /'.*text' is neither a stemcell/,
+  });
+  await writeFile(join(directory, 'empty'), '');
+  await fails(join(directory, 'empty'), { code: 'ARCHIVE_INVALID', message: /empty/ });
+  const source = await lookAlikeStemcell(directory);
+  await convert(source);
+  await fails(source, { code: 'FILE_EXISTS', message: /'.*out' is there already/ });
+});
+
+test('a conversion that is interrupted after its first megabyte leaves nothing', async (t) => {
+  const { directory, convert } = await workshop(t);
+  const size = 64 * megabyte;
+  const root = await lookAlikeRoot({ header: { name: './usr/large', size }, body: randomBytes(size) });
+  const image = gzipSync(root, { level: 0 });
+  const tar = join(directory, 'root.tar');
+  await writeFile(tar, root);
+  await writeFile(`${tar}.gz`, image);
+  const heavy = await lookAlikeStemcell(directory, { image });
+  const { layout } = await convert(heavy, { output: 'a' });
+  const before = await readdir(directory);
+  for (const source of [heavy, tar, `${tar}.gz`, layout]) {
+    const interruption = new AbortController();
+    const converting = convertStemcell({
+      ...{ source, operatingSystem: 'ubuntu-noble', output: join(directory, 'b'), epoch: 0 },
+      architecture: 'amd64',
+      signal: interruption.signal,
+    });
+    const rejected = assert.rejects(converting, /interrupted by SIGINT/, source);
+    let written = 0;
+    while (written < megabyte) written = await sizeBelow(join(directory, `.b.partial.${process.pid}`));
+    assert.ok(written < size, `${source} was read before it could be interrupted`);
+    interruption.abort(new Error('interrupted by SIGINT'));
+    await rejected;
+    assert.deepEqual(await readdir(directory), before, source);
+  }
+});
+
+const megabyte = 1024 * 1024;
+
+/** Bytes in the files of a folder that may not be there yet, or no longer. */
+async function sizeBelow(folder: string): Promise<number> {
+  try {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile());
+    const stats = await Promise.all(files.map(({ parentPath, name }) => stat(join(parentPath, name))));
+    return stats.reduce((sum, { size }) => sum + size, 0);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+    throw error;
+  }
+}

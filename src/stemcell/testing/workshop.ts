@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import { convertStemcell } from '../convert-stemcell.ts';
+import type { PublishedStemcell } from '../publish.ts';
+
+/** As registries and layouts name content. */
+export const digestOf = (bytes: Uint8Array): string =>
+  `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+/** A folder and what turns sources in it into stemcells, with outputs beside them. */
+export interface Workshop {
+  readonly directory: string;
+  readonly convert: (
+    source: string,
+    more?: {
+      operatingSystem?: string;
+      image?: string;
+      output?: string;
+      architecture?: 'arm64';
+      isAsked?: boolean;
+    },
+  ) => Promise<PublishedStemcell>;
+  /** Fails that way and leaves nothing. */
+  readonly fails: (
+    source: string,
+    expected: { code: string; message: RegExp },
+    operatingSystem?: string,
+  ) => Promise<void>;
+}
+
+export async function workshop(t: TestContext): Promise<Workshop> {
+  const directory = await scratchDirectory(t);
+  const convert: Workshop['convert'] = (source, { output = 'out', ...more } = {}) =>
+    convertStemcell({
+      ...{ source, output: join(directory, output), architecture: 'amd64', epoch: 0, signal: t.signal },
+      ...more,
+    });
+  return {
+    directory,
+    convert,
+    async fails(source, expected, operatingSystem) {
+      const before = await readdir(directory);
+      const options = operatingSystem === undefined ? {} : { operatingSystem };
+      await assert.rejects(convert(source, options), expected, String(expected.message));
+      assert.deepEqual(await readdir(directory), before);
+    },
+  };
+}
