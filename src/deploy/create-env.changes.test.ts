@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createEnv } from './create-env.ts';
+import { shutDownVerbs } from './testing/fake-agent.ts';
+import { packApp, testEnvironment } from './testing/test-environment.ts';
+
+const recreation = [
+  'has_disk',
+  'has_vm',
+  'delete_vm',
+  'create_vm',
+  'set_vm_metadata',
+  'attach_disk',
+  'set_disk_metadata',
+];
+
+test('--recreate makes a new VM around the same disk and compiles nothing again', async (t) => {
+  const { options, ports, cloud, agent } = await testEnvironment(t);
+  const first = await createEnv(options, ports);
+  await cloud.forgetRequests();
+  agent.calls.length = 0;
+  ports.output();
+
+  const second = await createEnv({ ...options, recreate: true }, ports);
+
+  assert.deepEqual(cloud.calls(), recreation);
+  assert.deepEqual(cloud.requests().find(({ method }) => method === 'create_vm')?.arguments[4], [
+    first.diskCid,
+  ]);
+  assert.notEqual(second.vmCid, first.vmCid);
+  assert.deepEqual(
+    [cloud.vms(), cloud.disks(), agent.mountedDisks],
+    [[second.vmCid], [first.diskCid], [first.diskCid]],
+  );
+  assert.deepEqual(agent.verbs.slice(0, 8), ['get_state', ...shutDownVerbs]);
+  assert.ok(!agent.verbs.includes('compile_package'));
+  assert.match(
+    ports.output(),
+    /Compiling package 'app\/[0-9a-f]+'\.\.\. Skipped \[Package already compiled\]/,
+  );
+});
+
+test('another size of the disk moves its content to a new one, in the order of bosh', async (t) => {
+  const { options, ports, cloud, agent, editManifest } = await testEnvironment(t);
+  const first = await createEnv(options, ports);
+  await cloud.forgetRequests();
+  agent.calls.length = 0;
+  ports.output();
+  await editManifest((text) => text.replace('disk_size: 64', 'disk_size: 128'));
+
+  const second = await createEnv(options, ports);
+
+  const moved = ['create_disk', 'attach_disk', 'set_disk_metadata', 'detach_disk', 'delete_disk'];
+  assert.deepEqual(cloud.calls(), [...recreation, ...moved]);
+  assert.deepEqual(
+    [cloud.disks(), cloud.attachedDisks(), agent.mountedDisks],
+    Array(3).fill([second.diskCid]),
+  );
+  assert.notEqual(second.diskCid, first.diskCid);
+  const disk = ['add_persistent_disk', 'mount_disk'];
+  const start = agent.verbs.indexOf('add_persistent_disk');
+  assert.deepEqual(agent.verbs.slice(start, start + 6), [
+    ...disk,
+    ...disk,
+    'migrate_disk',
+    'remove_persistent_disk',
+  ]);
+  const output = ports.output();
+  for (const line of [
+    `Migrating content from disk '${first.diskCid}' to disk '${second.diskCid}'... Finished`,
+    `Detaching disk '${first.diskCid}'... Finished`,
+    `Deleting disk '${first.diskCid}'... Finished`,
+  ])
+    assert.ok(output.includes(line), `${line} is not in ${output}`);
+});
+
+test('a disk that the manifest no longer asks for is kept, said to be, and shown no more', async (t) => {
+  const { options, ports, cloud, editManifest } = await testEnvironment(t);
+  const { diskCid } = await createEnv(options, ports);
+  ports.output();
+  await editManifest((text) => text.replace('  persistent_disk_pool: disks\n', ''));
+
+  for (const changed of [true, false]) {
+    const result = await createEnv(options, ports);
+
+    assert.deepEqual([result.changed, result.diskCid], [changed, undefined]);
+    assert.deepEqual([cloud.attachedDisks(), cloud.disks()], [[], [diskCid]]);
+    assert.match(
+      ports.output(),
+      new RegExp(`^Disk '${diskCid}' is kept and not attached: the manifest asks for none`, 'm'),
+    );
+  }
+  await editManifest((text) => text.replace('resource_pool: vms\n', '$&  persistent_disk_pool: disks\n'));
+  assert.equal((await createEnv(options, ports)).diskCid, diskCid);
+  assert.doesNotMatch(ports.output(), /is kept/);
+});
+
+test('a changed manifest recreates the VM, a changed package compiles it and what needs it', async (t) => {
+  const { options, ports, cloud, agent, directory, editManifest } = await testEnvironment(t);
+  await createEnv(options, ports);
+  await cloud.forgetRequests();
+
+  await editManifest((text) => text.replace('good day', 'good evening'));
+  assert.equal((await createEnv(options, ports)).changed, true);
+  assert.deepEqual(cloud.calls(), recreation);
+
+  agent.calls.length = 0;
+  await packApp(directory, '2');
+  assert.equal((await createEnv(options, ports)).changed, true);
+  const compiled = agent.calls
+    .filter(({ method }) => method === 'compile_package')
+    .map(({ arguments: words }) => words[2]);
+  assert.deepEqual(compiled, ['lib', 'app']);
+});
