@@ -41,7 +41,9 @@ test('a cluster touches nothing while a process of its earlier life is left', { 
   const waited = join(directory, 'waited');
   const programs = join(directory, 'programs');
   await mkdir(programs);
-  await writeFile(join(programs, 'sleep'), `#!/bin/sh\ntouch ${waited}\nexec /bin/sleep "$@"\n`, { mode: 0o755 });
+  await writeFile(join(programs, 'sleep'), `#!/bin/sh\ntouch ${waited}\nexec /bin/sleep "$@"\n`, {
+    mode: 0o755,
+  });
   const env = { ...process.env, PATH: `${programs}:${process.env['PATH']}` };
   const next = spawn('unshare', [...namespaces, ...init], { stdio: 'ignore', env });
   const ended = once(next, 'exit');
