@@ -1,8 +1,8 @@
 import { ConnectionFailure } from './registry-transport.ts';
 
 const wordsOfCode: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'the connection was refused; is the registry running?',
-  ConnectionRefused: 'the connection was refused; is the registry running?',
+  ECONNREFUSED: 'the connection was refused; is it running?',
+  ConnectionRefused: 'the connection was refused; is it running?',
   EHOSTUNREACH: 'there is no way to it',
   ENETUNREACH: 'there is no way to it',
   ENOTFOUND: 'its name cannot be resolved',
@@ -19,7 +19,7 @@ export function connectionFailure(cause: unknown): ConnectionFailure {
   const code = codeOf(cause) ?? '';
   const detail = code === '' ? '' : ` (${code})`;
   if (code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
-    const words = `it does not answer in TLS; is it a registry of plain http?${detail}`;
+    const words = `it does not answer in TLS; does it speak plain http?${detail}`;
     return new ConnectionFailure(words, { isFinal: true, cause });
   }
   if (tlsCode.test(code)) {

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { connectionFailure } from './connection-failure.ts';
 import type { RegistryAnswer, RegistryRequest, RegistryTransport, SentBody } from './registry-transport.ts';
+import { ConnectionFailure } from './registry-transport.ts';
 
 export interface NodeTransportOptions {
   /** PEM; absent: the roots that the runtime trusts. */
@@ -14,10 +15,9 @@ export interface NodeTransportOptions {
   readonly signal: AbortSignal | undefined;
   /** Milliseconds after the signal in which a request may end that `isFinished`; default 5000. */
   readonly graceMs?: number;
+  /** MiB; default 4, as a registry refuses larger manifests itself (distribution-spec). A longer answer is none. */
+  readonly longestAnswer?: number;
 }
-
-/** What a registry may answer with at most: it refuses larger manifests itself (distribution-spec, 4 MiB). */
-const longestAnswer = 4 * 1024 * 1024;
 
 /** node:http and node:https, in Node and in Bun: certificates always verified, bodies sent as fast as they are taken. */
 export class NodeTransport implements RegistryTransport {
@@ -47,7 +47,7 @@ export class NodeTransport implements RegistryTransport {
     };
     signal?.addEventListener('abort', abort);
     try {
-      const answer = await exchange(outgoing, request.body);
+      const answer = await exchange(outgoing, request.body, this.#options.longestAnswer ?? 4);
       if (request.isFinished !== true) signal?.throwIfAborted();
       return answer;
     } catch (error) {
@@ -92,7 +92,11 @@ export class NodeTransport implements RegistryTransport {
 }
 
 /** Sends the body and reads the answer. An answer that comes before all is sent is the answer: nothing more is sent. */
-async function exchange(outgoing: ClientRequest, body: SentBody | undefined): Promise<RegistryAnswer> {
+async function exchange(
+  outgoing: ClientRequest,
+  body: SentBody | undefined,
+  longest: number,
+): Promise<RegistryAnswer> {
   const { promise: head, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   outgoing.once('response', resolve);
   outgoing.on('error', reject);
@@ -103,13 +107,13 @@ async function exchange(outgoing: ClientRequest, body: SentBody | undefined): Pr
   sent.catch((error: unknown) => reject(error));
   try {
     const response = await head;
-    const answer = await readAnswer(response);
+    const answer = await readAnswer(response, longest);
     if (!outgoing.writableFinished) outgoing.destroy();
     return answer;
   } catch (error) {
     outgoing.destroy();
     if (source?.failure !== undefined) throw source.failure.error;
-    throw connectionFailure(error);
+    throw error instanceof ConnectionFailure ? error : connectionFailure(error);
   }
 }
 
@@ -133,12 +137,16 @@ function watched(body: SentBody): {
   return watch;
 }
 
-async function readAnswer(response: IncomingMessage): Promise<RegistryAnswer> {
+async function readAnswer(response: IncomingMessage, longest: number): Promise<RegistryAnswer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > longestAnswer) throw new Error('the answer is longer than 4 MiB');
+    if (length > longest * 1024 * 1024)
+      throw new ConnectionFailure(`its answer is longer than ${longest} MiB`, {
+        isFinal: true,
+        cause: undefined,
+      });
     chunks.push(chunk);
   }
   if (!response.complete) throw Object.assign(new Error('cut'), { code: 'ECONNRESET' });
