@@ -5,7 +5,7 @@ import type { Cloud } from './cloud.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { testCrashes } from './testing/crash-case.ts';
-import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts';
+import { createVmArguments, groupEnv, namesLeft, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
@@ -14,7 +14,7 @@ const member = (number: number): unknown[] =>
     agentId: `member-${number}`,
     networks: { default: { type: 'dynamic' } },
     properties: { disruption_budget: true },
-    env: { bosh: { group: 'group' } },
+    env: groupEnv('group'),
   });
 
 const members = async (cloud: Cloud, count: number): Promise<void> => {

@@ -9,7 +9,7 @@ import { budgetName } from './names.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
 import type { SimulatedWorld } from './testing/simulated-world.ts';
 import { startSimulatedWorld } from './testing/simulated-world.ts';
-import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts';
+import { createVmArguments, groupEnv, namesLeft, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
@@ -20,7 +20,7 @@ async function newVm(
   { cloud }: SimulatedWorld,
   changes: { group?: string; budget?: boolean } = {},
 ): Promise<string> {
-  const env = { bosh: { group: changes.group ?? group } };
+  const env = groupEnv(changes.group ?? 'router');
   const properties = { disruption_budget: changes.budget ?? true };
   const [cid] = await createVm(
     cloud,
@@ -54,7 +54,7 @@ test('all VMs of the group but one have to stay; a group of one has no budget, a
 
 test('off where it is not asked for, and never for compilation', async (t) => {
   const world = await startSimulatedWorld(t);
-  const compiling = `director-deployment-compilation-${randomUUID()}`;
+  const compiling = `compilation-${randomUUID()}`;
   for (const changes of [{ budget: false }, { budget: false }, { group: compiling }, { group: compiling }])
     await newVm(world, changes);
   assert.deepEqual(await budgets(world), []);

@@ -39,13 +39,14 @@ function occurrence(secret: string): string | RegExp {
  * Loads a YAML parser where a kubeconfig is such text, so call it only when there is a message to clear.
  */
 export async function secretsOf(config: unknown): Promise<unknown[]> {
-  const { agent, kubernetes, contexts, env, registry } = objectOf(config);
+  const { agent, kubernetes, contexts, env, registry, director } = objectOf(config);
   const inContexts = await Promise.all(
     Object.values(objectOf(contexts)).map((context) => secretsOf(context)),
   );
   const { password } = objectOf(registry);
+  const { client_secret: secret } = objectOf(director);
   const ofAccess = await secretsOfAccess(objectOf(kubernetes));
-  return [agent, { password }, ...ofAccess, passwordsOf(env), ...inContexts.flat()];
+  return [agent, { password }, { secret }, ...ofAccess, passwordsOf(env), ...inContexts.flat()];
 }
 
 async function secretsOfAccess({

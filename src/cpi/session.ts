@@ -6,6 +6,7 @@ import { accessOf } from './access.ts';
 import type { Cloud } from './cloud.ts';
 import type { CpiConfig } from './config.ts';
 import { beginConfig } from './config.ts';
+import type { Director } from './director/director.ts';
 
 export interface SessionOptions {
   /** The parsed config file. */
@@ -39,7 +40,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   });
   // the rest is parsed while the server answers the handshake
   const config = configOrClose(begun.rest, transport);
-  const directorUuid = context['director_uuid'];
+  const directorUuid = typeof context['director_uuid'] === 'string' ? context['director_uuid'] : undefined;
   const notes: string[] = [];
   return {
     cloud: {
@@ -53,12 +54,25 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       clock: systemClock,
       // the global one: loading node:crypto costs a call more than a millisecond
       newUuid: () => crypto.randomUUID(),
-      directorUuid: typeof directorUuid === 'string' ? directorUuid : undefined,
+      directorUuid,
+      director: directorOf(config, directorUuid),
       note: (line) => void notes.push(`${line}\n`),
     },
     log: () => notes.join(''),
     close: () => {
       transport.close();
+    },
+  };
+}
+
+/** Loads its client when it is asked: most calls do not. */
+function directorOf({ director, deadlines }: CpiConfig, uuid: string | undefined): Director | undefined {
+  if (director === undefined) return undefined;
+  const deadlineMs = deadlines.director * 1000;
+  return {
+    lifecycleOf: async (group) => {
+      const { httpsDirector } = await import('./director/https-director.ts');
+      return httpsDirector({ ...director, uuid, deadlineMs, clock: systemClock }).lifecycleOf(group);
     },
   };
 }

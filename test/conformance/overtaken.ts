@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { groupEnv } from '../../src/cpi/testing/test-cloud.ts';
 import { podDisruptionBudgets, services } from '../../src/kubernetes/resources.ts';
 import type { Fate, ProxiedRequest } from '../support/api-proxy.ts';
 import { pass, through, type Through } from './through-proxy.ts';
@@ -25,7 +26,7 @@ export async function overtaken(world: World): Promise<void> {
       disruption_budget: true,
       services: [{ name: 'overtaken', selector: 'vm', ports: [{ port: 80 }] }],
     },
-    env: { bosh: { group: 'overtaken' } },
+    env: groupEnv('overtaken'),
   };
   const call = async (options: Through, method: string, args: readonly unknown[]): Promise<unknown> => {
     const { result, error } = await world.request(method, args, options);

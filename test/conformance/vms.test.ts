@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
+import { groupEnv } from '../../src/cpi/testing/test-cloud.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { pods, secrets } from '../../src/kubernetes/resources.ts';
 import { objectsLeft } from '../crash/support/objects-left.ts';
@@ -50,7 +51,7 @@ describe('VMs', () => {
     };
     for (const attach of ['hot', 'recreate']) {
       const settings = { kubernetes: { attach } };
-      const args = world.vmArguments({ properties: everything, env: { bosh: { group: 'of-the-failed' } } });
+      const args = world.vmArguments({ properties: everything, env: groupEnv('of-the-failed') });
       await world.refuses('VMCreationFailed', 'create_vm', args, { settings });
     }
     const [agent, , ...rest] = world.vmArguments();

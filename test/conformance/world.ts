@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeServerCertificate, type TestCertificate } from '../../src/bosh/testing/certificates.ts';
+import { DirectorServer } from '../../src/cpi/director/testing/director-server.ts';
 import type { TestAgent } from '../../src/cpi/testing/agents.ts';
 import type { CpiResponse } from '../../src/cpi/protocol.ts';
 import { isApiError } from '../../src/kubernetes/api-error.ts';
@@ -47,7 +48,9 @@ export interface NewVm {
   readonly env?: { readonly bosh?: object; readonly [key: string]: unknown };
 }
 
-type Settings = Record<string, Record<string, unknown>>;
+type Settings = Record<string, Readonly<Record<string, unknown>>>;
+
+const directorUuid = 'director-1';
 
 /** Two namespaces of the target, and the CPI's executable with the roles of manifests/rbac in both. */
 export class World {
@@ -60,6 +63,7 @@ export class World {
   readonly settings: Settings;
   /** For the bus of every agent: without one it cannot start, and tries again for ever. */
   readonly certificate: TestCertificate;
+  readonly #director: DirectorServer;
   #addresses: string[];
   readonly #calls = new Map<string, number>();
 
@@ -68,6 +72,7 @@ export class World {
       World,
       'target' | 'api' | 'namespace' | 'otherNamespace' | 'directory' | 'settings' | 'certificate'
     >,
+    director: DirectorServer,
   ) {
     this.target = parts.target;
     this.api = parts.api;
@@ -76,6 +81,7 @@ export class World {
     this.directory = parts.directory;
     this.settings = parts.settings;
     this.certificate = parts.certificate;
+    this.#director = director;
     this.#addresses = [...parts.target.addresses];
   }
 
@@ -91,7 +97,9 @@ export class World {
     await rightsInForce(api, namespace);
     const token = await tokenOf(target.access, namespace);
     const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-conformance-'));
+    const director = await DirectorServer.start({ uuid: directorUuid, deployments: { deployment: null } });
     const settings = {
+      director: director.settings,
       kubernetes: {
         kubeconfig: tokenKubeconfig(target.access, token),
         namespace,
@@ -110,7 +118,8 @@ export class World {
       },
     };
     const certificate = await makeServerCertificate();
-    return new World({ target, api, namespace, otherNamespace, directory, settings, certificate });
+    const parts = { target, api, namespace, otherNamespace, directory, settings, certificate };
+    return new World(parts, director);
   }
 
   /** Removes the namespace with all that a failed test left in it. */
@@ -125,6 +134,7 @@ export class World {
     }
     this.api.close();
     await rm(this.directory, { recursive: true });
+    await this.#director.close();
     await this.target.stop();
   }
 
@@ -141,7 +151,7 @@ export class World {
       method,
       arguments: args,
       ...(apiVersion !== null && { api_version: apiVersion }),
-      context: { director_uuid: 'director-1', request_id: 'cpi-000001', ...context },
+      context: { director_uuid: directorUuid, request_id: 'cpi-000001', ...context },
     };
     try {
       return await call({ name: 'executable', command: [join(checkout, 'dist', 'cpi', 'cpi')] }, request, {

@@ -35,6 +35,7 @@ test('a kubeconfig in YAML is JSON in the rendered configuration', async () => {
       deadlines: {},
       env: {},
       registry: {},
+      director: {},
       contexts: {},
     });
   }

@@ -9,7 +9,7 @@ import {
   networkAttachmentDefinitions,
   networkPolicies,
 } from '../../src/kubernetes/resources.ts';
-import { createVmArguments, image, namespace } from '../../src/cpi/testing/test-cloud.ts';
+import { createVmArguments, groupEnv, image, namespace } from '../../src/cpi/testing/test-cloud.ts';
 import { attributesClass, diskNamespace, otherClass } from './roles-world.ts';
 import type { RolesWorld } from './roles-world.ts';
 
@@ -47,7 +47,7 @@ export async function callEveryMethod(world: RolesWorld): Promise<void> {
 /** Its budget comes with the second VM, follows the third and goes with the last but one. */
 async function groupWithBudget({ call }: Caller): Promise<void> {
   const networks = { default: { type: 'dynamic' } };
-  const env = { bosh: { group: 'group' } };
+  const env = groupEnv('group');
   const properties = { disruption_budget: true };
   const agents = ['member-1', 'member-2', 'member-3'];
   for (const agentId of agents)

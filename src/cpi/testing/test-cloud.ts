@@ -10,6 +10,7 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { parseConfig } from '../config.ts';
+import { fakeDirector } from '../director/testing/fake-director.ts';
 import { FakeNode } from './fake-node.ts';
 
 export const namespace = 'bosh';
@@ -42,6 +43,7 @@ export async function testCloud(t: TestContext, config: Record<string, unknown> 
     clock: systemClock,
     newUuid: randomUUID,
     directorUuid: 'director-1',
+    director: fakeDirector(),
     note: () => undefined,
   };
   return { cloud, api, node };
@@ -64,6 +66,13 @@ export function createVmArguments(
     [],
     changes.env ?? {},
   ];
+}
+
+/** create_vm's `env` for a VM of that instance group, as a director writes it. */
+export function groupEnv(instanceGroup: string): { bosh: { group: string; groups: string[] } } {
+  const group = `director-deployment-${instanceGroup}`;
+  const pairs = ['director-deployment', `deployment-${instanceGroup}`];
+  return { bosh: { group, groups: ['director', 'deployment', instanceGroup, ...pairs, group] } };
 }
 
 /** Names of all objects that a verb could have left in a namespace. */

@@ -6,6 +6,7 @@ import { decideStrategy } from '../disk/attach/decide-strategy.ts';
 import type { Json } from '../input.ts';
 import { waitForVips } from '../service/vip.ts';
 import { creationError, preparationError } from './creation-error.ts';
+import { decideBudget } from './decide-budget.ts';
 import { budgetGroupOf, requireBudget, settleBudget } from './disruption-budget.ts';
 import { ensureVm, hasDisks } from './ensure-vm.ts';
 import { removeVm } from './remove-vm.ts';
@@ -43,8 +44,11 @@ export async function createVm(
 }
 
 /** What the cluster makes of the request, and its addresses free. Makes nothing. */
-async function prepare(cloud: Cloud, { plan, networks, diskCids }: ParsedVmRequest): Promise<VmPlan> {
+async function prepare(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmPlan> {
+  const { networks, diskCids } = parsed;
   try {
+    // alone and first: nothing else is on its way when the director has to be waited for
+    const plan = await decideBudget(cloud, parsed.plan);
     const networked = { ...plan, networking: await podNetworking(cloud, networks) };
     const [attach, terms] = await Promise.all([
       decideStrategy(cloud, networked),
@@ -54,7 +58,7 @@ async function prepare(cloud: Cloud, { plan, networks, diskCids }: ParsedVmReque
     await waitUntilAddressesAreFree(cloud, addressLabels(networks), plan.cid);
     return { ...networked, attach, volumeTerms: terms };
   } catch (error) {
-    throw preparationError(plan, error);
+    throw preparationError(parsed.plan, error);
   }
 }
 

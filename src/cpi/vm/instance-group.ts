@@ -1,3 +1,4 @@
+import type { GroupNames } from '../director/director.ts';
 import type { Json, Place } from '../input.ts';
 import { at, optionalStringAt, recordAt, stringsAt } from '../input.ts';
 import { label } from '../labels.ts';
@@ -9,25 +10,25 @@ export interface InstanceGroup {
   readonly group: string | undefined;
   /** The same apart, for every object of the VM. */
   readonly groupLabels: Readonly<Record<string, string>>;
+  /** By which the director knows the group. */
+  readonly groupNames?: GroupNames | undefined;
 }
 
 /**
  * The group in `env.bosh`. `groups` is six names, director, deployment and instance group first and the three in one last
- * (director: vm_creator.rb); where it is anything else nobody knows which name is which.
+ * (bosh-director: deployment_plan/steps/create_vm_step.rb); where it is anything else nobody knows which name is which.
  */
 export function parseInstanceGroup(env: Json, place: Place): InstanceGroup {
   const bosh = recordAt(env['bosh'], at(place, 'bosh'));
   const groups = stringsAt(bosh['groups'], at(place, 'bosh.groups'));
   const group = optionalStringAt(bosh['group'], at(place, 'bosh.group')) ?? groups.at(-1);
-  return { group, groupLabels: labelsOf(groups) };
-}
-
-function labelsOf(groups: readonly string[]): Record<string, string> {
   const [director = '', deployment = '', instanceGroup = ''] = groups;
-  if (groups.length !== 6 || groups[5] !== `${director}-${deployment}-${instanceGroup}`) return {};
-  return {
+  if (groups.length !== 6 || groups[5] !== `${director}-${deployment}-${instanceGroup}`)
+    return { group, groupLabels: {} };
+  const groupLabels = {
     [label.director]: labelValue(director),
     [label.deployment]: labelValue(deployment),
     [label.instanceGroup]: labelValue(instanceGroup),
   };
+  return { group, groupLabels, groupNames: { deployment, instanceGroup } };
 }

@@ -10,11 +10,11 @@ import { budgetName } from '../names.ts';
 import { countingApi } from '../testing/counting-api.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
-import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
+import { createVmArguments, groupEnv, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
 import { deleteVm } from './delete-vm.ts';
 
-const group = 'd-router';
+const group = 'director-deployment-router';
 const name = budgetName(group);
 const foreign: PodDisruptionBudget = {
   metadata: { name, namespace },
@@ -26,7 +26,7 @@ const member = (agentId: string): unknown[] =>
     agentId,
     networks: { default: { type: 'dynamic' } },
     properties: { disruption_budget: true },
-    env: { bosh: { group } },
+    env: groupEnv('router'),
   });
 
 async function members(cloud: Cloud, count: number): Promise<void> {
@@ -95,7 +95,7 @@ for (const verb of ['get', 'patch']) {
     await deleteVm(refused, ['vm-2']);
     assert.ok(!(await namesLeft(api)).some((left) => left.includes('vm-2')));
     assert.equal(refused.notes.length, 1);
-    assert.match(refused.notes[0] ?? '', /group 'd-router' .*VM 'vm-2'.*lacks the verb/u);
+    assert.match(refused.notes[0] ?? '', /group 'director-deployment-router' .*VM 'vm-2'.*lacks the verb/u);
     await deleteVm(refused, ['vm-2']);
     assert.deepEqual(await numbers(cloud), [2]);
     // the role is mended, and the next VM brings the number

@@ -53,7 +53,8 @@ export function vmLabels(
   };
 }
 
-const hasBudget = ({ properties, group }: Pick<VmPlan, 'properties' | 'group'>): boolean =>
+/** True where the VM's group has a budget, or is to have one (decide-budget.ts). */
+export const hasBudget = ({ properties, group }: Pick<VmPlan, 'properties' | 'group'>): boolean =>
   properties.disruption.budget && isLastingGroup(group);
 
 /** The VM's pod, owned by the Secret with that uid. Holds nothing secret. */

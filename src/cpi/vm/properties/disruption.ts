@@ -7,8 +7,8 @@ export interface Disruption {
 }
 
 /**
- * `disruption_budget`: true for groups of which a drain may take one VM at a time. Off where nothing is said, and not
- * in the configuration: no call tells the CPI that a VM is an errand's, so the VM type or an extension has to say it.
+ * `disruption_budget`: true for groups of which a drain may take one VM at a time. Off where nothing is said. What is an
+ * errand's or a compilation VM gets none whatever it says (vm/decide-budget.ts).
  */
 export const disruption: Topic<Disruption> = {
   keys: ['disruption_budget'],
