@@ -36,21 +36,20 @@ export async function directorInfo(patience: Patience, whom: string, url: string
 
 /**
  * The Authorization header for the director: the client's own name and secret, or a token that the UAA gives for them, as the
- * bosh CLI asks for it (bosh-cli: uaa/uaa.go). The errors of `ask`, and DIRECTOR_ERROR where the UAA gives none.
+ * director's own jobs ask for it (cf-uaa-lib: token_issuer.rb). The errors of `ask`, and DIRECTOR_ERROR where the UAA gives none.
  */
 export async function authorizationFor(
   patience: Patience,
   { uaa }: DirectorInfo,
   { client, clientSecret }: Client,
 ): Promise<string> {
-  const basic = basicAuthorization({ username: client, password: clientSecret });
-  if (uaa === undefined) return basic;
+  if (uaa === undefined) return basicAuthorization({ username: client, password: clientSecret });
   const whom = `the UAA at ${uaa}`;
   const answer = await ask(patience, {
     whom,
     method: 'POST',
     url: `${uaa}/oauth/token`,
-    headers: { authorization: basic, 'content-type': 'application/x-www-form-urlencoded' },
+    headers: { ...clientHeaders(client, clientSecret), 'content-type': 'application/x-www-form-urlencoded' },
     body: 'grant_type=client_credentials',
   });
   if (answer.status === 400 || answer.status === 401 || answer.status === 403)
@@ -63,3 +62,12 @@ export async function authorizationFor(
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/u.test(token)) throw unexpected(whom, 'without a token');
   return `Bearer ${token}`;
 }
+
+/** A UAA decodes both (RFC 6749, 2.3.1), some only where they are told to (uaa: ClientBasicAuthenticationFilter.java). */
+const clientHeaders = (client: string, secret: string): Readonly<Record<string, string>> => ({
+  authorization: basicAuthorization({
+    username: encodeURIComponent(client),
+    password: encodeURIComponent(secret),
+  }),
+  'x-cf-encoded-credentials': 'true',
+});

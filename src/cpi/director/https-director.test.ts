@@ -91,6 +91,30 @@ for (const authentication of ['uaa', 'basic'] as const)
     });
   });
 
+for (const [name, options] of [
+  ['a UAA', {}],
+  ['a UAA that decodes when it is told', { isUaaCompatible: true }],
+  ['a director with users', { authentication: 'basic' }],
+] as const)
+  test(`a secret of any characters reaches ${name} as it is`, async (t) => {
+    const server = await startServer(t, { ...options, secret: 'pass%41+w:ör d' });
+    assert.equal(await clientOf(server).lifecycleOf(errand), 'errand');
+  });
+
+test('a CA that cannot be read is an error that names the property, and nobody is asked', async (t) => {
+  const server = await startServer(t);
+  const { ca } = server.settings;
+  const cut = '-----BEGIN CERTIFICATE-----\npass-word\n-----END CERTIFICATE-----\n';
+  for (const unreadable of ['-----BEGIN CERTIFICATE-----pass-word', cut, `${ca}${cut}`])
+    await assert.rejects(clientOf(server, { ca: unreadable }).lifecycleOf(web), (error) => {
+      assert.doesNotMatch(String(error), /pass-word/u);
+      return rejection('DIRECTOR_ERROR', /director\.ca .* cannot be read as a certificate/u)(error);
+    });
+  assert.deepEqual(server.asked, []);
+  const twice = `# two of them\n${ca}\n${ca}`;
+  assert.equal(await clientOf(server, { ca: twice }).lifecycleOf(errand), 'errand');
+});
+
 test('a certificate of another CA is refused at once, and nothing was sent', async (t) => {
   const server = await startServer(t);
   const { ca } = await createTestAuthority();
@@ -206,3 +230,13 @@ test('an answer that does not come is waited for no longer than one request may 
     rejection('DIRECTOR_UNREACHABLE', /\(6 tries\)/u),
   );
 });
+
+for (const at of ['GET /info', 'POST /uaa/oauth/token', 'GET /deployments/app'])
+  test(`an answer to ${at} that trickles is waited for no longer, though each byte comes in time`, async (t) => {
+    const server = await startServer(t);
+    server.onRequest = (request) => (request === at ? { status: 200, trickle: 10 } : undefined);
+    await assert.rejects(
+      clientOf(server, { requestMs: 200, deadlineMs: 300 }).lifecycleOf(web),
+      rejection('DIRECTOR_UNREACHABLE', /no answer came in time/u),
+    );
+  });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -10,6 +10,10 @@ export interface DirectorServerOptions {
   readonly uuid?: string;
   /** Default uaa, which is below /uaa of the same server. */
   readonly authentication?: 'uaa' | 'basic';
+  /** Of the client, or the user's password. */
+  readonly secret?: string;
+  /** The UAA decodes a name and a secret where a header says so alone (its authentication.enableUriEncodingCompatibilityMode). */
+  readonly isUaaCompatible?: boolean;
   /** Manifests by the names that deployments were given; null: the first deploy is under way. */
   readonly deployments: Readonly<Record<string, string | null>>;
 }
@@ -19,10 +23,12 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   /** A text is sent as it is, all else as JSON. */
   readonly body?: unknown;
+  /** Milliseconds between bytes that come after it for ever. */
+  readonly trickle?: number;
 }
 
 export const clientSecret = 'director-pass-word';
-const credentials = { username: 'cpi', password: clientSecret };
+const client = 'cpi';
 const token = 'token-of-the-uaa';
 
 /**
@@ -43,7 +49,7 @@ export class DirectorServer {
     const { port } = server.address() as AddressInfo;
     this.settings = {
       ...{ url: `https://127.0.0.1:${port}`, ca },
-      ...{ client: credentials.username, client_secret: credentials.password },
+      ...{ client, client_secret: options.secret ?? clientSecret },
     };
     this.#server = server;
     this.#options = options;
@@ -71,23 +77,26 @@ export class DirectorServer {
     const body = await text(request);
     const answer = this.onRequest(name, count) ?? this.#answer(request, body);
     const content = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? null);
-    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers }).end(content);
+    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
+    if (answer.trickle === undefined) return void response.end(content);
+    response.write(content);
+    const timer = setInterval(() => response.write(' '), answer.trickle);
+    response.on('close', () => clearInterval(timer));
   }
 
   #answer({ method, url = '/', headers }: IncomingMessage, body: string): Answer {
     const { authentication = 'uaa', uuid = 'director-uuid', deployments } = this.#options;
     const { pathname, search } = new URL(url, this.settings.url);
-    const basic = basicAuthorization(credentials);
     if (pathname === '/info') {
       const options = authentication === 'uaa' ? { url: `${this.settings.url}/uaa` } : {};
       return { status: 200, body: { uuid, user_authentication: { type: authentication, options } } };
     }
     if (pathname === '/uaa/oauth/token') {
       const isAsked = method === 'POST' && body === 'grant_type=client_credentials';
-      if (!isAsked || headers.authorization !== basic)
-        return { status: 401, body: { error: 'unauthorized' } };
+      if (!isAsked || !this.#isClient(headers)) return { status: 401, body: { error: 'unauthorized' } };
       return { status: 200, body: { access_token: token, token_type: 'bearer' } };
     }
+    const basic = basicAuthorization({ username: client, password: this.settings.client_secret });
     if (headers.authorization !== (authentication === 'uaa' ? `Bearer ${token}` : basic))
       return { status: 401, body: `Not authorized: '${pathname}'\n` };
     if (pathname === '/deployments')
@@ -97,5 +106,23 @@ export class DirectorServer {
     const deployment = decodeURIComponent(pathname.replace('/deployments/', ''));
     if (!Object.hasOwn(deployments, deployment)) return { status: 404, body: { code: 70_000 } };
     return { status: 200, body: { manifest: deployments[deployment] } };
+  }
+
+  /** As a UAA reads it (uaa: ClientBasicAuthenticationFilter.java). */
+  #isClient({ authorization = '', 'x-cf-encoded-credentials': isEncoded }: IncomingHttpHeaders): boolean {
+    const given = Buffer.from(authorization.replace('Basic ', ''), 'base64').toString('utf8');
+    const [, ...parts] = /^([^:]*):(.*)$/su.exec(given) ?? [];
+    const isDecoded = this.#options.isUaaCompatible !== true || isEncoded === 'true';
+    const [name, secret] = isDecoded ? parts.map(formDecoded) : parts;
+    return name === client && secret === this.settings.client_secret;
+  }
+}
+
+/** As Java's URLDecoder; what is no encoding matches nothing. */
+function formDecoded(value: string): string | undefined {
+  try {
+    return decodeURIComponent(value.replaceAll('+', ' '));
+  } catch {
+    return undefined;
   }
 }
