@@ -6,7 +6,7 @@ import { persistentVolumeClaims } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
 import { nowhere, stranger } from './strangers.ts';
-import { withWaitingClass } from './waiting-class.ts';
+import { attachWaiting, withWaitingClass } from './waiting-class.ts';
 import { World } from './world.ts';
 
 interface Claim extends KubernetesObject {
@@ -85,7 +85,7 @@ describe('disks', () => {
       const disk = await world.newDisk({ storage_class: name });
       assert.equal(await world.call('has_disk', disk), true);
       const vm = await world.newVm();
-      await world.call('attach_disk', vm, disk);
+      await attachWaiting(world, vm, disk);
       await world.run(vm, `echo bound > ${store(disk)}/content`);
       await remove([vm], [disk]);
     }),

@@ -14,7 +14,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernet
 import { volumeAnnotations } from '../../src/kubernetes/volume.ts';
 import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
-import { withWaitingClass } from './waiting-class.ts';
+import { attachWaiting, withWaitingClass } from './waiting-class.ts';
 import { World } from './world.ts';
 
 /**
@@ -130,7 +130,7 @@ describe('nodes', () => {
         await world.newDisk({}, null),
         await world.newDisk(null, null),
       ];
-      await world.call('attach_disk', vm, disk);
+      await attachWaiting(world, vm, disk);
       const { metadata, spec } = await world.api.get<PersistentVolumeClaim>({
         ...{ resource: persistentVolumeClaims, namespace: world.namespace, name: disk },
       });

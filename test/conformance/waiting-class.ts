@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { storageClasses } from '../../src/kubernetes/resources.ts';
 import type { World } from './world.ts';
@@ -15,4 +16,14 @@ export async function withWaitingClass(world: World, use: (name: string) => Prom
   } finally {
     await world.api.delete({ resource: storageClasses, name });
   }
+}
+
+/**
+ * attach_disk, the first consumer of such a disk. Where the volume's claim is written at the same time by the scheduler and by the
+ * controller of volumes, the latter tries again at its next resync, 15 s later (kubernetes: pv_controller_base.go).
+ */
+export async function attachWaiting(world: World, vm: string, disk: string): Promise<void> {
+  const patient = { settings: { deadlines: { schedule: 60 } } };
+  const { error } = await world.request('attach_disk', [vm, disk], patient);
+  assert.equal(error, null, `attach_disk: ${error?.type}: ${error?.message}`);
 }
