@@ -87,10 +87,11 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.match(error.message, /BOSH director at .* could not be asked: the connection was refused/u);
     });
 
-    test('a certificate of another CA, or a wrong secret: not to be tried again', async () => {
+    test('a certificate of another CA, one that cannot be read, or a wrong secret: not to be tried again', async () => {
       const { ca } = await createTestAuthority();
       for (const [changes, message] of [
         [{ ca }, /certificate cannot be verified/u],
+        [{ ca: ca.slice(0, -100) }, /a certificate that cannot be read/u],
         [{ client_secret: `${clientSecret}x` }, /does not accept client 'cpi'/u],
       ] as const) {
         const error = await refused('web', { director: { ...director.settings, ...changes } });

@@ -3,7 +3,7 @@ import type { Clock } from '../../kubernetes/clock.ts';
 import { NodeTransport } from '../../oci/registry/http/node-transport.ts';
 import type { RegistryAnswer } from '../../oci/registry/http/registry-transport.ts';
 import { bytesBody, ConnectionFailure } from '../../oci/registry/http/registry-transport.ts';
-import { isPassing, retryDelay } from '../../oci/registry/http/retry-delay.ts';
+import { isPassing, maximumTries, retryDelay } from '../../oci/registry/http/retry-delay.ts';
 import { setbackOf } from '../../oci/registry/http/retry-while-passing.ts';
 
 /** A request that may be sent twice. */
@@ -33,8 +33,8 @@ export interface Patience {
 const longestAnswer = 16;
 
 /**
- * The answer, whatever its status, but one that may be another next time: then it is asked again, a few times, until the
- * time is over. Redirects are answers. Rejects with DIRECTOR_UNREACHABLE where none came, with DIRECTOR_ERROR where none
+ * The answer, whatever its status, but one that may be another next time: then it is asked again, with longer and longer
+ * pauses, until the time is over: a director that starts takes a while. Redirects are answers. Rejects with DIRECTOR_UNREACHABLE where none came, with DIRECTOR_ERROR where none
  * will come: no TLS, a certificate that is not trusted, an answer too long to be one.
  */
 export async function ask(patience: Patience, question: Question): Promise<RegistryAnswer> {
@@ -45,7 +45,8 @@ export async function ask(patience: Patience, question: Question): Promise<Regis
       if (outcome.isFinal) throw refused(question.whom, outcome);
     } else if (!isPassing(outcome.status)) return outcome;
     const now = clock.now();
-    const delay = retryDelay({ setback: setbackOf(outcome), tries, now, random: random() });
+    const counted = Math.min(tries, maximumTries - 1);
+    const delay = retryDelay({ setback: setbackOf(outcome), tries: counted, now, random: random() });
     if (delay === undefined || now + delay >= until) throw unreachable(question.whom, outcome, tries);
     await clock.sleep(delay);
   }

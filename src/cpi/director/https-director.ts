@@ -4,7 +4,6 @@ import type { DirectorConfig } from '../config/director.ts';
 import type { Patience } from './ask.ts';
 import { ask } from './ask.ts';
 import { authorizationFor, directorInfo } from './authorization.ts';
-import { requireReadable } from './certificates.ts';
 import type { Asked } from './deployment-manifest.ts';
 import { deploymentManifest } from './deployment-manifest.ts';
 import type { Director } from './director.ts';
@@ -28,7 +27,6 @@ export function httpsDirector(options: HttpsDirectorOptions): Director {
   const whom = `the BOSH director at ${url}`;
   return {
     lifecycleOf: async (group) => {
-      if (options.ca !== undefined) requireReadable(options.ca);
       const patience: Patience = {
         ca: options.ca,
         clock,

@@ -50,13 +50,14 @@ test('a service gets what it asks for', async (t) => {
   assert.deepEqual(director.asked, [group, group]);
 });
 
-test("an errand's VMs are made, without a budget and without its label", async (t) => {
+test("an errand's VMs are made, without a budget and without its label, and the log says why", async (t) => {
   const { cloud } = await testCloud(t);
   const notes: string[] = [];
   const director = fakeDirector({ 'deployment/router': 'errand' });
   const vms = await twoVms({ ...cloud, director, note: (line) => void notes.push(line) });
   assert.equal((await cloud.api.list(pods, { namespace })).items.length, vms.length);
-  assert.deepEqual([await budgets(cloud), await labelled(cloud), notes], [0, 0, []]);
+  assert.deepEqual([await budgets(cloud), await labelled(cloud), notes.length], [0, 0, 2]);
+  assert.match(notes[0] ?? '', /instance group 'router' of deployment 'deployment' is an errand/u);
 });
 
 test('where the manifest has a variable instead there is none, and the log says why', async (t) => {

@@ -29,6 +29,7 @@ export async function decideBudget<Plan extends Asking>(cloud: Cloud, plan: Plan
     case 'service':
       return plan;
     case 'errand':
+      cloud.note(`VM '${cid}' gets no PodDisruptionBudget: ${whose} is an errand`);
       return withoutBudget(plan);
     case 'undecided':
       cloud.note(

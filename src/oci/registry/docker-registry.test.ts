@@ -135,10 +135,14 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
           },
         );
       }
-      await assert.rejects(pushImage(clientOf(t, registry, { ca: undefined }), image, pieces), {
-        code: 'REGISTRY_UNREACHABLE',
-        message: /certificate cannot be verified/u,
-      });
+      const unread = '-----BEGIN CERTIFICATE-----\nhalf of one';
+      for (const [ca, message] of [
+        [undefined, /certificate cannot be verified/u],
+        [unread, /CA that it was given holds a certificate that cannot be read/u],
+      ] as const) {
+        const client = clientOf(t, registry, { ca });
+        await assert.rejects(pushImage(client, image, pieces), { code: 'REGISTRY_UNREACHABLE', message });
+      }
     }
   });
 

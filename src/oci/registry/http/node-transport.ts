@@ -3,6 +3,7 @@ import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { areCertificates } from './are-certificates.ts';
 import { connectionFailure } from './connection-failure.ts';
 import type { RegistryAnswer, RegistryRequest, RegistryTransport, SentBody } from './registry-transport.ts';
 import { ConnectionFailure } from './registry-transport.ts';
@@ -24,10 +25,12 @@ export class NodeTransport implements RegistryTransport {
   readonly #plain = new HttpAgent({ keepAlive: true });
   readonly #secure: HttpsAgent;
   readonly #options: NodeTransportOptions;
+  readonly #isTrustReadable: boolean;
 
   constructor(options: NodeTransportOptions) {
     this.#options = options;
     const { ca } = options;
+    this.#isTrustReadable = ca === undefined || areCertificates(ca);
     this.#secure = new HttpsAgent({
       keepAlive: true,
       rejectUnauthorized: true,
@@ -38,6 +41,7 @@ export class NodeTransport implements RegistryTransport {
   async send(request: RegistryRequest): Promise<RegistryAnswer> {
     const { signal } = this.#options;
     signal?.throwIfAborted();
+    if (!this.#isTrustReadable && request.url.protocol === 'https:') throw unreadable();
     const outgoing = this.#open(request);
     const cut = (): void => void outgoing.destroy(new Error('the caller has gone'));
     let timer: NodeJS.Timeout | undefined;
@@ -90,6 +94,12 @@ export class NodeTransport implements RegistryTransport {
     return outgoing;
   }
 }
+
+const unreadable = (): ConnectionFailure =>
+  new ConnectionFailure(
+    'the CA that it was given holds a certificate that cannot be read; give it whole, in PEM with its line breaks',
+    { isFinal: true, cause: undefined },
+  );
 
 /** Sends the body and reads the answer. An answer that comes before all is sent is the answer: nothing more is sent. */
 async function exchange(
