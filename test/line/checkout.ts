@@ -16,6 +16,8 @@ export interface CheckoutOptions {
   readonly wrapper?: readonly string[];
   /** PATH; default: as a stranger's shell has it. */
   readonly path?: string;
+  /** What `source` has installed and built is copied: for what is not about a first installation. */
+  readonly isInstalled?: boolean;
 }
 
 export interface Outcome {
@@ -47,10 +49,14 @@ export class Checkout {
 
   /** Clones HEAD of `source`. */
   static async clone(source: string, options: CheckoutOptions = {}): Promise<Checkout> {
-    const { uid } = options;
+    const { uid, isInstalled = false } = options;
     const top = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-line-'));
     const checkout = new Checkout(top, options);
     await run('git', ['clone', '--quiet', '--no-hardlinks', source, checkout.directory]);
+    if (isInstalled) {
+      const made = ['node_modules', 'dist'].map((folder) => join(source, folder));
+      await run('cp', ['-a', ...made, checkout.directory]);
+    }
     await mkdir(join(top, 'home'));
     if (uid !== undefined) {
       await run('chown', ['-R', `${uid}:${uid}`, top]);

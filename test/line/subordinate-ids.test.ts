@@ -29,7 +29,7 @@ describe('a user with subordinate ids, without ruby on PATH', { skip: missing ??
     const path = join(scratch, 'bin');
     await linkPrograms(path);
     const wrapper = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', withIds, 'sh', table];
-    checkout = await Checkout.clone(source, { uid, path, wrapper });
+    checkout = await Checkout.clone(source, { uid, path, wrapper, isInstalled: true });
     // beside the other suite of this folder
     await checkout.edit('examples/hello/manifest.yml', (text) => text.replaceAll('127.64.0.', '127.64.79.'));
   });
