@@ -32,13 +32,16 @@ function podWith(name: string, container: Partial<Container>, spec: Partial<Pod[
   return { ...pod, spec: { ...pod.spec, ...spec, containers: [{ ...main, ...container }] } };
 }
 
-async function refused(pod: Pod, message: string): Promise<void> {
+type Answer = Awaited<ReturnType<PolicySubject['admin']['call']>>;
+
+/** The admission of a real server hears of a label a moment later. */
+async function untilLabelsCount(pod: Pod, isAsLabelled: (answer: Answer) => boolean): Promise<void> {
   const dryRun = `/api/v1/namespaces/${subject.namespace}/pods?dryRun=All`;
-  // the admission of a real server hears of a label a moment later
-  await until(
-    'the label to count',
-    async () => (await subject.admin.call('POST', dryRun, pod)).status === 403,
-  );
+  await until('the label to count', async () => isAsLabelled(await subject.admin.call('POST', dryRun, pod)));
+}
+
+async function refused(pod: Pod, message: string): Promise<void> {
+  await untilLabelsCount(pod, ({ status }) => status === 403);
   await assert.rejects(subject.admin.api.create(pods, pod), (error) => {
     assert(isApiError(error, 403, 'Forbidden'), String(error));
     assert.equal(error.message, `pods "${pod.metadata.name}" is forbidden: violates PodSecurity ${message}`);
@@ -98,7 +101,9 @@ test('restricted wants hardening said; a dry run is refused as well', async () =
 test('a version is that of its time: v1.18 did not ask for a seccomp profile', async () => {
   await label({ enforce: 'restricted', 'enforce-version': 'v1.18' });
   const securityContext = { allowPrivilegeEscalation: false, runAsNonRoot: true };
-  await subject.admin.api.create(pods, podWith('old', { securityContext }));
+  const old = podWith('old', { securityContext });
+  await untilLabelsCount(old, ({ status }) => status === 201);
+  await subject.admin.api.create(pods, old);
   await label({ 'enforce-version': null });
 });
 
@@ -114,11 +119,9 @@ test('labels that mean nothing are refused; warnings come and stop nothing', asy
     return true;
   });
   await label({ warn: 'baseline' });
-  const { status, warning } = await admin.call(
-    'POST',
-    `/api/v1/namespaces/${namespace}/pods`,
-    podWith('warned', privileged),
-  );
+  const warned = podWith('warned', privileged);
+  await untilLabelsCount(warned, ({ status, warning }) => status === 201 && warning !== undefined);
+  const { status, warning } = await admin.call('POST', `/api/v1/namespaces/${namespace}/pods`, warned);
   assert.equal(status, 201);
   assert.equal(
     warning,
