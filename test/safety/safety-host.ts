@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecResult } from '../../src/kubernetes/pod-exec.ts';
+import { killHard } from '../support/machine.ts';
 import { variables, type Target } from './escape-probes.ts';
 import { findHostDevice, type HostDevice } from './host-device.ts';
 
@@ -39,6 +40,8 @@ export class Quarry {
     const word = randomUUID();
     const child = spawn('/bin/sh', ['-c', 'while :; do sleep 1000; done', `${word}-on-host`], {
       stdio: 'ignore',
+      // a group of its own, which ends with its sleep
+      detached: true,
     });
     const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-scratch-'));
     const device = await findHostDevice(scratch);
@@ -70,7 +73,7 @@ export class Quarry {
 
   async remove(): Promise<void> {
     const { scratch, device, process: child } = this.#made;
-    child.kill('SIGKILL');
+    if (child.pid !== undefined) killHard(-child.pid);
     await device.remove();
     await rm(this.directory, { recursive: true });
     await rm(scratch, { recursive: true });
