@@ -83,7 +83,7 @@ function unreachable(whom: string, outcome: RegistryAnswer | ConnectionFailure, 
   const often = tries > 1 ? ` (${tries} tries)` : '';
   return new ProductError(
     'DIRECTOR_UNREACHABLE',
-    `${whom} could not be asked: ${why}${often}; see that it runs and that director.url of the CPI's configuration leads to it`,
+    `${whom} could not be asked: ${why}${often}; see that it runs and that its address is right: a director's is director.url of the CPI's configuration, a UAA's the one that this director names`,
     { cause: outcome instanceof ConnectionFailure ? outcome.cause : undefined },
   );
 }

@@ -221,6 +221,21 @@ test('nobody there: tried until the deadline, and an error that names the addres
   assert.deepEqual(clock.slept, [200, 400, 800, 1600, ...Array.from({ length: 17 }, () => 3200)]);
 });
 
+test('a UAA that is away is named, and where its address comes from', async (t) => {
+  const server = await startServer(t);
+  const uaa = `https://127.0.0.1:${await closedPort()}`;
+  const body = { user_authentication: { type: 'uaa', options: { url: uaa } } };
+  server.onRequest = (request) => (request === 'GET /info' ? { status: 200, body } : undefined);
+  await assert.rejects(
+    clientOf(server, { deadlineMs: 1000 }).lifecycleOf(web),
+    rejection(
+      'DIRECTOR_UNREACHABLE',
+      new RegExp(`^.*the UAA at ${uaa}`, 'u'),
+      /the one that this director names/u,
+    ),
+  );
+});
+
 test('an answer that does not come is waited for no longer than one request may last', async (t) => {
   const server = await startServer(t);
   server.onRequest = () => ({ status: 200, headers: { 'content-length': '1000000' }, body: '{' });
