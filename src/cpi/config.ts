@@ -32,7 +32,7 @@ export interface CpiConfig extends ReachConfig {
   readonly defaults: Defaults;
   /** Absent: only light stemcells are taken. */
   readonly registry: RegistryConfig | undefined;
-  /** Absent: no VM gets a disruption budget. */
+  /** Absent: a VM that would get a disruption budget is refused. */
   readonly director: DirectorConfig | undefined;
 }
 

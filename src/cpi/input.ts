@@ -66,3 +66,8 @@ export function refuseUnknownKeys(value: Json, known: readonly string[], place: 
   const allowed = known.length === 0 ? 'none is known' : `known are ${known.join(', ')}`;
   throw wrong(place, `has keys that this CPI does not support: ${names} (${allowed})`);
 }
+
+/** Whether none of the keys has a value: the job renders a null for each property that is not given. */
+export function isUngiven(section: Json, keys: readonly string[]): boolean {
+  return keys.every((key) => (section[key] ?? undefined) === undefined);
+}

@@ -1,5 +1,5 @@
-import type { Json, Place } from '../input.ts';
-import { at, optionalStringAt, recordAt, refuseUnknownKeys, stringAt, wrong } from '../input.ts';
+import type { Place } from '../input.ts';
+import { at, isUngiven, optionalStringAt, recordAt, refuseUnknownKeys, stringAt, wrong } from '../input.ts';
 
 /** The API of the director that makes the calls. */
 export interface DirectorConfig {
@@ -19,7 +19,7 @@ const keys = ['url', 'ca', 'client', 'client_secret'] as const;
 export function parseDirector(value: unknown, place: Place): DirectorConfig | undefined {
   const section = recordAt(value, place);
   refuseUnknownKeys(section, keys, place);
-  if (isEmpty(section)) return undefined;
+  if (isUngiven(section, keys)) return undefined;
   for (const key of ['url', 'client', 'client_secret'] as const)
     if ((section[key] ?? undefined) === undefined) throw wrong(place, 'needs url, client and client_secret');
   const ca = optionalStringAt(section['ca'], at(place, 'ca'));
@@ -32,12 +32,6 @@ export function parseDirector(value: unknown, place: Place): DirectorConfig | un
     client,
     clientSecret: stringAt(section['client_secret'], at(place, 'client_secret')),
   };
-}
-
-/** A layer of the configuration may have a null for each property that is not given. */
-function isEmpty(section: Json): boolean {
-  for (const key of keys) if ((section[key] ?? undefined) !== undefined) return false;
-  return true;
 }
 
 function originAt(value: unknown, place: Place): string {

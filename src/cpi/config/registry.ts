@@ -1,6 +1,15 @@
 import { isHost, isRepository, registryUrlProblem } from '../../oci/registry/registry-location.ts';
 import type { Json, Place } from '../input.ts';
-import { at, booleanAt, optionalStringAt, recordAt, refuseUnknownKeys, stringAt, wrong } from '../input.ts';
+import {
+  at,
+  booleanAt,
+  isUngiven,
+  optionalStringAt,
+  recordAt,
+  refuseUnknownKeys,
+  stringAt,
+  wrong,
+} from '../input.ts';
 
 /** Where heavy stemcells are pushed to. */
 export interface RegistryConfig {
@@ -32,7 +41,7 @@ const keys = [
 export function parseRegistry(value: unknown, place: Place): RegistryConfig | undefined {
   const section = recordAt(value, place);
   refuseUnknownKeys(section, keys, place);
-  if (isEmpty(section)) return undefined;
+  if (isUngiven(section, keys)) return undefined;
   const origin = originAt(section, place);
   const repository = stringAt(section['repository'], at(place, 'repository'));
   if (!isRepository(repository))
@@ -47,12 +56,6 @@ export function parseRegistry(value: unknown, place: Place): RegistryConfig | un
     credentials: credentialsAt(section, place),
     deletion: deletionAt(section['delete'], at(place, 'delete')),
   };
-}
-
-/** The job renders a null for each property that is not given. */
-function isEmpty(section: Json): boolean {
-  for (const key of keys) if ((section[key] ?? undefined) !== undefined) return false;
-  return true;
 }
 
 function originAt(section: Json, place: Place): string {
