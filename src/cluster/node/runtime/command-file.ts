@@ -6,22 +6,20 @@ export interface ContainerCommand {
   readonly environment: ReadonlyMap<string, string>;
 }
 
-function formatArgument(argument: string): string {
+function quote(argument: string): string {
   if (argument.includes('\0')) {
     throw new ProductError(
       'INVALID_ARGUMENT',
       'a command or environment of a container holds a NUL character',
     );
   }
-  if (!argument.includes('\n')) {
-    return `raw\t${argument}\n`;
-  }
-  return `escaped\t${argument.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n`;
+  return `'${argument.replaceAll("'", "'\\''")}'`;
 }
 
 /**
- * The file from which container-init.sh and container-exec.sh read what to run: `NAME=value` lines, then the
- * command. In a file because argv of the runtime's processes is readable by every user of the machine, and because
+ * The file that container-init.sh and container-exec.sh source: it makes what env(1) gets their arguments, `NAME=value` words,
+ * then the command. As a command of the shell's, which reads its own text in blocks, and what read(1) reads byte by byte: an entry of
+ * a VM has ten thousand of them. In a file because argv of the runtime's processes is readable by every user of the machine, and because
  * the environment of a pod (LD_PRELOAD) must not reach the stages that run with the node's rights.
  */
 export function formatCommandFile({ command, environment }: ContainerCommand): string {
@@ -30,5 +28,5 @@ export function formatCommandFile({ command, environment }: ContainerCommand): s
     throw new ProductError('INVALID_ARGUMENT', `a container cannot run ${JSON.stringify(program ?? '')}`);
   }
   const variables = [...environment].map(([name, value]) => `${name}=${value}`);
-  return [...variables, ...command].map(formatArgument).join('');
+  return `set -- ${[...variables, ...command].map(quote).join(' ')}\n`;
 }

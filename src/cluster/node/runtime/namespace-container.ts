@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, fchmodSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../kubernetes/clock.ts';
 import { helperEnvironment } from '../command.ts';
@@ -81,6 +81,8 @@ export class NamespaceContainer implements RunningContainer {
     const commandFile = join(this.#process.scratch, name);
     writeFileSync(commandFile, formatCommandFile(command), { mode: 0o600 });
     const commandEnd = openSync(commandFile, 'r');
+    // the container's user may read it by that descriptor
+    fchmodSync(commandEnd, 0o644);
     unlinkSync(commandFile);
     const [program = '', ...words] = execArguments(this.#plan, this.pid, this.#process.clearGroups);
     const child = spawn(program, words, {

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { formatFstab, type FstabEntry } from '../mounts/fstab.ts';
 import { flagsToKeep, mountOf } from '../mounts/mount-table.ts';
@@ -55,12 +55,16 @@ export function formatPlan(plan: ContainerPlan, surroundings: PlanSurroundings):
   ]);
 }
 
-/** Writes a plan. The command's file holds the environment, so that only root reads it. */
+/**
+ * Writes a plan. The command's file holds the environment: nobody but root comes to where it is, and the container's user may read
+ * it by its descriptor.
+ */
 export async function writePlan(directory: string, files: ReadonlyMap<string, string>): Promise<void> {
   await mkdir(join(directory, 'files'), { recursive: true });
   for (const [name, content] of files) {
     const path = join(directory, name);
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, content, { mode: name === 'command' ? 0o600 : 0o644 });
+    await writeFile(path, content);
+    await chmod(path, 0o644);
   }
 }
