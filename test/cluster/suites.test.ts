@@ -5,18 +5,17 @@ import { test } from 'node:test';
 import { checkout } from '../support/embedded-line.ts';
 import { lanesOf, long, suites, suitesBelow, troubling } from './suites.ts';
 
-test('suites that trouble nodes run one by one on clusters of their own, conformance and contract after them', () => {
-  const files = ['hot', 'lost-node', 'networks', 'restarts'].map((name) => `test/cluster/${name}.test.ts`);
+test('suites that trouble nodes run one by one on clusters of their own; conformance after the others, contract after them', () => {
+  const files = ['networks', 'hot', 'lost-node', 'restarts'].map((name) => `test/cluster/${name}.test.ts`);
   assert.deepEqual(lanesOf([...files, 'test/contract/nodes.test.ts', 'test/conformance/vms.test.ts']), [
-    { cluster: 0, groups: [{ files: ['test/cluster/hot.test.ts'], concurrency: 3 }] },
-    { cluster: 0, groups: [{ files: ['test/cluster/networks.test.ts'], concurrency: 2 }] },
     {
-      cluster: 1,
+      cluster: 0,
       groups: [
-        { files: ['test/cluster/lost-node.test.ts'], concurrency: 1 },
+        { files: ['test/cluster/hot.test.ts', 'test/cluster/networks.test.ts'], concurrency: 5 },
         { files: ['test/conformance/vms.test.ts'], concurrency: 1 },
       ],
     },
+    { cluster: 1, groups: [{ files: ['test/cluster/lost-node.test.ts'], concurrency: 1 }] },
     {
       cluster: 2,
       groups: [

@@ -55,8 +55,9 @@ export interface Lane {
 }
 
 /**
- * The lanes that files run in. Most only wait for the cluster, several at once in one. What troubles nodes runs one by one on
- * clusters of its own, and then the conformance suite on the one, the contract on the other.
+ * The lanes that files run in, so that they take about the same time. Most only wait for the cluster, several at once in one, and
+ * then the conformance suite has it; what troubles nodes runs one by one on clusters of its own, and the contract after those that
+ * take less.
  */
 export function lanesOf(files: readonly string[]): Lane[] {
   const nameOf = (file: string): string => basename(file, '.test.ts');
@@ -68,13 +69,12 @@ export function lanesOf(files: readonly string[]): Lane[] {
   const isLong = (file: string): boolean => long.includes(nameOf(file));
   const isContract = (file: string): boolean => file.startsWith('test/contract/');
   const others = files.filter((file) => !ofCluster.includes(file) && !isContract(file));
-  const alone = (groups: readonly string[][]): SuiteGroup[] =>
-    groups.map((each) => ({ files: each, concurrency: 1 }));
+  const longFirst = [...quiet.filter(isLong), ...quiet.filter((file) => !isLong(file))];
+  const alone = (each: readonly string[]): SuiteGroup => ({ files: each, concurrency: 1 });
   const lanes: Lane[] = [
-    { cluster: 0, groups: [{ files: quiet.filter(isLong), concurrency: 3 }] },
-    { cluster: 0, groups: [{ files: quiet.filter((file) => !isLong(file)), concurrency: 2 }] },
-    { cluster: 1, groups: alone([first, others]) },
-    { cluster: 2, groups: alone([second, files.filter(isContract)]) },
+    { cluster: 0, groups: [{ files: longFirst, concurrency: 5 }, alone(others)] },
+    { cluster: 1, groups: [alone(first)] },
+    { cluster: 2, groups: [alone(second), alone(files.filter(isContract))] },
   ];
   return lanes
     .map(({ cluster, groups }) => ({ cluster, groups: groups.filter((group) => group.files.length > 0) }))
