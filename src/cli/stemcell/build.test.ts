@@ -88,11 +88,13 @@ const slowScript = (notes: string): string => `
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-const helper = spawn('sh', ['-c', 'trap ": > ${notes}/helper-ended; exit" TERM; : > ${notes}/works; while [ -d ${notes} ]; do sleep 0.05; done'], { stdio: 'ignore' });
+let helper;
 process.on('SIGTERM', () => helper.on('close', () => {
   mkdirSync(join(dirname(process.argv[2]), '.build-late'), { recursive: true });
   writeFileSync('${notes}/ended', '');
 }));
+// its sign that it works may come before this process does anything else
+helper = spawn('sh', ['-c', 'trap ": > ${notes}/helper-ended; exit" TERM; : > ${notes}/works; while [ -d ${notes} ]; do sleep 0.05; done'], { stdio: 'ignore' });
 `;
 
 test('interrupted while the agent is made, a build ends after its making', { skip: notRoot }, async (t) => {
