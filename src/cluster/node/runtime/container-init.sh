@@ -2,8 +2,8 @@
 # First process of a container, until it becomes the command: as everywhere on Kubernetes, the command itself is the
 # container's first process, which gets its signals and reaps its orphans.
 #   $1 working directory
-# fd 5: arguments of env(1), one a line: `raw<TAB>text` or, with newlines and backslashes escaped,
-#       `escaped<TAB>text`. fd 4: told when the command is started. fd 6: the container's stderr.
+# fd 5: what it sources for the arguments of env(1) (command-file.ts). fd 4: told when the command is started. fd 6: the
+# container's stderr.
 set -u
 directory=$1
 # A pod with the rights to may have hidden its /proc.
