@@ -1,6 +1,7 @@
 // npm test: installs and builds what is missing, then runs the fast suite on the pinned Node.
 // Arguments name other suites: folders, or files. `--long` stands for all `*.long.test.ts` (most of a minute of a real
-// cluster, beside a short test of the same) and `--crash` for all `*.crash.test.ts`, wherever they lie. TESTS_AT_ONCE says how
+// cluster, beside a short test of the same), `--crash` for all `*.crash.test.ts` and `--attack` for all `*.attack.test.ts` (an
+// attack that once worked, each), wherever they lie. TESTS_AT_ONCE says how
 // many files run at once where two are too few: most of them wait more than they compute.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -23,9 +24,9 @@ const beside = [
   'test/cpi',
   'test/kubernetes-conformance',
 ].flatMap((path) => testsBelow(path));
-const isSlow = (path) => /\.(crash|long)\.test\.ts$/.test(path);
+const isOwnSuite = (path) => /\.(crash|long|attack)\.test\.ts$/.test(path);
 const files =
-  asked.length === 0 ? beside.filter((path) => !isSlow(path)) : asked.flatMap((word) => testsOf(word));
+  asked.length === 0 ? beside.filter((path) => !isOwnSuite(path)) : asked.flatMap((word) => testsOf(word));
 if (files.length === 0) {
   console.error(`there is no test below ${asked.join(', ')}`);
   process.exit(1);
@@ -82,7 +83,7 @@ if (line === '') {
 }
 
 function testsOf(word) {
-  if (word === '--long' || word === '--crash') {
+  if (['--long', '--crash', '--attack'].includes(word)) {
     return beside.filter((path) => path.endsWith(`.${word.slice(2)}.test.ts`));
   }
   return testsBelow(word);
