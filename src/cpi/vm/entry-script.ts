@@ -1,3 +1,4 @@
+import { ownData } from './own-data.ts';
 import { installShims } from './shims/install-shims.ts';
 import { stockInit } from './stock-init.ts';
 
@@ -5,6 +6,7 @@ import { stockInit } from './stock-init.ts';
  * PID 1 of a VM: puts the disk that the agent had mounted back, then runs the agent as its child and starts it again
  * when it dies. The shell reaps what the jobs leave behind.
  *
+ * - The data volume's folders are made root's (own-data.ts); where that fails, the container ends.
  * - A marker of the former container would let the attachments go at once, and pid files of a former pid namespace
  *   pass for live jobs: both are removed first.
  * - managed_disk_settings.json is the bare cid of the disk on /var/vcap/store (with its context, which no path has),
@@ -32,7 +34,7 @@ bosh=/var/vcap/bosh
 agent=
 stopping=
 say() { echo "entry: $*"; }
-${stockInit}stop() {
+${ownData}${stockInit}stop() {
   trap '' TERM INT
   stopping=1
   [ -z "$agent" ] || kill -TERM "$agent" 2>/dev/null
@@ -46,7 +48,8 @@ ${stockInit}stop() {
   exit 0
 }
 trap stop TERM INT
-rm -f "$hub/.going"
+rm -rf "$hub/.going"
+own_data || { say "the folders of /var/vcap/data cannot be made root's, which jobs must not change"; exit 1; }
 find /var/vcap/data/sys/run -xdev -name '*.pid' -type f -delete 2>/dev/null
 awk '{ for (i = 7; i < NF; i++) if ($i == "-") kind = $(i + 1)
   if (kind ~ /^cgroup2?$/ && $6 ~ /^ro(,|$)/) print $5 }' /proc/self/mountinfo |
@@ -106,6 +109,7 @@ bind_disk() {
     sleep 0.2 &
     wait "$!"
   done
+  [ ! -L "$hub/disks/$name/store" ] || { say "'store' in the root of disk $cid is a link, which another VM left"; return 1; }
   mkdir -p /var/vcap/store
   mountpoint -q /var/vcap/store || "$shims/mount" "$hub/disks/$name/store" /var/vcap/store -o bind
 }

@@ -3,7 +3,8 @@ export const stateDirectories = ['bosh', 'monit', 'jobs', 'packages', 'instance'
 
 /**
  * The init container of a VM: fills the state volume from the image where that has not been done to its end, and
- * makes `disks` in the hub, without which no attachment can start, and `store` in the volumes that the pod has itself.
+ * makes `disks` in the hub, without which no attachment can start, and `store` in the volumes that the pod has itself. Hub and state
+ * volume are root's before anything else runs in the VM.
  * Its arguments are the state directories.
  */
 export const prepareScript = `set -eu
@@ -19,8 +20,17 @@ for name in $missing; do
   if [ -d "/var/vcap/$name" ]; then cp -a "/var/vcap/$name/." "/state/$name/"; fi
   : > "/state/.$name.filled"
 done
-mkdir -p /warden-cpi-dev/disks
+chown 0:0 /state/. && chmod 755 /state/.
+# a kubelet makes both volumes open to all; in a sandbox that is made again they have what the VM's root left
+for folder in /warden-cpi-dev/. /warden-cpi-dev/disks; do
+  [ ! -L "$folder" ] || rm "$folder"
+  mkdir -p "$folder"
+  chown 0:0 "$folder"
+  chmod 755 "$folder"
+done
 for volume in /volumes/*; do
-  if [ -d "$volume" ]; then mkdir -p "$volume/store"; fi
+  [ -d "$volume" ] || continue
+  [ ! -L "$volume/store" ] || { echo "'store' in the root of disk \${volume##*/} is a link, which another VM left: remove it with a pod that mounts the claim" >&2; exit 1; }
+  mkdir -p "$volume/store"
 done
 `;

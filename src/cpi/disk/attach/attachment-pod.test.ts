@@ -24,8 +24,7 @@ const holder = {
   volumeMounts: [
     { name: 'volume', mountPath: '/volume' },
     { name: 'scratch', mountPath: '/scratch' },
-    { name: 'disks', mountPath: '/hub', mountPropagation: 'Bidirectional' },
-    { name: 'vm-hub', mountPath: '/vm/hub', mountPropagation: 'HostToContainer', readOnly: true },
+    { name: 'vm-hub', mountPath: '/hub', mountPropagation: 'Bidirectional' },
   ],
 };
 /** On a cordoned node and under pressure the VM stays, and so does its disk. */

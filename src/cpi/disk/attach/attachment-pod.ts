@@ -54,8 +54,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
     volumeMounts: [
       mounts.volume,
       mounts.scratch,
-      { name: 'disks', mountPath: '/hub', mountPropagation: 'Bidirectional' },
-      { name: 'vm-hub', mountPath: '/vm/hub', mountPropagation: 'HostToContainer', readOnly: true },
+      { name: 'vm-hub', mountPath: '/hub', mountPropagation: 'Bidirectional' },
     ],
   };
   return {
@@ -107,7 +106,8 @@ function volumesOf({ diskCid, kubeletRootDirectory }: AttachmentPlan, vmUid: str
   const hub = `${kubeletRootDirectory}/pods/${vmUid}/volumes/kubernetes.io~empty-dir/${hubVolume}`;
   return [
     { name: 'volume', persistentVolumeClaim: { claimName: diskCid } },
-    // a directory that only the VM's init container makes, inside the tmpfs: without it the pod does not start
+    // A directory that only the VM's init container makes, inside the tmpfs: without it the pod does not start. It is not
+    // mounted: the VM's root may have a link there, which a kubelet follows.
     { name: 'disks', hostPath: { path: `${hub}/disks`, type: 'Directory' } },
     { name: 'vm-hub', hostPath: { path: hub, type: 'Directory' } },
     { name: 'scratch', emptyDir: {} },

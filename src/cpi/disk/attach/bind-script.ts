@@ -1,5 +1,5 @@
 import { hubVolume } from '../../vm/vm-pod.ts';
-import { volumeFunctions } from './volume-functions.ts';
+import { cannotExit, volumeFunctions } from './volume-functions.ts';
 
 /** How long a VM whose pod was deleted by force may take to be gone from the node: by the clock, shorter than a wait for the lock. */
 const secondsForOthers = 20;
@@ -26,13 +26,17 @@ other_vm() {
     if ! has_processes "$(own_uid)" || has_processes "$uid"; then echo "$uid"; fi
   done
 }
+# of a VM that was made when its hub was open to every user of the VM
+own_hub() (
+  cd /hub && chown 0:0 . && chmod 755 . && in_disks && chmod 755 . || fail "the VM's hub cannot be made root's"
+)
 uptime_seconds() { read -r seconds rest < /proc/uptime && echo "\${seconds%.*}"; }
 bind() (
   exec 9>/scratch/lock
   flock -w 30 9 || fail "disk $cid is being released"
   [ ! -e /scratch/ended ] || fail "the attachment of disk $cid is ending"
   kind=$(awk '$5 == "/hub" { for (i = 7; i < NF; i++) if ($i == "-") found = $(i + 1) " " $4 } END { print found }' /proc/self/mountinfo)
-  [ "$kind" = "tmpfs /disks" ] || fail "the hub of the VM is not a tmpfs of its own but '$kind': the disk is not mounted there"
+  [ "$kind" = "$own_tmpfs" ] || fail "the hub of the VM is not a tmpfs of its own but '$kind': the disk is not mounted there"
   [ -n "$(own_uid)" ] || fail "the pod's own uid does not show in the mount of /scratch"
   is_bound && exit 0
   at_entry=$(mounted_at "$entry")
@@ -43,8 +47,11 @@ bind() (
     [ "$(uptime_seconds)" -lt "$end" ] || fail "it is still mounted in another VM on the node, whose pod has the uid" $other "and has no attachment to it any more: detach the disk there, or delete that VM"
     sleep 1
   done
-  mkdir -p /volume/store "$entry" || fail "disk $cid cannot be written"
-  mount --bind /volume "$entry" || fail "disk $cid cannot be mounted into the hub"
+  [ ! -L /volume/store ] || fail "'store' in the root of disk $cid is a link, which another VM left: remove it with a pod that mounts the claim"
+  mkdir -p /volume/store || fail "disk $cid cannot be written"
+  # a provisioner may leave it open to all; where root is squashed, this cannot be done
+  chown 0:0 /volume 2>/dev/null && chmod go-w /volume 2>/dev/null
+  own_hub && put_in || exit ${cannotExit}
   is_bound || fail "disk $cid is not in the hub after mounting it"
 )
 `;

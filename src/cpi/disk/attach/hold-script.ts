@@ -6,7 +6,7 @@ import { cannotExit, volumeFunctions } from './volume-functions.ts';
  * lets go as soon as nobody uses the volume, and idles until it is deleted. One process mounts and is told to end, so no
  * deletion comes between. It is to be released when
  * - TERM comes: then it also leaves, once released;
- * - the VM's preStop hook has left its marker in the hub;
+ * - the VM's preStop hook has left its marker in the hub, a directory of root;
  * - no process of the VM's pod, its pause included, has been on the node for 30 s. Processes are told by the pod's
  *   uid in their cgroup, so this holds only where our own uid shows in our own cgroup; elsewhere (the embedded node
  *   has no cgroups) a container that waits for its restart would pass for a VM that is gone.
@@ -28,15 +28,17 @@ vm_is_gone() {
   fi
   [ "$missed" -ge 4 ]
 }
+# whatever it is; a VM of version 0.1.0 makes a file
+is_going() { [ -e /hub/.going ] || [ -L /hub/.going ]; }
 while :; do
-  if [ -n "$ending" ] || [ -e /vm/hub/.going ] || vm_is_gone; then
+  if [ -n "$ending" ] || is_going || vm_is_gone; then
     asked=$ending
-    if release > /scratch/users 2>&1; then
-      [ -z "$asked" ] || exit 0
-      pause 1
-    else
-      pause 0.3
-    fi
+    release > /scratch/users 2>&1
+    case $? in
+      0) [ -z "$asked" ] || exit 0; pause 1 ;;
+      ${cannotExit}) cat /scratch/users >&2; exit ${cannotExit} ;;
+      *) pause 0.3 ;;
+    esac
   else
     pause 1
   fi

@@ -2,18 +2,15 @@ import { volumeFunctions } from './volume-functions.ts';
 
 /**
  * The container of a sweeper: unmounts every volume in the hub of a VM whose containers have ended that nobody uses, again and
- * again until it is deleted. It has no volume itself: what is mounted in the hub says which it is.
+ * again until it is deleted. It has no volume itself: what is mounted in the hub says which it is, wherever the VM has moved it.
  */
 export const sweepScript = `${volumeFunctions}
 trap 'exit 0' TERM INT
 while :; do
-  for entry in /hub/*; do
-    cid=\${entry##*/}
-    volume=$(mounted_at "$entry")
-    if [ -n "$volume" ]; then
-      [ "$(users "$volume")" = . ] && umount "$entry" || continue
-    fi
-    rmdir "$entry" 2>/dev/null
+  awk 'index($5, "/hub/") == 1 { print $3, $4, $5 }' /proc/self/mountinfo | while read -r device root point; do
+    unescape "$point"
+    cid=\${path##*/}
+    [ "$(users "$device $root")" = . ] && umount -- "$path"
   done
   sleep 1 & wait "$!"
 done

@@ -3,7 +3,14 @@ export const cannotExit = 64;
 
 /**
  * Shell functions of an attachment's scripts. $1 is the disk's cid (of a sweeper: the VM's), $2 the uid of the VM's pod; the volume is at
- * /volume, the hub's folder `disks` at /hub, the whole hub at /vm/hub, and /scratch is the attachment's own.
+ * /volume, the VM's hub at /hub, and /scratch is the attachment's own. Attachments of version 0.1.0 have the hub's folder `disks` at
+ * /hub and the whole hub at /vm/hub; the CPI runs these scripts in them, too.
+ *
+ * Root of the VM writes in the hub as it likes, at any moment. So nothing is mounted on a path below it: `stand_in` makes a directory
+ * the working directory, looks at what that is (a directory of root in the hub's own file system, at its own path, so no link led
+ * there), and the mount goes onto `.`, which no rename and no link changes any more. At worst it is elsewhere in the same hub.
+ * umount(8) has no such way: a path that is changed at that moment can name another mount of this container, but none of the node
+ * (mount(2) and umount(2) refuse what is in another mount namespace), and the checks that follow then find no volume and fail.
  *
  * A volume is known by device and root (mountinfo fields 3 and 4). It is in use while some mount namespace of the node
  * (hostPID) has it, or a folder of it, mounted anywhere but at
@@ -16,15 +23,39 @@ export const cannotExit = 64;
 export const volumeFunctions = `set -u
 cid=$1
 vm=$2
-entry=/hub/$cid
+disks=/hub/disks
+own_tmpfs='tmpfs /'
+[ ! -d /vm/hub ] || { disks=/hub own_tmpfs='tmpfs /disks'; }
+entry=$disks/$cid
 ending=
 fail() { echo "$*" >&2; exit ${cannotExit}; }
-for tool in awk stat flock mount umount grep; do
+for tool in awk stat flock mount umount grep readlink sed; do
   command -v "$tool" > /dev/null || fail "the stemcell has no $tool, which attaching a disk needs"
 done
 mounted_at() {
   awk -v point="$1" '$5 == point { found = $3 " " $4 } END { print found }' /proc/self/mountinfo
 }
+# mount points below /hub, as mountinfo writes them, of volume $1
+points_in_hub() {
+  device="\${1%% *}" root="\${1#* }" awk '
+    index($5, "/hub/") == 1 && $3 == ENVIRON["device"] && $4 == ENVIRON["root"] { print $5 }' /proc/self/mountinfo
+}
+# sets path to what mountinfo writes as $1: space, tab, newline and backslash are octal there
+unescape() {
+  path=$(printf %b. "$(printf %s "$1" | sed 's/\\\\\\([0-7][0-7][0-7]\\)/\\\\0\\1/g')")
+  path=\${path%.}
+}
+stand_in() {
+  cd -P "$1" 2>/dev/null &&
+    [ "$(stat -c '%d %u %F' .) $(readlink /proc/self/cwd)" = "$(stat -c %d /hub) 0 directory $2" ]
+}
+in_disks() { stand_in "$disks" "$disks" || fail "$disks is no directory of root in the VM's hub"; }
+# in a shell of its own: a working directory in the hub would keep it busy
+put_in() (
+  in_disks
+  mkdir -p "$cid" && stand_in "$cid" "$entry" || fail "disks/$cid in the VM's hub is no directory of root"
+  mount --no-canonicalize --bind /volume . || fail "disk $cid cannot be mounted into the hub"
+)
 is_bound() {
   awk -v entry="$entry" '
     $5 == entry { bound = $3 " " $4 }
@@ -43,8 +74,8 @@ has_processes() {
 # by ENVIRON, since -v would read the escapes that mountinfo writes
 users() {
   volume=$1
-  stat -Lc '%i %n' /proc/[0-9]*/ns/mnt 2>/dev/null | root="\${volume#* }" awk \\
-    -v device="\${volume%% *}" -v cid="$cid" \\
+  stat -Lc '%i %n' /proc/[0-9]*/ns/mnt 2>/dev/null | cid=$cid root="\${volume#* }" awk \\
+    -v device="\${volume%% *}" \\
     -v own="$(stat -Lc %i /proc/self/ns/mnt)" -v uid="$(own_uid)" '
     function ends(text, tail) { return substr(text, length(text) - length(tail) + 1) == tail }
     function inside(path) { return path == root || root == "/" || index(path, root "/") == 1 }
@@ -54,6 +85,7 @@ users() {
     }
     BEGIN {
       root = ENVIRON["root"]
+      cid = ENVIRON["cid"]
       while ((getline line < "/proc/1/mountinfo") > 0) {
         split(line, field, " ")
         if (field[3] == device && inside(field[4])) node[field[5], field[4]] = 1
@@ -80,18 +112,24 @@ release() (
   let_go() { [ -z "$ending" ] || : > /scratch/ended; exit 0; }
   exec 9>/scratch/lock
   flock -w 30 9 || { echo "another release is under way"; exit 16; }
-  is_bound || let_go
   volume=$(mounted_at /volume)
+  [ -n "$volume" ] || fail "the volume of disk $cid is not mounted in its attachment any more"
+  points=$(points_in_hub "$volume")
+  [ -n "$points" ] || let_go
   using=$(users "$volume")
   [ "$using" = . ] || { echo "$using" | head -n 5; exit 16; }
-  umount "$entry" 2>&1 || exit 16
+  # one, unless the VM's root has moved it
+  echo "$points" | while read -r point; do
+    unescape "$point"
+    umount -- "$path" 2>&1 || exit 1
+  done || exit 16
   using=$(users "$volume")
   if [ "$using" != . ]; then
-    mount --bind /volume "$entry"
+    put_in
     echo "$using" | head -n 5
     exit 16
   fi
-  rmdir "$entry" 2>/dev/null
+  (in_disks && rmdir "$cid") 2>/dev/null
   let_go
 )
 `;

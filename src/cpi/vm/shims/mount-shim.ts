@@ -44,6 +44,7 @@ done
 
 if is_hint "$source" && { [ "$point" = "$store" ] || [ "$point" = "$target" ]; }; then
   [ -d "$source" ] || fail "$source is not there: the disk is not attached"
+  [ ! -L "$source" ] || fail "$source is a link, which another VM left on the disk"
   if may_mount; then exec mount -o "bind$options" -- "$source" "$point"; fi
   for option in $(echo "$options" | tr , ' '); do
     case $option in

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import * as hostile from '../../test/support/hostile-vm.ts';
+import { until } from '../../test/support/until.ts';
+import { describeInNamespace, namespaceMode } from '../cluster/node/testing/in-namespace.ts';
+import { isProductError } from '../errors/product-error.ts';
+import { attachDisk } from './disk/attach-disk.ts';
+import { createDisk } from './disk/create-disk.ts';
+import { deleteDisk } from './disk/delete-disk.ts';
+import { detachDisk } from './disk/detach-disk.ts';
+import { embeddedVms } from './testing/embedded-vms.ts';
+import { EmbeddedWorld } from './testing/embedded-world.ts';
+import { deleteVm } from './vm/delete-vm.ts';
+import { profiles } from './vm/profile.ts';
+
+/** Root of a VM against the attachment of its disk, on the embedded node; on a real kubelet: test/cluster/hostile-vm.attack.test.ts. */
+describeInNamespace(import.meta.filename, () => {
+  let world: EmbeddedWorld;
+  const { newVm, newDisk } = embeddedVms(() => world, '127.64.23');
+
+  before(async () => {
+    world = await EmbeddedWorld.start();
+  });
+  after(async () => {
+    await world.stop();
+    assert.deepEqual(world.errors, []);
+  });
+
+  const inVm = async (cid: string, script: string, ...args: string[]): Promise<string> => {
+    const { exitCode, stdout, stderr } = await world.exec(cid, 'bosh', [
+      ...['/bin/sh', '-c', script, 'hostile', ...args],
+    ]);
+    assert.equal(exitCode, 0, `${script}: ${stdout}${stderr}`);
+    return stdout;
+  };
+  /** A disk with programs in its root, attached to no VM. */
+  async function armedDisk(vm: string): Promise<string> {
+    const { disk, hint } = await newDisk(vm);
+    await inVm(vm, hostile.fillWithPrograms, hint);
+    await detachDisk(world.cloud, [vm, disk]);
+    return disk;
+  }
+  const notAttachable = (message: RegExp) => (error: unknown) => {
+    assert.ok(isProductError(error, 'DISK_NOT_ATTACHABLE'), String(error));
+    assert.match(error.message, message);
+    return true;
+  };
+
+  for (const profile of profiles) {
+    test(`${profile}: a link to /usr/bin in the place of its disk does not lead the attachment there`, async () => {
+      const vm = await newVm(world.cloud, { profile });
+      const disk = await armedDisk(vm);
+      await inVm(vm, hostile.linkEntry, disk, '/usr/bin');
+      await assert.rejects(attachDisk(world.cloud, [vm, disk]), notAttachable(/is no directory of root/u));
+      await inVm(vm, hostile.assertNotOwned);
+      await inVm(vm, hostile.removeLinks);
+      await inVm(vm, `test -d "$1"`, await attachDisk(world.cloud, [vm, disk]));
+      await detachDisk(world.cloud, [vm, disk]);
+      await deleteVm(world.cloud, [vm]);
+      await deleteDisk(world.cloud, [disk]);
+    });
+
+    test(`${profile}: a VM that links and moves at every moment gets its disk nowhere but in its own hub`, async () => {
+      const vm = await newVm(world.cloud, { profile });
+      const disk = await armedDisk(vm);
+      await inVm(vm, hostile.race, disk, '/usr/bin');
+      for (let left = 4; left > 0; left -= 1) {
+        await attachDisk(world.cloud, [vm, disk]).catch((error: unknown) => {
+          if (!isProductError(error, 'DISK_NOT_ATTACHABLE')) throw error;
+        });
+        await inVm(vm, hostile.assertNotOwned);
+        await detachDisk(world.cloud, [vm, disk]).catch((error: unknown) => {
+          if (!isProductError(error)) throw error;
+        });
+      }
+      await inVm(vm, hostile.stopRace);
+      await inVm(vm, hostile.assertNotOwned);
+      await deleteVm(world.cloud, [vm]);
+      await deleteDisk(world.cloud, [disk]);
+    });
+  }
+
+  test('a VM whose root has moved the folder of its disks, one of them in it, ends, and the disk is whole', async () => {
+    const vm = await newVm();
+    const { disk, hint } = await newDisk(vm);
+    await inVm(vm, `echo alive > ${hint}/canary && cd /warden-cpi-dev && mv disks 'a b' && mkdir disks`);
+    await deleteVm(world.cloud, [vm]);
+    const next = await newVm();
+    const again = await attachDisk(world.cloud, [next, disk]);
+    assert.equal(await inVm(next, `cat ${again}/canary`), 'alive\n');
+    await deleteVm(world.cloud, [next]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
+  test("a link `store` in a disk's root is refused for the next VM", async () => {
+    const vm = await newVm();
+    const { disk, hint } = await newDisk(vm);
+    await inVm(vm, `rmdir ${hint} && ln -s /var/vcap/jobs ${hint}`);
+    await deleteVm(world.cloud, [vm]);
+    const next = await newVm();
+    await assert.rejects(attachDisk(world.cloud, [next, disk]), notAttachable(/'store' in the root of disk/u));
+    await deleteVm(world.cloud, [next]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
+  for (const marker of ['mkdir', 'mkfifo', 'ln -s /etc/passwd', 'touch']) {
+    test(`a marker of root's making (${marker}) does not outlive the container`, async () => {
+      const vm = await newVm();
+      await inVm(vm, `${marker} /warden-cpi-dev/.going`);
+      await world.killContainer(vm);
+      await until('the VM to have started again without the marker', async () => {
+        const { exitCode } = await world.exec(vm, 'bosh', [
+          ...['/bin/sh', '-c', 'test ! -e /warden-cpi-dev/.going && test ! -L /warden-cpi-dev/.going'],
+        ]).catch(() => ({ exitCode: 1 }));
+        return exitCode === 0;
+      });
+      await deleteVm(world.cloud, [vm]);
+    });
+  }
+
+  test(
+    "a user of jobs changes nothing of root's in the hub, on the data volume or on the disk",
+    { skip: namespaceMode === 'root' ? false : 'needs root: this user namespace has one user' },
+    async () => {
+      const vm = await newVm();
+      const { disk } = await newDisk(vm);
+      for (const attempt of hostile.attemptsOfJobUser) {
+        const script = 'setpriv --reuid 1000 --regid 1000 --clear-groups sh -c "$1" 2> /dev/null';
+        const { exitCode } = await world.exec(vm, 'bosh', ['/bin/sh', '-c', script, 'hostile', attempt]);
+        assert.notEqual(exitCode, 0, attempt);
+      }
+      assert.equal(
+        await inVm(vm, `cd /var/vcap/data && stat -c '%a %U:%G %n' . tmp jobs packages sys sys/log sys/run`),
+        [
+          ...['755 root:root .', '755 root:root tmp', '750 root:vcap jobs', '755 root:vcap packages'],
+          ...['750 root:vcap sys', '750 root:vcap sys/log', '750 root:vcap sys/run', ''],
+        ].join('\n'),
+      );
+      await detachDisk(world.cloud, [vm, disk]);
+      await deleteVm(world.cloud, [vm]);
+      await deleteDisk(world.cloud, [disk]);
+    },
+  );
+});

@@ -1,0 +1,66 @@
+/**
+ * What root of a VM, and a user of its jobs, may try on the hub, on a disk and on the folders of /var/vcap/data: shell for the VM's
+ * container. A program of the disk that runs in the attachment leaves `owned` in the hub.
+ */
+
+/** Every program that an attachment's scripts start, so that none of them may come from the disk. */
+const programs = [
+  ...['awk', 'stat', 'flock', 'mount', 'umount', 'grep', 'readlink', 'sed', 'mkdir', 'rmdir', 'rm', 'sleep'],
+  ...['head', 'tr', 'chown', 'chmod', 'cat'],
+];
+
+/** Puts programs into the root of the disk that is attached with hint $1. The disk covers a folder of programs with them. */
+export const fillWithPrograms = `set -e
+root=\${1%/store}
+cp "$(readlink -f /bin/sh)" "$root/sh"
+ln -sf sh "$root/dash"
+for name in ${programs.join(' ')}; do
+  printf '#!/bin/sh\\nfor hub in /hub /vm/hub; do : > $hub/owned; done 2> /dev/null\\n' > "$root/$name"
+  chmod 755 "$root/$name"
+done`;
+
+/** Links where attach_disk mounts disk $1; $2 is what they lead to. Undone by \`removeLinks\`. */
+export const linkEntry = 'ln -s "$2" "/warden-cpi-dev/disks/$1"';
+export const linkDisks = `cd /warden-cpi-dev && mv disks moved && ln -s "$2" disks`;
+export const removeLinks = `cd /warden-cpi-dev
+if [ -L disks ]; then rm disks && mv moved disks; fi
+for link in disks/*; do [ ! -L "$link" ] || rm "$link"; done`;
+
+/** Links and moves the place of disk $1 at every moment, and now and then \`disks\`, until /tmp/stop is there. */
+export const race = `rm -f /tmp/stop
+setsid sh -c '
+  cd /warden-cpi-dev
+  round=0
+  while [ ! -e /tmp/stop ]; do
+    ln -sT "$2" "disks/$1"
+    mv -T "disks/$1" disks/spare
+    mkdir "disks/$1" && mv -T "disks/$1" disks/spare2
+    rm -rf disks/spare disks/spare2
+    round=$((round + 1))
+    [ $((round % 20)) -ne 0 ] || { mv disks moved && ln -s /usr disks && rm -f disks; mv -T moved disks; }
+  done 2> /dev/null
+  touch /tmp/stopped
+' race "$1" "$2" > /dev/null 2>&1 &`;
+export const stopRace = `touch /tmp/stop; until [ -e /tmp/stopped ]; do sleep 0.1; done; rm -f /tmp/stopped`;
+
+/** Fails where a program of the disk has run. */
+export const assertNotOwned = 'test -z "$(find /warden-cpi-dev -xdev -name owned)"';
+
+/** What a user of jobs must not be able to do, each a command that has to fail. */
+export const attemptsOfJobUser: readonly string[] = [
+  ...['jobs', 'packages', 'sys', 'sys/log', 'sys/run', 'tmp'].flatMap((folder) => [
+    `mv /var/vcap/data/${folder} /var/vcap/data/${folder}.aside`,
+    `ln -s /etc /var/vcap/data/${folder}/planted`,
+  ]),
+  'mkdir /var/vcap/data/planted',
+  'mv /var/vcap/data /var/vcap/aside',
+  'touch /warden-cpi-dev/.going',
+  'mkdir /warden-cpi-dev/.going',
+  'mkfifo /warden-cpi-dev/.going',
+  'ln -s /var/vcap/jobs /warden-cpi-dev/.going',
+  'mv /warden-cpi-dev/disks /warden-cpi-dev/aside',
+  'ln -s /var/vcap/jobs /warden-cpi-dev/disks/planted',
+  'for volume in /warden-cpi-dev/disks/*; do mv $volume/store $volume/aside; done',
+  'for volume in /warden-cpi-dev/disks/*; do ln -s /etc $volume/planted; done',
+  ...['bosh', 'monit', 'jobs', 'packages', 'instance'].map((folder) => `ln -s /etc /var/vcap/${folder}/planted`),
+];
