@@ -110,6 +110,23 @@ describeInNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, [disk]);
   });
 
+  test('an attachment of version 0.1.0, which has the hub in two parts, is asked and gives its disk back', async () => {
+    const vm = await newVm();
+    const disk = await createDisk(world.cloud, [16, {}, vm]);
+    const former = { ...world.cloud, api: withFormerMounts(world.cloud.api) };
+    const hint = await attachDisk(former, [vm, disk]);
+    const { containers } = (await podOf(`attach-${disk}`)).spec;
+    assert.ok(containers[0]?.volumeMounts?.some(({ mountPath }) => mountPath === '/vm/hub'));
+    await world.inVm(vm, `echo alive > ${hint}/canary`);
+    assert.deepEqual(await askToBind(world.cloud, await podOf(`attach-${disk}`)), { kind: 'bound' });
+    await detachDisk(world.cloud, [vm, disk]);
+    assert.equal(await mountsOf(vm, disk), 0);
+    await attachDisk(world.cloud, [vm, disk]);
+    assert.equal(await world.inVm(vm, `cat ${hint}/canary`), 'alive\n');
+    await deleteVm(world.cloud, [vm]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
   for (const place of ['a disk', 'a tmpfs']) {
     test(`a hub that is a plain folder of ${place} gets no disk, which would be removed with it`, async () => {
       const unmount = place === 'a tmpfs' ? await world.mountTmpfs('kubelet/pods') : undefined;
@@ -128,15 +145,21 @@ describeInNamespace(import.meta.filename, () => {
   }
 });
 
-/** Makes pods whose hub is a plain folder of the node. */
-const withPlainHub = (api: KubernetesApi): KubernetesApi => ({
+/** Makes objects in which `from`, a piece of JSON, is `to`. */
+const withOther = (api: KubernetesApi, from: string, to: string): KubernetesApi => ({
   ...interceptingApi(api, () => Promise.resolve()),
   create: (resource, object, ...more) =>
-    api.create(
-      resource,
-      JSON.parse(
-        JSON.stringify(object).replace('"emptyDir":{"medium":"Memory"}', '"emptyDir":{}'),
-      ) as typeof object,
-      ...more,
-    ),
+    api.create(resource, JSON.parse(JSON.stringify(object).replace(from, to)) as typeof object, ...more),
 });
+
+/** Makes pods whose hub is a plain folder of the node. */
+const withPlainHub = (api: KubernetesApi): KubernetesApi =>
+  withOther(api, '"emptyDir":{"medium":"Memory"}', '"emptyDir":{}');
+
+const withFormerMounts = (api: KubernetesApi): KubernetesApi =>
+  withOther(
+    api,
+    '{"name":"vm-hub","mountPath":"/hub","mountPropagation":"Bidirectional"}',
+    `{"name":"disks","mountPath":"/hub","mountPropagation":"Bidirectional"},
+    {"name":"vm-hub","mountPath":"/vm/hub","mountPropagation":"HostToContainer","readOnly":true}`,
+  );

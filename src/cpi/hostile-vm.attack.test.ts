@@ -5,7 +5,6 @@ import { until } from '../../test/support/until.ts';
 import { describeInNamespace, namespaceMode } from '../cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
 import { attachDisk } from './disk/attach-disk.ts';
-import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
 import { embeddedVms } from './testing/embedded-vms.ts';

@@ -13,12 +13,12 @@ import { outlivesReboot } from './support/outlives-reboot.ts';
 import { outlivesUpdate } from './support/outlives-update.ts';
 import {
   deafHolder,
-  entryBelowRoot,
+  makesDisks,
   forgetfulVm,
   noBusyCheck,
   noSource,
   noTmpfsCheck,
-  rootOfHub,
+  noDisksGate,
   weakenedCloud,
 } from './support/weakened-cloud.ts';
 import { withoutNodes } from './test-cluster.ts';
@@ -64,7 +64,7 @@ describeCluster(
       "the bind at the hub's root: after a power cut no agent finds its disk, and a VM pod that goes takes its data",
       withoutNodes,
       async () => {
-        const weak = weakenedCloud(world().cloud, [rootOfHub, entryBelowRoot, noTmpfsCheck, deafHolder]);
+        const weak = weakenedCloud(world().cloud, [noDisksGate, makesDisks, noTmpfsCheck, deafHolder]);
         const cut: AgentPowerCut = {
           beforeHubs: (_, disk) => attachmentFirst(world(), disk),
           take: async ({ cid }, disk) => {

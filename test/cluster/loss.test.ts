@@ -25,11 +25,11 @@ import { killContainers, killSandbox, leaveMount, untilSecondLife } from './supp
 import {
   deafHolder,
   lateHolder,
-  entryBelowRoot,
+  makesDisks,
   noBusyCheck,
   noTmpfsCheck,
   plainHub,
-  rootOfHub,
+  noDisksGate,
   type Weakness,
   weakenedCloud,
 } from './support/weakened-cloud.ts';
@@ -211,7 +211,7 @@ describeCluster('what the data-survival tests would find', (world) => {
     "the bind at the hub's root: after a power cut the disk is below the hub's tmpfs, and a VM pod that goes takes its data",
     withoutNodes,
     async () => {
-      const weak = weakenedCloud(world().cloud, [rootOfHub, entryBelowRoot, noTmpfsCheck, deafHolder]);
+      const weak = weakenedCloud(world().cloud, [noDisksGate, makesDisks, noTmpfsCheck, deafHolder]);
       const back = ({ vm, disks: [disk = ''] }: DiskSubject): Promise<void> =>
         endsInEmptiedHub(world(), vm, disk);
       await assert.rejects(outlivesPowerCut(world(), back, { cloud: weak.cloud }), isHarm);

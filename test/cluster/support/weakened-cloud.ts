@@ -16,10 +16,10 @@ export const noBusyCheck: Weakness = {
 };
 
 /** The attachment binds whatever the hub is. */
-export const noTmpfsCheck: Weakness = { from: '[ "$kind" = "tmpfs /disks" ] ||', to: 'true ||' };
+export const noTmpfsCheck: Weakness = { from: '[ "$kind" = "$own_tmpfs" ] ||', to: 'true ||' };
 
 /** The attachment lets go only when it is deleted itself. */
-export const deafHolder: Weakness = { from: '[ -e /vm/hub/.going ] || vm_is_gone', to: 'false' };
+export const deafHolder: Weakness = { from: 'is_going || vm_is_gone; then', to: 'false; then' };
 
 /** It lets go when there is nothing left on the disk, as one that others were faster than. */
 export const lateHolder: Weakness = {
@@ -30,12 +30,12 @@ export const lateHolder: Weakness = {
 /** The hub is a folder of the node's disk. */
 export const plainHub: Weakness = { from: '"emptyDir":{"medium":"Memory"}', to: '"emptyDir":{}' };
 
-/** The attachment takes the hub's root, which is there before its tmpfs is. */
-export const rootOfHub: Weakness = { from: 'empty-dir/hub/disks', to: 'empty-dir/hub' };
-export const entryBelowRoot: Weakness = { from: 'entry=/hub/$cid', to: 'entry=/hub/disks/$cid' };
+/** The attachment does not wait for \`disks\`, which is there only where the hub's tmpfs is, and makes it itself. */
+export const noDisksGate: Weakness = { from: 'empty-dir/hub/disks', to: 'empty-dir/hub' };
+export const makesDisks: Weakness = { from: 'in_disks() {', to: 'in_disks() { mkdir -p "$disks";' };
 
 /** The VM's end tells no attachment, as where its container is down. */
-export const silentEnd: Weakness = { from: 'true > /warden-cpi-dev/.going', to: 'true' };
+export const silentEnd: Weakness = { from: 'mkdir /warden-cpi-dev/.going', to: 'true' };
 
 /** A VM that starts again has forgotten its disk, and its jobs do not wait for it. */
 export const forgetfulVm: Weakness = {
