@@ -97,7 +97,10 @@ describeInNamespace(import.meta.filename, () => {
     await inVm(vm, `rmdir ${hint} && ln -s /var/vcap/jobs ${hint}`);
     await deleteVm(world.cloud, [vm]);
     const next = await newVm();
-    await assert.rejects(attachDisk(world.cloud, [next, disk]), notAttachable(/'store' in the root of disk/u));
+    await assert.rejects(
+      attachDisk(world.cloud, [next, disk]),
+      notAttachable(/'store' in the root of disk/u),
+    );
     await deleteVm(world.cloud, [next]);
     await deleteDisk(world.cloud, [disk]);
   });
@@ -108,9 +111,11 @@ describeInNamespace(import.meta.filename, () => {
       await inVm(vm, `${marker} /warden-cpi-dev/.going`);
       await world.killContainer(vm);
       await until('the VM to have started again without the marker', async () => {
-        const { exitCode } = await world.exec(vm, 'bosh', [
-          ...['/bin/sh', '-c', 'test ! -e /warden-cpi-dev/.going && test ! -L /warden-cpi-dev/.going'],
-        ]).catch(() => ({ exitCode: 1 }));
+        const { exitCode } = await world
+          .exec(vm, 'bosh', [
+            ...['/bin/sh', '-c', 'test ! -e /warden-cpi-dev/.going && test ! -L /warden-cpi-dev/.going'],
+          ])
+          .catch(() => ({ exitCode: 1 }));
         return exitCode === 0;
       });
       await deleteVm(world.cloud, [vm]);

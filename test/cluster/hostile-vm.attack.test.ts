@@ -22,35 +22,39 @@ describeCluster('a hostile VM', (world) => {
 
   for (const profile of profiles) {
     const skip = profile === 'baseline' && withoutStemcell('baseline');
-    test(`${profile}: links and moves in the hub lead no mount and no program of the attachment elsewhere`, { skip }, async () => {
-      const { cloud, cluster } = world();
-      const { image } = profile === 'baseline' ? await cluster.stemcellFor('baseline') : cluster.stemcell;
-      const vm = await world().newVm({ image, properties: { profile } });
-      const disk = await world().newDisk();
-      const hint = await attachDisk(cloud, [vm, disk]);
-      await run(vm, hostile.fillWithPrograms, hint);
-      await detachDisk(cloud, [vm, disk]);
-      for (const link of [hostile.linkEntry, hostile.linkDisks]) {
-        await run(vm, link, disk, '/usr/bin');
-        await assert.rejects(attachDisk(cloud, [vm, disk]), refused);
+    test(
+      `${profile}: links and moves in the hub lead no mount and no program of the attachment elsewhere`,
+      { skip },
+      async () => {
+        const { cloud, cluster } = world();
+        const { image } = profile === 'baseline' ? await cluster.stemcellFor('baseline') : cluster.stemcell;
+        const vm = await world().newVm({ image, properties: { profile } });
+        const disk = await world().newDisk();
+        const hint = await attachDisk(cloud, [vm, disk]);
+        await run(vm, hostile.fillWithPrograms, hint);
+        await detachDisk(cloud, [vm, disk]);
+        for (const link of [hostile.linkEntry, hostile.linkDisks]) {
+          await run(vm, link, disk, '/usr/bin');
+          await assert.rejects(attachDisk(cloud, [vm, disk]), refused);
+          await run(vm, hostile.assertNotOwned);
+          await run(vm, hostile.removeLinks);
+        }
+        await run(vm, hostile.race, disk, '/usr/bin');
+        for (let left = 3; left > 0; left -= 1) {
+          await attachDisk(cloud, [vm, disk]).catch((error: unknown) => {
+            if (!isProductError(error)) throw error;
+          });
+          await run(vm, hostile.assertNotOwned);
+          await detachDisk(cloud, [vm, disk]).catch((error: unknown) => {
+            if (!isProductError(error)) throw error;
+          });
+        }
+        await run(vm, hostile.stopRace);
         await run(vm, hostile.assertNotOwned);
-        await run(vm, hostile.removeLinks);
-      }
-      await run(vm, hostile.race, disk, '/usr/bin');
-      for (let left = 3; left > 0; left -= 1) {
-        await attachDisk(cloud, [vm, disk]).catch((error: unknown) => {
-          if (!isProductError(error)) throw error;
-        });
-        await run(vm, hostile.assertNotOwned);
-        await detachDisk(cloud, [vm, disk]).catch((error: unknown) => {
-          if (!isProductError(error)) throw error;
-        });
-      }
-      await run(vm, hostile.stopRace);
-      await run(vm, hostile.assertNotOwned);
-      await deleteVm(cloud, [vm]);
-      await deleteDisk(cloud, [disk]);
-    });
+        await deleteVm(cloud, [vm]);
+        await deleteDisk(cloud, [disk]);
+      },
+    );
   }
 
   test("a user of jobs changes nothing of root's in the hub, on the data volume or on the disk", async () => {

@@ -62,5 +62,7 @@ export const attemptsOfJobUser: readonly string[] = [
   'ln -s /var/vcap/jobs /warden-cpi-dev/disks/planted',
   'for volume in /warden-cpi-dev/disks/*; do mv $volume/store $volume/aside; done',
   'for volume in /warden-cpi-dev/disks/*; do ln -s /etc $volume/planted; done',
-  ...['bosh', 'monit', 'jobs', 'packages', 'instance'].map((folder) => `ln -s /etc /var/vcap/${folder}/planted`),
+  ...['bosh', 'monit', 'jobs', 'packages', 'instance'].map(
+    (folder) => `ln -s /etc /var/vcap/${folder}/planted`,
+  ),
 ];
