@@ -82,7 +82,10 @@ describeCluster('the policies of manifests/admission, by the CEL of a real API s
         const { namespace = '', name: parameters } = parametersOf(disks);
         const accounts = JSON.stringify({ data: { accounts: developer.name } });
         const command = ['patch', 'configmap', parameters, '-n', namespace, '--type=merge', '-p', accounts];
-        assert.match((await developer.kubectl(command)).stderr, /cannot (?:get|patch) resource "configmaps"/u);
+        assert.match(
+          (await developer.kubectl(command)).stderr,
+          /cannot (?:get|patch) resource "configmaps"/u,
+        );
       } finally {
         developer.api.close();
       }

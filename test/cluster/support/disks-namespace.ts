@@ -95,10 +95,10 @@ async function keepParametersRead(api: KubernetesApi): Promise<void> {
   });
 }
 
-async function createUnlessThere<T extends KubernetesObject>(
+async function createUnlessThere(
   api: KubernetesApi,
   resource: Resource,
-  object: T,
+  object: KubernetesObject & { readonly spec: object },
 ): Promise<void> {
   try {
     await api.create(resource, object);
