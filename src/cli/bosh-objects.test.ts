@@ -7,7 +7,9 @@ import { openLocalApi } from '../cluster/api/open-local-api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { Volume } from '../kubernetes/pod.ts';
 import { namespaces, persistentVolumeClaims, pods } from '../kubernetes/resources.ts';
+import { plannedPod } from '../cpi/testing/planned-pod.ts';
 import { listBoshObjects } from './bosh-objects.ts';
+import { report } from './commands/status.ts';
 
 const label = (name: string): string => `bosh.cloudfoundry.org/${name}`;
 
@@ -60,4 +62,35 @@ test('disks are shown with their VM, whichever way they are attached and whereve
   const apart = await listBoshObjects(api, 'bosh', 'bosh-disks');
   assert.deepEqual(apart.vms[1]?.disks, ['disk-2']);
   assert.equal(apart.disks[1]?.vm, 'vm-b');
+});
+
+test('a VM of an earlier version of the CPI, and no other, is to be recreated', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-status-'));
+  const api = await openLocalApi({ directory });
+  t.after(async () => {
+    await api.close();
+    await rm(directory, { recursive: true });
+  });
+  const version = label('scripts-version');
+  const { annotations = {} } = plannedPod().metadata;
+  for (const [name, given] of Object.entries({
+    'vm-now': annotations,
+    'vm-later': { ...annotations, [version]: String(Number(annotations[version]) + 1) },
+    'vm-before': {},
+    'vm-unknown': { [version]: 'x' },
+  }))
+    await api.create(pods, {
+      metadata: { name, namespace: 'bosh', labels: { [label('kind')]: 'vm' }, annotations: given },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    });
+
+  const { vms } = await listBoshObjects(api, 'bosh');
+
+  assert.deepEqual(
+    vms.filter(({ outdated }) => outdated).map(({ cid }) => cid),
+    ['vm-before', 'vm-unknown'],
+  );
+  const said = report(vms, []);
+  assert.match(said, /^VM 'vm-before' was made by an earlier version of the CPI .*--recreate/mu);
+  assert.doesNotMatch(said, /VM 'vm-(?:now|later)'/u);
 });

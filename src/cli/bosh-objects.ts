@@ -9,6 +9,9 @@ const diskId = 'bosh.cloudfoundry.org/disk-id';
 const vmId = 'bosh.cloudfoundry.org/vm-id';
 const unclaimed = 'bosh.cloudfoundry.org/unclaimed';
 const metadata = 'bosh.cloudfoundry.org/metadata';
+const scriptsVersion = 'bosh.cloudfoundry.org/scripts-version';
+/** Of the VMs that the CPI makes now (`vmScriptsVersion` of cpi/labels.ts). */
+const currentScripts = 2;
 
 export interface VmSummary {
   readonly cid: string;
@@ -17,6 +20,8 @@ export interface VmSummary {
   readonly phase: string;
   readonly address: string;
   readonly disks: readonly string[];
+  /** Made by an earlier version of the CPI: it keeps the scripts of then until it is recreated. */
+  readonly outdated: boolean;
 }
 
 export interface DiskSummary {
@@ -80,6 +85,7 @@ function summarizeVm(pod: Pod, disks: readonly string[]): VmSummary {
     phase: deleted ? 'Terminating' : (pod.status?.phase ?? 'Pending'),
     address: pod.status?.podIP ?? '-',
     disks,
+    outdated: !deleted && !(Number(pod.metadata.annotations?.[scriptsVersion] ?? 1) >= currentScripts),
   };
 }
 

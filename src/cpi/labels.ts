@@ -42,6 +42,8 @@ export const annotation = {
   attachment: `${domain}attachment`,
   /** The strategy that the VM was made with: `hot` or `recreate`. */
   attach: `${domain}attach`,
+  /** On a VM's pod: `vmScriptsVersion` when it was made. A pod keeps its scripts; one without is of version 1. */
+  scriptsVersion: `${domain}scripts-version`,
   /** On a budget: the VM whose coming or going it was changed for last. */
   settledBy: `${domain}settled-by`,
   /** Says whether a pod is what a repeated create_vm would make. */
@@ -61,6 +63,13 @@ export const annotation = {
   /** `true` on a claim that was deleted while it was attached: its volume may go with the attachment. */
   giveUp: `${domain}give-up`,
 } as const;
+
+/**
+ * The version of the scripts in a VM's pod (vm/entry-script.ts, vm/prepare-script.ts). It is raised by a change that VMs
+ * should be recreated for, such as one that closes an attack; `status` names the VMs of earlier versions
+ * (cli/bosh-objects.ts has the same number).
+ */
+export const vmScriptsVersion = 2;
 
 /** `volume`: what a VM keeps its state and /var/vcap/data on, where that is a claim; `copy`: what update_disk makes for the time of its work. */
 export type Kind =

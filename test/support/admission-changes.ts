@@ -34,10 +34,16 @@ export const admittedCopy = (namespace: string): Pod =>
 const debugContainer: Change = (pod) =>
   void Object.assign(pod.spec, { ephemeralContainers: [{ name: 'debug', image: 'i' }] });
 
+const probe: Change = (pod) =>
+  void Object.assign(first(pod), { livenessProbe: { exec: { command: ['/bin/sh', '-c', 'id'] } } });
+
 /** What makes of a copy's pod one that is none, each by itself. */
 export const copyChanges: Readonly<Record<string, Change>> = {
   'a container for debugging': debugContainer,
   'a program': (pod) => void (first(pod).command = ['/bin/cat']),
+  'another image': (pod) => void (first(pod).image = 'registry.invalid/evil:1'),
+  'a probe': probe,
+  'a token': (pod) => void (pod.spec.automountServiceAccountToken = true),
   "another disk's claim": (pod) => setVolume(pod, 'disk', { persistentVolumeClaim: { claimName: 'disk-3' } }),
   'another name': (pod) => void (pod.metadata.name = 'bind-disk-3'),
   "the node's network": (pod) => void (pod.spec.hostNetwork = true),
@@ -70,12 +76,42 @@ export const attachmentChanges: Readonly<Record<string, Change>> = {
   'one more volume': (pod) => void pod.spec.volumes?.push({ name: 'more', hostPath: { path: '/' } }),
   'one more container': (pod) => void pod.spec.containers.push({ name: 'more', image: 'i' }),
   'another program': (pod) => void (first(pod).command = ['/bin/bash']),
+  'another script': (pod) => {
+    const container = first(pod);
+    container.command = container.command?.map((word, index) => (index === 2 ? `${word}:\n` : word)) ?? [];
+  },
+  'a probe': probe,
+  'a volume over its programs': (pod) =>
+    void first(pod).volumeMounts?.push({ name: 'volume', mountPath: '/bin' }),
+  'a folder of a volume in its place': (pod) => {
+    const container = first(pod);
+    container.volumeMounts = (container.volumeMounts ?? []).map((mount) => ({ ...mount, subPath: 'x' }));
+  },
   'an environment': (pod) => void (first(pod).env = [{ name: 'ENV', value: '/x' }]),
   'a hook': (pod) => void (first(pod).lifecycle = { preStop: { exec: { command: ['x'] } } }),
   'a token': (pod) => void (pod.spec.automountServiceAccountToken = true),
   'a node of its own choice': (pod) => void (pod.spec.nodeName = 'n'),
   'an owner': (pod) =>
     void (pod.metadata.ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' }]),
+};
+
+/** What the API server lets an update of a pod change, and the policy does not, each by itself. */
+export const updates: Readonly<Record<string, Change>> = {
+  'another image': (pod) => void (first(pod).image = 'registry.invalid/evil:1'),
+  'an end after a second': (pod) => void Object.assign(pod.spec, { activeDeadlineSeconds: 1 }),
+  "another VM's uid": (pod) =>
+    void (pod.metadata.annotations = {
+      ...pod.metadata.annotations,
+      'bosh.cloudfoundry.org/vm-uid': '99999999-89ab-4cde-8f01-23456789abcd',
+    }),
+  'no annotation': (pod) => void (pod.metadata.annotations = {}),
+  'one more annotation of ours': (pod) =>
+    void (pod.metadata.annotations = {
+      ...pod.metadata.annotations,
+      'bosh.cloudfoundry.org/takes-over': 'true',
+    }),
+  "another disk's label": (pod) =>
+    void (pod.metadata.labels = { ...pod.metadata.labels, 'bosh.cloudfoundry.org/disk-id': 'disk-2' }),
 };
 
 function first({ spec: { containers } }: Pod): Pod['spec']['containers'][number] {

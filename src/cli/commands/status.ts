@@ -6,8 +6,8 @@ import { kubernetesUsage, parseKubernetesArguments } from '../kubernetes-argumen
 import { formatTable } from '../table.ts';
 
 /**
- * What the CPI keeps in a cluster: VMs, disks, and disks that nobody claimed, which a killed caller may have left. Reads
- * only. Exit code 3 when the embedded cluster does not run.
+ * What the CPI keeps in a cluster: VMs, disks, VMs of an earlier version of the CPI, and disks that nobody claimed, which a
+ * killed caller may have left. Reads only. Exit code 3 when the embedded cluster does not run.
  */
 export const status: Command = {
   name: 'status',
@@ -29,7 +29,8 @@ export const status: Command = {
   },
 };
 
-function report(vms: readonly VmSummary[], disks: readonly DiskSummary[]): string {
+/** What the command prints of them: tables, then a sentence about each VM or disk that its operator should do something about. */
+export function report(vms: readonly VmSummary[], disks: readonly DiskSummary[]): string {
   const vmTable = formatTable(
     ['VM', 'Instance', 'Phase', 'Address', 'Disks'],
     vms.map((vm) => [vm.cid, vm.instance, vm.phase, vm.address, vm.disks.join(', ') || '-']),
@@ -38,11 +39,20 @@ function report(vms: readonly VmSummary[], disks: readonly DiskSummary[]): strin
     ['Disk', 'Size', 'Phase', 'Attached to'],
     disks.map((disk) => [disk.cid, disk.size, disk.phase, disk.vm ?? (disk.unclaimed ? 'unclaimed' : '-')]),
   );
-  const left = disks.filter((disk) => disk.unclaimed && disk.vm === undefined);
-  const notes = left.map(
-    ({ cid }) =>
-      `Disk '${cid}' was created and then neither attached nor described: its caller may have been killed. ` +
-      `If no state file names it, remove it with: kubectl delete pvc ${cid}\n`,
-  );
+  const outdated = vms
+    .filter((vm) => vm.outdated)
+    .map(
+      ({ cid }) =>
+        `VM '${cid}' was made by an earlier version of the CPI and keeps its scripts, which lack fixes of security, ` +
+        'until it is recreated: run up or create-env with --recreate, or bosh recreate if a director has made it\n',
+    );
+  const unclaimed = disks
+    .filter((disk) => disk.unclaimed && disk.vm === undefined)
+    .map(
+      ({ cid }) =>
+        `Disk '${cid}' was created and then neither attached nor described: its caller may have been killed. ` +
+        `If no state file names it, remove it with: kubectl delete pvc ${cid}\n`,
+    );
+  const notes = [...outdated, ...unclaimed];
   return `\n${vmTable}\n${diskTable}${notes.length > 0 ? `\n${notes.join('')}` : ''}`;
 }

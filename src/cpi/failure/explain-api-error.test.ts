@@ -47,6 +47,14 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
   ],
   [
     apiError(
+      422,
+      "pods \"attach-disk-1\" is forbidden: ValidatingAdmissionPolicy 'bosh-attachments-only' with binding 'bosh-attachments-only' denied request: only the accounts of the BOSH CPI",
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /ValidatingAdmissionPolicy bosh-attachments-only has to admit it/u,
+  ],
+  [
+    apiError(
       403,
       'pods is forbidden: User "system:serviceaccount:bosh:cpi" cannot create resource "pods" in API group "" in the namespace "bosh"',
     ),

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../errors/error-table.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ApiError } from '../../kubernetes/api-error.ts';
 import { isPassingStatus } from '../../kubernetes/passing-status.ts';
-import { refusal } from './forbidden.ts';
+import { isNotAdmitted, refusal } from './forbidden.ts';
 import { describeRequest } from './request-words.ts';
 
 export interface Explanation {
@@ -28,6 +28,7 @@ function explanation(error: ApiError): Explanation {
   switch (error.code) {
     case 400:
     case 422:
+      if (isNotAdmitted(error)) return refusal(error);
       return {
         code: 'KUBERNETES_INVALID',
         next: 'correct the cloud_properties or the property that this comes from',

@@ -56,6 +56,14 @@ const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) =
       next: `the policy behind webhook ${name} has to admit it`,
     }),
   ],
+  // apiserver: pkg/admission/plugin/policy/validating
+  [
+    /ValidatingAdmissionPolicy '([^']+)' .*denied/u,
+    ([name = '']) => ({
+      code: 'KUBERNETES_FORBIDDEN',
+      next: `ValidatingAdmissionPolicy ${name} has to admit it`,
+    }),
+  ],
   // plugin/pkg/admission/limitranger
   [/(?:maximum|minimum) \S+ usage per|max limit to request ratio per/u, (_, error) => outOfRange(error)],
 ];
@@ -74,7 +82,7 @@ export function isNotAdmitted(error: unknown): error is ApiError {
   return denied.test(error.message) || (error.code === 403 && !notOfAdmission.test(error.message));
 }
 
-/** What a 403 means. */
+/** What a 403 means, or a 422 by which a policy refuses. */
 export function refusal(error: ApiError): Explanation {
   for (const [pattern, explain] of refusals) {
     const found = pattern.exec(error.message);

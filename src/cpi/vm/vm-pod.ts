@@ -2,7 +2,7 @@ import type { PodNetworking } from '../address/pod-networking.ts';
 import type { AttachStrategy } from '../disk/attach/strategy.ts';
 import type { NodeSelectorTerm, Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
 import type { Architecture } from '../stemcell/stemcell-cid.ts';
-import { annotation, baseLabels, label } from '../labels.ts';
+import { annotation, baseLabels, label, vmScriptsVersion } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { fixedRequests, prepareContainer, vmContainer } from '../own-containers.ts';
 import { sha256 } from '../sha256.ts';
@@ -73,6 +73,7 @@ export function vmPod(plan: VmPlan, secretUid: string): Pod {
       annotations: {
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
         [annotation.attach]: plan.attach,
+        [annotation.scriptsVersion]: String(vmScriptsVersion),
         [annotation.specDigest]: sha256(JSON.stringify([spec, plan.networking])),
         ...plan.networking.annotations,
       },

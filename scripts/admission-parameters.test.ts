@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { parseAllDocuments } from 'yaml';
+import { holdScript } from '../src/cpi/disk/attach/hold-script.ts';
+import { admissionParameters, manifestFolder } from './admission-parameters.ts';
+
+test('manifests/admission/parameters.yaml has the scripts as they are', async () => {
+  const written = await readFile(new URL('parameters.yaml', manifestFolder), 'utf8');
+
+  assert.equal(written, await admissionParameters(), 'run: node scripts/write-admission-parameters.ts');
+});
+
+test('YAML gives the very text of a script back', async () => {
+  const [, parameters] = parseAllDocuments(await admissionParameters());
+
+  assert.equal(parameters?.getIn(['data', 'hold.sh']), holdScript);
+});

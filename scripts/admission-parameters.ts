@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises';
+import { stringify } from 'yaml';
+import { holdScript } from '../src/cpi/disk/attach/hold-script.ts';
+import { sweepScript } from '../src/cpi/disk/attach/sweep-script.ts';
+
+export const manifestFolder = new URL('../manifests/admission/', import.meta.url);
+
+const header = `# The parameters of attachments-only.yaml: which accounts make pods in the disks' namespace, and which scripts run in these.
+# The accounts are usernames, one a line, as \`kubectl auth whoami\` shows them to each CPI; nothing else is yours to change.
+# The account of manifests/rbac is filled in. The scripts are those of this version of the CPI and of the one before:
+# apply this file before an upgrade of the CPI. Bind no role in the namespace bosh-admission.
+#
+# Made by: node scripts/write-admission-parameters.ts
+`;
+
+/**
+ * The text of manifests/admission/parameters.yaml. The scripts of the version before are files in manifests/admission/before:
+ * a release that changes a script puts the released text there first.
+ */
+export async function admissionParameters(): Promise<string> {
+  const namespace = 'bosh-admission';
+  const before = (name: string): Promise<string> =>
+    readFile(new URL(`before/${name}`, manifestFolder), 'utf8');
+  const parameters = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'bosh-attachments', namespace },
+    data: {
+      accounts: 'system:serviceaccount:bosh:bosh-cpi\n',
+      'hold.sh': holdScript,
+      'sweep.sh': sweepScript,
+      'hold-before.sh': await before('hold.sh'),
+      'sweep-before.sh': await before('sweep.sh'),
+    },
+  };
+  const written = [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, parameters];
+  return header + written.map((object) => stringify(object, { lineWidth: 0 })).join('---\n');
+}
