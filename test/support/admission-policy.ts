@@ -50,7 +50,7 @@ const [, params] = await documentsOf('parameters.yaml');
 const asScript = (expression: string): string =>
   expression
     .replace(/has\(([\w.]+)\)/gu, '($1 !== undefined)')
-    .replace(/('[^']+'|[\w.[\]]+) in ([\w.]+)/gu, 'isIn($1, $2)')
+    .replace(/('[^']+'|\([^()]+\)|[\w.[\]]+) in ([\w.]+)/gu, 'isIn($1, $2)')
     .replace(/([\w.]+)\.all\((\w), /gu, 'every($1, ($2) => ')
     .replace(/([\w.]+) == ((?:oldObject|variables\.old)[\w.]*)/gu, 'isEqual($1, $2)')
     .replace(/\.size\(\)/gu, '.length')
