@@ -59,6 +59,8 @@ describeCluster('profiles', (world) => {
 
 /** What bpm does: runc with namespaces and a cgroup of its own, over an overlay whose upper folder is on the data disk. */
 const bpmContainer = `set -e
+# the entry has come to the agent, and made the control groups writable before
+until [ -x /var/lib/bosh-kubernetes/shims/umount ]; do sleep 0.1; done
 base=/var/vcap/data/bpm-shape
 mkdir -p $base/upper $base/work $base/root $base/bundle
 mount -t overlay overlay -o lowerdir=/,upperdir=$base/upper,workdir=$base/work $base/root
