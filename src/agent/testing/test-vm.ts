@@ -89,7 +89,7 @@ export class TestVm {
     await this.stop();
     for await (const name of glob('*/*.pid', { cwd: this.directories.run })) {
       const path = join(this.directories.run, name);
-      const live = await processOfPidFile(path, procProcessTable, undefined);
+      const { live } = await processOfPidFile(path, procProcessTable, { launch: { at: 0 } });
       if (live !== undefined) await procProcessTable.signal(live, 'SIGKILL');
     }
     await rm(this.directories.base, { recursive: true, force: true });
