@@ -113,6 +113,11 @@ export class DirectoryHandle {
     return readdir(this.descriptorPath, { encoding: 'buffer' });
   }
 
+  /** What an entry is now; opening it decides. */
+  kindOf(name: EntryName): Promise<Stats> {
+    return lstat(this.#pathOf(name));
+  }
+
   /** Removes an entry, with all below it where it is a directory; nothing where there is none. */
   async remove(name: EntryName): Promise<void> {
     const path = this.#pathOf(name);
@@ -190,6 +195,16 @@ export class DirectoryHandle {
 export async function openPlainFile(path: string, use: keyof typeof fileFlags): Promise<FileHandle> {
   await using directory = await DirectoryHandle.open(dirname(path));
   return await directory.file(basename(path), use);
+}
+
+/** Removes what is at an absolute path, with all below it, following no link; nothing where there is nothing. */
+export async function removeTree(path: string): Promise<void> {
+  try {
+    await using directory = await DirectoryHandle.open(dirname(path));
+    await directory.remove(basename(path));
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  }
 }
 
 function componentsOf(path: string): string[] {
