@@ -8,7 +8,12 @@ import type { TestContext } from 'node:test';
 import { extractArchive } from './file/archive.ts';
 import { isObject } from './settings/json.ts';
 import type { AgentClient } from './testing/agent-client.ts';
-import { asHostileUser, hostileUser, hostileUserIsMissing, identitiesWithVcap } from './testing/hostile-user.ts';
+import {
+  asHostileUser,
+  hostileUser,
+  hostileUserIsMissing,
+  identitiesWithVcap,
+} from './testing/hostile-user.ts';
 import { specWith } from './testing/specs.ts';
 import { TestVm } from './testing/test-vm.ts';
 
@@ -136,8 +141,14 @@ test('a job that owns its own folder makes its packages a link to links of root'
   await symlink('canary', path('bosh/links/kept'));
   // as a pre-start script does that gives its job to the user of the job
   await chown(path(folder), hostileUser.uid, hostileUser.gid);
-  assert.equal(await attack(`mv ${folder}/packages ${folder}/aside && ln -s "$BASE/bosh/links" ${folder}/packages`), 0);
-  await assert.rejects(client.task('apply', await specWith(client, job)), /packages is not a directory but a link/);
+  assert.equal(
+    await attack(`mv ${folder}/packages ${folder}/aside && ln -s "$BASE/bosh/links" ${folder}/packages`),
+    0,
+  );
+  await assert.rejects(
+    client.task('apply', await specWith(client, job)),
+    /packages is not a directory but a link/,
+  );
   assert.deepEqual(await readdir(path('bosh/links')), ['kept']);
 });
 
@@ -163,7 +174,13 @@ test('logs are links, second names and pipes, and their folders are links', opti
 
 test('a log without an end of its content does not fill the disk', options, async (t) => {
   const { attack, client } = await applied(t);
-  assert.equal(await attack('truncate -s 8000T sys/log/web/huge.log || truncate -s 8T sys/log/web/huge.log'), 0);
-  await assert.rejects(client.task('fetch_logs', 'job', []), /do not fit into what is free .* leave out web\/huge\.log/);
+  assert.equal(
+    await attack('truncate -s 8000T sys/log/web/huge.log || truncate -s 8T sys/log/web/huge.log'),
+    0,
+  );
+  await assert.rejects(
+    client.task('fetch_logs', 'job', []),
+    /do not fit into what is free .* leave out web\/huge\.log/,
+  );
   await client.task('fetch_logs', 'job', ['**/*.txt']);
 });

@@ -102,7 +102,11 @@ export class DirectoryHandle {
     // opening a pipe does not wait for its other end
     const file = await this.#open(name, fileFlags[use] | O_NONBLOCK, mode);
     const stats = await file.stat();
-    const problem = !stats.isFile() ? 'is not a plain file' : stats.nlink > 1 ? 'has a second name' : undefined;
+    const problem = !stats.isFile()
+      ? 'is not a plain file'
+      : stats.nlink > 1
+        ? 'has a second name'
+        : undefined;
     if (problem === undefined) return file;
     await file.close();
     throw unsafe(resolve(this.path, name.toString()), problem);

@@ -28,8 +28,7 @@ export class IdentityFile {
    */
   async load(since: number): Promise<void> {
     for (const [name, value] of Object.entries(parse(await readFileIfPresent(this.#path)))) {
-      const { known, launchedAt = 0 } = recordOf(value);
-      this.#records.set(name, launchedAt < since ? { known } : { known, launchedAt });
+      this.#records.set(name, recordOf(value, since));
     }
   }
 
@@ -57,12 +56,12 @@ function parse(text: string | undefined): Readonly<Record<string, unknown>> {
   }
 }
 
-function recordOf(value: unknown): SupervisionRecord {
+function recordOf(value: unknown, since: number): SupervisionRecord {
   if (!isObject(value)) return {};
   const { known, launchedAt } = value;
   return {
     ...(isIdentity(known) ? { known } : {}),
-    ...(typeof launchedAt === 'number' ? { launchedAt } : {}),
+    ...(typeof launchedAt === 'number' && launchedAt >= since ? { launchedAt } : {}),
   };
 }
 

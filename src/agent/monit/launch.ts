@@ -46,14 +46,19 @@ export function ownerOf(
 ): { readonly userId?: number; readonly groupId?: number } {
   const { user, group } = program;
   const userId = user === undefined ? undefined : numberOf(user, identities.userId(user));
-  const groupId = group === undefined ? ownGroupOf(userId, identities) : numberOf(group, identities.groupId(group));
+  const groupId =
+    group === undefined ? ownGroupOf(userId, identities) : numberOf(group, identities.groupId(group));
   if (userId !== undefined && Number.isNaN(userId)) throw unavailable(job, `user '${user}'`, 'is unknown');
   if (groupId !== undefined && Number.isNaN(groupId))
     throw unavailable(job, `group '${group}'`, 'is unknown');
   if (userId !== undefined && !identities.mayUseUser(userId))
     throw notMapped(job, `user '${user}'`, identities);
   if (groupId !== undefined && !identities.mayUseGroup(groupId))
-    throw notMapped(job, group === undefined ? `group ${groupId} of its user` : `group '${group}'`, identities);
+    throw notMapped(
+      job,
+      group === undefined ? `group ${groupId} of its user` : `group '${group}'`,
+      identities,
+    );
   return {
     ...(userId === undefined ? {} : { userId }),
     ...(groupId === undefined ? {} : { groupId }),

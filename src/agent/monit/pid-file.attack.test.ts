@@ -11,7 +11,12 @@ import { systemClock } from '../clock.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
 import { systemPrograms } from '../process/system-programs.ts';
 import { eventually } from '../testing/eventually.ts';
-import { asHostileUser, hostileUser, hostileUserIsMissing, identitiesWithVcap } from '../testing/hostile-user.ts';
+import {
+  asHostileUser,
+  hostileUser,
+  hostileUserIsMissing,
+  identitiesWithVcap,
+} from '../testing/hostile-user.ts';
 import { launchProgram } from './launch.ts';
 import type { MonitProgram } from './monit-process.ts';
 import { SupervisedProcess } from './supervised-process.ts';
@@ -45,7 +50,7 @@ async function scene(t: TestContext): Promise<Scene> {
   return {
     ...{ run, pidFile, victim },
     variables: { RUN: run, PIDFILE: pidFile, VICTIM: String(victim.pid), BASE: base },
-    supervise(start, now = () => systemClock.now(), user = undefined) {
+    supervise(start, now = () => systemClock.now(), user?) {
       const program: MonitProgram = {
         ...{ arguments: ['/bin/bash', '-c', start], timeoutSeconds: 20, user, group: undefined },
       };
@@ -99,19 +104,22 @@ test(...title("a job user's pidfile names PID 1 and the agent itself"), async (t
   assert.deepEqual(named, [undefined, undefined]);
 });
 
-test(...title('a log of root, written through an inherited descriptor, is moved to the pidfile'), async (t) => {
-  const here = await scene(t);
-  const log = join(here.run, 'job.log');
-  const opened = await open(log, 'w', 0o600);
-  t.after(() => opened.close());
-  const script = 'echo "$VICTIM" >&3; mv "$RUN/job.log" "$PIDFILE"';
-  assert.equal((await asHostileUser(script, here.variables, opened.fd)).code, 0);
-  // the start program runs ten seconds after the victim began
-  const process = here.supervise('exit 1', () => systemClock.now() + 10_000);
-  process.watch();
-  await eventually('a start', async () => (process.state === 'failing' ? true : undefined));
-  await assertSpared(process, here);
-});
+test(
+  ...title('a log of root, written through an inherited descriptor, is moved to the pidfile'),
+  async (t) => {
+    const here = await scene(t);
+    const log = join(here.run, 'job.log');
+    const opened = await open(log, 'w', 0o600);
+    t.after(() => opened.close());
+    const script = 'echo "$VICTIM" >&3; mv "$RUN/job.log" "$PIDFILE"';
+    assert.equal((await asHostileUser(script, here.variables, opened.fd)).code, 0);
+    // the start program runs ten seconds after the victim began
+    const process = here.supervise('exit 1', () => systemClock.now() + 10_000);
+    process.watch();
+    await eventually('a start', async () => (process.state === 'failing' ? true : undefined));
+    await assertSpared(process, here);
+  },
+);
 
 for (const [what, script] of [
   ['a pipe', 'mkfifo "$PIDFILE"'],

@@ -75,8 +75,7 @@ async function readPidFile(path: string): Promise<PidFile | string> {
     await using directory = await DirectoryHandle.open(dirname(path));
     await using file = await directory.file(basename(path), 'read');
     const stats = await file.stat();
-    const isOnlyRoots =
-      stats.uid === 0 && (stats.mode & 0o022) === 0 && (await directory.isOnlyRoots(stats));
+    const isOnlyRoots = stats.uid === 0 && (stats.mode & 0o022) === 0 && (await directory.isOnlyRoots(stats));
     const { buffer, bytesRead } = await file.read(Buffer.alloc(readLimit), 0, readLimit, 0);
     return { text: buffer.toString('latin1', 0, bytesRead), stats, isOnlyRoots };
   } catch (error) {

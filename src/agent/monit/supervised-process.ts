@@ -91,7 +91,8 @@ export class SupervisedProcess {
     const live = await this.#settled();
     if (live !== undefined) await this.#end(live);
     // what its pidfile names from now on was not started here
-    if (Object.keys(this.#record).length > 0) await this.#remember({ known: undefined, launchedAt: undefined });
+    if (Object.keys(this.#record).length > 0)
+      await this.#remember({ known: undefined, launchedAt: undefined });
   }
 
   async #end(live: LiveProcess): Promise<void> {

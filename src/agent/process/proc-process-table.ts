@@ -19,7 +19,8 @@ export const procProcessTable: ProcessTable = {
       const stat = parseProcStat((await readGone(`/proc/self/fd/${folder.fd}/stat`)) ?? '');
       const status = await readGone(`/proc/self/fd/${folder.fd}/status`);
       const [, real, saved] = /^Uid:\t([0-9]+)\t[0-9]+\t([0-9]+)\t/m.exec(status ?? '') ?? [];
-      if (stat === undefined || stat.state === 'Z' || stat.state === 'X' || real === undefined) return undefined;
+      if (stat === undefined || stat.state === 'Z' || stat.state === 'X' || real === undefined)
+        return undefined;
       return {
         pid,
         startTicks: stat.startTicks,

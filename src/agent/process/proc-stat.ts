@@ -27,5 +27,7 @@ export function parseProcStat(text: string): ProcStat | undefined {
     cpuTicks: number(14) + number(15),
     residentPages: number(24),
   };
-  return Number.isFinite(stat.session + stat.startTicks + stat.cpuTicks + stat.residentPages) ? stat : undefined;
+  return Number.isFinite(stat.session + stat.startTicks + stat.cpuTicks + stat.residentPages)
+    ? stat
+    : undefined;
 }
