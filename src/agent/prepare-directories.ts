@@ -1,7 +1,9 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { ProductError, isProductError } from '../errors/product-error.ts';
 import type { Directories } from './directories.ts';
 import { DirectoryHandle, removeTree } from './file/directory-handle.ts';
+import { errorText } from './file/error-code.ts';
 import { replaceLink } from './file/symbolic-link.ts';
 import type { Identities } from './user/identities.ts';
 import { vcapGroup } from './user/vcap-group.ts';
@@ -43,10 +45,19 @@ export async function prepareDirectories(directories: Directories, identities: I
 }
 
 async function makeRootDirectory(path: string, mode: number, group: number | undefined): Promise<void> {
-  await using parent = await DirectoryHandle.open(dirname(path));
-  await parent.makeDirectory(basename(path), mode);
-  await using directory = await DirectoryHandle.open(path);
-  await directory.giveToRoot(group, mode);
+  try {
+    await using parent = await DirectoryHandle.open(dirname(path));
+    await parent.makeDirectory(basename(path), mode);
+    await using directory = await DirectoryHandle.open(path);
+    await directory.giveToRoot(group, mode);
+  } catch (error) {
+    if (isProductError(error)) throw error;
+    throw new ProductError(
+      'AGENT_PATH_UNSAFE',
+      `${path} cannot be made root's with mode ${mode.toString(8)}, so job users could replace what root runs: ${errorText(error)}`,
+      { cause: error },
+    );
+  }
 }
 
 // what a durable write left when it was killed half-way
