@@ -32,7 +32,7 @@ interface Scene {
 }
 
 /**
- * A VM whose data folder is as the kubelet makes an emptyDir: writable for everybody. `before` runs as vcap before the
+ * A VM whose folders are as the kubelet makes an emptyDir: writable for everybody. `before` runs as vcap before the
  * agent's first start.
  */
 async function scene(t: TestContext, before?: string): Promise<Scene> {
@@ -40,8 +40,7 @@ async function scene(t: TestContext, before?: string): Promise<Scene> {
   t.after(() => vm.remove());
   const { base, data } = vm.directories;
   await mkdir(data);
-  await chmod(base, 0o755);
-  await chmod(data, 0o777);
+  for (const path of [base, data]) await chmod(path, 0o777);
   const attack = async (script: string): Promise<number | null> =>
     (await asHostileUser(`cd "$BASE" && ${script}`, { BASE: base })).code;
   if (before !== undefined) assert.equal(await attack(before), 0);

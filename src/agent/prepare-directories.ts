@@ -18,6 +18,7 @@ export async function prepareDirectories(directories: Directories, identities: I
   // without its group job users come in as others
   const vcap = group === undefined ? 0o755 : 0o750;
   const modes: readonly (readonly [path: string, mode: number, group?: number | undefined])[] = [
+    [directories.base, 0o755],
     [directories.bosh, 0o755],
     [directories.agentLog, 0o750],
     [directories.monit, 0o700],
@@ -35,7 +36,7 @@ export async function prepareDirectories(directories: Directories, identities: I
     [directories.compile, 0o755],
     [directories.temporary, 0o755],
   ];
-  await mkdir(directories.base, { recursive: true });
+  await mkdir(dirname(directories.base), { recursive: true });
   for (const [path, mode, owner] of modes) {
     if (path === directories.compile || path === directories.temporary) await removeTree(path);
     await makeRootDirectory(path, mode, owner);

@@ -67,8 +67,9 @@ export class DirectoryHandle {
     if (!this.#isOnlyRoots) return false;
     const own = await this.#handle.stat();
     if (!isRoots(own)) return false;
-    // in a sticky directory nobody but its owner can replace an entry
-    return (own.mode & 0o022) === 0 || ((own.mode & 0o1000) !== 0 && isRoots(entry));
+    if ((own.mode & 0o022) === 0) return true;
+    // /tmp: others cannot replace an entry, and of what is root's they could move in all but a directory
+    return (own.mode & 0o1000) !== 0 && isRoots(entry) && entry.isDirectory();
   }
 
   /** Opens a directory in this one. */

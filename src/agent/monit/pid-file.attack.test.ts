@@ -28,7 +28,7 @@ interface Scene {
   /** A process of root that is none of the job. */
   readonly victim: ChildProcess;
   readonly variables: Readonly<Record<string, string>>;
-  readonly supervise: (start: string, now?: () => number, user?: string) => SupervisedProcess;
+  readonly supervise: (start: string, now?: () => number, user?: string, path?: string) => SupervisedProcess;
 }
 
 async function scene(t: TestContext): Promise<Scene> {
@@ -50,11 +50,11 @@ async function scene(t: TestContext): Promise<Scene> {
   return {
     ...{ run, pidFile, victim },
     variables: { RUN: run, PIDFILE: pidFile, VICTIM: String(victim.pid), BASE: base },
-    supervise(start, now = () => systemClock.now(), user?) {
+    supervise(start, now = () => systemClock.now(), user?, path = pidFile) {
       const program: MonitProgram = {
         ...{ arguments: ['/bin/bash', '-c', start], timeoutSeconds: 20, user, group: undefined },
       };
-      const definition = { job: 'job', name: 'job', pidFile, start: program, stop: undefined };
+      const definition = { job: 'job', name: 'job', pidFile: path, start: program, stop: undefined };
       const process = new SupervisedProcess(
         definition,
         {
@@ -120,6 +120,17 @@ test(
     await assertSpared(process, here);
   },
 );
+
+test(...title('such a log is moved into a sticky folder of root, where the pidfile lies'), async (t) => {
+  const here = await scene(t);
+  const sticky = join(here.run, '..', 'tmp');
+  await mkdir(sticky);
+  await chmod(sticky, 0o1777);
+  await writeFile(join(here.run, 'job.log'), String(here.victim.pid));
+  const script = 'mv "$RUN/job.log" "$BASE/tmp/job.pid"';
+  assert.equal((await asHostileUser(script, here.variables)).code, 0);
+  await assertSpared(here.supervise('exit 1', undefined, undefined, join(sticky, 'job.pid')), here);
+});
 
 for (const [what, script] of [
   ['a pipe', 'mkfifo "$PIDFILE"'],
