@@ -39,7 +39,7 @@ export class Agent {
    */
   static async start(options: AgentOptions): Promise<Agent> {
     const { directories, ports } = options;
-    await prepareDirectories(directories);
+    await prepareDirectories(directories, ports.identities);
     const settings = await loadSettings(options.configPath, directories);
     const { address, certificate } = usableSettings(settings, await ports.ownAddress());
     if (settings.unused.length > 0)

@@ -158,6 +158,8 @@ for (const [name, agent] of Object.entries(builds)) {
         assert.equal(await readFile(container.diskFile('lives'), 'utf8'), lives);
       }
 
+      await client.task('run_script', 'pre-start', {});
+      await client.task('fetch_logs', 'job', ['**/*.log']);
       await client.task('stop');
       await container.kill();
       client = await container.start();

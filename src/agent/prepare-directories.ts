@@ -1,17 +1,24 @@
-import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { ProductError, isProductError } from '../errors/product-error.ts';
 import type { Directories } from './directories.ts';
+import { DirectoryHandle, removeTree } from './file/directory-handle.ts';
+import { errorText } from './file/error-code.ts';
 import { replaceLink } from './file/symbolic-link.ts';
+import type { Identities } from './user/identities.ts';
+import { vcapGroup } from './user/vcap-group.ts';
 
 /**
- * Makes the folders of a VM and clears what only a running agent uses: temporary files and half-done compilations
- * of an earlier life. The store is a mount point or nothing: it is not made here.
+ * Makes the folders of a VM, root's with the modes of a BOSH VM whatever they were, so that no job user can move aside
+ * what root runs; and clears what only a running agent uses: temporary files and half-done compilations of an
+ * earlier life. The store is a mount point or nothing: it is not made here.
  */
-export async function prepareDirectories(directories: Directories): Promise<void> {
-  for (const path of [directories.temporary, directories.compile]) {
-    await rm(path, { recursive: true, force: true });
-  }
-  const modes: readonly (readonly [string, number])[] = [
+export async function prepareDirectories(directories: Directories, identities: Identities): Promise<void> {
+  const group = vcapGroup(identities);
+  // without its group job users come in as others
+  const vcap = group === undefined ? 0o755 : 0o750;
+  const modes: readonly (readonly [path: string, mode: number, group?: number | undefined])[] = [
+    [directories.base, 0o755],
     [directories.bosh, 0o755],
     [directories.agentLog, 0o750],
     [directories.monit, 0o700],
@@ -20,17 +27,38 @@ export async function prepareDirectories(directories: Directories): Promise<void
     [directories.packages, 0o755],
     [directories.instance, 0o755],
     [directories.data, 0o755],
-    [directories.dataJobs, 0o755],
-    [directories.dataPackages, 0o755],
+    [directories.dataJobs, vcap, group],
+    [directories.dataPackages, 0o755, group],
+    [directories.blobs, 0o700],
+    [directories.dataSys, vcap, group],
+    [directories.log, vcap, group],
+    [directories.run, vcap, group],
     [directories.compile, 0o755],
-    [directories.temporary, 0o770],
-    [directories.log, 0o755],
-    [directories.run, 0o755],
+    [directories.temporary, 0o755],
   ];
-  for (const [path, mode] of modes) await mkdir(path, { recursive: true, mode });
-  await chmod(directories.monit, 0o700);
+  await mkdir(dirname(directories.base), { recursive: true });
+  for (const [path, mode, owner] of modes) {
+    if (path === directories.compile || path === directories.temporary) await removeTree(path);
+    await makeRootDirectory(path, mode, owner);
+  }
   await replaceLink(directories.dataSys, directories.sys);
   await removeTemporaryFiles(directories.bosh);
+}
+
+async function makeRootDirectory(path: string, mode: number, group: number | undefined): Promise<void> {
+  try {
+    await using parent = await DirectoryHandle.open(dirname(path));
+    await parent.makeDirectory(basename(path), mode);
+    await using directory = await DirectoryHandle.open(path);
+    await directory.giveToRoot(group, mode);
+  } catch (error) {
+    if (isProductError(error)) throw error;
+    throw new ProductError(
+      'AGENT_PATH_UNSAFE',
+      `${path} cannot be made root's with mode ${mode.toString(8)}, so job users could replace what root runs: ${errorText(error)}`,
+      { cause: error },
+    );
+  }
 }
 
 // what a durable write left when it was killed half-way

@@ -153,6 +153,9 @@ export const errorTable = {
   AGENT_MONIT_INVALID: cloudError('a monit file of a job cannot be read'),
   AGENT_JOB_FAILED: cloudError('a process of a job could not be started or stopped'),
   AGENT_OWNER_UNAVAILABLE: cloudError('a user or group that a job asks for is unknown or not mapped here'),
+  AGENT_PATH_UNSAFE: cloudError(
+    'a path that job users can write is a link or has the wrong kind; root does not follow it',
+  ),
   AGENT_DISK_FAILED: cloudError('a persistent disk could not be mounted or unmounted on the VM'),
   // BOSH formats
   FILE_NOT_FOUND: cloudError('a file that was named cannot be read'),

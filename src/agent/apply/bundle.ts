@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeTree } from '../file/directory-handle.ts';
 import { errorCode } from '../file/error-code.ts';
 import { readLinkIfPresent, replaceLink } from '../file/symbolic-link.ts';
 
@@ -49,7 +50,7 @@ export async function installBundle(
     await fill(partial);
     await rename(partial, bundle.installPath);
   } catch (error) {
-    await rm(partial, { recursive: true, force: true });
+    await removeTree(partial);
     throw error;
   }
 }
@@ -71,8 +72,8 @@ export async function collectBundles(installFolder: string, bundles: readonly Bu
     const folder = join(installFolder, name);
     for (const version of await readdir(folder)) {
       const path = join(folder, version);
-      if (!kept.has(path)) await rm(path, { recursive: true, force: true });
+      if (!kept.has(path)) await removeTree(path);
     }
-    if ((await readdir(folder)).length === 0) await rm(folder, { recursive: true });
+    if ((await readdir(folder)).length === 0) await removeTree(folder);
   }
 }

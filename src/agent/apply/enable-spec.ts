@@ -1,6 +1,7 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Directories } from '../directories.ts';
+import { DirectoryHandle } from '../file/directory-handle.ts';
 import { writeDurableFile } from '../file/durable-file.ts';
 import type { MonitFile } from '../monit/monit-file.ts';
 import type { ApplySpec } from '../spec/apply-spec.ts';
@@ -35,11 +36,14 @@ async function linkJobPackages(
   jobPath: string,
   packages: ReturnType<typeof bundlesOf>['packages'],
 ): Promise<void> {
-  const folder = join(jobPath, 'packages');
-  await mkdir(folder, { recursive: true, mode: 0o755 });
+  await using job = await DirectoryHandle.open(jobPath);
+  await job.makeDirectory('packages', 0o755);
+  // some releases give the folder of their job to the job's user
+  await using folder = await job.directory('packages');
+  const { descriptorPath } = folder;
   await linkBundles(
-    folder,
-    packages.map((bundle) => ({ ...bundle, linkPath: join(folder, bundle.name) })),
+    descriptorPath,
+    packages.map((bundle) => ({ ...bundle, linkPath: join(descriptorPath, bundle.name) })),
   );
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { collectBundles, linkBundles } from '../apply/bundle.ts';
 import type { Bundle } from '../apply/bundle.ts';
@@ -6,6 +6,7 @@ import { installPackage } from '../apply/install-spec.ts';
 import { bundlesOf, packageBundle } from '../apply/spec-bundles.ts';
 import type { BlobStore } from '../blob/blob-store.ts';
 import { sha1OfFile } from '../blob/digest.ts';
+import { removeTree } from '../file/directory-handle.ts';
 import { createArchive, extractArchive } from '../file/archive.ts';
 import type { ApplySpec, PackageSpec } from '../spec/apply-spec.ts';
 import { runPackaging } from './run-packaging.ts';
@@ -36,7 +37,7 @@ export async function compilePackage(
   try {
     return await compileInto(ports, request, { applied, source }, signal);
   } finally {
-    await rm(source, { recursive: true, force: true });
+    await removeTree(source);
     await linkBundles(directories.packages, applied);
     await collectBundles(directories.dataPackages, applied);
   }
@@ -79,6 +80,6 @@ async function storeResult(
 }
 
 async function makeEmpty(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true });
+  await removeTree(path);
   await mkdir(path, { recursive: true, mode: 0o755 });
 }

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
+import { DirectoryHandle } from '../file/directory-handle.ts';
+import { errorText } from '../file/error-code.ts';
 
 const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 
@@ -15,9 +17,11 @@ interface Ended {
 /**
  * Copies all that is in a folder into another, owners, modes, times, links and holes included, and resolves when it is on
  * the disk (bosh-agent: platform/linux_platform.go copies with two tars as well, because times and owners survive).
- * Rejects with AGENT_DISK_FAILED; the source is only read.
+ * Rejects with AGENT_DISK_FAILED; the source is only read. Links that are in the target already are replaced, not
+ * followed. Until all is there only root comes into the target: a job user could put a link in the unpacker's way.
  */
 export async function copyFolder(source: string, target: string): Promise<void> {
+  await closeToOthers(source, target);
   const pack = spawn('tar', ['-C', source, '--numeric-owner', '--sparse', '-cf', '-', '.'], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -46,6 +50,15 @@ export async function copyFolder(source: string, target: string): Promise<void> 
     spawn('sync', ['-f', target], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] }),
   );
   if (synced.code !== 0) throw failed(source, target, synced.words);
+}
+
+async function closeToOthers(source: string, target: string): Promise<void> {
+  try {
+    await using directory = await DirectoryHandle.open(target);
+    await directory.giveToRoot(undefined, 0o700);
+  } catch (error) {
+    throw failed(source, target, errorText(error));
+  }
 }
 
 async function ended(program: ReturnType<typeof spawn>): Promise<Ended> {

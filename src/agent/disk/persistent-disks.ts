@@ -1,11 +1,12 @@
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
 import { realFolder } from '../file/real-folder.ts';
 import type { Log } from '../log.ts';
 import type { ProcessTable } from '../process/process-table.ts';
+import { diskFolder } from './disk-folder.ts';
 import type { DiskHints } from './disk-hints.ts';
 import { isSameVolume, mountAt, volumeOf } from './mount-table.ts';
 import type { Mount, MountTable } from './mount-table.ts';
@@ -165,8 +166,14 @@ export class PersistentDisks {
         `Persistent disk with volume id '${cid}' could not be found`,
       );
     }
-    const real = await realFolder(path);
-    if (real !== undefined) return real;
+    const folder = await diskFolder(path);
+    if (folder.kind === 'folder') return folder.path;
+    if (folder.kind === 'other') {
+      throw new ProductError(
+        'AGENT_DISK_FAILED',
+        `disk '${cid}' is refused: its '${basename(path)}' is ${folder.what}, which could lead to anything of this VM; look at what wrote to the disk`,
+      );
+    }
     throw new ProductError(
       'AGENT_DISK_FAILED',
       `disk '${cid}' is not attached: its path ${path} is not there; attach it again`,
@@ -177,7 +184,8 @@ export class PersistentDisks {
   async #targetsOf(cid: string): Promise<readonly string[]> {
     const { directories, hints, mounts } = this.#options;
     const hint = (await hints.paths()).get(cid);
-    const path = hint === undefined ? undefined : await realFolder(hint);
+    const folder = hint === undefined ? undefined : await diskFolder(hint);
+    const path = folder?.kind === 'folder' ? folder.path : undefined;
     // after the path is there: what leads to it is in the table then
     const table = await mounts.list();
     const volume = path === undefined ? undefined : volumeOf(table, path);
@@ -196,6 +204,8 @@ export class PersistentDisks {
     await this.#options.mounts.bind(path, target);
     const table = await this.#options.mounts.list();
     if (isSameVolume(volumeOf(table, path), mountAt(table, target))) return;
+    // a link that came after the check: what the kernel mounted tells
+    if (mountAt(table, target) !== undefined) await this.#options.mounts.unmount(target);
     throw new ProductError(
       'AGENT_DISK_FAILED',
       `${path} was mounted on ${target}, but it does not show there`,

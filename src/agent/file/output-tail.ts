@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { openPlainFile } from './directory-handle.ts';
 
 const limit = 10 * 1024;
 
@@ -6,7 +6,7 @@ const limit = 10 * 1024;
 export async function outputTail(
   path: string,
 ): Promise<{ readonly text: string; readonly isTruncated: boolean }> {
-  await using file = await open(path, 'r');
+  await using file = await openPlainFile(path, 'read');
   const { size } = await file.stat();
   const start = Math.max(0, size - limit);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(limit), 0, limit, start);

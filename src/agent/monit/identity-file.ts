@@ -4,50 +4,65 @@ import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
 import type { ProcessIdentity } from '../process/process-table.ts';
 import { isObject } from '../settings/json.ts';
 
+/** What is kept of a process over a restart of the agent. */
+export interface SupervisionRecord {
+  /** The process that was accepted last. */
+  readonly known?: ProcessIdentity | undefined;
+  /** When its start program began last, in milliseconds since the epoch. */
+  readonly launchedAt?: number | undefined;
+}
+
 /** Which process each name was last, in monit/processes.json, so that a restarted agent knows them again. */
 export class IdentityFile {
   readonly #path: string;
-  readonly #identities = new Map<string, ProcessIdentity>();
+  readonly #records = new Map<string, SupervisionRecord>();
   #writing: Promise<void> = Promise.resolve();
 
   constructor(directories: Directories) {
     this.#path = join(directories.monit, 'processes.json');
   }
 
-  /** Reads the file of an earlier life; one that cannot be read counts as none, pidfiles tell the rest. */
-  async load(): Promise<void> {
-    for (const [name, identity] of Object.entries(parse(await readFileIfPresent(this.#path)))) {
-      this.#identities.set(name, identity);
+  /**
+   * Reads the file of an earlier life; one that cannot be read counts as none, pidfiles tell the rest. Launches before
+   * `since` (milliseconds since the epoch) are forgotten.
+   */
+  async load(since: number): Promise<void> {
+    for (const [name, value] of Object.entries(parse(await readFileIfPresent(this.#path)))) {
+      this.#records.set(name, recordOf(value, since));
     }
   }
 
-  get(name: string): ProcessIdentity | undefined {
-    return this.#identities.get(name);
+  get(name: string): SupervisionRecord {
+    return this.#records.get(name) ?? {};
   }
 
-  /** Records or forgets a process; writes are one after the other. */
-  async set(name: string, identity: ProcessIdentity | undefined): Promise<void> {
-    if (identity === undefined) this.#identities.delete(name);
-    else this.#identities.set(name, identity);
+  /** Keeps the record of a process; writes are one after the other. */
+  async set(name: string, record: SupervisionRecord): Promise<void> {
+    this.#records.set(name, record);
     const write = async (): Promise<void> =>
-      writeDurableFile(this.#path, JSON.stringify(Object.fromEntries(this.#identities)));
+      writeDurableFile(this.#path, JSON.stringify(Object.fromEntries(this.#records)));
     this.#writing = this.#writing.then(write, write);
     await this.#writing;
   }
 }
 
-function parse(text: string | undefined): Record<string, ProcessIdentity> {
-  let value: unknown;
+function parse(text: string | undefined): Readonly<Record<string, unknown>> {
   try {
-    value = JSON.parse(text ?? '{}');
+    const value: unknown = JSON.parse(text ?? '{}');
+    return isObject(value) ? value : {};
   } catch (error) {
     if (error instanceof SyntaxError) return {};
     throw error;
   }
+}
+
+function recordOf(value: unknown, since: number): SupervisionRecord {
   if (!isObject(value)) return {};
-  return Object.fromEntries(
-    Object.entries(value).filter((entry): entry is [string, ProcessIdentity] => isIdentity(entry[1])),
-  );
+  const { known, launchedAt } = value;
+  return {
+    ...(isIdentity(known) ? { known } : {}),
+    ...(typeof launchedAt === 'number' && launchedAt >= since ? { launchedAt } : {}),
+  };
 }
 
 function isIdentity(value: unknown): value is ProcessIdentity {

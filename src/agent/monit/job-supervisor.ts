@@ -53,13 +53,15 @@ export class JobSupervisor {
       log: options.log,
       launch: (process, program, event) =>
         launchProgram({ programs, identities, now: () => clock.now() }, process, program, event),
-      remember: (name, identity) => this.#identityFile.set(name, identity),
+      remember: (name, record) => this.#identityFile.set(name, record),
     };
   }
 
   /** Reads what an earlier life of the agent knew. */
   async prepare(): Promise<void> {
-    await this.#identityFile.load();
+    // what began before PID 1 was in another container
+    const init = await this.#ports.table.find(1);
+    await this.#identityFile.load(init?.startedAt ?? 0);
   }
 
   /** Takes these processes over without starting any; a living one that is not among them is stopped first. */

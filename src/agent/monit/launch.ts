@@ -35,7 +35,8 @@ export function launchProgram(
 }
 
 /**
- * The ids that a program asks for; AGENT_OWNER_UNAVAILABLE, naming job and reason, where a name is unknown or the
+ * The ids that a program asks for; a user without a group gets the group of its own (a user without an entry the group
+ * of the same number), and not root's. AGENT_OWNER_UNAVAILABLE, naming job and reason, where a name is unknown or the
  * kernel would refuse the id. Called at apply, so that it is told before anything changed.
  */
 export function ownerOf(
@@ -45,18 +46,28 @@ export function ownerOf(
 ): { readonly userId?: number; readonly groupId?: number } {
   const { user, group } = program;
   const userId = user === undefined ? undefined : numberOf(user, identities.userId(user));
-  const groupId = group === undefined ? undefined : numberOf(group, identities.groupId(group));
+  const groupId =
+    group === undefined ? ownGroupOf(userId, identities) : numberOf(group, identities.groupId(group));
   if (userId !== undefined && Number.isNaN(userId)) throw unavailable(job, `user '${user}'`, 'is unknown');
   if (groupId !== undefined && Number.isNaN(groupId))
     throw unavailable(job, `group '${group}'`, 'is unknown');
   if (userId !== undefined && !identities.mayUseUser(userId))
     throw notMapped(job, `user '${user}'`, identities);
   if (groupId !== undefined && !identities.mayUseGroup(groupId))
-    throw notMapped(job, `group '${group}'`, identities);
+    throw notMapped(
+      job,
+      group === undefined ? `group ${groupId} of its user` : `group '${group}'`,
+      identities,
+    );
   return {
     ...(userId === undefined ? {} : { userId }),
     ...(groupId === undefined ? {} : { groupId }),
   };
+}
+
+// starting a program as a user or group leaves it no supplementary group (libuv: uv_spawn)
+function ownGroupOf(userId: number | undefined, identities: Identities): number | undefined {
+  return userId === undefined ? undefined : (identities.primaryGroupId(userId) ?? userId);
 }
 
 function numberOf(text: string, named: number | undefined): number {

@@ -1,38 +1,92 @@
-import { stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { isProductError } from '../../errors/product-error.ts';
+import { DirectoryHandle } from '../file/directory-handle.ts';
 import { errorCode } from '../file/error-code.ts';
-import { readFileIfPresent } from '../file/durable-file.ts';
 import type { LiveProcess, ProcessIdentity, ProcessTable } from '../process/process-table.ts';
 
 // a pidfile is written after its process began; this covers the clock's granularity
 const slackMilliseconds = 2000;
+const readLimit = 64;
+
+/** What is known of a process beside its pidfile. */
+export interface PidEvidence {
+  /** The process that was accepted before. */
+  readonly known?: ProcessIdentity | undefined;
+  /** When the last start program began, in milliseconds since the epoch, and the session that it began. */
+  readonly launch?: { readonly at: number; readonly session?: number | undefined } | undefined;
+}
+
+/** The living process that a pidfile means, or why there is none. */
+export type PidFileReading =
+  | { readonly live: LiveProcess; readonly problem?: undefined }
+  | { readonly live?: undefined; readonly problem: string };
+
+interface PidFile {
+  readonly text: string;
+  readonly stats: Stats;
+  /** None but root can have written and placed it. */
+  readonly isOnlyRoots: boolean;
+}
 
 /**
- * The living process that a pidfile means, or undefined. A number used again by another process does not count:
- * it must be the process `known` from before, or one that began before the file was written.
+ * Reads a pidfile, which often lies where job users write, so what it says is a claim: the agent would kill the process
+ * that it names. A number used again by another process does not count. The process must be the one known from
+ * before, or have begun before the file was written and be one that the file's writer may speak for ({@link mayName}).
  */
 export async function processOfPidFile(
   path: string,
   table: ProcessTable,
-  known: ProcessIdentity | undefined,
-): Promise<LiveProcess | undefined> {
-  const pid = parsePid(await readFileIfPresent(path));
-  const live = pid === undefined ? undefined : await table.find(pid);
-  if (live === undefined) return undefined;
-  if (known?.pid === live.pid) return known.startTicks === live.startTicks ? live : undefined;
-  const written = await modifiedAt(path);
-  return written !== undefined && live.startedAt <= written + slackMilliseconds ? live : undefined;
+  evidence: PidEvidence,
+): Promise<PidFileReading> {
+  const file = await readPidFile(path);
+  if (typeof file === 'string') return { problem: file };
+  const pid = parsePid(file.text);
+  if (pid === undefined) return { problem: 'its pidfile holds no pid' };
+  const live = await table.find(pid);
+  if (live === undefined) return { problem: `pid ${pid} of its pidfile does not live` };
+  const { known } = evidence;
+  const isKnown = known?.pid === pid && known.startTicks === live.startTicks;
+  if (isKnown) return { live };
+  if (known?.pid === pid || live.startedAt > file.stats.mtimeMs + slackMilliseconds) {
+    return { problem: `pid ${pid} of its pidfile is another process by now` };
+  }
+  if (mayName(file, live, evidence.launch)) return { live };
+  return {
+    problem: `its pidfile belongs to user ${file.stats.uid}, and pid ${pid} is neither a process of that user nor one that its start program began`,
+  };
 }
 
-function parsePid(text: string | undefined): number | undefined {
-  const match = /^\s*([1-9][0-9]{0,9})\s*$/.exec(text ?? '');
-  return match === null ? undefined : Number(match[1]);
+/**
+ * A file that only root can have placed may name any process. Elsewhere a job user may have put it: its owner may
+ * name what he could signal himself, and anybody a process that the start program began. Root's ownership alone says
+ * nothing there, since a job user can move a log of root that he writes through an inherited descriptor; a process in
+ * a session of its own then counts only if it began after the start program.
+ */
+function mayName(file: PidFile, live: LiveProcess, launch: PidEvidence['launch']): boolean {
+  if (file.isOnlyRoots) return true;
+  const isNewer = launch !== undefined && live.startedAt >= launch.at - slackMilliseconds;
+  if (file.stats.uid === 0) return isNewer;
+  return live.userIds.includes(file.stats.uid) || (isNewer && launch.session === live.session);
 }
 
-async function modifiedAt(path: string): Promise<number | undefined> {
+async function readPidFile(path: string): Promise<PidFile | string> {
   try {
-    return (await stat(path)).mtimeMs;
+    await using directory = await DirectoryHandle.open(dirname(path));
+    await using file = await directory.file(basename(path), 'read');
+    const stats = await file.stat();
+    const isOnlyRoots = stats.uid === 0 && (stats.mode & 0o022) === 0 && (await directory.isOnlyRoots(stats));
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(readLimit), 0, readLimit, 0);
+    return { text: buffer.toString('latin1', 0, bytesRead), stats, isOnlyRoots };
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (isProductError(error, 'AGENT_PATH_UNSAFE')) return `its pidfile cannot be used: ${error.message}`;
+    if (errorCode(error) === 'ENOENT') return 'there is no pidfile';
     throw error;
   }
+}
+
+// what is longer than the limit is no number, either; pid 1 reaps for all jobs and is none of them
+function parsePid(text: string): number | undefined {
+  const match = /^\s*([1-9][0-9]{0,9})\s*$/.exec(text);
+  return match === null || match[1] === '1' ? undefined : Number(match[1]);
 }

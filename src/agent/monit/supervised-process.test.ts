@@ -8,7 +8,6 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { systemClock } from '../clock.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
-import type { ProcessIdentity } from '../process/process-table.ts';
 import type { StartedProgram } from '../process/program.ts';
 import { systemPrograms } from '../process/system-programs.ts';
 import { eventually } from '../testing/eventually.ts';
@@ -73,9 +72,9 @@ async function bench(t: TestContext): Promise<Bench> {
           started.push(launched);
           return launched;
         },
-        remember: async (_name: string, _identity: ProcessIdentity | undefined): Promise<void> => undefined,
+        remember: async (): Promise<void> => undefined,
       };
-      const process = new SupervisedProcess(definition, ports, undefined);
+      const process = new SupervisedProcess(definition, ports, {});
       processes.push(process);
       return process;
     },

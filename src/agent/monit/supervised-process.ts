@@ -4,9 +4,11 @@ import { errorText } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
 import { describeExit } from '../process/program.ts';
 import type { ProgramExit, StartedProgram } from '../process/program.ts';
-import type { LiveProcess, ProcessIdentity, ProcessTable } from '../process/process-table.ts';
+import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
+import type { SupervisionRecord } from './identity-file.ts';
 import type { MonitProcess, MonitProgram } from './monit-process.ts';
 import { processOfPidFile } from './pid-file.ts';
+import type { PidFileReading } from './pid-file.ts';
 import type { ProcessState } from './process-state.ts';
 import { isGone } from '../process/is-gone.ts';
 import { restartDelay } from './restart-delay.ts';
@@ -17,8 +19,8 @@ export interface SupervisionPorts {
   readonly log: Log;
   /** Starts a start or stop program in a session of its own. */
   readonly launch: (process: MonitProcess, program: MonitProgram, event: string) => StartedProgram;
-  /** Keeps who a process is over a restart of the agent. */
-  readonly remember: (name: string, identity: ProcessIdentity | undefined) => Promise<void>;
+  /** Keeps who a process is, and when its start program began, over a restart of the agent. */
+  readonly remember: (name: string, record: SupervisionRecord) => Promise<void>;
 }
 
 const pollMilliseconds = 1000;
@@ -44,15 +46,15 @@ export class SupervisedProcess {
   readonly definition: MonitProcess;
   readonly #ports: SupervisionPorts;
   #state: ProcessState = 'unmonitored';
-  #known: ProcessIdentity | undefined;
+  #record: SupervisionRecord;
   #watch: Watch | undefined;
   #starter: Starter | undefined;
   #isStarting = false;
 
-  constructor(definition: MonitProcess, ports: SupervisionPorts, known: ProcessIdentity | undefined) {
+  constructor(definition: MonitProcess, ports: SupervisionPorts, record: SupervisionRecord) {
     this.definition = definition;
     this.#ports = ports;
-    this.#known = known;
+    this.#record = record;
   }
 
   get state(): ProcessState {
@@ -60,8 +62,8 @@ export class SupervisedProcess {
   }
 
   /** The living process of the pidfile, whether it is watched or not. */
-  find(): Promise<LiveProcess | undefined> {
-    return processOfPidFile(this.definition.pidFile, this.#ports.table, this.#known);
+  async find(): Promise<LiveProcess | undefined> {
+    return (await this.#read()).live;
   }
 
   /** Begins to watch: adopts the process where it lives, starts it where not. Idempotent. */
@@ -87,7 +89,13 @@ export class SupervisedProcess {
   async stop(): Promise<void> {
     await this.unwatch();
     const live = await this.#settled();
-    if (live === undefined) return;
+    if (live !== undefined) await this.#end(live);
+    // what its pidfile names from now on was not started here
+    if (Object.keys(this.#record).length > 0)
+      await this.#remember({ known: undefined, launchedAt: undefined });
+  }
+
+  async #end(live: LiveProcess): Promise<void> {
     const { name, stop } = this.definition;
     this.#ports.log.info(`process '${name}': stopping pid ${live.pid}`);
     if (stop === undefined) await this.#ports.table.signal(live, 'SIGTERM');
@@ -98,6 +106,13 @@ export class SupervisedProcess {
     if (await isGone(this.#ports, live, killWaitMilliseconds)) return;
     this.#state = 'failing';
     throw new ProductError('AGENT_JOB_FAILED', `process '${name}' (pid ${live.pid}) lives on after SIGKILL`);
+  }
+
+  #read(): Promise<PidFileReading> {
+    const { known, launchedAt } = this.#record;
+    const launch =
+      launchedAt === undefined ? undefined : { at: launchedAt, session: this.#starter?.program.pid };
+    return processOfPidFile(this.definition.pidFile, this.#ports.table, { known, launch });
   }
 
   async #keepAlive(signal: AbortSignal): Promise<void> {
@@ -127,28 +142,30 @@ export class SupervisedProcess {
   }
 
   async #noteAlive(live: LiveProcess): Promise<void> {
-    const isNew = this.#known?.pid !== live.pid || this.#known.startTicks !== live.startTicks;
+    const { known } = this.#record;
+    const isNew = known?.pid !== live.pid || known.startTicks !== live.startTicks;
     if (isNew || this.#state !== 'running') {
       this.#ports.log.info(`process '${this.definition.name}': running as pid ${live.pid}`);
     }
     this.#isStarting = false;
     this.#state = 'running';
-    if (!isNew) return;
-    this.#known = { pid: live.pid, startTicks: live.startTicks };
-    await this.#ports.remember(this.definition.name, this.#known);
+    if (isNew) await this.#remember({ known: { pid: live.pid, startTicks: live.startTicks } });
   }
 
   async #noteEnded(): Promise<void> {
     if (this.#state === 'running') {
       this.#state = 'failing';
       this.#ports.log.error(
-        `process '${this.definition.name}': pid ${this.#known?.pid} has ended, restarting it`,
+        `process '${this.definition.name}': pid ${this.#record.known?.pid} has ended, restarting it`,
       );
     }
-    if (this.#known === undefined) return;
     // its number may come back to the very process that is started next
-    this.#known = undefined;
-    await this.#ports.remember(this.definition.name, undefined);
+    if (this.#record.known !== undefined) await this.#remember({ known: undefined });
+  }
+
+  async #remember(change: SupervisionRecord): Promise<void> {
+    this.#record = { ...this.#record, ...change };
+    await this.#ports.remember(this.definition.name, this.#record);
   }
 
   async #start(signal: AbortSignal): Promise<void> {
@@ -156,15 +173,20 @@ export class SupervisedProcess {
     // a start program that neither ended nor brought up its process must not do so beside the next one
     this.#starter?.program.signal('SIGKILL');
     this.#ports.log.info(`process '${name}': starting`);
+    await this.#remember({ launchedAt: this.#ports.clock.now() }).catch((error: unknown) => {
+      // a full disk must not keep a job from running; only a restart of the agent would miss this
+      this.#ports.log.error(`process '${name}': its start is not recorded: ${errorText(error)}`);
+    });
     const program = this.#ports.launch(this.definition, start, 'Started');
     const starter: Starter = { program, exit: undefined };
     void program.exit.then((exit) => (starter.exit = exit));
     this.#starter = starter;
     this.#isStarting = true;
     const deadline = this.#ports.clock.now() + start.timeoutSeconds * 1000;
+    let reading: PidFileReading | undefined;
     for (let wait = 25; this.#ports.clock.now() < deadline; wait = Math.min(wait * 2, 1000)) {
-      if ((await this.find()) !== undefined) return;
-      if (signal.aborted) return;
+      reading = await this.#read();
+      if (reading.live !== undefined || signal.aborted) return;
       if (starter.exit !== undefined && starter.exit.code !== 0) break;
       await this.#ports.clock.sleep(wait, signal);
     }
@@ -173,7 +195,7 @@ export class SupervisedProcess {
     this.#state = 'failing';
     const why = starter.exit === undefined ? 'still runs' : describeExit(starter.exit);
     this.#ports.log.error(
-      `process '${name}': did not come up: its start program ${why}, no living pid in its pidfile`,
+      `process '${name}': did not come up: its start program ${why}; ${reading?.problem ?? 'no time to look'}`,
     );
   }
 

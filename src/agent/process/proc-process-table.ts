@@ -1,4 +1,4 @@
-import { readFile, readdir, readlink } from 'node:fs/promises';
+import { open, readFile, readdir, readlink } from 'node:fs/promises';
 import { errorCode } from '../file/error-code.ts';
 import { readFileIfPresent } from '../file/durable-file.ts';
 import type { LiveProcess, ProcessIdentity, ProcessTable } from './process-table.ts';
@@ -12,17 +12,28 @@ const goneCodes = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL']);
 /** The process table of /proc. */
 export const procProcessTable: ProcessTable = {
   async find(pid) {
-    const text = await readGone(`/proc/${pid}/stat`);
-    const stat = text === undefined ? undefined : parseProcStat(text);
-    if (stat === undefined || stat.state === 'Z' || stat.state === 'X') return undefined;
-    return {
-      pid,
-      startTicks: stat.startTicks,
-      name: stat.name,
-      startedAt: (await bootMilliseconds()) + (stat.startTicks * 1000) / ticksPerSecond,
-      memoryKilobytes: stat.residentPages * pageKilobytes,
-      cpuSeconds: stat.cpuTicks / ticksPerSecond,
-    } satisfies LiveProcess;
+    // held open it stays the folder of this process, even when its number is used again meanwhile
+    const folder = await gone(open(`/proc/${pid}`, 'r'));
+    if (folder === undefined) return undefined;
+    try {
+      const stat = parseProcStat((await readGone(`/proc/self/fd/${folder.fd}/stat`)) ?? '');
+      const status = await readGone(`/proc/self/fd/${folder.fd}/status`);
+      const [, real, saved] = /^Uid:\t([0-9]+)\t[0-9]+\t([0-9]+)\t/m.exec(status ?? '') ?? [];
+      if (stat === undefined || stat.state === 'Z' || stat.state === 'X' || real === undefined)
+        return undefined;
+      return {
+        pid,
+        startTicks: stat.startTicks,
+        name: stat.name,
+        userIds: [Number(real), Number(saved)],
+        session: stat.session,
+        startedAt: (await bootMilliseconds()) + (stat.startTicks * 1000) / ticksPerSecond,
+        memoryKilobytes: stat.residentPages * pageKilobytes,
+        cpuSeconds: stat.cpuTicks / ticksPerSecond,
+      } satisfies LiveProcess;
+    } finally {
+      await folder.close();
+    }
   },
 
   async signal(identity: ProcessIdentity, name) {

@@ -5,12 +5,13 @@ import { parseProcStat } from './proc-stat.ts';
 import { procProcessTable } from './proc-process-table.ts';
 
 test('property: any name of a process is read', () => {
-  const rest = 'S 1 2 3 0 -1 4194560 1 0 0 0 11 22 0 0 20 0 1 0 98765 1000000 250 18446744073709551615';
+  const rest = 'S 1 2 7 0 -1 4194560 1 0 0 0 11 22 0 0 20 0 1 0 98765 1000000 250 18446744073709551615';
   fc.assert(
     fc.property(fc.string({ maxLength: 15 }), (name) => {
       assert.deepEqual(parseProcStat(`42 (${name}) ${rest}\n`), {
         name,
         state: 'S',
+        session: 7,
         startTicks: 98_765,
         cpuTicks: 33,
         residentPages: 250,
@@ -23,6 +24,7 @@ test('property: any name of a process is read', () => {
 test('finds this very process, began a moment ago, and signals only the process that is meant', async () => {
   const own = await procProcessTable.find(process.pid);
   assert.ok(own !== undefined && own.memoryKilobytes > 0);
+  assert.deepEqual(own.userIds, [process.getuid?.(), process.getuid?.()]);
   const age = Date.now() - own.startedAt;
   assert.ok(age > -2000 && age < process.uptime() * 1000 + 2000, `age ${age}`);
   assert.equal(

@@ -8,6 +8,10 @@ export interface ProcessIdentity {
 /** A process that lives (a zombie does not). */
 export interface LiveProcess extends ProcessIdentity {
   readonly name: string;
+  /** The real and the saved user id: another process of one of them may signal this one (kill(2)). */
+  readonly userIds: readonly number[];
+  /** The session: the pid of the process that began it. */
+  readonly session: number;
   /** When it started, in milliseconds since the epoch. */
   readonly startedAt: number;
   readonly memoryKilobytes: number;

@@ -39,6 +39,7 @@ function watch(child: ChildProcess): StartedProgram {
     ended = true;
   });
   return {
+    pid: child.pid,
     exit,
     signal(name) {
       if (!ended && child.pid !== undefined) signalGroup(child.pid, name);

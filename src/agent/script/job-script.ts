@@ -1,8 +1,9 @@
-import { mkdir, open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { Directories } from '../directories.ts';
+import { DirectoryHandle } from '../file/directory-handle.ts';
 import { errorCode } from '../file/error-code.ts';
 import type { ProgramExit, Programs } from '../process/program.ts';
 import { runProgram } from '../process/run-program.ts';
@@ -42,10 +43,14 @@ export async function runJobScript(
   request: JobScriptRequest,
   signal: AbortSignal,
 ): Promise<ProgramExit> {
-  const log = join(ports.directories.log, request.job);
-  await mkdir(log, { recursive: true, mode: 0o750 });
-  await using stdout = request.stdout === undefined ? await openLog(log, request.name, 'stdout') : undefined;
-  await using stderr = await openLog(log, request.name, 'stderr');
+  await using logs = await DirectoryHandle.open(ports.directories.log);
+  await logs.makeDirectory(request.job, 0o750);
+  // job users can write here
+  await using log = await logs.directory(request.job);
+  const { name } = request;
+  await using stdout =
+    request.stdout === undefined ? await log.file(`${name}.stdout.log`, 'append') : undefined;
+  await using stderr = await log.file(`${name}.stderr.log`, 'append');
   return await runProgram(
     ports,
     {
@@ -61,8 +66,4 @@ export async function runJobScript(
 
 function scriptFile(job: string, name: string, directories: Directories): string {
   return join(directories.jobs, job, 'bin', name);
-}
-
-function openLog(folder: string, name: string, stream: string): Promise<FileHandle> {
-  return open(join(folder, `${name}.${stream}.log`), 'a', 0o640);
 }

@@ -11,6 +11,7 @@ import { processOfPidFile } from '../monit/pid-file.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
 import { systemPrograms } from '../process/system-programs.ts';
 import { loadIdentities } from '../user/identities.ts';
+import type { Identities } from '../user/identities.ts';
 import { AgentClient } from './agent-client.ts';
 import { FakeMountTable } from './fake-mount-table.ts';
 
@@ -23,18 +24,20 @@ export class TestVm {
   readonly lines: string[] = [];
   readonly password = 'secret-of-the-bus';
   readonly ca: string;
+  readonly #identities: Identities;
   #agent: Agent | undefined;
 
-  private constructor(base: string, ca: string) {
+  private constructor(base: string, ca: string, identities: Identities) {
+    this.#identities = identities;
     this.directories = directoriesOf(base);
     this.ca = ca;
   }
 
-  static async create(): Promise<TestVm> {
+  static async create(identities?: Identities): Promise<TestVm> {
     const base = await realpath(await mkdtemp(join(tmpdir(), 'agent-')));
     const authority = await createTestAuthority();
     const pair = await authority.server({ ip: host });
-    const vm = new TestVm(base, authority.ca);
+    const vm = new TestVm(base, authority.ca, identities ?? (await loadIdentities()));
     await mkdir(vm.directories.bosh);
     await writeFile(
       vm.configPath,
@@ -71,7 +74,7 @@ export class TestVm {
         programs: systemPrograms,
         table: procProcessTable,
         mounts: this.mounts,
-        identities: await loadIdentities(),
+        identities: this.#identities,
         ownAddress: async () => '10.0.0.7',
       },
     });
@@ -89,7 +92,7 @@ export class TestVm {
     await this.stop();
     for await (const name of glob('*/*.pid', { cwd: this.directories.run })) {
       const path = join(this.directories.run, name);
-      const live = await processOfPidFile(path, procProcessTable, undefined);
+      const { live } = await processOfPidFile(path, procProcessTable, { launch: { at: 0 } });
       if (live !== undefined) await procProcessTable.signal(live, 'SIGKILL');
     }
     await rm(this.directories.base, { recursive: true, force: true });

@@ -25,13 +25,20 @@ test('root with every id mapped may be anyone', () => {
     userId: 1000,
     groupId: 7,
   });
+  const alone = { ...program, group: undefined };
+  assert.deepEqual(ownerOf({ ...alone, user: 'vcap' }, 'web', identities), { userId: 1000, groupId: 1000 });
+  assert.deepEqual(ownerOf({ ...alone, user: '77' }, 'web', identities), { userId: 77, groupId: 77 });
+  assert.deepEqual(ownerOf({ ...alone, user: undefined }, 'web', identities), {});
 });
 
 test('with a single id only that one can be used, and the refusal says why', () => {
   const identities = identitiesOf(single);
   assert.equal(identities.single, true);
   assert.equal(vcapGroup(identities), undefined);
-  assert.deepEqual(ownerOf({ ...program, user: 'root' }, 'web', identities), { userId: 0 });
+  assert.deepEqual(ownerOf({ ...program, user: 'root' }, 'web', identities), {
+    userId: 0,
+    groupId: 0,
+  });
   assert.throws(
     () => ownerOf({ ...program, user: 'vcap' }, 'web', identities),
     (error) =>

@@ -5,6 +5,8 @@ import { readFileIfPresent } from '../file/durable-file.ts';
 export interface Identities {
   userId(name: string): number | undefined;
   groupId(name: string): number | undefined;
+  /** The group of a user's entry in passwd. */
+  primaryGroupId(userId: number): number | undefined;
   /** True where the agent can act as that user or group: it is root and its user namespace maps the id. */
   mayUseUser(id: number): boolean;
   mayUseGroup(id: number): boolean;
@@ -37,6 +39,7 @@ export async function loadIdentities(): Promise<Identities> {
 /** The decision behind {@link loadIdentities}, from the texts of the files. */
 export function identitiesOf(files: IdentityFiles): Identities {
   const users = idsByName(files.passwd);
+  const primaryGroups = primaryGroupsOf(files.passwd);
   const groups = idsByName(files.group);
   const isRoot = files.user === 0;
   const userRanges = rangesOf(files.userMap);
@@ -44,6 +47,7 @@ export function identitiesOf(files: IdentityFiles): Identities {
   return {
     userId: (name) => users.get(name),
     groupId: (name) => groups.get(name),
+    primaryGroupId: (userId) => primaryGroups.get(userId),
     mayUseUser: (id) => id === files.user || (isRoot && isMapped(userRanges, id)),
     mayUseGroup: (id) => id === files.userGroup || (isRoot && isMapped(groupRanges, id)),
     single: userRanges.reduce((count, range) => count + range.count, 0) === 1,
@@ -76,4 +80,16 @@ function idsByName(text: string): ReadonlyMap<string, number> {
     if (name !== undefined && name !== '' && /^[0-9]+$/.test(id ?? '')) ids.set(name, Number(id));
   }
   return ids;
+}
+
+// passwd(5): the third field is the user's id, the fourth that of the group; of two entries the first counts
+function primaryGroupsOf(passwd: string): ReadonlyMap<number, number> {
+  const groups = new Map<number, number>();
+  for (const line of passwd.split('\n')) {
+    const [, , user = '', group = ''] = line.split(':');
+    if (/^[0-9]+$/.test(user) && /^[0-9]+$/.test(group) && !groups.has(Number(user))) {
+      groups.set(Number(user), Number(group));
+    }
+  }
+  return groups;
 }

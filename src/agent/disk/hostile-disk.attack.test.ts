@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { errorText } from '../file/error-code.ts';
+
+const run = promisify(execFile);
+const namespace = ['--user', '--map-root-user', '--mount', '--propagation', 'private'];
+
+test('a disk holds a link to the jobs of the VM where its store has to be', async (t) => {
+  try {
+    await run('unshare', [...namespace, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
+  } catch (error) {
+    t.skip(`needs a user and mount namespace: ${errorText(error)}`);
+    return;
+  }
+  const scenario = join(import.meta.dirname, '..', 'testing', 'hostile-disk-scenario.ts');
+  const { stdout } = await run('unshare', [...namespace, process.execPath, scenario]);
+  assert.equal(stdout, 'every step passed\n');
+});

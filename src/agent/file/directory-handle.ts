@@ -1,0 +1,230 @@
+import { constants } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { lstat, mkdir, open, readdir, readlink, rmdir, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { errorCode } from './error-code.ts';
+
+const { O_APPEND, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const fileFlags = { read: O_RDONLY, append: O_WRONLY | O_APPEND | O_CREAT };
+// what open(2) says of a link, a pipe, a socket or a directory where a plain file was expected
+const otherKinds = new Set(['ELOOP', 'ENXIO', 'EISDIR', 'ENOTDIR', 'ENODEV']);
+const linkLimit = 40;
+
+/** An entry by its name; a name that is no UTF-8 comes as a Buffer. */
+type EntryName = string | Buffer;
+
+/**
+ * A directory that is held open. Its methods name one entry each and follow no link, so whatever another user does
+ * with the names on the way meanwhile, they work in this very directory. (Node has no openat; a path below
+ * /proc/self/fd/N is the same.) What is not of the expected kind is AGENT_PATH_UNSAFE; ENOENT is passed on.
+ */
+export class DirectoryHandle {
+  /** Where it was when it was opened; for messages. */
+  readonly path: string;
+  readonly #handle: FileHandle;
+  readonly #isOnlyRoots: boolean;
+
+  private constructor(path: string, handle: FileHandle, isOnlyRoots: boolean) {
+    this.path = path;
+    this.#handle = handle;
+    this.#isOnlyRoots = isOnlyRoots;
+  }
+
+  /**
+   * Opens a directory by its absolute path, component by component. A link is followed only where none but root can
+   * have made it: /var/vcap/sys, /var/run.
+   */
+  static async open(path: string): Promise<DirectoryHandle> {
+    let rest = componentsOf(path);
+    let directory = await DirectoryHandle.#root();
+    for (let links = 0; ;) {
+      const name = rest.shift();
+      if (name === undefined) return directory;
+      const previous = directory;
+      try {
+        const target = await previous.#trustedLink(name);
+        if (target === undefined) directory = await previous.directory(name);
+        else {
+          if (++links > linkLimit) throw unsafe(path, 'has too many links on its way');
+          rest = [...componentsOf(resolve(previous.path, target)), ...rest];
+          directory = await DirectoryHandle.#root();
+        }
+      } finally {
+        await previous.close();
+      }
+    }
+  }
+
+  /** A path of this directory that stays true while the handle is open, whatever becomes of the names above. */
+  get descriptorPath(): string {
+    return `/proc/self/fd/${this.#handle.fd}`;
+  }
+
+  /** True where none but root (or the agent's own user) can have put this entry here, nor changed the way to it. */
+  async isOnlyRoots(entry: Stats): Promise<boolean> {
+    if (!this.#isOnlyRoots) return false;
+    const own = await this.#handle.stat();
+    if (!isRoots(own)) return false;
+    if ((own.mode & 0o022) === 0) return true;
+    // /tmp: others cannot replace an entry, and of what is root's they could move in all but a directory
+    return (own.mode & 0o1000) !== 0 && isRoots(entry) && entry.isDirectory();
+  }
+
+  /** Opens a directory in this one. */
+  async directory(name: EntryName): Promise<DirectoryHandle> {
+    const handle = await this.#open(name, O_RDONLY | O_DIRECTORY);
+    try {
+      return new DirectoryHandle(
+        resolve(this.path, name.toString()),
+        handle,
+        await this.isOnlyRoots(await handle.stat()),
+      );
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  /** Makes a directory in this one and answers whether it was not there. */
+  async makeDirectory(name: string, mode: number): Promise<boolean> {
+    try {
+      await mkdir(this.#pathOf(name), { mode });
+      return true;
+    } catch (error) {
+      if (errorCode(error) === 'EEXIST') return false;
+      throw error;
+    }
+  }
+
+  /** Opens a plain file, to append made where it is not there. A file with a second name elsewhere is refused. */
+  async file(name: EntryName, use: keyof typeof fileFlags, mode = 0o640): Promise<FileHandle> {
+    // opening a pipe does not wait for its other end
+    const file = await this.#open(name, fileFlags[use] | O_NONBLOCK, mode);
+    const stats = await file.stat();
+    const problem = !stats.isFile()
+      ? 'is not a plain file'
+      : stats.nlink > 1
+        ? 'has a second name'
+        : undefined;
+    if (problem === undefined) return file;
+    await file.close();
+    throw unsafe(resolve(this.path, name.toString()), problem);
+  }
+
+  /** The names of all entries. */
+  names(): Promise<readonly Buffer[]> {
+    return readdir(this.descriptorPath, { encoding: 'buffer' });
+  }
+
+  /** What an entry is now; opening it decides. */
+  kindOf(name: EntryName): Promise<Stats> {
+    return lstat(this.#pathOf(name));
+  }
+
+  /** Removes an entry, with all below it where it is a directory; nothing where there is none. */
+  async remove(name: EntryName): Promise<void> {
+    const path = this.#pathOf(name);
+    try {
+      return await unlink(path);
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return;
+      if (errorCode(error) !== 'EISDIR') throw error;
+    }
+    const directory = await this.directory(name);
+    try {
+      for (const entry of await directory.names()) await directory.remove(entry);
+    } finally {
+      await directory.close();
+    }
+    await rmdir(path);
+  }
+
+  /** Gives the directory itself to root and this group, with this mode; only what differs is changed. */
+  async giveToRoot(group: number | undefined, mode: number): Promise<void> {
+    const stats = await this.#handle.stat();
+    const owner = process.geteuid?.() === 0 ? 0 : stats.uid;
+    if (stats.uid !== owner || stats.gid !== (group ?? stats.gid)) {
+      await this.#handle.chown(owner, group ?? stats.gid);
+    }
+    if ((stats.mode & 0o7777) !== mode) await this.#handle.chmod(mode);
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  static async #root(): Promise<DirectoryHandle> {
+    return new DirectoryHandle('/', await open('/', O_RDONLY | O_DIRECTORY), true);
+  }
+
+  async #open(name: EntryName, flags: number, mode?: number): Promise<FileHandle> {
+    try {
+      return await open(this.#pathOf(name), flags | O_NOFOLLOW, mode);
+    } catch (error) {
+      if (!otherKinds.has(errorCode(error) ?? '')) throw error;
+      const expected = (flags & O_DIRECTORY) === 0 ? 'plain file' : 'directory';
+      throw unsafe(resolve(this.path, name.toString()), `is not a ${expected} but a link or something else`);
+    }
+  }
+
+  async #trustedLink(name: string): Promise<string | undefined> {
+    const path = this.#pathOf(name);
+    let target: string;
+    try {
+      target = await readlink(path);
+    } catch (error) {
+      // EINVAL: no link; without an entry at all, opening it tells so
+      if (errorCode(error) === 'EINVAL' || errorCode(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+    return (await this.isOnlyRoots(await lstat(path))) ? target : undefined;
+  }
+
+  #pathOf(name: EntryName): string | Buffer {
+    const text = name.toString();
+    if (text === '' || text === '.' || text === '..' || text.includes('/')) {
+      throw new Error(`'${text}' is not the name of an entry`);
+    }
+    const folder = `${this.descriptorPath}/`;
+    return typeof name === 'string' ? `${folder}${name}` : Buffer.concat([Buffer.from(folder), name]);
+  }
+}
+
+/** Opens a plain file by its absolute path, each step as {@link DirectoryHandle} does. */
+export async function openPlainFile(path: string, use: keyof typeof fileFlags): Promise<FileHandle> {
+  await using directory = await DirectoryHandle.open(dirname(path));
+  return await directory.file(basename(path), use);
+}
+
+/** Removes what is at an absolute path, with all below it, following no link; nothing where there is nothing. */
+export async function removeTree(path: string): Promise<void> {
+  try {
+    await using directory = await DirectoryHandle.open(dirname(path));
+    await directory.remove(basename(path));
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  }
+}
+
+function componentsOf(path: string): string[] {
+  return resolve(path)
+    .split('/')
+    .filter((name) => name !== '');
+}
+
+function isRoots({ uid }: Stats): boolean {
+  return uid === 0 || uid === process.geteuid?.();
+}
+
+function unsafe(path: string, problem: string): ProductError {
+  return new ProductError(
+    'AGENT_PATH_UNSAFE',
+    `${path} ${problem}: a job user may have put it there; remove it and try again`,
+  );
+}

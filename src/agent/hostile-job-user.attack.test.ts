@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { link, lstat, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { extractArchive } from './file/archive.ts';
+import { isObject } from './settings/json.ts';
+import type { AgentClient } from './testing/agent-client.ts';
+import {
+  asHostileUser,
+  hostileUser,
+  hostileUserIsMissing,
+  identitiesWithVcap,
+} from './testing/hostile-user.ts';
+import { specWith } from './testing/specs.ts';
+import { TestVm } from './testing/test-vm.ts';
+
+const options = { skip: hostileUserIsMissing, timeout: 60_000 };
+const job = {
+  './web/bin/pre-start': '#!/bin/bash\necho out; echo err >&2\n',
+  './web/bin/drain': '#!/bin/bash\necho 0\n',
+};
+
+interface Scene {
+  readonly vm: TestVm;
+  readonly client: AgentClient;
+  /** Runs a script as vcap, in the base folder. */
+  readonly attack: (script: string) => Promise<number | null>;
+  readonly path: (name: string) => string;
+}
+
+/**
+ * A VM whose folders are as the kubelet makes an emptyDir: writable for everybody. `before` runs as vcap before the
+ * agent's first start.
+ */
+async function scene(t: TestContext, before?: string): Promise<Scene> {
+  const vm = await TestVm.create(identitiesWithVcap);
+  t.after(() => vm.remove());
+  const { base, data } = vm.directories;
+  await mkdir(data);
+  for (const path of [base, data]) await chmod(path, 0o777);
+  const attack = async (script: string): Promise<number | null> =>
+    (await asHostileUser(`cd "$BASE" && ${script}`, { BASE: base })).code;
+  if (before !== undefined) assert.equal(await attack(before), 0);
+  return { vm, client: await vm.start(), attack, path: (name) => join(base, name) };
+}
+
+async function applied(t: TestContext): Promise<Scene> {
+  const here = await scene(t);
+  await here.client.task('apply', await specWith(here.client, job));
+  return here;
+}
+
+test('a job user moves what root runs or trusts aside and puts its own in the place', options, async (t) => {
+  const { attack, path } = await applied(t);
+  const folders = [
+    ...['bosh', 'data', 'instance', 'jobs', 'monit', 'packages', 'sys'],
+    ...['blobs', 'compile', 'jobs', 'packages', 'sys', 'tmp', 'web'].map((name) => `data/${name}`),
+    ...['log', 'log/web', 'run', 'run/web'].map((name) => `data/sys/${name}`),
+    ...(await readdir(path('data/jobs/web'))).map((name) => `data/jobs/web/${name}`),
+  ];
+  const moved: string[] = [];
+  for (const name of folders) {
+    if ((await attack(`mv ${name} ${name}.aside`)) === 0) moved.push(name);
+    if ((await attack(`: > ${name}.new`)) === 0) moved.push(`beside ${name}`);
+  }
+  assert.deepEqual(moved, []);
+  // and what a job needs stays
+  for (const name of ['data/web', 'sys/log/web', 'sys/run/web']) {
+    assert.equal(await attack(`: > ${name}/own && ls data/jobs/web sys/log packages`), 0, name);
+    const { uid, gid, mode } = await lstat(path(name === 'data/web' ? name : `data/${name}`));
+    assert.deepEqual([uid, gid, mode & 0o7777], [0, hostileUser.gid, 0o770]);
+  }
+});
+
+for (const [what, script] of [
+  ['a link to a new file of root', 'ln -s "$BASE/bosh/planted" $LOG'],
+  ['a link to a file of root', 'ln -s "$BASE/bosh/canary" $LOG'],
+  ['a pipe that nobody reads', 'mkfifo $LOG'],
+  ['a folder', 'mkdir $LOG'],
+] as const) {
+  for (const stream of ['stdout', 'stderr']) {
+    test(`the ${stream} log of a script is ${what}`, options, async (t) => {
+      const { attack, client, path } = await applied(t);
+      await writeFile(path('bosh/canary'), 'as it was');
+      const log = `sys/log/web/pre-start.${stream}.log`;
+      assert.equal(await attack(script.replace('$LOG', log)), 0);
+      await assert.rejects(client.task('run_script', 'pre-start', {}), /pre-start scripts failed/);
+      assert.equal(await readFile(path('bosh/canary'), 'utf8'), 'as it was');
+      await assert.rejects(lstat(path('bosh/planted')), /ENOENT/);
+      await rm(path(log), { recursive: true });
+      await client.task('run_script', 'pre-start', {});
+    });
+  }
+}
+
+test('the log of a script is a second name of a file of root', options, async (t) => {
+  const { client, path } = await applied(t);
+  await writeFile(path('bosh/canary'), 'as it was');
+  // a job user may make this one where the kernel does not protect hard links
+  await link(path('bosh/canary'), path('data/sys/log/web/drain.stderr.log'));
+  await assert.rejects(client.task('drain', 'shutdown', {}), /drain scripts failed/);
+  assert.equal(await readFile(path('bosh/canary'), 'utf8'), 'as it was');
+});
+
+test('the folders of a job are links that were there before the agent', options, async (t) => {
+  for (const folder of ['data/web', 'data/sys/log/web', 'data/sys/run/web']) {
+    const elsewhere = await mkdtemp(join(tmpdir(), 'agent-'));
+    t.after(() => rm(elsewhere, { recursive: true }));
+    await chmod(elsewhere, 0o700);
+    const before = `mkdir -p ${join(folder, '..')} && ln -s ${elsewhere} ${folder}`;
+    const { client } = await scene(t, before);
+    await assert.rejects(client.task('apply', await specWith(client, job)), /is not a directory but a link/);
+    const { gid, mode } = await lstat(elsewhere);
+    assert.deepEqual([gid, mode & 0o7777], [0, 0o700]);
+    assert.deepEqual(await readdir(elsewhere), []);
+  }
+});
+
+test('the folder that the agent empties at its start holds links', options, async (t) => {
+  const elsewhere = await mkdtemp(join(tmpdir(), 'agent-'));
+  t.after(() => rm(elsewhere, { recursive: true }));
+  await writeFile(join(elsewhere, 'kept'), '');
+  const { path } = await scene(
+    t,
+    `mkdir data/compile && ln -s ${elsewhere} data/compile/deep && ln -s ${elsewhere} data/tmp`,
+  );
+  assert.deepEqual(await readdir(elsewhere), ['kept']);
+  assert.deepEqual(await readdir(path('data/compile')), []);
+  assert.ok((await lstat(path('data/tmp'))).isDirectory());
+});
+
+test('a job that owns its own folder makes its packages a link to links of root', options, async (t) => {
+  const { attack, client, path } = await applied(t);
+  const [version = ''] = await readdir(path('data/jobs/web'));
+  const folder = `data/jobs/web/${version}`;
+  await mkdir(path('bosh/links'));
+  await symlink('canary', path('bosh/links/kept'));
+  // as a pre-start script does that gives its job to the user of the job
+  await chown(path(folder), hostileUser.uid, hostileUser.gid);
+  assert.equal(
+    await attack(`mv ${folder}/packages ${folder}/aside && ln -s "$BASE/bosh/links" ${folder}/packages`),
+    0,
+  );
+  await assert.rejects(
+    client.task('apply', await specWith(client, job)),
+    /packages is not a directory but a link/,
+  );
+  assert.deepEqual(await readdir(path('bosh/links')), ['kept']);
+});
+
+test('logs are links, second names and pipes, and their folders are links', options, async (t) => {
+  const { attack, client, path, vm } = await applied(t);
+  await writeFile(path('data/sys/log/web/plain.log'), 'a line');
+  const settings = join('bosh', 'warden-cpi-agent-env.json');
+  await link(path(settings), path('data/sys/log/web/hard.log'));
+  const script = `cd sys/log/web && ln -s "$BASE/${settings}" settings.log && ln -s "$BASE/bosh" deep &&
+    mkfifo pipe.log && mkdir below && ln -s "$BASE/bosh/settings.json" below/again.log && : > below/$(printf '\\377')`;
+  assert.equal(await attack(script), 0);
+  const value = await client.task('fetch_logs', 'job', []);
+  assert.ok(isObject(value));
+  const blob = await client.send('GET', `/blobs/00/${String(value['blobstore_id'])}`);
+  const target = path('fetched');
+  await mkdir(target);
+  await writeFile(`${target}.tgz`, blob.body);
+  await extractArchive(`${target}.tgz`, target);
+  assert.deepEqual((await readdir(target, { recursive: true })).toSorted(), ['web', 'web/plain.log']);
+  assert.equal(await readFile(join(target, 'web/plain.log'), 'utf8'), 'a line');
+  assert.ok((await readFile(path(settings), 'utf8')).includes(vm.password));
+});
+
+test('a log without an end of its content does not fill the disk', options, async (t) => {
+  const { attack, client } = await applied(t);
+  assert.equal(
+    await attack('truncate -s 8000T sys/log/web/huge.log || truncate -s 8T sys/log/web/huge.log'),
+    0,
+  );
+  await assert.rejects(
+    client.task('fetch_logs', 'job', []),
+    /do not fit into what is free .* leave out web\/huge\.log/,
+  );
+  await client.task('fetch_logs', 'job', ['**/*.txt']);
+});

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { lstat, mkdir, mkdtemp, readFile, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { directoriesOf } from '../directories.ts';
+import { copyFolder } from '../disk/copy-folder.ts';
+import { DiskHints } from '../disk/disk-hints.ts';
+import { mountAt } from '../disk/mount-table.ts';
+import type { MountTable } from '../disk/mount-table.ts';
+import { PersistentDisks } from '../disk/persistent-disks.ts';
+import { systemMountTable } from '../disk/system-mount-table.ts';
+import { procProcessTable as table } from '../process/proc-process-table.ts';
+import { parseSettings } from '../settings/settings.ts';
+
+// Runs in a mount namespace of its own (hostile-disk.attack.test.ts): every mount here is the kernel's.
+const base = await mkdtemp(join(tmpdir(), 'agent disks-'));
+const directories = directoriesOf(base);
+const { store, storeMigrationTarget } = directories;
+const kernel = systemMountTable([store, storeMigrationTarget]);
+const settings = parseSettings('{"agent_id":"a","mbus":"https://u:p@127.0.0.1:1"}', 'test');
+const log = { info: (): void => undefined, error: (): void => undefined };
+const disksWith = (mounts: MountTable): PersistentDisks =>
+  new PersistentDisks({
+    ...{ directories, hints: new DiskHints(directories, settings), mounts, table, copy: copyFolder, log },
+  });
+const disks = disksWith(kernel);
+const isMounted = async (path: string): Promise<boolean> => mountAt(await kernel.list(), path) !== undefined;
+
+const outside = join(base, 'jobs');
+await mkdir(directories.bosh, { recursive: true });
+await mkdir(outside);
+await writeFile(join(outside, 'ctl'), 'of root');
+for (const cid of ['disk-link', 'disk-file', 'disk-good', 'disk-raced']) {
+  await mkdir(join(base, 'volumes', cid), { recursive: true });
+  await mkdir(join(base, 'hub', cid), { recursive: true });
+  await kernel.bind(join(base, 'volumes', cid), join(base, 'hub', cid));
+  await disks.add(cid, join(base, 'hub', cid, 'store'));
+}
+await symlink(outside, join(base, 'volumes/disk-link/store'));
+await writeFile(join(base, 'volumes/disk-file/store'), '');
+await mkdir(join(base, 'volumes/disk-good/store'));
+await mkdir(join(base, 'volumes/disk-raced/store'));
+
+// the former VM left a link: refused on the store, at a restart, and beside the store
+await assert.rejects(disks.mount('disk-link'), /disk 'disk-link' is refused: its 'store' is a symbolic link/);
+await assert.rejects(disks.mount('disk-file'), /disk 'disk-file' is refused: its 'store' is no folder/);
+const note = join(directories.bosh, 'managed_disk_settings.json');
+await assert.rejects(readFile(note), /ENOENT/);
+await writeFile(note, 'disk-link');
+assert.match((await disks.restore()) ?? '', /disk 'disk-link' is refused/);
+assert.deepEqual(await disks.list(), []);
+await rm(note);
+assert.equal(await isMounted(store), false);
+await disks.mount('disk-good');
+await assert.rejects(disks.mount('disk-link'), /disk 'disk-link' is refused/);
+assert.equal(await isMounted(storeMigrationTarget), false);
+
+// a writer that puts the link there between the agent's look and the mount
+const folder = join(base, 'volumes/disk-raced/store');
+const raced = disksWith({
+  ...kernel,
+  async bind(source, target) {
+    await rename(folder, `${folder}.aside`);
+    await symlink(outside, folder);
+    await kernel.bind(source, target);
+  },
+});
+await assert.rejects(raced.mount('disk-raced'), /it does not show there/);
+assert.equal(await isMounted(storeMigrationTarget), false);
+await rm(folder);
+await rename(`${folder}.aside`, folder);
+
+// a migration to a disk that has links where the old one has files and folders
+await mkdir(join(store, 'folder'));
+await writeFile(join(store, 'folder/ctl'), 'data');
+await writeFile(join(store, 'file'), 'data');
+await symlink(outside, join(folder, 'folder'));
+await symlink(join(outside, 'ctl'), join(folder, 'file'));
+await disks.mount('disk-raced');
+await disks.migrate();
+assert.deepEqual(await disks.list(), ['disk-raced']);
+assert.equal(await readFile(join(store, 'folder/ctl'), 'utf8'), 'data');
+assert.ok((await lstat(join(store, 'file'))).isFile());
+assert.deepEqual(await readdir(outside), ['ctl']);
+assert.equal(await readFile(join(outside, 'ctl'), 'utf8'), 'of root');
+
+await kernel.unmount(store);
+for (const cid of await readdir(join(base, 'hub'))) await kernel.unmount(join(base, 'hub', cid));
+await rm(base, { recursive: true });
+process.stdout.write('every step passed\n');
