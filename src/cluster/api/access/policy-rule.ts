@@ -43,6 +43,18 @@ function urlMatches(pattern: string, path: string): boolean {
   );
 }
 
+/** How many rights `breakDown` makes of a rule. */
+export function countRights({
+  verbs = [],
+  nonResourceURLs = [],
+  apiGroups = [],
+  resources = [],
+  resourceNames = [],
+}: PolicyRule): number {
+  const names = Math.max(1, resourceNames.length);
+  return verbs.length * (nonResourceURLs.length + apiGroups.length * resources.length * names);
+}
+
 /** One right of a rule: what it allows, taken apart (component-helpers auth/rbac/validation BreakdownRule). */
 export function breakDown(rule: PolicyRule): PolicyRule[] {
   const { verbs = [], nonResourceURLs = [], resourceNames = [] } = rule;
