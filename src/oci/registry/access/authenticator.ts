@@ -101,7 +101,9 @@ export class Authenticator {
     const url = new URL(realm);
     const isFit = isAsSafe(new URL(this.#options.origin), url);
     if (!isFit || url.username !== '' || url.password !== '')
-      throw this.#unauthorized(`sends to the token server ${url.protocol}//${url.host}, which is not https (plain http is for the registry's own host)`);
+      throw this.#unauthorized(
+        `sends to the token server ${url.protocol}//${url.host}, which is not https (plain http is for the registry's own host)`,
+      );
     return url;
   }
 
