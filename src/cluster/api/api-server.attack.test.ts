@@ -223,6 +223,15 @@ test('a body without end, of somebody without credentials, ends the connection',
   await ended;
 });
 
+test('a timeout of a million digits in the URL, of somebody without credentials, is answered', async (t) => {
+  const server = await startTestServer(t);
+  for (const timeout of ['1'.repeat(1_000_000), `${'1'.repeat(500_000)}.${'1'.repeat(400_000)}`]) {
+    const { code, text } = await server.call(`/version?timeout=${timeout}`, { anonymous: true });
+    assert.equal(code, 400);
+    assert.ok(text.length < 1000);
+  }
+});
+
 test('headers that never end, of somebody without credentials, end the connection', async (t) => {
   const server = await startTestServer(t);
   const [silent, slow] = [await stranger(t, server), await stranger(t, server)];
