@@ -9,7 +9,8 @@ await ensureInstalled();
 const tools = join(root, 'tools');
 const bin = join(tools, 'node_modules', '.bin');
 if (!existsSync(join(bin, 'oxlint'))) {
-  run('npm', ['install', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'], tools);
+  const words = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
+  run('npm', ['install', ...words], tools);
 }
 if (process.argv.includes('--format')) {
   run(join(bin, 'oxfmt'), []);

@@ -49,6 +49,7 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
       cniVersion: '1.0.0',
       name: 'pods',
       type: 'static-ip',
+      namespaces: ['*'],
       runtimeConfig: {
         [annotationsCapability]: address === undefined ? {} : { [addressAnnotation]: address },
       },

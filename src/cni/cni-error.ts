@@ -13,6 +13,7 @@ export const cniErrorCode = {
   annotationsMissing: 101,
   addressInvalid: 102,
   addressNotGiven: 103,
+  namespaceNotAllowed: 104,
 } as const;
 
 /** What a runtime reads when a plugin fails. Codes of delegates are passed on as they are. */

@@ -39,6 +39,7 @@ describe('the executable', { skip: executableIsMissing }, () => {
       cniVersion: '1.0.0',
       name: 'pods',
       type: 'static-ip',
+      namespaces: ['*'],
       runtimeConfig: {
         [annotationsCapability]: address === undefined ? {} : { [addressAnnotation]: address },
       },

@@ -1,3 +1,5 @@
+import { bunRuntime } from './bun/bun-runtime.ts';
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -23,6 +25,9 @@ export function proxyProblem(proxy: string): string | undefined {
   const { protocol, hostname } = new URL(proxy);
   if (protocol !== 'http:' && protocol !== 'https:')
     return 'must be an http or https URL: other proxies are not supported';
+  // Bun's fetch shows an https proxy the client certificate of the API, and judges it by the API's certificate authority
+  if (protocol === 'https:' && bunRuntime() !== undefined)
+    return 'is an https URL, which the executable does not support: use an http proxy, or run the CPI with Node (node_path)';
   return hostname === '' ? 'names no host' : undefined;
 }
 

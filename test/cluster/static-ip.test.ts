@@ -295,12 +295,14 @@ function awaitRollout(name = 'static-ip'): void {
   kubectl(['--namespace=kube-system', 'rollout', 'status', `daemonset/${name}`, '--timeout=300s']);
 }
 
-/** The repository's manifest with the image that the nodes have. */
+/** The repository's manifest with the image that the nodes have, for pods of every namespace. */
 async function manifest(name: 'daemonset' | 'remove' = 'daemonset'): Promise<string> {
   const path = new URL(`../../manifests/static-ip/${name}.yaml`, import.meta.url);
   const text = await readFile(path, 'utf8');
   const image = `image: ${staticIpReference}\n          imagePullPolicy: Never`;
-  return text.replace(/image: registry\.example\.com\/.*/gu, image);
+  // each test has a namespace of its own
+  const forAll = text.replace(/^( *)- install$/mu, '$&\n$1- --namespaces=*');
+  return forAll.replace(/image: registry\.example\.com\/.*/gu, image);
 }
 
 function kubectl(words: readonly string[], input = ''): string {

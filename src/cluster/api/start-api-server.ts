@@ -9,8 +9,9 @@ import { ProductError } from '../../errors/product-error.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { PodConsole } from '../node/pod-console.ts';
 import { authorize } from './access/authorize.ts';
-import { internalError, unknownPath } from './errors/status-errors.ts';
+import { headersTooLarge, internalError, unknownPath } from './errors/status-errors.ts';
 import { answerError } from './http/answer.ts';
+import { discardBody } from './http/discard-body.ts';
 import { admit, dispatch, parseUrl } from './http/dispatch.ts';
 import type { Served } from './http/dispatch.ts';
 import { serveExec } from './http/pod-exec.ts';
@@ -42,6 +43,8 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
+const maximumHeaders = 200;
+
 /**
  * Serves the API over TLS 1.2+ on 127.0.0.1 and resolves when it answers and its kubeconfig is written.
  * Rejects with ProductError CLUSTER_PORT_TAKEN where another process has the port.
@@ -61,10 +64,17 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     // as Go's: the command of an exec is in the URL
     maxHeaderSize: 1024 * 1024,
+    // of what comes before anything is known of the client, and of a body (a watch's answer may take as long as it likes)
+    handshakeTimeout: 10_000,
+    headersTimeout: 10_000,
+    requestTimeout: 60_000,
+    connectionsCheckingInterval: 2000,
   });
+  // more of them would take the files that the journal and the node need
+  server.maxConnections = 1000;
+  // Node leaves out what is beyond; one more than are allowed tells that there were (serve)
+  server.maxHeadersCount = maximumHeaders + 1;
   const served: Served = { registry: api.registry, console: pods, token: credentials.token };
-  // a watch or a follow may be silent for long
-  server.requestTimeout = 0;
   // as Go's: clients that keep connections must not find them closed under a request
   server.keepAliveTimeout = 180_000;
   server.on('request', (request, response) => void serve(served, request, response, options.onError));
@@ -90,12 +100,22 @@ async function serve(
   onError: (error: unknown) => void,
 ): Promise<void> {
   try {
+    assertFewHeaders(request);
     await dispatch(served, request, response);
   } catch (error) {
     if (!(error instanceof ApiError) && !response.destroyed) onError(error);
+    if (!response.headersSent) await discardBody(request);
     if (response.headersSent || response.destroyed) response.destroy();
-    else answerError(response, asApiError(error));
+    else {
+      if (!request.complete) response.setHeader('connection', 'close');
+      answerError(response, asApiError(error));
+    }
   }
+}
+
+/** Some that are left out, `Impersonate-User` for one, would make another request of it. Throws ApiError 431. */
+function assertFewHeaders({ rawHeaders }: IncomingMessage): void {
+  if (rawHeaders.length > 2 * maximumHeaders) throw headersTooLarge(`more than ${maximumHeaders} headers`);
 }
 
 interface Upgrade {
@@ -111,6 +131,7 @@ async function upgrade(
 ): Promise<void> {
   socket.on('error', () => socket.destroy());
   try {
+    assertFewHeaders(request);
     const { pathname, searchParams: query } = parseUrl(request);
     const user = admit(served, request, { path: pathname, query });
     const route = parseResourceRoute(served.registry, pathname);

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
+import { isNamespace } from '../address/assert-may-ask.ts';
 
 /** Where this node keeps its CNI plugins, and what of it is meant. */
 export interface Place {
@@ -11,7 +12,12 @@ export interface Place {
   readonly conflist: string | undefined;
   /** `type` of the plugin in it; absent: the first one with an `ipam`. */
   readonly plugin: string | undefined;
+  /** Namespaces whose pods may ask for an address; absent: `defaultNamespaces`. */
+  readonly namespaces: readonly string[] | undefined;
 }
+
+/** That of the CPI's VMs in docs and manifests. */
+export const defaultNamespaces: readonly string[] = ['bosh'];
 
 export interface InstallArguments {
   readonly command: 'install' | 'guard' | 'installed' | 'uninstall' | 'help';
@@ -34,7 +40,8 @@ export const usage = `Usage: static-ip COMMAND
   --bin-directory DIRECTORY        default /opt/cni/bin
   --conflist FILE                  the network to put it before; default the first one, which the runtime uses
   --plugin TYPE                    the plugin in it; default the first one with an ipam
-                                   (installed: these two default to what the last install was told)
+  --namespaces NAME,NAME           whose pods may ask for an address: those of the CPI's VMs; default bosh, and * for all
+                                   (installed: these three default to what the last install was told)
 
 Without a command it is a CNI plugin, called by a container runtime.
 `;
@@ -68,6 +75,7 @@ interface Values {
   readonly 'bin-directory'?: string;
   readonly conflist?: string;
   readonly plugin?: string;
+  readonly namespaces?: string;
 }
 
 function placeOf(values: Values): Place {
@@ -79,7 +87,15 @@ function placeOf(values: Values): Place {
     binDirectory: values['bin-directory'] ?? '/opt/cni/bin',
     conflist,
     plugin: values.plugin,
+    namespaces: values.namespaces === undefined ? undefined : parseNamespaces(values.namespaces),
   };
+}
+
+function parseNamespaces(text: string): readonly string[] {
+  const namespaces = text.split(',');
+  const wrong = namespaces.find((name) => !isNamespace(name));
+  if (wrong === undefined) return namespaces;
+  throw invalid(`--namespaces ${text}: '${wrong}' is no name of a namespace`);
 }
 
 function parsed(words: readonly string[]) {
@@ -93,6 +109,7 @@ function parsed(words: readonly string[]) {
         stay: { type: 'boolean' },
         conflist: { type: 'string' },
         plugin: { type: 'string' },
+        namespaces: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
       allowPositionals: true,

@@ -8,11 +8,11 @@ import { isSystemError } from './system-error.ts';
 /** In the folder of the plugins; no runtime looks for it. */
 const record = '.static-ip-choice';
 
-/** Keeps on the node which network and plugin an installer was told to take, for whoever asks without being told. */
+/** Keeps on the node which network, plugin and namespaces an installer was told to take, for a probe that is not told. */
 export async function rememberChoice(place: Place): Promise<void> {
-  const { binDirectory, conflist, plugin } = place;
-  const text =
-    conflist === undefined && plugin === undefined ? undefined : JSON.stringify({ conflist, plugin });
+  const { binDirectory, conflist, plugin, namespaces } = place;
+  const isTold = [conflist, plugin, namespaces].some((each) => each !== undefined);
+  const text = isTold ? JSON.stringify({ conflist, plugin, namespaces }) : undefined;
   if (text === (await recorded(binDirectory))) return;
   if (text === undefined) await forgetChoice(place);
   else await writeWhole(binDirectory, record, text, 0o644);
@@ -21,11 +21,12 @@ export async function rememberChoice(place: Place): Promise<void> {
 /** The place with what the last installer was told, where this one says nothing: a probe has no arguments of its own. */
 export async function withChoice(place: Place): Promise<Place> {
   const value = parseJson((await recorded(place.binDirectory)) ?? '');
-  const { conflist, plugin } = isObject(value) ? value : {};
+  const { conflist, plugin, namespaces } = isObject(value) ? value : {};
   return {
     ...place,
     conflist: place.conflist ?? textOf(conflist),
     plugin: place.plugin ?? textOf(plugin),
+    namespaces: place.namespaces ?? textsOf(namespaces),
   };
 }
 
@@ -42,5 +43,8 @@ async function recorded(directory: string): Promise<string | undefined> {
     throw error;
   }
 }
+
+const textsOf = (value: unknown): readonly string[] | undefined =>
+  Array.isArray(value) ? value.filter((each) => typeof each === 'string') : undefined;
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -51,6 +51,7 @@ async function node(context: TestContext): Promise<Node> {
       binDirectory: join(root, 'bin'),
       conflist: undefined,
       plugin: undefined,
+      namespaces: undefined,
     },
     executable: new Executable(join(root, 'static-ip')),
     state: async () => {

@@ -2,6 +2,7 @@ import { isProductError } from '../../errors/product-error.ts';
 import { pluginType } from '../plugin/network-config.ts';
 import { forgetAllowance } from './allowance.ts';
 import type { Place } from './arguments.ts';
+import { defaultNamespaces } from './arguments.ts';
 import { forgetChoice, rememberChoice, withChoice } from './choice.ts';
 import type { Network } from './conflist-directory.ts';
 import { formerNetwork, networkFiles, ownConflist, readNetwork } from './conflist-directory.ts';
@@ -43,14 +44,17 @@ export async function install(place: Place, executable: Executable): Promise<str
 }
 
 /** What stood behind ours is gone where this one cannot, and ours would keep a network alive that its owner removed. */
-async function wrappedOrGone({ conflistDirectory, plugin }: Place, former: Network): Promise<string> {
+async function wrappedOrGone(place: Place, former: Network): Promise<string> {
   try {
-    return wrapConflist({ ...former, plugin });
+    return wrappedFor(place, former);
   } catch (error) {
-    if (isProductError(error)) await removeWhole(conflistDirectory, ownConflist);
+    if (isProductError(error)) await removeWhole(place.conflistDirectory, ownConflist);
     throw error;
   }
 }
+
+const wrappedFor = ({ plugin, namespaces = defaultNamespaces }: Place, former: Network): string =>
+  wrapConflist({ ...former, plugin, namespaces });
 
 /**
  * True where `install` would change nothing and pods get their addresses through the plugin. A network and a plugin that the
@@ -62,7 +66,7 @@ export async function isInstalled(asked: Place, executable: Executable): Promise
   if (former === undefined || !(await executable.isLike(place.binDirectory))) return false;
   if (mentionsPlugin(former.text)) return true;
   const present = await readNetwork(place.conflistDirectory, ownConflist);
-  return present?.text === wrapConflist({ ...former, plugin: place.plugin });
+  return present?.text === wrappedFor(place, former);
 }
 
 /**

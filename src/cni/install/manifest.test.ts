@@ -96,7 +96,12 @@ test('the pods become Ready with what the docs let an operator add to the argume
     binDirectory,
   });
   const probe = inRoot(readinessProbe.exec.command.slice(1));
-  for (const added of [['--conflist=20-flannel.conflist', '--plugin=flannel'], [], ['--plugin=bridge']]) {
+  for (const added of [
+    ['--conflist=20-flannel.conflist', '--plugin=flannel'],
+    [],
+    ['--plugin=bridge'],
+    ['--namespaces=bosh,more'],
+  ]) {
     await install(inRoot([...args, ...added]), executable);
     assert.equal(await isInstalled(probe, executable), true, added.join(' '));
   }

@@ -12,12 +12,19 @@ const list = { cniVersion: '1.0.0', name: 'pods', disableCheck: true, plugins: [
 
 const wrap = (value: unknown, changes: object = {}): Record<string, unknown> =>
   JSON.parse(
-    wrapConflist({ file: '10-pods.conflist', text: JSON.stringify(value), plugin: undefined, ...changes }),
+    wrapConflist({
+      file: '10-pods.conflist',
+      text: JSON.stringify(value),
+      plugin: undefined,
+      namespaces: ['bosh'],
+      ...changes,
+    }),
   ) as Record<string, unknown>;
 
 const behind = (delegate: object, capabilities: object = {}): object => ({
   type: 'static-ip',
   capabilities: { ...capabilities, [annotationsCapability]: true },
+  namespaces: ['bosh'],
   delegate,
 });
 

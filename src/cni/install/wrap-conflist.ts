@@ -12,6 +12,8 @@ export interface Wrap {
   readonly text: string;
   /** `type` of the plugin to stand before; absent: the first one with an `ipam`. */
   readonly plugin: string | undefined;
+  /** Whose pods may ask for an address. */
+  readonly namespaces: readonly string[];
 }
 
 /**
@@ -19,7 +21,7 @@ export interface Wrap {
  * reservations and the runtime's records are kept by it: pods that are there already are not affected.
  * Throws STATIC_IP_NOT_INSTALLED where that cannot be done. Pure.
  */
-export function wrapConflist({ file, text, plugin }: Wrap): string {
+export function wrapConflist({ file, text, plugin, namespaces }: Wrap): string {
   const value = parsed(text);
   if (!isObject(value)) throw problem(file, 'is not a JSON object');
   const whole = file.endsWith('.conflist')
@@ -41,7 +43,7 @@ export function wrapConflist({ file, text, plugin }: Wrap): string {
         ? 'has no plugin with an ipam: name the one that takes requested addresses by --plugin'
         : `has no plugin '${plugin}'`,
     );
-  return `${JSON.stringify({ ...list, plugins: plugins.with(index, wrapped(delegate)) }, undefined, 2)}\n`;
+  return `${JSON.stringify({ ...list, plugins: plugins.with(index, wrapped(delegate, namespaces)) }, undefined, 2)}\n`;
 }
 
 /** False for what its owner may be in the middle of writing. */
@@ -77,11 +79,12 @@ function versionsOf({ cniVersion, cniVersions }: JsonObject): Versions {
 }
 
 /** A runtime gives a plugin what it declares, so what the delegate declares is declared for it too. */
-function wrapped(delegate: JsonObject): JsonObject {
+function wrapped(delegate: JsonObject, namespaces: readonly string[]): JsonObject {
   const { capabilities } = delegate;
   return {
     type: pluginType,
     capabilities: { ...(isObject(capabilities) && capabilities), [annotationsCapability]: true },
+    namespaces,
     delegate,
   };
 }

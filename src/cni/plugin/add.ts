@@ -1,3 +1,4 @@
+import { assertMayAsk } from '../address/assert-may-ask.ts';
 import { askedAddresses } from '../address/asked-addresses.ts';
 import { givenAddresses } from '../address/given-addresses.ts';
 import { argumentsWithAddress, requestWay } from '../address/request-way.ts';
@@ -11,11 +12,12 @@ import type { NetworkConfig } from './network-config.ts';
 
 /**
  * ADD: the delegate's result as it wrote it, once it is sure that the pod has the addresses it asks for. A delegate that
- * gave others has its work undone, and ADD fails.
+ * gave others has its work undone, and ADD fails. A pod of a namespace that may not ask for any is refused.
  */
 export async function add(ask: Ask, config: NetworkConfig): Promise<string> {
   const addresses = askedAddresses(config.runtimeConfig);
   if (addresses === undefined) return askDelegate(ask, config, delegateConfig(config));
+  assertMayAsk(config, ask.environment, addresses);
   const { request, input } = prepared(ask, config, addresses);
   const stdout = await named(askDelegate(request, config, input), addresses, config);
   const result = parseJson(stdout);

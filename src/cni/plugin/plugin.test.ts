@@ -11,7 +11,7 @@ const container = {
   CNI_CONTAINERID: 'c1',
   CNI_NETNS: '/var/run/netns/c1',
   CNI_IFNAME: 'eth0',
-  CNI_ARGS: 'IgnoreUnknown=1;K8S_POD_NAME=p',
+  CNI_ARGS: 'IgnoreUnknown=1;K8S_POD_NAMESPACE=bosh;K8S_POD_NAME=p',
   CNI_PATH: '/opt/cni/bin:/usr/lib/cni',
 };
 const hostLocal = {
@@ -24,6 +24,7 @@ const config = (annotations: unknown, changes: object = {}): Record<string, unkn
   cniVersion: '1.0.0',
   name: 'pods',
   type: 'static-ip',
+  namespaces: ['bosh'],
   delegate: bridge,
   ...(annotations !== undefined && { runtimeConfig: { [annotationsCapability]: annotations } }),
   ...changes,
@@ -180,8 +181,14 @@ describe('the way in which the delegate is asked', () => {
   test('calico-ipam reads CNI_ARGS', async () => {
     const delegate = recordingDelegate(gave('10.1.0.7'));
     const input = asking('10.1.0.7', { delegate: { type: 'calico', ipam: { type: 'calico-ipam' } } });
-    assert.equal((await call('ADD', input, delegate, { CNI_ARGS: 'K8S_POD_NAME=p;IP=1.1.1.1' })).exitCode, 0);
-    assert.equal(delegate.calls[0]?.environment['CNI_ARGS'], 'IgnoreUnknown=1;K8S_POD_NAME=p;IP=10.1.0.7');
+    assert.equal(
+      (await call('ADD', input, delegate, { CNI_ARGS: 'K8S_POD_NAMESPACE=bosh;IP=1.1.1.1' })).exitCode,
+      0,
+    );
+    assert.equal(
+      delegate.calls[0]?.environment['CNI_ARGS'],
+      'IgnoreUnknown=1;K8S_POD_NAMESPACE=bosh;IP=10.1.0.7',
+    );
     assert.equal(delegate.lastConfig()['runtimeConfig'], undefined);
   });
 

@@ -100,6 +100,7 @@ const config = fc.record(
     ),
     prevResult: fc.oneof(fc.constant<unknown>({ ips: [{ address: '10.88.0.7/16' }] }), odd),
     args: odd,
+    namespaces: fc.oneof(fc.constant<unknown>(['bosh']), odd),
     request: fc.constantFrom<unknown>('runtimeConfig.ips', 'args.cni.ips', 'CNI_ARGS', 'x', null),
     'cni.dev/valid-attachments': odd,
   },
@@ -135,7 +136,7 @@ const variables = {
   CNI_CONTAINERID: variable('c1'),
   CNI_NETNS: variable('/proc/1/ns/net'),
   CNI_IFNAME: variable('eth0'),
-  CNI_ARGS: variable('IgnoreUnknown=1;K8S_POD_NAME=p'),
+  CNI_ARGS: variable('IgnoreUnknown=1;K8S_POD_NAMESPACE=bosh;K8S_POD_NAME=p'),
   CNI_PATH: variable('/nonexistent'),
 };
 /** Whole more often than not; else any of them may be missing. */

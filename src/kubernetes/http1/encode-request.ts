@@ -1,4 +1,5 @@
 import { ProductError } from '../../errors/product-error.ts';
+import { isHeaderName } from './response-head.ts';
 
 export interface RequestHead {
   readonly method: string;
@@ -10,7 +11,8 @@ export interface RequestHead {
 
 /**
  * One HTTP/1.1 request as bytes (RFC 9112, sections 2.1, 3 and 6.2).
- * A header that is no visible ASCII would end the header early: INVALID_CONFIG names it and not its value.
+ * A header that is no visible ASCII would end the header early: INVALID_CONFIG names it, but where its name is at fault, and not
+ * its value.
  */
 export function encodeRequest({ method, url, headers, body }: RequestHead): Uint8Array {
   const encoder = new TextEncoder();
@@ -27,6 +29,11 @@ export function encodeRequest({ method, url, headers, body }: RequestHead): Uint
 }
 
 function checked(name: string, value: string): string {
+  if (!isHeaderName(name))
+    throw new ProductError(
+      'INVALID_CONFIG',
+      "a header cannot be sent: its name has a character that no header's name may have; correct the kubeconfig's user that it is made of",
+    );
   if (/^[\x20-\x7E]*$/u.test(value)) return value;
   throw new ProductError(
     'INVALID_CONFIG',

@@ -11,6 +11,7 @@ import { ConnectionFailure } from './http/registry-transport.ts';
 import type { Patience } from './http/retry-while-passing.ts';
 import { attempt, retryWhilePassing, unreachable } from './http/retry-while-passing.ts';
 import { registryError } from './registry-error.ts';
+import { isAsSafe } from './registry-location.ts';
 
 export interface RegistryClientOptions extends Patience {
   /** `https://host:port` (parseRegistryUrl). */
@@ -80,18 +81,20 @@ export class RegistryClient {
     }
   }
 
-  /** Where an answer's Location leads. Throws REGISTRY_ERROR where it leads from https to something weaker. */
+  /** Where an answer's Location leads. Throws REGISTRY_ERROR where that is less safe than the registry. */
   location(answer: RegistryAnswer, call: Call): URL {
     const text = answer.headers['location'];
     const base = this.#url(call);
     if (text === undefined || !URL.canParse(text, base.href))
       throw this.error(answer, call.what, 'it named no location to go on with');
     const url = new URL(text, base);
-    if (url.protocol !== 'https:' && url.protocol !== base.protocol)
+    if (!isAsSafe(base, url))
       throw this.error(
         answer,
         call.what,
-        'its location is not https: the proxy before it has to tell it (X-Forwarded-Proto)',
+        base.protocol === 'https:'
+          ? 'its location is not https: the proxy before it has to tell it (X-Forwarded-Proto)'
+          : `its location is plain http on another host, ${url.host}`,
       );
     return url;
   }

@@ -1,3 +1,4 @@
+import { everyNamespace } from '../../../src/cni/address/assert-may-ask.ts';
 import { wrapConflist } from '../../../src/cni/install/wrap-conflist.ts';
 import { network, type NodePlan } from '../network.ts';
 
@@ -7,7 +8,9 @@ import { network, type NodePlan } from '../network.ts';
  */
 export function podNetwork(plan: NodePlan, withStaticIp: boolean): string {
   const text = JSON.stringify(bridgedNetwork(plan), undefined, 2);
-  return withStaticIp ? wrapConflist({ file: conflistName, text, plugin: undefined }) : text;
+  // each test has a namespace of its own
+  const wrap = { file: conflistName, text, plugin: undefined, namespaces: [everyNamespace] };
+  return withStaticIp ? wrapConflist(wrap) : text;
 }
 
 export const conflistName = '10-pods.conflist';

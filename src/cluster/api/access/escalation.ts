@@ -1,22 +1,24 @@
 import type { Draft, Kind } from '../kinds/kind.ts';
-import { forbidden } from '../errors/status-errors.ts';
+import { forbidden, tooLarge } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import { jsonEqual } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decide } from './authorize.ts';
-import { breakDown, ruleCovers } from './policy-rule.ts';
+import { breakDown, countRights, ruleCovers } from './policy-rule.ts';
 import type { PolicyRule } from './policy-rule.ts';
 import { rulesOfRole, rulesOfUser } from './rules-of-user.ts';
 import type { RoleRef } from './rules-of-user.ts';
 import { mastersGroup } from './user.ts';
 import type { User } from './user.ts';
 
+/** Each is looked for among the rights of the user. */
+const maximumRights = 10_000;
 const rbacGroup = 'rbac.authorization.k8s.io';
 
 /**
  * Nobody gives what they do not have: a role's rules, or those of the role that a binding names, must be covered by
  * the rights of whoever writes it, unless they may `escalate` or `bind` (kubernetes: pkg/registry/rbac).
- * Throws ApiError 403, and 404 where a binding names a role that is not there.
+ * Throws ApiError 403, 404 where a binding names a role that is not there, 413 for a role of more than 10,000 rights.
  */
 export function assertNoEscalation(
   registry: Registry,
@@ -31,6 +33,11 @@ export function assertNoEscalation(
   const rules = kind.name.endsWith('Binding')
     ? rulesOfRole(registry, draft['roleRef'] as RoleRef, namespace)
     : ((draft['rules'] ?? []) as PolicyRule[]);
+  // four lists of a hundred words each are a hundred million rights
+  if (rules.reduce((sum, rule) => sum + countRights(rule), 0) > maximumRights)
+    throw tooLarge(
+      `the role gives more than ${maximumRights} rights (verb, group, resource and name); split it`,
+    );
   const held = rulesOfUser(registry, user, namespace).rules;
   const missing = rules.flatMap(breakDown).filter((right) => !held.some((rule) => ruleCovers(rule, right)));
   if (missing.length === 0) return;

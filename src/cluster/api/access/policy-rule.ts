@@ -36,11 +36,22 @@ function namesMatch({ resourceNames = [] }: PolicyRule, { name = '' }: ResourceA
 }
 
 function urlMatches(pattern: string, path: string): boolean {
-  return (
-    pattern === '*' ||
-    pattern === path ||
-    (pattern.endsWith('*') && path.startsWith(pattern.replace(/\*+$/u, '')))
-  );
+  if (pattern === '*' || pattern === path) return true;
+  let end = pattern.length;
+  while (end > 0 && pattern[end - 1] === '*') end -= 1;
+  return end < pattern.length && path.startsWith(pattern.slice(0, end));
+}
+
+/** How many rights `breakDown` makes of a rule. */
+export function countRights({
+  verbs = [],
+  nonResourceURLs = [],
+  apiGroups = [],
+  resources = [],
+  resourceNames = [],
+}: PolicyRule): number {
+  const names = Math.max(1, resourceNames.length);
+  return verbs.length * (nonResourceURLs.length + apiGroups.length * resources.length * names);
 }
 
 /** One right of a rule: what it allows, taken apart (component-helpers auth/rbac/validation BreakdownRule). */

@@ -1,4 +1,4 @@
-import { groupResource, statusError } from '../errors/status-errors.ts';
+import { groupResource, statusError, tooLarge } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { createObject } from '../registry/create.ts';
 import { apiVersionOf, inVersionOf } from '../registry/decode-draft.ts';
@@ -21,7 +21,14 @@ import {
   without,
 } from './field-set.ts';
 import type { FieldPath, FieldSet } from './field-set.ts';
-import { isBy, managedContent, managersOf, toManagedFields, writableContent } from './managers.ts';
+import {
+  isBy,
+  isTooLargeToManage,
+  managedContent,
+  managersOf,
+  toManagedFields,
+  writableContent,
+} from './managers.ts';
 import type { Manager, Writer } from './managers.ts';
 import { shapeOf } from './shape.ts';
 import type { Shape } from './shape.ts';
@@ -43,7 +50,7 @@ export interface Applied {
  * PATCH application/apply-patch+yaml (kubernetes.io: server-side apply): the object gets the fields that are applied
  * and loses those that this manager applied before and now does not, unless somebody else has them too. Makes the
  * object where there is none.
- * Throws ApiError 400 and 500 (body), 409 (fields of others), and what a create or an update throws.
+ * Throws ApiError 400 and 500 (body), 413 (for the search for each field), 409 (fields of others), and what a create or an update throws.
  */
 export function applyObject(
   registry: Registry,
@@ -52,6 +59,7 @@ export function applyObject(
   body: unknown,
   options: ApplyOptions,
 ): Applied {
+  assertManageable(body);
   const patch = checkedPatch(kind, location, body, options);
   const shape = shapeOf(kind);
   const writer: Writer = {
@@ -74,6 +82,7 @@ export function applyObject(
     };
   }
   const current = inVersionOf(kind, stored);
+  assertManageable(current);
   const managers = settleManagers(kind, shape, { current, wanted, fields, writer, force: options.force });
   const merged = merge(shape, { current, wanted, fields, writer }, patch.metadata);
   const managedFields = toManagedFields(managers);
@@ -81,6 +90,11 @@ export function applyObject(
     object: updateObject(registry, kind, location, merged, { ...options, managedFields }),
     created: false,
   };
+}
+
+function assertManageable(object: unknown): void {
+  if (isTooLargeToManage(object))
+    throw tooLarge('the object has too many values for server-side apply; replace it');
 }
 
 interface Writing {

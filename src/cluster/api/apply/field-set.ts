@@ -1,5 +1,5 @@
 import type { JsonRecord } from '../schema/json.ts';
-import { isRecord, jsonEqual } from '../schema/json.ts';
+import { canonicalText, isRecord } from '../schema/json.ts';
 import { keyOfItem } from './shape.ts';
 import type { Shape } from './shape.ts';
 
@@ -27,7 +27,7 @@ function* pathsOf(shape: Shape, value: unknown, path: FieldPath): Generator<Fiel
     for (const [key, item] of entries) yield* pathsOf(shape.member(key), item, [...path, `f:${key}`]);
   } else if (shape.type === 'keyed' && Array.isArray(value)) {
     for (const item of value) {
-      const at = [...path, `k:${JSON.stringify(keyOfItem(shape, item))}`];
+      const at = [...path, `k:${keyText(shape, item)}`];
       yield at;
       yield* pathsOf(shape.item, item, at);
     }
@@ -37,6 +37,9 @@ function* pathsOf(shape: Shape, value: unknown, path: FieldPath): Generator<Fiel
     yield path;
   }
 }
+
+const keyText = (shape: Shape & { type: 'keyed' }, item: unknown): string =>
+  JSON.stringify(keyOfItem(shape, item)) ?? '';
 
 export function without(set: FieldSet, ...others: readonly FieldSet[]): FieldSet {
   return new Map([...set].filter(([text]) => !others.some((other) => other.has(text))));
@@ -85,7 +88,7 @@ export function valueAt(shape: Shape, value: unknown, [word, ...rest]: FieldPath
   }
   if (!Array.isArray(value)) return undefined;
   if (shape.type === 'keyed') {
-    const item = value.find((one) => jsonEqual(keyOfItem(shape, one), JSON.parse(text)));
+    const item = value.find((one) => keyText(shape, one) === text);
     // that an item is there is all that its own path says
     return rest.length === 0 ? item !== undefined : valueAt(shape.item, item, rest);
   }
@@ -106,7 +109,7 @@ export function removeAt(shape: Shape, value: unknown, [word, ...rest]: FieldPat
   if (shape.type === 'set') return value.filter((one) => JSON.stringify(one) !== text);
   if (shape.type !== 'keyed') return value;
   return value.flatMap((one: unknown) => {
-    if (!jsonEqual(keyOfItem(shape, one), JSON.parse(text))) return [one];
+    if (keyText(shape, one) !== text) return [one];
     const left = removeAt(shape.item, one, rest);
     return left === undefined ? [] : [left];
   });
@@ -122,16 +125,17 @@ export function mergeApplied(shape: Shape, value: unknown, applied: unknown): un
   }
   if (!Array.isArray(value) || !Array.isArray(applied) || shape.type === 'atomic') return applied;
   if (shape.type === 'set') {
-    return [...value, ...applied.filter((item) => !value.some((one) => jsonEqual(one, item)))] as unknown[];
+    const present = new Set(value.map(canonicalText));
+    return [...value, ...applied.filter((item) => !present.has(canonicalText(item)))] as unknown[];
   }
   if (shape.type !== 'keyed') return applied;
-  const isSame = (one: unknown, other: unknown): boolean =>
-    jsonEqual(keyOfItem(shape, one), keyOfItem(shape, other));
+  const wanted = new Map(applied.toReversed().map((item: unknown) => [keyText(shape, item), item]));
+  const present = new Set(value.map((one) => keyText(shape, one)));
   const kept = value.map((one: unknown) => {
-    const item: unknown = applied.find((other) => isSame(one, other));
+    const item = wanted.get(keyText(shape, one));
     return item === undefined ? one : mergeApplied(shape.item, one, item);
   });
-  return [...kept, ...applied.filter((item) => !value.some((one) => isSame(one, item)))] as unknown[];
+  return [...kept, ...applied.filter((item) => !present.has(keyText(shape, item)))] as unknown[];
 }
 
 /** `.spec.containers[name="web"].image`, as conflicts and errors print a path. */

@@ -1,6 +1,6 @@
 import type { Kind } from '../kinds/kind.ts';
 import type { JsonRecord } from '../schema/json.ts';
-import { isRecord, jsonEqual } from '../schema/json.ts';
+import { isRecord, jsonEqual, measure } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { fieldsOf, fromFieldsV1, sameFields, toFieldsV1, union, valueAt, without } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
@@ -16,6 +16,11 @@ export interface Manager {
   readonly time: string;
   readonly fields: FieldSet;
 }
+
+const maximumManaged = 10_000;
+
+/** Whether an object has too many values for managers of its fields, which take a search for each field. */
+export const isTooLargeToManage = (object: unknown): boolean => measure(object).size > maximumManaged;
 
 /** What a write is recorded as. */
 export type Writer = Omit<Manager, 'fields'>;

@@ -2,6 +2,7 @@ import { duplicate, invalidValue, notDoneHere, required, unsupportedValue } from
 import type { Cause } from '../errors/field-causes.ts';
 import type { Draft } from '../kinds/kind.ts';
 import { checkName } from '../kinds/names.ts';
+import { repeatedPlaces } from '../kinds/repeated-places.ts';
 import { isRecord } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import { checkStructuralSchema } from './check-structural-schema.ts';
@@ -83,6 +84,7 @@ function checkVersions(versions: readonly JsonRecord[]): Cause[] {
   const at = 'spec.versions';
   const stored = versions.filter(({ storage }) => storage === true);
   const names = versions.map(({ name }) => textOf(name));
+  const repeated = repeatedPlaces(names);
   return [
     ...(versions.length === 0 ? [required(at, 'must have at least one version')] : []),
     ...(stored.length === 1 || versions.length === 0
@@ -92,7 +94,7 @@ function checkVersions(versions: readonly JsonRecord[]): Cause[] {
       ...(name === ''
         ? [required(`${at}[${index}].name`)]
         : checkName(`${at}[${index}].name`, name, 'label')),
-      ...(names.indexOf(name) < index ? [duplicate(`${at}[${index}].name`, name)] : []),
+      ...(repeated.has(index) ? [duplicate(`${at}[${index}].name`, name)] : []),
     ]),
     ...versions.flatMap((version, index) => checkVersion(`${at}[${index}]`, version)),
   ];

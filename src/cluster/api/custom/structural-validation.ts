@@ -1,6 +1,7 @@
 import { duplicate, invalidValue, required, unsupportedValue, wrongType } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
-import { isRecord, jsonEqual } from '../schema/json.ts';
+import { repeatedPlaces } from '../kinds/repeated-places.ts';
+import { canonicalText, isRecord, jsonEqual } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import { checkNumber, checkText } from './scalar-validation.ts';
 import { memberOf, memberPath } from './structural-schema.ts';
@@ -88,10 +89,8 @@ function checkUnique(schema: StructuralSchema, list: readonly unknown[], path: s
   const identities = list.map((item) =>
     type === 'map' && isRecord(item) ? Object.fromEntries(keys.map((key) => [key, item[key]])) : item,
   );
-  return identities.flatMap((identity, index) =>
-    identities.slice(0, index).some((earlier) => jsonEqual(earlier, identity))
-      ? [duplicate(`${path}[${index}]`, identity)]
-      : [],
+  return [...repeatedPlaces(identities.map(canonicalText))].map((index) =>
+    duplicate(`${path}[${index}]`, identities[index]),
   );
 }
 

@@ -139,6 +139,10 @@ export function tooLarge(message: string): ApiError {
   return statusError(413, 'RequestEntityTooLarge', message);
 }
 
+export function headersTooLarge(message: string): ApiError {
+  return statusError(431, 'RequestHeaderFieldsTooLarge', message);
+}
+
 export function unprocessable(message: string): ApiError {
   return statusError(422, 'Invalid', message, {});
 }

@@ -1,6 +1,7 @@
 import { badRequest, unsupportedMediaType } from '../errors/status-errors.ts';
+import { measure } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
-import { parseJson } from '../schema/parse-json.ts';
+import { maximumValues, parseJson, tooManyValues } from '../schema/parse-json.ts';
 import { messages } from './protobuf-messages.ts';
 import type { WireMessage, WireType } from './protobuf-messages.ts';
 
@@ -12,7 +13,8 @@ const envelope = { typeMeta: 1, raw: 2 } as const;
 
 /**
  * The few objects that kubectl sends as protobuf, as the JSON they would be.
- * Throws ApiError 415 for any other kind or field (JSON is understood for all), 400 for what is no protobuf.
+ * Throws ApiError 415 for any other kind or field (JSON is understood for all), 413 for more values than in JSON, 400 for
+ * what is no protobuf.
  */
 export function decodeProtobuf(body: Buffer): JsonRecord {
   if (!body.subarray(0, magic.length).equals(magic)) throw malformed();
@@ -23,7 +25,9 @@ export function decodeProtobuf(body: Buffer): JsonRecord {
   const kind = String(type['kind']);
   const message = Object.hasOwn(messages, kind) ? messages[kind] : undefined;
   if (message === undefined) throw unsupportedMediaType(['application/json']);
-  return { ...type, ...decodeMessage(message, bytesOf(envelope.raw)) };
+  const object = { ...type, ...decodeMessage(message, bytesOf(envelope.raw)) };
+  if (measure(object).size > maximumValues) throw tooManyValues(maximumValues);
+  return object;
 }
 
 function decodeMessage(message: WireMessage, bytes: Buffer): JsonRecord {
@@ -52,11 +56,19 @@ function addField(decoded: JsonRecord, name: string, type: WireType, field: Wire
   else if ('mapOf' in type) addEntry(decoded, name, type.mapOf, field.bytes);
   else if ('list' in type)
     append(decoded, name, type.list === 'json' ? parsed(field.bytes) : text(field.bytes));
-  else decoded[name] = { ...(decoded[name] as JsonRecord | undefined), ...mapEntry(type.map, field.bytes) };
+  else addEntries(decoded, name, mapEntry(type.map, field.bytes));
 }
 
 function append(decoded: JsonRecord, name: string, item: unknown): void {
-  decoded[name] = [...((decoded[name] as unknown[] | undefined) ?? []), item];
+  const list = (decoded[name] ??= []) as unknown[];
+  list.push(item);
+}
+
+/** In place: a copy for each entry would be quadratic. */
+function addEntries(decoded: JsonRecord, name: string, entries: JsonRecord): void {
+  const map = (decoded[name] ??= {}) as JsonRecord;
+  for (const [key, value] of Object.entries(entries))
+    Object.defineProperty(map, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 function integerOrText(bytes: Buffer): string | number {
@@ -86,8 +98,7 @@ function addEntry(decoded: JsonRecord, name: string, message: WireMessage, bytes
   const fields = [...readFields(bytes)];
   const bytesOf = (number: number): Buffer =>
     fields.find((field) => field.number === number)?.bytes ?? Buffer.alloc(0);
-  const entry = [[text(bytesOf(1)), decodeMessage(message, bytesOf(2))]];
-  decoded[name] = { ...(decoded[name] as JsonRecord | undefined), ...Object.fromEntries(entry) };
+  addEntries(decoded, name, Object.fromEntries([[text(bytesOf(1)), decodeMessage(message, bytesOf(2))]]));
 }
 
 function parsed(bytes: Buffer): unknown {

@@ -25,9 +25,10 @@ export function booleanParameter(query: URLSearchParams, name: string): boolean 
  */
 export function checkTimeout(query: URLSearchParams): void {
   const value = query.get('timeout') ?? '';
-  if (value === '' || /^[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.test(value)) return;
+  // asked of everybody, so nothing in it may be read in two ways: a pattern that tries both is quadratic
+  if (value === '' || /^[-+]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.test(value)) return;
   throw badRequest(
-    `invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(value)}`,
+    `invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(value.slice(0, 100))}`,
   );
 }
 

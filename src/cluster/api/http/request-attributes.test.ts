@@ -37,6 +37,15 @@ const cases: readonly [string, string, object][] = [
     '/api/v1/namespaces/n/pods?watch=1&fieldSelector=metadata.name%3Dp',
     { verb: 'watch', group: '', resource: 'pods', namespace: 'n', name: 'p' },
   ],
+  // RBAC's resourceNames cannot allow these
+  ...(['POST', 'DELETE'] as const).map((method): [string, string, object] => [
+    method,
+    '/api/v1/namespaces/n/pods?fieldSelector=metadata.name%3Dp',
+    {
+      ...{ group: '', resource: 'pods', namespace: 'n' },
+      verb: method === 'POST' ? 'create' : 'deletecollection',
+    },
+  ]),
   [
     'DELETE',
     '/api/v1/namespaces/n/pods',

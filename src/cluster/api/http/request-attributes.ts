@@ -33,8 +33,8 @@ export function requestAttributes({ method, path, query }: RequestLine): Attribu
   const isResource = (prefix === 'api' || prefix === 'apis') && version !== undefined && segments.length > 0;
   if (!isResource || group === undefined) return { verb: method.toLowerCase(), path };
   const place = placeOf(segments);
-  const name = place.name ?? namedBySelector(query);
   const verb = verbOf(method, place.name, query);
+  const name = place.name ?? (verb === 'list' || verb === 'watch' ? namedBySelector(query) : undefined);
   return { ...place, group, verb, ...(name === undefined ? {} : { name }) };
 }
 
@@ -71,7 +71,10 @@ function verbOf(method: string, name: string | undefined, query: URLSearchParams
   return watch !== null && !['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(watch) ? 'watch' : 'list';
 }
 
-/** A list of the one object with a name is a request for that name: resourceNames can allow it. */
+/**
+ * A list or a watch of the one object with a name is a request for that name: resourceNames can allow it. No other verb
+ * heeds the selector as they do (a create would have any name), so for no other does it count.
+ */
 function namedBySelector(query: URLSearchParams): string | undefined {
   const selector = query.get('fieldSelector') ?? '';
   if (selector === '') return undefined;

@@ -8,6 +8,7 @@ import type { StoredObject } from '../store/stored-object.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
 import type { Draft, Kind } from './kind.ts';
 import { checkImmutable } from './object-meta.ts';
+import { repeatedPlaces } from './repeated-places.ts';
 
 const most = { endpoints: 1000, ports: 20_000, shown: 3 } as const;
 const addressTypes = ['FQDN', 'IPv4', 'IPv6'];
@@ -32,9 +33,7 @@ function validate(draft: Draft): Cause[] {
     ...endpoints.flatMap(({ addresses }, index) =>
       checkAddresses(`endpoints[${index}].addresses`, addresses, addressType),
     ),
-    ...names.flatMap((name, index) =>
-      names.indexOf(name) === index ? [] : [duplicate(`ports[${index}].name`, name)],
-    ),
+    ...[...repeatedPlaces(names)].map((index) => duplicate(`ports[${index}].name`, names[index])),
   ];
 }
 

@@ -21,7 +21,8 @@ export function checkMetadata(kind: Kind, { metadata }: Draft): Cause[] {
 
 /** Causes for changes of metadata that no update may make. */
 export function checkMetadataUpdate({ metadata }: Draft, current: ObjectMeta): Cause[] {
-  const added = (metadata.finalizers ?? []).filter((name) => !(current.finalizers ?? []).includes(name));
+  const present = new Set(current.finalizers);
+  const added = (metadata.finalizers ?? []).filter((name) => !present.has(name));
   if (current.deletionTimestamp === undefined || added.length === 0) return [];
   const list = added.map((name) => `"${name}"`).join(', ');
   return [

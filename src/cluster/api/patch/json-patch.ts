@@ -12,6 +12,8 @@ interface Operation {
 const maximumOperations = 10_000;
 /** Values, not bytes. */
 const maximumCopied = 100_000;
+/** Values that moves and tests look at: each of 10,000 could look at a whole object. */
+const maximumRead = 1_000_000;
 const maximumDepth = 200;
 
 /**
@@ -22,10 +24,12 @@ const maximumDepth = 200;
 export function applyJsonPatch(target: unknown, patch: unknown): unknown {
   const operations = parseOperations(patch);
   let copied = 0;
+  let looked = 0;
   return operations.reduce((document, operation) => {
     const added = addedBy(document, operation);
-    copied += added.size;
-    if (copied > maximumCopied || added.depth > maximumDepth) {
+    copied += added.copied;
+    looked += added.looked;
+    if (copied > maximumCopied || looked > maximumRead || added.depth > maximumDepth) {
       throw unprocessable('unable to copy, the accumulated size or depth increase exceeds the limit');
     }
     return applyOperation(document, operation);
@@ -36,11 +40,21 @@ export function applyJsonPatch(target: unknown, patch: unknown): unknown {
 function addedBy(
   document: unknown,
   { op, path, from = '', value }: Operation,
-): { size: number; depth: number } {
-  if (op !== 'copy' && op !== 'add' && op !== 'replace' && op !== 'move') return { size: 0, depth: 0 };
-  const below = parsePointer(path).length;
-  const measured = measure(op === 'copy' || op === 'move' ? read(document, parsePointer(from)) : value);
-  return { size: op === 'copy' ? measured.size : 0, depth: below + measured.depth };
+): { copied: number; looked: number; depth: number } {
+  switch (op) {
+    case 'copy':
+    case 'move': {
+      const { size, depth } = measure(read(document, parsePointer(from)));
+      return { copied: op === 'copy' ? size : 0, looked: size, depth: parsePointer(path).length + depth };
+    }
+    case 'add':
+    case 'replace':
+      return { copied: 0, looked: 0, depth: parsePointer(path).length + measure(value).depth };
+    case 'test':
+      return { copied: 0, looked: measure(readOrNull(document, parsePointer(path))).size, depth: 0 };
+    default:
+      return { copied: 0, looked: 0, depth: 0 };
+  }
 }
 
 function parseOperations(patch: unknown): Operation[] {

@@ -123,9 +123,10 @@ function orderField({ merged, patch, field }: Field, { member, before, order }: 
 function retained(target: JsonRecord, patch: JsonRecord): JsonRecord {
   const keys = directive(patch, '$retainKeys');
   if (keys === undefined) return { ...target };
+  const listed = new Set(keys);
   const stray = Object.entries(patch).find(
-    ([key, value]) => value !== null && !key.startsWith('$') && !keys.includes(key),
+    ([key, value]) => value !== null && !key.startsWith('$') && !listed.has(key),
   );
   if (stray !== undefined) throw badRequest(`$retainKeys does not list ${stray[0]}, which the patch sets`);
-  return Object.fromEntries(Object.entries(target).filter(([key]) => keys.includes(key)));
+  return Object.fromEntries(Object.entries(target).filter(([key]) => listed.has(key)));
 }

@@ -9,7 +9,7 @@ import { strictValidation } from '../schema/field-validation.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
 import { copyJson, jsonEqual } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { afterUpdate, toManagedFields } from '../apply/managers.ts';
+import { afterUpdate, isTooLargeToManage, toManagedFields } from '../apply/managers.ts';
 import { shapeOf } from '../apply/shape.ts';
 import { apiVersionOf, decodeDraft } from './decode-draft.ts';
 import { admissionContext, compactMetadata, deletionIsComplete, getObject, timestamp } from './registry.ts';
@@ -65,7 +65,7 @@ export function updateObject(
   return stored;
 }
 
-/** Fields have managers from the first apply on. */
+/** Fields have managers from the first apply on, unless the object outgrows them. */
 function settleManagers(
   registry: Registry,
   kind: Kind,
@@ -73,7 +73,11 @@ function settleManagers(
 ): void {
   if (options.managedFields !== undefined) {
     draft.metadata.managedFields = [...options.managedFields];
-  } else if (current.metadata.managedFields !== undefined) {
+  } else if (
+    current.metadata.managedFields !== undefined &&
+    !isTooLargeToManage(current) &&
+    !isTooLargeToManage(draft)
+  ) {
     const writer = {
       manager: options.fieldManager ?? 'control-plane',
       operation: 'Update' as const,

@@ -24,6 +24,15 @@ export function jsonEqual(left: unknown, right: unknown): boolean {
   );
 }
 
+/** The same text for equal values and for no others. */
+export function canonicalText(value: unknown): string {
+  const sorted = (_key: string, item: unknown): unknown =>
+    isRecord(item) ? Object.fromEntries(Object.entries(item).toSorted(byKey)) : item;
+  return JSON.stringify(value, sorted) ?? '';
+}
+
+const byKey = ([left]: [string, unknown], [right]: [string, unknown]): number => (left < right ? -1 : 1);
+
 /**
  * A copy of a JSON value that shares nothing with it. Several times as fast as structuredClone, which every list of
  * every controller would pay for; recursive, so for values whose depth the border has bounded.

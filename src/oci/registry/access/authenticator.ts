@@ -3,6 +3,7 @@ import { isRecord } from '../../blob/parse-descriptor.ts';
 import type { RegistryAnswer } from '../http/registry-transport.ts';
 import { retryWhilePassing } from '../http/retry-while-passing.ts';
 import type { Patience } from '../http/retry-while-passing.ts';
+import { isAsSafe } from '../registry-location.ts';
 import type { Challenge } from './challenge.ts';
 import { parseChallenge } from './challenge.ts';
 import type { RegistryCredentials } from './credentials.ts';
@@ -95,13 +96,14 @@ export class Authenticator {
     );
   }
 
-  /** Credentials go to the realm, so that it must be as safe as the registry itself. */
+  /** Credentials go to the realm, of whichever host, as with docker: it must be as safe as the registry itself. */
   #realm({ realm }: { readonly realm: string }): URL {
     const url = new URL(realm);
-    const isPlain = this.#options.origin.startsWith('http:');
-    const isFit = url.protocol === 'https:' || (isPlain && url.protocol === 'http:');
+    const isFit = isAsSafe(new URL(this.#options.origin), url);
     if (!isFit || url.username !== '' || url.password !== '')
-      throw this.#unauthorized(`sends to the token server ${url.protocol}//${url.host}, which is not https`);
+      throw this.#unauthorized(
+        `sends to the token server ${url.protocol}//${url.host}, which is not https (plain http is for the registry's own host)`,
+      );
     return url;
   }
 

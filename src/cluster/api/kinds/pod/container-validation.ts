@@ -1,4 +1,4 @@
-import type { Container, PodSpec } from '../../../../kubernetes/pod.ts';
+import type { Container } from '../../../../kubernetes/pod.ts';
 import { invalidValue, notDoneHere, required } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { checkName } from '../names.ts';
@@ -7,8 +7,18 @@ import { oneOf } from './one-of.ts';
 import { checkContainerSecurity } from './security-validation.ts';
 import { checkVolumeMounts } from './volume-validation.ts';
 
+/** What a container is checked against. */
+interface PodOfContainer {
+  readonly volumeNames: ReadonlySet<string | undefined>;
+  readonly hostNetwork: boolean;
+}
+
 /** Causes for one container of a pod. */
-export function checkContainer(at: string, container: Container, spec: PodSpec): Cause[] {
+export function checkContainer(
+  at: string,
+  container: Container,
+  { volumeNames, hostNetwork }: PodOfContainer,
+): Cause[] {
   const image = container.image ?? '';
   return [
     ...((container.name ?? '') === ''
@@ -24,9 +34,9 @@ export function checkContainer(at: string, container: Container, spec: PodSpec):
       'FallbackToLogsOnError',
     ]),
     ...checkEnvironment(`${at}.env`, container),
-    ...checkPorts(`${at}.ports`, container, spec.hostNetwork === true),
+    ...checkPorts(`${at}.ports`, container, hostNetwork),
     ...checkContainerResources(`${at}.resources`, container.resources),
-    ...checkVolumeMounts(`${at}.volumeMounts`, container, spec.volumes ?? []),
+    ...checkVolumeMounts(`${at}.volumeMounts`, container, volumeNames),
     ...(container.lifecycle?.preStop !== undefined &&
     (container.lifecycle.preStop.exec?.command ?? []).length === 0
       ? [required(`${at}.lifecycle.preStop.exec.command`)]

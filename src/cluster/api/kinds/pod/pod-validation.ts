@@ -1,10 +1,11 @@
 import type { Pod, PodSpec, Toleration } from '../../../../kubernetes/pod.ts';
 import { duplicate, forbiddenField, notDoneHere, required } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
-import { copyJson, jsonEqual } from '../../schema/json.ts';
+import { canonicalText, copyJson, jsonEqual } from '../../schema/json.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 import type { Draft } from '../kind.ts';
 import { checkName } from '../names.ts';
+import { repeatedPlaces } from '../repeated-places.ts';
 import { checkAffinity, checkToleration } from './placement-validation.ts';
 import { checkSpread } from './spread-validation.ts';
 import { checkDns } from './dns-validation.ts';
@@ -18,6 +19,9 @@ import { checkVolume } from './volume-validation.ts';
 export function validatePod(draft: Draft): Cause[] {
   const { spec } = asPod(draft);
   const volumes = spec.volumes ?? [];
+  const volumeNames = new Set(volumes.map(({ name }) => name));
+  const { hostNetwork = false } = spec;
+  const pod = { volumeNames, hostNetwork };
   const at = 'spec';
   return [
     ...volumes.flatMap((volume, index) => checkVolume(`${at}.volumes[${index}]`, volume)),
@@ -28,9 +32,9 @@ export function validatePod(draft: Draft): Cause[] {
     ),
     ...(spec.containers.length === 0 ? [required(`${at}.containers`)] : []),
     ...(spec.initContainers ?? []).flatMap((item, i) =>
-      checkContainer(`${at}.initContainers[${i}]`, item, spec),
+      checkContainer(`${at}.initContainers[${i}]`, item, pod),
     ),
-    ...spec.containers.flatMap((item, i) => checkContainer(`${at}.containers[${i}]`, item, spec)),
+    ...spec.containers.flatMap((item, i) => checkContainer(`${at}.containers[${i}]`, item, pod)),
     ...repeated(
       allContainers(spec),
       (item) => item.name,
@@ -50,8 +54,8 @@ function repeated<T>(
   path: (index: number) => string,
 ): Cause[] {
   const keys = items.map(key);
-  return keys.flatMap((value, index) =>
-    value !== undefined && keys.indexOf(value) < index ? [duplicate(path(index), value)] : [],
+  return [...repeatedPlaces(keys)].flatMap((index) =>
+    keys[index] === undefined ? [] : [duplicate(path(index), keys[index])],
   );
 }
 
@@ -76,8 +80,9 @@ const immutableText =
 export function validatePodUpdate(draft: Draft, current: StoredObject): Cause[] {
   const after = copyJson(asPod(draft).spec);
   const before = (current as unknown as Pod).spec;
+  const former = new Map(allContainers(before).map((container) => [container.name, container]));
   const causes = allContainers(after).flatMap((container, index) => {
-    const old = allContainers(before).find(({ name }) => name === container.name);
+    const old = former.get(container.name);
     if (old === undefined || old.image === container.image) return [];
     container.image = old.image;
     return [notDoneHere(`spec.containers[${index}].image`, 'changes of the image of a running container')];
@@ -90,5 +95,6 @@ export function validatePodUpdate(draft: Draft, current: StoredObject): Cause[] 
 }
 
 function keepsTolerations(before: readonly Toleration[], after: readonly Toleration[]): boolean {
-  return before.every((old) => after.some((kept) => jsonEqual(old, kept)));
+  const kept = new Set(after.map(canonicalText));
+  return before.every((old) => kept.has(canonicalText(old)));
 }

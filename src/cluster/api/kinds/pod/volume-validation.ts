@@ -9,6 +9,7 @@ import {
 import type { Cause } from '../../errors/field-causes.ts';
 import { checkName } from '../names.ts';
 import { checkClaimSpec } from '../persistent-volume-claims.ts';
+import { repeatedPlaces } from '../repeated-places.ts';
 import { checkQuantity } from '../resources.ts';
 import { checkProjected } from './projected-validation.ts';
 
@@ -98,22 +99,24 @@ function checkHostPath(at: string, { path, type }: NonNullable<Volume['hostPath'
 
 const propagations = ['Bidirectional', 'HostToContainer', 'None'];
 
-/** Causes for the mounts of one container, against the volumes of its pod. */
-export function checkVolumeMounts(at: string, container: Container, volumes: readonly Volume[]): Cause[] {
+/** Causes for the mounts of one container, against the names of its pod's volumes. */
+export function checkVolumeMounts(
+  at: string,
+  container: Container,
+  volumes: ReadonlySet<string | undefined>,
+): Cause[] {
   const mounts = container.volumeMounts ?? [];
-  const paths = mounts.map((mount) => mount.mountPath);
+  const repeated = repeatedPlaces(mounts.map((mount) => mount.mountPath));
   return mounts.flatMap((mount, index) => {
     const here = `${at}[${index}]`;
     const propagation = mount.mountPropagation;
     return [
       ...needed(`${here}.name`, mount.name),
-      ...(mount.name === undefined || volumes.some(({ name }) => name === mount.name)
+      ...(mount.name === undefined || volumes.has(mount.name)
         ? []
         : [missingReference(`${here}.name`, mount.name)]),
       ...needed(`${here}.mountPath`, mount.mountPath),
-      ...(paths.indexOf(mount.mountPath) < index
-        ? [invalidValue(`${here}.mountPath`, mount.mountPath, 'must be unique')]
-        : []),
+      ...(repeated.has(index) ? [invalidValue(`${here}.mountPath`, mount.mountPath, 'must be unique')] : []),
       ...checkLocalPath(`${here}.subPath`, mount.subPath ?? ''),
       ...(propagation === undefined || propagations.includes(propagation)
         ? []

@@ -105,8 +105,9 @@ function allocateNodePorts({ metadata, spec }: Service, others: readonly Service
 /** By the name of the port, whatever else of it has changed. */
 function keepNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
   const asked = new Set((spec.ports ?? []).map(({ nodePort }) => nodePort));
+  const formerOnes = new Map((before.ports ?? []).map((port) => [port.name, port]));
   for (const port of spec.ports ?? []) {
-    const former = before.ports?.find(({ name }) => name === port.name);
+    const former = formerOnes.get(port.name);
     if (port.nodePort === undefined && former?.nodePort !== undefined && !asked.has(former.nodePort)) {
       port.nodePort = former.nodePort;
     }

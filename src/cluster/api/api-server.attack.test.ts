@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import { configMaps, roleBindings, roles, serviceAccounts } from '../../kubernetes/resources.ts';
+import { decodeProtobuf } from './http/protobuf.ts';
+import { startTestServer } from './testing/test-server.ts';
+import type { Answer, Call, TestServer } from './testing/test-server.ts';
+
+const rbac = 'rbac.authorization.k8s.io';
+const collection = '/api/v1/namespaces/bosh/configmaps';
+const applyType = { 'content-type': 'application/apply-patch+yaml' };
+
+/** Calls as a service account of the namespace bosh with that role. */
+async function asAccount(
+  server: TestServer,
+  roleRef: { kind: string; name: string },
+): Promise<(path: string, call?: Call) => Promise<Answer>> {
+  const metadata = { namespace: 'bosh', name: 'mallory' };
+  await server.api.create(serviceAccounts, { metadata });
+  const subjects = [{ kind: 'ServiceAccount', namespace: 'bosh', name: 'mallory' }];
+  await server.api.create(roleBindings, {
+    metadata,
+    ...{ roleRef: { apiGroup: rbac, ...roleRef }, subjects },
+  });
+  const { status } = await server.api.requestToken('bosh', 'mallory', { spec: {} });
+  const authorization = `Bearer ${status.token}`;
+  return (path, call = {}) =>
+    server.call(path, { ...call, anonymous: true, headers: { ...call.headers, authorization } });
+}
+
+const editor = { kind: 'ClusterRole', name: 'edit' };
+
+test('an apply patch of 2.5 MB of keys is refused before it is parsed, as YAML and as JSON', async (t) => {
+  const server = await startTestServer(t);
+  const call = await asAccount(server, editor);
+  const url = `${collection}/a?fieldManager=mallory`;
+  const head = 'apiVersion: v1\nkind: ConfigMap\ndata:\n';
+  const yaml = `${head}${Array.from({ length: 190_000 }, (_, n) => `  k${n}: a\n`).join('')}`;
+  const entries = Array.from({ length: 190_000 }, (_, n) => [`k${n}`, 'a']);
+  const json = { apiVersion: 'v1', kind: 'ConfigMap', data: Object.fromEntries(entries) as object };
+  for (const body of [yaml, json]) {
+    assert.equal((await call(url, { method: 'PATCH', body, headers: applyType })).code, 413);
+  }
+});
+
+test('an apply patch with a key twice is still told so, whichever of both it is', async (t) => {
+  const server = await startTestServer(t);
+  const head = 'apiVersion: v1\nkind: ConfigMap\ndata:\n';
+  for (const body of [
+    `${head}  one: a\n  one: b\n`,
+    '{"apiVersion":"v1",\n"kind":"ConfigMap",\n"data":\n{\n"one":"a","one":"b"}}',
+  ]) {
+    const url = `${collection}/twice?fieldManager=mallory&fieldValidation=Strict`;
+    const { code, text } = await server.call(url, { method: 'PATCH', body, headers: applyType });
+    assert.equal(code, 400);
+    assert.match(text, /yaml: line 5: key \\"one\\" already set in map/u);
+  }
+});
+
+test('server-side apply, which searches for each field, is for objects of 10,000 values', async (t) => {
+  const server = await startTestServer(t);
+  const call = await asAccount(server, editor);
+  const large = Object.fromEntries(Array.from({ length: 11_000 }, (_, n) => [`k${n}`, 'a']));
+  const apply = (data: object): Promise<Answer> =>
+    call(`${collection}/a?fieldManager=mallory`, {
+      method: 'PATCH',
+      body: { apiVersion: 'v1', kind: 'ConfigMap', data },
+      headers: applyType,
+    });
+  assert.equal((await apply(large)).code, 413);
+  assert.equal((await apply({ small: 'a' })).code, 201);
+  const body = { metadata: { name: 'a' }, data: large };
+  const replaced = await call(`${collection}/a`, { method: 'PUT', body });
+  assert.equal(replaced.code, 200);
+  assert.equal(Object.hasOwn((replaced.json() as { metadata: object }).metadata, 'managedFields'), false);
+  assert.equal((await apply({ small: 'a' })).code, 413);
+});
+
+test('a list of 700,000 items is refused before it is parsed, in the body of every verb', async (t) => {
+  const server = await startTestServer(t);
+  const call = await asAccount(server, editor);
+  await server.api.create(configMaps, { metadata: { namespace: 'bosh', name: 'a' } });
+  const list = `[${'0,'.repeat(699_999)}0]`;
+  const body = `{"metadata":{"name":"a","finalizers":${list}}}`;
+  const patch = (type: string, text: string): [string, Call] => [
+    `${collection}/a`,
+    { method: 'PATCH', body: text, headers: { 'content-type': type } },
+  ];
+  const attempts: [string, Call][] = [
+    [collection, { method: 'POST', body }],
+    [`${collection}/a`, { method: 'PUT', body }],
+    [`${collection}/a`, { method: 'DELETE', body: `{"dryRun":${list}}` }],
+    patch('application/merge-patch+json', body),
+    patch('application/strategic-merge-patch+json', body),
+    patch('application/json-patch+json', list),
+    ['/api/v1/namespaces/bosh/pods/p/eviction', { method: 'POST', body }],
+    ['/api/v1/namespaces/bosh/serviceaccounts/mallory/token', { method: 'POST', body }],
+  ];
+  for (const [path, attempt] of attempts) {
+    const { code } = await call(path, attempt);
+    assert.equal(code, 413, `${attempt.method} ${path}`);
+  }
+});
+
+test('commas and brackets in a text are no values', async (t) => {
+  const server = await startTestServer(t);
+  const data = { csv: '[{"a\\",'.repeat(100_000) };
+  const made = await server.call(collection, {
+    method: 'POST',
+    body: { metadata: { name: 'csv' }, data },
+  });
+  assert.equal(made.code, 201);
+});
+
+test('a protobuf of 500,000 items is refused', () => {
+  const delimited = (number: number, content: Buffer): Buffer => {
+    const length = [content.length & 0x7f, (content.length >> 7) & 0x7f, content.length >> 14];
+    const [low = 0, middle = 0, high = 0] = length;
+    return Buffer.concat([
+      Buffer.of(number * 8 + 2, low | 0x80, middle | 0x80, (high & 0x7f) | 0x80, high >> 7),
+      content,
+    ]);
+  };
+  const type = Buffer.concat([delimited(1, Buffer.from('v1')), delimited(2, Buffer.from('Secret'))]);
+  const finalizers = Buffer.alloc(1_000_000, Buffer.of(14 * 8 + 2, 0));
+  const secret = delimited(2, delimited(1, finalizers));
+  const body = Buffer.concat([Buffer.from('k8s\0'), delimited(1, type), secret]);
+  assert.throws(
+    () => decodeProtobuf(body),
+    (error) => isApiError(error, 413),
+  );
+});
+
+test('10,000 moves of a whole object, or tests of it, are refused', async (t) => {
+  const server = await startTestServer(t);
+  const call = await asAccount(server, editor);
+  const data = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, 'a']));
+  await server.api.create(configMaps, { metadata: { namespace: 'bosh', name: 'a' }, data } as never);
+  const moves = Array.from({ length: 10_000 }, (_, n) => {
+    const [from, path] = n % 2 === 0 ? ['/data', '/moved'] : ['/moved', '/data'];
+    return { op: 'move', from, path };
+  });
+  const tests = Array.from({ length: 9000 }, () => ({ op: 'test', path: '/data', value: {} }));
+  for (const body of [moves, [{ op: 'test', path: '/data', value: data }, ...tests]]) {
+    const headers = { 'content-type': 'application/json-patch+json' };
+    const { code, text } = await call(`${collection}/a`, { method: 'PATCH', body, headers });
+    assert.equal(code, 422);
+    if (body === moves) assert.match(text, /exceeds the limit/u);
+  }
+});
+
+test('a role whose four short lists are a hundred million rights is refused', async (t) => {
+  const server = await startTestServer(t);
+  const call = await asAccount(server, { kind: 'ClusterRole', name: 'admin' });
+  const hundred = (word: string): string[] => Array.from({ length: 100 }, (_, n) => `${word}${n}`);
+  const rule = {
+    ...{ verbs: hundred('v'), apiGroups: hundred('g') },
+    ...{ resources: hundred('r'), resourceNames: hundred('n') },
+  };
+  const body = { metadata: { name: 'wide' }, rules: [rule] };
+  const path = `/apis/${rbac}/v1/namespaces/bosh/roles`;
+  assert.equal((await call(path, { method: 'POST', body })).code, 413);
+});
+
+test('a name in the field selector does not make another verb one for that name', async (t) => {
+  const server = await startTestServer(t);
+  const rule = {
+    ...{ apiGroups: [''], resources: ['configmaps'], resourceNames: ['mine'] },
+    verbs: ['create', 'list', 'watch', 'delete', 'deletecollection', 'update', 'patch'],
+  };
+  await server.api.create(roles, { metadata: { namespace: 'bosh', name: 'mine' }, rules: [rule] } as never);
+  await server.api.create(configMaps, { metadata: { namespace: 'bosh', name: 'theirs' } });
+  const call = await asAccount(server, { kind: 'Role', name: 'mine' });
+  const query = 'fieldSelector=metadata.name%3Dmine';
+  const body = { metadata: { name: 'chosen-by-mallory' } };
+  assert.equal((await call(`${collection}?${query}`, { method: 'POST', body })).code, 403);
+  assert.equal((await call(`${collection}?${query}`, { method: 'DELETE' })).code, 403);
+  assert.equal((await call(`${collection}/theirs?${query}`, { method: 'DELETE' })).code, 403);
+  assert.equal((await call(`${collection}?${query}`)).code, 200);
+});
+
+const portOf = ({ url }: TestServer): number => Number(new URL(url).port);
+
+/** A connection of somebody without a certificate. */
+async function stranger(t: TestContext, server: TestServer): Promise<Socket> {
+  const socket = connectTls({ port: portOf(server), host: '127.0.0.1', ca: server.credentials.authority });
+  t.after(() => socket.destroy());
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** A write meets a connection that the server has ended. */
+const closed = (socket: Socket): Promise<unknown> =>
+  new Promise((resolve) => socket.on('error', () => socket.destroy()).once('close', resolve));
+
+/** What the server says until it closes. */
+async function closing(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await closed(socket);
+  return Buffer.concat(chunks).toString();
+}
+
+test('a body without end, of somebody without credentials, ends the connection', async (t) => {
+  const server = await startTestServer(t);
+  const socket = await stranger(t, server);
+  const ended = closed(socket.resume());
+  socket.write(
+    `POST ${collection} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n` +
+      'transfer-encoding: chunked\r\n\r\n',
+  );
+  const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`;
+  const pump = (): void => {
+    while (!socket.destroyed && socket.write(chunk));
+  };
+  socket.on('drain', pump);
+  pump();
+  await ended;
+});
+
+test('a timeout of a million digits in the URL, of somebody without credentials, is answered', async (t) => {
+  const server = await startTestServer(t);
+  for (const timeout of ['1'.repeat(1_000_000), `${'1'.repeat(500_000)}.${'1'.repeat(400_000)}`]) {
+    const { code, text } = await server.call(`/version?timeout=${timeout}`, { anonymous: true });
+    assert.equal(code, 400);
+    assert.ok(text.length < 1000);
+  }
+});
+
+test('headers that never end, of somebody without credentials, end the connection', async (t) => {
+  const server = await startTestServer(t);
+  const [silent, slow] = [await stranger(t, server), await stranger(t, server)];
+  slow.write('GET /version HTTP/1.1\r\nhost: localhost\r\nx-slow: ');
+  const drip = setInterval(() => slow.write('a'), 200);
+  t.after(() => clearInterval(drip));
+  for (const said of await Promise.all([closing(silent), closing(slow)]))
+    assert.match(said, /^HTTP\/1.1 408 /u);
+});
+
+test('more headers than any client sends are refused, and none is left out in silence', async (t) => {
+  const server = await startTestServer(t);
+  const headers = Object.fromEntries(Array.from({ length: 2500 }, (_, n) => [`x-${n}`, 'a']));
+  for (const path of ['/version', collection]) {
+    assert.equal((await server.call(path, { headers, anonymous: true })).code, 431);
+    assert.equal((await server.call(path, { headers: { ...headers, 'impersonate-user': 'a' } })).code, 431);
+  }
+});
+
+test('connections without end are closed at once beyond a thousand, and the cluster lives on', async (t) => {
+  const server = await startTestServer(t);
+  const sockets = Array.from({ length: 1100 }, () => connect(portOf(server), '127.0.0.1'));
+  t.after(() => sockets.forEach((socket) => socket.destroy()));
+  const ended = sockets.map((socket) => closed(socket.resume()));
+  await Promise.race(ended);
+  await server.api.create(configMaps, { metadata: { namespace: 'bosh', name: 'written-meanwhile' } });
+  for (const socket of sockets) socket.destroy();
+  await Promise.all(ended);
+});
