@@ -70,8 +70,9 @@ async function callVerb(
     const result = await verb(session.cloud, call.arguments);
     return success(resultInContext(signature, result, contextName), session.log());
   } catch (error) {
-    const [{ redactor, secretsOf }, { isApiError }, { explainApiError }] = await Promise.all([
-      import('./redact.ts'),
+    const [{ redactor }, { secretsOf }, { isApiError }, { explainApiError }] = await Promise.all([
+      import('../errors/redact/redactor.ts'),
+      import('./secrets-of.ts'),
       import('../kubernetes/api-error.ts'),
       import('./failure/explain-api-error.ts'),
     ]);

@@ -1,0 +1,60 @@
+/** Cut out of a message, one character would show itself by where it is missing. */
+const shortest = 2;
+/** Of a text whose key does not say that it is a secret. */
+const longEnough = 6;
+/** Answers to a question such as `keep_root_password`, never secrets: cut out, they would be guessed and leave nonsense. */
+const switches = /^(?:true|false|yes|no|on|off|null|none)$/iu;
+const secretKeys =
+  /(?:pass|password|passwd|passphrase|secret|token|credential|(?:api|access|account|client|private|secret|shared)[_-]?key|(?:^|[_-])key)s?$/iu;
+/** They name things and are no secrets: parts of create_vm's env, the name of a user. */
+const plainKeys = new Set(['group', 'groups', 'tags', 'username']);
+
+/**
+ * The strings of values whose contents are secret, whatever their shape, and the passwords of the URLs among them. What is below a
+ * key of secrets is one, however short. A loop, since YAML makes circles and a text nests as deep as it likes.
+ */
+export function secretStrings(source: unknown): string[] {
+  return stringsIn(source, (text, isSecret) => isSecret || text.length >= longEnough);
+}
+
+/** The same of values of which only some are secret: those that a key, a URL or a PEM header says are. */
+export function markedSecrets(source: unknown): string[] {
+  return stringsIn(source, (text, isSecret) => isSecret || text.includes('PRIVATE KEY-----'));
+}
+
+/** Passwords of the URLs in a value; the URLs themselves name servers and are no secret. */
+export function urlPasswords(source: unknown): string[] {
+  return stringsIn(source, () => false);
+}
+
+function stringsIn(source: unknown, isWanted: (text: string, isSecret: boolean) => boolean): string[] {
+  const found = new Set<string>();
+  const seen = new Map<object, boolean>();
+  const open: { readonly value: unknown; readonly isSecret: boolean }[] = [
+    { value: source, isSecret: false },
+  ];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { value, isSecret } = next;
+    if (typeof value === 'string') {
+      if (isWanted(value, isSecret)) found.add(value);
+      for (const password of passwordsOf(value)) found.add(password);
+    }
+    if (typeof value === 'number' && isSecret) found.add(String(value));
+    if (typeof value !== 'object' || value === null) continue;
+    const before = seen.get(value);
+    if (before === true || before === isSecret) continue;
+    seen.set(value, isSecret);
+    for (const [key, item] of Object.entries(value)) {
+      if (!plainKeys.has(key)) open.push({ value: item, isSecret: isSecret || secretKeys.test(key) });
+    }
+  }
+  return [...found].filter((secret) => secret.trim().length >= shortest && !switches.test(secret));
+}
+
+/** Up to each `@` before a blank or a quotation mark: a password may hold what a URL should have encoded. */
+function passwordsOf(text: string): string[] {
+  return [...text.matchAll(/[a-z][a-z0-9+.-]*:\/\/[^\s:@/"']*:([^\s"']+)@/giu)].flatMap(([, tail = '']) => {
+    const parts = tail.split('@');
+    return parts.map((_, index) => parts.slice(0, index + 1).join('@'));
+  });
+}
