@@ -2,10 +2,13 @@
 const shortest = 2;
 /** Of a text whose key does not say that it is a secret. */
 const longEnough = 6;
+const longNumber = 8;
+const places =
+  /^(?:[\d.]+(?::\d+|\/\d+)?|[\da-f]*:[\da-f:.]*(?:\/\d+)?|(?:~|\.{1,2})?\/[\w./-]*|[a-z]+:\/\/[^\s@?]*)$/iu;
 /** Answers to a question such as `keep_root_password`, never secrets: cut out, they would be guessed and leave nonsense. */
 const switches = /^(?:true|false|yes|no|on|off|null|none)$/iu;
 const secretKeys =
-  /(?:pass|password|passwd|passphrase|secret|token|credential|(?:api|access|account|client|private|secret|shared)[_-]?key|(?:^|[_-])key)s?$/iu;
+  /(?:pass|password|passwd|passphrase|secret|token|credential|(?:api|access|account|client|private|secret|shared)[_-]?key|(?:^|[_-])key)(?:s|[_-]data)?$/iu;
 /** They name things and are no secrets: parts of create_vm's env, the name of a user. */
 const plainKeys = new Set(['group', 'groups', 'tags', 'username']);
 
@@ -14,7 +17,21 @@ const plainKeys = new Set(['group', 'groups', 'tags', 'username']);
  * key of secrets is one, however short. A loop, since YAML makes circles and a text nests as deep as it likes.
  */
 export function secretStrings(source: unknown): string[] {
-  return stringsIn(source, (text, isSecret) => isSecret || text.length >= longEnough);
+  return stringsIn(
+    source,
+    (text, isSecret, isNumber) => isSecret || (!isNumber && text.length >= longEnough),
+  );
+}
+
+/**
+ * The same of variables by name: all but short ones and those that plainly name a place (addresses, paths, URLs without a password),
+ * which messages need. A long number may be a PIN.
+ */
+export function variableSecrets(variables: Readonly<Record<string, unknown>>): string[] {
+  return stringsIn(variables, (text, isSecret, isNumber) => {
+    if (isSecret) return true;
+    return isNumber ? text.length >= longNumber : text.length >= longEnough && !places.test(text);
+  });
 }
 
 /** The same of values of which only some are secret: those that a key, a URL or a PEM header says are. */
@@ -27,7 +44,10 @@ export function urlPasswords(source: unknown): string[] {
   return stringsIn(source, () => false);
 }
 
-function stringsIn(source: unknown, isWanted: (text: string, isSecret: boolean) => boolean): string[] {
+function stringsIn(
+  source: unknown,
+  isWanted: (text: string, isSecret: boolean, isNumber: boolean) => boolean,
+): string[] {
   const found = new Set<string>();
   const seen = new Map<object, boolean>();
   const open: { readonly value: unknown; readonly isSecret: boolean }[] = [
@@ -36,10 +56,10 @@ function stringsIn(source: unknown, isWanted: (text: string, isSecret: boolean) 
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, isSecret } = next;
     if (typeof value === 'string') {
-      if (isWanted(value, isSecret)) found.add(value);
+      if (isWanted(value, isSecret, false)) found.add(value);
       for (const password of passwordsOf(value)) found.add(password);
     }
-    if (typeof value === 'number' && isSecret) found.add(String(value));
+    if (typeof value === 'number' && isWanted(String(value), isSecret, true)) found.add(String(value));
     if (typeof value !== 'object' || value === null) continue;
     const before = seen.get(value);
     if (before === true || before === isSecret) continue;
