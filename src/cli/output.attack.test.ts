@@ -3,8 +3,10 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { scratchDirectory } from '../deploy/testing/scratch.ts';
 import { testEnvironment } from '../deploy/testing/test-environment.ts';
 import type { TestEnvironment } from '../deploy/testing/test-environment.ts';
+import { startTlsServer } from '../kubernetes/testing/tls-server.ts';
 
 const main = join(import.meta.dirname, 'main.ts');
 const secret = '}Pr0d-Passw0rd';
@@ -126,4 +128,54 @@ test('what a CPI, an agent or a server says is cleared of the values of variable
   const runs = [...output.matchAll(/[\w+/]{8,}/gu)].map(([run]) => Buffer.from(run, 'base64').toString());
   for (const text of [output, ...runs])
     for (const one of [...given, keyLine]) assert.ok(!text.includes(one), `${one}: ${output}`);
+});
+
+test('an API server that quotes the token of the kubeconfig has it cut out by `status`', async (t) => {
+  const server = await startTlsServer(({ headers }, response) => {
+    const message = `no: ${headers.authorization}, ${base64(String(headers.authorization))}`;
+    const status = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      reason: 'Invalid',
+      code: 422,
+    };
+    response
+      .writeHead(422, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ ...status, message }));
+  });
+  t.after(() => server.close());
+  const { server: url, ca = '', certificate = '', key = '' } = server.access;
+  const directory = await scratchDirectory(t);
+  const kubeconfig = join(directory, 'kubeconfig');
+  const user = {
+    'client-certificate-data': base64(certificate),
+    'client-key-data': base64(key),
+    token: 't0ken-Passw0rd',
+  };
+  await writeFile(
+    kubeconfig,
+    JSON.stringify({
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+      clusters: [{ name: 'c', cluster: { server: url, 'certificate-authority-data': base64(ca) } }],
+      users: [{ name: 'u', user }],
+    }),
+  );
+  const env = { PATH: process.env['PATH'], BOSH_KUBERNETES_HOME: join(directory, 'home') };
+
+  const output = await new Promise<string>((resolve) => {
+    execFile(
+      process.execPath,
+      [main, 'status', '--kubeconfig', kubeconfig],
+      { env },
+      (_error, stdout, stderr) => {
+        resolve(stdout + stderr);
+      },
+    );
+  });
+
+  assert.match(output, /Kubernetes answered 422 Invalid: no: Bearer <redacted>, .*<redacted>/u);
+  assert.doesNotMatch(output, /Passw0rd|UGFzc3cwcm/u);
 });
