@@ -69,12 +69,12 @@ test('a URL whose password is not encoded, or whose port is none, is refused wit
     'user:%S3Passw0rd@127.0.0.1:1',
     'user:Passw0rd@127.0.0.1:99999',
   ])
-    for (const [written, hostile] of [
+    for (const [harmless, hostile] of [
       ['url: file://tinyapp.tgz', `url: "https://${authority}/a.tgz", sha1: ${'a'.repeat(40)}`],
       [/mbus: https.*/u, `mbus: "https://${authority}"`],
     ] as const) {
       const env = await testEnvironment(t);
-      await env.editManifest((text) => text.replace(written, hostile));
+      await env.editManifest((text) => text.replace(harmless, hostile));
       const output = await createEnv(env);
       assert.match(
         output,

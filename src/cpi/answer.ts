@@ -99,7 +99,7 @@ async function redactorOf(
     import('../errors/redact/redactor.ts'),
     import('./secrets-of.ts'),
   ]);
-  const secrets = [secretsOf(file), secretsOf(request.context), session?.secrets()];
+  const secrets = [secretsOf(file), secretsOf(request.context), session?.secrets() ?? Promise.resolve([])];
   return redactor(await Promise.all(secrets), request.arguments[5]);
 }
 

@@ -159,13 +159,13 @@ test('as-groups, as-uid and as-user-extra without `as` are refused, as by client
 
 test('what could end a header or would arrive as another name is refused, and not quoted', async () => {
   const bad = ['s3cret\r\nImpersonate-Group: system:masters', 's3cret\n', 's3cret\0', 's3cret\t', ' s3cret'];
-  for (const text of [...bad, 's3cret ', 's3crét', 5, {}])
+  for (const hostile of [...bad, 's3cret ', 's3crét', 5, {}])
     for (const user of [
-      { as: text },
-      { as: 'jane', 'as-uid': text },
-      { as: 'jane', 'as-groups': ['a', text] },
-      { as: 'jane', 'as-groups': text },
-      { as: 'jane', 'as-user-extra': { scopes: [text] } },
+      { as: hostile },
+      { as: 'jane', 'as-uid': hostile },
+      { as: 'jane', 'as-groups': ['a', hostile] },
+      { as: 'jane', 'as-groups': hostile },
+      { as: 'jane', 'as-user-extra': { scopes: [hostile] } },
     ]) {
       const message = await refusal(user);
       assert.match(message, /^kubeconfig: users\[0\]\.user\.as/u);

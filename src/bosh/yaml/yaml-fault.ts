@@ -21,7 +21,7 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   MULTIPLE_TAGS: 'one value has two tags',
   NON_STRING_KEY: 'a key has to be text',
   RESOURCE_EXHAUSTION: 'it nests too deep',
-  TAB_AS_INDENT: 'a tab cannot indent; use blanks',
+  TAB_AS_INDENT: 'Tabs are not allowed as indentation; use blanks',
   TAG_RESOLVE_FAILED:
     'a tag is not known, or its value does not fit it; a text that begins with ! has to be in quotes',
   UNEXPECTED_TOKEN: 'this character has no meaning here; a text that has it has to be in quotes',
