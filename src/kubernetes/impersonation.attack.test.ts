@@ -11,6 +11,7 @@ import { startTestServer } from '../cluster/api/testing/test-server.ts';
 import { temporaryDirectory } from '../cluster/api/testing/temporary-directory.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { Access } from './access.ts';
+import { isApiError } from './api-error.ts';
 import { loadAccess } from './load-access.ts';
 import { openTransport } from './open-transport.ts';
 import { execInPod } from './pod-exec.ts';
@@ -143,6 +144,18 @@ suite('a kubeconfig with `as` speaks as that user and never as the administrator
       return (await transport.request({ method: 'GET', path: '/api/v1/namespaces/bosh/secrets' })).status;
     };
 
+    const command = {
+      namespace: 'bosh',
+      pod: 'vm-1',
+      container: 'bosh',
+      command: ['true'],
+      deadlineMs: 10_000,
+    };
+    const execAs = async (user: object): Promise<unknown> =>
+      execInPod(await loadAccess(kubeconfigOf(way, user)), command);
+
+    await assert.rejects(execAs({}), (error) => isApiError(error, 404));
+    await assert.rejects(execAs(one), (error) => isApiError(error, 403));
     assert.equal(await statusAs({}), 200);
     assert.equal(await statusAs(one), 403);
     assert.equal(await statusAs({ as: 'jane', 'as-groups': ['a', 'system:masters'] }), 200);

@@ -3,11 +3,19 @@ import { generateKeyPairSync } from 'node:crypto';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { redactor } from './redactor.ts';
+import { markedSecrets } from './secret-strings.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const json = (text: string): string => JSON.stringify(text).slice(1, -1);
 const inGo = (text: string): string =>
   text.replaceAll(/[<>&]/gu, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
+const inHtml = (text: string): string =>
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll('+', '&#43;')
+    .replaceAll('@', '&#x40;');
 const form = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1);
 
 /** How servers and programs quote. */
@@ -20,6 +28,7 @@ const quotations: Readonly<Record<string, (text: string) => string>> = {
   'URL-encoded in lower case': (text) =>
     encodeURIComponent(text).replaceAll(/%../gu, (code) => code.toLowerCase()),
   'as a form': form,
+  'in HTML': inHtml,
   'in base64': base64,
   'in base64 for URLs': (text) => Buffer.from(text).toString('base64url'),
   'in base64, in lines': (text) => base64(text).replaceAll(/.{20}/gu, '$&\r\n  '),
@@ -44,7 +53,17 @@ function decodings(message: string): string[] {
   );
   const runs = [...unescaped.matchAll(/[\w+/-]+/gu)].flatMap(([run]) => [run, run.slice(1)]);
   const joined = unescaped.replaceAll(/\s/gu, '');
-  return [message, unescaped, ...[...runs, joined].map((run) => Buffer.from(run, 'base64').toString())];
+  const bare = message
+    .replaceAll('&quot;', '"')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&#43;', '+')
+    .replaceAll('&#x40;', '@');
+  return [
+    message,
+    bare.replaceAll('&amp;', '&'),
+    unescaped,
+    ...[...runs, joined].map((run) => Buffer.from(run, 'base64').toString()),
+  ];
 }
 
 const secrets = ['p@ss/w+rd "q" <&>\\ %41', 'Zürich-grüßt-曜', 'simple-secret-1', 'short', '}Pr0d-Passw0rd!'];
@@ -111,6 +130,15 @@ test('a private key shows no line, however it is indented, quoted or wrapped', (
     for (const text of decodings(cleared))
       for (const line of lines) assert.ok(!text.includes(line), cleared.slice(0, 300));
   }
+});
+
+test('the name of a taint or label is no secret, though its key is `key`', () => {
+  const tolerations = [{ key: 'dedicated', operator: 'Exists' }];
+  const redact = redactor(markedSecrets({ tolerations, tls: { key: 'the-key' } }));
+  assert.equal(
+    redact('untolerated taint {dedicated: bosh}, the-key'),
+    'untolerated taint {dedicated: bosh}, <redacted>',
+  );
 });
 
 test('messages of ours and long quotations without a secret stay as they are', () => {

@@ -65,7 +65,9 @@ function stringsIn(
     if (before === true || before === isSecret) continue;
     seen.set(value, isSecret);
     for (const [key, item] of Object.entries(value)) {
-      if (!plainKeys.has(key)) open.push({ value: item, isSecret: isSecret || secretKeys.test(key) });
+      // of a toleration or a selector it is the name of a taint or label
+      const isName = plainKeys.has(key) || (key === 'key' && 'operator' in value);
+      if (!isName) open.push({ value: item, isSecret: isSecret || secretKeys.test(key) });
     }
   }
   return [...found].filter((secret) => secret.trim().length >= shortest && !switches.test(secret));

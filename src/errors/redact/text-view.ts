@@ -46,6 +46,7 @@ export function viewsOf(text: string): readonly TextView[] | undefined {
 
 const decoders: readonly ((view: TextView) => TextView | undefined)[] = [
   unescaped,
+  withoutEntities,
   (view) => percentDecoded(view, false),
   (view) => percentDecoded(view, true),
   ...[0, 1, 2, 3].map((offset) => (view: TextView) => base64Decoded(view, offset)),
@@ -117,6 +118,18 @@ function unescaped(view: TextView): TextView | undefined {
     const letter = found[1] ?? '';
     if (letter === 'u' || letter === 'x') return String.fromCharCode(Number.parseInt(found.slice(2), 16));
     return named[letter] ?? found.slice(1);
+  });
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** Of the pages that proxies answer with. */
+function withoutEntities(view: TextView): TextView | undefined {
+  if (!view.text.includes('&')) return undefined;
+  return replaced(view, /&(?:#\d{1,6}|#x[\da-f]{1,5}|amp|lt|gt|quot|apos);/giu, (found) => {
+    const name = found.slice(1, -1).toLowerCase();
+    if (!name.startsWith('#')) return entities[name] ?? found;
+    return String.fromCodePoint(Number(name.startsWith('#x') ? `0${name.slice(1)}` : name.slice(1)));
   });
 }
 
