@@ -1,9 +1,12 @@
+import type { KnownSecrets } from '../errors/redact/known-secrets.ts';
 import type { Installation } from './installation.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface CommandContext {
   readonly installation: Installation;
+  /** Does not show what is in `secrets`. */
   readonly terminal: Terminal;
+  readonly secrets: KnownSecrets;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Aborted by the first Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;

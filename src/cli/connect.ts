@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
+import { secretStrings, urlPasswords } from '../errors/redact/secret-strings.ts';
 import type { Access } from '../kubernetes/access.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import { loadAccess } from '../kubernetes/load-access.ts';
@@ -12,12 +13,15 @@ export function kubeconfigPath(clusterDirectory: string): string {
   return join(clusterDirectory, 'kubeconfig');
 }
 
-/** Runs `action` with a connection to the API that a kubeconfig file names, and closes the connection. */
+/** Runs `action` with a connection to the API that a kubeconfig file names, and closes the connection; `onSecrets` is told what is secret in it. */
 export async function withKubernetes<T>(
   kubeconfig: string,
   action: (api: KubernetesApi, access: Access) => Promise<T>,
+  onSecrets?: (secrets: readonly string[]) => void,
 ): Promise<T> {
   const access = await loadAccess(await readKubeconfig(kubeconfig));
+  const { token, key, proxy } = access;
+  onSecrets?.([...secretStrings({ token, key }), ...urlPasswords(proxy)]);
   const transport = await openTransport(access);
   try {
     return await action(new RestApi({ transport }), access);

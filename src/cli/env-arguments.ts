@@ -74,7 +74,7 @@ export function parseEnvArguments(command: EnvCommand, words: readonly string[])
   if (pointless !== undefined) throw refuse(`'${command}' takes no ${flagOf(pointless)}`);
   const [manifestPath, extra] = positionals;
   if (manifestPath === undefined) throw refuse('A manifest is missing');
-  if (extra !== undefined) throw refuse(`'${extra}' is one manifest too many`);
+  if (extra !== undefined) throw refuse('One manifest is taken; a value with a blank has to be in quotes');
   return {
     manifestPath,
     ...(values.state === undefined ? {} : { statePath: values.state }),

@@ -1,11 +1,13 @@
+import { knownSecrets } from '../errors/redact/known-secrets.ts';
 import { commands } from './commands.ts';
 import { describeError } from './describe-error.ts';
 import { locateInstallation } from './installation.ts';
-import { processTerminal } from './terminal.ts';
+import { processTerminal, redactingTerminal } from './terminal.ts';
 import { usage } from './usage.ts';
 
 const [name, ...words] = process.argv.slice(2);
-const terminal = processTerminal();
+const secrets = knownSecrets();
+const terminal = redactingTerminal(processTerminal(), secrets.redact);
 const command = commands.find((candidate) => candidate.name === name);
 
 if (command === undefined) {
@@ -24,10 +26,16 @@ if (command === undefined) {
     if (error.code !== 'EPIPE') throw error;
     interrupted.abort(new Error('nobody reads the output any more'));
   });
+  // Node would print it as it is, with whatever it quotes.
+  process.on('uncaughtException', (error) => {
+    terminal.error(describeError(error));
+    process.exit(1);
+  });
   try {
     process.exitCode = await command.run(words, {
       installation: locateInstallation(process.env),
       terminal,
+      secrets,
       environment: process.env,
       signal: interrupted.signal,
     });

@@ -11,6 +11,15 @@ export interface Terminal {
   ask(question: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
+/** The same terminal, with what is written cleared of secrets: all output of all commands goes through it. */
+export function redactingTerminal(terminal: Terminal, redact: (text: string) => string): Terminal {
+  return {
+    ...terminal,
+    out: (text) => terminal.out(redact(text)),
+    error: (line) => terminal.error(redact(line)),
+  };
+}
+
 /** The process's own streams. */
 export function processTerminal(): Terminal {
   return {

@@ -11,6 +11,6 @@ export function checkUrlTag({ tags, tagPlaces }: Pick<Manifest, 'tags' | 'tagPla
   if (url === undefined || (/^[a-z][a-z0-9+.-]*:\/\//i.test(url) && URL.canParse(url))) return;
   throw new ProductError(
     'MANIFEST_INVALID',
-    `${tagPlaces['url']}: '${url}' is not a URL like http://10.0.0.6:8080/, and 'up' ends with it; leave the tag out where there is none`,
+    `${tagPlaces['url']}: it is not a URL like http://10.0.0.6:8080/, and 'up' ends with it; leave the tag out where there is none`,
   );
 }

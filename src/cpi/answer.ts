@@ -68,16 +68,16 @@ async function callVerb(
     const asks = !localMethods.includes(request.method);
     session = await ports.openSession({ file, context: request.context, contextName, asks }, code);
     const result = await verb(session.cloud, call.arguments);
-    return success(resultInContext(signature, result, contextName), session.log());
+    const log = session.log();
+    const redact = log === '' ? undefined : await redactorOf(file, request, session);
+    return success(resultInContext(signature, result, contextName), redact?.(log) ?? '');
   } catch (error) {
-    const [{ redactor, secretsOf }, { isApiError }, { explainApiError }] = await Promise.all([
-      import('./redact.ts'),
+    const [redact, { isApiError }, { explainApiError }] = await Promise.all([
+      redactorOf(file, request, session),
       import('../kubernetes/api-error.ts'),
       import('./failure/explain-api-error.ts'),
     ]);
     const known = isApiError(error) ? explainApiError(error) : error;
-    const secrets = await Promise.all([secretsOf(file), secretsOf(request.context)]);
-    const redact = redactor(...secrets, request.arguments[5]);
     const isElsewhere = isAboutInput(known) || localMethods.includes(request.method);
     const place = { contextName, namespace: isElsewhere ? undefined : session?.cloud.namespace };
     return {
@@ -87,6 +87,20 @@ async function callVerb(
   } finally {
     session?.close();
   }
+}
+
+/** Loaded only where there is something to clear: most calls write no text. */
+async function redactorOf(
+  file: unknown,
+  request: CpiRequest,
+  session: Session | undefined,
+): Promise<(text: string) => string> {
+  const [{ redactor }, { secretsOf }] = await Promise.all([
+    import('../errors/redact/redactor.ts'),
+    import('./secrets-of.ts'),
+  ]);
+  const secrets = [secretsOf(file), secretsOf(request.context), session?.secrets() ?? Promise.resolve([])];
+  return redactor(await Promise.all(secrets), request.arguments[5]);
 }
 
 interface Place {

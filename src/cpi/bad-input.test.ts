@@ -93,7 +93,12 @@ async function world(t: TestContext): Promise<World> {
       answer(JSON.stringify({ method, arguments: args, context: {}, api_version: version }), {
         readConfig: () => Promise.resolve('{}'),
         openSession: () =>
-          Promise.resolve({ cloud: { ...cloud, api: counting.api }, log: () => '', close: () => undefined }),
+          Promise.resolve({
+            cloud: { ...cloud, api: counting.api },
+            log: () => '',
+            secrets: () => Promise.resolve([]),
+            close: () => undefined,
+          }),
       }),
   };
 }

@@ -5,7 +5,8 @@ import { errorTable } from '../errors/error-table.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
 import { isProductError, ProductError } from '../errors/product-error.ts';
 import { failure, parseRequest } from './protocol.ts';
-import { redactor, secretsOf } from './redact.ts';
+import { redactor } from '../errors/redact/redactor.ts';
+import { secretsOf } from './secrets-of.ts';
 
 const plain = (text: string): string => text;
 

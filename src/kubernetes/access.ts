@@ -1,6 +1,7 @@
 import { ProductError } from '../errors/product-error.ts';
 import { readTextFile } from './read-text-file.ts';
 import type { Credentials, CredentialSource } from './credentials.ts';
+import type { HeaderLines } from './impersonation.ts';
 
 /** How to reach one Kubernetes API and as whom. Holds secrets: never log it. */
 export interface Access {
@@ -16,6 +17,8 @@ export interface Access {
   readonly tokenFile?: string;
   /** Asked for each request; wins over all of the above. */
   readonly credentials?: CredentialSource;
+  /** Sent with each request: as whom the holder of the credentials acts. Absent: as itself. */
+  readonly impersonation?: HeaderLines;
   /** URL of the HTTP proxy that tunnels to the server. Secret: may carry a password. */
   readonly proxy?: string;
   /** The name that the server's certificate is checked against, when it is not the URL's host. */
@@ -32,9 +35,31 @@ export async function credentialsOf(access: Access): Promise<Credentials> {
   return { token, certificate, key };
 }
 
-/** The headers that carry credentials; none where a client certificate speaks for us. */
-export function authorization({ token }: Credentials): { authorization?: string } {
-  return token === undefined ? {} : { authorization: `Bearer ${token}` };
+/** The headers that say who we are and as whom we act; every request carries them, whatever sends it. */
+export function identityHeaders({ impersonation }: Access, { token }: Credentials): HeaderLines {
+  return token === undefined ? { ...impersonation } : { authorization: `Bearer ${token}`, ...impersonation };
+}
+
+/**
+ * The same for Bun, whose fetch and WebSocket join lines of one name into one: two groups would arrive as one group of
+ * another name. Throws INVALID_CONFIG for those.
+ */
+export function identityHeadersInBun(access: Access, credentials: Credentials): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const all = identityHeaders(access, credentials);
+  for (const name in all) {
+    const value = all[name];
+    if (typeof value === 'string') headers[name] = value;
+    else if (value !== undefined) throw severalLines();
+  }
+  return headers;
+}
+
+function severalLines(): ProductError {
+  return new ProductError(
+    'INVALID_CONFIG',
+    "the kubeconfig's as-groups or a key of its as-user-extra has several values, which Bun cannot send; have the CPI run with Node (the job's property node_path), or name one",
+  );
 }
 
 function readTokenFile(path: string): string {

@@ -1,5 +1,5 @@
 import type { Access } from './access.ts';
-import { authorization, credentialsOf, serverAddress } from './access.ts';
+import { credentialsOf, identityHeadersInBun, serverAddress } from './access.ts';
 import { BunConnection } from './bun/bun-connection.ts';
 import type { BunRuntime } from './bun/bun-runtime.ts';
 import { ByteQueue } from './bun/byte-queue.ts';
@@ -108,7 +108,7 @@ export class BunSocketTransport implements Transport {
     const bytes = encodeRequest({
       method: request.method,
       url: requestUrl(this.#access.server, request),
-      headers: requestHeaders(credentials, request),
+      headers: requestHeaders(identityHeadersInBun(this.#access, credentials), request),
       body: request.body,
     });
     // a connection that is opened now would keep the process alive
@@ -193,10 +193,10 @@ async function* chunksOf(body: ByteQueue, deadline: Deadline): AsyncGenerator<Ui
   }
 }
 
-function requestHeaders(credentials: Credentials, request: TransportRequest): Record<string, string> {
+function requestHeaders(identity: Record<string, string>, request: TransportRequest): Record<string, string> {
   return {
     Accept: 'application/json',
-    ...authorization(credentials),
+    ...identity,
     ...(request.body !== undefined && { 'Content-Type': request.contentType ?? 'application/json' }),
   };
 }

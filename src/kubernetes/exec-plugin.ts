@@ -45,6 +45,7 @@ export function pluginCredentials(
       }
       return (await (issued === undefined || issued === former ? issue() : issued)).credentials;
     },
+    issued: async () => (await issued)?.credentials ?? {},
     refused: () => {
       issued = undefined;
     },

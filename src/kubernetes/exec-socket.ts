@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { ClientOptions, WebSocket as Socket } from 'ws';
 import type { Access } from './access.ts';
-import { authorization, credentialsOf, serverAddress } from './access.ts';
+import { credentialsOf, identityHeaders, identityHeadersInBun, serverAddress } from './access.ts';
 import type { ApiError, ApiRequest } from './api-error.ts';
 import { nodeTls } from './node-tls.ts';
 import { openTransport } from './open-transport.ts';
@@ -94,12 +94,16 @@ const execRequest = (path: string): ApiRequest => ({ method: 'GET', path: path.r
 async function socketOptions(access: Access): Promise<ClientOptions> {
   const credentials = await credentialsOf(access);
   const tls = nodeTls(access, credentials);
+  const inBun = 'Bun' in globalThis;
   const options: ClientOptions & { tls: object; proxy?: string } = {
     tls: { ...tls, serverName: access.tlsServerName },
     ...(access.proxy !== undefined && { proxy: access.proxy }),
-    ...('Bun' in globalThis ? tls : { agent: new Agent(tls) }),
+    ...(inBun ? tls : { agent: new Agent(tls) }),
     handshakeTimeout: openTimeoutMs,
-    headers: authorization(credentials),
+    // lists too: Node's `ws` hands them to node:https, whatever its types say
+    headers: (inBun
+      ? identityHeadersInBun(access, credentials)
+      : identityHeaders(access, credentials)) as Record<string, string>,
   };
   return options;
 }

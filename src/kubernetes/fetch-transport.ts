@@ -1,6 +1,6 @@
 import { isProductError } from '../errors/product-error.ts';
 import type { Access } from './access.ts';
-import { authorization, credentialsOf, serverAddress } from './access.ts';
+import { credentialsOf, identityHeadersInBun, serverAddress } from './access.ts';
 import type { Credentials } from './credentials.ts';
 import { unreachable } from './transport-failure.ts';
 import type {
@@ -78,7 +78,7 @@ export class FetchTransport implements Transport {
       redirect: 'manual',
       headers: {
         accept: 'application/json',
-        ...authorization(credentials),
+        ...identityHeadersInBun(this.#access, credentials),
         ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
       },
       signal: AbortSignal.any(signals),

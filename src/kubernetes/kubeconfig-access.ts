@@ -30,6 +30,7 @@ const refusedInUser = {
   password: 'is not supported: use a token or a client certificate',
   'auth-provider': 'is not supported: Kubernetes removed it in 1.26; use a token or a client certificate',
 };
+const impersonationKeys = ['as', 'as-groups', 'as-uid', 'as-user-extra'];
 
 /**
  * What a kubeconfig says about one context, with file references read (a token file stays a reference).
@@ -52,6 +53,7 @@ export async function resolveAccess(kubeconfig: Kubeconfig, choice: AccessChoice
     ...(isGiven(user.fields['exec'])
       ? await pluginPart(user, cluster, choice)
       : userPart(user, choice.directory)),
+    ...(await impersonationPart(user)),
     namespace: choice.namespace ?? contextNamespace ?? choice.defaultNamespace ?? 'default',
   };
 }
@@ -114,6 +116,13 @@ function userPart(
       tokenFile: absolutePath(tokenFile, `${user.key}.tokenFile`, directory),
     }),
   };
+}
+
+/** Loaded by those alone who act as another. */
+async function impersonationPart(user: NamedEntry): Promise<Pick<Access, 'impersonation'>> {
+  if (!impersonationKeys.some((name) => isGiven(user.fields[name]))) return {};
+  const { impersonationHeaders } = await import('./impersonation.ts');
+  return { impersonation: impersonationHeaders(user) };
 }
 
 function serverUrl(cluster: NamedEntry): string {

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import type { Access } from './access.ts';
-import { authorization, credentialsOf, serverAddress } from './access.ts';
+import { credentialsOf, identityHeaders, serverAddress } from './access.ts';
 import type { Credentials } from './credentials.ts';
+import type { HeaderLines } from './impersonation.ts';
 import { nodeTls } from './node-tls.ts';
 import { unreachable } from './transport-failure.ts';
 import type {
@@ -64,7 +65,7 @@ export class NodeHttpsTransport implements Transport {
     const outgoing = httpsRequest(requestUrl(this.#access.server, request), {
       agent: this.#agentFor(credentials),
       method: request.method,
-      headers: requestHeaders(credentials, request),
+      headers: requestHeaders(identityHeaders(this.#access, credentials), request),
       signal: AbortSignal.any(signals),
     });
     outgoing.on('response', resolve);
@@ -123,10 +124,10 @@ function flatHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   );
 }
 
-function requestHeaders(credentials: Credentials, request: TransportRequest): Record<string, string> {
+function requestHeaders(identity: HeaderLines, request: TransportRequest): HeaderLines {
   return {
     accept: 'application/json',
-    ...authorization(credentials),
+    ...identity,
     ...(request.body !== undefined && {
       'content-type': request.contentType ?? 'application/json',
       'content-length': String(Buffer.byteLength(request.body)),

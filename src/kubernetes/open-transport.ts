@@ -1,5 +1,6 @@
 import { bunRuntime } from './bun/bun-runtime.ts';
 import type { Access } from './access.ts';
+import { identityHeadersInBun } from './access.ts';
 import { BunSocketTransport } from './bun-socket-transport.ts';
 import type { Transport, TransportOptions } from './transport.ts';
 
@@ -17,6 +18,8 @@ async function bareTransport(access: Access, options: TransportOptions): Promise
     const { NodeHttpsTransport } = await import('./node-https-transport.ts');
     return new NodeHttpsTransport(access, options);
   }
+  // before any request, since only a later one (a command in a pod) may be of the kind that cannot be sent
+  identityHeadersInBun(access, {});
   if (access.proxy === undefined) {
     const transport = new BunSocketTransport(runtime, access, options);
     if (options.connectNow === true) await transport.beginHandshake();

@@ -1,12 +1,17 @@
 import type { ApiRequest } from './api-error.ts';
 import { ApiError } from './api-error.ts';
 import type { Status } from './object.ts';
+import { isAboutSecrets, withoutQuotation } from './secret-status.ts';
 import { wholeWords } from './whole-words.ts';
 
-/** The error of a response with a failure status: its Status body, or one made of what came instead. */
+/**
+ * The error of a response with a failure status: its Status body, or one made of what came instead; of a request on Secrets
+ * without the server's free text.
+ */
 export function responseError(status: number, body: string, request: ApiRequest): ApiError {
   const { method, path } = request;
-  return new ApiError(parseStatus(body) ?? plainStatus(status, body), { method, path });
+  const said = parseStatus(body) ?? plainStatus(status, body);
+  return new ApiError(isAboutSecrets(request) ? withoutQuotation(said) : said, { method, path });
 }
 
 function parseStatus(body: string): Status | undefined {

@@ -1,4 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
+import { parseSecretUrl } from '../../bosh/url/parse-secret-url.ts';
+import type { SecretUrl } from '../../bosh/url/parse-secret-url.ts';
 import type { Settings } from '../settings/settings.ts';
 
 export interface BusAddress {
@@ -15,13 +17,13 @@ export interface BusAddress {
  * anything but https with user, password and port.
  */
 export function busAddressOf(settings: Settings, machine: string): BusAddress {
-  const url = parseBus(settings.mbus);
-  if (url.username === '' || url.password === '') throw invalid('the mbus URL has no user and password');
+  const { url, user, password } = parseBus(settings.mbus);
+  if (user === '' || password === '') throw invalid('the mbus URL has no user and password');
   return {
     host: manualAddress(settings) ?? sharedHost(url, machine) ?? url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? 443 : Number(url.port),
-    user: decodeURIComponent(url.username),
-    password: decodeURIComponent(url.password),
+    user,
+    password,
   };
 }
 
@@ -39,11 +41,13 @@ function sharedHost(url: URL, machine: string): string | undefined {
 }
 
 // an error must not quote the URL: it holds the password
-function parseBus(text: string): URL {
-  const url = URL.parse(text);
-  if (url === null) throw invalid('the mbus URL cannot be read');
-  if (url.protocol === 'https:') return url;
-  throw invalid(`the mbus protocol '${url.protocol}' is not https, the only one that this agent speaks`);
+function parseBus(text: string): SecretUrl {
+  const parsed = parseSecretUrl(text);
+  if (parsed === undefined) throw invalid('the mbus URL cannot be read');
+  if (parsed.url.protocol === 'https:') return parsed;
+  throw invalid(
+    `the mbus protocol '${parsed.url.protocol}' is not https, the only one that this agent speaks`,
+  );
 }
 
 function invalid(cause: string): ProductError {

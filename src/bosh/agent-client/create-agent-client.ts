@@ -11,7 +11,7 @@ export interface AgentClock {
 }
 
 export interface AgentClientOptions {
-  /** `https://user:password@host:port`. */
+  /** `https://user:password@host:port`; http to this machine alone. */
   readonly mbusUrl: string;
   /** PEM of the CA that signed the agent's certificate; absent: the system's roots. */
   readonly ca?: string | undefined;

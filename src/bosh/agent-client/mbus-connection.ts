@@ -5,9 +5,11 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { ProductError } from '../../errors/product-error.ts';
+import { isLoopback, parseSecretUrl } from '../url/parse-secret-url.ts';
+import type { SecretUrl } from '../url/parse-secret-url.ts';
 
 export interface MbusOptions {
-  /** `https://user:password@host:port`. */
+  /** `https://user:password@host:port`; http to this machine alone. */
   readonly mbusUrl: string;
   readonly ca?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -41,8 +43,7 @@ export class MbusConnection {
   readonly #signal: AbortSignal | undefined;
 
   constructor({ mbusUrl, ca, signal }: MbusOptions) {
-    const url = parse(mbusUrl);
-    const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    const { url, user, password } = parse(mbusUrl);
     this.address = url.origin;
     this.#basePath = url.pathname.replace(/\/$/, '');
     this.#signal = signal;
@@ -51,7 +52,7 @@ export class MbusConnection {
       hostname: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port,
       agent: false,
-      ...(url.username === '' ? {} : { auth: credentials }),
+      ...(user === '' ? {} : { auth: `${user}:${password}` }),
     };
     this.#ca = ca;
   }
@@ -131,9 +132,11 @@ async function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
   });
 }
 
-function parse(mbusUrl: string): URL {
-  const url = URL.canParse(mbusUrl) ? new URL(mbusUrl) : undefined;
-  if (url?.protocol === 'https:' || url?.protocol === 'http:') return url;
+function parse(mbusUrl: string): SecretUrl {
+  const parsed = parseSecretUrl(mbusUrl);
+  const { url } = parsed ?? {};
+  if (parsed !== undefined && url?.protocol === 'https:') return parsed;
+  if (parsed !== undefined && url?.protocol === 'http:' && isLoopback(url)) return parsed;
   throw new ProductError(
     'INVALID_ARGUMENT',
     'The mbus URL has to be one like https://user:password@10.0.0.6:6868',

@@ -164,7 +164,7 @@ test('every rule that is broken is told, with line and key', async (t) => {
     .replace('mbus: https://', 'mbus: nats://');
   assert.deepEqual(await faults(t, broken), [
     'm.yml:2:7: name: must be provided',
-    "m.yml:4:20: releases[0].url: 'releases/cpi.tgz' has to begin with file://, http:// or https://",
+    'm.yml:4:20: releases[0].url: has to begin with file://, http:// or https://',
     'm.yml:5:3: releases[1].sha1: must be provided for an http URL',
     'm.yml:12:28: disk_pools[0].disk_size: must be a number of MiB above 0',
     "m.yml:17:35: networks[0].subnets[0].gateway: '10.0.1.1' is not in the range of the subnet",
@@ -188,7 +188,7 @@ test('a manifest that is no manifest is refused without noise', async (t) => {
   const missing = (await faults(t, '')).map((line) => line.split(': ')[1]);
   assert.deepEqual(missing, ['name', 'releases', 'instance_groups', 'cloud_provider']);
   assert.deepEqual(await faults(t, 'name: [x'), [
-    'm.yml:1:9: Flow sequence in block collection must be sufficiently indented and end with a ]',
+    'm.yml:1:9: the indentation does not fit the lines before, or a bracket or quotation mark is not closed',
   ]);
 });
 
@@ -242,7 +242,7 @@ test('what is no map is no manifest, and said so alone', async (t) => {
   for (const [text, found] of [
     ['- name: dep\n', 'a list'],
     ['\u007fELF\u0002\u0001', 'text'],
-    ['5', 'the number 5'],
+    ['5', 'a number'],
   ] as const)
     await assert.rejects(load(t, text), (error: Error) => {
       assert.match(error.message, new RegExp(`m\\.yml:1:1: must be a map, found ${found}$`), text);

@@ -1,5 +1,6 @@
 import { createHash, randomInt } from 'node:crypto';
-import { ProductError } from '../../errors/product-error.ts';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
+import { markedSecrets, variableSecrets } from '../../errors/redact/secret-strings.ts';
 import { createValueGenerator, expectedBits } from '../variables/generate-value.ts';
 import { RsaPairs } from '../variables/rsa-pairs.ts';
 import { loadStaticVariables } from '../variables/static-variables.ts';
@@ -7,8 +8,8 @@ import type { VariableDefinition, VariableSource } from '../variables/variable.t
 import { VarsStore } from '../variables/vars-store.ts';
 import { Problems, rootField } from '../yaml/field.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
-import { readYaml } from '../yaml/parse-yaml.ts';
-import { describeKind, describePlace } from '../yaml/yaml-node.ts';
+import { parseYaml, readYaml } from '../yaml/parse-yaml.ts';
+import { describeKind, describePlace, toValue } from '../yaml/yaml-node.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
 import { interpolate } from './interpolate.ts';
 import type { Manifest } from './manifest.ts';
@@ -29,6 +30,8 @@ export interface LoadManifestOptions {
   readonly opsFiles?: readonly string[] | undefined;
   /** When generated certificates begin to be valid; default the system's clock. */
   readonly now?: (() => Date) | undefined;
+  /** Told of each value of a variable and each password and key in the manifest, before any of it can be in an error. */
+  readonly onSecrets?: ((secrets: readonly string[]) => void) | undefined;
 }
 
 export interface LoadedManifest {
@@ -52,6 +55,7 @@ export async function loadManifest(options: LoadManifestOptions): Promise<Loaded
     throw new ProductError('MANIFEST_INVALID', message);
   }
   const node = await interpolate(document, await variableSource(options), problems);
+  options.onSecrets?.(markedSecrets(toValue(node)));
   const manifest = readManifest(rootField(node, problems), options.path);
   problems.throwIfAny('MANIFEST_INVALID');
   if (manifest === undefined)
@@ -80,8 +84,32 @@ async function variableSource(options: LoadManifestOptions): Promise<VariableSou
   const expect = (definitions: readonly VariableDefinition[]): void =>
     pairs.expect(expectedBits(definitions));
   const store = path === undefined ? undefined : new VarsStore({ path, generate, given, expect });
+  for (const [name, value] of given) options.onSecrets?.(secretsOfVariable(name, value));
   return {
     expect: async (definitions) => store?.expect(definitions),
-    get: async (definition) => given.get(definition.name) ?? store?.get(definition),
+    get: async (definition) => {
+      const known = given.get(definition.name);
+      if (known !== undefined || store === undefined) return known;
+      const value = await store.get(definition);
+      if (value !== undefined) options.onSecrets?.(secretsOfVariable(definition.name, value));
+      return value;
+    },
   };
+}
+
+/** Of a whole file, a kubeconfig for one, also what is in it. */
+function secretsOfVariable(name: string, node: YamlNode): string[] {
+  const value = toValue(node);
+  const inText = typeof value === 'string' && value.includes('\n') ? markedSecrets(yamlIn(value)) : [];
+  return [...variableSecrets({ [name]: value }), ...inText];
+}
+
+/** Undefined for text of another kind. */
+function yamlIn(text: string): unknown {
+  try {
+    return toValue(parseYaml(text, '', 'MANIFEST_INVALID'));
+  } catch (error) {
+    if (isProductError(error)) return undefined;
+    throw error;
+  }
 }

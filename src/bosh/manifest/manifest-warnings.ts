@@ -14,6 +14,7 @@ export function manifestWarnings(manifest: Manifest): readonly string[] {
   });
   return [
     ...manual.flatMap(({ used, network }) => gatewayWarnings(used, network)),
+    ...plainMbusWarnings(manifest),
     ...mbusWarnings(
       manifest,
       manual.map(({ network }) => network),
@@ -28,6 +29,14 @@ function gatewayWarnings({ at, staticIps }: GroupNetwork, { name, gateway }: Man
       (ip) =>
         `${at}.static_ips: '${ip}' is the gateway of network '${name}': a VM that has it reaches nothing through it, and a director refuses it`,
     );
+}
+
+/** Other hosts are refused (read-cloud-provider.ts). */
+function plainMbusWarnings({ cloudProvider: { mbus, mbusAt } }: Manifest): string[] {
+  if (new URL(mbus).protocol === 'https:') return [];
+  return [
+    `${mbusAt}: http sends user and password in clear text, which only this machine sees; our agent takes https alone`,
+  ];
 }
 
 function mbusWarnings(manifest: Manifest, manual: readonly ManualNetwork[]): string[] {

@@ -99,7 +99,7 @@ test('an operation that does not fit names file, line and path', async (t) => {
     [replace('/array/7', 9)]: /no item 7 at '\/array\/7', the list has 3/,
     [replace('/items/name=item8', 9)]: /exactly one item that matches '\/items\/name=item8' but found 2/,
     [replace('/items/name=none', 9)]: /but found 0/,
-    [replace('/key/deeper', 9)]: /expected a map for '\/key\/deeper' but found the number 1/,
+    [replace('/key/deeper', 9)]: /expected a map for '\/key\/deeper' but found a number/,
     [replace('/key2/0', 9)]: /expected a list for '\/key2\/0' but found a map/,
     [replace('/new?/0', 9)]: /is missing, so it has no items by number/,
     [remove('')]: /cannot remove '': the whole document cannot be removed/,

@@ -1,3 +1,4 @@
+import { isLoopback, parseSecretUrl, secretUrlHelp } from '../url/parse-secret-url.ts';
 import type { Field } from '../yaml/field.ts';
 import type { CloudProvider } from './manifest.ts';
 import { firstGiven, readReleaseName } from './read-instance-group.ts';
@@ -28,14 +29,16 @@ function readTemplates(field: Field, releases: readonly string[]): CloudProvider
   });
 }
 
-/** Its text is a secret and is never shown. */
+/** Its text is a secret and is never shown. Without TLS whoever is on the way would read it, and command the VM. */
 function readMbus(field: Field): string {
   const mbus = field.requiredText();
   if (mbus === '') return mbus;
-  const url = URL.canParse(mbus) ? new URL(mbus) : undefined;
-  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+  const { url } = parseSecretUrl(mbus) ?? {};
+  if (url === undefined) field.problem(secretUrlHelp);
+  else if (url.protocol === 'http:' && !isLoopback(url))
+    field.problem('must be https: http would send user and password in clear text');
+  else if (url.protocol !== 'https:' && url.protocol !== 'http:')
     field.problem('must be a URL like https://user:password@10.0.0.6:6868');
-  }
   return mbus;
 }
 

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parseDigests } from '../digest/digest.ts';
 import { isProductError } from '../../errors/product-error.ts';
+import { parseSecretUrl, secretUrlHelp } from '../url/parse-secret-url.ts';
 import type { Field } from '../yaml/field.ts';
 import { readCloudProvider } from './read-cloud-provider.ts';
 import { readInstanceGroup } from './read-instance-group.ts';
@@ -97,10 +98,11 @@ function readArchive(field: Field, manifestPath: string): ArchiveReference {
   const known = digest === undefined || digest === '' ? {} : { digest };
   if (/^https?:\/\//.test(url)) {
     if (digest === undefined || digest === '') sha1.problem('must be provided for an http URL');
+    if (parseSecretUrl(url) === undefined) field.get('url').problem(secretUrlHelp);
     return { url, location: { kind: 'http', url }, ...known };
   }
   if (url !== '' && !url.startsWith('file://')) {
-    field.get('url').problem(`'${withoutCredentials(url)}' has to begin with file://, http:// or https://`);
+    field.get('url').problem('has to begin with file://, http:// or https://');
   }
   return {
     url,
@@ -112,10 +114,6 @@ function readArchive(field: Field, manifestPath: string): ArchiveReference {
 function filePath(path: string, manifestPath: string): string {
   if (path === '~' || path.startsWith('~/')) return join(homedir(), path.slice(1));
   return resolve(dirname(manifestPath), path);
-}
-
-function withoutCredentials(url: string): string {
-  return url.replace(/\/\/[^/@]*@/, '//');
 }
 
 function checkDigest(field: Field, digest: string): void {

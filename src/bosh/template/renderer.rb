@@ -202,8 +202,8 @@ class << JSON
 end
 
 module Renderer
-  # Their messages quote the text that they were given, which may be a secret.
-  QUOTING = [JSON::JSONError, Psych::Exception].freeze
+  # Ruby's own messages that name kinds and counts. All others may quote the text that they were given, which may be a secret.
+  PLAIN = /\A(?:no implicit conversion (?:of|from) [\w:]+ (?:in)?to [\w:]+|can't convert [\w:]+ (?:in)?to [\w:]+|[\w:]+ can't be coerced into [\w:]+|wrong number of arguments \(given \d+, expected [\d.+]+\)|divided by 0|stack level too deep)\z/.freeze
 
   def self.answer(request)
     results = JSON.parse(request)["templates"].map { |template| render(template) }
@@ -220,16 +220,40 @@ module Renderer
   rescue SystemExit, Interrupt, NoMemoryError
     { "error" => { "message" => "the template ends the program" } }
   rescue Exception => error
-    { "error" => { "message" => message(error), "line" => line(error, template["name"]) } }
+    { "error" => { "message" => message(error, template), "line" => line(error, template["name"]) } }
   end
 
-  def self.message(error)
+  # What a template raises in its own words is for its operator, unless a property stands in it.
+  def self.message(error, template)
+    said = describe(error, template["name"])
+    given = template["context"].values_at("job_properties", "global_properties", "cluster_properties")
+    quoted = texts(given).any? { |text| said.b.include?(text.b) }
+    quoted ? "#{error.class}, and its message quotes a property" : said
+  end
+
+  # Every text in a value in the forms in which Ruby shows it, shorter ones aside: they stand in any message.
+  def self.texts(value)
+    case value
+    when Hash then value.values.flat_map { |item| texts(item) }
+    when Array then value.flat_map { |item| texts(item) }
+    when String then [value, value.strip, value.inspect[1..-2], *value.lines.map(&:strip)].select { |text| text.length > 3 }
+    when Numeric then [value.to_s].select { |text| text.length > 3 }
+    else []
+    end
+  end
+
+  def self.describe(error, name)
     case error
     when UnknownProperty then error.message
     when NoMethodError then "undefined method '#{error.name}' for #{receiver(error)}"
-    when SyntaxError then "syntax error: #{syntax_faults(error)}"
-    when *QUOTING then "#{error.class}"
-    else "#{error.class}: #{error.message}"
+    when SyntaxError
+      # of the template itself; other code was made of something that it was given
+      own = error.message.start_with?("#{name}:")
+      own ? "syntax error: #{syntax_faults(error)}" : error.class.to_s
+    when NameError then "#{error.class}: undefined '#{error.name}'"
+    else
+      shown = error.instance_of?(RuntimeError) || PLAIN.match?(error.message)
+      shown ? "#{error.class}: #{error.message}" : error.class.to_s
     end
   end
 

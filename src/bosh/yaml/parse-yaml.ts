@@ -5,6 +5,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
 import { resolvePlain } from './go-scalar.ts';
+import { describeYamlFault } from './yaml-fault.ts';
 import { scalar } from './yaml-node.ts';
 import type { MapEntry, Place, ScalarNode, ScalarValue, YamlNode } from './yaml-node.ts';
 
@@ -24,7 +25,8 @@ export async function readYaml(path: string, code: ErrorCode): Promise<YamlNode>
 
 /**
  * Parses one YAML document as BOSH's tools do (YAML 1.1: `yes` is true, `0755` is octal, `<<` merges). Throws a
- * ProductError of the given code with a line per fault, each with file, line and column. An empty file is null.
+ * ProductError of the given code with a line per fault, each with file, line and column and without the text, which may be a
+ * secret. An empty file is null.
  */
 export function parseYaml(text: string, file: string, code: ErrorCode): YamlNode {
   const lines = new LineCounter();
@@ -35,7 +37,9 @@ export function parseYaml(text: string, file: string, code: ErrorCode): YamlNode
     logLevel: 'silent',
   });
   if (document.errors.length > 0) {
-    const faults = document.errors.map(({ pos, message }) => `${at(file, lines, pos[0])}: ${message}`);
+    const faults = document.errors.map(
+      (error) => `${at(file, lines, error.pos[0])}: ${describeYamlFault(error)}`,
+    );
     throw new ProductError(code, faults.join('\n'));
   }
   return new Conversion(document, file, lines, code).convert(document.contents);
@@ -133,7 +137,7 @@ class Conversion {
     const text = typeof node.value === 'string' ? node.value : (node.source ?? '');
     const value = scalarValue(node, text);
     if (typeof value === 'number' && !Number.isSafeInteger(value) && /^[-+]?[0-9_]+$/.test(text)) {
-      throw this.#fault(node.range?.[0], `the number ${text} is too large; put it in quotes`);
+      throw this.#fault(node.range?.[0], 'the number is too large; put it in quotes');
     }
     return { kind: 'scalar', value, text, place };
   }

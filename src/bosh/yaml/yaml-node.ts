@@ -88,10 +88,10 @@ export function describePlace({ file, line, column }: Place): string {
   return `${file}:${line}:${column}`;
 }
 
-/** `a map`, `a list`, `text`, `nothing`, `the number 3`: for sentences like "expected a map, found …". Never the text itself. */
+/** `a map`, `a list`, `text`, `nothing`, `a number`: for sentences like "expected a map, found …". Never the value. */
 export function describeKind(node: YamlNode): string {
   if (node.kind !== 'scalar') return `a ${node.kind}`;
   if (node.value === null) return 'nothing';
   if (typeof node.value === 'string') return 'text';
-  return `the ${typeof node.value} ${node.text}`;
+  return typeof node.value === 'number' ? 'a number' : 'true or false';
 }

@@ -125,7 +125,7 @@ test('what is no YAML is refused with its place', () => {
   const bad: Readonly<Record<string, RegExp>> = {
     'a: [1\nb: 2': /^f\.yml:2:1: /,
     'a: 1\nb: 2\na: 3': /^f\.yml:3:1: .*unique/,
-    'x:\n  y: 123456789012345678901': /^f\.yml:2:6: the number 123456789012345678901 is too large/,
+    'x:\n  y: 123456789012345678901': /^f\.yml:2:6: the number is too large/,
     '? [1]\n: 2': /a key cannot be a list/,
     'a: *y': /^f\.yml:1:4: an alias refers/,
     'a: &x [*x]': /an alias refers/,

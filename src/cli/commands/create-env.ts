@@ -10,7 +10,12 @@ export const createEnv: Command = {
   async run(words, context) {
     const parsed = parseEnvArguments('create-env', words);
     await deploy(
-      { ...parsed, workspace: context.installation.workspace, signal: context.signal },
+      {
+        ...parsed,
+        workspace: context.installation.workspace,
+        signal: context.signal,
+        onSecrets: context.secrets.add,
+      },
       envPorts(context),
     );
     context.terminal.out('\nSucceeded\n');

@@ -10,7 +10,12 @@ export const deleteEnv: Command = {
   async run(words, context) {
     const parsed = parseEnvArguments('delete-env', words);
     const result = await remove(
-      { ...parsed, workspace: context.installation.workspace, signal: context.signal },
+      {
+        ...parsed,
+        workspace: context.installation.workspace,
+        signal: context.signal,
+        onSecrets: context.secrets.add,
+      },
       envPorts(context),
     );
     for (const { id } of result.unansweredDisks) {

@@ -11,18 +11,21 @@ export const orphans: Command = {
   name: 'orphans',
   usage: kubernetesUsage,
   summary: 'List disks, snapshots, copies and attachments that a killed call may have left',
-  async run(words, { installation, terminal }) {
+  async run(words, { installation, terminal, secrets }) {
     const values = parseKubernetesArguments('orphans', words);
     if (values.kubeconfig === undefined && !(await embeddedCluster(installation).isRunning())) {
       terminal.error('the embedded cluster does not run; start it with: bosh-kubernetes up');
       return 3;
     }
     const kubeconfig = values.kubeconfig ?? kubeconfigPath(installation.clusterDirectory);
-    const found = await withKubernetes(kubeconfig, (api, access) =>
-      listOrphans(api, {
-        vms: values.namespace ?? access.namespace,
-        disks: values['disk-namespace'] ?? values.namespace ?? access.namespace,
-      }),
+    const found = await withKubernetes(
+      kubeconfig,
+      (api, access) =>
+        listOrphans(api, {
+          vms: values.namespace ?? access.namespace,
+          disks: values['disk-namespace'] ?? values.namespace ?? access.namespace,
+        }),
+      secrets.add,
     );
     terminal.out(report(found));
     return 0;

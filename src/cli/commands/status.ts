@@ -13,7 +13,7 @@ export const status: Command = {
   name: 'status',
   usage: kubernetesUsage,
   summary: 'List VMs and disks in the cluster, unclaimed disks among them',
-  async run(words, { installation, terminal }) {
+  async run(words, { installation, terminal, secrets }) {
     const values = parseKubernetesArguments('status', words);
     const cluster = embeddedCluster(installation);
     if (values.kubeconfig === undefined) {
@@ -21,8 +21,10 @@ export const status: Command = {
       if (!(await cluster.isRunning())) return 3;
     }
     const kubeconfig = values.kubeconfig ?? kubeconfigPath(installation.clusterDirectory);
-    const { vms, disks } = await withKubernetes(kubeconfig, (api, access) =>
-      listBoshObjects(api, values.namespace ?? access.namespace, values['disk-namespace']),
+    const { vms, disks } = await withKubernetes(
+      kubeconfig,
+      (api, access) => listBoshObjects(api, values.namespace ?? access.namespace, values['disk-namespace']),
+      secrets.add,
     );
     terminal.out(report(vms, disks));
     return 0;

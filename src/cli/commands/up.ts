@@ -55,6 +55,7 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
       checkManifest: checkUrlTag,
       workspace: installation.workspace,
       signal,
+      onSecrets: context.secrets.add,
       // on another cluster the VMs may be in another namespace than the kubeconfig's
       commandInVm: logs === undefined ? undefined : commandInVm(resolve(kubeconfig)),
       recreate: parsed.recreate || lostVm !== undefined,

@@ -1,3 +1,4 @@
+import { knownSecrets } from '../../errors/redact/known-secrets.ts';
 import type { CommandContext } from '../command.ts';
 
 /** What a command was given, and what it printed so far. */
@@ -19,6 +20,7 @@ export function said(environment: Record<string, string> = {}): Said {
         canAsk: false,
         ask: () => Promise.reject(new Error('nobody is there')),
       },
+      secrets: knownSecrets(),
       environment: { HOME: '/nonexistent', ...environment },
       signal: new AbortController().signal,
       installation: undefined as unknown as CommandContext['installation'],

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { rejection } from '../testing/rejection.ts';
 import type { CpiConfig } from '../config.ts';
 import { parseConfig } from '../config.ts';
-import { redactor, secretsOf } from '../redact.ts';
+import { redactor } from '../../errors/redact/redactor.ts';
+import { secretsOf } from '../secrets-of.ts';
 
 const base = { url: 'https://10.0.0.6:25555', client: 'cpi', client_secret: 'pass-word' };
 const parse = (director: object, request: object = {}): CpiConfig['director'] =>

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import type { CpiConfig } from '../config.ts';
 import { parseConfig } from '../config.ts';
-import { redactor, secretsOf } from '../redact.ts';
+import { redactor } from '../../errors/redact/redactor.ts';
+import { secretsOf } from '../secrets-of.ts';
 
 const base = { url: 'https://registry.example:5000', repository: 'bosh/stemcells' };
 const parse = (registry: object, request: object = {}): CpiConfig['registry'] =>

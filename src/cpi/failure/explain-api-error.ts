@@ -93,7 +93,9 @@ function notFound({ status, message }: ApiError): Explanation {
 /** The server's words; the fields of an invalid object, where its message does not name them. */
 function wordsOf({ message, status }: ApiError): string {
   const fields = (status.details?.causes ?? []).flatMap(({ field, message: cause }) =>
-    field === undefined || message.includes(field) ? [] : [`${field}: ${cause ?? ''}`],
+    field === undefined || message.includes(field)
+      ? []
+      : [cause === undefined ? field : `${field}: ${cause}`],
   );
   return [message, ...fields].join('; ');
 }

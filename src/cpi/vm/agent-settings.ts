@@ -29,6 +29,13 @@ export function agentSettings({ agentId, vmCid, networks, env, agent }: AgentSet
       'config.agent.mbus is not set and env.bosh.mbus.urls is empty: the agent would not know whom to speak to; set the property agent.mbus of the CPI',
     );
   }
+  // no agent speaks it, and one that did would show the password to the network
+  if (/^http:/iu.test(mbus.trim())) {
+    throw new ProductError(
+      'INVALID_CONFIG',
+      'the mbus of the VM (agent.mbus, or the first of env.bosh.mbus.urls) is plain http, which sends the password in clear text; give https or nats',
+    );
+  }
   const preconfigured = Object.entries(networks).map(([name, network]) => [
     name,
     { ...withoutDns(network), preconfigured: true },

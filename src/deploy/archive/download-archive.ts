@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { verifyFile } from '../../bosh/digest/verify-file.ts';
+import { parseSecretUrl, secretUrlHelp } from '../../bosh/url/parse-secret-url.ts';
+import type { SecretUrl } from '../../bosh/url/parse-secret-url.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { makePrivateDirectory } from '../durable-file.ts';
 import { within } from '../error-chain.ts';
@@ -62,8 +64,8 @@ async function fetchTo(path: string, { url, digest, signal }: Download): Promise
       },
     );
   try {
-    const response = await fetch(withoutCredentials(url), {
-      headers: authorization(url),
+    const response = await fetch(parsed(url).url, {
+      headers: authorization(parsed(url)),
       signal: signal ?? null,
     });
     if (!response.ok || response.body === null) throw failed(`the server answered ${response.status}`);
@@ -78,23 +80,21 @@ async function fetchTo(path: string, { url, digest, signal }: Download): Promise
 }
 
 /** fetch refuses user and password in a URL and would name them in its error. */
-function withoutCredentials(text: string): string {
-  const url = new URL(text);
-  url.username = '';
-  url.password = '';
-  return url.href;
+function parsed(text: string): SecretUrl {
+  const url = parseSecretUrl(text);
+  if (url === undefined) throw new ProductError('DOWNLOAD_FAILED', `The URL of an archive ${secretUrlHelp}`);
+  return url;
 }
 
-function authorization(text: string): Record<string, string> {
-  const { username, password } = new URL(text);
-  if (username === '' && password === '') return {};
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
+function authorization({ user, password }: SecretUrl): Record<string, string> {
+  if (user === '' && password === '') return {};
+  return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
 }
 
 /** A query may hold a signature. */
 function shown(text: string): string {
-  return withoutCredentials(text).replace(/\?.*$/, '');
+  const { url } = parsed(text);
+  return `${url.origin}${url.pathname}`;
 }
 
 function fileNameOf(digest: string): string {

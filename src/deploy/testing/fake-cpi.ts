@@ -20,6 +20,7 @@ export interface Fault {
   readonly kind: 'kill-before' | 'kill-after' | 'orphan' | 'garbage' | 'exit' | 'hang' | 'error';
   /** Of the error, for `error`. */
   readonly type?: string;
+  readonly message?: string;
 }
 
 export interface FakeVm {
@@ -125,7 +126,7 @@ function answer(method: string, words: Words): object {
 }
 
 /** True when the fault has taken the place of the work. */
-function goWrong({ kind, type }: Fault): boolean {
+function goWrong({ kind, type, message }: Fault): boolean {
   switch (kind) {
     case 'kill-before':
       process.kill(process.ppid, 'SIGKILL');
@@ -140,7 +141,7 @@ function goWrong({ kind, type }: Fault): boolean {
     case 'error': {
       const error = {
         type: type ?? 'Bosh::Clouds::CloudError',
-        message: 'the cloud says no',
+        message: message ?? 'the cloud says no',
         ok_to_retry: false,
       };
       process.stdout.write(JSON.stringify({ result: null, error, log: '' }));

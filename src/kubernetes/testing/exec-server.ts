@@ -34,7 +34,9 @@ export interface ExecServer {
  * Speaks the server's side of v5.channel.k8s.io; the first word of the command says how to behave. A shell runs, on this machine;
  * in the pod `killed` its container runtime is killed under it.
  */
-export async function startExecServer(): Promise<ExecServer> {
+export async function startExecServer(
+  onUpgrade: (request: IncomingMessage) => void = () => undefined,
+): Promise<ExecServer> {
   const { access, server, close } = await startTlsServer((request, response) => {
     const gone = request.url?.includes('/gone/') === true;
     response.writeHead(gone ? 404 : 400).end(gone ? goneStatus : 'Upgrade request required');
@@ -44,6 +46,7 @@ export async function startExecServer(): Promise<ExecServer> {
     handleProtocols: (offered) => (offered.has('v5.channel.k8s.io') ? 'v5.channel.k8s.io' : false),
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    onUpgrade(request);
     const url = new URL(request.url ?? '/', 'https://any');
     if (url.pathname.includes('/gone/')) {
       refuse(socket);

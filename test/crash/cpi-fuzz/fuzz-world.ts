@@ -72,7 +72,12 @@ export async function fuzzWorld(t: TestContext): Promise<FuzzWorld> {
         openSession: ({ file: parsed, context, contextName }) => {
           const config = parseConfig(parsed, context, contextName);
           const own = { config, clock, namespace: config.kubernetes.namespace ?? namespace };
-          return Promise.resolve({ cloud: { ...cloud, ...own }, log: () => '', close: () => undefined });
+          return Promise.resolve({
+            cloud: { ...cloud, ...own },
+            log: () => '',
+            secrets: () => Promise.resolve([]),
+            close: () => undefined,
+          });
         },
       });
       remember(response.result);

@@ -1,4 +1,5 @@
 import { ProductError } from '../../../errors/product-error.ts';
+import { redactor } from '../../../errors/redact/redactor.ts';
 import { isRecord } from '../../blob/parse-descriptor.ts';
 import type { RegistryAnswer } from '../http/registry-transport.ts';
 import { retryWhilePassing } from '../http/retry-while-passing.ts';
@@ -57,13 +58,9 @@ export class Authenticator {
   /** Takes our secrets out of a text that a server sent. */
   redact(text: string): string {
     const { credentials } = this.#options;
-    const secrets = [
-      ...this.#tokens.values(),
-      ...(credentials === undefined
-        ? []
-        : [basicAuthorization(credentials).slice('Basic '.length), credentials.password]),
-    ].filter((secret) => secret !== '');
-    return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '<redacted>'), text);
+    const pair = credentials === undefined ? [] : [credentials.password, basicAuthorization(credentials)];
+    const ofPair = pair.map((secret) => secret.replace(/^Basic /u, ''));
+    return redactor({ token: [...this.#tokens.values(), ...ofPair] })(text);
   }
 
   async #token(

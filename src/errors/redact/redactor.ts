@@ -1,0 +1,120 @@
+import { secretStrings } from './secret-strings.ts';
+import type { TextView } from './text-view.ts';
+import { viewsOf } from './text-view.ts';
+
+/** A shorter text is cut out only where it is a word: `on` or `bosh` stand in messages for other things. */
+const longEnough = 6;
+/** A line of a longer secret; a shorter one may stand anywhere. */
+const longLine = 12;
+
+export type Redact = (text: string) => string;
+
+/**
+ * A function that replaces every secret of `sources` (and the password of each URL among them) by `<redacted>`, also
+ * without the blanks around it, line by line, JSON-escaped, URL-encoded or -decoded, and in base64 (alone or in the middle of
+ * something). A short one is replaced where it is a word. The last line of defence: messages may carry text of a server.
+ * Does nothing before it is first called.
+ */
+export function redactor(...sources: readonly unknown[]): Redact {
+  let forms: Forms | undefined;
+  return (text) => {
+    forms ??= formsOf(secretStrings(sources));
+    return clear(text, forms);
+  };
+}
+
+interface Forms {
+  readonly long: readonly string[];
+  /** Those of `long` that differ as UTF-8, a character for each byte. */
+  readonly longInBytes: readonly string[];
+  readonly short: readonly RegExp[];
+}
+
+function formsOf(secrets: readonly string[]): Forms {
+  const all = new Set(secrets.flatMap(formsOfOne));
+  const long = [...all].filter((form) => form.length >= longEnough);
+  const short = [...all].filter((form) => form.length < longEnough);
+  return {
+    long,
+    longInBytes: long.map(bytesOf),
+    short: short.flatMap((form) => [asWord(form), asWord(btoa(bytesOf(form)).replace(/=+$/u, ''))]),
+  };
+}
+
+function formsOfOne(secret: string): string[] {
+  const decoded = [urlDecoded(secret), base64Decoded(secret)].filter((text) => text !== undefined);
+  const derived = [secret.trim(), ...decoded, ...[secret, ...decoded].flatMap(linesOf)];
+  return [secret, ...derived.filter((form) => form.length >= longEnough)];
+}
+
+function linesOf(secret: string): string[] {
+  if (!secret.includes('\n')) return [];
+  const lines = secret.split('\n').map((line) => line.trim());
+  return lines.filter((line) => line.length >= longLine && !/^-----(?:BEGIN|END) /u.test(line));
+}
+
+function urlDecoded(secret: string): string | undefined {
+  if (!/%[0-9a-f]{2}/iu.test(secret)) return undefined;
+  try {
+    return decodeURIComponent(secret);
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+/** What is text in base64, as the keys of a kubeconfig are; a random password decodes to no text. */
+function base64Decoded(secret: string): string | undefined {
+  if (!/^[A-Za-z0-9+/\s]{16,}=*\s*$/u.test(secret)) return undefined;
+  const run = secret.replaceAll(/[\s=]/gu, '');
+  if (run.length % 4 === 1) return undefined;
+  const text = atob(run);
+  return /^[\t\n\r\x20-\x7E]+$/u.test(text) ? text.trim() : undefined;
+}
+
+function bytesOf(text: string): string {
+  let bytes = '';
+  for (const byte of new TextEncoder().encode(text)) bytes += String.fromCharCode(byte);
+  return bytes;
+}
+
+function asWord(text: string): RegExp {
+  const literal = text.replaceAll(/[.*+?^${}()|[\]\\/]/gu, String.raw`\$&`);
+  return new RegExp(String.raw`(?<![\p{L}\p{N}_])${literal}(?![\p{L}\p{N}_])`, 'gu');
+}
+
+type Range = readonly [start: number, end: number];
+
+function clear(text: string, forms: Forms): string {
+  const views = viewsOf(text);
+  if (views === undefined) return `<${text.length} characters left out>`;
+  const ranges = views.flatMap((view) => rangesIn(view, forms)).toSorted(([one], [other]) => one - other);
+  let result = '';
+  let end = 0;
+  for (const range of ranges) {
+    if (range[0] >= end) result += `${text.slice(end, range[0])}<redacted>`;
+    end = Math.max(end, range[1]);
+  }
+  return result + text.slice(end);
+}
+
+function rangesIn(view: TextView, { long, longInBytes, short }: Forms): Range[] {
+  const found: Range[] = [];
+  const note = (index: number, length: number): void =>
+    void found.push([view.start(index), view.end(index + length - 1)]);
+  for (const form of view.isBytes ? longInBytes : long) {
+    for (let at = view.text.indexOf(form); at >= 0; at = view.text.indexOf(form, at + form.length))
+      note(at, form.length);
+  }
+  for (const pattern of short)
+    for (const { 0: word, index } of view.text.matchAll(pattern))
+      if (!view.isBytes || isInText(view.text, index)) note(index, word.length);
+  return found;
+}
+
+/** What is no base64 decodes to anything: two letters between odd ones are no word. */
+function isInText(bytes: string, index: number): boolean {
+  const end = bytes.indexOf('\0', index);
+  const run = bytes.slice(bytes.lastIndexOf('\0', index) + 1, end < 0 ? undefined : end);
+  return /^[\t\n\r\x20-\x7E]*$/u.test(run);
+}

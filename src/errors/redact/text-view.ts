@@ -1,0 +1,180 @@
+/**
+ * A text as a reader sees it who undoes an encoding. Each of its characters knows the part of the original that it came
+ * from, so that what is found here can be cut out there.
+ */
+export interface TextView {
+  readonly text: string;
+  /** Where the character at an index begins and ends in the original. */
+  readonly start: (index: number) => number;
+  readonly end: (index: number) => number;
+  /** One character for each byte: a secret is to be looked for as UTF-8. */
+  readonly isBytes: boolean;
+}
+
+/** Deep enough for a URL in JSON in base64 in a quoted text. */
+const deepest = 4;
+
+/** In characters of all views of one text: a server must not make us work for ever. */
+const largest = 2_000_000;
+
+/**
+ * The text itself, and what undoing the encodings in which programs quote shows, in any order, each once. Undefined for a text
+ * that unfolds to more than anybody reads.
+ */
+export function viewsOf(text: string): readonly TextView[] | undefined {
+  const own: TextView = { text, start: (index) => index, end: (index) => index + 1, isBytes: false };
+  const views = [own];
+  const seen = new Set([text]);
+  let size = text.length;
+  let former: readonly TextView[] = views;
+  for (let depth = 0; depth < deepest && former.length > 0; depth += 1) {
+    const next: TextView[] = [];
+    for (const view of former)
+      for (const decode of decoders) {
+        if (size > largest) return undefined;
+        const decoded = decode(view);
+        if (decoded === undefined || seen.has(decoded.text)) continue;
+        seen.add(decoded.text);
+        size += decoded.text.length;
+        next.push(decoded);
+      }
+    views.push(...next);
+    former = next;
+  }
+  return views;
+}
+
+const decoders: readonly ((view: TextView) => TextView | undefined)[] = [
+  unescaped,
+  withoutEntities,
+  (view) => percentDecoded(view, false),
+  (view) => percentDecoded(view, true),
+  ...[0, 1, 2, 3].map((offset) => (view: TextView) => base64Decoded(view, offset)),
+];
+
+/** Collects the characters of a view with the parts of the original that they stand for. */
+class ViewBuilder {
+  readonly #pieces: string[] = [];
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+  readonly #of: TextView;
+
+  constructor(of: TextView) {
+    this.#of = of;
+  }
+
+  /** A piece whose characters all stand for [from, to) of the former view. */
+  add(piece: string, from: number, to: number): void {
+    this.#pieces.push(piece);
+    for (let index = 0; index < piece.length; index += 1) {
+      this.#starts.push(this.#of.start(from));
+      this.#ends.push(this.#of.end(to - 1));
+    }
+  }
+
+  copy(from: number, to: number): void {
+    for (let index = from; index < to; index += 1) this.add(this.#of.text[index] ?? '', index, index + 1);
+  }
+
+  build(isBytes: boolean): TextView {
+    const [starts, ends] = [this.#starts, this.#ends];
+    return {
+      text: this.#pieces.join(''),
+      start: (index) => starts[index] ?? 0,
+      end: (index) => ends[index] ?? 0,
+      isBytes,
+    };
+  }
+}
+
+/** The view with each match replaced; undefined where there is none. */
+function replaced(view: TextView, pattern: RegExp, decode: (found: string) => string): TextView | undefined {
+  let builder: ViewBuilder | undefined;
+  let end = 0;
+  for (const match of view.text.matchAll(pattern)) {
+    builder ??= new ViewBuilder(view);
+    builder.copy(end, match.index);
+    end = match.index + match[0].length;
+    builder.add(decode(match[0]), match.index, end);
+  }
+  builder?.copy(end, view.text.length);
+  return builder?.build(view.isBytes);
+}
+
+const named: Readonly<Record<string, string>> = {
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  b: '\b',
+  f: '\f',
+  v: '\v',
+  e: '\x1B',
+};
+
+/** The escapes of JSON, Go's %q, JavaScript and Ruby. */
+function unescaped(view: TextView): TextView | undefined {
+  if (!view.text.includes('\\')) return undefined;
+  return replaced(view, /\\(?:u[0-9a-f]{4}|x[0-9a-f]{2}|[^ux])/giu, (found) => {
+    const letter = found[1] ?? '';
+    if (letter === 'u' || letter === 'x') return String.fromCharCode(Number.parseInt(found.slice(2), 16));
+    return named[letter] ?? found.slice(1);
+  });
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** Of the pages that proxies answer with. */
+function withoutEntities(view: TextView): TextView | undefined {
+  if (!view.text.includes('&')) return undefined;
+  return replaced(view, /&(?:#\d{1,6}|#x[\da-f]{1,5}|amp|lt|gt|quot|apos);/giu, (found) => {
+    const name = found.slice(1, -1).toLowerCase();
+    if (!name.startsWith('#')) return entities[name] ?? found;
+    return String.fromCodePoint(Number(name.startsWith('#x') ? `0${name.slice(1)}` : name.slice(1)));
+  });
+}
+
+/** Of URLs; in forms a blank is a plus. */
+function percentDecoded(view: TextView, isForm: boolean): TextView | undefined {
+  if (!view.text.includes(isForm ? '+' : '%')) return undefined;
+  const pattern = isForm ? /(?:%[0-9a-f]{2})+|\+/giu : /(?:%[0-9a-f]{2})+/giu;
+  const decoder = new TextDecoder();
+  return replaced(view, pattern, (found) => {
+    if (found === '+') return ' ';
+    const bytes = found
+      .slice(1)
+      .split('%')
+      .map((digits) => Number.parseInt(digits, 16));
+    return view.isBytes ? String.fromCharCode(...bytes) : decoder.decode(Uint8Array.from(bytes));
+  });
+}
+
+/** Both alphabets, perhaps broken into lines. Words look the same; what they decode to is nothing that anybody looks for. */
+const base64Run = /[\w+/-]{6,}(?:[ \t]*\r?\n[ \t]*[\w+/-]+)*/gu;
+
+/**
+ * The bytes of all runs, with a NUL after each. What was quoted may begin in the middle of what was encoded, or behind other
+ * letters, so that each of four offsets may be the one at which the groups of four begin.
+ */
+function base64Decoded(view: TextView, offset: number): TextView | undefined {
+  const builder = new ViewBuilder(view);
+  let isEmpty = true;
+  for (const match of view.text.matchAll(base64Run)) {
+    const places: number[] = [];
+    let run = '';
+    for (let index = 0; index < match[0].length; index += 1) {
+      const character = match[0][index] ?? '';
+      if (/\s/u.test(character)) continue;
+      run += character === '-' ? '+' : character === '_' ? '/' : character;
+      places.push(match.index + index);
+    }
+    const cut = run.length - ((run.length - offset) % 4 === 1 ? 1 : 0);
+    const bytes = atob(run.slice(offset, cut));
+    for (let index = 0; index < bytes.length; index += 1) {
+      const first = offset + Math.floor(index / 3) * 4 + (index % 3);
+      builder.add(bytes[index] ?? '', places[first] ?? 0, (places[first + 1] ?? 0) + 1);
+    }
+    builder.add('\0', places[places.length - 1] ?? 0, (places[places.length - 1] ?? 0) + 1);
+    isEmpty = false;
+  }
+  return isEmpty ? undefined : builder.build(true);
+}

@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import type { Access } from '../access.ts';
+import { startExecServer } from './exec-server.ts';
+import { startProxy } from './proxy-server.ts';
+import { startTlsServer } from './tls-server.ts';
+
+/** What a request said about whom it speaks as; plain data, in the order in which it was sent. */
+export interface Recorded {
+  readonly method: string;
+  readonly path: string;
+  /** Name in lower case and value of each line `Impersonate-...`. */
+  readonly impersonation: readonly (readonly [string, string])[];
+}
+
+export interface RecordingServer {
+  /** How it is reached, as the administrator. */
+  readonly access: Access;
+  /** The same server, through a proxy. */
+  readonly proxied: Access;
+  /** The same, for commands in pods: `echo`. */
+  readonly exec: Access;
+  readonly requests: Recorded[];
+  readonly close: () => Promise<void>;
+}
+
+/** Real TLS servers that answer every request with an empty object and write down as whom it was sent. */
+export async function startRecordingServer(): Promise<RecordingServer> {
+  const requests: Recorded[] = [];
+  const record = (request: IncomingMessage): void => void requests.push(recorded(request));
+  const main = await startTlsServer((request, response) => {
+    record(request);
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  });
+  const proxy = await startProxy(new URL(main.access.server).port);
+  const exec = await startExecServer(record);
+  return {
+    access: main.access,
+    proxied: {
+      ...main.access,
+      server: 'https://behind-the-proxy.invalid:6443',
+      tlsServerName: '127.0.0.1',
+      proxy: `http://user:pass%20word@127.0.0.1:${proxy.port}`,
+    },
+    exec: exec.access,
+    requests,
+    close: async () => {
+      proxy.close();
+      await exec.close();
+      await main.close();
+    },
+  };
+}
+
+function recorded({ method = '', url = '/', rawHeaders }: IncomingMessage): Recorded {
+  const impersonation: [string, string][] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase();
+    if (name.startsWith('impersonate-')) impersonation.push([name, rawHeaders[index + 1] ?? '']);
+  }
+  return { method, path: url.replace(/\?.*$/u, ''), impersonation };
+}
