@@ -36,7 +36,16 @@ const child = spawn(pinnedNode, [commandLine, ...process.argv.slice(2)], {
   // compiling is most of what a short command takes: Node keeps what it makes of it
   env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
 });
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+// The command ends at its next safe point; a later signal ends it at once, also where it computes and hears none
+// (src/cli/interruption.ts has the same rule).
+let first;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => {
+    const now = performance.now();
+    first ??= now;
+    child.kill(signal !== 'SIGHUP' && now - first >= 500 ? 'SIGKILL' : signal);
+  });
+}
 child.on('error', (error) => {
   console.error(`bosh-kubernetes: ${pinnedNode} could not be started: ${error.message}`);
   process.exitCode = 1;

@@ -89,11 +89,25 @@ function summarizeVm(pod: Pod, disks: readonly string[]): VmSummary {
   };
 }
 
+/** Of an instance, in a table. */
+const longestName = 200;
+
 function instanceName(text: string | undefined): string {
   if (text === undefined) return '-';
-  const value: unknown = JSON.parse(text);
+  const value = parsed(text);
   const name = typeof value === 'object' && value !== null && 'name' in value ? value.name : undefined;
-  return typeof name === 'string' ? name : '-';
+  if (typeof name !== 'string') return '-';
+  return name.length > longestName ? `${name.slice(0, longestName)}…` : name;
+}
+
+/** Who may edit pods may annotate them with anything. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
 }
 
 const labelOf = (object: KubernetesObject, name: string): string | undefined =>

@@ -2,6 +2,7 @@ import { knownSecrets } from '../errors/redact/known-secrets.ts';
 import { commands } from './commands.ts';
 import { describeError } from './describe-error.ts';
 import { locateInstallation } from './installation.ts';
+import { interruption } from './interruption.ts';
 import { processTerminal, redactingTerminal } from './terminal.ts';
 import { usage } from './usage.ts';
 
@@ -16,11 +17,7 @@ if (command === undefined) {
   terminal.out(usage(commands));
   process.exitCode = asked ? 0 : 2;
 } else {
-  const interrupted = new AbortController();
-  // One Ctrl-C may arrive twice, from the terminal and from the launcher: neither may end the process at once.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => interrupted.abort(new Error(`interrupted by ${signal}`)));
-  }
+  const interrupted = interruption({ process, now: () => performance.now() });
   // Whoever read our output is gone, as after `| head`: the run ends at its next safe point.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;

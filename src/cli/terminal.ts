@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { isatty } from 'node:tty';
+import { escapeControls } from './escape-controls.ts';
 
 /** What a command says and asks. */
 export interface Terminal {
@@ -20,17 +21,17 @@ export function redactingTerminal(terminal: Terminal, redact: (text: string) => 
   };
 }
 
-/** The process's own streams. */
+/** The process's own streams. The one place that escapes control characters. */
 export function processTerminal(): Terminal {
   return {
-    out: (text) => void process.stdout.write(text),
-    error: (line) => void process.stderr.write(`${line}\n`),
+    out: (text) => void process.stdout.write(escapeControls(text)),
+    error: (line) => void process.stderr.write(`${escapeControls(line)}\n`),
     canAsk: isatty(process.stdin.fd),
     ask: async (question, signal) => {
       const lines = createInterface({ input: process.stdin, output: process.stdout });
       const closed = new Promise<undefined>((resolve) => lines.once('close', () => resolve(undefined)));
       try {
-        return await Promise.race([lines.question(question, { signal }), closed]);
+        return await Promise.race([lines.question(escapeControls(question), { signal }), closed]);
       } catch (error) {
         // Ctrl-C and Ctrl-D, which readline reads itself
         if (error instanceof Error && error.name === 'AbortError') return undefined;

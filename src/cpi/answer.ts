@@ -15,9 +15,9 @@ export interface AnswerPorts {
  * The response to one request; never rejects. `info` and unknown methods read no configuration and load nothing, so
  * they work whatever is broken.
  */
-export async function answer(text: string, ports: AnswerPorts): Promise<CpiResponse> {
+export async function answer(input: string | Promise<string>, ports: AnswerPorts): Promise<CpiResponse> {
   try {
-    const request = parseRequest(text);
+    const request = parseRequest(await input);
     if (request.method === infoMethod) {
       return success({ api_version: newestApiVersion, stemcell_formats: stemcellFormats }, '');
     }

@@ -6,7 +6,7 @@ async function main(): Promise<void> {
   const bun = bunFiles();
   const cpi = bun === undefined ? (await import('./process/node-process.ts')).nodeProcess : bunProcess(bun);
   const configPath = process.argv[2];
-  const response = await answer(await cpi.readInput(), {
+  const response = await answer(cpi.readInput(), {
     readConfig: async () => (configPath === undefined ? undefined : cpi.readFile(configPath)),
     openSession: (options, code) => code.openSession({ ...options, environment: process.env }),
   });

@@ -6,7 +6,7 @@ import { ByteQueue } from './bun/byte-queue.ts';
 import type { Credentials } from './credentials.ts';
 import { encodeRequest } from './http1/encode-request.ts';
 import type { ResponseHead } from './http1/response-head.ts';
-import { unreachable } from './transport-failure.ts';
+import { answerTooLong, longestAnswer, unreachable } from './transport-failure.ts';
 import type {
   Transport,
   TransportOptions,
@@ -66,9 +66,15 @@ export class BunSocketTransport implements Transport {
       const { head, body } = await this.#begin(request, deadline);
       const decoder = new TextDecoder();
       let text = '';
+      let length = 0;
       for (;;) {
         const chunk = await body.next();
         if (chunk === undefined) break;
+        length += chunk.length;
+        if (length > longestAnswer) {
+          deadline.onStop(answerTooLong(this.#address));
+          throw answerTooLong(this.#address);
+        }
         text += decoder.decode(chunk, { stream: true });
       }
       return { status: head.status, headers: head.headers, body: text + decoder.decode() };

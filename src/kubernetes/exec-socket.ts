@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent } from 'node:https';
 import { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import type { ClientOptions, WebSocket as Socket } from 'ws';
 import type { Access } from './access.ts';
 import { credentialsOf, identityHeaders, identityHeadersInBun, serverAddress } from './access.ts';
@@ -9,7 +8,7 @@ import type { ApiError, ApiRequest } from './api-error.ts';
 import { nodeTls } from './node-tls.ts';
 import { openTransport } from './open-transport.ts';
 import { responseError } from './response-status.ts';
-import { transportFailure, unreachable } from './transport-failure.ts';
+import { answerTooLong, transportFailure, unreachable } from './transport-failure.ts';
 
 export interface ExecSocket {
   /** Rejects with ApiError where the server answers without an upgrade. */
@@ -21,6 +20,10 @@ export interface ExecSocket {
 }
 
 const openTimeoutMs = 30_000;
+/** Of all messages together: a command's output is limited to 4 MiB (pod-exec.ts), and what comes is kept until it is read. */
+const longestOutput = 16 * 1024 * 1024;
+/** Of an answer without an upgrade; a Status has some hundred bytes. */
+const longestRefusal = 1024 * 1024;
 
 /** A WebSocket of subprotocol v5.channel.k8s.io to the API server; `path` is below the server's URL. */
 export async function openExecSocket(access: Access, path: string): Promise<ExecSocket> {
@@ -35,7 +38,14 @@ export async function openExecSocket(access: Access, path: string): Promise<Exec
   // both sides of a failure see it; whoever does not listen must not crash the process
   opened.catch(() => undefined);
   messages.on('error', () => undefined);
-  socket.on('message', (data) => messages.push(bytesOf(data)));
+  let received = 0;
+  socket.on('message', (data) => {
+    const message = bytesOf(data);
+    received += message.length;
+    if (received <= longestOutput) return void messages.push(message);
+    messages.destroy(answerTooLong(serverAddress(access), longestOutput));
+    socket.terminate();
+  });
   socket.on('close', () => messages.push(null));
   socket.on('error', (error) => messages.destroy(unreachable(serverAddress(access), error)));
   return {
@@ -57,7 +67,7 @@ function whenOpened(socket: Socket, access: Access, path: string): Promise<void>
     reject(unreachable(serverAddress(access), error));
   });
   socket.on('unexpected-response', (_request, response: IncomingMessage) => {
-    text(response).then(
+    textUpTo(response, longestRefusal).then(
       (body) => {
         reject(responseError(response.statusCode ?? 500, body, execRequest(path)));
         socket.terminate();
@@ -100,12 +110,25 @@ async function socketOptions(access: Access): Promise<ClientOptions> {
     ...(access.proxy !== undefined && { proxy: access.proxy }),
     ...(inBun ? tls : { agent: new Agent(tls) }),
     handshakeTimeout: openTimeoutMs,
+    maxPayload: longestOutput,
     // lists too: Node's `ws` hands them to node:https, whatever its types say
     headers: (inBun
       ? identityHeadersInBun(access, credentials)
       : identityHeaders(access, credentials)) as Record<string, string>,
   };
   return options;
+}
+
+/** The beginning of a text that may be endless. */
+async function textUpTo(stream: AsyncIterable<Uint8Array>, limit: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > limit) break;
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 function bytesOf(data: unknown): Uint8Array {

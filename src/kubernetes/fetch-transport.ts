@@ -2,7 +2,7 @@ import { isProductError } from '../errors/product-error.ts';
 import type { Access } from './access.ts';
 import { credentialsOf, identityHeadersInBun, serverAddress } from './access.ts';
 import type { Credentials } from './credentials.ts';
-import { unreachable } from './transport-failure.ts';
+import { answerTooLong, longestAnswer, unreachable } from './transport-failure.ts';
 import type {
   Transport,
   TransportOptions,
@@ -45,7 +45,7 @@ export class FetchTransport implements Transport {
     const timeout = AbortSignal.timeout(this.#timeoutMs);
     try {
       const response = await this.#fetch(request, timeout);
-      return { ...head(response), body: await response.text() };
+      return { ...head(response), body: await this.#text(response, request, timeout) };
     } catch (error) {
       throw this.#failure(error, request, timeout);
     }
@@ -86,6 +86,17 @@ export class FetchTransport implements Transport {
       ...(request.body !== undefined && { body: request.body }),
     };
     return fetch(requestUrl(this.#access.server, request), init);
+  }
+
+  async #text(response: Response, request: TransportRequest, timeout: AbortSignal): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for await (const chunk of this.#chunks(response, request, timeout)) {
+      length += chunk.length;
+      if (length > longestAnswer) throw answerTooLong(this.#address);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString('utf8');
   }
 
   async *#chunks(

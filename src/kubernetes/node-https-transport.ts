@@ -5,7 +5,7 @@ import { credentialsOf, identityHeaders, serverAddress } from './access.ts';
 import type { Credentials } from './credentials.ts';
 import type { HeaderLines } from './impersonation.ts';
 import { nodeTls } from './node-tls.ts';
-import { unreachable } from './transport-failure.ts';
+import { answerTooLong, longestAnswer, unreachable } from './transport-failure.ts';
 import type {
   Transport,
   TransportOptions,
@@ -34,7 +34,10 @@ export class NodeHttpsTransport implements Transport {
     const timeout = AbortSignal.timeout(this.#timeoutMs);
     const response = await this.#send(request, timeout);
     const chunks: Uint8Array[] = [];
+    let length = 0;
     for await (const chunk of this.#chunks(response, request, timeout)) {
+      length += chunk.length;
+      if (length > longestAnswer) throw answerTooLong(this.#address);
       chunks.push(chunk);
     }
     return { ...head(response), body: Buffer.concat(chunks).toString('utf8') };

@@ -258,11 +258,15 @@ function selectors(query: ListQuery): Record<string, string> {
   };
 }
 
+/** Characters of the Status that refuses a watch; it has some hundred. */
+const longestRefusal = 1024 * 1024;
+
 async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of chunks) {
     text += decoder.decode(chunk, { stream: true });
+    if (text.length > longestRefusal) break;
   }
   return text + decoder.decode();
 }

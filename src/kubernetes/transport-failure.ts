@@ -43,6 +43,17 @@ export function unreachable(address: string, cause: unknown): ProductError {
   );
 }
 
+/** Bytes of one answer: a list of ten thousand pods has about half of it. */
+export const longestAnswer = 64 * 1024 * 1024;
+
+/** The error for an answer of more bytes. */
+export function answerTooLong(address: string, limit = longestAnswer): ProductError {
+  return new ProductError(
+    'KUBERNETES_UNREACHABLE',
+    `the Kubernetes API at ${address} sends more than ${limit} bytes as one answer; see whether the server is the one that the kubeconfig should name`,
+  );
+}
+
 /** What kind of failure a KUBERNETES_UNREACHABLE is; undefined for any other error. */
 export function transportFailure(error: unknown): TransportFailure | undefined {
   return isProductError(error, 'KUBERNETES_UNREACHABLE') ? classify(error.cause) : undefined;

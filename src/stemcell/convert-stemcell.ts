@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
+import { readStream } from '../bosh/archive/open-for-reading.ts';
 import type { Layer } from '../oci/layer/add-layer.ts';
 import { addGzipLayer, addTarLayer } from '../oci/layer/add-layer.ts';
 import { addImage } from '../oci/layout/add-image.ts';
@@ -83,7 +83,7 @@ async function fromRoot(
   // before all of it is read: nothing in it will say
   identify(request, { name, content: '', architecture: request.architecture });
   const root = watchBoshRoot();
-  const bytes = freeAsItPasses(createReadStream(request.source, { highWaterMark: 1 << 16 }), request.signal);
+  const bytes = freeAsItPasses(readStream(request.source), request.signal);
   const layer = await add(blobs, { bytes, what, onEntry: root.nextLayer() });
   root.check(what);
   return partsOf(blobs, request, layer, { name });

@@ -1,9 +1,12 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, realpath, symlink } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { mkdir, realpath, symlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { packTar, unpackTar } from 'modern-tar/fs';
+import { archiveLimits, EntryCounter, limitedTo, shownName } from '../../bosh/archive/archive-limits.ts';
+import { openForReading } from '../../bosh/archive/open-for-reading.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { errorText } from './error-code.ts';
 
@@ -17,11 +20,14 @@ interface Entry {
  * Extracts a tar archive, gzipped or plain, into an existing empty directory; with `folder`, only what lies
  * in that top-level folder, without it. Owners are not taken from the archive. Paths that leave the directory,
  * devices and named pipes are refused. Symbolic links are made last and may point anywhere (packages link to
- * other packages by absolute path), so that no file is ever written through one.
+ * other packages by absolute path), so that no file is ever written through one. An archive beyond archiveLimits is refused.
  */
 export async function extractArchive(archive: string, directory: string, folder?: string): Promise<void> {
   const links: { path: string; target: string }[] = [];
+  const counter = new EntryCounter();
   const take = (entry: Entry): boolean => {
+    const beyond = counter.add(entry.name, entry.linkname ?? '');
+    if (beyond !== undefined) throw new Error(`entry '${shownName(entry.name)}' ${beyond}`);
     const name = nameWithin(entry.name, folder);
     if (name === undefined) return false;
     if (entry.type !== 'symlink') return checkType(entry);
@@ -38,9 +44,11 @@ export async function extractArchive(archive: string, directory: string, folder?
     }),
   });
   try {
-    const source = createReadStream(archive);
-    if (await isGzip(archive)) await pipeline(source, createGunzip(), unpack);
-    else await pipeline(source, unpack);
+    await using file = await openForReading(archive);
+    const source = file.createReadStream({ start: 0, autoClose: false });
+    const limited = limitedTo(archiveLimits.total, (excess) => new Error(`it unpacks to ${excess}`));
+    if (await isGzip(file)) await pipeline(source, createGunzip(), limited, unpack);
+    else await pipeline(source, limited, unpack);
     const root = await realpath(directory);
     for (const link of links) await makeLink(root, link.path, link.target);
   } catch (error) {
@@ -90,12 +98,7 @@ async function makeLink(root: string, path: string, target: string): Promise<voi
   await symlink(target, path);
 }
 
-async function isGzip(path: string): Promise<boolean> {
-  const file = await open(path, 'r');
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
-    return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
-  } finally {
-    await file.close();
-  }
+async function isGzip(file: FileHandle): Promise<boolean> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
+  return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
 }

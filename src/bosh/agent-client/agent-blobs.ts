@@ -4,19 +4,25 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
+import { archiveLimits, limitedTo } from '../archive/archive-limits.ts';
 import type { AgentClock } from './create-agent-client.ts';
 import type { MbusConnection } from './mbus-connection.ts';
 
 const attempts = 3;
 const pause = 1000;
 const patience = 120_000;
+/** For a whole blob: 16 GiB in that time are 1.2 MB a second. */
+const deadline = 4 * 3_600_000;
 
 /** The blobstore that an agent serves beside its methods (bosh-cli: blobstore/, davcli: client/client.go). */
 export class AgentBlobs {
   readonly #connection: MbusConnection;
   readonly #clock: AgentClock;
 
-  constructor(connection: MbusConnection, clock: AgentClock) {
+  readonly #longest: number;
+
+  constructor(connection: MbusConnection, clock: AgentClock, longest: number = archiveLimits.total) {
+    this.#longest = longest;
     this.#connection = connection;
     this.#clock = clock;
   }
@@ -28,8 +34,8 @@ export class AgentBlobs {
     });
     await this.#retry(() => {
       const body = { stream: createReadStream(path, { highWaterMark: 1 << 18 }), length: size };
-      return this.#connection.send({ method: 'PUT', path: blobPath(id), body, patience }, async (answer) => {
-        answer.resume();
+      const request = { method: 'PUT', path: blobPath(id), body, patience, deadline } as const;
+      return this.#connection.send(request, async (answer) => {
         if (answer.statusCode !== 201 && answer.statusCode !== 204)
           throw this.#error('PUT', id, answer.statusCode);
       });
@@ -39,11 +45,19 @@ export class AgentBlobs {
   /** Downloads the blob; the file appears whole or not at all. Up to three tries. */
   async get(id: string, path: string): Promise<void> {
     const unfinished = `${path}.tmp`;
+    const limited = limitedTo(
+      this.#longest,
+      (excess) =>
+        new ProductError(
+          'AGENT_ERROR',
+          `The agent at ${this.#connection.address} sends ${excess} as blob '${id}'`,
+        ),
+    );
     try {
       await this.#retry(() =>
-        this.#connection.send({ method: 'GET', path: blobPath(id), patience }, async (answer) => {
+        this.#connection.send({ method: 'GET', path: blobPath(id), patience, deadline }, async (answer) => {
           if (answer.statusCode !== 200) throw this.#error('GET', id, answer.statusCode);
-          await pipeline(answer, createWriteStream(unfinished, { mode: 0o600, flush: true }));
+          await pipeline(answer, limited, createWriteStream(unfinished, { mode: 0o600, flush: true }));
         }),
       );
       await rename(unfinished, path);

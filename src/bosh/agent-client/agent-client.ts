@@ -19,7 +19,7 @@ export interface AgentState {
 
 /**
  * The agent's verbs over its HTTPS mbus. Every verb resolves when its task has ended. Rejects with AGENT_UNREACHABLE when
- * nobody answers, AGENT_UNTRUSTED at once when the certificate or the credentials are refused, AGENT_ERROR when the agent
+ * nobody answers, DEADLINE when a task does not end (24 h for scripts, drain, stop, compilation and migration, 1 h for the rest), AGENT_UNTRUSTED at once when the certificate or the credentials are refused, AGENT_ERROR when the agent
  * says no. No error holds the credentials.
  */
 export interface AgentClient {

@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { MbusConnection } from './mbus-connection.ts';
@@ -9,6 +8,8 @@ export interface AgentTasksOptions {
   readonly directorId: string;
   readonly clock: AgentClock;
   readonly signal: AbortSignal | undefined;
+  /** Aborted after that many milliseconds. */
+  readonly timeout: (milliseconds: number) => AbortSignal;
 }
 
 export interface CallOptions {
@@ -16,11 +17,23 @@ export interface CallOptions {
   readonly patience?: number;
 }
 
+export interface RunOptions extends CallOptions {
+  /** Milliseconds after which a task that has not ended is given up; default `usualTask`. */
+  readonly deadline?: number;
+}
+
 /** bosh-cli waits a second between two polls, and takes 10 failures of transport while it waits for one task. */
 const firstPause = 20;
 const longestPause = 1000;
 const toleratedFailures = 10;
 const usualPatience = 45_000;
+/** How often `patience` a whole answer may take: one that never ends comes byte by byte. */
+const wholeAnswer = 4;
+/** Bytes of an answer, and characters of it that an error shows. */
+const longestAnswer = 4 * 1024 * 1024;
+const longestMessage = 4000;
+/** One hour; what runs a release's own programs or moves data has a day (create-agent-client.ts). */
+const usualTask = 3_600_000;
 
 /**
  * The agent's method calls (bosh-agent: agentclient/http/agent_client.go). An answer that names a task is followed by
@@ -31,12 +44,14 @@ export class AgentTasks {
   readonly #directorId: string;
   readonly #clock: AgentClock;
   readonly #signal: AbortSignal | undefined;
+  readonly #timeout: AgentTasksOptions['timeout'];
 
-  constructor({ connection, directorId, clock, signal }: AgentTasksOptions) {
+  constructor({ connection, directorId, clock, signal, timeout }: AgentTasksOptions) {
     this.#connection = connection;
     this.#directorId = directorId;
     this.#clock = clock;
     this.#signal = signal;
+    this.#timeout = timeout;
   }
 
   /** One request, one answer. AGENT_ERROR holds what the agent says. */
@@ -51,22 +66,31 @@ export class AgentTasks {
       path: '/agent',
       body: { stream: Readable.from([body]), length: body.length },
       patience,
+      deadline: patience * wholeAnswer,
     } as const;
     return this.#connection.send(request, async (answer) => {
-      const content = await text(answer);
+      const content = await textOf(answer, longestAnswer);
+      if (content === undefined) throw this.#error(method, `it is longer than ${longestAnswer} bytes`);
       if (answer.statusCode !== 200) throw this.#error(method, `HTTP status ${answer.statusCode}`);
       return this.#value(method, content);
     });
   }
 
-  /** A call whose result comes from a task. */
-  async run(method: string, args: readonly unknown[], options: CallOptions = {}): Promise<unknown> {
+  /** A call whose result comes from a task. DEADLINE where the task does not end. */
+  async run(
+    method: string,
+    args: readonly unknown[],
+    { deadline = usualTask, ...options }: RunOptions = {},
+  ): Promise<unknown> {
+    const overdue = this.#timeout(deadline);
+    const stop = this.#signal === undefined ? overdue : AbortSignal.any([this.#signal, overdue]);
     let value = await this.call(method, args, options);
     let pause = 0;
     let failures = 0;
     for (let id = taskId(value); id !== undefined; id = taskId(value)) {
-      if (pause > 0) await this.#clock.sleep(pause, this.#signal);
+      if (pause > 0) await this.#clock.sleep(pause, stop);
       this.#throwIfInterrupted(method);
+      if (overdue.aborted) throw this.#overdue(method, deadline);
       pause = Math.min(Math.max(pause * 2, firstPause), longestPause);
       try {
         value = await this.call('get_task', [id]);
@@ -105,10 +129,18 @@ export class AgentTasks {
     throw this.#error(method, String(message));
   }
 
+  #overdue(method: string, deadline: number): ProductError {
+    return new ProductError(
+      'DEADLINE',
+      `The agent at ${this.#connection.address} has not ended '${method}' within ${deadline / 3_600_000} h; see its log in the VM, then run the command again`,
+    );
+  }
+
   #error(method: string, message: string): ProductError {
+    const shown = message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message;
     return new ProductError(
       'AGENT_ERROR',
-      `The agent at ${this.#connection.address} answered '${method}' with an error: ${message}`,
+      `The agent at ${this.#connection.address} answered '${method}' with an error: ${shown}`,
     );
   }
 
@@ -119,6 +151,18 @@ export class AgentTasks {
       `Interrupted while the agent at ${this.#connection.address} works on '${method}'`,
     );
   }
+}
+
+/** The text of a stream; undefined where it has more bytes. */
+async function textOf(stream: AsyncIterable<Uint8Array>, limit: number): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    length += chunk.length;
+    if (length > limit) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 function taskId(value: unknown): string | number | undefined {

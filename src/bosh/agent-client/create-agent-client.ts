@@ -22,20 +22,37 @@ export interface AgentClientOptions {
   readonly uuid?: (() => string) | undefined;
   /** Ends every wait with INTERRUPTED. */
   readonly signal?: AbortSignal | undefined;
+  /** Bytes of a blob that is downloaded; default archiveLimits.total. */
+  readonly longestBlob?: number | undefined;
+  /** Default AbortSignal.timeout; ends tasks with DEADLINE. */
+  readonly timeout?: ((milliseconds: number) => AbortSignal) | undefined;
 }
 
 /** A ping says whether somebody is there now; start makes the agent wait for its supervisor. Milliseconds. */
 const pingPatience = 5000;
 const startPatience = 600_000;
+/** For scripts of a release, its compilation, and disks that are copied; every other task has an hour. */
+const longTask = { deadline: 24 * 3_600_000 };
+
+const abortAfter = (milliseconds: number): AbortSignal => AbortSignal.timeout(milliseconds);
 
 /** A client of one agent. INVALID_ARGUMENT when the URL is none; no connection is made yet. */
 export function createAgentClient(options: AgentClientOptions): AgentClient {
-  const { clock, directorId, signal, uuid = randomUUID } = options;
+  const { clock, directorId, signal, uuid = randomUUID, timeout = abortAfter } = options;
   const connection = new MbusConnection(options);
-  const tasks = new AgentTasks({ connection, directorId, clock, signal });
-  const blobs = new AgentBlobs(connection, clock);
+  const tasks = new AgentTasks({
+    connection,
+    directorId,
+    clock,
+    signal,
+    timeout,
+  });
+  const blobs = new AgentBlobs(connection, clock, options.longestBlob);
   const run = async (method: string, ...args: readonly unknown[]): Promise<void> => {
     await tasks.run(method, args);
+  };
+  const runLong = async (method: string, ...args: readonly unknown[]): Promise<void> => {
+    await tasks.run(method, args, longTask);
   };
   return {
     ping: async () => {
@@ -48,10 +65,10 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       const value = await tasks.run('start', [], { patience: startPatience });
       if (value !== 'started') throw tasks.unexpected('start', "'started'");
     },
-    stop: () => run('stop'),
-    runScript: (name, env = {}) => tolerateUnknown(run('run_script', name, { env })),
+    stop: () => runLong('stop'),
+    runScript: (name, env = {}) => tolerateUnknown(runLong('run_script', name, { env })),
     drain: async () => {
-      const seconds = await tasks.run('drain', ['shutdown', {}]);
+      const seconds = await tasks.run('drain', ['shutdown', {}], longTask);
       if (typeof seconds !== 'number') throw tasks.unexpected('drain', 'a number of seconds');
       return seconds;
     },
@@ -62,7 +79,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
     removePersistentDisk: (cid) => tolerateUnknown(run('remove_persistent_disk', cid)),
     mountDisk: (cid) => run('mount_disk', cid),
     unmountDisk: (cid) => run('unmount_disk', cid),
-    migrateDisk: () => run('migrate_disk'),
+    migrateDisk: () => runLong('migrate_disk'),
     putBlob: async (path) => {
       const id = uuid();
       await blobs.put(id, path);
@@ -90,7 +107,8 @@ async function compile(
     one.name,
     { name: one.name, version: one.version, sha1: one.sha1, blobstore_id: one.blobstoreId },
   ]);
-  return tasks.run('compile_package', [blobstoreId, sha1, name, version, Object.fromEntries(named)]);
+  const args = [blobstoreId, sha1, name, version, Object.fromEntries(named)];
+  return tasks.run('compile_package', args, longTask);
 }
 
 function readCompiled(value: unknown, tasks: AgentTasks): { blobstoreId: string; sha1: string } {

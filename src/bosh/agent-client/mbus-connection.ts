@@ -22,6 +22,8 @@ export interface MbusRequest {
   readonly body?: { readonly stream: Readable; readonly length: number } | undefined;
   /** Milliseconds without a byte after which the agent counts as unreachable. */
   readonly patience: number;
+  /** Milliseconds for the whole exchange, however slowly its bytes come. */
+  readonly deadline: number;
 }
 
 /** Node's and OpenSSL's words for a certificate that is refused: no later try will go better. */
@@ -59,17 +61,29 @@ export class MbusConnection {
 
   /** Sends the request and gives the answer to `read`, whatever its status but 401 and 5xx. */
   async send<T>(request: MbusRequest, read: (answer: IncomingMessage) => Promise<T>): Promise<T> {
+    const overdue = new AbortController();
+    const timer = setTimeout(() => {
+      overdue.abort(new Error(`no whole answer within ${request.deadline / 1000} s`));
+    }, request.deadline);
+    let answer: IncomingMessage | undefined;
     try {
-      const answer = await this.#exchange(request);
+      answer = await this.#exchange(request, overdue.signal);
       if (answer.statusCode === 401) throw this.#refused();
       if ((answer.statusCode ?? 0) >= 500) throw new Error(`HTTP status ${answer.statusCode}`);
       return await read(answer);
     } catch (error) {
-      throw this.#describe(error);
+      throw this.#describe(overdue.signal.aborted ? overdue.signal.reason : error);
+    } finally {
+      clearTimeout(timer);
+      // what was not read is not wanted, and may never end
+      answer?.destroy();
     }
   }
 
-  async #exchange({ method, path, body, patience }: MbusRequest): Promise<IncomingMessage> {
+  async #exchange(
+    { method, path, body, patience }: MbusRequest,
+    overdue: AbortSignal,
+  ): Promise<IncomingMessage> {
     const isSecure = this.#options.protocol === 'https:';
     const send = isSecure ? requestHttps : requestHttp;
     const headers = body === undefined ? {} : { 'content-length': body.length };
@@ -80,7 +94,7 @@ export class MbusConnection {
       path: `${this.#basePath}${path}`,
       headers: { ...headers, ...(method === 'POST' ? { 'content-type': 'application/json' } : {}) },
       timeout: patience,
-      ...(this.#signal === undefined ? {} : { signal: this.#signal }),
+      signal: this.#signal === undefined ? overdue : AbortSignal.any([this.#signal, overdue]),
     });
     outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${patience / 1000} s`)));
     const answered = answerTo(outgoing);

@@ -1,9 +1,15 @@
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { unpackTar } from 'modern-tar/fs';
 import type { UnpackOptionsFS } from 'modern-tar/fs';
 import { ProductError } from '../../errors/product-error.ts';
+import { formatDigest, parseDigests, strongestDigest } from '../digest/digest.ts';
+import { digestMismatch } from '../digest/verify-file.ts';
+import { archiveLimits, EntryCounter, limitedTo, shownName } from './archive-limits.ts';
+import type { ArchiveLimits } from './archive-limits.ts';
 import { openForReading } from './open-for-reading.ts';
 
 type Header = Parameters<NonNullable<UnpackOptionsFS['filter']>>[0];
@@ -11,31 +17,42 @@ type Header = Parameters<NonNullable<UnpackOptionsFS['filter']>>[0];
 export interface UnpackOptions {
   /** Only entries for which this is true are written; the name has no leading `./` and no trailing `/`. */
   readonly only?: (name: string) => boolean;
+  /** Digest text that the bytes which are unpacked have to have: what was verified before may be another file by now. */
+  readonly digest?: string | undefined;
+  /** Default archiveLimits. */
+  readonly limits?: ArchiveLimits;
 }
 
 const links: readonly (string | undefined)[] = ['symlink', 'link'];
 const known: readonly (string | undefined)[] = [...links, 'file', 'directory', undefined];
+const pieceSize = 1 << 18;
 
 /**
  * Unpacks a tar or tar.gz into a folder, which is made when it does not exist. Nothing is written outside of it: absolute
  * names and links, `..` that leaves the folder, writes through links and special files are ARCHIVE_INVALID, naming archive
- * and entry; so is a truncated or corrupt archive. Files that were written before the fault stay.
+ * and entry; so is a truncated or corrupt archive, and one beyond the limits. DIGEST_MISMATCH where it has not the digest that
+ * it should have, once all is read. Files that were written before the fault stay.
  */
 export async function unpackArchive(
   archivePath: string,
   directory: string,
   options: UnpackOptions = {},
 ): Promise<void> {
-  const gzip = await isGzip(archivePath);
-  const names = new Set<string>();
-  const filter = (header: Header): boolean => admit(archivePath, header, names, options);
-  const target = unpackTar(directory, { strict: true, filter });
-  const source = (await openForReading(archivePath)).createReadStream({ highWaterMark: 1 << 18 });
+  await using file = await openForReading(archivePath);
+  const admission = new Admission(archivePath, options);
+  const target = unpackTar(directory, { strict: true, filter: (header) => admission.admits(header) });
+  const { bytes, verify } = verifiedBytes(archivePath, file, options.digest);
+  const limited = limitedTo(
+    (options.limits ?? archiveLimits).total,
+    (excess) => new ProductError('ARCHIVE_INVALID', `'${archivePath}' unpacks to ${excess}`),
+  );
   try {
-    await (gzip ? pipeline(source, createGunzip({ chunkSize: 1 << 18 }), target) : pipeline(source, target));
+    if (await isGzip(file)) await pipeline(bytes, createGunzip({ chunkSize: pieceSize }), limited, target);
+    else await pipeline(bytes, limited, target);
   } catch (error) {
     throw describe(archivePath, error);
   }
+  await verify();
 }
 
 /** Entry names come as `./a`, `a/` or `a`. */
@@ -43,35 +60,90 @@ export function entryName(name: string): string {
   return posix.normalize(name).replace(/^\.\//, '').replace(/\/$/, '');
 }
 
-async function isGzip(path: string): Promise<boolean> {
-  await using file = await openForReading(path);
+async function isGzip(file: FileHandle): Promise<boolean> {
   const start = Buffer.alloc(2);
   await file.read(start, 0, 2, 0);
   return start[0] === 0x1f && start[1] === 0x8b;
 }
 
-function admit(archive: string, header: Header, names: Set<string>, { only }: UnpackOptions): boolean {
-  const name = entryName(header.name);
-  const refuse = (reason: string): ProductError =>
-    new ProductError(
-      'ARCHIVE_INVALID',
-      `'${archive}' was not unpacked: its entry '${header.name}' ${reason}`,
-    );
-  if (posix.isAbsolute(header.name)) throw refuse('has an absolute name');
-  if (name === '..' || name.startsWith('../')) throw refuse('lies outside of the archive');
-  if (!known.includes(header.type)) throw refuse(`is of type '${header.type}'`);
-  const target = header.linkname ?? '';
-  if (links.includes(header.type)) {
+/** The bytes of the file, and a check of their digest, to be called when they have been taken. */
+function verifiedBytes(
+  archive: string,
+  file: FileHandle,
+  digest: string | undefined,
+): { readonly bytes: AsyncGenerator<Uint8Array>; readonly verify: () => Promise<void> } {
+  const expected = digest === undefined ? undefined : strongestDigest(parseDigests(digest));
+  const hash = expected === undefined ? undefined : createHash(expected.algorithm);
+  let position = 0;
+  const next = async (): Promise<Buffer> => {
+    const piece = Buffer.allocUnsafe(pieceSize);
+    const { bytesRead } = await file.read(piece, 0, pieceSize, position);
+    position += bytesRead;
+    const read = piece.subarray(0, bytesRead);
+    hash?.update(read);
+    return read;
+  };
+  async function* all(): AsyncGenerator<Uint8Array> {
+    for (let piece = await next(); piece.length > 0; piece = await next()) yield piece;
+  }
+  const verify = async (): Promise<void> => {
+    if (expected === undefined || hash === undefined) return;
+    // what is behind the end of the gzip belongs to the digest, too
+    for await (const rest of all()) void rest;
+    const [wanted, found] = [formatDigest(expected), formatDigest({ ...expected, hex: hash.digest('hex') })];
+    if (found !== wanted) throw digestMismatch(archive, found, wanted);
+  };
+  return { bytes: all(), verify };
+}
+
+/** What of an archive is written, entry by entry. */
+class Admission {
+  readonly #archive: string;
+  readonly #only: UnpackOptions['only'];
+  readonly #limits: ArchiveLimits;
+  readonly #names = new Set<string>();
+  readonly #counter: EntryCounter;
+
+  constructor(archive: string, { only, limits = archiveLimits }: UnpackOptions) {
+    this.#archive = archive;
+    this.#only = only;
+    this.#limits = limits;
+    this.#counter = new EntryCounter(limits);
+  }
+
+  admits(header: Header): boolean {
+    const beyond = this.#counter.add(header.name, header.linkname ?? '');
+    if (beyond !== undefined) throw this.#refusal(header, beyond);
+    const name = entryName(header.name);
+    if (posix.isAbsolute(header.name)) throw this.#refusal(header, 'has an absolute name');
+    if (name === '..' || name.startsWith('../')) throw this.#refusal(header, 'lies outside of the archive');
+    if (!known.includes(header.type)) throw this.#refusal(header, `is of type '${header.type}'`);
+    if (links.includes(header.type)) this.#checkLink(header, name);
+    if (header.type !== 'directory') {
+      if (this.#names.has(name)) throw this.#refusal(header, 'is there twice');
+      this.#names.add(name);
+    }
+    if (/^[^/]+\.MF$/.test(name) && header.size > this.#limits.manifest)
+      throw this.#refusal(
+        header,
+        `has ${header.size} bytes; a manifest has ${this.#limits.manifest} at most`,
+      );
+    return this.#only === undefined || this.#only(name);
+  }
+
+  #checkLink({ linkname: target = '', ...header }: Header, name: string): void {
     const from = header.type === 'symlink' ? posix.dirname(name) : '.';
-    if (posix.isAbsolute(target)) throw refuse(`links to the absolute path '${target}'`);
+    if (posix.isAbsolute(target)) throw this.#refusal(header, `links to the absolute path '${target}'`);
     if (posix.join(from, target).split('/')[0] === '..')
-      throw refuse(`links outside of the archive, to '${target}'`);
+      throw this.#refusal(header, `links outside of the archive, to '${target}'`);
   }
-  if (header.type !== 'directory') {
-    if (names.has(name)) throw refuse('is there twice');
-    names.add(name);
+
+  #refusal({ name }: Pick<Header, 'name'>, reason: string): ProductError {
+    return new ProductError(
+      'ARCHIVE_INVALID',
+      `'${this.#archive}' was not unpacked: its entry '${shownName(name)}' ${reason}`,
+    );
   }
-  return only === undefined || only(name);
 }
 
 function describe(archive: string, error: unknown): unknown {

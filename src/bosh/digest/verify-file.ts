@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import { fileNotFound } from '../archive/open-for-reading.ts';
+import { openForReading } from '../archive/open-for-reading.ts';
 import { formatDigest, parseDigests, strongestDigest } from './digest.ts';
 import type { DigestAlgorithm } from './digest.ts';
 
@@ -19,16 +19,12 @@ export async function digestOfFile(
   expected?: string,
 ): Promise<string> {
   const hash = createHash(algorithm);
-  try {
-    await addTo(hash, path);
-  } catch (error) {
-    throw fileNotFound(path, error, expected) ?? error;
-  }
+  await using file = await openForReading(path, { expected });
+  await addTo(hash, file);
   return formatDigest({ algorithm, hex: hash.digest('hex') });
 }
 
-async function addTo(hash: Hash, path: string): Promise<void> {
-  await using file = await open(path, 'r');
+async function addTo(hash: Hash, file: FileHandle): Promise<void> {
   let [piece, other] = [Buffer.allocUnsafe(pieceSize), Buffer.allocUnsafe(pieceSize)];
   let reading = file.read(piece);
   for (let { bytesRead } = await reading; bytesRead > 0; { bytesRead } = await reading) {
@@ -47,8 +43,12 @@ export async function verifyFile(path: string, digest: string): Promise<void> {
   const expected = strongestDigest(parseDigests(digest));
   const wanted = formatDigest(expected);
   const found = await digestOfFile(path, expected.algorithm, wanted);
-  if (found === wanted) return;
-  throw new ProductError(
+  if (found !== wanted) throw digestMismatch(path, found, wanted);
+}
+
+/** The error for a file that is not the one with that digest. */
+export function digestMismatch(path: string, found: string, wanted: string): ProductError {
+  return new ProductError(
     'DIGEST_MISMATCH',
     `'${path}' has the digest ${found}, expected ${wanted}; the file is corrupt or another version`,
   );

@@ -1,7 +1,8 @@
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { fileNotFound } from '../archive/open-for-reading.ts';
+import { archiveLimits } from '../archive/archive-limits.ts';
+import { readRegularFile } from '../archive/read-at-most.ts';
 import type { ReleaseJob } from '../release/release.ts';
 import type { TemplateContext, TemplateRenderer, TemplateToRender } from '../template/template-renderer.ts';
 import { jobContext } from './job-context.ts';
@@ -88,9 +89,12 @@ async function readSources(
 async function readSource(job: ReleaseJob, { file, ...rest }: SourceFile): Promise<Source> {
   const path = join(job.directory, file);
   const name = `${job.name}/${file}`;
-  const bytes = await readFile(path).catch((error: unknown) => {
-    throw fileNotFound(path, error) ?? error;
-  });
+  const bytes = await readRegularFile(path, archiveLimits.manifest);
+  if (bytes === undefined)
+    throw new ProductError(
+      'TEMPLATE_INVALID',
+      `Cannot render '${name}': it is larger than ${archiveLimits.manifest} bytes`,
+    );
   return { name, template: decode(name, bytes), ...rest };
 }
 

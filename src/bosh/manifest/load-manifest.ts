@@ -8,7 +8,7 @@ import type { VariableDefinition, VariableSource } from '../variables/variable.t
 import { VarsStore } from '../variables/vars-store.ts';
 import { Problems, rootField } from '../yaml/field.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
-import { parseYaml, readYaml } from '../yaml/parse-yaml.ts';
+import { parseYaml, readGivenYaml } from '../yaml/parse-yaml.ts';
 import { describeKind, describePlace, toValue } from '../yaml/yaml-node.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
 import { interpolate } from './interpolate.ts';
@@ -66,7 +66,7 @@ export async function loadManifest(options: LoadManifestOptions): Promise<Loaded
 
 async function patched({ path, opsFiles = [] }: LoadManifestOptions): Promise<YamlNode> {
   const [document, ...operations] = await Promise.all([
-    readYaml(path, 'MANIFEST_INVALID'),
+    readGivenYaml(path, 'MANIFEST_INVALID'),
     ...opsFiles.map((file) => readOpsFile(file)),
   ]);
   return applyOperations(document, operations.flat());

@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { Problems, rootField } from '../yaml/field.ts';
 import type { Field } from '../yaml/field.ts';
-import { readYaml } from '../yaml/parse-yaml.ts';
+import { readGivenYaml } from '../yaml/parse-yaml.ts';
 import { describePlace } from '../yaml/yaml-node.ts';
 import type { Place, YamlNode } from '../yaml/yaml-node.ts';
 import { OperationError, applyOperation } from './apply-operation.ts';
@@ -20,7 +20,7 @@ export interface WrittenOperation {
 /** Reads an ops file; MANIFEST_INVALID with a line per fault. An empty file has no operations. */
 export async function readOpsFile(path: string): Promise<readonly WrittenOperation[]> {
   const problems = new Problems();
-  const root = rootField(await readYaml(path, 'MANIFEST_INVALID'), problems);
+  const root = rootField(await readGivenYaml(path, 'MANIFEST_INVALID'), problems);
   const operations = root.items().flatMap((field) => readOperation(field) ?? []);
   problems.throwIfAny('MANIFEST_INVALID');
   return operations;

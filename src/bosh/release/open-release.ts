@@ -12,6 +12,8 @@ import type { JobSpec, Release, ReleaseJob, ReleasePackage } from './release.ts'
 
 export interface OpenReleaseOptions {
   readonly archivePath: string;
+  /** Digest text that the archive was found to have: what is unpacked has to have it still. */
+  readonly digest?: string | undefined;
   /** Made when it does not exist; what it holds is replaced. The caller removes it. */
   readonly directory: string;
 }
@@ -20,10 +22,10 @@ export interface OpenReleaseOptions {
  * Unpacks and verifies a release archive (bosh-cli: release/archive_reader.go; the digests inside are verified here and
  * not there). RELEASE_INVALID, ARCHIVE_INVALID or FILE_NOT_FOUND name the archive, the file in it and the digests.
  */
-export async function openRelease({ archivePath, directory }: OpenReleaseOptions): Promise<Release> {
+export async function openRelease({ archivePath, digest, directory }: OpenReleaseOptions): Promise<Release> {
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
-  await unpackArchive(archivePath, directory);
+  await unpackArchive(archivePath, directory, { digest });
   return within(archivePath, async () => {
     const manifest = await readReleaseManifest(directory);
     const packages = await Promise.all(manifest.packages.map((part) => openPackage(part, directory)));
@@ -44,9 +46,8 @@ async function openJob(
   releaseDirectory: string,
 ): Promise<ReleaseJob> {
   const archivePath = join(releaseDirectory, 'jobs', `${part.name}.tgz`);
-  await verifyFile(archivePath, part.digest);
   const directory = join(releaseDirectory, 'unpacked-jobs', part.name);
-  await unpackArchive(archivePath, directory);
+  await unpackArchive(archivePath, directory, { digest: part.digest });
   const spec = await readSpec(join(directory, 'job.MF'));
   const packages = part.packages.length > 0 ? part.packages : spec.packages;
   return { ...part, archivePath, directory, spec, packages };

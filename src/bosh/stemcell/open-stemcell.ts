@@ -10,6 +10,8 @@ import type { Stemcell } from './stemcell.ts';
 
 export interface OpenStemcellOptions {
   readonly archivePath: string;
+  /** Digest text that the archive was found to have: what is unpacked has to have it still. */
+  readonly digest?: string | undefined;
   /** Made when it does not exist; what it holds is replaced. The caller removes it. */
   readonly directory: string;
 }
@@ -19,10 +21,15 @@ export interface OpenStemcellOptions {
  * archive and what is wrong. The image's own sha1 is verified unless the image is empty: a stemcell that was repacked
  * with an empty image keeps the old one.
  */
-export async function openStemcell({ archivePath, directory }: OpenStemcellOptions): Promise<Stemcell> {
+export async function openStemcell({
+  archivePath,
+  digest,
+  directory,
+}: OpenStemcellOptions): Promise<Stemcell> {
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
-  await unpackArchive(archivePath, directory, { only: (name) => name === 'stemcell.MF' || name === 'image' });
+  const only = (name: string): boolean => name === 'stemcell.MF' || name === 'image';
+  await unpackArchive(archivePath, directory, { digest, only });
   try {
     return await readStemcell(directory);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
-import { readYaml } from '../yaml/parse-yaml.ts';
+import { readGivenYaml } from '../yaml/parse-yaml.ts';
 import { describeKind, describePlace, fromValue, scalar } from '../yaml/yaml-node.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
 
@@ -27,7 +27,7 @@ export async function loadStaticVariables(given: GivenVariables): Promise<Readon
 }
 
 async function readVarsFile(path: string): Promise<readonly (readonly [string, YamlNode])[]> {
-  const node = await readYaml(path, 'MANIFEST_INVALID');
+  const node = await readGivenYaml(path, 'MANIFEST_INVALID');
   if (node.kind === 'scalar' && node.value === null) return [];
   if (node.kind !== 'map') {
     throw new ProductError(

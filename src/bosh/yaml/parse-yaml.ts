@@ -1,26 +1,35 @@
-import { readFile } from 'node:fs/promises';
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
-import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml';
+import type { Node, Pair, Scalar, YAMLMap } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
-import { fileNotFound } from '../archive/open-for-reading.ts';
+import { archiveLimits } from '../archive/archive-limits.ts';
+import { readGivenFile, readRegularFile } from '../archive/read-at-most.ts';
+import { duplicateKeys } from './duplicate-keys.ts';
 import { resolvePlain } from './go-scalar.ts';
 import { describeYamlFault } from './yaml-fault.ts';
 import { scalar } from './yaml-node.ts';
 import type { MapEntry, Place, ScalarNode, ScalarValue, YamlNode } from './yaml-node.ts';
+import { beyondYamlLimits, deepestNesting, tooDeep, tooLarge } from './yaml-limits.ts';
 
 /** A few aliases of aliases would otherwise unfold to a tree that no memory holds. */
 const largestTree = 1_000_000;
 
-/** Reads a YAML file; the errors of parseYaml, and FILE_NOT_FOUND. */
+/** More faults than these help nobody. */
+const shownFaults = 20;
+
+/** Reads a YAML file, which is a regular one; the errors of parseYaml, and FILE_NOT_FOUND. */
 export async function readYaml(path: string, code: ErrorCode): Promise<YamlNode> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    throw fileNotFound(path, error) ?? error;
-  }
-  return parseYaml(text, path, code);
+  return parseBytes(await readRegularFile(path, archiveLimits.manifest), path, code);
+}
+
+/** The same of a file that the operator named: it may be a pipe. */
+export async function readGivenYaml(path: string, code: ErrorCode): Promise<YamlNode> {
+  return parseBytes(await readGivenFile(path, archiveLimits.manifest), path, code);
+}
+
+function parseBytes(bytes: Buffer | undefined, path: string, code: ErrorCode): YamlNode {
+  if (bytes === undefined) throw new ProductError(code, `${path}: ${tooLarge}`);
+  return parseYaml(bytes.toString('utf8'), path, code);
 }
 
 /**
@@ -29,20 +38,36 @@ export async function readYaml(path: string, code: ErrorCode): Promise<YamlNode>
  * secret. An empty file is null.
  */
 export function parseYaml(text: string, file: string, code: ErrorCode): YamlNode {
+  const beyond = beyondYamlLimits(text);
+  if (beyond !== undefined) throw new ProductError(code, `${file}: ${beyond}`);
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
     schema: 'failsafe',
     prettyErrors: false,
     logLevel: 'silent',
+    uniqueKeys: false,
   });
-  if (document.errors.length > 0) {
-    const faults = document.errors.map(
-      (error) => `${at(file, lines, error.pos[0])}: ${describeYamlFault(error)}`,
+  const faults = [
+    ...document.errors.map((error) => ({ offset: error.pos[0], message: describeYamlFault(error) })),
+    ...duplicateKeys(document.contents).map(({ offset }) => ({ offset, message: 'Map keys must be unique' })),
+  ];
+  if (faults.length > 0)
+    throw new ProductError(
+      code,
+      describeFaults(faults, (offset) => at(file, lines, offset)),
     );
-    throw new ProductError(code, faults.join('\n'));
-  }
-  return new Conversion(document, file, lines, code).convert(document.contents);
+  return new Conversion(file, lines, code).convert(document.contents);
+}
+
+function describeFaults(
+  faults: readonly { readonly offset: number; readonly message: string }[],
+  place: (offset: number) => string,
+): string {
+  const sorted = faults.toSorted((one, other) => one.offset - other.offset);
+  const shown = sorted.slice(0, shownFaults).map(({ offset, message }) => `${place(offset)}: ${message}`);
+  const others = faults.length - shown.length;
+  return [...shown, ...(others === 0 ? [] : [`... and ${others} others`])].join('\n');
 }
 
 function at(file: string, lines: LineCounter, offset: number): string {
@@ -50,32 +75,58 @@ function at(file: string, lines: LineCounter, offset: number): string {
   return `${file}:${line}:${col}`;
 }
 
+interface Anchored {
+  readonly node: YamlNode;
+  readonly size: number;
+  readonly height: number;
+}
+
 /** One walk over a parsed document. */
 class Conversion {
-  readonly #document: Document;
   readonly #file: string;
   readonly #lines: LineCounter;
   readonly #code: ErrorCode;
-  readonly #anchored = new Map<Node, { readonly node: YamlNode; readonly size: number }>();
+  /** By name, the last one before the place of the walk; undefined while it is walked itself. */
+  readonly #anchored = new Map<string, Anchored | undefined>();
   #size = 0;
+  #depth = 0;
+  /** The greatest depth below the anchor that is walked. */
+  #reached = 0;
 
-  constructor(document: Document, file: string, lines: LineCounter, code: ErrorCode) {
-    this.#document = document;
+  constructor(file: string, lines: LineCounter, code: ErrorCode) {
     this.#file = file;
     this.#lines = lines;
     this.#code = code;
   }
 
   convert(node: unknown): YamlNode {
-    if (isAlias(node)) return this.#alias(node.resolve(this.#document), node.range?.[0]);
+    if (isAlias(node)) return this.#alias(node.source, node.range?.[0]);
     const before = this.#size++;
     if (this.#size > largestTree)
       throw this.#fault(undefined, 'its aliases unfold to more than a million values');
-    const converted = this.#convertOwn(node);
-    if (isNode(node) && node.anchor !== undefined) {
-      this.#anchored.set(node, { node: converted, size: this.#size - before });
-    }
+    const anchor = isNode(node) ? node.anchor : undefined;
+    if (anchor === undefined) return this.#deeper(node);
+    this.#anchored.set(anchor, undefined);
+    const outer = this.#reached;
+    this.#reached = this.#depth;
+    const converted = this.#deeper(node);
+    const height = this.#reached - this.#depth;
+    this.#reached = Math.max(outer, this.#reached);
+    this.#anchored.set(anchor, { node: converted, size: this.#size - before, height });
     return converted;
+  }
+
+  #deeper(node: unknown): YamlNode {
+    this.#depth += 1;
+    this.#reach(this.#depth);
+    const converted = this.#convertOwn(node);
+    this.#depth -= 1;
+    return converted;
+  }
+
+  #reach(depth: number): void {
+    if (depth > deepestNesting) throw this.#fault(undefined, tooDeep);
+    this.#reached = Math.max(this.#reached, depth);
   }
 
   #convertOwn(node: unknown): YamlNode {
@@ -92,9 +143,11 @@ class Conversion {
     return scalar(null, this.#place(0));
   }
 
-  #alias(target: Node | undefined, offset: number | undefined): YamlNode {
-    const known = target === undefined ? undefined : this.#anchored.get(target);
+  /** The library's own way to find the anchor walks the whole document for each alias. */
+  #alias(anchor: string, offset: number | undefined): YamlNode {
+    const known = this.#anchored.get(anchor);
     if (known === undefined) throw this.#fault(offset, 'an alias refers to itself or to nothing');
+    this.#reach(this.#depth + known.height);
     this.#size += known.size;
     if (this.#size > largestTree)
       throw this.#fault(offset, 'its aliases unfold to more than a million values');

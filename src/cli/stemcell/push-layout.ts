@@ -1,11 +1,11 @@
-import { openForReading } from '../../bosh/archive/open-for-reading.ts';
+import { readGivenFile } from '../../bosh/archive/read-at-most.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
 import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
 import { verifyBlob } from '../../oci/blob/verify-blob.ts';
 import type { Descriptor } from '../../oci/image-source.ts';
 import { layoutPaths } from '../../oci/layout/layout-paths.ts';
-import { openLayout } from '../../oci/layout/open-layout.ts';
+import { inLayout, openLayout } from '../../oci/layout/open-layout.ts';
 import { findCredentials } from '../../oci/registry/access/auth-files.ts';
 import { openRegistry } from '../../oci/registry/open-registry.ts';
 import type { PushedImage } from '../../oci/registry/push-image.ts';
@@ -13,6 +13,9 @@ import { pushImage } from '../../oci/registry/push-image.ts';
 import type { CommandContext } from '../command.ts';
 import { interruptible } from './interruptible.ts';
 import type { PushTarget } from './push-arguments.ts';
+
+/** All roots that a machine trusts have 250 KB. */
+const certificatesLimit = 4 * 1024 * 1024;
 
 type Context = Pick<CommandContext, 'terminal' | 'environment' | 'signal'>;
 
@@ -55,14 +58,13 @@ async function layoutImage(layout: string): Promise<PushedImage> {
   const image = await openLayout(layout);
   const open = (blob: Descriptor): AsyncIterable<Uint8Array> => {
     const path = layoutPaths.blob(layout, blob.digest);
-    return verifyBlob(readFileBlob(path), blob, `'${path}'`);
+    return verifyBlob(readFileBlob(path, undefined, inLayout), blob, `'${path}'`);
   };
   return { ...image, open };
 }
 
 async function readCertificates(path: string): Promise<string> {
-  await using file = await openForReading(path);
-  const text = await file.readFile('utf8');
+  const text = (await readGivenFile(path, certificatesLimit))?.toString('utf8') ?? '';
   if (!text.includes('-----BEGIN CERTIFICATE-----'))
     throw new ProductError('INVALID_ARGUMENT', `'${path}' holds no certificate in PEM`);
   return text;

@@ -1,7 +1,9 @@
 import type { CpiProcess } from './cpi-process.ts';
+import { inputTooLong, longestInput } from './cpi-process.ts';
 
 interface BunFile {
   text(): Promise<string>;
+  stream(): AsyncIterable<Uint8Array>;
 }
 
 /** The part of Bun's file API that we use (bun.com/docs/api/file-io). */
@@ -15,7 +17,7 @@ interface BunFiles {
 /** With Bun's own calls: loading node:fs costs each call of the executable a millisecond (`npm run bench:cpi`). */
 export function bunProcess(bun: BunFiles): CpiProcess {
   return {
-    readInput: () => bun.stdin.text(),
+    readInput: () => readInput(bun.stdin),
     readFile: (path) => bun.file(path).text(),
     writeOutput: async (text) => {
       try {
@@ -25,6 +27,17 @@ export function bunProcess(bun: BunFiles): CpiProcess {
       }
     },
   };
+}
+
+async function readInput(stdin: BunFile): Promise<string> {
+  const decoder = new TextDecoder();
+  let [text, length] = ['', 0];
+  for await (const chunk of stdin.stream()) {
+    length += chunk.length;
+    if (length > longestInput) throw inputTooLong();
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 /** Bun's API, where this process is Bun. */

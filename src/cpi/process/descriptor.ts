@@ -1,13 +1,17 @@
 import { readSync, writeSync } from 'node:fs';
 
-/** Everything up to the end of a file descriptor. Synchronous: nothing else is to be done meanwhile. */
-export function readAll(descriptor: number): string {
+/** Everything up to the end of a file descriptor; throws `tooLong` beyond the limit. Synchronous: nothing else is to be done meanwhile. */
+export function readAll(descriptor: number, limit: number, tooLong: () => Error): string {
   const chunks: Buffer[] = [];
+  let total = 0;
   for (;;) {
     const chunk = Buffer.allocUnsafe(65_536);
     const length = readSome(descriptor, chunk);
     if (length === 0) return Buffer.concat(chunks).toString('utf8');
-    if (length !== undefined) chunks.push(chunk.subarray(0, length));
+    if (length === undefined) continue;
+    total += length;
+    if (total > limit) throw tooLong();
+    chunks.push(chunk.subarray(0, length));
   }
 }
 

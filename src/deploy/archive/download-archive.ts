@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { verifyFile } from '../../bosh/digest/verify-file.ts';
+import { archiveLimits, limitedTo } from '../../bosh/archive/archive-limits.ts';
 import { parseSecretUrl, secretUrlHelp } from '../../bosh/url/parse-secret-url.ts';
 import type { SecretUrl } from '../../bosh/url/parse-secret-url.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
@@ -69,7 +70,8 @@ async function fetchTo(path: string, { url, digest, signal }: Download): Promise
       signal: signal ?? null,
     });
     if (!response.ok || response.body === null) throw failed(`the server answered ${response.status}`);
-    await pipeline(Readable.fromWeb(response.body), createWriteStream(path, { mode: 0o600 }));
+    const limited = limitedTo(archiveLimits.total, (excess) => failed(`the answer has ${excess}`));
+    await pipeline(Readable.fromWeb(response.body), limited, createWriteStream(path, { mode: 0o600 }));
   } catch (error) {
     if (signal?.aborted === true)
       throw new ProductError('INTERRUPTED', 'The download was interrupted', { cause: error });

@@ -32,6 +32,7 @@ export async function readReleaseArchive(options: ReleaseArchiveOptions): Promis
     const open = (): Promise<Release> =>
       (opened ??= openRelease({
         archivePath: options.path,
+        digest,
         directory: join(options.directory, 'releases', reference.name),
       }));
     const known = catalog.find(digest, 'release');

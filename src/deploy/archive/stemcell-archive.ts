@@ -29,6 +29,7 @@ export async function readStemcellArchive(options: StemcellArchiveOptions): Prom
     const open = (): Promise<Stemcell> =>
       (opened ??= openStemcell({
         archivePath: options.path,
+        digest,
         directory: join(options.directory, 'stemcell'),
       }));
     const known = catalog.find(digest, 'stemcell');

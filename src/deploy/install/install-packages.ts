@@ -82,7 +82,8 @@ async function install(
   const target = join(installation.directory.packages, key.name);
   await installed.forget(key.name);
   await rm(target, { recursive: true, force: true });
-  if (source.compiled) await unpackArchive(source.archivePath, target);
+  const { archivePath, digest } = source;
+  if (source.compiled) await unpackArchive(archivePath, target, { digest });
   else await compile(installation, source, target);
   await installed.add(key);
 }
@@ -91,7 +92,7 @@ async function install(
 async function compile(installation: CpiInstallation, source: ReleasePackage, target: string): Promise<void> {
   const { directory, environment, signal, children } = installation;
   const unpacked = join(directory.temporary, 'compile', source.name);
-  await unpackArchive(source.archivePath, unpacked);
+  await unpackArchive(source.archivePath, unpacked, { digest: source.digest });
   await mkdir(target, { recursive: true });
   await runPackaging({
     name: source.name,

@@ -44,6 +44,10 @@ export function urlPasswords(source: unknown): string[] {
   return stringsIn(source, () => false);
 }
 
+/** `key` of a toleration or a selector is the name of a taint or label. */
+const isName = (key: string, parent: object): boolean =>
+  plainKeys.has(key) || (key === 'key' && 'operator' in parent);
+
 function stringsIn(
   source: unknown,
   isWanted: (text: string, isSecret: boolean, isNumber: boolean) => boolean,
@@ -65,9 +69,7 @@ function stringsIn(
     if (before === true || before === isSecret) continue;
     seen.set(value, isSecret);
     for (const [key, item] of Object.entries(value)) {
-      // of a toleration or a selector it is the name of a taint or label
-      const isName = plainKeys.has(key) || (key === 'key' && 'operator' in value);
-      if (!isName) open.push({ value: item, isSecret: isSecret || secretKeys.test(key) });
+      if (!isName(key, value)) open.push({ value: item, isSecret: isSecret || secretKeys.test(key) });
     }
   }
   return [...found].filter((secret) => secret.trim().length >= shortest && !switches.test(secret));

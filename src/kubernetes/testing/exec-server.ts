@@ -126,6 +126,14 @@ function behave(socket: WebSocket, command: string[], url: URL): void {
         finish(error === null ? { status: 'Success' } : exited(String(error.code)));
       });
       return;
+    case 'flood': {
+      const piece = Buffer.alloc(1 << 20, 'x');
+      const flood = (): void => {
+        if (socket.readyState === socket.OPEN) socket.send(piece, flood);
+      };
+      flood();
+      return;
+    }
     case 'drop':
       socket.terminate();
       return;

@@ -114,6 +114,15 @@ async function answer(
     case '/endless':
       response.write('one\n');
       return;
+    case '/endless/flood': {
+      const piece = Buffer.alloc(1 << 20, 'x');
+      const flood = (): void => {
+        while (!response.destroyed && response.write(piece));
+      };
+      response.on('drain', flood);
+      flood();
+      return;
+    }
     case '/endless/slow': {
       response.write('one\n');
       const later = setTimeout(() => response.write('two\n'), 2500);

@@ -10,7 +10,7 @@ export interface BunResult {
 
 const architecture = process.arch === 'arm64' ? 'aarch64' : process.arch;
 const bunPackage = `@oven/bun-${process.platform}-${architecture}`;
-const bun = fileURLToPath(new URL(`../../../node_modules/${bunPackage}/bin/bun`, import.meta.url));
+export const bun = fileURLToPath(new URL(`../../../node_modules/${bunPackage}/bin/bun`, import.meta.url));
 
 /** Why Bun cannot run here, as the reason of a skip. */
 export function bunIsMissing(): string | undefined {

@@ -6,6 +6,8 @@ import { bigLength } from './hostile-server.ts';
 import type { ConformanceCase } from './transport-case.ts';
 import { access, fails, openStreams, parseEcho, using } from './transport-case.ts';
 
+export const endlessAnswer = 'refuses an answer that does not end, and closes the connection';
+
 /** What both transports have to do alike. Knows no test runner, so that it also runs inside Bun. */
 export const transportConformance: readonly ConformanceCase[] = [
   {
@@ -231,6 +233,17 @@ export const transportConformance: readonly ConformanceCase[] = [
         const stream = await transport.stream({ method: 'GET', path: '/broken-lines' });
 
         await assert.rejects(text(stream.chunks), (error) => transportFailure(error) === 'reset');
+      }),
+  },
+  {
+    name: endlessAnswer,
+    run: (make, servers) =>
+      using(make(access(servers)), async (transport) => {
+        await assert.rejects(transport.request({ method: 'GET', path: '/endless/flood' }), {
+          code: 'KUBERNETES_UNREACHABLE',
+          message: /more than 67108864 bytes as one answer/,
+        });
+        await openStreams(transport, 0);
       }),
   },
   {

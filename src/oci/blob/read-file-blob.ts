@@ -1,12 +1,17 @@
 import { openForReading } from '../../bosh/archive/open-for-reading.ts';
+import type { OpenOptions } from '../../bosh/archive/open-for-reading.ts';
 
 /**
  * The bytes of a file, in one buffer that is read into again and again: a chunk is good until the next one is asked for.
  * Streams of the runtime allocate each chunk, and hundreds of megabytes of them pile up before they are collected.
  * FILE_NOT_FOUND names a file that cannot be read.
  */
-export async function* readFileBlob(path: string, chunkSize = 1 << 18): AsyncGenerator<Uint8Array> {
-  await using file = await openForReading(path);
+export async function* readFileBlob(
+  path: string,
+  chunkSize = 1 << 18,
+  options: OpenOptions = {},
+): AsyncGenerator<Uint8Array> {
+  await using file = await openForReading(path, options);
   const buffer = Buffer.allocUnsafe(chunkSize);
   for (;;) {
     const { bytesRead } = await file.read(buffer, 0, chunkSize, null);

@@ -1,8 +1,7 @@
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
-import { fileNotFound, openForReading } from '../../bosh/archive/open-for-reading.ts';
+import { openForReading, readStream } from '../../bosh/archive/open-for-reading.ts';
+import { readRegularFile } from '../../bosh/archive/read-at-most.ts';
 import { imageInvalid, parseDescriptor, parseObject } from '../blob/parse-descriptor.ts';
 import { verifyBlob } from '../blob/verify-blob.ts';
 import type { Descriptor, ImageSource } from '../image-source.ts';
@@ -22,6 +21,8 @@ const manifestTypes: readonly string[] = [mediaTypes.manifest, mediaTypes.docker
 const indexTypes: readonly string[] = [mediaTypes.index, mediaTypes.dockerIndex];
 /** Manifests larger than this are refused by registries too (distribution-spec, 4 MiB). */
 const documentLimit = 4 * 1024 * 1024;
+/** A layout may be of anybody's making: its links could lead to any file of the operator's. `cp -rL` makes one without. */
+export const inLayout = { noFollow: true } as const;
 
 /**
  * Opens a folder in OCI layout (image-spec, image-layout.md). Every blob's presence and size are checked here, its digest
@@ -62,11 +63,7 @@ async function findManifest(directory: string, options: LayoutOptions): Promise<
 
 function openBlob(directory: string, blob: Descriptor): Readable {
   const path = layoutPaths.blob(directory, blob.digest);
-  // opened at the first read: who never reads leaves no file open
-  async function* bytes(): AsyncGenerator<Uint8Array> {
-    yield* verifyBlob(createReadStream(path, { highWaterMark: 1 << 16 }), blob, `'${path}'`);
-  }
-  return Readable.from(bytes(), { objectMode: false });
+  return Readable.from(verifyBlob(readStream(path, inLayout), blob, `'${path}'`), { objectMode: false });
 }
 
 async function readBlob(directory: string, blob: Descriptor): Promise<Buffer> {
@@ -77,20 +74,17 @@ async function readBlob(directory: string, blob: Descriptor): Promise<Buffer> {
 
 async function checkSize(directory: string, { digest, size }: Descriptor): Promise<void> {
   const path = layoutPaths.blob(directory, digest);
-  const found = await stat(path).catch((error: unknown) => {
-    throw fileNotFound(path, error) ?? error;
-  });
-  if (!found.isFile() || found.size !== size)
-    throw imageInvalid(
-      `'${path}' is not a file of ${size} bytes, as its descriptor says, but of ${found.size}`,
-    );
+  await using file = await openForReading(path, inLayout);
+  const found = await file.stat();
+  if (found.size !== size)
+    throw imageInvalid(`'${path}' does not have the ${size} bytes of its descriptor, but ${found.size}`);
 }
 
 /** Reads index.json or oci-layout; FILE_NOT_FOUND or IMAGE_INVALID. */
 export async function readDocument(path: string): Promise<Buffer> {
-  await using file = await openForReading(path);
-  if ((await file.stat()).size > documentLimit) throw imageInvalid(`'${path}' is larger than 4 MiB`);
-  return file.readFile();
+  const bytes = await readRegularFile(path, documentLimit, inLayout);
+  if (bytes === undefined) throw imageInvalid(`'${path}' is larger than 4 MiB`);
+  return bytes;
 }
 
 function listAt(value: unknown, what: string): readonly unknown[] {

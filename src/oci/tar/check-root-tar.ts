@@ -1,6 +1,9 @@
+import { archiveLimits, EntryCounter, limitedTo, shownName } from '../../bosh/archive/archive-limits.ts';
+import type { ArchiveLimits } from '../../bosh/archive/archive-limits.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { rootPath, RootRules } from './root-rules.ts';
 import type { TarHeader } from './tar-header.ts';
+import { tarInvalid } from './tar-header.ts';
 import { TarReader } from './tar-reader.ts';
 
 export interface RootTarOptions {
@@ -8,27 +11,33 @@ export interface RootTarOptions {
   readonly onEntry?: ((path: string, entry: TarHeader) => void) | undefined;
   /** A layer over others, which may delete what they have (image-spec, layer.md, whiteouts). */
   readonly isUpper?: boolean;
+  /** Default archiveLimits. */
+  readonly limits?: ArchiveLimits;
 }
 
 /**
  * Passes the tar of a root file system on while looking at it. ARCHIVE_INVALID, naming `what` and the entry, for names
  * that are absolute or leave the root, entries below a symbolic link, hard links to outside, to below a symbolic link or,
  * unless the layer is an upper one, to what is no file before them, device nodes other than a container's own, names that an
- * image layer reads as deletions, sparse files, and a tar that is damaged or cut off.
+ * image layer reads as deletions, sparse files, a tar that is damaged or cut off, and one beyond the limits.
  * Symbolic links may point anywhere: they are followed inside the root only.
  */
 export async function* checkRootTar(
   source: AsyncIterable<Uint8Array>,
   what: string,
-  { onEntry, isUpper = false }: RootTarOptions = {},
+  { onEntry, isUpper = false, limits = archiveLimits }: RootTarOptions = {},
 ): AsyncGenerator<Uint8Array> {
   const rules = new RootRules(isUpper);
+  const counter = new EntryCounter(limits);
+  const limited = limitedTo(limits.total, (excess) => tarInvalid(`it unpacks to ${excess}`));
   const reader = new TarReader((entry) => {
+    const beyond = counter.add(entry.name, entry.target);
+    if (beyond !== undefined) throw tarInvalid(`its entry '${shownName(entry.name)}' ${beyond}`);
     rules.admit(entry);
     onEntry?.(rootPath(entry.name), entry);
   });
   try {
-    for await (const chunk of source) {
+    for await (const chunk of limited(source)) {
       reader.write(chunk);
       yield chunk;
     }

@@ -1,10 +1,11 @@
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { archiveLimits, limitedTo } from '../../bosh/archive/archive-limits.ts';
 import { fileNotFound, openForReading } from '../../bosh/archive/open-for-reading.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { rootPath } from '../../oci/tar/root-rules.ts';
+import { tarInvalid } from '../../oci/tar/tar-header.ts';
 import type { TarHeader } from '../../oci/tar/tar-header.ts';
 import { TarReader } from '../../oci/tar/tar-reader.ts';
 
@@ -49,7 +50,8 @@ function kindOf({ name, type }: TarHeader, seen: number): 'stemcell' | 'root' | 
 }
 
 async function contentOf(path: string, isGzip: boolean): Promise<'stemcell' | 'root'> {
-  const file = createReadStream(path);
+  await using opened = await openForReading(path);
+  const file = opened.createReadStream({ autoClose: false });
   let plain: Readable = file;
   if (isGzip) {
     const gunzip = createGunzip();
@@ -61,9 +63,10 @@ async function contentOf(path: string, isGzip: boolean): Promise<'stemcell' | 'r
     seen += 1;
     kind ??= kindOf(entry, seen);
   });
+  const limited = limitedTo(archiveLimits.total, (excess) => tarInvalid(`it unpacks to ${excess}`));
   try {
-    for await (const chunk of plain) {
-      reader.write(chunk as Buffer);
+    for await (const chunk of limited(plain)) {
+      reader.write(chunk);
       if (kind !== undefined) return kind;
     }
     reader.end();

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import type { ReadStream } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { text } from 'node:stream/consumers';
 import { createGunzip } from 'node:zlib';
 import { createTarDecoder } from 'modern-tar';
 import type { ParsedTarEntry } from 'modern-tar';
+import { archiveLimits, EntryCounter, limitedTo, shownName } from '../../bosh/archive/archive-limits.ts';
+import { openForReading } from '../../bosh/archive/open-for-reading.ts';
 import { entryName } from '../../bosh/archive/unpack-archive.ts';
 import type { Digest } from '../../bosh/digest/digest.ts';
 import { formatDigest, parseDigests, strongestDigest } from '../../bosh/digest/digest.ts';
@@ -30,7 +32,11 @@ export async function streamStemcell<Result>(
   let manifest: StemcellManifest | undefined;
   let image: { readonly result: Result; readonly digests: readonly Digest[] } | undefined;
   try {
-    for await (const { header, body } of entriesOf(path, isGzip)) {
+    await using file = await openForReading(path);
+    const counter = new EntryCounter();
+    for await (const { header, body } of entriesOf(file, isGzip)) {
+      const beyond = counter.add(header.name, header.linkname ?? '');
+      if (beyond !== undefined) throw invalid(`has an entry '${shownName(header.name)}' that ${beyond}`);
       const name = entryName(header.name);
       if (header.type !== 'file' || (name !== 'stemcell.MF' && name !== 'image')) {
         await body.cancel();
@@ -54,9 +60,10 @@ export async function streamStemcell<Result>(
   return { manifest, image: image.result };
 }
 
-function entriesOf(path: string, isGzip: boolean): AsyncIterable<ParsedTarEntry> {
-  const file = createReadStream(path, { highWaterMark: 1 << 16 });
-  return decoded(isGzip ? unpacked(file) : file);
+function entriesOf(opened: FileHandle, isGzip: boolean): AsyncIterable<ParsedTarEntry> {
+  const file = opened.createReadStream({ highWaterMark: 1 << 16, autoClose: false });
+  const limited = limitedTo(archiveLimits.total, (excess) => invalid(`unpacks to ${excess}`));
+  return decoded(Readable.from(limited(isGzip ? unpacked(file) : file), { objectMode: false }));
 }
 
 function unpacked(file: ReadStream): Readable {

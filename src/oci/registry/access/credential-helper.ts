@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
 import { ProductError } from '../../../errors/product-error.ts';
 import { isRecord } from '../../blob/parse-descriptor.ts';
 import type { RegistryCredentials } from './credentials.ts';
+
+const longestAnswer = 1024 * 1024;
 
 export interface HelperQuestion {
   /** `docker-credential-<helper>` is a program on the PATH. */
@@ -40,7 +41,8 @@ export async function askCredentialHelper({
   // one that does not read what it is asked still says what it has to say
   child.stdin.on('error', () => undefined);
   child.stdin.end(server);
-  const [said, code] = await Promise.all([text(child.stdout), closed]);
+  const [said, code] = await Promise.all([textOf(child.stdout), closed]);
+  if (said === undefined) throw failed(program, `says more than ${longestAnswer} bytes`);
   if (code !== 0) {
     // the one way in which helpers say so (docker-credential-helpers, credentials/error.go)
     if (said.includes('credentials not found')) return undefined;
@@ -50,6 +52,18 @@ export async function askCredentialHelper({
   if (username === '<token>')
     throw failed(program, `has an identity token for ${server}, which is not supported`);
   return { username, password: secret };
+}
+
+/** Undefined where there is more than an answer can have; the stream is closed then, which ends who writes to it. */
+async function textOf(stream: AsyncIterable<Uint8Array>): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    length += chunk.length;
+    if (length > longestAnswer) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 function answerOf(said: string, program: string): { readonly username: string; readonly secret: string } {

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, readFile, readdir, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { test } from 'node:test';
+import { createGzip, gzipSync } from 'node:zlib';
+import { packTar } from 'modern-tar';
+import { before, header, record, tarFrom } from '../../oci/testing/tar-blocks.ts';
+import { openRelease } from '../release/open-release.ts';
+import { openStemcell } from '../stemcell/open-stemcell.ts';
+import { scratchDirectory } from '../testing/scratch.ts';
+import { archiveLimits } from './archive-limits.ts';
+import type { ArchiveLimits } from './archive-limits.ts';
+import { unpackArchive } from './unpack-archive.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** A tar.gz with one file of zeros, of a thousandth of its size. */
+async function writeBomb(path: string, name: string, size: number): Promise<void> {
+  function* bytes(): Generator<Buffer> {
+    yield header(name, '0', size);
+    for (let left = size; left > 0; left -= mebibyte) yield Buffer.alloc(mebibyte);
+    yield Buffer.alloc(1024);
+  }
+  await pipeline(Readable.from(bytes()), createGzip(), createWriteStream(path));
+}
+
+async function bytesBelow(directory: string): Promise<number> {
+  const entries = await readdir(directory, { recursive: true });
+  const found = await Promise.all(entries.map((name) => stat(join(directory, name))));
+  return found.reduce((sum, { size }) => sum + size, 0);
+}
+
+test('a release of 600 KB whose release.MF has 600 MB is refused before it fills the disk', async (t) => {
+  const directory = await scratchDirectory(t);
+  const archivePath = join(directory, 'bomb.tgz');
+  await writeBomb(archivePath, 'release.MF', 600 * mebibyte);
+  assert.ok((await stat(archivePath)).size < mebibyte);
+  const out = join(directory, 'out');
+  await assert.rejects(openRelease({ archivePath, directory: out }), {
+    code: 'ARCHIVE_INVALID',
+    message: /bomb\.tgz.*'release\.MF' has 629145600 bytes/,
+  });
+  assert.ok((await bytesBelow(out)) < mebibyte);
+});
+
+test('a stemcell whose stemcell.MF has 64 MB is refused', async (t) => {
+  const directory = await scratchDirectory(t);
+  const archivePath = join(directory, 'bomb.tgz');
+  await writeBomb(archivePath, 'stemcell.MF', 64 * mebibyte);
+  await assert.rejects(openStemcell({ archivePath, directory: join(directory, 'out') }), {
+    code: 'ARCHIVE_INVALID',
+  });
+});
+
+test('what an archive unpacks to, its entries and their names are counted', async (t) => {
+  const directory = await scratchDirectory(t);
+  const archivePath = join(directory, 'many.tgz');
+  const file = (name: string, body: string) => ({
+    header: { name, size: body.length, type: 'file' as const },
+    body,
+  });
+  const files = Array.from({ length: 20 }, (_, index) => file(`file-${index}`, 'x'.repeat(4096)));
+  await writeFile(archivePath, gzipSync(await packTar(files)));
+  const attempts: readonly [Partial<ArchiveLimits>, RegExp][] = [
+    [{ total: 40_000 }, /unpacks to more than 40000 bytes/],
+    [{ entries: 10 }, /'file-10' is one too many/],
+    [{ names: 50 }, /more than 50 characters/],
+  ];
+  for (const [limits, message] of attempts)
+    await assert.rejects(
+      unpackArchive(archivePath, join(directory, 'out'), { limits: { ...archiveLimits, ...limits } }),
+      { code: 'ARCHIVE_INVALID', message },
+    );
+  await unpackArchive(archivePath, join(directory, 'out'));
+});
+
+test('a NUL in a pax name is an error that names archive and entry', async (t) => {
+  const directory = await scratchDirectory(t);
+  const archivePath = join(directory, 'nul.tar');
+  for (const [key, type] of [
+    ['path', '0'],
+    ['linkpath', '2'],
+  ] as const) {
+    const tar = tarFrom(before('x', record(key, 'a\0b')), header('a', type, 0));
+    await writeFile(archivePath, tar);
+    await assert.rejects(unpackArchive(archivePath, join(directory, 'out')), {
+      code: 'ARCHIVE_INVALID',
+      message: /nul\.tar.*NUL/,
+    });
+  }
+});
+
+test('an archive that is exchanged after it was verified is not taken for the one that was', async (t) => {
+  const directory = await scratchDirectory(t);
+  const [archivePath, other] = [join(directory, 'a.tgz'), join(directory, 'b.tgz')];
+  const manifest = (name: string) => `name: ${name}\nversion: 1\njobs: []\npackages: []\n`;
+  for (const [path, name] of [
+    [archivePath, 'good'],
+    [other, 'evil'],
+  ] as const) {
+    const body = manifest(name);
+    const tar = await packTar([{ header: { name: 'release.MF', size: body.length, type: 'file' }, body }]);
+    await writeFile(path, gzipSync(tar));
+  }
+  const digest = await digestOf(archivePath);
+  const open = () => openRelease({ archivePath, digest, directory: join(directory, 'out') });
+  assert.equal((await open()).name, 'good');
+  await rename(other, archivePath);
+  await assert.rejects(open, { code: 'DIGEST_MISMATCH', message: /a\.tgz/ });
+});
+
+async function digestOf(path: string): Promise<string> {
+  return `sha256:${createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex')}`;
+}
+
+test('bytes behind the end of an archive belong to its digest', async (t) => {
+  const directory = await scratchDirectory(t);
+  const archivePath = join(directory, 'a.tgz');
+  await writeFile(archivePath, gzipSync(await packTar([])));
+  const digest = await digestOf(archivePath);
+  await mkdir(join(directory, 'out'));
+  await writeFile(archivePath, Buffer.alloc(mebibyte), { flag: 'a' });
+  await assert.rejects(unpackArchive(archivePath, join(directory, 'out'), { digest }), {
+    code: 'DIGEST_MISMATCH',
+  });
+});

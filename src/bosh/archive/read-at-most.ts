@@ -1,0 +1,43 @@
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { fileNotFound, openForReading } from './open-for-reading.ts';
+import type { OpenOptions } from './open-for-reading.ts';
+
+const pieceSize = 1 << 16;
+
+/** The bytes of an opened file; undefined where it has more than `limit`, whatever its size says. */
+export async function readAtMost(file: FileHandle, limit: number): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for (;;) {
+    const piece = Buffer.allocUnsafe(Math.min(pieceSize, limit + 1 - length));
+    const { bytesRead } = await file.read(piece, 0, piece.length, null);
+    if (bytesRead === 0) return Buffer.concat(pieces, length);
+    length += bytesRead;
+    if (length > limit) return undefined;
+    pieces.push(piece.subarray(0, bytesRead));
+  }
+}
+
+/** The bytes of a regular file (openForReading); undefined where it has more than `limit`. */
+export async function readRegularFile(
+  path: string,
+  limit: number,
+  options: OpenOptions = {},
+): Promise<Buffer | undefined> {
+  await using file = await openForReading(path, options);
+  return await readAtMost(file, limit);
+}
+
+/**
+ * The bytes of a file that the operator named, which may be a pipe, as a shell's `<(command)` is. FILE_NOT_FOUND; undefined
+ * where it has more than `limit`.
+ */
+export async function readGivenFile(path: string, limit: number): Promise<Buffer | undefined> {
+  try {
+    await using file = await open(path, 'r');
+    return await readAtMost(file, limit);
+  } catch (error) {
+    throw fileNotFound(path, error) ?? error;
+  }
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { scratchDirectory } from '../bosh/testing/scratch.ts';
+
+/** The pipe opened for writing, once somebody reads from it: it waits for what is written then. */
+async function writingEnd(pipe: string): Promise<FileHandle> {
+  for (;;) {
+    try {
+      return await open(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
+      await setTimeout(20);
+    }
+  }
+}
+
+test(
+  'a command that waits for a pipe for ever is ended by a second SIGTERM',
+  { timeout: 120_000 },
+  async (t) => {
+    const directory = await scratchDirectory(t);
+    const pipe = join(directory, 'manifest.yml');
+    execFileSync('mkfifo', [pipe]);
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), 'create-env', pipe], {
+      env: { PATH: process.env['PATH'], HOME: directory, BOSH_KUBERNETES_HOME: join(directory, 'home') },
+      stdio: 'ignore',
+    });
+    t.after(() => child.kill('SIGKILL'));
+    await using held = await writingEnd(pipe);
+    assert.ok(held.fd > 0);
+    while (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGTERM');
+      await setTimeout(100);
+    }
+    assert.equal(child.signalCode, 'SIGTERM');
+  },
+);
