@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { confined, nativeRuby, wasmRuby } from './ruby-command.ts';
+import { confined, limited, nativeRuby, wasmRuby } from './ruby-command.ts';
 import type { RubyCommand } from './ruby-command.ts';
 import { RubyProcess } from './ruby-process.ts';
 import type { TemplateRenderer, TemplateToRender } from './template-renderer.ts';
@@ -34,9 +34,17 @@ interface RubyResult {
  * Templates that one renderer gets see each other's properties if they try: a renderer is for releases that share them.
  */
 export function createTemplateRenderer(options: TemplateRendererOptions = {}): TemplateRenderer {
-  const { rubyPath, patience = 60_000, startPatience = 60_000, warn } = options;
+  const { rubyPath, startPatience = 60_000 } = options;
   const native = rubyPath === undefined ? [] : [{ ...confined(nativeRuby(rubyPath)), startPatience }];
-  return new RubyRenderer([...native, confined(wasmRuby()), wasmRuby()], { patience, warn });
+  return rendererOf([...native, confined(wasmRuby()), limited(wasmRuby())], options);
+}
+
+/** With the first of them that comes up. */
+export function rendererOf(
+  commands: readonly RubyCommand[],
+  { patience = 60_000, warn }: Pick<TemplateRendererOptions, 'patience' | 'warn'>,
+): TemplateRenderer {
+  return new RubyRenderer(commands, { patience, warn });
 }
 
 /** The first executable `ruby` of that PATH, if any, by the path of the file itself. */

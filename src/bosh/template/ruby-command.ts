@@ -29,6 +29,15 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 const script = join(here, 'renderer.rb');
 const disabled = '--disable=gems,did_you_mean,error_highlight,syntax_suggest,rubyopt';
 
+/** keyctl(KEYCTL_JOIN_SESSION_KEYRING): a key ring of its own in place of the operator's; without one on other processors. */
+const ownKeyring = `
+begin
+  syscall({ "x86_64" => 250, "aarch64" => 219 }.fetch(RUBY_PLATFORM[/\\A[^-]+/]), 1, 0)
+rescue SystemCallError
+  # a kernel without keys
+end
+`;
+
 /** All that a renderer finds in its environment: the operator's holds secrets. */
 export const rubyEnvironment = {
   PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
@@ -47,7 +56,7 @@ export function nativeRuby(path: string): Unconfined {
     name: path,
     executable: path,
     // Older rubies warn about features to disable that they have not.
-    arguments: ['-W0', '-EUTF-8:UTF-8', disabled, '-e', readFileSync(script, 'utf8')],
+    arguments: ['-W0', '-EUTF-8:UTF-8', disabled, '-e', ownKeyring + readFileSync(script, 'utf8')],
     reads: [path, ...library],
     limits: [`--as=${memory}`],
   };
@@ -72,6 +81,16 @@ export function wasmRuby(): Unconfined {
     arguments: [...flags, join(here, 'ruby-wasm.ts'), script],
     reads: [process.execPath, here, join(checkout, 'package.json'), packages],
     limits: [],
+  };
+}
+
+/** The same with what every machine can limit. */
+export function limited({ reads: _reads, limits: _limits, ...command }: Unconfined): RubyCommand {
+  const limit = `ulimit -t ${seconds} && exec "$@"`;
+  return {
+    ...command,
+    executable: '/bin/sh',
+    arguments: ['-c', limit, 'sh', command.executable, ...command.arguments],
   };
 }
 

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
-import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { access, chown, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { whyNotRun } from '../../cluster/testing/why-not-run.ts';
 import { isProductError } from '../../errors/product-error.ts';
-import { createTemplateRenderer, findRuby } from './create-template-renderer.ts';
-import type { TemplateContext } from './template-renderer.ts';
+import { findRuby, rendererOf } from './create-template-renderer.ts';
+import { confined, limited, nativeRuby, wasmRuby } from './ruby-command.ts';
+import type { RubyCommand } from './ruby-command.ts';
+import type { TemplateContext, TemplateRenderer } from './template-renderer.ts';
 
 const secret = 'the-operators-own-secret';
 
@@ -31,14 +36,32 @@ interface Attempt {
   readonly javascript?: string;
 }
 
+/** Number of the session's key ring; Ruby. */
+const keyringId =
+  '(syscall({ "x86_64" => 250, "aarch64" => 219 }[RUBY_PLATFORM[/^[^-]+/]], 0, -3, 0) rescue "")';
+
+/** As it is outside; empty where there are none. */
+const keyrings = (path: string | undefined): string =>
+  path === undefined ? '' : execFileSync(path, ['-W0', '-e', `print ${keyringId}`], { encoding: 'utf8' });
+
+async function processesWith(mark: string): Promise<readonly string[]> {
+  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '')));
+  return ids.filter((_, index) => lines[index]?.split('\0').includes(mark));
+}
+
+async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
 /** In `home`, below the home directory of the user who runs the test. */
 interface Target {
   readonly home: string;
   readonly port: number;
 }
 
-/** Each attempt of its own renderer: one that ends the process must not spare the others. */
-function suite(rubyPath: string | undefined): void {
+/** `start` makes a renderer for each attempt: one that ends the process must not spare the others. */
+function suite(engine: TemplateRenderer['engine'], start: (patience: number) => TemplateRenderer): void {
   let target: Target;
   let server: Server;
   let connections = 0;
@@ -69,7 +92,7 @@ function suite(rubyPath: string | undefined): void {
 
   /** What the template found out; a process that ends over it found out nothing. */
   async function attack(code: string): Promise<string> {
-    const renderer = createTemplateRenderer({ rubyPath, patience: 20_000 });
+    const renderer = start(60_000);
     try {
       const template = `<%= begin; ${code}; rescue Exception => error; "refused: #{error.class}"; end %>`;
       const [text = ''] = await renderer.render([{ name: 'web/templates/x.erb', template, context }]);
@@ -79,7 +102,7 @@ function suite(rubyPath: string | undefined): void {
       assert.match(error.message, /web\/templates\/x\.erb/);
       return `refused: ${error.message}`;
     } finally {
-      assert.equal(renderer.engine, rubyPath === undefined ? 'ruby.wasm' : 'ruby');
+      assert.equal(renderer.engine, engine);
       await renderer.close();
     }
   }
@@ -149,9 +172,122 @@ function suite(rubyPath: string | undefined): void {
     });
     assert.equal(signals, 0);
   });
+
+  test('a template takes all memory', async () => {
+    assert.match(await attack('("x" * (2 ** 30)).length'), /^refused/);
+  });
+
+  test('a template floods its output, and it ends there', async () => {
+    assert.match(await attack('chunk = "x" * 1_000_000; loop { STDOUT.write(chunk) }'), /^refused: .*64 MiB/);
+  });
+
+  test('a template answers in the place of ruby', async () => {
+    const found = await attack('STDOUT.puts("{}", "[1]", "null", \'{"text":1}\', \'{"error":{}}\')');
+    assert.match(found, /^refused: .*standard output/);
+  });
+
+  test('a template does not end', async () => {
+    const renderer = start(1500);
+    await renderer.start();
+    const batch = [
+      { name: 'web/templates/fine', template: 'fine', context },
+      {
+        name: 'web/templates/endless',
+        template: '<% loop { begin; sleep; rescue Exception; end } %>',
+        context,
+      },
+    ];
+    await assert.rejects(renderer.render(batch), {
+      code: 'RUBY_FAILED',
+      message: /^'web\/templates\/endless' was not/,
+    });
+    await renderer.close();
+  });
 }
 
-describe('ruby.wasm', () => suite(undefined));
+const renderWith = (command: RubyCommand) => (patience: number) => rendererOf([command], { patience });
 
-const ruby = await findRuby(process.env['PATH']);
-describe('native ruby', { skip: ruby === undefined ? 'needs ruby on PATH' : false }, () => suite(ruby));
+/** Why it does not come up in namespaces here, if so. */
+async function whyNot(command: RubyCommand): Promise<string | false> {
+  const renderer = rendererOf([command], {});
+  try {
+    await renderer.start();
+    return false;
+  } catch (error) {
+    if (isProductError(error, 'RUBY_FAILED')) return `needs namespaces: ${error.message}`;
+    throw error;
+  } finally {
+    await renderer.close();
+  }
+}
+
+describe('ruby.wasm without namespaces', () => suite('ruby.wasm', renderWith(limited(wasmRuby()))));
+
+const wasm = confined(wasmRuby());
+describe('ruby.wasm', { skip: await whyNot(wasm) }, () => suite('ruby.wasm', renderWith(wasm)));
+
+const rubyPath = await findRuby(process.env['PATH']);
+const native = rubyPath === undefined ? undefined : confined(nativeRuby(rubyPath));
+const nativeSkip = native === undefined ? 'needs ruby on PATH' : await whyNot(native);
+describe('native ruby', { skip: nativeSkip }, () => {
+  if (native === undefined) return;
+  suite('ruby', renderWith(native));
+
+  test(
+    "a template asks for the operator's key ring",
+    { skip: keyrings(rubyPath) === '' && 'no keyctl here' },
+    async () => {
+      const renderer = rendererOf([native], {});
+      const [inside = ''] = await renderer.render([{ name: 'x', template: `<%= ${keyringId} %>`, context }]);
+      await renderer.close();
+      assert.match(inside, /^\d+$/);
+      assert.notEqual(inside, keyrings(rubyPath));
+    },
+  );
+
+  test('a template leaves a process', async () => {
+    const mark = `left-by-a-template-${process.pid}`;
+    const renderer = rendererOf([native], {});
+    const script = 'trap "" TERM HUP INT; while :; do sleep 1; done';
+    await renderer.render([
+      { name: 'x', template: `<% spawn("sh", "-c", '${script}', "${mark}", pgroup: true) %>`, context },
+    ]);
+    assert.equal((await processesWith(mark)).length, 1);
+    await renderer.close();
+    await waitUntil(async () => (await processesWith(mark)).length === 0);
+  });
+
+  test('a template goes on when the deployer is killed', async () => {
+    const mark = `outlives-the-deployer-${process.pid}`;
+    const script = 'while :; do sleep 1; done';
+    const template = `<% system("sh", "-c", '${script}', "${mark}") %>`;
+    const program = `
+      import { rendererOf } from '${join(import.meta.dirname, 'create-template-renderer.ts')}';
+      const { command, batch } = JSON.parse(process.env.BATCH);
+      await rendererOf([command], {}).render(batch);`;
+    const batch = [{ name: 'x', template, context }];
+    const deployer = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: 'ignore',
+      env: { BATCH: JSON.stringify({ command: native, batch }) },
+    });
+    await waitUntil(async () => (await processesWith(mark)).length === 1);
+    deployer.kill('SIGKILL');
+    await waitUntil(async () => (await processesWith(mark)).length === 0);
+  });
+});
+
+const user = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
+const userSkip =
+  process.env['NODE_TEST_CONTEXT'] === undefined || process.getuid?.() !== 0
+    ? 'needs root, to become another user'
+    : (whyNotRun(user, import.meta.filename) ?? false);
+test('all of this with the renderer of an unprivileged user', { skip: userSkip }, async (t) => {
+  const home = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-home-'));
+  t.after(() => rm(home, { recursive: true }));
+  await chown(home, 65_534, 65_534);
+  const [program = '', ...args] = [...user, process.execPath, '--test-reporter=tap', import.meta.filename];
+  const env = { PATH: process.env['PATH'], HOME: home };
+  const { stdout } = await promisify(execFile)(program, args, { env, cwd: '/' });
+  assert.match(stdout, /^# fail 0$/m);
+  t.diagnostic(stdout.match(/^# (pass|skipped) .*$/gm)?.join() ?? '');
+});
