@@ -33,9 +33,8 @@ export async function withCpi<T>(
   let renderer: TemplateRenderer | undefined;
   try {
     const installation = { directory, environment, signal, children, renderer: cpiRenderer, uuid };
-    const executable = await installCpi(installation, stage, { ...valid, manifest: valid.manifest }).finally(
-      () => cpiRenderer.close(),
-    );
+    const executable = await installCpi(installation, stage, { ...valid, manifest: valid.manifest });
+    await cpiRenderer.close();
     // one that did not come up is not tried again
     const workingRuby = cpiRenderer.engine === 'ruby' ? rubyPath : undefined;
     renderer = createTemplateRenderer({ rubyPath: workingRuby, warn });
@@ -56,6 +55,7 @@ export async function withCpi<T>(
     return await action({ cloud, agent, state, pending, clock, uuid, signal, warn, commandInVm }, renderer);
   } finally {
     try {
+      await cpiRenderer.close();
       await renderer?.close();
     } finally {
       await stage.perform('Cleaning up rendered CPI jobs', () => clearRun(directory), { always: true });

@@ -7,11 +7,17 @@
 set -eu
 user=$1
 shift
+limits=
+while [ "$1" != -- ]; do
+  limits="$limits $1"
+  shift
+done
+shift
 
 # Nothing that is shown lies there, and it is everywhere.
 root=/sys
 mount -t tmpfs -o nosuid,nodev,mode=0755,size=1m confined "$root"
-mkdir "$root/tmp" "$root/old" "$root/proc"
+mkdir "$root/tmp" "$root/old" "$root/proc" "$root/dev" "$root/etc"
 mount -t tmpfs -o nosuid,nodev,mode=1777,size=64m,nr_inodes=4096 confined "$root/tmp"
 
 show() {
@@ -20,28 +26,24 @@ show() {
   if [ -d "$1" ]; then
     mkdir -p "$root$1"
   else
-    mkdir -p "$root${1%/*}"
+    [ -d "$root${1%/*}" ] || mkdir -p "$root${1%/*}"
     : >"$root$1"
   fi
   mount --rbind "$1" "$root$1"
 }
+links=
 for folder in /usr /bin /sbin /lib /lib32 /lib64; do
   if [ -L "$folder" ]; then
-    ln -s "$(readlink "$folder")" "$root$folder"
+    links="$links $folder"
   elif [ -d "$folder" ]; then
     show "$folder"
   fi
 done
-for file in /etc/ld.so.cache /dev/null /dev/zero /dev/urandom; do
-  [ ! -e "$file" ] || show "$file"
-done
-
-limits=
-while [ "$1" != -- ]; do
-  limits="$limits $1"
-  shift
-done
-shift
+# shellcheck disable=SC2086
+[ -z "$links" ] || cp -P $links "$root/"
+[ ! -f /etc/ld.so.cache ] || cp /etc/ld.so.cache "$root/etc/"
+show /dev/null
+show /dev/urandom
 while [ "$1" != -- ]; do
   show "$1"
   shift
@@ -50,13 +52,16 @@ shift
 
 while read -r _ _ _ _ point options _; do
   case $point in
-    "$root/tmp") ;;
-    "$root" | "$root"/*)
-      # spaces in it are written \040
-      point=$(printf '%b' "$point")
-      # what does not exist lies on the covered /sys
-      [ ! -e "$point" ] || mount -o "remount,bind,$options,ro" none "$point"
-      ;;
+    "$root" | "$root"/*) ;;
+    *) continue ;;
+  esac
+  # spaces in it are written \040
+  point=$(printf '%b' "$point")
+  # what does not exist lies on the covered /sys
+  [ "$point" != "$root/tmp" ] && [ -e "$point" ] || continue
+  case ,$options, in
+    *,ro,*) ;;
+    *) mount -o "remount,bind,$options,ro" none "$point" ;;
   esac
 done </proc/self/mountinfo
 

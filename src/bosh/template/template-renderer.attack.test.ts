@@ -280,12 +280,12 @@ test('all of this with the renderer of an unprivileged user', { skip: userSkip }
   const home = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-home-'));
   t.after(() => rm(home, { recursive: true }));
   await chown(home, 65_534, 65_534);
-  const [program = '', ...args] = [
-    ...[...user, process.execPath, '--test-reporter=tap', '--test-skip-pattern=without namespaces'],
+  const args = [
+    ...[...user.slice(1), process.execPath, '--test-reporter=tap', '--test-skip-pattern=without namespaces'],
     import.meta.filename,
   ];
   const env = { PATH: process.env['PATH'], HOME: home };
-  const { stdout } = await promisify(execFile)(program, args, { env, cwd: '/' });
+  const { stdout } = await promisify(execFile)('setpriv', args, { env, cwd: '/' });
   assert.match(stdout, /^# fail 0$/m);
   t.diagnostic(stdout.match(/^# (pass|skipped) .*$/gm)?.join() ?? '');
 });
