@@ -27,6 +27,7 @@ export async function deployInstance(
   const { stemcell } = valid;
   const { properties } = valid.manifest.cloudProvider;
   const skipDrain = options.skipDrain === true;
+  renderer.preload();
   await checkCpi(run, stemcell.summary);
   await checkPresence(run, async () => !isKnownCluster && (await isConfiguredOtherwise(state, properties)));
   await refuseLostAddress(run, valid.manifest);

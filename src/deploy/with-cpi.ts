@@ -15,7 +15,11 @@ export interface CpiUse {
   readonly stemcellApiVersion: number;
 }
 
-/** Installs the CPI for the time of `action` and removes what of it holds credentials afterwards, whatever happened. */
+/**
+ * Installs the CPI for the time of `action` and removes what of it holds credentials afterwards, whatever happened. The renderer
+ * that `action` gets is another one than the CPI's: templates can search the memory of their ruby, and only those of the CPI may
+ * know cloud_provider.properties.
+ */
 export async function withCpi<T>(
   session: Session,
   { valid, stemcellApiVersion }: CpiUse,
@@ -24,10 +28,16 @@ export async function withCpi<T>(
   const { stage, directory, ports, options, state, pending, children } = session;
   const { environment, uuid, clock, warn } = ports;
   const { signal, commandInVm } = options;
-  const renderer = createTemplateRenderer({ rubyPath: await findRuby(environment['PATH']), warn });
+  const rubyPath = await findRuby(environment['PATH']);
+  const cpiRenderer = createTemplateRenderer({ rubyPath, warn });
+  let renderer: TemplateRenderer | undefined;
   try {
-    const installation = { directory, environment, signal, children, renderer, uuid };
+    const installation = { directory, environment, signal, children, renderer: cpiRenderer, uuid };
     const executable = await installCpi(installation, stage, { ...valid, manifest: valid.manifest });
+    await cpiRenderer.close();
+    // one that did not come up is not tried again
+    const workingRuby = cpiRenderer.engine === 'ruby' ? rubyPath : undefined;
+    renderer = createTemplateRenderer({ rubyPath: workingRuby, warn });
     const { mbus, ca } = valid.manifest.cloudProvider;
     const directorId = state.state.director_id;
     const cloud = createCloud({
@@ -45,7 +55,8 @@ export async function withCpi<T>(
     return await action({ cloud, agent, state, pending, clock, uuid, signal, warn, commandInVm }, renderer);
   } finally {
     try {
-      await renderer.close();
+      await cpiRenderer.close();
+      await renderer?.close();
     } finally {
       await stage.perform('Cleaning up rendered CPI jobs', () => clearRun(directory), { always: true });
     }

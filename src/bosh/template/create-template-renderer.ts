@@ -1,39 +1,57 @@
 import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { RubyProcess, nativeRuby, wasmRuby } from './ruby-process.ts';
-import type { RubyCommand } from './ruby-process.ts';
+import { confined, limited, nativeRuby, wasmRuby } from './ruby-command.ts';
+import type { RubyCommand } from './ruby-command.ts';
+import { RubyProcess } from './ruby-process.ts';
 import type { TemplateRenderer, TemplateToRender } from './template-renderer.ts';
 
 export interface TemplateRendererOptions {
-  /** An executable; absent means ruby.wasm, which also steps in where this one does not come up. `findRuby` looks one up. */
+  /**
+   * An executable, without symbolic links in its path; absent means ruby.wasm, which also steps in where this one does not come
+   * up, or cannot be confined. `findRuby` looks one up.
+   */
   readonly rubyPath?: string | undefined;
   /** Milliseconds that the executable may take until it can render; default a minute. */
   readonly startPatience?: number | undefined;
   /** Told of one that took longer. */
   readonly warn?: ((message: string) => void) | undefined;
-  /** Milliseconds that a batch may take; default 5 minutes. */
+  /** Milliseconds that a template may take; default a minute. */
   readonly patience?: number | undefined;
 }
 
 interface RubyResult {
   readonly text?: string;
-  readonly error?: { readonly message: string; readonly line?: number | null };
+  readonly error?: { readonly message: string; readonly line?: number };
 }
 
-/** The native ruby where one is given, else ruby.wasm in a child process. Cheap: nothing starts before start() or render(). */
+/**
+ * The native ruby where one is given, else ruby.wasm, in a child process. A release's templates are not trusted with this
+ * machine: either runs in namespaces of its own. Where those cannot be had ruby.wasm runs without them, and the native ruby
+ * not at all. Cheap: nothing starts before start() or render().
+ *
+ * Templates that one renderer gets see each other's properties if they try: a renderer is for releases that share them.
+ */
 export function createTemplateRenderer(options: TemplateRendererOptions = {}): TemplateRenderer {
-  const { rubyPath, patience = 300_000, startPatience = 60_000, warn } = options;
-  const native = rubyPath === undefined ? [] : [{ ...nativeRuby(rubyPath), startPatience }];
-  return new RubyRenderer([...native, wasmRuby()], { patience, warn });
+  const { rubyPath, startPatience = 60_000 } = options;
+  const native = rubyPath === undefined ? [] : [{ ...confined(nativeRuby(rubyPath)), startPatience }];
+  return rendererOf([...native, confined(wasmRuby()), limited(wasmRuby())], options);
 }
 
-/** The first executable `ruby` of that PATH, if any. */
+/** With the first of them that comes up. */
+export function rendererOf(
+  commands: readonly RubyCommand[],
+  { patience = 60_000, warn }: Pick<TemplateRendererOptions, 'patience' | 'warn'>,
+): TemplateRenderer {
+  return new RubyRenderer(commands, { patience, warn });
+}
+
+/** The first executable `ruby` of that PATH, if any, by the path of the file itself. */
 export async function findRuby(path: string | undefined): Promise<string | undefined> {
   for (const directory of (path ?? '').split(delimiter).filter((one) => one !== '')) {
     const candidate = join(directory, 'ruby');
-    if (await isExecutable(candidate)) return candidate;
+    if (await isExecutable(candidate)) return realpath(candidate);
   }
   return undefined;
 }
@@ -74,8 +92,7 @@ class RubyRenderer implements TemplateRenderer {
     if (batch.length === 0) return [];
     this.#process ??= this.#startFirst();
     const ruby = await this.#process;
-    const answer = await this.#ask(ruby, JSON.stringify({ templates: batch }));
-    const results = parseResults(answer, batch.length);
+    const results = await this.#ask(ruby, batch);
     const faults = results.flatMap(({ error }, index) =>
       error === undefined ? [] : [describe(batch[index], error)],
     );
@@ -94,9 +111,12 @@ class RubyRenderer implements TemplateRenderer {
     await ruby?.close();
   }
 
-  async #ask(ruby: RubyProcess, request: string): Promise<string> {
+  async #ask(ruby: RubyProcess, batch: readonly TemplateToRender[]): Promise<readonly RubyResult[]> {
     try {
-      return await ruby.ask(request, this.#patience);
+      ruby.send(JSON.stringify({ templates: batch }));
+      const results: RubyResult[] = [];
+      for (const { name } of batch) results.push(parseResult(name, await ruby.answer(name, this.#patience)));
+      return results;
     } catch (error) {
       await this.close();
       throw error;
@@ -113,7 +133,7 @@ class RubyRenderer implements TemplateRenderer {
           return ruby;
         }
         this.#warn?.(
-          `'${command.executable}' was not ready after ${(command.startPatience ?? 0) / 1000} s and was ended; ruby.wasm renders ` +
+          `'${command.name}' was not ready after ${(command.startPatience ?? 0) / 1000} s and was ended; ruby.wasm renders ` +
             'the job templates instead. Mend it, or take it off the PATH',
         );
       } catch (error) {
@@ -125,22 +145,40 @@ class RubyRenderer implements TemplateRenderer {
   }
 }
 
-function parseResults(answer: string, count: number): readonly RubyResult[] {
-  const parsed: unknown = answer.startsWith('{"results":') ? JSON.parse(answer) : undefined;
-  const results =
-    typeof parsed === 'object' && parsed !== null && 'results' in parsed ? parsed.results : undefined;
-  if (Array.isArray(results) && results.length === count) return results as readonly RubyResult[];
+const longestMessage = 2000;
+
+function parseResult(name: string, answer: string): RubyResult {
+  const { text, error } = asObject(parseJson(answer));
+  if (typeof text === 'string') return { text };
+  const { message, line } = asObject(error);
+  if (typeof message === 'string') {
+    const shown = message.slice(0, longestMessage);
+    return { error: typeof line === 'number' ? { message: shown, line } : { message: shown } };
+  }
   throw new ProductError(
     'RUBY_FAILED',
-    'a template wrote to the standard output of ruby, which is not for templates',
+    `'${name}', or a template before it, wrote to the standard output of ruby, which is not for templates`,
   );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
 
 function describe(
   template: TemplateToRender | undefined,
   { message, line }: NonNullable<RubyResult['error']>,
 ): string {
-  const place = line === undefined || line === null ? '' : ` (line ${line})`;
+  const place = line === undefined ? '' : ` (line ${line})`;
   const properties = template?.propertiesAt === undefined ? '' : `; its properties: ${template.propertiesAt}`;
   return `Cannot render '${template?.name ?? ''}'${place}: ${message}${properties}`;
 }

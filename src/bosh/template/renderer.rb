@@ -1,4 +1,5 @@
-# Renders job templates for src/bosh/template: a request per line on stdin, an answer per line on stdout, both JSON.
+# Renders job templates for src/bosh/template: a batch per line on stdin, on stdout a line for each of its templates as soon as
+# it is done, both JSON. ASCII only: it is handed over as an argument.
 # Runs the same under a native ruby (2.6 or newer) and under ruby.wasm.
 # Templates see what the bosh CLI shows them (bosh-cli: templatescompiler/erbrenderer/erb_renderer.rb).
 
@@ -205,11 +206,6 @@ module Renderer
   # Ruby's own messages that name kinds and counts. All others may quote the text that they were given, which may be a secret.
   PLAIN = /\A(?:no implicit conversion (?:of|from) [\w:]+ (?:in)?to [\w:]+|can't convert [\w:]+ (?:in)?to [\w:]+|[\w:]+ can't be coerced into [\w:]+|wrong number of arguments \(given \d+, expected [\d.+]+\)|divided by 0|stack level too deep)\z/.freeze
 
-  def self.answer(request)
-    results = JSON.parse(request)["templates"].map { |template| render(template) }
-    JSON.generate({ "results" => results })
-  end
-
   def self.render(template)
     erb = ERB.new(template["template"], trim_mode: "-")
     erb.filename = template["name"]
@@ -282,4 +278,6 @@ answers = $stdout
 $stdout = $stderr
 answers.sync = true
 answers.puts('{"ready":true}')
-$stdin.each_line { |line| answers.puts(Renderer.answer(line)) }
+$stdin.each_line do |line|
+  JSON.parse(line)["templates"].each { |template| answers.puts(JSON.generate(Renderer.render(template))) }
+end

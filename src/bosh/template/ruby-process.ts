@@ -1,37 +1,16 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { ProductError } from '../../errors/product-error.ts';
+import { rubyEnvironment } from './ruby-command.ts';
+import type { RubyCommand } from './ruby-command.ts';
 
-export interface RubyCommand {
-  readonly engine: 'ruby' | 'ruby.wasm';
-  readonly executable: string;
-  readonly arguments: readonly string[];
-  /** Milliseconds until it can render; absent: as long as it takes, for the engine that we bring along. */
-  readonly startPatience?: number;
-}
-
-const script = fileURLToPath(new URL('renderer.rb', import.meta.url));
-const disabled = '--disable=gems,did_you_mean,error_highlight,syntax_suggest,rubyopt';
 const keptErrorText = 4096;
+/** Bytes of answers in the life of a process: far more than the jobs of a VM hold. */
+const longestAnswers = 64 * 1024 * 1024;
 
-/** A ruby that is installed on this machine. */
-export function nativeRuby(executable: string): RubyCommand {
-  // Older rubies warn about features to disable that they have not.
-  return { engine: 'ruby', executable, arguments: ['-W0', '-EUTF-8:UTF-8', disabled, script] };
-}
-
-/** Ruby as WebAssembly in a Node of its own: nothing blocks here, and its 200 MB go when it ends. */
-export function wasmRuby(): RubyCommand {
-  const main = fileURLToPath(new URL('ruby-wasm.ts', import.meta.url));
-  const flags = ['--liftoff-only', '--disable-warning=ExperimentalWarning'];
-  return { engine: 'ruby.wasm', executable: process.execPath, arguments: [...flags, main, script] };
-}
-
-/** A running renderer.rb: a line in, a line out. */
+/** A running renderer.rb. What it says is another party's: templates may write anything to its output. */
 export class RubyProcess {
   readonly #command: RubyCommand;
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
@@ -43,16 +22,21 @@ export class RubyProcess {
   constructor(command: RubyCommand) {
     this.#command = command;
     try {
-      this.#child = spawn(command.executable, command.arguments, { stdio: ['pipe', 'pipe', 'pipe'] });
+      this.#child = spawn(command.executable, command.arguments, {
+        stdio: ['pipe', 'pipe', 'pipe'],
+        env: rubyEnvironment,
+        // in a process group of its own: kill(0, ...) reaches a whole group, across namespaces too
+        detached: true,
+      });
     } catch (error) {
       throw this.#failure(error);
     }
     this.#exited = once(this.#child, 'close').catch(() => undefined);
-    this.#child.stdin.on('error', () => this.#child.kill());
+    this.#child.stdin.on('error', () => this.#end());
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#errorText = (this.#errorText + text).slice(-keptErrorText);
     });
-    this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
+    this.#lines = linesOf(this.#child.stdout, longestAnswers);
   }
 
   /**
@@ -73,21 +57,35 @@ export class RubyProcess {
     throw this.#failure(undefined);
   }
 
-  /** Sends one request; RUBY_FAILED when the process ends, or takes longer than `patience` milliseconds. */
-  async ask(request: string, patience: number): Promise<string> {
+  /** Sends a batch: a line for each of its templates is the answer. */
+  send(request: string): void {
     this.#child.stdin.write(`${request}\n`);
+  }
+
+  /**
+   * The answer for the next template, whose name it is; RUBY_FAILED when the process ends, or takes longer than `patience`
+   * milliseconds. What it printed is not told: it came from templates, which may have printed secrets.
+   */
+  async answer(name: string, patience: number): Promise<string> {
+    const { engine } = this.#command;
     const line = await this.#patiently(this.#lines.next(), patience);
-    if (line !== 'late' && line.done !== true) return line.value;
-    // What it printed came from templates, which may have printed secrets.
+    if (line === 'late') {
+      throw new ProductError(
+        'RUBY_FAILED',
+        `'${name}' was not rendered after ${patience / 1000} s, so ${engine} was ended; that template of the release does not end`,
+      );
+    }
+    if (line.done !== true) return line.value;
     throw new ProductError(
       'RUBY_FAILED',
-      `${this.#command.engine} ended, or was ended after ${patience / 1000} s, while it rendered templates`,
+      `${engine} ended while it rendered '${name}'; a template can neither use JavaScript nor more than 1 GiB of memory, and ` +
+        'all templates together render 64 MiB at most',
     );
   }
 
   async close(): Promise<void> {
     this.#child.stdin.end();
-    this.#end('SIGTERM');
+    this.#end();
     await this.#exited;
   }
 
@@ -96,7 +94,7 @@ export class RubyProcess {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<'late'>((resolve) => {
       timer = setTimeout(() => {
-        this.#end('SIGKILL');
+        this.#end();
         resolve('late');
       }, patience);
     });
@@ -104,8 +102,8 @@ export class RubyProcess {
   }
 
   /** What a script in ruby's place has started may hold its output open for ever: nobody waits for the end of that. */
-  #end(signal: 'SIGTERM' | 'SIGKILL'): void {
-    this.#child.kill(signal);
+  #end(): void {
+    this.#child.kill('SIGKILL');
     this.#child.stdout.destroy();
     this.#child.stderr.destroy();
   }
@@ -114,10 +112,31 @@ export class RubyProcess {
     const said = cause instanceof Error ? cause.message : this.#errorText.trim();
     return new ProductError(
       'RUBY_FAILED',
-      `'${this.#command.executable}' could not be used to render templates: ${said}`,
+      `'${this.#command.name}' could not be used to render templates: ${said}`,
       {
         cause,
       },
     );
+  }
+}
+
+/** Ends with the stream, when that is destroyed, or after `limit` bytes. */
+async function* linesOf(stream: Readable, limit: number): AsyncGenerator<string, void, undefined> {
+  let begun: Buffer[] = [];
+  let left = limit;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      left -= chunk.length;
+      if (left < 0) return;
+      let start = 0;
+      for (let end = chunk.indexOf('\n'); end !== -1; end = chunk.indexOf('\n', start)) {
+        yield Buffer.concat([...begun, chunk.subarray(start, end)]).toString('utf8');
+        begun = [];
+        start = end + 1;
+      }
+      begun.push(chunk.subarray(start));
+    }
+  } catch (error) {
+    if (!stream.destroyed) throw error;
   }
 }

@@ -5,7 +5,10 @@ import { RubyVM } from '@ruby/wasm-wasi';
 
 /**
  * `ruby` in a process of Node: runs the script that is its argument, with stdin and stdout of this process.
- * Started by ruby-process.ts, with V8's baseline compiler alone: the optimizing one would take longer than all templates.
+ * Started by ruby-command.ts, with V8's baseline compiler alone: the optimizing one would take longer than all templates.
+ *
+ * Templates get no JavaScript: each function that ruby's extension `js` calls ends this process. WASI gets no folder, no
+ * environment and no socket.
  */
 // The type library has WebAssembly's types without the object itself.
 const compiler = Reflect.get(globalThis, 'WebAssembly') as {
@@ -22,6 +25,10 @@ const wasi = new WASI({ version: 'preview1', returnOnExit: true });
 const { vm } = await RubyVM.instantiateModule({
   module,
   wasip1: wasi,
+  addToImports: (imports) => {
+    const bridge = imports['rb-js-abi-host'] ?? {};
+    for (const name of Object.keys(bridge)) bridge[name] = refuseJavaScript;
+  },
   args: [
     'ruby.wasm',
     '-EUTF-8:UTF-8',
@@ -30,3 +37,7 @@ const { vm } = await RubyVM.instantiateModule({
   ],
 });
 vm.eval(source);
+
+function refuseJavaScript(): never {
+  throw new Error('a template asked for JavaScript');
+}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { scratchDirectory } from '../testing/scratch.ts';
@@ -193,7 +193,7 @@ test('a ruby that does not work is replaced by ruby.wasm', async (t) => {
 test('a ruby that hangs is named, ended and replaced, although a program of it holds its output open', async (t) => {
   const directory = await scratchDirectory(t);
   const rubyPath = join(directory, 'ruby');
-  await writeFile(rubyPath, `#!/bin/sh\nsleep 600 &\necho $! > ${directory}/pid\nwait\n`);
+  await writeFile(rubyPath, '#!/bin/sh\nsleep 600 &\nwait\n');
   await chmod(rubyPath, 0o755);
   const warnings: string[] = [];
   const renderer = createTemplateRenderer({
@@ -203,7 +203,6 @@ test('a ruby that hangs is named, ended and replaced, although a program of it h
   assert.deepEqual(await renderer.render([template('<%= 1 + 1 %>')]), ['2']);
 
   assert.equal(renderer.engine, 'ruby.wasm');
-  process.kill(Number(await readFile(join(directory, 'pid'), 'utf8')));
   assert.match(warnings.join(), /ruby' .*was not ready after 1 s.*ruby\.wasm/);
   await renderer.close();
 });
@@ -214,7 +213,7 @@ test('a template without end is ended', async (t) => {
   await renderer.start();
   await assert.rejects(renderer.render([template('<% loop {} %>')]), {
     code: 'RUBY_FAILED',
-    message: /after 1\.5 s/,
+    message: /^'web\/templates\/x\.erb' was not rendered after 1\.5 s/,
   });
   assert.deepEqual(await renderer.render([template('again')]), ['again']);
 });
