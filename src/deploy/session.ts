@@ -81,7 +81,7 @@ async function openFiles(
   if (vm?.cid !== undefined && vm.cid === state.state.current_vm_cid) await pending.setVm(undefined);
   const recorded = new Set(state.state.disks.map(({ id }) => id));
   for (const { id } of pending.pending.disks) if (recorded.has(id)) await pending.removeDisk(id);
-  const directory = installationDirectory(resolve(options.workspace), state.state.installation_id);
+  const directory = installationDirectory(resolve(options.workspace), state.installationId);
   await prepareInstallation(directory);
   return { state, pending, directory };
 }

@@ -1,6 +1,7 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import { openForReading } from '../archive/open-for-reading.ts';
 import { unpackArchive } from '../archive/unpack-archive.ts';
 import { verifyFile } from '../digest/verify-file.ts';
@@ -12,6 +13,8 @@ export interface OpenStemcellOptions {
   readonly archivePath: string;
   /** Made when it does not exist; what it holds is replaced. The caller removes it. */
   readonly directory: string;
+  /** Folder that `directory` has to lie in, else PATH_OUTSIDE: nothing outside of it is removed. */
+  readonly within: string;
 }
 
 /**
@@ -19,8 +22,12 @@ export interface OpenStemcellOptions {
  * archive and what is wrong. The image's own sha1 is verified unless the image is empty: a stemcell that was repacked
  * with an empty image keeps the old one.
  */
-export async function openStemcell({ archivePath, directory }: OpenStemcellOptions): Promise<Stemcell> {
-  await rm(directory, { recursive: true, force: true });
+export async function openStemcell({
+  archivePath,
+  directory,
+  within,
+}: OpenStemcellOptions): Promise<Stemcell> {
+  await removeTree(directory, { within });
   await mkdir(directory, { recursive: true });
   await unpackArchive(archivePath, directory, { only: (name) => name === 'stemcell.MF' || name === 'image' });
   try {
@@ -37,8 +44,8 @@ async function readStemcell(directory: string): Promise<Stemcell> {
   const imagePath = join(directory, 'image');
   const operatingSystem = root.get('operating_system').text();
   const stemcell = {
-    name: root.get('name').requiredText(),
-    version: root.get('version').requiredText(),
+    name: root.get('name').requiredSegment(),
+    version: root.get('version').requiredSegment(),
     apiVersion: root.get('api_version').integer() ?? 1,
     formats: root.get('stemcell_formats').texts(),
     ...(operatingSystem === undefined ? {} : { operatingSystem }),

@@ -30,6 +30,7 @@ export async function readStemcellArchive(options: StemcellArchiveOptions): Prom
       (opened ??= openStemcell({
         archivePath: options.path,
         directory: join(options.directory, 'stemcell'),
+        within: options.directory,
       }));
     const known = catalog.find(digest, 'stemcell');
     const summary = known ?? summarize(await within(`Opening the archive with digest ${digest}`, open));

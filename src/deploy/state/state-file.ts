@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { linkTarget } from '../../bosh/variables/link-target.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { parsePathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
 import { emptyState, formatState, parseState, type DeploymentState } from './deployment-state.ts';
 
@@ -54,7 +55,7 @@ export class StateFile {
       await file.change((current) => ({
         ...current,
         director_id: current.director_id || uuid(),
-        installation_id: current.installation_id || uuid(),
+        installation_id: current.installation_id || newId(uuid),
       }));
     }
     return file;
@@ -62,6 +63,13 @@ export class StateFile {
 
   get state(): DeploymentState {
     return this.#state;
+  }
+
+  /** Names the folder of the installed CPI; there once the file is open. */
+  get installationId(): PathSegment {
+    const { installation_id: id } = this.#state;
+    if (id === '') throw new Error('a state file without installation_id is open');
+    return id;
   }
 
   async change(change: (state: DeploymentState) => DeploymentState): Promise<void> {
@@ -73,4 +81,10 @@ export class StateFile {
   async remove(): Promise<void> {
     await removeDurably(this.path);
   }
+}
+
+function newId(uuid: () => string): PathSegment {
+  const id = parsePathSegment(uuid());
+  if (id === undefined) throw new Error('a new id cannot name a folder');
+  return id;
 }
