@@ -44,7 +44,7 @@ export async function withSession<T>(
   const statePath = resolve(await statePathFor(manifestPath, options.statePath));
   write(`Deployment manifest: '${manifestPath}'\nDeployment state: '${statePath}'\n`);
   await checkPaths(manifestPath, statePath);
-  const lock = await acquireLock(statePath, clock);
+  const lock = await acquireLock(statePath, { clock, locks: join(resolve(options.workspace), 'locks') });
   try {
     await settleOrphan(lock.orphan, { clock, signal: options.signal, write });
     if (existing && (await readState(statePath)) === undefined) {

@@ -3,6 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
+import { draftPath, removeDrafts } from '../../platform/draft.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
 import type { AgentClock } from './create-agent-client.ts';
 import type { MbusConnection } from './mbus-connection.ts';
@@ -38,14 +39,17 @@ export class AgentBlobs {
 
   /** Downloads the blob; the file appears whole or not at all. Up to three tries. */
   async get(id: string, path: string): Promise<void> {
-    const unfinished = `${path}.tmp`;
+    removeDrafts(path);
+    await this.#retry(() => this.#download(id, path));
+  }
+
+  async #download(id: string, path: string): Promise<void> {
+    const unfinished = draftPath(path);
     try {
-      await this.#retry(() =>
-        this.#connection.send({ method: 'GET', path: blobPath(id), patience }, async (answer) => {
-          if (answer.statusCode !== 200) throw this.#error('GET', id, answer.statusCode);
-          await pipeline(answer, createWriteStream(unfinished, { mode: 0o600, flush: true }));
-        }),
-      );
+      await this.#connection.send({ method: 'GET', path: blobPath(id), patience }, async (answer) => {
+        if (answer.statusCode !== 200) throw this.#error('GET', id, answer.statusCode);
+        await pipeline(answer, createWriteStream(unfinished, { flags: 'wx', mode: 0o600, flush: true }));
+      });
       await rename(unfinished, path);
     } catch (error) {
       await rm(unfinished, { force: true });

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { verifyFile } from '../../bosh/digest/verify-file.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
+import { draftPath } from '../../platform/draft.ts';
 import { makePrivateDirectory } from '../durable-file.ts';
 import { within } from '../error-chain.ts';
 import type { Step } from '../stage/stage.ts';
@@ -29,7 +30,7 @@ export async function downloadArchive(download: Download, step: Step): Promise<s
     return path;
   }
   await makePrivateDirectory(directory);
-  const draft = `${path}.${process.pid}`;
+  const draft = draftPath(path);
   try {
     await fetchTo(draft, download);
     await within(`Verifying what '${shown(url)}' answered`, () => verifyFile(draft, digest));
@@ -67,7 +68,7 @@ async function fetchTo(path: string, { url, digest, signal }: Download): Promise
       signal: signal ?? null,
     });
     if (!response.ok || response.body === null) throw failed(`the server answered ${response.status}`);
-    await pipeline(Readable.fromWeb(response.body), createWriteStream(path, { mode: 0o600 }));
+    await pipeline(Readable.fromWeb(response.body), createWriteStream(path, { flags: 'wx', mode: 0o600 }));
   } catch (error) {
     if (signal?.aborted === true)
       throw new ProductError('INTERRUPTED', 'The download was interrupted', { cause: error });

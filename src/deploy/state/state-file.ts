@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { linkTarget } from '../../bosh/variables/link-target.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment, type PathSegment } from '../../platform/path-segment.ts';
+import { readRegularFile } from '../../platform/read-file.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
 import { emptyState, formatState, parseState, type DeploymentState } from './deployment-state.ts';
 
@@ -20,11 +20,12 @@ export function statePathFor(manifestPath: string, asked?: string): Promise<stri
 /** Reads a state file without changing anything; undefined when there is none. */
 export async function readState(path: string): Promise<DeploymentState | undefined> {
   try {
-    return parseState(await readFile(path, 'utf8'), path);
+    const text = await readRegularFile(path);
+    return text === undefined ? undefined : parseState(text, path);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (code === 'ENOENT') return undefined;
-    if (['EISDIR', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(code)) throw noFile(path, error);
+    // a link is left over where links go round
+    if (['EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'FILE_NOT_TRUSTED'].includes(code)) throw noFile(path, error);
     throw error;
   }
 }

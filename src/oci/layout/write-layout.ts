@@ -33,7 +33,7 @@ export async function writeLayout<Entry extends LayoutEntry>(
     const made = await make(blobWriter(directory));
     await writeFile(layoutPaths.marker(directory), JSON.stringify({ imageLayoutVersion: layoutVersion }));
     const unfinished = `${layoutPaths.index(directory)}.tmp`;
-    await writeFile(unfinished, indexOf([made]), { flush: true });
+    await writeFile(unfinished, indexOf([made]), { flag: 'wx', flush: true });
     await rename(unfinished, layoutPaths.index(directory));
     return made;
   } catch (error) {
