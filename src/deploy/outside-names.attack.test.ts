@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { createEnv } from './create-env.ts';
@@ -74,4 +74,18 @@ test('an installed package of a link in the workspace is not removed through it'
   await assert.rejects(createEnv({ ...options, recreate: true }, ports), { code: 'PATH_OUTSIDE' });
   assertWhole();
   assert.equal(await readFile(join(victim, 'file'), 'utf8'), '');
+});
+
+test('a workspace that others can write has nothing installed in it, and nothing of it run', async (t) => {
+  const { options, ports, cloud } = await testEnvironment(t);
+  await mkdir(options.workspace);
+  await chmod(options.workspace, 0o777);
+  for (const run of [createEnv, deleteEnv])
+    await assert.rejects(run(options, ports), {
+      code: 'FILE_NOT_TRUSTED',
+      message: /chmod go-w '.*workspace'/,
+    });
+  assert.deepEqual(await readdir(options.workspace), []);
+  assert.equal(existsSync(options.statePath), false);
+  assert.deepEqual(cloud.vms(), []);
 });

@@ -8,6 +8,7 @@ import {
   prepareInstallation,
   type InstallationDirectory,
 } from './install/installation-directory.ts';
+import { makeOwnFolder } from '../platform/own-folder.ts';
 import { acquireLock } from './lock.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import type { ChildWatch } from './process/child-watch.ts';
@@ -44,7 +45,10 @@ export async function withSession<T>(
   const statePath = resolve(await statePathFor(manifestPath, options.statePath));
   write(`Deployment manifest: '${manifestPath}'\nDeployment state: '${statePath}'\n`);
   await checkPaths(manifestPath, statePath);
-  const lock = await acquireLock(statePath, { clock, locks: join(resolve(options.workspace), 'locks') });
+  const workspace = resolve(options.workspace);
+  // what is installed there runs as this user
+  await makeOwnFolder(workspace, { mayBeLink: true });
+  const lock = await acquireLock(statePath, { clock, locks: join(workspace, 'locks') });
   try {
     await settleOrphan(lock.orphan, { clock, signal: options.signal, write });
     if (existing && (await readState(statePath)) === undefined) {

@@ -1,7 +1,7 @@
-import { lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ProductError } from '../errors/product-error.ts';
+import { makeOwnFolder } from './own-folder.ts';
 import type { PathSegment } from './path-segment.ts';
 
 export interface FileLock {
@@ -35,22 +35,4 @@ export async function takeFileLock(folder: string, name: PathSegment): Promise<F
     }
     throw error;
   }
-}
-
-async function makeOwnFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const found = await lstat(folder);
-  const own = process.geteuid?.();
-  if (!found.isDirectory()) throw notTrusted(folder, 'is a link; put a folder in its place');
-  if (found.uid !== own)
-    throw notTrusted(
-      folder,
-      `belongs to user ${found.uid}, not to user ${own} who runs this; run as that user`,
-    );
-  if ((found.mode & 0o022) !== 0)
-    throw notTrusted(folder, `can be written by others; run: chmod go-w '${folder}'`);
-}
-
-function notTrusted(folder: string, why: string): ProductError {
-  return new ProductError('FILE_NOT_TRUSTED', `Folder '${folder}' keeps no lock: it ${why}`);
 }
