@@ -39,6 +39,9 @@ test('of many that come at the same time to a dead lock one gets it', async (t) 
   const runs = await Promise.allSettled(Array.from({ length: 8 }, () => acquireLock(path)));
 
   assert.equal(runs.filter(({ status }) => status === 'fulfilled').length, 1);
+  for (const run of runs)
+    if (run.status === 'rejected')
+      assert.match(String(run.reason), new RegExp(`process ${process.pid}, since`));
   assert.deepEqual((await readdir(directory)).toSorted(), ['locks', 'state.json.lock']);
 });
 

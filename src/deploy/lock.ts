@@ -4,7 +4,7 @@ import { link, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 import { draftPath, removeDrafts } from '../platform/draft.ts';
-import { takeFileLock } from '../platform/file-lock.ts';
+import { takeFileLock, type FileLock } from '../platform/file-lock.ts';
 import { parsePathSegment } from '../platform/path-segment.ts';
 import { readOwnFile } from '../platform/read-file.ts';
 import { replaceFile, writeNew } from '../platform/replace-file.ts';
@@ -40,15 +40,14 @@ export interface LockOptions {
 }
 
 /**
- * Takes the lock of a deployment or fails at once with DEPLOYMENT_LOCKED, which names who holds it and since when. Runs with
+ * Takes the lock of a deployment or fails within a second with DEPLOYMENT_LOCKED, which names who holds it and since when. Runs with
  * another folder for locks meet by the note beside the state file.
  */
 export async function acquireLock(statePath: string, { clock, locks }: LockOptions): Promise<DeploymentLock> {
   const path = `${await canonicalPath(statePath)}.lock`;
   const self = identifyProcess(process.pid);
   if (self === undefined) throw new Error('this process has no identity');
-  const kernel = await takeFileLock(locks, lockName(path));
-  if (kernel === undefined) throw locked(statePath, await readLock(path));
+  const kernel = await takeKernelLock(path, statePath, { clock, locks });
   try {
     const record: LockRecord = { ...self, since: clock.now().toISOString() };
     const former = await readLock(path);
@@ -70,6 +69,24 @@ export async function acquireLock(statePath: string, { clock, locks }: LockOptio
   } catch (error) {
     kernel.release();
     throw error;
+  }
+}
+
+/** A run that has just taken it may not have noted itself yet, and one in another pid namespace is not seen to live. */
+const noteBudget = { tries: 50, pause: 20 };
+
+async function takeKernelLock(
+  path: string,
+  statePath: string,
+  { clock, locks }: LockOptions,
+): Promise<FileLock> {
+  for (let tries = 1; ; tries += 1) {
+    const lock = await takeFileLock(locks, lockName(path));
+    if (lock !== undefined) return lock;
+    const holder = await readLock(path);
+    if (tries === noteBudget.tries || (holder !== undefined && isAlive(holder)))
+      throw locked(statePath, holder);
+    await clock.sleep(noteBudget.pause);
   }
 }
 
