@@ -1,5 +1,6 @@
 // Plain JavaScript like ensure-installed.mjs: one installation or build of a checkout at a time, whoever is killed.
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { fail } from './fail.mjs';
 
@@ -28,7 +29,8 @@ async function runHolding(path, command, options) {
     child.on('exit', (status, signal) => resolve({ status, signal }));
   });
   if (child.pid !== undefined) {
-    replace(path, `${identityOf(process.pid)} ${identityOf(child.pid)}`);
+    const holders = [process.pid, child.pid].map(identityOf).filter((holder) => holder !== undefined);
+    replace(path, holders.join(' '));
     // it may have been killed already
     child.stdin.on('error', () => {});
     child.stdin.end('go\n');
@@ -69,20 +71,22 @@ function link(path) {
 }
 
 function replace(path, holders) {
-  const draft = `${path}.${process.pid}`;
-  rmSync(draft, { force: true });
+  const draft = `${path}.${randomBytes(8).toString('hex')}`;
   symlinkSync(holders, draft);
   renameSync(draft, path);
 }
 
-/** Undefined when it has been released meanwhile. */
+/** Undefined when it has been released meanwhile. What it says becomes part of a path: pids and start times, nothing else. */
 function holdersOf(path) {
+  let holders;
   try {
-    return readlinkSync(path);
+    holders = readlinkSync(path);
   } catch (error) {
     if (error.code === 'ENOENT') return undefined;
     return fail(`${path} is not what an installation or build made; remove it (${error.message})`);
   }
+  if (/^\d+ \d+( \d+ \d+)?$/.test(holders)) return holders;
+  return fail(`${path} is not what an installation or build made; remove it (it names '${holders}')`);
 }
 
 function livingOf(holders) {

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { systemClock } from '../deploy/clock.ts';
 import { acquireLock } from '../deploy/lock.ts';
 import { ProductError } from '../errors/product-error.ts';
@@ -11,7 +11,7 @@ import { ProductError } from '../errors/product-error.ts';
  */
 export async function holdLock<T>(path: string, action: () => Promise<T>): Promise<T> {
   await makeHome(dirname(path));
-  const lock = await acquireLock(path, systemClock);
+  const lock = await acquireLock(path, { clock: systemClock, locks: join(dirname(path), 'locks') });
   try {
     return await action();
   } finally {
@@ -38,7 +38,7 @@ async function makeFolder(path: string): Promise<void> {
   if (await isFolder(path)) return;
   if (dirname(path) !== path) await makeFolder(dirname(path));
   try {
-    await mkdir(path);
+    await mkdir(path, { mode: 0o700 });
   } catch (error) {
     // another command was faster
     if (!(await isFolder(path))) throw error;

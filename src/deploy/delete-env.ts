@@ -1,5 +1,5 @@
-import { rm } from 'node:fs/promises';
 import { isProductError } from '../errors/product-error.ts';
+import { removeTree } from '../platform/remove-tree.ts';
 import { checkPresence } from './check-presence.ts';
 import { deleteUnusedDisks } from './disk/deploy-disk.ts';
 import { within } from './error-chain.ts';
@@ -61,7 +61,7 @@ async function removeAll(session: Session, forgetAbsent: boolean): Promise<Delet
     await deleteUnusedStemcells(run, stage);
     const { vm, disks: unansweredDisks } = pending.pending;
     await stage.perform('Uninstalling local artifacts for CPI and deployment', async () => {
-      await rm(directory.root, { recursive: true, force: true });
+      await removeTree(directory.root, { within: directory.installations });
       await pending.remove();
       await state.remove();
       await removeClusterNote(state.path);

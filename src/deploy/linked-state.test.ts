@@ -49,7 +49,7 @@ test('a link to a file that is not there yet makes it there, and delete-env remo
 
 test('two names of one state file have one lock', async (t) => {
   const { options, ports, real } = await linked(t);
-  const lock = await acquireLock(real, ports.clock);
+  const lock = await acquireLock(real, { clock: ports.clock, locks: join(options.workspace, 'locks') });
   t.after(() => lock.release());
 
   await assert.rejects(createEnv(options, ports), { code: 'DEPLOYMENT_LOCKED' });

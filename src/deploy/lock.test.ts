@@ -2,27 +2,30 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { isProductError } from '../errors/product-error.ts';
 import { systemClock } from './clock.ts';
-import { acquireLock } from './lock.ts';
+import { acquireLock as acquire, type DeploymentLock } from './lock.ts';
 import { scratchDirectory } from './testing/scratch.ts';
 import { identifyProcess } from './process/process-identity.ts';
 
+const acquireLock = (path: string): Promise<DeploymentLock> =>
+  acquire(path, { clock: systemClock, locks: join(dirname(path), 'locks') });
+
 test('one run at a time: the second is told who and since when', async (t) => {
   const path = join(await scratchDirectory(t), 'state.json');
-  const lock = await acquireLock(path, systemClock);
+  const lock = await acquireLock(path);
 
   await assert.rejects(
-    acquireLock(path, systemClock),
+    acquireLock(path),
     (error) =>
       isProductError(error, 'DEPLOYMENT_LOCKED') &&
       error.message.includes(`process ${process.pid}, since 20`),
   );
 
   await lock.release();
-  await (await acquireLock(path, systemClock)).release();
+  await (await acquireLock(path)).release();
 });
 
 test('of many that come at the same time to a dead lock one gets it', async (t) => {
@@ -33,10 +36,13 @@ test('of many that come at the same time to a dead lock one gets it', async (t) 
     JSON.stringify({ pid: process.pid, started: 'another boot/1', since: 'x' }),
   );
 
-  const runs = await Promise.allSettled(Array.from({ length: 8 }, () => acquireLock(path, systemClock)));
+  const runs = await Promise.allSettled(Array.from({ length: 8 }, () => acquireLock(path)));
 
   assert.equal(runs.filter(({ status }) => status === 'fulfilled').length, 1);
-  assert.deepEqual(await readdir(directory), ['state.json.lock']);
+  for (const run of runs)
+    if (run.status === 'rejected')
+      assert.match(String(run.reason), new RegExp(`process ${process.pid}, since`));
+  assert.deepEqual((await readdir(directory)).toSorted(), ['locks', 'state.json.lock']);
 });
 
 test('a lock whose run was killed is taken over, with the program it left running', async (t) => {
@@ -55,7 +61,7 @@ test('a lock whose run was killed is taken over, with the program it left runnin
     }),
   );
 
-  const lock = await acquireLock(path, systemClock);
+  const lock = await acquireLock(path);
 
   assert.equal(lock.orphan?.pid, child.pid);
   await lock.release();

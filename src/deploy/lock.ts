@@ -1,12 +1,17 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
-import { link, readFile, realpath, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { link, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
+import { draftPath, removeDrafts } from '../platform/draft.ts';
+import { takeFileLock, type FileLock } from '../platform/file-lock.ts';
+import { parsePathSegment } from '../platform/path-segment.ts';
+import { readOwnFile } from '../platform/read-file.ts';
+import { replaceFile, writeNew } from '../platform/replace-file.ts';
 import type { Clock } from './clock.ts';
 import { notWritable } from './durable-file.ts';
 import type { Errand } from './process/child-watch.ts';
-import { closeGate, openGate } from './process/gate.ts';
-import { identifyProcess, isAlive, type ProcessIdentity } from './process/process-identity.ts';
+import { identifyProcess, isAlive, isOwn, type ProcessIdentity } from './process/process-identity.ts';
 
 /** A program that a run has started and waits for. */
 export interface RunningChild extends ProcessIdentity, Errand {}
@@ -16,7 +21,7 @@ interface LockRecord extends ProcessIdentity {
   readonly child?: RunningChild | undefined;
 }
 
-/** Held by one run at a time, as a file beside the state file; a run that was killed holds it no longer. */
+/** Held by one run at a time, and noted in a file beside the state file; a run that was killed holds it no longer. */
 export interface DeploymentLock {
   /** What the run before this one had started and what is still running, when it was killed meanwhile. */
   readonly orphan: RunningChild | undefined;
@@ -28,61 +33,97 @@ export interface DeploymentLock {
   release(): Promise<void>;
 }
 
-/** Takes the lock of a deployment or fails at once with DEPLOYMENT_LOCKED, which names who holds it and since when. */
-export async function acquireLock(statePath: string, clock: Clock): Promise<DeploymentLock> {
+export interface LockOptions {
+  readonly clock: Clock;
+  /** A folder of this user's own, for what the kernel holds: beside the state file others may be able to write. */
+  readonly locks: string;
+}
+
+/**
+ * Takes the lock of a deployment or fails within a second with DEPLOYMENT_LOCKED, which names who holds it and since when. Runs with
+ * another folder for locks meet by the note beside the state file.
+ */
+export async function acquireLock(statePath: string, { clock, locks }: LockOptions): Promise<DeploymentLock> {
   const path = `${await canonicalPath(statePath)}.lock`;
   const self = identifyProcess(process.pid);
   if (self === undefined) throw new Error('this process has no identity');
-  const record: LockRecord = { ...self, since: clock.now().toISOString() };
-  const gate = await openGate(path, clock);
+  const kernel = await takeKernelLock(path, statePath, { clock, locks });
   try {
+    const record: LockRecord = { ...self, since: clock.now().toISOString() };
     const former = await readLock(path);
     if (former !== undefined && isAlive(former)) throw locked(statePath, former);
-    const draft = writeDraft(path, { ...record, child: livingChild(former) });
-    if (former === undefined) await claim(draft, path, statePath);
-    else renameSync(draft, path);
-    return heldLock(path, record, livingChild(former));
-  } finally {
-    await closeGate(gate);
+    const orphan = livingChild(former);
+    if (former === undefined) await claim(path, { ...record, child: orphan }, statePath);
+    else write(path, { ...record, child: orphan });
+    return {
+      orphan,
+      recordChild: (pid, errand) => {
+        const child = identifyProcess(pid);
+        if (child !== undefined) write(path, { ...record, child: { ...child, ...errand } });
+      },
+      release: async () => {
+        await rm(path, { force: true });
+        kernel.release();
+      },
+    };
+  } catch (error) {
+    kernel.release();
+    throw error;
   }
 }
 
-function heldLock(path: string, record: LockRecord, orphan: RunningChild | undefined): DeploymentLock {
-  return {
-    orphan,
-    recordChild: (pid, errand) => {
-      const child = identifyProcess(pid);
-      if (child === undefined) return;
-      renameSync(writeDraft(path, { ...record, child: { ...child, ...errand } }), path);
-    },
-    release: () => rm(path, { force: true }),
-  };
+/** A run that has just taken it may not have noted itself yet, and one in another pid namespace is not seen to live. */
+const noteBudget = { tries: 50, pause: 20 };
+
+async function takeKernelLock(
+  path: string,
+  statePath: string,
+  { clock, locks }: LockOptions,
+): Promise<FileLock> {
+  for (let tries = 1; ; tries += 1) {
+    const lock = await takeFileLock(locks, lockName(path));
+    if (lock !== undefined) return lock;
+    const holder = await readLock(path);
+    if (tries === noteBudget.tries || (holder !== undefined && isAlive(holder)))
+      throw locked(statePath, holder);
+    await clock.sleep(noteBudget.pause);
+  }
 }
 
-function writeDraft(path: string, content: LockRecord): string {
-  const draft = `${path}.${process.pid}`;
+function lockName(path: string) {
+  const name = parsePathSegment(createHash('sha256').update(path).digest('hex'));
+  if (name === undefined) throw new Error('a digest is no name');
+  return name;
+}
+
+function write(path: string, content: LockRecord): void {
   try {
-    writeFileSync(draft, JSON.stringify(content), { mode: 0o600 });
+    replaceFile(path, JSON.stringify(content));
   } catch (error) {
-    rmSync(draft, { force: true });
     throw notWritable(path, error);
   }
-  return draft;
 }
 
-function livingChild(record: LockRecord | undefined): RunningChild | undefined {
-  return record?.child !== undefined && isAlive(record.child) ? record.child : undefined;
-}
-
-async function claim(draft: string, path: string, statePath: string): Promise<void> {
+/** Of two runs that find no note one makes it. */
+async function claim(path: string, content: LockRecord, statePath: string): Promise<void> {
+  const draft = draftPath(path);
   try {
+    removeDrafts(path);
+    writeNew(draft, JSON.stringify(content));
     await link(draft, path);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST'))
+      throw notWritable(path, error);
     throw locked(statePath, await readLock(path));
   } finally {
-    await rm(draft, { force: true });
+    rmSync(draft, { force: true });
   }
+}
+
+/** What may be killed: this user's own, and still the process that was noted, not a later one of that id. */
+function livingChild(record: LockRecord | undefined): RunningChild | undefined {
+  const child = record?.child;
+  return child !== undefined && isAlive(child) && isOwn(child) ? child : undefined;
 }
 
 function locked(statePath: string, holder: LockRecord | undefined): ProductError {
@@ -94,26 +135,39 @@ function locked(statePath: string, holder: LockRecord | undefined): ProductError
 }
 
 async function readLock(path: string): Promise<LockRecord | undefined> {
+  const text = await readOwnFile(path);
+  if (text === undefined) return undefined;
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return isLockRecord(value) ? value : undefined;
+    value = JSON.parse(text);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new ProductError(
-      'DEPLOYMENT_LOCKED',
-      `Lock file '${path}' is not what the deployer wrote; remove it if no run is under way`,
-      {
-        cause: error,
-      },
-    );
+    throw invalid(path, error);
   }
+  if (!isLockRecord(value)) throw invalid(path);
+  return value;
+}
+
+function invalid(path: string, cause?: unknown): ProductError {
+  const message = `Lock file '${path}' is not what the deployer wrote; remove it if no run is under way`;
+  return new ProductError('DEPLOYMENT_LOCKED', message, { cause });
 }
 
 function isLockRecord(value: unknown): value is LockRecord {
   if (typeof value !== 'object' || value === null) return false;
-  const { pid, started, since } = value as Partial<LockRecord>;
-  return typeof pid === 'number' && typeof started === 'string' && typeof since === 'string';
+  const { since, child } = value as Partial<LockRecord>;
+  return isIdentity(value) && typeof since === 'string' && (child === undefined || isChild(child));
+}
+
+function isChild(value: unknown): value is RunningChild {
+  if (typeof value !== 'object' || value === null) return false;
+  const { doing, disposable } = value as Partial<RunningChild>;
+  return isIdentity(value) && typeof doing === 'string' && typeof disposable === 'boolean';
+}
+
+/** Process 1 is no run of ours, and its group, to kill(2), all processes. */
+function isIdentity(value: Partial<ProcessIdentity>): value is ProcessIdentity {
+  const { pid, started } = value;
+  return Number.isSafeInteger(pid) && Number(pid) > 1 && typeof started === 'string' && started !== '';
 }
 
 /** One name for the file, however its folder was reached. */

@@ -8,6 +8,7 @@ import {
   prepareInstallation,
   type InstallationDirectory,
 } from './install/installation-directory.ts';
+import { makeOwnFolder } from '../platform/own-folder.ts';
 import { acquireLock } from './lock.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import type { ChildWatch } from './process/child-watch.ts';
@@ -44,7 +45,10 @@ export async function withSession<T>(
   const statePath = resolve(await statePathFor(manifestPath, options.statePath));
   write(`Deployment manifest: '${manifestPath}'\nDeployment state: '${statePath}'\n`);
   await checkPaths(manifestPath, statePath);
-  const lock = await acquireLock(statePath, clock);
+  const workspace = resolve(options.workspace);
+  // what is installed there runs as this user
+  await makeOwnFolder(workspace, { mayBeLink: true });
+  const lock = await acquireLock(statePath, { clock, locks: join(workspace, 'locks') });
   try {
     await settleOrphan(lock.orphan, { clock, signal: options.signal, write });
     if (existing && (await readState(statePath)) === undefined) {
@@ -81,7 +85,7 @@ async function openFiles(
   if (vm?.cid !== undefined && vm.cid === state.state.current_vm_cid) await pending.setVm(undefined);
   const recorded = new Set(state.state.disks.map(({ id }) => id));
   for (const { id } of pending.pending.disks) if (recorded.has(id)) await pending.removeDisk(id);
-  const directory = installationDirectory(resolve(options.workspace), state.state.installation_id);
+  const directory = installationDirectory(resolve(options.workspace), state.installationId);
   await prepareInstallation(directory);
   return { state, pending, directory };
 }

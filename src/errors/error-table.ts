@@ -125,6 +125,12 @@ export const errorTable = {
   HOME_NOT_WRITABLE: cloudError(
     'the folder of BOSH_KUBERNETES_HOME cannot be made or written; nothing was changed',
   ),
+  PATH_OUTSIDE: cloudError(
+    'a name or a link leads out of the folder that something is kept in; nothing of it was removed',
+  ),
+  FILE_NOT_TRUSTED: cloudError(
+    'a file or folder that only its owner should write is a link, no file, or belongs to another user; it was not read',
+  ),
   // embedded cluster
   CLUSTER_UNSUPPORTED: cloudError('this machine does not let the embedded cluster make what its pods need'),
   CLUSTER_START: cloudError(

@@ -75,7 +75,11 @@ test('agent, services and the paths of a VM come over the root', async (t) => {
   // an upstream agent ends where it does not find it
   assert.equal(files.get('var/vcap/bosh/bin/bosh-agent-rc')?.mode, 0o755);
   assert.equal(await readFile(join(directory, 'out', 'packages.txt'), 'utf8'), 'bash 5.2 amd64\n');
-  const light = await openStemcell({ archivePath: made.archive, directory: join(directory, 'light') });
+  const light = await openStemcell({
+    archivePath: made.archive,
+    directory: join(directory, 'light'),
+    within: directory,
+  });
   assert.equal(light.name, 'bosh-kubernetes-debian-bookworm-baseline');
   assert.deepEqual(light.cloudProperties, {
     ...{ image_reference: made.image, digest: made.manifest.digest },

@@ -27,7 +27,11 @@ test('a stemcell for containers becomes an image of the same bytes and a light s
   };
   assert.deepEqual(config.rootfs, { type: 'layers', diff_ids: [digestOf(tar)] });
   assert.deepEqual(config.config.Entrypoint, ['/sbin/init']);
-  const light = await openStemcell({ archivePath: made.archive, directory: join(directory, 'light') });
+  const light = await openStemcell({
+    archivePath: made.archive,
+    directory: join(directory, 'light'),
+    within: directory,
+  });
   assert.deepEqual(
     [light.name, light.version, light.operatingSystem, light.formats],
     ['bosh-warden-boshlite-ubuntu-noble', '1.10', 'ubuntu-noble', ['docker-light']],

@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
+import { removeTree } from '../platform/remove-tree.ts';
 import { isRunning } from './is-running.ts';
 
 /**
@@ -37,16 +38,16 @@ export interface PartialFolder {
 
 /** An empty folder beside the place, this process's own; what killed builds left there goes. */
 export async function makePartial(place: string): Promise<PartialFolder> {
-  for (const { path, pid } of await partialsOf(place))
-    if (pid === process.pid || !isRunning(pid)) await rm(path, { recursive: true, force: true });
   const parent = dirname(place);
+  for (const { path, pid } of await partialsOf(place))
+    if (pid === process.pid || !isRunning(pid)) await removeTree(path, { within: parent });
   const first = await mkdir(parent, { recursive: true });
   const path = join(parent, `${prefixOf(place)}${process.pid}`);
   await mkdir(path);
   return {
     path,
     remove: async () => {
-      await rm(path, { recursive: true, force: true });
+      await removeTree(path, { within: parent });
       if (first !== undefined) await removeEmpty(parent, first);
     },
   };

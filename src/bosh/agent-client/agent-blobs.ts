@@ -3,6 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
+import { draftPath, removeDrafts } from '../../platform/draft.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
 import { archiveLimits, limitedTo } from '../archive/archive-limits.ts';
 import type { AgentClock } from './create-agent-client.ts';
@@ -44,22 +45,20 @@ export class AgentBlobs {
 
   /** Downloads the blob; the file appears whole or not at all. Up to three tries. */
   async get(id: string, path: string): Promise<void> {
-    const unfinished = `${path}.tmp`;
-    const limited = limitedTo(
-      this.#longest,
-      (excess) =>
-        new ProductError(
-          'AGENT_ERROR',
-          `The agent at ${this.#connection.address} sends ${excess} as blob '${id}'`,
-        ),
-    );
+    removeDrafts(path);
+    await this.#retry(() => this.#download(id, path));
+  }
+
+  async #download(id: string, path: string): Promise<void> {
+    const unfinished = draftPath(path);
     try {
-      await this.#retry(() =>
-        this.#connection.send({ method: 'GET', path: blobPath(id), patience, deadline }, async (answer) => {
-          if (answer.statusCode !== 200) throw this.#error('GET', id, answer.statusCode);
-          await pipeline(answer, limited, createWriteStream(unfinished, { mode: 0o600, flush: true }));
-        }),
-      );
+      const request = { method: 'GET', path: blobPath(id), patience, deadline } as const;
+      await this.#connection.send(request, async (answer) => {
+        if (answer.statusCode !== 200) throw this.#error('GET', id, answer.statusCode);
+        const limited = limitedTo(this.#longest, (excess) => this.#tooLong(id, excess));
+        const file = createWriteStream(unfinished, { flags: 'wx', mode: 0o600, flush: true });
+        await pipeline(answer, limited, file);
+      });
       await rename(unfinished, path);
     } catch (error) {
       await rm(unfinished, { force: true });
@@ -76,6 +75,11 @@ export class AgentBlobs {
         await this.#clock.sleep(pause);
       }
     }
+  }
+
+  #tooLong(id: string, excess: string): ProductError {
+    const { address } = this.#connection;
+    return new ProductError('AGENT_ERROR', `The agent at ${address} sends ${excess} as blob '${id}'`);
   }
 
   #error(method: string, id: string, status: number | undefined): ProductError {

@@ -40,7 +40,7 @@ test('a release of 600 KB whose release.MF has 600 MB is refused before it fills
   await writeBomb(archivePath, 'release.MF', 600 * mebibyte);
   assert.ok((await stat(archivePath)).size < mebibyte);
   const out = join(directory, 'out');
-  await assert.rejects(openRelease({ archivePath, directory: out }), {
+  await assert.rejects(openRelease({ archivePath, directory: out, within: directory }), {
     code: 'ARCHIVE_INVALID',
     message: /bomb\.tgz.*'release\.MF' has 629145600 bytes/,
   });
@@ -51,7 +51,7 @@ test('a stemcell whose stemcell.MF has 64 MB is refused', async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 'bomb.tgz');
   await writeBomb(archivePath, 'stemcell.MF', 64 * mebibyte);
-  await assert.rejects(openStemcell({ archivePath, directory: join(directory, 'out') }), {
+  await assert.rejects(openStemcell({ archivePath, directory: join(directory, 'out'), within: directory }), {
     code: 'ARCHIVE_INVALID',
   });
 });
@@ -107,7 +107,8 @@ test('an archive that is exchanged after it was verified is not taken for the on
     await writeFile(path, gzipSync(tar));
   }
   const digest = await digestOf(archivePath);
-  const open = () => openRelease({ archivePath, digest, directory: join(directory, 'out') });
+  const open = () =>
+    openRelease({ archivePath, digest, directory: join(directory, 'out'), within: directory });
   assert.equal((await open()).name, 'good');
   await rename(other, archivePath);
   await assert.rejects(open, { code: 'DIGEST_MISMATCH', message: /a\.tgz/ });

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { createTarPacker } from 'modern-tar';
 import type { TarHeader, TarPackController } from 'modern-tar';
+import { draftPath, removeDrafts } from '../../platform/draft.ts';
 
 /** What goes into an archive, in order. `name` is as it shall stand there; folders end in `/`. */
 export type ArchiveEntry = { readonly name: string; readonly mode: number } & (
@@ -40,11 +41,10 @@ export async function packArchive(
   outFile: string,
   { mode = 0o644, compression = 'gzip', isTemporary = false }: PackOptions = {},
 ): Promise<void> {
-  // The same name each time: what a killed run left is replaced by the next.
-  const unfinished = `${outFile}.tmp`;
+  removeDrafts(outFile);
+  const unfinished = draftPath(outFile);
   try {
     const source = streamTar(entries);
-    await rm(unfinished, { force: true });
     const sink = createWriteStream(unfinished, { flags: 'wx', mode, flush: !isTemporary });
     await (compression === 'none'
       ? pipeline(source, sink)

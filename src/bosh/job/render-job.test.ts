@@ -23,7 +23,11 @@ async function openFixture(t: TestContext): Promise<{ directory: string; jobs: r
   await writeReleaseFixture(join(directory, 'release'));
   const outFile = join(directory, 'r.tgz');
   await packRelease({ directory: join(directory, 'release'), version: '1', outFile });
-  const { jobs } = await openRelease({ archivePath: outFile, directory: join(directory, 'opened') });
+  const { jobs } = await openRelease({
+    archivePath: outFile,
+    directory: join(directory, 'opened'),
+    within: directory,
+  });
   return { directory, jobs };
 }
 

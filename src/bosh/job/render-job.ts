@@ -1,6 +1,7 @@
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import { archiveLimits } from '../archive/archive-limits.ts';
 import { readRegularFile } from '../archive/read-at-most.ts';
 import type { ReleaseJob } from '../release/release.ts';
@@ -53,7 +54,7 @@ export async function renderJobs(options: RenderJobsOptions): Promise<readonly R
   );
   const rendered = jobs.map(({ job }) => ({ name: job.name, directory: join(directory, job.name) }));
   for (const one of rendered) {
-    await rm(one.directory, { recursive: true, force: true });
+    await removeTree(one.directory, { within: directory });
     await mkdir(one.directory, { recursive: true, mode: 0o700 });
     await chmod(one.directory, 0o700);
   }

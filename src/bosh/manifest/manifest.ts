@@ -1,3 +1,5 @@
+import type { PathSegment } from '../../platform/path-segment.ts';
+
 /** Properties as a manifest has them. */
 export type Properties = Readonly<Record<string, unknown>>;
 
@@ -15,7 +17,7 @@ export interface ArchiveReference {
 }
 
 export interface ReleaseReference extends ArchiveReference {
-  readonly name: string;
+  readonly name: PathSegment;
   /** File, line, column and key of its name, for what is wrong only in view of the release. */
   readonly at: string;
 }
@@ -61,7 +63,7 @@ export interface VipNetwork {
 }
 
 export interface JobReference {
-  readonly name: string;
+  readonly name: PathSegment;
   readonly release: string;
   /** File, line, column and key of its name. */
   readonly at: string;
@@ -92,7 +94,11 @@ export interface InstanceGroup {
 export interface CloudProvider {
   /** File, line, column and key. */
   readonly at: string;
-  readonly templates: readonly { readonly name: string; readonly release: string; readonly at: string }[];
+  readonly templates: readonly {
+    readonly name: PathSegment;
+    readonly release: string;
+    readonly at: string;
+  }[];
   readonly propertiesAt: string;
   /** File, line, column and key of the mbus. */
   readonly mbusAt: string;

@@ -22,7 +22,7 @@ function readTemplates(field: Field, releases: readonly string[]): CloudProvider
   const several = field.get('templates').items();
   const seen = new Set<string>();
   return (several.length > 0 ? several : [field.get('template')]).map((template) => {
-    const name = template.get('name').requiredText();
+    const name = template.get('name').requiredSegment();
     if (seen.has(name)) template.get('name').problem(`the template '${name}' is there twice`);
     seen.add(name);
     return { name, release: readReleaseName(template.get('release'), releases), at: template.get('name').at };

@@ -58,7 +58,7 @@ function readJobs(
     templates.problem("is the old name of 'jobs'; only one of them is allowed");
   const seen = new Set<string>();
   return (jobs.given ? jobs : templates).items().map((item) => {
-    const name = item.get('name').requiredText();
+    const name = item.get('name').requiredSegment();
     if (seen.has(name)) item.get('name').problem(`the job '${name}' is there twice`);
     seen.add(name);
     const release = readReleaseName(item.get('release'), releaseNames);

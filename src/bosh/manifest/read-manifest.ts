@@ -31,7 +31,7 @@ export function readManifest(root: Field, path: string): Manifest | undefined {
   const [group, ...others] = groups.items();
   for (const other of others) other.problem('only one instance group can be deployed');
   if (group === undefined) root.get('instance_groups').problem('must be a list of one instance group');
-  const releaseNames = releases.map((release) => release.name);
+  const releaseNames = names(root.get('releases'));
   const instanceGroup =
     group &&
     readInstanceGroup(group, {
@@ -56,7 +56,7 @@ function names(list: Field): readonly string[] {
 function readReleases(field: Field, manifestPath: string): readonly ReleaseReference[] {
   const seen = new Set<string>();
   const releases = field.items().map((item) => {
-    const name = item.get('name').requiredText();
+    const name = item.get('name').requiredSegment();
     if (seen.has(name)) item.get('name').problem(`there are two releases '${name}'`);
     seen.add(name);
     return { name, at: item.get('name').at, ...readArchive(item, manifestPath) };

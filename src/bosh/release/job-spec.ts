@@ -4,7 +4,7 @@ import type { JobSpec } from './release.ts';
 
 /** Reads a job's `spec`, in an archive `job.MF`. Problems are noted on the field's own list. */
 export function readJobSpec(root: Field): JobSpec {
-  const name = root.get('name').requiredText();
+  const name = root.get('name').requiredSegment();
   const templates = root.get('templates').entries().map(([source, destination]) => ({
     source: localPath(source, destination),
     destination: localPath(destination.requiredText(), destination),
@@ -13,11 +13,12 @@ export function readJobSpec(root: Field): JobSpec {
     const { node } = definition.get('default');
     return [property, node === undefined ? {} : { default: toValue(node) }] as const;
   });
-  return { name, templates, packages: root.get('packages').texts(), properties: Object.fromEntries(properties) };
+  return { name, templates, packages: root.get('packages').segments(), properties: Object.fromEntries(properties) };
 }
 
 /** Rendered and read files stay inside the job (bosh-cli: templatescompiler/job_renderer.go). */
-function localPath(path: string, field: Field): string {
-  if (path.startsWith('/') || path.split('/').includes('..')) field.problem(`'${path}' must be a path inside the job`);
+export function localPath(path: string, field: Field): string {
+  const leads = path.startsWith('/') || path.includes('\0') || path.split('/').includes('..');
+  if (leads) field.problem(`${JSON.stringify(path)} must be a path inside its folder`);
   return path;
 }

@@ -1,6 +1,8 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
+import type { PathSegment } from '../../platform/path-segment.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import { unpackArchive } from '../archive/unpack-archive.ts';
 import { verifyFile } from '../digest/verify-file.ts';
 import { Problems, rootField } from '../yaml/field.ts';
@@ -16,14 +18,21 @@ export interface OpenReleaseOptions {
   readonly digest?: string | undefined;
   /** Made when it does not exist; what it holds is replaced. The caller removes it. */
   readonly directory: string;
+  /** Folder that `directory` has to lie in, else PATH_OUTSIDE: nothing outside of it is removed. */
+  readonly within: string;
 }
 
 /**
  * Unpacks and verifies a release archive (bosh-cli: release/archive_reader.go; the digests inside are verified here and
  * not there). RELEASE_INVALID, ARCHIVE_INVALID or FILE_NOT_FOUND name the archive, the file in it and the digests.
  */
-export async function openRelease({ archivePath, digest, directory }: OpenReleaseOptions): Promise<Release> {
-  await rm(directory, { recursive: true, force: true });
+export async function openRelease({
+  archivePath,
+  digest,
+  directory,
+  within: place,
+}: OpenReleaseOptions): Promise<Release> {
+  await removeTree(directory, { within: place });
   await mkdir(directory, { recursive: true });
   await unpackArchive(archivePath, directory, { digest });
   return within(archivePath, async () => {
@@ -42,7 +51,7 @@ async function openPackage(part: PackagePart, directory: string): Promise<Releas
 }
 
 async function openJob(
-  part: ReleasePart & { readonly packages: readonly string[] },
+  part: ReleasePart & { readonly packages: readonly PathSegment[] },
   releaseDirectory: string,
 ): Promise<ReleaseJob> {
   const archivePath = join(releaseDirectory, 'jobs', `${part.name}.tgz`);

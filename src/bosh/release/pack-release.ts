@@ -1,8 +1,9 @@
-import { lstat, mkdir, readlink, realpath, rm } from 'node:fs/promises';
+import { lstat, mkdir, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { byBytes, packArchive } from '../archive/pack-archive.ts';
 import type { ArchiveEntry } from '../archive/pack-archive.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import { digestOfFile } from '../digest/verify-file.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { ReleaseFile } from './fingerprint.ts';
@@ -50,8 +51,9 @@ export async function packRelease(options: PackReleaseOptions): Promise<PackedRe
   const source = await readReleaseDirectory(options.directory);
   // Beside the archive and under the same name each time: what a killed run left is replaced by the next.
   const staging = join(dirname(options.outFile), `.${basename(options.outFile)}.staging`);
-  await rm(staging, { recursive: true, force: true });
-  await mkdir(staging);
+  const within = dirname(options.outFile);
+  await removeTree(staging, { within });
+  await mkdir(staging, { mode: 0o700 });
   try {
     const parts = await packParts(source, staging);
     const name = options.name ?? source.name;
@@ -61,7 +63,7 @@ export async function packRelease(options: PackReleaseOptions): Promise<PackedRe
     await packArchive(await archiveEntries(source, parts, manifest), options.outFile, { compression: 'stored' });
     return { name, version, jobs: parts.jobs.map(summary), packages: parts.packages.map(summary) };
   } finally {
-    await rm(staging, { recursive: true, force: true });
+    await removeTree(staging, { within });
   }
 }
 

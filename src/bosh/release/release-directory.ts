@@ -8,7 +8,7 @@ import type { Field } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 import type { ReleaseFile } from './fingerprint.ts';
 import { globFiles } from './glob.ts';
-import { readJobSpec } from './job-spec.ts';
+import { localPath, readJobSpec } from './job-spec.ts';
 
 export interface SourcePackage {
   readonly name: string;
@@ -51,7 +51,7 @@ export async function readReleaseDirectory(directory: string): Promise<ReleaseDi
 
 async function readPackage(path: string, directory: string, problems: Problems): Promise<SourcePackage> {
   const spec = await readRoot(join(path, 'spec'), problems);
-  const name = spec.get('name').requiredText();
+  const name = spec.get('name').requiredSegment();
   for (const file of ['spec.lock', 'pre_packaging']) {
     if (await isFile(join(path, file))) spec.problem(`${file} is not supported by this packer; use 'bosh create-release'`);
   }
@@ -115,7 +115,7 @@ async function checkBlobs(directory: string, problems: Problems): Promise<void> 
   if (!(await isFile(index))) return;
   for (const [name, blob] of (await readRoot(index, problems)).entries()) {
     try {
-      await verifyFile(join(directory, 'blobs', name), blob.get('sha').requiredText());
+      await verifyFile(join(directory, 'blobs', localPath(name, blob)), blob.get('sha').requiredText());
     } catch (error) {
       if (!isProductError(error)) throw error;
       blob.problem(`${error.message} ('bosh sync-blobs' downloads it)`);

@@ -1,26 +1,27 @@
 import { join } from 'node:path';
+import type { PathSegment } from '../../platform/path-segment.ts';
 import { Problems, rootField } from '../yaml/field.ts';
 import type { Field } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 
 export interface ReleasePart {
-  readonly name: string;
-  readonly fingerprint: string;
+  readonly name: PathSegment;
+  readonly fingerprint: PathSegment;
   /** Digest text. */
   readonly digest: string;
 }
 
 export interface PackagePart extends ReleasePart {
-  readonly dependencies: readonly string[];
+  readonly dependencies: readonly PathSegment[];
   readonly compiled: boolean;
   readonly stemcell?: string;
 }
 
 /** release.MF (bosh-cli: release/manifest/release.go). */
 export interface ReleaseManifest {
-  readonly name: string;
-  readonly version: string;
-  readonly jobs: readonly (ReleasePart & { readonly packages: readonly string[] })[];
+  readonly name: PathSegment;
+  readonly version: PathSegment;
+  readonly jobs: readonly (ReleasePart & { readonly packages: readonly PathSegment[] })[];
   readonly packages: readonly PackagePart[];
 }
 
@@ -33,9 +34,9 @@ export async function readReleaseManifest(directory: string): Promise<ReleaseMan
     ...root.get('compiled_packages').items().map((field) => readPackage(field, true)),
   ];
   const manifest = {
-    name: root.get('name').requiredText(),
-    version: root.get('version').requiredText(),
-    jobs: root.get('jobs').items().map((field) => ({ ...readPart(field), packages: field.get('packages').texts() })),
+    name: root.get('name').requiredSegment(),
+    version: root.get('version').requiredSegment(),
+    jobs: root.get('jobs').items().map((field) => ({ ...readPart(field), packages: field.get('packages').segments() })),
     packages,
   };
   problems.throwIfAny('RELEASE_INVALID');
@@ -44,14 +45,11 @@ export async function readReleaseManifest(directory: string): Promise<ReleaseMan
 
 function readPackage(field: Field, compiled: boolean): PackagePart {
   const stemcell = compiled ? field.get('stemcell').text() : undefined;
-  const dependencies = field.get('dependencies').texts();
+  const dependencies = field.get('dependencies').segments();
   return { ...readPart(field), dependencies, compiled, ...(stemcell === undefined ? {} : { stemcell }) };
 }
 
 function readPart(field: Field): ReleasePart {
-  const name = field.get('name');
-  const file = name.requiredText();
-  if (file.includes('/') || file === '..') name.problem(`'${file}' cannot be the name of a file`);
-  const fingerprint = field.get('fingerprint').text() ?? field.get('version').requiredText();
-  return { name: file, fingerprint, digest: field.get('sha1').requiredText() };
+  const fingerprint = field.get(field.get('fingerprint').given ? 'fingerprint' : 'version').requiredSegment();
+  return { name: field.get('name').requiredSegment(), fingerprint, digest: field.get('sha1').requiredText() };
 }

@@ -12,6 +12,7 @@ import { digestOfFile } from '../digest/verify-file.ts';
 import { fixtureFingerprints, writeReleaseFixture } from '../testing/release-fixture.ts';
 import { withoutBoshCli, boshCli } from '../../../test/support/upstream-programs.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
+import { parsePathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { openRelease } from './open-release.ts';
 import { packRelease } from './pack-release.ts';
 import type { PackedRelease } from './pack-release.ts';
@@ -34,14 +35,14 @@ test('fingerprints are those of bosh create-release', async (t) => {
   ]);
   const { license, ...others } = fixtureFingerprints;
   assert.deepEqual(found, others);
-  await openRelease({ archivePath: archive, directory: join(directory, 'out') });
+  await openRelease({ archivePath: archive, directory: join(directory, 'out'), within: directory });
   const manifest = await readFile(join(directory, 'out', 'release.MF'), 'utf8');
   assert.ok(manifest.includes(`license:\n  version: ${license}\n  fingerprint: ${license}\n`));
 });
 
 test('a packed release opens with jobs, packages and properties', async (t) => {
   const { directory, archive } = await packFixture(t);
-  const release = await openRelease({ archivePath: archive, directory: join(directory, 'out') });
+  const release = await openRelease({ archivePath: archive, directory: join(directory, 'out'), within: directory });
   assert.equal(`${release.name}/${release.version}`, 'fixture/1.2');
   const web = release.jobs.find(({ name }) => name === 'web');
   assert.deepEqual(web?.spec, {
@@ -61,7 +62,7 @@ test('a packed release opens with jobs, packages and properties', async (t) => {
 
 test('package archives hold what the patterns name', async (t) => {
   const { directory, archive } = await packFixture(t);
-  const release = await openRelease({ archivePath: archive, directory: join(directory, 'out') });
+  const release = await openRelease({ archivePath: archive, directory: join(directory, 'out'), within: directory });
   const app = release.packages.find(({ name }) => name === 'app');
   const entries = await unpackTar(gunzipSync(await readFile(app?.archivePath ?? '')));
   // The list of the archive that bosh create-release made of the same directory.
@@ -108,11 +109,12 @@ test('a change of content, mode or dependency changes the fingerprint', async (t
 
 test('a version may tell the content', async (t) => {
   const { directory, packed } = await packFixture(t);
-  const version = (fingerprints: readonly string[]): string => fingerprints.join(' ');
+  const version = (fingerprints: readonly string[]): string =>
+    fingerprints.map((text) => text.slice(0, 8)).join('.');
   const made = await packRelease({ directory: join(directory, 'release'), version, outFile: join(directory, 'v.tgz') });
   const parts = [...packed.jobs, ...packed.packages].map(({ fingerprint }) => fingerprint);
-  assert.equal(made.version.startsWith(parts.join(' ')), true);
-  const opened = await openRelease({ archivePath: join(directory, 'v.tgz'), directory: join(directory, 'opened') });
+  assert.equal(made.version.startsWith(version(parts)), true);
+  const opened = await openRelease({ archivePath: join(directory, 'v.tgz'), directory: join(directory, 'opened'), within: directory });
   assert.equal(opened.version, made.version);
 });
 
@@ -131,7 +133,7 @@ test('a wrong release directory is refused with all its faults', async (t) => {
       'pre_packaging is not supported',
       "name: must be 'web', the name of its folder",
       "there is no file '",
-      "templates.ctl.erb: '../out' must be a path inside the job",
+      'templates.ctl.erb: "../out" must be a path inside its folder',
       "there is no package 'none' in the release",
       "blobs/archives/one.tgz' has the digest",
     ];
@@ -161,10 +163,10 @@ async function rebuild(from: string, to: string, { manifest, keep = () => true }
 test('a damaged release names archive, file and digest', async (t) => {
   const { directory, archive, packed } = await packFixture(t);
   const out = join(directory, 'out');
-  await openRelease({ archivePath: archive, directory: out });
+  await openRelease({ archivePath: archive, directory: out, within: directory });
   const manifest = await readFile(join(out, 'release.MF'), 'utf8');
   const bad = join(directory, 'bad.tgz');
-  const open = (): Promise<Release> => openRelease({ archivePath: bad, directory: out });
+  const open = (): Promise<Release> => openRelease({ archivePath: bad, directory: out, within: directory });
 
   const digest = packed.packages.find(({ name }) => name === 'base')?.digest ?? '';
   // another package of the fixture has the same bytes, and either may be verified first
@@ -180,7 +182,7 @@ test('a damaged release names archive, file and digest', async (t) => {
   await assert.rejects(open(), { code: 'FILE_NOT_FOUND', message: /bad\.tgz.*release\.MF/ });
 
   await rebuild(archive, bad, { manifest: manifest.replace('- name: base', '- name: ../base') });
-  await assert.rejects(open(), { code: 'RELEASE_INVALID', message: /'\.\.\/base' cannot be the name of a file/ });
+  await assert.rejects(open(), { code: 'RELEASE_INVALID', message: /"\.\.\/base" cannot be the name of one file/ });
 
   await rebuild(archive, bad, { manifest: manifest.replace('      - app\n', '      - nope\n') });
   await assert.rejects(open(), { code: 'RELEASE_INVALID', message: /job 'web' needs package 'nope'/ });
@@ -190,15 +192,21 @@ test('a damaged release names archive, file and digest', async (t) => {
 });
 
 test('a cycle of packages is told', () => {
+  const segment = (text: string): PathSegment => {
+    const parsed = parsePathSegment(text);
+    assert.ok(parsed !== undefined);
+    return parsed;
+  };
   const one = (name: string, dependency: string): Release['packages'][number] => ({
-    name,
-    fingerprint: name,
+    name: segment(name),
+    fingerprint: segment(name),
     digest: '',
     archivePath: '',
-    dependencies: [dependency],
+    dependencies: [segment(dependency)],
     compiled: false,
   });
-  const release = { name: 'r', version: '1', directory: '', jobs: [], packages: [one('a', 'b'), one('b', 'a')] };
+  const packages = [one('a', 'b'), one('b', 'a')];
+  const release = { name: segment('r'), version: segment('1'), directory: '', jobs: [], packages };
   assert.throws(() => packagesInOrder(release, ['a']), { code: 'RELEASE_INVALID', message: /a -> b -> a/ });
 });
 
@@ -217,7 +225,7 @@ test('the bosh CLI makes the same fingerprints', { skip: withoutBoshCli() }, asy
   const tarball = join(directory, 'up.tgz');
   const options = { cwd: join(directory, 'release'), env: { ...process.env, HOME: directory } };
   await promisify(execFile)(bosh, ['create-release', '--force', '--version', '1.2', '--tarball', tarball], options);
-  const upstream = await openRelease({ archivePath: tarball, directory: join(directory, 'up') });
+  const upstream = await openRelease({ archivePath: tarball, directory: join(directory, 'up'), within: directory });
   const byName = (parts: readonly { name: string; fingerprint: string }[]): readonly string[] =>
     parts.map(({ name, fingerprint }) => `${name}/${fingerprint}`).toSorted();
   assert.deepEqual(byName(packed.jobs), byName(upstream.jobs));

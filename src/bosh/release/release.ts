@@ -1,16 +1,18 @@
+import type { PathSegment } from '../../platform/path-segment.ts';
+
 /** What a job's `job.MF` says, as far as rendering needs it. */
 export interface JobSpec {
-  readonly name: string;
+  readonly name: PathSegment;
   /** Source file under `templates/` and destination under the job's folder. */
   readonly templates: readonly { readonly source: string; readonly destination: string }[];
-  readonly packages: readonly string[];
+  readonly packages: readonly PathSegment[];
   /** By dotted name; `default` is undefined where the spec has none. */
   readonly properties: Readonly<Record<string, { readonly default?: unknown }>>;
 }
 
 export interface ReleaseJob {
-  readonly name: string;
-  readonly fingerprint: string;
+  readonly name: PathSegment;
+  readonly fingerprint: PathSegment;
   /** Digest text of `archivePath`. */
   readonly digest: string;
   readonly archivePath: string;
@@ -18,17 +20,17 @@ export interface ReleaseJob {
   readonly directory: string;
   readonly spec: JobSpec;
   /** Packages that release.MF names for the job; the spec's where release.MF has none. */
-  readonly packages: readonly string[];
+  readonly packages: readonly PathSegment[];
 }
 
 export interface ReleasePackage {
-  readonly name: string;
-  readonly fingerprint: string;
+  readonly name: PathSegment;
+  readonly fingerprint: PathSegment;
   /** Digest text of `archivePath`. */
   readonly digest: string;
   /** tar.gz of the source, or of the compiled content. */
   readonly archivePath: string;
-  readonly dependencies: readonly string[];
+  readonly dependencies: readonly PathSegment[];
   readonly compiled: boolean;
   /** `os/version`; compiled packages only. */
   readonly stemcell?: string;
@@ -36,8 +38,8 @@ export interface ReleasePackage {
 
 /** An opened release: every archive is unpacked below `directory` and its digest was verified. */
 export interface Release {
-  readonly name: string;
-  readonly version: string;
+  readonly name: PathSegment;
+  readonly version: PathSegment;
   readonly directory: string;
   readonly jobs: readonly ReleaseJob[];
   readonly packages: readonly ReleasePackage[];

@@ -1,6 +1,7 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import { openForReading } from '../archive/open-for-reading.ts';
 import { unpackArchive } from '../archive/unpack-archive.ts';
 import { verifyFile } from '../digest/verify-file.ts';
@@ -14,6 +15,8 @@ export interface OpenStemcellOptions {
   readonly digest?: string | undefined;
   /** Made when it does not exist; what it holds is replaced. The caller removes it. */
   readonly directory: string;
+  /** Folder that `directory` has to lie in, else PATH_OUTSIDE: nothing outside of it is removed. */
+  readonly within: string;
 }
 
 /**
@@ -25,8 +28,9 @@ export async function openStemcell({
   archivePath,
   digest,
   directory,
+  within,
 }: OpenStemcellOptions): Promise<Stemcell> {
-  await rm(directory, { recursive: true, force: true });
+  await removeTree(directory, { within });
   await mkdir(directory, { recursive: true });
   const only = (name: string): boolean => name === 'stemcell.MF' || name === 'image';
   await unpackArchive(archivePath, directory, { digest, only });
@@ -44,8 +48,8 @@ async function readStemcell(directory: string): Promise<Stemcell> {
   const imagePath = join(directory, 'image');
   const operatingSystem = root.get('operating_system').text();
   const stemcell = {
-    name: root.get('name').requiredText(),
-    version: root.get('version').requiredText(),
+    name: root.get('name').requiredSegment(),
+    version: root.get('version').requiredSegment(),
     apiVersion: root.get('api_version').integer() ?? 1,
     formats: root.get('stemcell_formats').texts(),
     ...(operatingSystem === undefined ? {} : { operatingSystem }),

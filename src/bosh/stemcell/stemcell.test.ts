@@ -21,7 +21,7 @@ test('a light stemcell opens as it was packed', async (t) => {
   const archivePath = join(directory, 's.tgz');
   const { digest } = await packLightStemcell({ ...light, imageDigest: 'sha256:abc' }, archivePath);
   assert.equal(digest, await digestOfFile(archivePath));
-  const stemcell = await openStemcell({ archivePath, directory: join(directory, 'out') });
+  const stemcell = await openStemcell({ archivePath, directory: join(directory, 'out'), within: directory });
   assert.deepEqual(stemcell, {
     name: 'embedded',
     version: '1.10',
@@ -64,7 +64,7 @@ test('a heavy stemcell is verified and only image and manifest are unpacked', as
     return archivePath;
   };
   const open = async (archivePath: string): ReturnType<typeof openStemcell> =>
-    openStemcell({ archivePath, directory: join(directory, 'out') });
+    openStemcell({ archivePath, directory: join(directory, 'out'), within: directory });
   const stemcell = await open(await pack(sha1));
   assert.deepEqual([stemcell.version, stemcell.apiVersion, stemcell.formats], ['3586.100', 1, []]);
   await assert.rejects(stat(join(directory, 'out', 'packages.txt')));
@@ -82,13 +82,13 @@ test('an archive that is no stemcell is refused', async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 'x.tgz');
   await packArchive([{ kind: 'content', name: 'image', mode: 0o644, content: '' }], archivePath);
-  const opening = openStemcell({ archivePath, directory: join(directory, 'out') });
+  const opening = openStemcell({ archivePath, directory: join(directory, 'out'), within: directory });
   await assert.rejects(opening, { code: 'FILE_NOT_FOUND', message: /x\.tgz.*stemcell\.MF/ });
   await packArchive(
     [{ kind: 'content', name: 'stemcell.MF', mode: 0o644, content: 'name: a\nversion: 1\n' }],
     archivePath,
   );
-  await assert.rejects(openStemcell({ archivePath, directory: join(directory, 'out') }), {
+  await assert.rejects(openStemcell({ archivePath, directory: join(directory, 'out'), within: directory }), {
     code: 'FILE_NOT_FOUND',
     message: /image/,
   });

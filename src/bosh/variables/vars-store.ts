@@ -1,6 +1,8 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
+import { readOwnFile } from '../../platform/read-file.ts';
+import { replaceFile } from '../../platform/replace-file.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import { describeKind, fromValue, keyText, lookUp, scalar } from '../yaml/yaml-node.ts';
@@ -26,7 +28,8 @@ export interface VarsStoreOptions {
 /**
  * The file of `--vars-store`, the one the bosh CLI reads and writes (bosh-cli: cmd/opts/vars_fs_store.go). A value that is
  * there is never changed; a missing one that has a type is generated and written, atomically and with mode 0600, before
- * it is used. VARS_STORE_INVALID names the file.
+ * it is used. One that others could read or write is narrowed to its owner when it is read, whatever wrote it; FILE_NOT_TRUSTED
+ * where it is another user's. VARS_STORE_INVALID names the file.
  */
 export class VarsStore implements VariableSource {
   readonly #options: VarsStoreOptions;
@@ -80,7 +83,7 @@ export class VarsStore implements VariableSource {
 
 async function readIfThere(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    return (await readOwnFile(await linkTarget(path), { narrow: true })) ?? '';
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT') return '';
@@ -92,17 +95,10 @@ async function readIfThere(path: string): Promise<string> {
 }
 
 async function writeSecretFile(path: string, text: string): Promise<void> {
-  // The same name each time: what a killed run left is replaced by the next.
-  const unfinished = `${path}.tmp`;
   try {
-    await mkdir(dirname(path), { recursive: true });
-    await rm(unfinished, { force: true });
-    await using file = await open(unfinished, 'wx', 0o600);
-    await file.writeFile(text);
-    await file.sync();
-    await rename(unfinished, path);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    replaceFile(path, text);
   } catch (error) {
-    await rm(unfinished, { force: true });
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code !== 'EACCES' && code !== 'EROFS' && code !== 'ENOSPC' && code !== 'ENOTDIR') throw error;
     throw new ProductError('VARS_STORE_INVALID', `Cannot write the vars store '${path}': ${code}`, {

@@ -1,5 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
+import { parsePathSegment, segmentProblem, type PathSegment } from '../../platform/path-segment.ts';
 import { describeKind, describePlace, keyText, lookUp, toValue } from './yaml-node.ts';
 import type { JsonValue, Place, YamlNode } from './yaml-node.ts';
 
@@ -113,6 +114,15 @@ export class Field {
     return '';
   }
 
+  /** Required text that becomes part of a path; a problem where it could lead out of its folder. */
+  requiredSegment(): PathSegment {
+    const text = this.requiredText();
+    const segment = parsePathSegment(text);
+    if (segment !== undefined) return segment;
+    if (text !== '') this.problem(segmentProblem(text));
+    return harmless;
+  }
+
   integer(): number | undefined {
     if (!this.given) return undefined;
     if (this.node?.kind === 'scalar' && Number.isSafeInteger(this.node.value)) return Number(this.node.value);
@@ -127,6 +137,10 @@ export class Field {
 
   texts(): readonly string[] {
     return this.items().map((item) => item.requiredText());
+  }
+
+  segments(): readonly PathSegment[] {
+    return this.items().map((item) => item.requiredSegment());
   }
 
   /** A map as plain values; empty when there is none. Its keys have to be text at every depth. */
@@ -154,6 +168,9 @@ export class Field {
     return instead;
   }
 }
+
+/** In place of a name that was refused: reading goes on to the next problem, and ends with all of them. */
+const harmless = 'refused' as PathSegment;
 
 /** The whole file as a field. */
 export function rootField(node: YamlNode, problems: Problems): Field {

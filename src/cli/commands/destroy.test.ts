@@ -200,7 +200,10 @@ describeInNamespace(import.meta.filename, () => {
   test('while another command holds the lock nothing is removed', async (t) => {
     const installation = await smallInstallation(t);
     const before = await installation.left();
-    const lock = await acquireLock(join(installation.home, 'lock'), systemClock);
+    const lock = await acquireLock(join(installation.home, 'lock'), {
+      clock: systemClock,
+      locks: join(installation.home, 'locks'),
+    });
     t.after(() => lock.release());
 
     const { exitCode, stderr } = await startDestroy(installation).ended;

@@ -1,9 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { openForReading } from '../../bosh/archive/open-for-reading.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { formatImageName } from '../../oci/image-name.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import { architectureOf, checkOwnAgent } from '../../stemcell/architecture.ts';
 import { buildDebianStemcell } from '../../stemcell/build-debian-stemcell.ts';
 import { convertStemcell } from '../../stemcell/convert-stemcell.ts';
@@ -86,7 +87,7 @@ async function fromDebian(
     const parts = { root, agent, architecture, epoch };
     return await buildDebianStemcell({ ...identity, ...from, ...parts, output, signal });
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    await removeTree(scratch, { within: tmpdir() });
   }
 }
 

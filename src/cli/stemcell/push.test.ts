@@ -160,6 +160,7 @@ describe('stemcell push', () => {
     const stemcell = await openStemcell({
       archivePath: join(output, 'stemcell.tgz'),
       directory: join(directory, 'unpacked'),
+      within: directory,
     });
     assert.deepEqual(
       [stemcell.cloudProperties['image_reference'], stemcell.cloudProperties['digest']],

@@ -12,13 +12,21 @@ const wishes = {
 
 /**
  * Rejects with CLUSTER_START or CLUSTER_STOP when a cluster's directory is there and another user's: to be called before anything
- * is written. Root is such a user, too: what it writes in the directory would keep the owner out.
+ * is written. Root is such a user, too: what it writes in the directory would keep the owner out. One that others can write is refused as
+ * well: they could put another process's id, or another journal, in place of the cluster's.
  */
 export async function checkOwner(directory: string, wish: keyof typeof wishes): Promise<void> {
   const [code, doIt] = wishes[wish];
   const sentence = `The cluster in '${directory}' belongs to another user; ${doIt} as that user`;
   try {
-    if ((await stat(directory)).uid === process.getuid?.()) return;
+    const { uid, mode } = await stat(directory);
+    if (uid === process.getuid?.()) {
+      if ((mode & 0o022) === 0) return;
+      throw new ProductError(
+        code,
+        `The cluster in '${directory}' can be changed by other users; run: chmod go-w '${directory}'`,
+      );
+    }
   } catch (error) {
     const { code: why } = error as NodeJS.ErrnoException;
     if (why === 'ENOENT' || why === 'ENOTDIR') return;

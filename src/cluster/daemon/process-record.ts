@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readOwnFile } from '../../platform/read-file.ts';
 
 /** The first process of a cluster, written down by init.sh before it touches anything. */
 export interface ProcessRecord {
@@ -12,7 +13,8 @@ export interface ProcessRecord {
 export function parseProcessRecord(text: string): ProcessRecord | undefined {
   const match = /^(\d+) (\d+) ([0-9a-f-]+)$/.exec(text.trim());
   const [, pid, startTime, bootId] = match ?? [];
-  return pid === undefined || startTime === undefined || bootId === undefined
+  // process 1 of the machine is no cluster's
+  return pid === undefined || startTime === undefined || bootId === undefined || Number(pid) <= 1
     ? undefined
     : { pid: Number(pid), startTime, bootId };
 }
@@ -34,7 +36,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
  * of its namespace (pid_namespaces(7)), so that `undefined` means: nothing of that cluster runs.
  */
 export async function findProcess(directory: string): Promise<ProcessRecord | undefined> {
-  const record = parseProcessRecord((await readIfThere(join(directory, 'process'))) ?? '');
+  const record = parseProcessRecord((await readOwnFile(join(directory, 'process'))) ?? '');
   if (
     record === undefined ||
     record.bootId !== (await readIfThere('/proc/sys/kernel/random/boot_id'))?.trim()

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { copyFile, open, readdir, rename, rm } from 'node:fs/promises';
+import { constants, copyFile, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** In front of unfinished files; neither a runtime nor a plugin search looks at them. */
@@ -22,7 +22,7 @@ export async function writeWhole(directory: string, name: string, text: string, 
 /** The same with the bytes of another file, executable. A running one goes on with its old bytes. */
 export async function copyWhole(source: string, directory: string, name: string): Promise<void> {
   await putInPlace(directory, name, async (path) => {
-    await copyFile(source, path);
+    await copyFile(source, path, constants.COPYFILE_EXCL);
     const file = await open(path, 'r');
     try {
       await file.chmod(0o755);

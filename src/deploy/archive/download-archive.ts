@@ -9,6 +9,7 @@ import { archiveLimits, limitedTo } from '../../bosh/archive/archive-limits.ts';
 import { parseSecretUrl, secretUrlHelp } from '../../bosh/url/parse-secret-url.ts';
 import type { SecretUrl } from '../../bosh/url/parse-secret-url.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
+import { draftPath } from '../../platform/draft.ts';
 import { makePrivateDirectory } from '../durable-file.ts';
 import { within } from '../error-chain.ts';
 import type { Step } from '../stage/stage.ts';
@@ -32,7 +33,7 @@ export async function downloadArchive(download: Download, step: Step): Promise<s
     return path;
   }
   await makePrivateDirectory(directory);
-  const draft = `${path}.${process.pid}`;
+  const draft = draftPath(path);
   try {
     await fetchTo(draft, download);
     await within(`Verifying what '${shown(url)}' answered`, () => verifyFile(draft, digest));
@@ -71,7 +72,11 @@ async function fetchTo(path: string, { url, digest, signal }: Download): Promise
     });
     if (!response.ok || response.body === null) throw failed(`the server answered ${response.status}`);
     const limited = limitedTo(archiveLimits.total, (excess) => failed(`the answer has ${excess}`));
-    await pipeline(Readable.fromWeb(response.body), limited, createWriteStream(path, { mode: 0o600 }));
+    await pipeline(
+      Readable.fromWeb(response.body),
+      limited,
+      createWriteStream(path, { flags: 'wx', mode: 0o600 }),
+    );
   } catch (error) {
     if (signal?.aborted === true)
       throw new ProductError('INTERRUPTED', 'The download was interrupted', { cause: error });

@@ -34,6 +34,7 @@ export async function readReleaseArchive(options: ReleaseArchiveOptions): Promis
         archivePath: options.path,
         digest,
         directory: join(options.directory, 'releases', reference.name),
+        within: options.directory,
       }));
     const known = catalog.find(digest, 'release');
     const summary = known ?? summarize(await within(`Opening the archive with digest ${digest}`, open));

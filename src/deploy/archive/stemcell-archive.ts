@@ -31,6 +31,7 @@ export async function readStemcellArchive(options: StemcellArchiveOptions): Prom
         archivePath: options.path,
         digest,
         directory: join(options.directory, 'stemcell'),
+        within: options.directory,
       }));
     const known = catalog.find(digest, 'stemcell');
     const summary = known ?? summarize(await within(`Opening the archive with digest ${digest}`, open));

@@ -4,6 +4,7 @@ import { renderJobs } from '../../bosh/job/render-job.ts';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import type { ReleaseJob } from '../../bosh/release/release.ts';
 import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
+import type { PathSegment } from '../../platform/path-segment.ts';
 import type { ReleaseArchive } from '../archive/release-archive.ts';
 import type { CpiExecutable } from '../cpi/cpi-runner.ts';
 import { alongside } from '../alongside.ts';
@@ -27,7 +28,7 @@ export interface CpiToInstall {
   readonly manifest: Manifest;
   readonly releases: readonly ReleaseArchive[];
   /** The job that renders `bin/cpi`. */
-  readonly cpiJob: { readonly name: string };
+  readonly cpiJob: { readonly name: PathSegment };
 }
 
 /** Installs the CPI's packages and renders its jobs on this machine (bosh-cli installation/installer.go). */

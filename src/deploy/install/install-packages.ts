@@ -1,9 +1,10 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dependenciesOf, packagesInOrder } from '../../bosh/release/package-order.ts';
 import type { Release, ReleasePackage } from '../../bosh/release/release.ts';
 import { unpackArchive } from '../../bosh/archive/unpack-archive.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import type { Stage } from '../stage/stage.ts';
 import { dependencyKey } from '../package/dependency-key.ts';
 import type { CpiInstallation } from './cpi-installation.ts';
@@ -52,7 +53,7 @@ async function removeOthers(
   for (const name of await readdir(directory.packages)) {
     if (names.has(name)) continue;
     await installed.forget(name);
-    await rm(join(directory.packages, name), { recursive: true, force: true });
+    await removeTree(join(directory.packages, name), { within: directory.installations });
   }
 }
 
@@ -79,9 +80,10 @@ async function install(
   source: ReleasePackage,
   key: PackageKey,
 ): Promise<void> {
-  const target = join(installation.directory.packages, key.name);
+  const { packages, installations } = installation.directory;
+  const target = join(packages, source.name);
   await installed.forget(key.name);
-  await rm(target, { recursive: true, force: true });
+  await removeTree(target, { within: installations });
   const { archivePath, digest } = source;
   if (source.compiled) await unpackArchive(archivePath, target, { digest });
   else await compile(installation, source, target);
@@ -103,5 +105,5 @@ async function compile(installation: CpiInstallation, source: ReleasePackage, ta
     signal,
     children,
   });
-  await rm(unpacked, { recursive: true, force: true });
+  await removeTree(unpacked, { within: directory.installations });
 }

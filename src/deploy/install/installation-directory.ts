@@ -1,9 +1,13 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PathSegment } from '../../platform/path-segment.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import { makePrivateDirectory } from '../durable-file.ts';
 
 /** Where a CPI is installed on this machine. All paths are absolute. */
 export interface InstallationDirectory {
+  /** Of all deployments; nothing outside of it is removed. */
+  readonly installations: string;
   readonly root: string;
   /** BOSH_PACKAGES_DIR of the CPI. */
   readonly packages: string;
@@ -21,9 +25,11 @@ export interface InstallationDirectory {
   readonly compiledPackages: string;
 }
 
-export function installationDirectory(workspace: string, installationId: string): InstallationDirectory {
-  const root = join(workspace, 'installations', installationId);
+export function installationDirectory(workspace: string, installationId: PathSegment): InstallationDirectory {
+  const installations = join(workspace, 'installations');
+  const root = join(installations, installationId);
   return {
+    installations,
     root,
     packages: join(root, 'packages'),
     jobs: join(root, 'jobs'),
@@ -36,19 +42,15 @@ export function installationDirectory(workspace: string, installationId: string)
 }
 
 /** Makes the folders and empties what only one run uses: what a killed one left, its rendered credentials above all. */
-export async function prepareInstallation({
-  root,
-  packages,
-  jobs,
-  temporary,
-}: InstallationDirectory): Promise<void> {
+export async function prepareInstallation(directory: InstallationDirectory): Promise<void> {
+  const { root, packages, jobs, temporary } = directory;
   await makePrivateDirectory(root);
-  await Promise.all([jobs, temporary].map((path) => rm(path, { recursive: true, force: true })));
+  await clearRun(directory);
   await mkdir(packages, { recursive: true });
   await Promise.all([jobs, temporary].map(makePrivateDirectory));
 }
 
 /** Removes what must not outlive a run. */
-export async function clearRun({ jobs, temporary }: InstallationDirectory): Promise<void> {
-  await Promise.all([jobs, temporary].map((path) => rm(path, { recursive: true, force: true })));
+export async function clearRun({ installations, jobs, temporary }: InstallationDirectory): Promise<void> {
+  await Promise.all([jobs, temporary].map((path) => removeTree(path, { within: installations })));
 }

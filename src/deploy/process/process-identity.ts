@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 
 /** A process beyond the reuse of its pid. */
 export interface ProcessIdentity {
@@ -20,6 +20,11 @@ export function identifyProcess(pid: number): ProcessIdentity | undefined {
 
 export function isAlive(process: ProcessIdentity): boolean {
   return identifyProcess(process.pid)?.started === process.started;
+}
+
+/** Whether a process is this user's; false when it is gone. */
+export function isOwn({ pid }: ProcessIdentity): boolean {
+  return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === process.geteuid?.();
 }
 
 function identifyWithoutProc(pid: number): ProcessIdentity | undefined {

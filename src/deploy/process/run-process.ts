@@ -62,6 +62,8 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
 
 /** Ends a process group at once; one that is gone already, or has become another user's, is left alone. */
 export function killGroup(pid: number): void {
+  // to kill(2) -1 is every process, and 0 this one's own group
+  if (!Number.isSafeInteger(pid) || pid <= 1) throw new Error(`${pid} is no process group of ours`);
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {

@@ -1,4 +1,5 @@
 import { ProductError } from '../../errors/product-error.ts';
+import { parsePathSegment, segmentProblem, type PathSegment } from '../../platform/path-segment.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -27,7 +28,8 @@ export interface ReleaseRecord extends JsonObject {
 /** The state file of bosh create-env, key by key (bosh-cli config/deployment_state_service.go). Keys we do not know are kept. */
 export interface DeploymentState extends JsonObject {
   readonly director_id: string;
-  readonly installation_id: string;
+  /** Names the folder of the installed CPI; empty in a new state only. */
+  readonly installation_id: PathSegment | '';
   readonly current_vm_cid: string;
   /** Ours, and of that VM; unknown where the bosh CLI wrote the file, which leaves out what it does not know. */
   readonly current_agent_id?: string;
@@ -68,7 +70,7 @@ export function parseState(text: string, path: string): DeploymentState {
   return {
     ...document,
     director_id: reader.text('director_id'),
-    installation_id: reader.text('installation_id'),
+    installation_id: reader.segment('installation_id'),
     current_vm_cid: reader.text('current_vm_cid'),
     ...(document['current_agent_id'] === undefined
       ? {}
@@ -101,6 +103,14 @@ class FieldReader {
     const value = this.#document[key] ?? '';
     if (typeof value !== 'string') throw this.#invalid(`has a '${key}' that is not a string`);
     return value;
+  }
+
+  segment(key: string): PathSegment | '' {
+    const text = this.text(key);
+    const segment = parsePathSegment(text);
+    if (segment === undefined && text !== '')
+      throw this.#invalid(`has a '${key}' that ${segmentProblem(text)}`);
+    return segment ?? '';
   }
 
   list<T>(key: string, accepts: (entry: unknown) => entry is T): T[] {

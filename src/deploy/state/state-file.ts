@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { linkTarget } from '../../bosh/variables/link-target.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { parsePathSegment, type PathSegment } from '../../platform/path-segment.ts';
+import { readRegularFile } from '../../platform/read-file.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
 import { emptyState, formatState, parseState, type DeploymentState } from './deployment-state.ts';
 
@@ -19,11 +20,12 @@ export function statePathFor(manifestPath: string, asked?: string): Promise<stri
 /** Reads a state file without changing anything; undefined when there is none. */
 export async function readState(path: string): Promise<DeploymentState | undefined> {
   try {
-    return parseState(await readFile(path, 'utf8'), path);
+    const text = await readRegularFile(path);
+    return text === undefined ? undefined : parseState(text, path);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (code === 'ENOENT') return undefined;
-    if (['EISDIR', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(code)) throw noFile(path, error);
+    // a link is left over where links go round
+    if (['EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'FILE_NOT_TRUSTED'].includes(code)) throw noFile(path, error);
     throw error;
   }
 }
@@ -54,7 +56,7 @@ export class StateFile {
       await file.change((current) => ({
         ...current,
         director_id: current.director_id || uuid(),
-        installation_id: current.installation_id || uuid(),
+        installation_id: current.installation_id || newId(uuid),
       }));
     }
     return file;
@@ -62,6 +64,13 @@ export class StateFile {
 
   get state(): DeploymentState {
     return this.#state;
+  }
+
+  /** Names the folder of the installed CPI; there once the file is open. */
+  get installationId(): PathSegment {
+    const { installation_id: id } = this.#state;
+    if (id === '') throw new Error('a state file without installation_id is open');
+    return id;
   }
 
   async change(change: (state: DeploymentState) => DeploymentState): Promise<void> {
@@ -73,4 +82,10 @@ export class StateFile {
   async remove(): Promise<void> {
     await removeDurably(this.path);
   }
+}
+
+function newId(uuid: () => string): PathSegment {
+  const id = parsePathSegment(uuid());
+  if (id === undefined) throw new Error('a new id cannot name a folder');
+  return id;
 }

@@ -1,5 +1,6 @@
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import type { PathSegment } from '../../platform/path-segment.ts';
 import type { ReleaseSummary } from '../archive/archive-catalog.ts';
 import { missingJob } from './check-jobs.ts';
 
@@ -9,7 +10,7 @@ const cpiExecutable = 'bin/cpi';
 export function findCpiJob(
   { cloudProvider: { templates, at } }: Manifest,
   releases: readonly ReleaseSummary[],
-): { name: string; release: string } {
+): { name: PathSegment; release: string } {
   const faults = templates.flatMap((template) => missingJob(template, releases) ?? []);
   if (faults.length > 0) throw new ProductError('MANIFEST_INVALID', faults.join('\n'));
   const found = templates.filter(({ name, release }) =>

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { loadManifest, type LoadedManifest } from '../../bosh/manifest/load-manifest.ts';
 import { manifestWarnings } from '../../bosh/manifest/manifest-warnings.ts';
 import type { Manifest, ReleaseReference } from '../../bosh/manifest/manifest.ts';
+import type { PathSegment } from '../../platform/path-segment.ts';
 import { ArchiveCatalog } from '../archive/archive-catalog.ts';
 import { DigestCache } from '../archive/digest-cache.ts';
 import { locateArchive, type ArchiveContext } from '../archive/local-archive.ts';
@@ -16,7 +17,7 @@ import { checkJobs } from './check-jobs.ts';
 /** What is needed to call the CPI of a manifest. */
 export interface ValidInstallation extends LoadedManifest {
   readonly releases: readonly ReleaseArchive[];
-  readonly cpiJob: { readonly name: string; readonly release: string };
+  readonly cpiJob: { readonly name: PathSegment; readonly release: string };
 }
 
 export interface ValidDeployment extends ValidInstallation {

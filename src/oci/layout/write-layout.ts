@@ -1,5 +1,7 @@
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import type { Descriptor } from '../image-source.ts';
 import { mediaTypes } from '../media-types.ts';
 import { layoutPaths, layoutVersion, referenceName } from './layout-paths.ts';
@@ -31,11 +33,11 @@ export async function writeLayout<Entry extends LayoutEntry>(
     const made = await make(blobWriter(directory));
     await writeFile(layoutPaths.marker(directory), JSON.stringify({ imageLayoutVersion: layoutVersion }));
     const unfinished = `${layoutPaths.index(directory)}.tmp`;
-    await writeFile(unfinished, indexOf([made]), { flush: true });
+    await writeFile(unfinished, indexOf([made]), { flag: 'wx', flush: true });
     await rename(unfinished, layoutPaths.index(directory));
     return made;
   } catch (error) {
-    await rm(directory, { recursive: true, force: true });
+    await removeTree(directory, { within: dirname(directory) });
     throw error;
   }
 }

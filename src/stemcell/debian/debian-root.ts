@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import type { ImageSource } from '../../oci/image-source.ts';
 import { addTarLayer } from '../../oci/layer/add-layer.ts';
 import type { Layer } from '../../oci/layer/add-layer.ts';
@@ -91,7 +92,7 @@ async function openRoot(entry: string): Promise<DebianRoot | undefined> {
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     if (!isMissing && !isProductError(error)) throw error;
-    await rm(entry, { recursive: true, force: true });
+    await removeTree(entry, { within: dirname(entry) });
     return undefined;
   }
 }
@@ -120,7 +121,7 @@ async function makeEntry(entry: string, request: RootRequest, context: Mmdebstra
     });
     await rename(partial, entry);
   } catch (error) {
-    await rm(partial, { recursive: true, force: true });
+    await removeTree(partial, { within: dirname(entry) });
     // another build of the same root was faster
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOTEMPTY')) throw error;
   }

@@ -1,5 +1,6 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeTree } from '../../platform/remove-tree.ts';
 import { isRunning } from '../is-running.ts';
 
 /** Entries of one request are `<key>-<digest of the package list>`; `.<name>.<pid>` is one that is being made. */
@@ -25,6 +26,6 @@ export async function removeLeftovers(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const pid = /^\..+\.([0-9]+)$/.exec(name)?.[1];
     if (pid !== undefined && !isRunning(Number(pid)))
-      await rm(join(directory, name), { recursive: true, force: true });
+      await removeTree(join(directory, name), { within: directory });
   }
 }

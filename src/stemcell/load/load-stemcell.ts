@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import type { ImageName } from '../../oci/image-name.ts';
 import type { ImageSource } from '../../oci/image-source.ts';
 import { freeAsItPasses } from '../source/free-as-it-passes.ts';
@@ -37,7 +38,7 @@ export async function loadStemcell(
     await pipeline(archive, createWriteStream(file, { mode: 0o600 }));
     await run(loader, file, undefined, context);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await removeTree(folder, { within: tmpdir() });
   }
 }
 

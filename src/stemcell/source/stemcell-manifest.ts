@@ -19,8 +19,8 @@ export function parseStemcellManifest(text: string): StemcellManifest {
   const problems = new Problems();
   const root = rootField(parseYaml(text, 'stemcell.MF', 'STEMCELL_INVALID'), problems);
   const manifest = {
-    name: root.get('name').requiredText(),
-    version: root.get('version').requiredText(),
+    name: root.get('name').requiredSegment(),
+    version: root.get('version').requiredSegment(),
     operatingSystem: root.get('operating_system').requiredText(),
     digest: root.get('sha1').requiredText(),
   };

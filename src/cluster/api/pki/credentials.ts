@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecord } from '../schema/json.ts';
-import { replaceFile } from '../store/replace-file.ts';
+import { replaceFile } from '../../../platform/replace-file.ts';
 import { issueCertificates } from './issue-certificates.ts';
 import type { Credentials } from './issue-certificates.ts';
 

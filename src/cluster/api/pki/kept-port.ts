@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile } from '../store/replace-file.ts';
+import { replaceFile } from '../../../platform/replace-file.ts';
 
 const fileOf = (directory: string): string => join(directory, 'port');
 

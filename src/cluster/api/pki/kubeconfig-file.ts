@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { boshNamespace } from '../bootstrap.ts';
-import { replaceFile } from '../store/replace-file.ts';
+import { replaceFile } from '../../../platform/replace-file.ts';
 import type { Credentials } from './issue-certificates.ts';
 
 const clusterName = 'bosh-kubernetes';

@@ -9,7 +9,7 @@ import {
   renameSync,
   writeSync,
 } from 'node:fs';
-import { open, unlink } from 'node:fs/promises';
+import { open, rm, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { insufficientStorage } from '../errors/status-errors.ts';
 import { encodeLine, readLines } from './journal-lines.ts';
@@ -103,7 +103,8 @@ export class Journal {
   async #rewrite(content: Buffer, tail: Buffer[]): Promise<void> {
     const temporary = `${this.#file}.new`;
     try {
-      await using file = await open(temporary, 'w', 0o600);
+      await rm(temporary, { force: true });
+      await using file = await open(temporary, 'wx', 0o600);
       await file.writeFile(content);
       await file.appendFile(Buffer.concat(tail.splice(0)));
       await file.sync();

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonRecord } from '../schema/json.ts';
-import { replaceFile } from '../store/replace-file.ts';
+import { replaceFile } from '../../../platform/replace-file.ts';
 
 /** Signs the tokens of service accounts, and tells them from others. */
 export interface TokenKey {

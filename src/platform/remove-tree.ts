@@ -1,0 +1,37 @@
+import { realpath, rm } from 'node:fs/promises';
+import { dirname, resolve, sep } from 'node:path';
+import { ProductError } from '../errors/product-error.ts';
+
+/**
+ * Removes a folder with all that is in it, or a file; an absent one is fine. PATH_OUTSIDE, with everything in place, where it
+ * does not lie below `within`, by its text or by the links on the way to it. A link is removed itself, never what it names.
+ */
+export async function removeTree(path: string, { within }: { readonly within: string }): Promise<void> {
+  const [target, folder] = [resolve(path), resolve(within)];
+  if (!isBelow(target, folder)) throw outside(path, within);
+  const [parent, realFolder] = await Promise.all([realPath(dirname(target)), realPath(folder)]);
+  if (parent === undefined || realFolder === undefined) return;
+  if (parent !== realFolder && !isBelow(parent, realFolder)) throw outside(path, within);
+  await rm(target, { recursive: true, force: true });
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path !== folder && path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
+}
+
+async function realPath(path: string): Promise<string | undefined> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function outside(path: string, within: string): ProductError {
+  return new ProductError(
+    'PATH_OUTSIDE',
+    `'${path}' does not lie in '${within}', for which it is meant, or a link on the way leads out of it; nothing of it was removed. ` +
+      'Look at the name it is made of and at the links of that folder',
+  );
+}
