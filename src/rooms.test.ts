@@ -13,8 +13,6 @@ const rooms = new Map(
     imports === '-' ? [] : imports.split(', '),
   ]),
 );
-// below all rooms, as `errors` is: files and locks of this machine
-rooms.set('platform', []);
 const [portsInWords = ''] = /^.*Ports are interfaces[^]*?\n\n/m.exec(architecture) ?? [];
 const ports = [...portsInWords.replaceAll(/\([^)]*\)/g, '').matchAll(/`(.+?\.ts)`/g)].map(([, path]) => path);
 

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+const root = join(import.meta.dirname, '..');
+
+test('SECURITY.md names the test of every attack, and no test that is not there', () => {
+  const page = readFileSync(join(root, 'SECURITY.md'), 'utf8');
+  const named = [...page.matchAll(/`([\w./-]+\.test\.ts)`/g)].map(([, path = '']) => path);
+  assert.deepEqual(
+    named.filter((path) => !existsSync(join(root, path))),
+    [],
+  );
+  const attacks = globSync('{src,scripts,test}/**/*.attack.test.ts', { cwd: root });
+  assert.ok(attacks.length > 20);
+  assert.deepEqual(
+    attacks.filter((path) => !named.includes(path)),
+    [],
+  );
+});
