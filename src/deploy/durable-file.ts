@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
+import { removeDrafts } from '../platform/draft.ts';
 import { replaceFile, syncDirectory } from '../platform/replace-file.ts';
 
 /** replaceFile with FILE_NOT_WRITABLE where the system refuses it, as on a full disk. */
@@ -19,9 +20,10 @@ export function notWritable(path: string, error: unknown): unknown {
   return new ProductError('FILE_NOT_WRITABLE', message, { cause: error });
 }
 
-/** Removes the file, durably; an absent one is fine. */
+/** Removes the file, durably, with drafts that killed runs left of it; an absent one is fine. */
 export async function removeDurably(path: string): Promise<void> {
   await rm(path, { force: true });
+  removeDrafts(path);
   syncDirectory(dirname(path));
 }
 
