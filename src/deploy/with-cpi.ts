@@ -29,7 +29,7 @@ export async function withCpi<T>(
   const { environment, uuid, clock, warn } = ports;
   const { signal, commandInVm } = options;
   const rubyPath = await findRuby(environment['PATH']);
-  const cpiRenderer = createTemplateRenderer({ rubyPath, warn });
+  const cpiRenderer = createTemplateRenderer({ rubyPath, warn, signal });
   let renderer: TemplateRenderer | undefined;
   try {
     const installation = { directory, environment, signal, children, renderer: cpiRenderer, uuid };
@@ -37,7 +37,7 @@ export async function withCpi<T>(
     await cpiRenderer.close();
     // one that did not come up is not tried again
     const workingRuby = cpiRenderer.engine === 'ruby' ? rubyPath : undefined;
-    renderer = createTemplateRenderer({ rubyPath: workingRuby, warn });
+    renderer = createTemplateRenderer({ rubyPath: workingRuby, warn, signal });
     const { mbus, ca } = valid.manifest.cloudProvider;
     const directorId = state.state.director_id;
     const cloud = createCloud({

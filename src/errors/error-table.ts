@@ -187,7 +187,7 @@ export const errorTable = {
     'a container registry does not allow deletion, so the image of a stemcell is still there',
   ),
   TEMPLATE_INVALID: cloudError('a job template cannot be rendered'),
-  RUBY_FAILED: cloudError('the ruby that renders job templates cannot be run'),
+  RUBY_FAILED: cloudError('the ruby that renders job templates cannot be run, or a template made it end'),
   AGENT_UNREACHABLE: cloudError('nobody answers at the address of the agent'),
   AGENT_UNTRUSTED: cloudError(
     'the agent and this program do not accept each other: certificate, user or password',

@@ -19,6 +19,8 @@ export interface TemplateRendererOptions {
   readonly warn?: ((message: string) => void) | undefined;
   /** Milliseconds that a template may take; default a minute. */
   readonly patience?: number | undefined;
+  /** Ends what renders when it is aborted. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 interface RubyResult {
@@ -42,9 +44,9 @@ export function createTemplateRenderer(options: TemplateRendererOptions = {}): T
 /** With the first of them that comes up. */
 export function rendererOf(
   commands: readonly RubyCommand[],
-  { patience = 60_000, warn }: Pick<TemplateRendererOptions, 'patience' | 'warn'>,
+  { patience = 60_000, warn, signal }: Omit<TemplateRendererOptions, 'rubyPath' | 'startPatience'>,
 ): TemplateRenderer {
-  return new RubyRenderer(commands, { patience, warn });
+  return new RubyRenderer(commands, { patience, warn, signal });
 }
 
 /** The first executable `ruby` of that PATH, if any, by the path of the file itself. */
@@ -56,21 +58,22 @@ export async function findRuby(path: string | undefined): Promise<string | undef
   return undefined;
 }
 
+type RubyRendererOptions = Pick<TemplateRendererOptions, 'warn' | 'signal'> & { readonly patience: number };
+
 /** One ruby for all batches; it ends with close(). */
 class RubyRenderer implements TemplateRenderer {
   readonly #commands: readonly RubyCommand[];
   readonly #patience: number;
   readonly #warn: TemplateRendererOptions['warn'];
+  readonly #signal: AbortSignal | undefined;
   #engine: RubyCommand['engine'];
   #process: Promise<RubyProcess> | undefined;
 
-  constructor(
-    commands: readonly RubyCommand[],
-    { patience, warn }: { readonly patience: number; readonly warn: TemplateRendererOptions['warn'] },
-  ) {
+  constructor(commands: readonly RubyCommand[], { patience, warn, signal }: RubyRendererOptions) {
     this.#commands = commands;
     this.#patience = patience;
     this.#warn = warn;
+    this.#signal = signal;
     this.#engine = commands[0]?.engine ?? 'ruby.wasm';
   }
 
@@ -105,7 +108,7 @@ class RubyRenderer implements TemplateRenderer {
     this.#process = undefined;
     if (running === undefined) return;
     const ruby = await running.catch((error: unknown) => {
-      if (isProductError(error, 'RUBY_FAILED')) return undefined;
+      if (isProductError(error, 'RUBY_FAILED') || isProductError(error, 'INTERRUPTED')) return undefined;
       throw error;
     });
     await ruby?.close();
@@ -127,7 +130,7 @@ class RubyRenderer implements TemplateRenderer {
     let failure: unknown;
     for (const command of this.#commands) {
       try {
-        const ruby = new RubyProcess(command);
+        const ruby = new RubyProcess(command, this.#signal);
         if (await ruby.ready()) {
           this.#engine = command.engine;
           return ruby;
@@ -138,6 +141,9 @@ class RubyRenderer implements TemplateRenderer {
         );
       } catch (error) {
         if (!isProductError(error, 'RUBY_FAILED')) throw error;
+        if (this.#signal?.aborted === true) {
+          throw new ProductError('INTERRUPTED', `Interrupted while '${command.name}' was started`);
+        }
         failure ??= error;
       }
     }

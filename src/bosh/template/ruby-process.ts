@@ -16,11 +16,13 @@ export class RubyProcess {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #lines: AsyncIterator<string>;
   readonly #exited: Promise<unknown>;
+  readonly #signal: AbortSignal | undefined;
   #errorText = '';
 
-  /** RUBY_FAILED when there is nothing to start. */
-  constructor(command: RubyCommand) {
+  /** Ended when the signal is aborted. RUBY_FAILED when there is nothing to start. */
+  constructor(command: RubyCommand, signal: AbortSignal | undefined) {
     this.#command = command;
+    this.#signal = signal;
     try {
       this.#child = spawn(command.executable, command.arguments, {
         stdio: ['pipe', 'pipe', 'pipe'],
@@ -31,7 +33,11 @@ export class RubyProcess {
     } catch (error) {
       throw this.#failure(error);
     }
-    this.#exited = once(this.#child, 'close').catch(() => undefined);
+    const end = (): void => this.#end();
+    signal?.addEventListener('abort', end);
+    this.#exited = once(this.#child, 'close')
+      .catch(() => undefined)
+      .finally(() => signal?.removeEventListener('abort', end));
     this.#child.stdin.on('error', () => this.#end());
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#errorText = (this.#errorText + text).slice(-keptErrorText);
@@ -64,7 +70,7 @@ export class RubyProcess {
 
   /**
    * The answer for the next template, whose name it is; RUBY_FAILED when the process ends, or takes longer than `patience`
-   * milliseconds. What it printed is not told: it came from templates, which may have printed secrets.
+   * milliseconds; INTERRUPTED when the signal is aborted. What it printed is not told: it came from templates, which may have printed secrets.
    */
   async answer(name: string, patience: number): Promise<string> {
     const { engine } = this.#command;
@@ -76,6 +82,9 @@ export class RubyProcess {
       );
     }
     if (line.done !== true) return line.value;
+    if (this.#signal?.aborted === true) {
+      throw new ProductError('INTERRUPTED', `Interrupted while '${name}' was rendered`);
+    }
     throw new ProductError(
       'RUBY_FAILED',
       `${engine} ended while it rendered '${name}'; a template can neither use JavaScript nor more than 1 GiB of memory, and ` +

@@ -218,6 +218,25 @@ test('a template without end is ended', async (t) => {
   assert.deepEqual(await renderer.render([template('again')]), ['again']);
 });
 
+test('a template without end is ended when the operator asks', async (t) => {
+  const interrupted = new AbortController();
+  const renderer = createTemplateRenderer({ signal: interrupted.signal });
+  t.after(() => renderer.close());
+  await renderer.start();
+  const rendering = renderer.render([template('<% loop {} %>')]);
+  interrupted.abort();
+  await assert.rejects(rendering, { code: 'INTERRUPTED', message: /web\/templates\/x\.erb/ });
+});
+
+test('a start is ended when the operator asks', async () => {
+  const interrupted = new AbortController();
+  const renderer = createTemplateRenderer({ signal: interrupted.signal });
+  const started = renderer.start();
+  interrupted.abort();
+  await assert.rejects(started, { code: 'INTERRUPTED' });
+  await renderer.close();
+});
+
 test('the event loop is free while ruby starts and renders', async (t) => {
   const renderer = createTemplateRenderer();
   t.after(() => renderer.close());
