@@ -3,8 +3,16 @@ const shortest = 2;
 /** Of a text whose key does not say that it is a secret. */
 const longEnough = 6;
 const longNumber = 8;
-const places =
-  /^(?:[\d.]+(?::\d+|\/\d+)?|[\da-f]*:[\da-f:.]*(?:\/\d+)?|(?:~|\.{1,2})?\/[\w./-]*|[a-z]+:\/\/[^\s@?]*)$/iu;
+const places = new RegExp(
+  `^(?:${[
+    String.raw`[\d.]+(?::\d+|/\d+)?`,
+    String.raw`[\da-fA-F]*:[\da-fA-F:.]*(?:/\d+)?`,
+    String.raw`(?:localhost|(?:[a-z\d-]+\.)+[a-z]{2,})(?::\d+)?`,
+    String.raw`(?:~|\.{1,2})?/[\w./-]*`,
+    String.raw`[a-z]+://[^\s@?]*`,
+  ].join('|')})$`,
+  'u',
+);
 /** Answers to a question such as `keep_root_password`, never secrets: cut out, they would be guessed and leave nonsense. */
 const switches = /^(?:true|false|yes|no|on|off|null|none)$/iu;
 const secretKeys =
@@ -14,7 +22,7 @@ const plainKeys = new Set(['group', 'groups', 'tags', 'username']);
 
 /**
  * The strings of values whose contents are secret, whatever their shape, and the passwords of the URLs among them. What is below a
- * key of secrets is one, however short. A loop, since YAML makes circles and a text nests as deep as it likes.
+ * key of secrets is one, however short.
  */
 export function secretStrings(source: unknown): string[] {
   return stringsIn(
@@ -44,22 +52,31 @@ export function urlPasswords(source: unknown): string[] {
   return stringsIn(source, () => false);
 }
 
+interface Leaf {
+  readonly value: unknown;
+  readonly isSecret: boolean;
+}
+
 function stringsIn(
   source: unknown,
   isWanted: (text: string, isSecret: boolean, isNumber: boolean) => boolean,
 ): string[] {
   const found = new Set<string>();
+  for (const { value, isSecret } of leavesOf(source)) {
+    const text = String(value);
+    if (isWanted(text, isSecret, typeof value === 'number')) found.add(text);
+    for (const password of passwordsOf(text)) found.add(password);
+  }
+  return [...found].filter((secret) => secret.trim().length >= shortest && !switches.test(secret));
+}
+
+/** The texts and numbers in a value. A loop, since YAML makes circles and a text nests as deep as it likes. */
+function* leavesOf(source: unknown): Generator<Leaf> {
   const seen = new Map<object, boolean>();
-  const open: { readonly value: unknown; readonly isSecret: boolean }[] = [
-    { value: source, isSecret: false },
-  ];
+  const open: Leaf[] = [{ value: source, isSecret: false }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, isSecret } = next;
-    if (typeof value === 'string') {
-      if (isWanted(value, isSecret, false)) found.add(value);
-      for (const password of passwordsOf(value)) found.add(password);
-    }
-    if (typeof value === 'number' && isWanted(String(value), isSecret, true)) found.add(String(value));
+    if (typeof value === 'string' || typeof value === 'number') yield next;
     if (typeof value !== 'object' || value === null) continue;
     const before = seen.get(value);
     if (before === true || before === isSecret) continue;
@@ -70,7 +87,6 @@ function stringsIn(
       if (!isName) open.push({ value: item, isSecret: isSecret || secretKeys.test(key) });
     }
   }
-  return [...found].filter((secret) => secret.trim().length >= shortest && !switches.test(secret));
 }
 
 /** Up to each `@` before a blank or a quotation mark: a password may hold what a URL should have encoded. */
