@@ -22,7 +22,7 @@ const plainKeys = new Set(['group', 'groups', 'tags', 'username']);
 
 /**
  * The strings of values whose contents are secret, whatever their shape, and the passwords of the URLs among them. What is below a
- * key of secrets is one, however short.
+ * key of secrets is one, however short. A loop, since YAML makes circles and a text nests as deep as it likes.
  */
 export function secretStrings(source: unknown): string[] {
   return stringsIn(
@@ -52,41 +52,35 @@ export function urlPasswords(source: unknown): string[] {
   return stringsIn(source, () => false);
 }
 
-interface Leaf {
-  readonly value: unknown;
-  readonly isSecret: boolean;
-}
+/** `key` of a toleration or a selector is the name of a taint or label. */
+const isName = (key: string, parent: object): boolean =>
+  plainKeys.has(key) || (key === 'key' && 'operator' in parent);
 
 function stringsIn(
   source: unknown,
   isWanted: (text: string, isSecret: boolean, isNumber: boolean) => boolean,
 ): string[] {
   const found = new Set<string>();
-  for (const { value, isSecret } of leavesOf(source)) {
-    const text = String(value);
-    if (isWanted(text, isSecret, typeof value === 'number')) found.add(text);
-    for (const password of passwordsOf(text)) found.add(password);
-  }
-  return [...found].filter((secret) => secret.trim().length >= shortest && !switches.test(secret));
-}
-
-/** The texts and numbers in a value. A loop, since YAML makes circles and a text nests as deep as it likes. */
-function* leavesOf(source: unknown): Generator<Leaf> {
   const seen = new Map<object, boolean>();
-  const open: Leaf[] = [{ value: source, isSecret: false }];
+  const open: { readonly value: unknown; readonly isSecret: boolean }[] = [
+    { value: source, isSecret: false },
+  ];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, isSecret } = next;
-    if (typeof value === 'string' || typeof value === 'number') yield next;
+    if (typeof value === 'string') {
+      if (isWanted(value, isSecret, false)) found.add(value);
+      for (const password of passwordsOf(value)) found.add(password);
+    }
+    if (typeof value === 'number' && isWanted(String(value), isSecret, true)) found.add(String(value));
     if (typeof value !== 'object' || value === null) continue;
     const before = seen.get(value);
     if (before === true || before === isSecret) continue;
     seen.set(value, isSecret);
     for (const [key, item] of Object.entries(value)) {
-      // of a toleration or a selector it is the name of a taint or label
-      const isName = plainKeys.has(key) || (key === 'key' && 'operator' in value);
-      if (!isName) open.push({ value: item, isSecret: isSecret || secretKeys.test(key) });
+      if (!isName(key, value)) open.push({ value: item, isSecret: isSecret || secretKeys.test(key) });
     }
   }
+  return [...found].filter((secret) => secret.trim().length >= shortest && !switches.test(secret));
 }
 
 /** Up to each `@` before a blank or a quotation mark: a password may hold what a URL should have encoded. */
