@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { redactor } from './redactor.ts';
-import { markedSecrets } from './secret-strings.ts';
+import { markedSecrets, variableSecrets } from './secret-strings.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const json = (text: string): string => JSON.stringify(text).slice(1, -1);
@@ -138,6 +138,30 @@ test('the name of a taint or label is no secret, though its key is `key`', () =>
   assert.equal(
     redact('untolerated taint {dedicated: bosh}, the-key'),
     'untolerated taint {dedicated: bosh}, <redacted>',
+  );
+});
+
+test('of variables, addresses and names of hosts stay readable, and everything else is cut out', () => {
+  const shown = {
+    ...{ ip: '10.0.0.6', cidr: '10.0.0.0/24', v6: 'fd00::6', host: 'bosh.example.com', at: 'localhost:6868' },
+    ...{
+      directory: '/var/lib/kubelet',
+      home: '~/.ssh/key.pub',
+      url: 'https://10.0.0.6:6868/x',
+      port: 25555,
+      ok: true,
+    },
+  };
+  const cut = {
+    ...{ admin: 'Pass.Word', path: '/a b/c', url: 'https://u:p4ss@h/', pin: 31415926, word: 'operators' },
+    ...{ vault_password: '10.0.0.7', token: 'a.hostname', nested: { api_key: '/x/y' } },
+  };
+  const redact = redactor({ password: variableSecrets({ ...shown, more: cut }) });
+  const text = Object.values(shown).join(' ');
+  assert.equal(redact(text), text);
+  assert.match(
+    redact('Pass.Word /a b/c p4ss 31415926 operators 10.0.0.7 a.hostname /x/y'),
+    /^(?:<redacted> ?)+$/u,
   );
 });
 

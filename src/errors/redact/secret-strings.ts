@@ -3,8 +3,16 @@ const shortest = 2;
 /** Of a text whose key does not say that it is a secret. */
 const longEnough = 6;
 const longNumber = 8;
-const places =
-  /^(?:[\d.]+(?::\d+|\/\d+)?|[\da-f]*:[\da-f:.]*(?:\/\d+)?|(?:~|\.{1,2})?\/[\w./-]*|[a-z]+:\/\/[^\s@?]*)$/iu;
+const places = new RegExp(
+  `^(?:${[
+    String.raw`[\d.]+(?::\d+|/\d+)?`,
+    String.raw`[\da-fA-F]*:[\da-fA-F:.]*(?:/\d+)?`,
+    String.raw`(?:localhost|(?:[a-z\d-]+\.)+[a-z]{2,})(?::\d+)?`,
+    String.raw`(?:~|\.{1,2})?/[\w./-]*`,
+    String.raw`[a-z]+://[^\s@?]*`,
+  ].join('|')})$`,
+  'u',
+);
 /** Answers to a question such as `keep_root_password`, never secrets: cut out, they would be guessed and leave nonsense. */
 const switches = /^(?:true|false|yes|no|on|off|null|none)$/iu;
 const secretKeys =
