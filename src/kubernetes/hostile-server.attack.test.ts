@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readJsonLines } from './json-lines.ts';
+import { pods } from './resources.ts';
+import { RestApi } from './rest-api.ts';
 import { NodeHttpsTransport } from './node-https-transport.ts';
+import { readTextFile } from './read-text-file.ts';
+import type { Transport } from './transport.ts';
 import { execInPod } from './pod-exec.ts';
 import { startExecServer } from './testing/exec-server.ts';
 import { startHostileServers } from './testing/hostile-server.ts';
@@ -43,5 +47,28 @@ test(
       code: 'KUBERNETES_UNREACHABLE',
       message: /more than 16777216 bytes/,
     });
+  },
+);
+
+test(
+  'a list that goes on page after page, and a file of credentials without an end, are given up',
+  { timeout },
+  async () => {
+    const page = JSON.stringify({ metadata: { continue: 'more' }, items: [] });
+    let asked = 0;
+    const transport: Transport = {
+      request: async () => {
+        asked += 1;
+        return { status: 200, headers: {}, body: page };
+      },
+      stream: async () => assert.fail('no stream is asked for'),
+      close: () => {},
+    };
+    await assert.rejects(new RestApi({ transport }).list(pods), {
+      code: 'KUBERNETES_API',
+      message: /does not end/,
+    });
+    assert.equal(asked, 1001);
+    assert.throws(() => readTextFile('/dev/zero'), { code: 'EFBIG' });
   },
 );

@@ -13,6 +13,7 @@ import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import { readJsonLines } from './json-lines.ts';
 import type { KubernetesObject, ObjectList } from './object.ts';
+import { ProductError } from '../errors/product-error.ts';
 import { isApiError } from './api-error.ts';
 import { resourcePath } from './resource-path.ts';
 import { responseError } from './response-status.ts';
@@ -204,8 +205,9 @@ export class RestApi implements KubernetesApi {
     const path = resourcePath(resource, query.namespace);
     const items: T[] = [];
     let token: string | undefined;
-    for (;;) {
-      const page: ObjectList<T> = await this.#json({
+    let length = 0;
+    for (let pages = 1; ; pages += 1) {
+      const { body } = await this.#send({
         method: 'GET',
         path,
         query: {
@@ -214,7 +216,14 @@ export class RestApi implements KubernetesApi {
           ...(token !== undefined && { continue: token }),
         },
       });
-      items.push(...page.items);
+      length += body.length;
+      if (pages > mostPages || length > longestList)
+        throw new ProductError(
+          'KUBERNETES_API',
+          `the Kubernetes API sends a list of ${resource.plural} that does not end; see whether the server is the one that the kubeconfig should name`,
+        );
+      const page = JSON.parse(body) as ObjectList<T>;
+      for (const item of page.items) items.push(item);
       token = page.metadata.continue;
       if (token === undefined || token === '') {
         return { ...page, metadata: { resourceVersion: page.metadata.resourceVersion }, items };
@@ -257,6 +266,10 @@ function selectors(query: ListQuery): Record<string, string> {
     ...(query.fieldSelector !== undefined && { fieldSelector: query.fieldSelector }),
   };
 }
+
+/** Of one list: some 500,000 objects, and characters of all pages. */
+const mostPages = 1000;
+const longestList = 256 * 1024 * 1024;
 
 /** Characters of the Status that refuses a watch; it has some hundred. */
 const longestRefusal = 1024 * 1024;

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { formatDigest, parseDigests, strongestDigest } from './digest.ts';
 import type { DigestAlgorithm } from './digest.ts';
-import { digestOfFile, verifyFile } from './verify-file.ts';
+import { digestOfFile, holdToDigest, verifyFile } from './verify-file.ts';
 
 const algorithms = ['sha1', 'sha256', 'sha512'] as const satisfies DigestAlgorithm[];
 const digest = fc.tuple(fc.constantFrom(...algorithms), fc.uint8Array()).map(([algorithm, bytes]) => ({
@@ -88,4 +90,12 @@ test('a mismatch names the file and both digests', async (t) => {
 test('a file that is not there is named', async (t) => {
   const path = join(await scratchDirectory(t), 'missing');
   await assert.rejects(digestOfFile(path), { code: 'FILE_NOT_FOUND', message: new RegExp(path) });
+});
+
+test('bytes are held to a digest as they pass', async () => {
+  const pass = (bytes: string, wanted: string) =>
+    textOf(holdToDigest(Readable.from([Buffer.from('a'), Buffer.from(bytes)]), 'f', wanted));
+  const wanted = `sha256:${createHash('sha256').update('ab').digest('hex')}`;
+  assert.equal(await pass('b', wanted), 'ab');
+  await assert.rejects(pass('c', wanted), { code: 'DIGEST_MISMATCH', message: /^'f' has the digest/ });
 });

@@ -46,6 +46,25 @@ export async function verifyFile(path: string, digest: string): Promise<void> {
   if (found !== wanted) throw digestMismatch(path, found, wanted);
 }
 
+/**
+ * Passes a file's bytes on and ends with DIGEST_MISMATCH where they have not that digest: what was verified is what was read, whatever
+ * the path names by then.
+ */
+export async function* holdToDigest(
+  bytes: AsyncIterable<Uint8Array>,
+  path: string,
+  digest: string,
+): AsyncGenerator<Uint8Array> {
+  const expected = strongestDigest(parseDigests(digest));
+  const hash = createHash(expected.algorithm);
+  for await (const piece of bytes) {
+    hash.update(piece);
+    yield piece;
+  }
+  const [wanted, found] = [formatDigest(expected), formatDigest({ ...expected, hex: hash.digest('hex') })];
+  if (found !== wanted) throw digestMismatch(path, found, wanted);
+}
+
 /** The error for a file that is not the one with that digest. */
 export function digestMismatch(path: string, found: string, wanted: string): ProductError {
   return new ProductError(

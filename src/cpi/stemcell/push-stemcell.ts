@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { fileNotFound } from '../../bosh/archive/open-for-reading.ts';
+import { holdToDigest } from '../../bosh/digest/verify-file.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
 import { addGzipLayer } from '../../oci/layer/add-layer.ts';
@@ -39,7 +40,12 @@ export async function pushStemcell(
   await refuseEmpty(imagePath);
   const description = await describeStemcell(imagePath, properties);
   const what = `the stemcell image '${imagePath}'`;
-  const layer = await addGzipLayer(digestOnly, { bytes: readFileBlob(imagePath), what });
+  const { digest: wanted } = description;
+  const bytes = readFileBlob(imagePath);
+  const layer = await addGzipLayer(digestOnly, {
+    bytes: wanted === undefined ? bytes : holdToDigest(bytes, imagePath, wanted),
+    what,
+  });
   const id = cloud.newUuid();
   const image = stemcellImage({ layer, description, id, directorUuid: cloud.directorUuid, imagePath, tags });
   const tag = stemcellTag(description, id);

@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { verifyFile } from '../../bosh/digest/verify-file.ts';
 import { Problems, rootField } from '../../bosh/yaml/field.ts';
 import { readYaml } from '../../bosh/yaml/parse-yaml.ts';
 import type { Json, Place } from '../input.ts';
@@ -13,21 +12,22 @@ export interface StemcellDescription {
   readonly name: string;
   readonly version: string;
   readonly architecture: Architecture;
+  /** Digest text that stemcell.MF has of the image. */
+  readonly digest: string | undefined;
 }
 
 /**
- * From the stemcell.MF beside the image, where both BOSH callers unpack it, and cloud_properties. Where the manifest has the
- * image's digest, the image is held to it: DIGEST_MISMATCH. STEMCELL_INVALID for a manifest that cannot be read,
+ * From the stemcell.MF beside the image, where both BOSH callers unpack it, and cloud_properties. STEMCELL_INVALID for a manifest that cannot be read,
  * INVALID_ARGUMENT for an architecture that stemcells are not for.
  */
 export async function describeStemcell(imagePath: string, properties: Json): Promise<StemcellDescription> {
   const manifestPath = join(dirname(imagePath), 'stemcell.MF');
   const manifest = (await isFile(manifestPath)) ? await readManifest(manifestPath) : undefined;
-  if (manifest?.digest !== undefined) await verifyFile(imagePath, manifest.digest);
   return {
     name: textOf(properties['name']) ?? manifest?.name ?? 'stemcell',
     version: textOf(properties['version']) ?? manifest?.version ?? '0',
     architecture: architectureOf(properties['architecture']),
+    digest: manifest?.digest,
   };
 }
 
