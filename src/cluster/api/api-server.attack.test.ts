@@ -184,6 +184,13 @@ test('a name in the field selector does not make another verb one for that name'
   assert.equal((await call(`${collection}?${query}`)).code, 200);
 });
 
+test('a label selector of 60,000 terms, of somebody who may list, is answered', async (t) => {
+  const server = await startTestServer(t);
+  const call = await asAccount(server, { kind: 'ClusterRole', name: 'view' });
+  const selector = Array.from({ length: 60_000 }, (_, n) => `l${n}!=v`).join(',');
+  assert.equal((await call(`${collection}?labelSelector=${selector}`)).code, 200);
+});
+
 const portOf = ({ url }: TestServer): number => Number(new URL(url).port);
 
 /** A connection of somebody without a certificate. */

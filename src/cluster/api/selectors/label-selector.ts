@@ -78,6 +78,19 @@ function unparsable(whole: string, part: string): Error {
   );
 }
 
+/** In one pass: a pattern that looks ahead for the bracket from each comma is quadratic. */
 function splitOutsideParentheses(selector: string): string[] {
-  return selector.split(/,(?![^(]*\))/);
+  const parts: string[] = [];
+  let start = 0;
+  let isInside = false;
+  for (let at = 0; at < selector.length; at += 1) {
+    const character = selector[at];
+    if (character === '(') isInside = true;
+    else if (character === ')') isInside = false;
+    else if (character === ',' && !isInside) {
+      parts.push(selector.slice(start, at));
+      start = at + 1;
+    }
+  }
+  return [...parts, selector.slice(start)];
 }
