@@ -30,7 +30,7 @@ const expected = {
   result: null,
   error: {
     type: 'Bosh::Clouds::CloudError',
-    message: 'stdin holds more than 16777216 bytes: no request does',
+    message: 'stdin holds more than 16777216 bytes, and no request does; look at what the caller sends',
     ok_to_retry: false,
   },
   log: '',

@@ -13,5 +13,8 @@ export interface CpiProcess {
 export const longestInput = 16 * 1024 * 1024;
 
 export function inputTooLong(): ProductError {
-  return new ProductError('INVALID_REQUEST', `stdin holds more than ${longestInput} bytes: no request does`);
+  return new ProductError(
+    'INVALID_REQUEST',
+    `stdin holds more than ${longestInput} bytes, and no request does; look at what the caller sends`,
+  );
 }
