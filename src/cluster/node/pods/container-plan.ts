@@ -24,6 +24,13 @@ export interface ContainerRun {
   readonly terminationMessage: string;
 }
 
+/** By index: a pattern begins anew at each slash of a path of slashes. */
+function withoutSlashesAtEnd(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
+}
+
 function containerMount(mount: VolumeMount, volumes: ReadonlyMap<string, ReadyVolume>): ContainerMount {
   const volume = volumes.get(mount.name);
   if (volume === undefined) {
@@ -35,7 +42,7 @@ function containerMount(mount: VolumeMount, volumes: ReadonlyMap<string, ReadyVo
       : resolveSubPath(volume.path, mount.subPath);
   return {
     source: path,
-    target: throughImage(mount.mountPath.replace(/(?<=.)\/+$/, '')),
+    target: throughImage(withoutSlashesAtEnd(mount.mountPath)),
     kind,
     readOnly: volume.readOnly || mount.readOnly === true,
     propagation: mount.mountPropagation ?? 'None',
