@@ -193,9 +193,10 @@ test('a label selector of 60,000 terms, of somebody who may list, is answered', 
 
 const portOf = ({ url }: TestServer): number => Number(new URL(url).port);
 
-/** A connection of somebody without a certificate. */
-async function stranger(t: TestContext, server: TestServer): Promise<Socket> {
-  const socket = connectTls({ port: portOf(server), host: '127.0.0.1', ca: server.credentials.authority });
+/** A connection of somebody without a certificate; `allowHalfOpen`: who does not close it when the server does. */
+async function stranger(t: TestContext, server: TestServer, allowHalfOpen = false): Promise<Socket> {
+  const address = { port: portOf(server), host: '127.0.0.1', allowHalfOpen };
+  const socket = connectTls({ ...address, ca: server.credentials.authority });
   t.after(() => socket.destroy());
   await once(socket, 'secureConnect');
   return socket;
@@ -227,6 +228,19 @@ test('a body without end, of somebody without credentials, ends the connection',
   };
   socket.on('drain', pump);
   pump();
+  await ended;
+});
+
+test('an upgrade that is refused keeps no connection, whatever its client does', async (t) => {
+  const server = await startTestServer(t);
+  const socket = await stranger(t, server, true);
+  const ended = closed(socket.resume());
+  socket.write(
+    'GET /api/v1/namespaces/bosh/pods/p/exec HTTP/1.1\r\nhost: localhost\r\n' +
+      'connection: upgrade\r\nupgrade: websocket\r\n\r\n',
+  );
+  const drip = setInterval(() => socket.write('a'), 50);
+  t.after(() => clearInterval(drip));
   await ended;
 });
 

@@ -153,6 +153,8 @@ function refuseUpgrade(socket: Duplex, { status }: ApiError): void {
   socket.end(
     `HTTP/1.1 ${status.code} ${STATUS_CODES[status.code] ?? 'Error'}\r\ncontent-type: application/json\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    // its client might never close its own side, and no time limit of HTTP holds any more
+    () => socket.destroy(),
   );
 }
 
