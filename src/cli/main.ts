@@ -6,6 +6,8 @@ import { interruption } from './interruption.ts';
 import { processTerminal, redactingTerminal } from './terminal.ts';
 import { usage } from './usage.ts';
 
+// Node would verify no certificate, in `fetch` too.
+delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
 const [name, ...words] = process.argv.slice(2);
 const secrets = knownSecrets();
 const terminal = redactingTerminal(processTerminal(), secrets.redact);

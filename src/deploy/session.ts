@@ -45,9 +45,8 @@ export async function withSession<T>(
   const statePath = resolve(await statePathFor(manifestPath, options.statePath));
   write(`Deployment manifest: '${manifestPath}'\nDeployment state: '${statePath}'\n`);
   await checkPaths(manifestPath, statePath);
-  const workspace = resolve(options.workspace);
   // what is installed there runs as this user
-  await makeOwnFolder(workspace, { mayBeLink: true });
+  const workspace = await makeOwnFolder(resolve(options.workspace), { mayBeLink: true });
   const lock = await acquireLock(statePath, { clock, locks: join(workspace, 'locks') });
   try {
     await settleOrphan(lock.orphan, { clock, signal: options.signal, write });
@@ -66,7 +65,7 @@ export async function withSession<T>(
     const children: ChildWatch = {
       started: (pid, errand) => lock.recordChild(pid, errand),
     };
-    const absolute = { ...options, manifestPath, statePath };
+    const absolute = { ...options, workspace, manifestPath, statePath };
     const files = await openFiles(absolute, ports);
     return await action({ options: absolute, ports, stage, timings, children, ...files });
   } finally {
@@ -85,7 +84,7 @@ async function openFiles(
   if (vm?.cid !== undefined && vm.cid === state.state.current_vm_cid) await pending.setVm(undefined);
   const recorded = new Set(state.state.disks.map(({ id }) => id));
   for (const { id } of pending.pending.disks) if (recorded.has(id)) await pending.removeDisk(id);
-  const directory = installationDirectory(resolve(options.workspace), state.installationId);
+  const directory = installationDirectory(options.workspace, state.installationId);
   await prepareInstallation(directory);
   return { state, pending, directory };
 }

@@ -1,17 +1,26 @@
-import { lstat, mkdir, stat } from 'node:fs/promises';
+import { readFileSync, statSync, type Stats } from 'node:fs';
+import { lstat, mkdir, readlink } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 
+/** As many as Linux follows. */
+const mostLinks = 40;
+
 /**
- * Makes a folder that only this user enters, with the folders above it, or checks one that is there: FILE_NOT_TRUSTED, with the next
- * step, where it is another user's, others can write in it, or (unless it may be) a symbolic link. Who can write in it can
- * replace what is kept there, or run, or locked.
+ * Makes a folder that only this user enters, with the folders above it, or checks one that is there. Resolves with its path without
+ * links, by which it is to be named from then on. FILE_NOT_TRUSTED, with the next step, where another user could replace what is
+ * kept there, or run, or locked: the folder is another user's or others can write in it, a folder above it is, or a link on
+ * the way is another user's. Root is trusted, and whose program this is.
  */
 export async function makeOwnFolder(
   folder: string,
   { mayBeLink = false }: { readonly mayBeLink?: boolean } = {},
-): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const found = await (mayBeLink ? stat : lstat)(folder);
+): Promise<string> {
+  if (!mayBeLink && (await isLink(folder)))
+    throw notTrusted(folder, 'is a symbolic link; put a folder in its place');
+  const path = await resolveTrusted(folder);
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  const found = await lstat(path);
   const own = process.geteuid?.();
   if (!found.isDirectory()) throw notTrusted(folder, 'is a symbolic link; put a folder in its place');
   if (found.uid !== own)
@@ -21,6 +30,66 @@ export async function makeOwnFolder(
     );
   if ((found.mode & 0o022) !== 0)
     throw notTrusted(folder, `can be written by others; run: chmod go-w '${folder}'`);
+  return path;
+}
+
+/** The path without links; what is not there yet stays as it is. */
+async function resolveTrusted(folder: string): Promise<string> {
+  const trusted = trustedOwners();
+  const segments = folder.split('/');
+  let at = '/';
+  let links = 0;
+  for (let name = segments.shift(); name !== undefined; name = segments.shift()) {
+    if (name === '') continue;
+    const next = join(at, name);
+    const found = await entryAt(next);
+    if (found === undefined) return join(next, ...segments);
+    if (found.isSymbolicLink()) {
+      if (!trusted.has(found.uid))
+        throw notTrusted(
+          folder,
+          `is reached by '${next}', a symbolic link of user ${found.uid}; remove that`,
+        );
+      if (++links > mostLinks) throw notTrusted(folder, `is reached by links that go round, as '${next}'`);
+      const target = await readlink(next);
+      segments.unshift(...target.split('/'));
+      if (isAbsolute(target)) at = '/';
+      continue;
+    }
+    // the last one is judged by the caller, more strictly
+    if (segments.some((segment) => segment !== '')) refuseOpen(folder, next, found, trusted);
+    at = next;
+  }
+  return at;
+}
+
+/** In a sticky folder (/tmp) nobody moves what another user made. */
+function refuseOpen(folder: string, above: string, { uid, gid, mode }: Stats, trusted: Set<number>): void {
+  if (!trusted.has(uid))
+    throw notTrusted(folder, `is in '${above}', which belongs to user ${uid}; choose a folder of your own`);
+  const isSticky = (mode & 0o1000) !== 0;
+  const byOthers = (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== process.getegid?.() && gid !== 0);
+  if (byOthers && !isSticky)
+    throw notTrusted(folder, `is in '${above}', which others can write; run: chmod go-w '${above}'`);
+}
+
+/** Whose program this is could have changed it. In a user namespace the ids that it does not map show as one. */
+function trustedOwners(): Set<number> {
+  const program = statSync(import.meta.dirname).uid;
+  const unmapped = Number(readFileSync('/proc/sys/kernel/overflowuid', 'utf8'));
+  const isWholeMap = /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync('/proc/self/uid_map', 'utf8'));
+  return new Set([process.geteuid?.() ?? 0, 0, program, ...(isWholeMap ? [] : [unmapped])]);
+}
+
+const isLink = async (path: string): Promise<boolean> => (await entryAt(path))?.isSymbolicLink() === true;
+
+async function entryAt(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 function notTrusted(folder: string, why: string): ProductError {

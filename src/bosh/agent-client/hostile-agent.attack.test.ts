@@ -122,3 +122,15 @@ test("an agent's message is cut before it fills the terminal", async (t) => {
   });
   await assert.rejects(agent.client().stop(), ({ message }: Error) => message.length < 5000);
 });
+
+test(
+  'an environment that tells Node to verify nothing does not open the mbus to an impostor',
+  { timeout },
+  async (t) => {
+    const impostor = await hostile(t, (response) => void response.end('{"value":"pong"}'));
+    const other = await makeServerCertificate();
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    t.after(() => delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
+    await assert.rejects(impostor.client({ ca: other.ca }).ping(), { code: 'AGENT_UNTRUSTED' });
+  },
+);

@@ -89,7 +89,8 @@ export class MbusConnection {
     const headers = body === undefined ? {} : { 'content-length': body.length };
     const outgoing = send({
       ...this.#options,
-      ...(isSecure ? { secureContext: this.#trust() } : {}),
+      // by default an environment variable decides
+      ...(isSecure ? { secureContext: this.#trust(), rejectUnauthorized: true } : {}),
       method,
       path: `${this.#basePath}${path}`,
       headers: { ...headers, ...(method === 'POST' ? { 'content-type': 'application/json' } : {}) },
