@@ -56,6 +56,12 @@ test('an update gives an attachment another image, or a container for debugging,
   }
 });
 
+test('an account reaches the ports of an attachment by a Service, or calls itself nothing', () => {
+  const connect = { operation: 'CONNECT', object: { kind: 'ServiceProxyOptions' } } as const;
+  assert.match(refusal({ ...connect, resource: 'services/proxy', username }) ?? 'admitted', toCpiOnly);
+  assert.match(creation(admittedAttachment(namespace), ''), toCpiOnly);
+});
+
 test('an account with the role edit executes a command in an attachment, attaches to it or forwards its ports', () => {
   for (const kind of ['exec', 'attach', 'portforward', 'proxy']) {
     const object = { kind: `Pod${kind}Options`, container: 'hold', command: ['id'] };

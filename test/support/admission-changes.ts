@@ -112,6 +112,14 @@ export const updates: Readonly<Record<string, Change>> = {
     }),
   "another disk's label": (pod) =>
     void (pod.metadata.labels = { ...pod.metadata.labels, 'bosh.cloudfoundry.org/disk-id': 'disk-2' }),
+  'leave for an autoscaler to evict it': (pod) =>
+    void (pod.metadata.annotations = {
+      ...pod.metadata.annotations,
+      'cluster-autoscaler.kubernetes.io/safe-to-evict': 'true',
+    }),
+  'a finalizer': (pod) => void (pod.metadata.finalizers = ['example.com/never']),
+  'an owner': (pod) =>
+    void (pod.metadata.ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' }]),
 };
 
 function first({ spec: { containers } }: Pod): Pod['spec']['containers'][number] {

@@ -53,6 +53,7 @@ const asScript = (expression: string): string =>
     .replace(/('[^']+'|\([^()]+\)|[\w.[\]]+) in ([\w.]+)/gu, 'isIn($1, $2)')
     .replace(/([\w.]+)\.all\((\w), /gu, 'every($1, ($2) => ')
     .replace(/([\w.]+) == ((?:oldObject|variables\.old)[\w.]*)/gu, 'isEqual($1, $2)')
+    .replace(/\.filter\((\w), /gu, '.filter(($1) => ')
     .replace(/\.size\(\)/gu, '.length')
     .replace(/\.matches\(('[^']*')\)/gu, '.match($1) !== null')
     .replace(/(object\.spec\.containers) \+ \(/u, '$1.concat(');

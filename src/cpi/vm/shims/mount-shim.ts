@@ -45,7 +45,11 @@ done
 if is_hint "$source" && { [ "$point" = "$store" ] || [ "$point" = "$target" ]; }; then
   [ -d "$source" ] || fail "$source is not there: the disk is not attached"
   [ ! -L "$source" ] || fail "$source is a link, which another VM left on the disk"
-  if may_mount; then exec mount -o "bind$options" -- "$source" "$point"; fi
+  if may_mount; then
+    # the folder itself: a VM that had the disk before may still write to it, and put a link in its place
+    cd -P "$source" && [ "$(readlink /proc/self/cwd)" = "$source" ] || fail "$source is not the folder that it was"
+    exec mount --no-canonicalize -o "bind$options" -- . "$point"
+  fi
   for option in $(echo "$options" | tr , ' '); do
     case $option in
       bind | rw | defaults) ;;
