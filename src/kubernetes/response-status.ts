@@ -2,7 +2,7 @@ import type { ApiRequest } from './api-error.ts';
 import { ApiError } from './api-error.ts';
 import type { Status } from './object.ts';
 import { isAboutSecrets, withoutQuotation } from './secret-status.ts';
-import { wholeWords } from './whole-words.ts';
+import { wholeWords } from '../errors/redact/whole-words.ts';
 
 /**
  * The error of a response with a failure status: its Status body, or one made of what came instead; of a request on Secrets
