@@ -47,7 +47,8 @@ async function confirmed(
     signal,
   );
   if (answer?.trim().toLowerCase() === 'yes') return true;
-  terminal.error(answer === undefined ? '\nNothing was removed.' : 'Nothing was removed.');
+  if (answer === undefined) terminal.error('');
+  terminal.error('Nothing was removed.');
   return false;
 }
 
