@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AgentClient } from '../../bosh/agent-client/agent-client.ts';
+import { startAgent } from '../../bosh/agent-client/testing/fake-agent.ts';
 import { errorChain } from '../error-chain.ts';
 import type { Run } from '../run.ts';
 import { PrintedStage } from '../stage/printed-stage.ts';
@@ -44,4 +45,19 @@ test('an agent whose disk has a name of several lines prints no line of its own'
   assert.equal(error, undefined);
   assert.doesNotMatch(printed, /^(?:Succeeded|\$)/mu);
   assert.equal(printed.split('\n').filter((line) => line !== '').length, 6);
+});
+
+test('an agent that answers drain with more than a day is not waited for, and its jobs go on', async () => {
+  for (const seconds of [86_401, 2_000_000, Infinity, Number.NaN]) {
+    const { slept, told, error } = await shutDown({ drain: async () => seconds });
+    assert.match(errorChain(error).join('\n'), new RegExp(`answered drain with ${seconds}`, 'u'));
+    assert.deepEqual([slept, told], [[], []]);
+  }
+  const { slept, told, error } = await shutDown({ drain: async () => 86_400 });
+  assert.deepEqual([slept, told, error], [[86_400], ['stop'], undefined]);
+});
+
+test('an agent that lists disks without end is asked for none of them', { timeout: 120_000 }, async (t) => {
+  const agent = await startAgent(t, () => Array<string>(129).fill('d'));
+  await assert.rejects(agent.client().listDisks(), { code: 'AGENT_ERROR', message: /more than 128 disks/u });
 });
