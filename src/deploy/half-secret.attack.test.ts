@@ -70,8 +70,10 @@ test('a job template whose message is cut within a secret tells no half of it', 
       JSON.stringify({ error: { message } }),
     )}))`;
     const ruby = {
-      ...{ engine: 'ruby', name: 'ruby' },
-      ...{ executable: process.execPath, arguments: ['-e', program] },
+      engine: 'ruby',
+      name: 'ruby',
+      executable: process.execPath,
+      arguments: ['-e', program],
     } as const;
     const renderer = rendererOf([ruby], {});
     try {

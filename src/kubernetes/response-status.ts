@@ -1,3 +1,4 @@
+import { countValues, mostValues } from './count-values.ts';
 import type { ApiRequest } from './api-error.ts';
 import { ApiError } from './api-error.ts';
 import type { Status } from './object.ts';
@@ -15,6 +16,7 @@ export function responseError(status: number, body: string, request: ApiRequest)
 }
 
 function parseStatus(body: string): Status | undefined {
+  if (body.length > mostValues && countValues(body) > mostValues) return undefined;
   try {
     const value: unknown = JSON.parse(body);
     return isFailure(value) ? value : undefined;
