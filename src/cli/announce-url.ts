@@ -1,3 +1,4 @@
+import { oneLine } from '../errors/one-line.ts';
 import type { Clock } from '../deploy/clock.ts';
 import { awaitConnection } from './await-connection.ts';
 import type { Terminal } from './terminal.ts';
@@ -33,6 +34,6 @@ export async function announceUrl(
     terminal.error(logs === undefined ? `Warning: ${refused}` : `${refused}; their logs: ${logs}`);
     if (logs !== undefined) return 1;
   }
-  terminal.out(url === undefined ? 'Succeeded\n' : `${url}\n`);
+  terminal.out(url === undefined ? 'Succeeded\n' : `${oneLine(url)}\n`);
   return 0;
 }

@@ -1,13 +1,17 @@
-/**
- * What a terminal would obey rather than show: C0 but newline and tab, DEL, C1, marks that turn the direction of text, and the two
- * line ends of Unicode. Messages quote servers, agents and manifests, which are not to move the cursor or rewrite a line.
- */
-const controls = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
+import { oneLine } from '../errors/one-line.ts';
 
-/** The text with control characters as `\u001b`. */
+/**
+ * A text of lines with all control characters but newline and tab as `\u001b`. Messages quote servers, agents and manifests, which
+ * are not to move the cursor or rewrite a line.
+ */
 export function escapeControls(text: string): string {
-  return text.replaceAll(controls, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `\\u${code.toString(16).padStart(4, '0')}`;
-  });
+  return text.replaceAll(/[^\n\t]+/gu, oneLine);
+}
+
+/**
+ * One message, every following line of it indented: where it quotes others, none of their lines looks like a message of its own.
+ * Lines that are indented already stay.
+ */
+export function indentFollowing(message: string): string {
+  return message.replaceAll(/\n(?=[^ \t\n])/gu, '\n  ');
 }

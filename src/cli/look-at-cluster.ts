@@ -18,22 +18,34 @@ export interface ClusterLook {
  * Finds out which cluster a kubeconfig file names and whether the recorded VM is on it. Throws OTHER_CLUSTER when the
  * deployment is on another one, by the note beside its state; without a note, when nothing that it has is here.
  */
-export function lookAtCluster(statePath: string, kubeconfig: string): Promise<ClusterLook> {
-  return withKubernetes(kubeconfig, async (api, access) => {
-    const cluster = await identifyCluster(api, access, resolve(kubeconfig));
-    await checkCluster(statePath, cluster);
-    const known = await readKnownResources(statePath);
-    if (known?.vmCid === undefined) return { cluster, lostVm: undefined };
-    const found = await findVm(api, access.namespace, known.vmCid);
-    if (found === 'here') return { cluster, lostVm: undefined };
-    const unnoted = (await readClusterNote(statePath)) === undefined;
-    if (unnoted && known.diskCids.length > 0 && !(await hasAnyDisk(api, access.namespace, known.diskCids))) {
-      throw new ProductError(
-        'OTHER_CLUSTER',
-        `${describeDeployment(statePath, known)}, and nothing of that is on ${describeCluster(cluster)}; ` +
-          `nothing was changed. ${nextSteps(statePath)}`,
-      );
-    }
-    return { cluster, lostVm: found === 'lost' ? known.vmCid : undefined };
-  });
+export function lookAtCluster(
+  statePath: string,
+  kubeconfig: string,
+  onSecrets: (secrets: readonly string[]) => void,
+): Promise<ClusterLook> {
+  return withKubernetes(
+    kubeconfig,
+    async (api, access) => {
+      const cluster = await identifyCluster(api, access, resolve(kubeconfig));
+      await checkCluster(statePath, cluster);
+      const known = await readKnownResources(statePath);
+      if (known?.vmCid === undefined) return { cluster, lostVm: undefined };
+      const found = await findVm(api, access.namespace, known.vmCid);
+      if (found === 'here') return { cluster, lostVm: undefined };
+      const unnoted = (await readClusterNote(statePath)) === undefined;
+      if (
+        unnoted &&
+        known.diskCids.length > 0 &&
+        !(await hasAnyDisk(api, access.namespace, known.diskCids))
+      ) {
+        throw new ProductError(
+          'OTHER_CLUSTER',
+          `${describeDeployment(statePath, known)}, and nothing of that is on ${describeCluster(cluster)}; ` +
+            `nothing was changed. ${nextSteps(statePath)}`,
+        );
+      }
+      return { cluster, lostVm: found === 'lost' ? known.vmCid : undefined };
+    },
+    onSecrets,
+  );
 }

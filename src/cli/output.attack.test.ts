@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { scratchDirectory } from '../deploy/testing/scratch.ts';
 import { testEnvironment } from '../deploy/testing/test-environment.ts';
 import type { TestEnvironment } from '../deploy/testing/test-environment.ts';
@@ -130,52 +130,83 @@ test('what a CPI, an agent or a server says is cleared of the values of variable
     for (const one of [...given, keyLine]) assert.ok(!text.includes(one), `${one}: ${output}`);
 });
 
-test('an API server that quotes the token of the kubeconfig has it cut out by `status`', async (t) => {
+/** The kubeconfig of a server that quotes the Authorization header of each request. */
+async function quotingServer(t: TestContext) {
   const server = await startTlsServer(({ headers }, response) => {
     const message = `no: ${headers.authorization}, ${base64(String(headers.authorization))}`;
-    const status = {
-      kind: 'Status',
-      apiVersion: 'v1',
-      metadata: {},
-      status: 'Failure',
-      reason: 'Invalid',
-      code: 422,
-    };
-    response
-      .writeHead(422, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ ...status, message }));
+    const status = { kind: 'Status', status: 'Failure', reason: 'Invalid', code: 422, message };
+    response.writeHead(422, { 'content-type': 'application/json' }).end(JSON.stringify(status));
   });
   t.after(() => server.close());
   const { server: url, ca = '', certificate = '', key = '' } = server.access;
   const directory = await scratchDirectory(t);
-  const kubeconfig = join(directory, 'kubeconfig');
-  const user = {
-    'client-certificate-data': base64(certificate),
-    'client-key-data': base64(key),
-    token: 't0ken-Passw0rd',
-  };
-  await writeFile(
-    kubeconfig,
-    JSON.stringify({
-      'current-context': 'c',
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-      clusters: [{ name: 'c', cluster: { server: url, 'certificate-authority-data': base64(ca) } }],
-      users: [{ name: 'u', user }],
-    }),
-  );
-  const env = { PATH: process.env['PATH'], BOSH_KUBERNETES_HOME: join(directory, 'home') };
-
-  const output = await new Promise<string>((resolve) => {
-    execFile(
-      process.execPath,
-      [main, 'status', '--kubeconfig', kubeconfig],
-      { env },
-      (_error, stdout, stderr) => {
-        resolve(stdout + stderr);
-      },
+  const pair = { 'client-certificate-data': base64(certificate), 'client-key-data': base64(key) };
+  /** What a command says with this user. */
+  const run = async (command: string, user: object): Promise<string> => {
+    const kubeconfig = join(directory, 'kubeconfig');
+    await writeFile(
+      kubeconfig,
+      JSON.stringify({
+        'current-context': 'c',
+        contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+        clusters: [{ name: 'c', cluster: { server: url, 'certificate-authority-data': base64(ca) } }],
+        users: [{ name: 'u', user }],
+      }),
     );
-  });
+    const env = { PATH: process.env['PATH'], BOSH_KUBERNETES_HOME: join(directory, 'home') };
+    const args = [main, command, '--kubeconfig', kubeconfig];
+    return new Promise((resolve) => {
+      execFile(process.execPath, args, { env }, (_error, stdout, stderr) => resolve(stdout + stderr));
+    });
+  };
+  /** An exec plugin with that script. */
+  const plugin = async (script: string, given: object = {}): Promise<object> => {
+    const command = join(directory, 'plugin');
+    await writeFile(command, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    return {
+      exec: {
+        ...{ apiVersion: 'client.authentication.k8s.io/v1', interactiveMode: 'Never' },
+        ...{ command, ...given },
+      },
+    };
+  };
+  return { directory, pair, run, plugin };
+}
 
-  assert.match(output, /Kubernetes answered 422 Invalid: no: Bearer <redacted>, .*<redacted>/u);
-  assert.doesNotMatch(output, /Passw0rd|UGFzc3cwcm/u);
+test('an API server that quotes the token that it got has it cut out, wherever the kubeconfig has it from', async (t) => {
+  const { directory, pair, run, plugin } = await quotingServer(t);
+  const tokenFile = join(directory, 'token');
+  await writeFile(tokenFile, 'the-t0ken-Passw0rd\n');
+  const credential = {
+    ...{ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential' },
+    status: {
+      token: 'plugin-t0ken-Passw0rd',
+      clientCertificateData: Buffer.from(pair['client-certificate-data'], 'base64').toString(),
+      clientKeyData: Buffer.from(pair['client-key-data'], 'base64').toString(),
+    },
+  };
+  const users = [
+    { ...pair, token: 't0ken-Passw0rd' },
+    { ...pair, tokenFile },
+    await plugin(`cat <<'E'\n${JSON.stringify(credential)}\nE`),
+  ];
+  for (const user of users)
+    for (const command of ['status', 'orphans']) {
+      const output = await run(command, user);
+      assert.match(output, /Kubernetes answered 422 Invalid: no: Bearer <redacted>, .*<redacted>/u);
+      assert.doesNotMatch(output, /Passw0rd|UGFzc3cwcm/u);
+    }
+});
+
+test('an exec plugin that fails and quotes its arguments and variables has them cut out', async (t) => {
+  const { run, plugin } = await quotingServer(t);
+  const user = await plugin('echo "bad: $* $VARIABLE" >&2; exit 1', {
+    args: ['--client-secret', 'args-Passw0rd', '--other=part-Passw0rd'],
+    env: [{ name: 'VARIABLE', value: 'env-Passw0rd' }],
+  });
+  for (const command of ['status', 'orphans']) {
+    const output = await run(command, user);
+    assert.match(output, /it said: bad: .*<redacted>/u);
+    assert.doesNotMatch(output, /Passw0rd/u);
+  }
 });

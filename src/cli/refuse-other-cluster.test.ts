@@ -20,7 +20,7 @@ async function killedCreateEnv(t: TestContext, pending: Pending) {
   await writeFile(statePath, JSON.stringify({ ...emptyState, installation_id: 'one' }));
   await writeFile(`${statePath}.pending`, JSON.stringify(pending));
   const refuse = (isRunning = true) =>
-    refuseOtherCluster(statePath, { directory, isRunning: async () => isRunning });
+    refuseOtherCluster(statePath, { directory, isRunning: async () => isRunning }, () => {});
   return { server, statePath, refuse };
 }
 

@@ -26,6 +26,7 @@ export interface ClusterToGo extends Pick<EmbeddedCluster, 'isRunning'> {
 export async function refuseOtherCluster(
   statePath: string,
   cluster: ClusterToGo,
+  onSecrets: (secrets: readonly string[]) => void,
 ): Promise<ClusterNote | undefined> {
   const state = await readState(statePath);
   if (state === undefined) return undefined;
@@ -43,7 +44,7 @@ export async function refuseOtherCluster(
   const known = await readKnownResources(statePath);
   if (known === undefined || !hasVmOrDisk(known)) return undefined;
   const isRunning = await cluster.isRunning();
-  if (!isRunning || !(await hasAny(kubeconfig, known)))
+  if (!isRunning || !(await hasAny(kubeconfig, known, onSecrets)))
     throw unnoted(statePath, known, { ...cluster, isRunning });
   return { installation_id, ...here, being_destroyed: true };
 }
@@ -55,15 +56,23 @@ async function identityIn(clusterDirectory: string): Promise<ClusterIdentity> {
 }
 
 /** What was asked for and not answered, too: an interrupted run may have made it. */
-function hasAny(kubeconfig: string, known: KnownResources): Promise<boolean> {
+function hasAny(
+  kubeconfig: string,
+  known: KnownResources,
+  onSecrets: (secrets: readonly string[]) => void,
+): Promise<boolean> {
   const { vmCid, pendingAgentId, diskCids, unansweredDisks } = known;
   const pending = pendingAgentId === undefined ? undefined : `vm-${pendingAgentId}`;
-  return withKubernetes(kubeconfig, async (api, { namespace }) => {
-    for (const cid of [vmCid, pending])
-      if (cid !== undefined && (await findVm(api, namespace, cid)) === 'here') return true;
-    if (diskCids.length + unansweredDisks.length === 0) return false;
-    return hasAnyDisk(api, namespace, diskCids, unansweredDisks);
-  });
+  return withKubernetes(
+    kubeconfig,
+    async (api, { namespace }) => {
+      for (const cid of [vmCid, pending])
+        if (cid !== undefined && (await findVm(api, namespace, cid)) === 'here') return true;
+      if (diskCids.length + unansweredDisks.length === 0) return false;
+      return hasAnyDisk(api, namespace, diskCids, unansweredDisks);
+    },
+    onSecrets,
+  );
 }
 
 function unnoted(

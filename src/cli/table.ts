@@ -1,9 +1,11 @@
+import { oneLine } from '../errors/one-line.ts';
+
 /**
  * Columns padded to their widest cell, two spaces between them, no trailing blanks, as bosh prints tables.
- * Ends with a newline; without rows it is the heading alone.
+ * Cells may be of others: each stays in its line. Ends with a newline; without rows it is the heading alone.
  */
 export function formatTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [heading, ...rows];
+  const lines = [heading, ...rows].map((line) => line.map(oneLine));
   const widths = heading.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
   return lines
     .map(

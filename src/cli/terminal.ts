@@ -1,11 +1,12 @@
 import { createInterface } from 'node:readline/promises';
 import { isatty } from 'node:tty';
-import { escapeControls } from './escape-controls.ts';
+import { escapeControls, indentFollowing } from './escape-controls.ts';
 
 /** What a command says and asks. */
 export interface Terminal {
   out(text: string): void;
-  error(line: string): void;
+  /** One message; its following lines are indented. */
+  error(message: string): void;
   /** False when nobody can answer: input is not a terminal. */
   readonly canAsk: boolean;
   /** One line of the operator's; undefined when none comes: end of input, Ctrl-C, the terminal gone, or `signal`. */
@@ -17,7 +18,7 @@ export function redactingTerminal(terminal: Terminal, redact: (text: string) => 
   return {
     ...terminal,
     out: (text) => terminal.out(redact(text)),
-    error: (line) => terminal.error(redact(line)),
+    error: (message) => terminal.error(redact(message)),
   };
 }
 
@@ -25,7 +26,7 @@ export function redactingTerminal(terminal: Terminal, redact: (text: string) => 
 export function processTerminal(): Terminal {
   return {
     out: (text) => void process.stdout.write(escapeControls(text)),
-    error: (line) => void process.stderr.write(`${escapeControls(line)}\n`),
+    error: (message) => void process.stderr.write(`${escapeControls(indentFollowing(message))}\n`),
     canAsk: isatty(process.stdin.fd),
     ask: async (question, signal) => {
       const lines = createInterface({ input: process.stdin, output: process.stdout });

@@ -1,6 +1,4 @@
-import { isProductError } from '../errors/product-error.ts';
-import type { Access } from '../kubernetes/access.ts';
-import { credentialsOf } from '../kubernetes/access.ts';
+import { usedCredentials } from '../kubernetes/access.ts';
 import { systemClock } from '../kubernetes/clock.ts';
 import { openTransport } from '../kubernetes/open-transport.ts';
 import type { Transport } from '../kubernetes/transport.ts';
@@ -64,22 +62,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       note: (line) => void notes.push(`${line}\n`),
     },
     log: () => notes.join(''),
-    secrets: () => credentialsIn(access),
+    secrets: async () => [await usedCredentials(access)],
     close: () => {
       transport.close();
     },
   };
-}
-
-/** Tokens from files and plugins; where they cannot be had, no request was sent with them. */
-async function credentialsIn(access: Access): Promise<unknown[]> {
-  try {
-    const { token, key } = await (access.credentials?.issued() ?? credentialsOf(access));
-    return [{ token, key }];
-  } catch (error) {
-    if (isProductError(error, 'INVALID_CONFIG')) return [];
-    throw error;
-  }
 }
 
 /** Loads its client when it is asked: most calls do not. */

@@ -1,4 +1,4 @@
-import { ProductError } from '../errors/product-error.ts';
+import { isProductError, ProductError } from '../errors/product-error.ts';
 import { readTextFile } from './read-text-file.ts';
 import type { Credentials, CredentialSource } from './credentials.ts';
 import type { HeaderLines } from './impersonation.ts';
@@ -33,6 +33,20 @@ export async function credentialsOf(access: Access): Promise<Credentials> {
   const { certificate, key, tokenFile } = access;
   const token = tokenFile === undefined ? access.token : readTokenFile(tokenFile);
   return { token, certificate, key };
+}
+
+/**
+ * What requests were sent with so far, to be cut out of messages: tokens of files and plugins, too. Asks no plugin; empty where the
+ * credentials cannot be had, since no request was sent with them then.
+ */
+export async function usedCredentials(access: Access): Promise<Pick<Credentials, 'token' | 'key'>> {
+  try {
+    const { token, key } = await (access.credentials?.issued() ?? credentialsOf(access));
+    return { token, key };
+  } catch (error) {
+    if (isProductError(error, 'INVALID_CONFIG')) return {};
+    throw error;
+  }
 }
 
 /** The headers that say who we are and as whom we act; every request carries them, whatever sends it. */

@@ -1,8 +1,9 @@
+import { countValues, mostValues } from './count-values.ts';
 import type { ApiRequest } from './api-error.ts';
 import { ApiError } from './api-error.ts';
 import type { Status } from './object.ts';
 import { isAboutSecrets, withoutQuotation } from './secret-status.ts';
-import { wholeWords } from './whole-words.ts';
+import { wholeWords } from '../errors/redact/whole-words.ts';
 
 /**
  * The error of a response with a failure status: its Status body, or one made of what came instead; of a request on Secrets
@@ -15,6 +16,7 @@ export function responseError(status: number, body: string, request: ApiRequest)
 }
 
 function parseStatus(body: string): Status | undefined {
+  if (body.length > mostValues && countValues(body) > mostValues) return undefined;
   try {
     const value: unknown = JSON.parse(body);
     return isFailure(value) ? value : undefined;

@@ -11,6 +11,7 @@ import type {
 } from './api.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
+import { countValues, mostValues } from './count-values.ts';
 import { readJsonLines } from './json-lines.ts';
 import type { KubernetesObject, ObjectList } from './object.ts';
 import { ProductError } from '../errors/product-error.ts';
@@ -206,6 +207,7 @@ export class RestApi implements KubernetesApi {
     const items: T[] = [];
     let token: string | undefined;
     let length = 0;
+    let values = 0;
     for (let pages = 1; ; pages += 1) {
       const { body } = await this.#send({
         method: 'GET',
@@ -217,10 +219,12 @@ export class RestApi implements KubernetesApi {
         },
       });
       length += body.length;
-      if (pages > mostPages || length > longestList)
+      // a list that has fewer characters has fewer values, and is not counted
+      if (length > mostValues) values += countValues(body);
+      if (pages > mostPages || length > longestList || values > mostValues)
         throw new ProductError(
           'KUBERNETES_API',
-          `the Kubernetes API sends a list of ${resource.plural} that does not end; see whether the server is the one that the kubeconfig should name`,
+          `the Kubernetes API sends a list of ${resource.plural} that does not end, or with more than ${mostValues} values; see whether the server is the one that the kubeconfig should name`,
         );
       const page = JSON.parse(body) as ObjectList<T>;
       for (const item of page.items) items.push(item);
@@ -233,6 +237,11 @@ export class RestApi implements KubernetesApi {
 
   async #json<T>(request: TransportRequest): Promise<T> {
     const response = await this.#send(request);
+    if (response.body.length > mostValues && countValues(response.body) > mostValues)
+      throw new ProductError(
+        'KUBERNETES_API',
+        `the Kubernetes API answers with more than ${mostValues} values; see whether the server is the one that the kubeconfig should name`,
+      );
     return JSON.parse(response.body) as T;
   }
 }
@@ -269,7 +278,7 @@ function selectors(query: ListQuery): Record<string, string> {
 
 /** Of one list: some 500,000 objects, and characters of all pages. */
 const mostPages = 1000;
-const longestList = 256 * 1024 * 1024;
+const longestList = 64 * 1024 * 1024;
 
 /** Characters of the Status that refuses a watch; it has some hundred. */
 const longestRefusal = 1024 * 1024;

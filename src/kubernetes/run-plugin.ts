@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { ProductError } from '../errors/product-error.ts';
 import type { ExecPlugin } from './exec-plugin-config.ts';
-import { wholeWords } from './whole-words.ts';
+import { wholeWords } from '../errors/redact/whole-words.ts';
 
 const timeoutMs = 60_000;
 const maximumBytes = 1024 * 1024;

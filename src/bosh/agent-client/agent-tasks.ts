@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
+import { wholeWords } from '../../errors/redact/whole-words.ts';
 import type { MbusConnection } from './mbus-connection.ts';
 import type { AgentClock } from './create-agent-client.ts';
 
@@ -137,7 +138,7 @@ export class AgentTasks {
   }
 
   #error(method: string, message: string): ProductError {
-    const shown = message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message;
+    const shown = message.length > longestMessage ? `${wholeWords(message, longestMessage)}…` : message;
     return new ProductError(
       'AGENT_ERROR',
       `The agent at ${this.#connection.address} answered '${method}' with an error: ${shown}`,

@@ -34,6 +34,9 @@ const startPatience = 600_000;
 /** For scripts of a release, its compilation, and disks that are copied; every other task has an hour. */
 const longTask = { deadline: 24 * 3_600_000 };
 
+/** Each is unmounted in turn; no VM has as many. */
+const mostDisks = 128;
+
 const abortAfter = (milliseconds: number): AbortSignal => AbortSignal.timeout(milliseconds);
 
 /** A client of one agent. INVALID_ARGUMENT when the URL is none; no connection is made yet. */
@@ -133,6 +136,8 @@ function readState(value: unknown, tasks: AgentTasks): AgentState {
 }
 
 function readTexts(value: unknown, tasks: AgentTasks): readonly string[] {
+  if (Array.isArray(value) && value.length > mostDisks)
+    throw tasks.unexpected('list_disk', `a list of disks: it has more than ${mostDisks} disks`);
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
   if (value === null || value === undefined) return [];
   throw tasks.unexpected('list_disk', 'a list of disk cids');

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { access, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
+import { wholeWords } from '../../errors/redact/whole-words.ts';
 import { confined, limited, nativeRuby, wasmRuby } from './ruby-command.ts';
 import type { RubyCommand } from './ruby-command.ts';
 import { RubyProcess } from './ruby-process.ts';
@@ -158,7 +159,7 @@ function parseResult(name: string, answer: string): RubyResult {
   if (typeof text === 'string') return { text };
   const { message, line } = asObject(error);
   if (typeof message === 'string') {
-    const shown = message.slice(0, longestMessage);
+    const shown = wholeWords(message, longestMessage);
     return { error: typeof line === 'number' ? { message: shown, line } : { message: shown } };
   }
   throw new ProductError(

@@ -47,7 +47,8 @@ async function confirmed(
     signal,
   );
   if (answer?.trim().toLowerCase() === 'yes') return true;
-  terminal.error(answer === undefined ? '\nNothing was removed.' : 'Nothing was removed.');
+  if (answer === undefined) terminal.error('');
+  terminal.error('Nothing was removed.');
   return false;
 }
 
@@ -55,12 +56,12 @@ async function confirmed(
  * The workspace first, since its removal is the one that a mount may refuse; the state late, since it names what is left, and
  * its note last: killed after the cluster went, the next run could not tell otherwise that it was the right one.
  */
-async function removeAll(parsed: EnvArguments, { installation }: CommandContext): Promise<void> {
+async function removeAll(parsed: EnvArguments, { installation, secrets }: CommandContext): Promise<void> {
   const statePath = await statePathOf(parsed);
   const { clusterDirectory, workspace } = installation;
   const credentials = await credentialsOf(parsed);
   const cluster = embeddedCluster(installation);
-  const note = await refuseOtherCluster(statePath, { ...cluster, directory: clusterDirectory });
+  const note = await refuseOtherCluster(statePath, { ...cluster, directory: clusterDirectory }, secrets.add);
   await removeWorkspace(workspace);
   if (note !== undefined) await writeClusterNote(statePath, note);
   await cluster.destroy();

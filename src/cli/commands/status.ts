@@ -1,3 +1,4 @@
+import { oneLine } from '../../errors/one-line.ts';
 import type { Command } from '../command.ts';
 import { listBoshObjects, type DiskSummary, type VmSummary } from '../bosh-objects.ts';
 import { kubeconfigPath, withKubernetes } from '../connect.ts';
@@ -45,15 +46,15 @@ export function report(vms: readonly VmSummary[], disks: readonly DiskSummary[])
     .filter((vm) => vm.outdated)
     .map(
       ({ cid }) =>
-        `VM '${cid}' was made by an earlier version of the CPI and keeps its scripts, which lack fixes of security, ` +
+        `VM '${oneLine(cid)}' was made by an earlier version of the CPI and keeps its scripts, which lack fixes of security, ` +
         'until it is recreated: run up or create-env with --recreate, or bosh recreate if a director has made it\n',
     );
   const unclaimed = disks
     .filter((disk) => disk.unclaimed && disk.vm === undefined)
     .map(
       ({ cid }) =>
-        `Disk '${cid}' was created and then neither attached nor described: its caller may have been killed. ` +
-        `If no state file names it, remove it with: kubectl delete pvc ${cid}\n`,
+        `Disk '${oneLine(cid)}' was created and then neither attached nor described: its caller may have been killed. ` +
+        `If no state file names it, remove it with: kubectl delete pvc ${oneLine(cid)}\n`,
     );
   const notes = [...outdated, ...unclaimed];
   return `\n${vmTable}\n${diskTable}${notes.length > 0 ? `\n${notes.join('')}` : ''}`;

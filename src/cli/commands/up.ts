@@ -44,7 +44,7 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   await embeddedCluster(installation).start((line) => terminal.error(line));
   const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation.clusterDirectory);
   const logs = embeddedLogs(kubeconfig, installation.clusterDirectory);
-  const { cluster, lostVm } = await lookAtCluster(statePath, kubeconfig);
+  const { cluster, lostVm } = await lookAtCluster(statePath, kubeconfig, context.secrets.add);
   if (lostVm !== undefined) terminal.error(`VM '${lostVm}' is gone from the cluster; it is created again.`);
 
   const result = await createEnv(

@@ -1,4 +1,5 @@
 import { ProductError } from '../../errors/product-error.ts';
+import { wholeWords } from '../../errors/redact/whole-words.ts';
 import { runProcess, type ProcessResult } from '../process/run-process.ts';
 import { throwIfInterrupted } from '../stage/printed-stage.ts';
 import { parseCpiResponse, type CpiResponse } from './cpi-response.ts';
@@ -117,7 +118,7 @@ function throwIfUnanswered(
 }
 
 function excerpt(text: string): string {
-  return text.length <= 2000 ? text : `${text.slice(0, 2000)}… (${text.length} characters)`;
+  return text.length <= 2000 ? text : `${wholeWords(text, 2000)}… (${text.length} characters)`;
 }
 
 function lastLines(text: string): string {

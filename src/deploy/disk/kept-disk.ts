@@ -1,3 +1,4 @@
+import { oneLine } from '../../errors/one-line.ts';
 import { currentDisk } from '../state/state-changes.ts';
 import type { DeploymentState, DiskRecord } from '../state/deployment-state.ts';
 import { planDisk, type WantedDisk } from './plan-disk.ts';
@@ -10,7 +11,7 @@ export function keptDisk(state: DeploymentState, wanted: WantedDisk | undefined)
 /** Says so to whoever misses it, or pays for it. */
 export function describeKeptDisk({ cid }: DiskRecord): string {
   return (
-    `Disk '${cid}' is kept and not attached: the manifest asks for none. ` +
+    `Disk '${oneLine(cid)}' is kept and not attached: the manifest asks for none. ` +
     'A persistent disk in the manifest brings it, or its content, back; delete-env deletes it'
   );
 }

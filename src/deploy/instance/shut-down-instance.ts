@@ -59,12 +59,23 @@ async function agentAnswers(run: Run, stage: Stage, vmCid: string): Promise<bool
   return other === undefined;
 }
 
+/** Seconds: a day, as the drain scripts themselves have. */
+const longestDrain = 86_400;
+
 async function drain({ agent, clock, signal }: Run): Promise<void> {
   const seconds = await agent.drain();
   if (seconds < 0) {
     throw new ProductError(
       'AGENT_ERROR',
       `The agent answered drain with ${seconds}; dynamic drain is its own task`,
+    );
+  }
+  // NaN, too; jobs that have not drained are not stopped
+  if (!(seconds <= longestDrain)) {
+    throw new ProductError(
+      'AGENT_ERROR',
+      `The agent answered drain with ${seconds}, which is more than the ${longestDrain} s that it may take; its jobs were not stopped. ` +
+        'Where the jobs can do without it, run the command again with --skip-drain',
     );
   }
   await clock.sleep(seconds * 1000, signal);

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { withoutFirstWord } from '../../errors/redact/whole-words.ts';
 
 export interface ProcessRequest {
   readonly file: string;
@@ -18,7 +19,7 @@ export interface ProcessRequest {
 
 export interface ProcessResult {
   readonly stdout: string;
-  /** The last 64 KiB at most. */
+  /** The last 64 KiB at most, from the beginning of a word: half a secret would be known to no redactor. */
   readonly stderr: string;
   readonly exitCode: number | undefined;
   readonly killedBy: string | undefined;
@@ -110,14 +111,20 @@ function collect(child: ChildProcess) {
   const stdout: Buffer[] = [];
   let stdoutSize = 0;
   let stderr = Buffer.alloc(0);
+  let isCut = false;
   child.stdout?.on('data', (chunk: Buffer) => {
     stdoutSize += chunk.length;
     if (stdoutSize <= stdoutLimit) stdout.push(chunk);
   });
   child.stderr?.on('data', (chunk: Buffer) => {
-    stderr = Buffer.concat([stderr, chunk]).subarray(-stderrLimit);
+    const all = Buffer.concat([stderr, chunk]);
+    isCut ||= all.length > stderrLimit;
+    stderr = all.subarray(-stderrLimit);
   });
-  return { stdout: () => Buffer.concat(stdout).toString(), stderr: () => stderr.toString() };
+  return {
+    stdout: () => Buffer.concat(stdout).toString(),
+    stderr: () => (isCut ? withoutFirstWord(stderr.toString()) : stderr.toString()),
+  };
 }
 
 async function started(child: ChildProcess): Promise<void> {

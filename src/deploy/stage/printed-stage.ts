@@ -1,3 +1,4 @@
+import { oneLine } from '../../errors/one-line.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../clock.ts';
 import type { Stage, Step, StepOptions, StepTiming } from './stage.ts';
@@ -24,14 +25,14 @@ export class PrintedStage implements Stage {
     if (options.always !== true) throwIfInterrupted(this.#options.signal);
     if (this.#afterGroup) this.#options.write('\n');
     this.#afterGroup = false;
-    this.#options.write(`${this.#group === undefined ? '' : '  '}${name}...`);
+    this.#options.write(`${this.#group === undefined ? '' : '  '}${oneLine(name)}...`);
     let skipped: string | undefined;
     const result = await this.#measure(
       { name, ...(this.#group === undefined ? {} : { group: this.#group }) },
       () => action({ skip: (reason) => (skipped = reason) }),
       (elapsed, failed) =>
         this.#options.write(
-          ` ${failed ? 'Failed' : skipped === undefined ? 'Finished' : `Skipped [${skipped}]`} (${elapsed})\n`,
+          ` ${failed ? 'Failed' : skipped === undefined ? 'Finished' : `Skipped [${oneLine(skipped)}]`} (${elapsed})\n`,
         ),
       () => skipped !== undefined,
     );
@@ -40,12 +41,13 @@ export class PrintedStage implements Stage {
 
   async performComplex<T>(name: string, action: (stage: Stage) => Promise<T>): Promise<T> {
     throwIfInterrupted(this.#options.signal);
-    this.#options.write(`\nStarted ${name}\n`);
+    this.#options.write(`\nStarted ${oneLine(name)}\n`);
     this.#afterGroup = true;
     return this.#measure(
       { name },
       () => action(new PrintedStage(this.#options, name)),
-      (elapsed, failed) => this.#options.write(`${failed ? 'Failed' : 'Finished'} ${name} (${elapsed})\n`),
+      (elapsed, failed) =>
+        this.#options.write(`${failed ? 'Failed' : 'Finished'} ${oneLine(name)} (${elapsed})\n`),
       () => false,
     );
   }

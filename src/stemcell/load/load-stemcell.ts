@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
+import { withoutFirstWord } from '../../errors/redact/whole-words.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import type { ImageName } from '../../oci/image-name.ts';
 import type { ImageSource } from '../../oci/image-source.ts';
@@ -13,6 +14,9 @@ import { freeAsItPasses } from '../source/free-as-it-passes.ts';
 import type { Destination, Loader } from './destination.ts';
 import { loaderFor } from './destination.ts';
 import { imageArchive } from './image-archive.ts';
+
+/** Characters of what the program said. */
+const kept = 4000;
 
 export interface LoadContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -55,7 +59,7 @@ async function run(
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (chunk: string) => (said = (said + chunk).slice(-4000)));
+    stream.setEncoding('utf8').on('data', (chunk: string) => (said = (said + chunk).slice(-kept)));
   const ended = new Promise<void>((resolve, reject) => {
     child.on('error', (error: NodeJS.ErrnoException) => {
       const missing = `'${program}' is not on PATH: ${install}`;
@@ -63,7 +67,8 @@ async function run(
     });
     child.on('close', (code, end) => {
       if (code === 0) return resolve();
-      const message = `'${program}' ended with ${code ?? end}: ${said.trim() || 'it said nothing'}`;
+      const shown = said.length < kept ? said : withoutFirstWord(said);
+      const message = `'${program}' ended with ${code ?? end}: ${shown.trim() || 'it said nothing'}`;
       reject(new ProductError('STEMCELL_LOAD_FAILED', message));
     });
   });

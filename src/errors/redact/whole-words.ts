@@ -8,3 +8,9 @@ export function wholeWords(text: string, length: number): string {
   const words = cut.slice(0, Math.max(cut.lastIndexOf(' '), 0)).trimEnd();
   return words === '' ? `(${text.length} characters without a space left out)` : words;
 }
+
+/** A text whose beginning was dropped, perhaps within a word, without what is left of that word. */
+export function withoutFirstWord(text: string): string {
+  const blank = text.search(/\s/u);
+  return blank < 0 ? '' : text.slice(blank + 1);
+}

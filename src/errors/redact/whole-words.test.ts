@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wholeWords } from './whole-words.ts';
+import { wholeWords, withoutFirstWord } from './whole-words.ts';
 
 test('a text is cut between words, and what has none says that something is left out', () => {
   for (const [text, expected] of [
@@ -11,4 +11,10 @@ test('a text is cut between words, and what has none says that something is left
     ['onetwothree', '(11 characters without a space left out)'],
   ] as const)
     assert.equal(wholeWords(text, 8), expected);
+});
+
+test('of a text that lost its beginning the first word goes', () => {
+  assert.equal(withoutFirstWord('cret one two'), 'one two');
+  assert.equal(withoutFirstWord('cret\none'), 'one');
+  assert.equal(withoutFirstWord('cret'), '');
 });

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AgentClient } from '../../bosh/agent-client/agent-client.ts';
+import { startAgent } from '../../bosh/agent-client/testing/fake-agent.ts';
+import { errorChain } from '../error-chain.ts';
+import type { Run } from '../run.ts';
+import { PrintedStage } from '../stage/printed-stage.ts';
+import { shutDownInstance } from './shut-down-instance.ts';
+
+// An agent in the hands of root of its VM, at the end of that VM.
+
+const honest = {
+  ping: async () => {},
+  getState: async () => ({ jobState: 'running', addresses: {} }),
+  runScript: async () => {},
+  drain: async () => 0,
+  stop: async () => {},
+  listDisks: async () => [],
+  unmountDisk: async () => {},
+};
+
+/** What a shutdown prints, how long it sleeps in seconds, and what the agent was told. */
+async function shutDown(hostile: Partial<AgentClient>) {
+  const slept: number[] = [];
+  const told: string[] = [];
+  let printed = '';
+  const clock = {
+    now: () => new Date(0),
+    sleep: async (milliseconds: number) => void slept.push(milliseconds / 1000),
+  };
+  const agent = { ...honest, stop: async () => void told.push('stop'), ...hostile };
+  const run = { agent, clock, state: { state: {} }, warn: () => assert.fail('no warning') };
+  const stage = new PrintedStage({ clock, write: (text) => (printed += text) });
+  const options = { instance: 'a/0', vmCid: 'vm-1', skipDrain: false };
+  const error: unknown = await shutDownInstance(run as unknown as Run, stage, options).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return { printed, slept, told, error };
+}
+
+test('an agent whose disk has a name of several lines prints no line of its own', async () => {
+  const cid = "d'... Finished (00:00:00)\n\nSucceeded\n$ \r\u001b[2J";
+  const { printed, error } = await shutDown({ listDisks: async () => [cid] });
+  assert.equal(error, undefined);
+  assert.doesNotMatch(printed, /^(?:Succeeded|\$)/mu);
+  assert.equal(printed.split('\n').filter((line) => line !== '').length, 6);
+});
+
+test('an agent that answers drain with more than a day is not waited for, and its jobs go on', async () => {
+  for (const seconds of [86_401, 2_000_000, Infinity, Number.NaN]) {
+    const { slept, told, error } = await shutDown({ drain: async () => seconds });
+    assert.match(errorChain(error).join('\n'), new RegExp(`answered drain with ${seconds}`, 'u'));
+    assert.deepEqual([slept, told], [[], []]);
+  }
+  const { slept, told, error } = await shutDown({ drain: async () => 86_400 });
+  assert.deepEqual([slept, told, error], [[86_400], ['stop'], undefined]);
+});
+
+test('an agent that lists disks without end is asked for none of them', { timeout: 120_000 }, async (t) => {
+  const agent = await startAgent(t, () => Array<string>(129).fill('d'));
+  await assert.rejects(agent.client().listDisks(), { code: 'AGENT_ERROR', message: /more than 128 disks/u });
+});
