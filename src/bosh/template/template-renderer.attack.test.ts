@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
-import { access, chown, mkdtemp, open, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, chown, copyFile, mkdir, mkdtemp, open, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -278,6 +278,23 @@ describe('native ruby', { skip: nativeSkip }, () => {
       assert.notEqual(inside, keyrings(rubyPath));
     },
   );
+
+  test('a template reads the folder `lib` beside a ruby of the home directory', async (t) => {
+    const home = await mkdtemp(join(homedir(), '.a-ruby-at-home-'));
+    t.after(() => rm(home, { recursive: true }));
+    // a user of its own has to reach its ruby: as root templates run as another
+    await chmod(home, 0o755);
+    const key = join(home, 'lib', 'key');
+    const own = join(home, 'lib', 'ruby', '3.0.0', 'own.rb');
+    for (const path of [key, own, join(home, 'bin', 'ruby')]) await mkdir(dirname(path), { recursive: true });
+    await writeFile(key, secret);
+    await writeFile(own, 'a part of ruby');
+    await copyFile(rubyPath ?? '', join(home, 'bin', 'ruby'));
+    const renderer = rendererOf([confined(nativeRuby(join(home, 'bin', 'ruby')))], {});
+    const template = `<%= File.exist?(${JSON.stringify(key)}) %> <%= File.exist?(${JSON.stringify(own)}) %>`;
+    assert.deepEqual(await renderer.render([{ name: 'x', template, context }]), ['false true']);
+    await renderer.close();
+  });
 
   test('a template leaves a process', async () => {
     const mark = `left-by-a-template-${process.pid}`;
