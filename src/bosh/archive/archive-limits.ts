@@ -9,6 +9,10 @@ export const archiveLimits = {
   manifest: 4 * mebibyte,
   /** Bytes that it unpacks to: a heavy stemcell has about 3 GiB, a release with Windows' files in it 9 GiB. */
   total: 16 * 1024 * mebibyte,
+  /** Bytes that all jobs of a release unpack to together: templates of a few kilobytes. Each may be a link to one archive. */
+  jobs: 1024 * mebibyte,
+  /** Bytes of all templates that are rendered at once, which are held. */
+  templates: 64 * mebibyte,
   /** Files, folders and links; the root of a large stemcell has some 200,000. */
   entries: 1_000_000,
   /** Characters of all names and link targets together, which are held while it is unpacked. */
@@ -44,6 +48,36 @@ export class EntryCounter {
     if (this.#names > this.#limits.names)
       return `brings all names to more than ${this.#limits.names} characters`;
     return undefined;
+  }
+}
+
+/** Counts what several archives unpack to together: one limit for all of them. */
+export class ArchiveBudget {
+  readonly limits: ArchiveLimits;
+  readonly entries: EntryCounter;
+  #bytes = 0;
+
+  constructor(limits: ArchiveLimits = archiveLimits) {
+    this.limits = limits;
+    this.entries = new EntryCounter(limits);
+  }
+
+  /** Passes bytes on and ends with the error, which is told `more than N bytes`, where there are too many. */
+  limit(
+    refusal: (excess: string) => Error,
+  ): (source: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array> {
+    return (source) => this.#passOn(source, refusal);
+  }
+
+  async *#passOn(
+    source: AsyncIterable<Uint8Array>,
+    refusal: (excess: string) => Error,
+  ): AsyncGenerator<Uint8Array> {
+    for await (const chunk of source) {
+      this.#bytes += chunk.length;
+      if (this.#bytes > this.limits.total) throw refusal(`more than ${this.limits.total} bytes`);
+      yield chunk;
+    }
   }
 }
 

@@ -9,10 +9,12 @@ import { test } from 'node:test';
 import { createGzip, gzipSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { before, header, record, tarFrom } from '../../oci/testing/tar-blocks.ts';
+import { renderJobs } from '../job/render-job.ts';
 import { openRelease } from '../release/open-release.ts';
 import { openStemcell } from '../stemcell/open-stemcell.ts';
+import { createTemplateRenderer } from '../template/create-template-renderer.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
-import { archiveLimits } from './archive-limits.ts';
+import { ArchiveBudget, archiveLimits } from './archive-limits.ts';
 import type { ArchiveLimits } from './archive-limits.ts';
 import { unpackArchive } from './unpack-archive.ts';
 
@@ -47,6 +49,65 @@ test('a release of 600 KB whose release.MF has 600 MB is refused before it fills
   assert.ok((await bytesBelow(out)) < mebibyte);
 });
 
+/** A release whose jobs are links to one archive, which holds these files and 20 links to the template `x`. */
+async function writeLinkedRelease(path: string, jobs: number, pad: number, template: number): Promise<void> {
+  const names = Array.from({ length: 20 }, (_, index) => `x${index}`);
+  const spec = `name: j\npackages: []\nproperties: {}\ntemplates:\n${names.map((one) => `  ${one}: ${one}\n`).join('')}`;
+  const file = (name: string, body: string) => ({
+    header: { name, size: body.length, type: 'file' as const },
+    body,
+  });
+  const link = (name: string, linkname: string) => ({
+    header: { name, size: 0, type: 'link' as const, linkname },
+  });
+  const job = gzipSync(
+    await packTar([
+      file('job.MF', spec),
+      file('monit', ''),
+      file('templates/x', 'a'.repeat(template)),
+      file('pad', '0'.repeat(pad)),
+      ...names.map((one) => link(`templates/${one}`, 'templates/x')),
+    ]),
+  );
+  const sha = `sha256:${createHash('sha256').update(job).digest('hex')}`;
+  const parts = Array.from({ length: jobs }, (_, at) => `- {name: j${at}, version: v, fingerprint: f, sha1: "${sha}"}\n`);
+  const archive = await packTar([
+    file('release.MF', `name: r\nversion: "1"\npackages: []\njobs:\n${parts.join('')}`),
+    { header: { name: 'jobs/j0.tgz', size: job.length, type: 'file' }, body: job },
+    ...parts.slice(1).map((_, at) => link(`jobs/j${at + 1}.tgz`, 'jobs/j0.tgz')),
+  ]);
+  await writeFile(path, gzipSync(archive));
+}
+
+test('jobs of a release that are links to one archive are counted together', async (t) => {
+  const directory = await scratchDirectory(t);
+  const archivePath = join(directory, 'linked.tgz');
+  await writeLinkedRelease(archivePath, 10, mebibyte, 1);
+  const out = join(directory, 'out');
+  const limits = { ...archiveLimits, jobs: 3 * mebibyte };
+  await assert.rejects(openRelease({ archivePath, directory: out, within: directory, limits }), {
+    code: 'ARCHIVE_INVALID',
+    message: /linked\.tgz.*j2\.tgz' unpacks to more than 3145728 bytes/,
+  });
+  assert.ok((await bytesBelow(out)) < 4 * mebibyte);
+});
+
+test('templates that are links to one are counted together', async (t) => {
+  const directory = await scratchDirectory(t);
+  const archivePath = join(directory, 'linked.tgz');
+  await writeLinkedRelease(archivePath, 1, 0, 4 * mebibyte - 1);
+  const { jobs } = await openRelease({ archivePath, directory: join(directory, 'out'), within: directory });
+  const rendering = renderJobs({
+    jobs: jobs.map((job) => ({ job })),
+    ...{ deployment: 'd', globalProperties: {}, groupProperties: {}, id: 'i', directory: join(directory, 'r') },
+    renderer: { ...createTemplateRenderer(), render: () => Promise.reject(new Error('was rendered')) },
+  });
+  await assert.rejects(rendering, {
+    code: 'TEMPLATE_INVALID',
+    message: /'j0\/templates\/x16': all templates together have more than 67108864 bytes/,
+  });
+});
+
 test('a stemcell whose stemcell.MF has 64 MB is refused', async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 'bomb.tgz');
@@ -72,7 +133,9 @@ test('what an archive unpacks to, its entries and their names are counted', asyn
   ];
   for (const [limits, message] of attempts)
     await assert.rejects(
-      unpackArchive(archivePath, join(directory, 'out'), { limits: { ...archiveLimits, ...limits } }),
+      unpackArchive(archivePath, join(directory, 'out'), {
+        budget: new ArchiveBudget({ ...archiveLimits, ...limits }),
+      }),
       { code: 'ARCHIVE_INVALID', message },
     );
   await unpackArchive(archivePath, join(directory, 'out'));

@@ -8,8 +8,8 @@ import type { UnpackOptionsFS } from 'modern-tar/fs';
 import { ProductError } from '../../errors/product-error.ts';
 import { formatDigest, parseDigests, strongestDigest } from '../digest/digest.ts';
 import { digestMismatch } from '../digest/verify-file.ts';
-import { archiveLimits, EntryCounter, limitedTo, shownName } from './archive-limits.ts';
-import type { ArchiveLimits } from './archive-limits.ts';
+import { ArchiveBudget, shownName } from './archive-limits.ts';
+import type { ArchiveLimits, EntryCounter } from './archive-limits.ts';
 import { openForReading } from './open-for-reading.ts';
 
 type Header = Parameters<NonNullable<UnpackOptionsFS['filter']>>[0];
@@ -19,8 +19,8 @@ export interface UnpackOptions {
   readonly only?: (name: string) => boolean;
   /** Digest text that the bytes which are unpacked have to have: what was verified before may be another file by now. */
   readonly digest?: string | undefined;
-  /** Default archiveLimits. */
-  readonly limits?: ArchiveLimits;
+  /** Shared with other archives; default one of its own with archiveLimits. */
+  readonly budget?: ArchiveBudget | undefined;
 }
 
 const links: readonly (string | undefined)[] = ['symlink', 'link'];
@@ -39,11 +39,11 @@ export async function unpackArchive(
   options: UnpackOptions = {},
 ): Promise<void> {
   await using file = await openForReading(archivePath);
-  const admission = new Admission(archivePath, options);
+  const { budget = new ArchiveBudget() } = options;
+  const admission = new Admission(archivePath, options.only, budget);
   const target = unpackTar(directory, { strict: true, filter: (header) => admission.admits(header) });
   const { bytes, verify } = verifiedBytes(archivePath, file, options.digest);
-  const limited = limitedTo(
-    (options.limits ?? archiveLimits).total,
+  const limited = budget.limit(
     (excess) => new ProductError('ARCHIVE_INVALID', `'${archivePath}' unpacks to ${excess}`),
   );
   try {
@@ -104,11 +104,11 @@ class Admission {
   readonly #names = new Set<string>();
   readonly #counter: EntryCounter;
 
-  constructor(archive: string, { only, limits = archiveLimits }: UnpackOptions) {
+  constructor(archive: string, only: UnpackOptions['only'], { limits, entries }: ArchiveBudget) {
     this.#archive = archive;
     this.#only = only;
     this.#limits = limits;
-    this.#counter = new EntryCounter(limits);
+    this.#counter = entries;
   }
 
   admits(header: Header): boolean {

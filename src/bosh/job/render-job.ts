@@ -48,7 +48,7 @@ type Source = TemplateToRender & Pick<SourceFile, 'destination' | 'executable'>;
  */
 export async function renderJobs(options: RenderJobsOptions): Promise<readonly RenderedJob[]> {
   const { jobs, directory, renderer } = options;
-  const sources = (await Promise.all(jobs.map((job) => readSources(job, options)))).flat();
+  const sources = await readAllSources(options);
   const texts = await renderer.render(
     sources.map(({ name, template, context, propertiesAt }) => ({ name, template, context, propertiesAt })),
   );
@@ -62,40 +62,58 @@ export async function renderJobs(options: RenderJobsOptions): Promise<readonly R
   return rendered;
 }
 
-async function readSources(
-  { job, jobProperties, propertiesAt }: JobToRender,
-  options: RenderJobsOptions,
-): Promise<readonly Source[]> {
-  const context = jobContext({ ...options, job, jobProperties });
-  const target = join(options.directory, job.name);
-  const templates = job.spec.templates.map(({ source, destination }) =>
-    readSource(job, {
-      file: `templates/${source}`,
-      context,
-      destination: join(target, destination),
-      executable: destination.startsWith('bin/'),
-      propertiesAt,
-    }),
-  );
-  const destination = join(target, 'monit');
-  const monitFile = { file: 'monit', context, destination, executable: false, propertiesAt };
-  const monit = readSource(job, monitFile).catch((error: unknown) => {
-    if (isProductError(error, 'FILE_NOT_FOUND')) return undefined;
-    throw error;
-  });
-  const all = await Promise.all([...templates, monit]);
-  return all.filter((one) => one !== undefined);
+/** One file after the other: all that is held counts. */
+async function readAllSources(options: RenderJobsOptions): Promise<readonly Source[]> {
+  const sources: Source[] = [];
+  let left: number = archiveLimits.templates;
+  for (const one of options.jobs)
+    for (const file of sourcesOf(one, options)) {
+      const source = await readSource(one.job, file, left);
+      if (source === undefined) continue;
+      left -= Buffer.byteLength(source.template);
+      sources.push(source);
+    }
+  return sources;
 }
 
-async function readSource(job: ReleaseJob, { file, ...rest }: SourceFile): Promise<Source> {
-  const path = join(job.directory, file);
+function sourcesOf(
+  { job, jobProperties, propertiesAt }: JobToRender,
+  options: RenderJobsOptions,
+): readonly SourceFile[] {
+  const context = jobContext({ ...options, job, jobProperties });
+  const target = join(options.directory, job.name);
+  const templates = job.spec.templates.map(({ source, destination }) => ({
+    file: `templates/${source}`,
+    context,
+    destination: join(target, destination),
+    executable: destination.startsWith('bin/'),
+    propertiesAt,
+  }));
+  const destination = join(target, 'monit');
+  return [...templates, { file: 'monit', context, destination, executable: false, propertiesAt }];
+}
+
+/** Undefined for a monit file that is not there. */
+async function readSource(
+  job: ReleaseJob,
+  { file, ...rest }: SourceFile,
+  left: number,
+): Promise<Source | undefined> {
   const name = `${job.name}/${file}`;
-  const bytes = await readRegularFile(path, archiveLimits.manifest);
-  if (bytes === undefined)
-    throw new ProductError(
-      'TEMPLATE_INVALID',
-      `Cannot render '${name}': it is larger than ${archiveLimits.manifest} bytes`,
-    );
+  const bytes = await readRegularFile(join(job.directory, file), Math.min(archiveLimits.manifest, left)).catch(
+    (error: unknown) => {
+      if (file === 'monit' && isProductError(error, 'FILE_NOT_FOUND')) return null;
+      throw error;
+    },
+  );
+  if (bytes === null) return undefined;
+  if (bytes === undefined) {
+    const excess =
+      left < archiveLimits.manifest
+        ? `all templates together have more than ${archiveLimits.templates} bytes`
+        : `it is larger than ${archiveLimits.manifest} bytes`;
+    throw new ProductError('TEMPLATE_INVALID', `Cannot render '${name}': ${excess}`);
+  }
   return { name, template: decode(name, bytes), ...rest };
 }
 

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
+import { ArchiveBudget, archiveLimits } from '../archive/archive-limits.ts';
+import type { ArchiveLimits } from '../archive/archive-limits.ts';
 import { unpackArchive } from '../archive/unpack-archive.ts';
 import { verifyFile } from '../digest/verify-file.ts';
 import { Problems, rootField } from '../yaml/field.ts';
@@ -20,6 +22,8 @@ export interface OpenReleaseOptions {
   readonly directory: string;
   /** Folder that `directory` has to lie in, else PATH_OUTSIDE: nothing outside of it is removed. */
   readonly within: string;
+  /** Default archiveLimits; a test may lower them. */
+  readonly limits?: ArchiveLimits;
 }
 
 /**
@@ -31,14 +35,19 @@ export async function openRelease({
   digest,
   directory,
   within: place,
+  limits = archiveLimits,
 }: OpenReleaseOptions): Promise<Release> {
   await removeTree(directory, { within: place });
   await mkdir(directory, { recursive: true });
-  await unpackArchive(archivePath, directory, { digest });
+  await unpackArchive(archivePath, directory, { digest, budget: new ArchiveBudget(limits) });
   return within(archivePath, async () => {
     const manifest = await readReleaseManifest(directory);
-    const packages = await Promise.all(manifest.packages.map((part) => openPackage(part, directory)));
-    const jobs = await Promise.all(manifest.jobs.map((part) => openJob(part, directory)));
+    // one after the other: a release of a few kilobytes can name many thousands
+    const packages: ReleasePackage[] = [];
+    for (const part of manifest.packages) packages.push(await openPackage(part, directory));
+    const budget = new ArchiveBudget({ ...limits, total: limits.jobs });
+    const jobs: ReleaseJob[] = [];
+    for (const part of manifest.jobs) jobs.push(await openJob(part, directory, budget));
     checkReferences(manifest);
     return { name: manifest.name, version: manifest.version, directory, jobs, packages };
   });
@@ -53,10 +62,11 @@ async function openPackage(part: PackagePart, directory: string): Promise<Releas
 async function openJob(
   part: ReleasePart & { readonly packages: readonly PathSegment[] },
   releaseDirectory: string,
+  budget: ArchiveBudget,
 ): Promise<ReleaseJob> {
   const archivePath = join(releaseDirectory, 'jobs', `${part.name}.tgz`);
   const directory = join(releaseDirectory, 'unpacked-jobs', part.name);
-  await unpackArchive(archivePath, directory, { digest: part.digest });
+  await unpackArchive(archivePath, directory, { digest: part.digest, budget });
   const spec = await readSpec(join(directory, 'job.MF'));
   const packages = part.packages.length > 0 ? part.packages : spec.packages;
   return { ...part, archivePath, directory, spec, packages };

@@ -117,9 +117,12 @@ class RubyRenderer implements TemplateRenderer {
 
   async #ask(ruby: RubyProcess, batch: readonly TemplateToRender[]): Promise<readonly RubyResult[]> {
     try {
-      ruby.send(JSON.stringify({ templates: batch }));
       const results: RubyResult[] = [];
-      for (const { name } of batch) results.push(parseResult(name, await ruby.answer(name, this.#patience)));
+      // each alone: the text of all, which repeats the properties for each, has no limit
+      for (const one of batch) {
+        ruby.send(JSON.stringify({ templates: [one] }));
+        results.push(parseResult(one.name, await ruby.answer(one.name, this.#patience)));
+      }
       return results;
     } catch (error) {
       await this.close();

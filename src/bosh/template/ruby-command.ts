@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -47,10 +47,10 @@ export const rubyEnvironment = {
 
 /**
  * A ruby that is installed on this machine; `path` without symbolic links. Of one outside of the system's folders templates
- * see its own file, and `lib` beside its `bin`.
+ * see its own file, and of `lib` beside its `bin` Ruby's shared library, standard library and gems alone: it may be `~/lib`.
  */
 export function nativeRuby(path: string): Unconfined {
-  const library = basename(dirname(path)) === 'bin' ? [join(dirname(dirname(path)), 'lib')] : [];
+  const library = basename(dirname(path)) === 'bin' ? librariesIn(join(dirname(dirname(path)), 'lib')) : [];
   return {
     engine: 'ruby',
     name: path,
@@ -60,6 +60,21 @@ export function nativeRuby(path: string): Unconfined {
     reads: [path, ...library],
     limits: [`--as=${memory}`],
   };
+}
+
+function librariesIn(lib: string): readonly string[] {
+  return [
+    ...namesIn(lib, /^libruby[\w.-]*\.so[\d.]*$/),
+    ...namesIn(join(lib, 'ruby'), /^\d+\.\d+\.\d+/),
+    ...namesIn(join(lib, 'ruby', 'gems'), /^\d+\.\d+\.\d+/),
+  ];
+}
+
+function namesIn(folder: string, pattern: RegExp): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => pattern.test(name))
+    .map((name) => join(folder, name));
 }
 
 /**

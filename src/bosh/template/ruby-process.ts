@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
-import type { ChildProcessByStdio } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { ProductError } from '../../errors/product-error.ts';
+import { withoutInherited } from '../../platform/inherited-descriptors.ts';
 import { rubyEnvironment } from './ruby-command.ts';
 import type { RubyCommand } from './ruby-command.ts';
 
@@ -10,10 +12,16 @@ const keptErrorText = 4096;
 /** Bytes of answers in the life of a process: far more than the jobs of a VM hold. */
 const longestAnswers = 64 * 1024 * 1024;
 
+type RubyChild = ChildProcess & {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+};
+
 /** A running renderer.rb. What it says is another party's: templates may write anything to its output. */
 export class RubyProcess {
   readonly #command: RubyCommand;
-  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #child: RubyChild;
   readonly #lines: AsyncIterator<string>;
   readonly #exited: Promise<unknown>;
   readonly #signal: AbortSignal | undefined;
@@ -24,12 +32,7 @@ export class RubyProcess {
     this.#command = command;
     this.#signal = signal;
     try {
-      this.#child = spawn(command.executable, command.arguments, {
-        stdio: ['pipe', 'pipe', 'pipe'],
-        env: rubyEnvironment,
-        // in a process group of its own: kill(0, ...) reaches a whole group, across namespaces too
-        detached: true,
-      });
+      this.#child = spawnRuby(command);
     } catch (error) {
       throw this.#failure(error);
     }
@@ -126,6 +129,23 @@ export class RubyProcess {
         cause,
       },
     );
+  }
+}
+
+function spawnRuby(command: RubyCommand): RubyChild {
+  const empty = openSync('/dev/null', 'r+');
+  try {
+    const child = spawn(command.executable, command.arguments, {
+      stdio: withoutInherited(['pipe', 'pipe', 'pipe'], empty),
+      env: rubyEnvironment,
+      // in a process group of its own: kill(0, ...) reaches a whole group, across namespaces too
+      detached: true,
+    });
+    const { stdin, stdout, stderr } = child;
+    if (stdin === null || stdout === null || stderr === null) throw new Error('spawn made no pipes');
+    return Object.assign(child, { stdin, stdout, stderr });
+  } finally {
+    closeSync(empty);
   }
 }
 

@@ -1,291 +1,96 @@
 import assert from 'node:assert/strict';
-import { execFile, execFileSync, spawn } from 'node:child_process';
-import { access, chown, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
-import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { promisify } from 'node:util';
-import { whyNotRun } from '../../cluster/testing/why-not-run.ts';
-import { isProductError } from '../../errors/product-error.ts';
-import { findRuby, rendererOf } from './create-template-renderer.ts';
-import { confined, limited, nativeRuby, wasmRuby } from './ruby-command.ts';
-import type { RubyCommand } from './ruby-command.ts';
-import type { TemplateContext } from './template-renderer.ts';
+import { after, describe, test } from 'node:test';
+import { createTemplateRenderer, findRuby } from './create-template-renderer.ts';
+import type { TemplateContext, TemplateRenderer, TemplateToRender } from './template-renderer.ts';
 
-const secret = 'the-operators-own-secret';
-
+const password = '}Pr0d-"Passw0rd"';
+const properties = {
+  web: {
+    password,
+    pin: 31415926535,
+    list: ['deep-Passw0rd'],
+    key: 'BEGIN\nline-Passw0rd-1\nline-Passw0rd-2\n',
+  },
+};
 const context: TemplateContext = {
-  index: 0,
-  id: 'id-1',
-  az: 'unknown',
-  bootstrap: true,
-  job: { name: 'web' },
-  deployment: 'dep',
-  networks: {},
-  global_properties: {},
-  cluster_properties: {},
-  job_properties: null,
-  default_properties: {},
+  ...{ index: 0, id: 'id-1', az: 'unknown', bootstrap: true, job: { name: 'web' }, deployment: 'dep' },
+  ...{ networks: {}, global_properties: {}, cluster_properties: {}, job_properties: properties },
+  default_properties: { 'web.password': null, 'web.pin': null, 'web.list': null, 'web.key': null },
+};
+const template = (text: string): TemplateToRender => ({ name: 'web/templates/t', template: text, context });
+
+/** What a template may do with a secret that ends in an error whose message quotes it. */
+const expressions: Readonly<Record<string, string>> = {
+  "Integer(p('web.password'))": 'ArgumentError',
+  "Float(p('web.password'))": 'ArgumentError',
+  "Rational(p('web.password'))": 'ArgumentError',
+  "Complex(p('web.password'))": 'ArgumentError',
+  "Integer(p('web.password').reverse)": 'ArgumentError',
+  "Array.new(p('web.password').length, 1, p('web.password'))": 'ArgumentError',
+  "{}.fetch(p('web.password'))": 'KeyError',
+  "{}.fetch(p('web.list'))": 'KeyError',
+  "ENV.fetch(p('web.password'))": 'KeyError',
+  "[].fetch(p('web.pin'))": 'IndexError|RangeError',
+  "[1].first(p('web.pin') * 10 ** 20)": 'RangeError',
+  "p('web.password').to_sym.to_proc.call(1)": 'NoMethodError',
+  "nil.public_send(p('web.password'))": 'NoMethodError',
+  "Object.const_get(p('web.password'))": 'NameError',
+  "instance_variable_get(p('web.password'))": 'NameError',
+  "Regexp.new(p('web.password') + '(')": 'RegexpError',
+  "eval(p('web.password'))": 'SyntaxError',
+  "JSON.parse(p('web.password'))": 'JSON::ParserError',
+  "YAML.load(p('web.password'))": 'Psych::SyntaxError',
+  "File.read(p('web.password'))": 'Errno::ENOENT|NotImplementedError|Errno::E',
+  "require p('web.password')": 'LoadError',
+  "raise p('web.password')": 'RuntimeError',
+  'raise "no: #{p(\'web.password\').inspect}"': 'RuntimeError',
+  'raise "no: #{p(\'web.key\').lines[1]}"': 'RuntimeError',
+  'raise "no: #{p(\'web.pin\')}"': 'RuntimeError',
+  "raise ArgumentError, p('web.password')": 'ArgumentError',
+  "fail Class.new(StandardError), p('web.password')": '#<Class',
+  "throw p('web.password')": 'UncaughtThrowError',
+  "p(p('web.password'))": 'UnknownProperty',
+  "link(p('web.password'))": 'RuntimeError',
+  "Gem::Version.new(p('web.password'))": 'ArgumentError',
+  "p('web.password').freeze << 'x'": 'FrozenError',
+  "'%d' % p('web.password')": 'ArgumentError',
+  "abort p('web.password')": 'the template ends the program',
 };
 
-/** Number of the session's key ring; Ruby. */
-const keyringId =
-  '(syscall({ "x86_64" => 250, "aarch64" => 219 }[RUBY_PLATFORM[/^[^-]+/]], 0, -3, 0) rescue "")';
-
-/** As it is outside; empty where there are none. */
-const keyrings = (path: string | undefined): string =>
-  path === undefined ? '' : execFileSync(path, ['-W0', '-e', `print ${keyringId}`], { encoding: 'utf8' });
-
-async function processesWith(mark: string): Promise<readonly string[]> {
-  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const lines = await Promise.all(ids.map((id) => readFile(`/proc/${id}/cmdline`, 'utf8').catch(() => '')));
-  return ids.filter((_, index) => lines[index]?.split('\0').includes(mark));
-}
-
-async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
-/** In `home`, below the home directory of the user who runs the test. */
-interface Target {
-  readonly home: string;
-  readonly port: number;
-}
-
-/** The same for each of our commands. */
-function suite(command: RubyCommand): void {
-  const renderer = rendererOf([command], {});
-  let target: Target;
-  let server: Server;
-  let connections = 0;
-  let signals = 0;
-  const onSignal = (): void => {
-    signals += 1;
-  };
-
-  before(async () => {
-    const home = await mkdtemp(join(homedir(), '.attacked-by-a-template-'));
-    await writeFile(join(home, 'key'), secret, { mode: 0o600 });
-    process.env['OPERATORS_SECRET'] = secret;
-    process.on('SIGWINCH', onSignal);
-    server = createServer((socket) => {
-      connections += 1;
-      socket.end(secret);
+function suite(renderer: TemplateRenderer): void {
+  for (const [expression, kind] of Object.entries(expressions))
+    test(`the error of ${expression} names its kind and line, and not the secret`, async () => {
+      await assert.rejects(renderer.render([template(`\n<%= ${expression} %>`)]), (error: Error) => {
+        assert.doesNotMatch(error.message, /Passw0rd|dr0wssaP|31415926535/u);
+        assert.match(error.message, new RegExp(`^Cannot render 'web/templates/t'.*: .*(?:${kind})`, 'u'));
+        return true;
+      });
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    target = { home, port: (server.address() as AddressInfo).port };
-  });
 
-  after(async () => {
-    await renderer.close();
-    server.close();
-    process.off('SIGWINCH', onSignal);
-    delete process.env['OPERATORS_SECRET'];
-    await rm(target.home, { recursive: true });
-  });
-
-  /** What the template found out; a process that ends over it found out nothing. */
-  async function attack(code: string): Promise<string> {
-    try {
-      const template = `<%= begin; ${code}; rescue Exception => error; "refused: #{error.class}"; end %>`;
-      const [text = ''] = await renderer.render([{ name: 'web/templates/x.erb', template, context }]);
-      return text;
-    } catch (error) {
-      if (!isProductError(error, 'RUBY_FAILED')) throw error;
-      assert.match(error.message, /web\/templates\/x\.erb/);
-      return `refused: ${error.message}`;
-    }
-  }
-
-  test('what renders says what it computed: the attempts below are run', async () => {
-    assert.equal(await attack('"#{1 + 1}"'), '2');
-  });
-
-  test('a template reads a file of the home directory', async () => {
-    const found = await attack(`File.read(${JSON.stringify(join(target.home, 'key'))})`);
-    assert.doesNotMatch(found, new RegExp(secret));
-  });
-
-  test('a template reads secrets of the environment', async () => {
-    const others = '*Dir["/proc/*/environ"].map { |path| File.read(path) rescue "" }';
-    assert.doesNotMatch(await attack(`[ENV.to_h.inspect, ${others}].join`), new RegExp(secret));
-  });
-
-  test('a template reaches a listener of the machine', async () => {
-    const found = await attack(`require "socket"; TCPSocket.new("127.0.0.1", ${target.port}).read`);
-    assert.doesNotMatch(found, new RegExp(secret));
-    assert.equal(connections, 0);
-  });
-
-  test('a command of a template changes the home directory', async () => {
-    const path = join(target.home, 'touched');
-    await attack(`system("touch", ${JSON.stringify(path)}); \`touch ${path}\``);
-    await assert.rejects(access(path), { code: 'ENOENT' });
-  });
-
-  test('a template writes into the home directory and beside the renderer', async () => {
-    for (const path of [join(target.home, 'written'), join(import.meta.dirname, 'written-by-a-template')]) {
-      await attack(`File.write(${JSON.stringify(path)}, "x")`);
-      await assert.rejects(access(path), { code: 'ENOENT' });
-    }
-  });
-
-  test('a template signals the deployer', async () => {
-    const pids = `[${process.pid}, Process.ppid, 0]`;
-    await attack(`${pids}.each { |pid| Process.kill("WINCH", pid) rescue nil }; "done"`);
-    assert.equal(signals, 0);
-  });
-
-  test('a template does all that in JavaScript', async () => {
-    const path = join(target.home, 'by-javascript');
-    const code = `
-      const { execFileSync } = process.getBuiltinModule('child_process');
-      const fs = process.getBuiltinModule('fs');
-      const attempts = [
-        () => fs.readFileSync('${join(target.home, 'key')}', 'utf8'),
-        () => JSON.stringify(process.env),
-        () => execFileSync(process.execPath, ['-e',
-          "require('net').connect(${target.port}, '127.0.0.1').pipe(process.stdout)"], { encoding: 'utf8' }),
-        () => execFileSync('touch', ['${path}']),
-        () => fs.writeFileSync('${path}', 'x'),
-        () => process.kill(${process.pid}, 'SIGWINCH'),
-      ];
-      return 'JavaScript ran: ' + attempts.map((attempt) => { try { return attempt(); } catch (error) { return error; } }).join();`;
-    const found = await attack(`require "js"; JS.eval(${JSON.stringify(code)}).to_s`);
-    assert.doesNotMatch(found, new RegExp(`JavaScript ran|${secret}`));
-    await assert.rejects(access(path), { code: 'ENOENT' });
-    assert.deepEqual([connections, signals], [0, 0]);
-  });
-
-  test('a template takes all memory', async () => {
-    assert.match(await attack('("x" * (2 ** 30)).length'), /^refused/);
-  });
-
-  test('a template floods its output, and it ends there', async () => {
-    assert.match(await attack('chunk = "x" * 1_000_000; loop { STDOUT.write(chunk) }'), /^refused: .*64 MiB/);
-  });
-
-  test('a template answers in the place of ruby', async () => {
-    const found = await attack('STDOUT.puts("{}", "[1]", "null", \'{"text":1}\', \'{"error":{}}\')');
-    assert.match(found, /^refused: .*standard output/);
-  });
-
-  test('a template does not end', async () => {
-    const hasty = rendererOf([command], { patience: 1500 });
-    await hasty.start();
-    const batch = [
-      { name: 'web/templates/fine', template: 'fine', context },
-      {
-        name: 'web/templates/endless',
-        template: '<% loop { begin; sleep; rescue Exception; end } %>',
-        context,
-      },
-    ];
-    await assert.rejects(hasty.render(batch), {
-      code: 'RUBY_FAILED',
-      message: /^'web\/templates\/endless' was not/,
-    });
-    await hasty.close();
+  test('what tells an operator the cause without a value is still told', async () => {
+    for (const [expression, told] of [
+      ['"a" + 1', 'TypeError: no implicit conversion of Integer into String'],
+      ['Integer(nil)', "TypeError: can't convert nil into Integer"],
+      ['raise "set web.password"', 'RuntimeError: set web.password'],
+      ['nothing', "NameError: undefined 'nothing'"],
+      ['1 / 0', 'ZeroDivisionError: divided by 0'],
+      ["p('web.none')", "Can't find property 'web.none'"],
+    ])
+      await assert.rejects(renderer.render([template(`<%= ${expression} %>`)]), {
+        message: `Cannot render 'web/templates/t' (line 1): ${told}`,
+      });
   });
 }
 
-/** Why it does not come up in namespaces here, if so. */
-async function whyNot(command: RubyCommand): Promise<string | false> {
-  const renderer = rendererOf([command], {});
-  try {
-    await renderer.start();
-    return false;
-  } catch (error) {
-    if (isProductError(error, 'RUBY_FAILED')) return `needs namespaces: ${error.message}`;
-    throw error;
-  } finally {
-    await renderer.close();
-  }
-}
-
-describe('ruby.wasm without namespaces', () => suite(limited(wasmRuby())));
-
-const wasm = confined(wasmRuby());
-describe('ruby.wasm', { skip: await whyNot(wasm) }, () => suite(wasm));
-
-const rubyPath = await findRuby(process.env['PATH']);
-const native = rubyPath === undefined ? undefined : confined(nativeRuby(rubyPath));
-const nativeSkip = native === undefined ? 'needs ruby on PATH' : await whyNot(native);
-describe('native ruby', { skip: nativeSkip }, () => {
-  if (native === undefined) return;
-  suite(native);
-
-  test('a template looks for more of the machine', async () => {
-    const renderer = rendererOf([native], {});
-    const seen =
-      '%w[/root /home /run /var /proc/self /etc/passwd /dev/tty /sys /old/usr].select { |path| File.exist?(path) }';
-    const writable =
-      'Dir["/{*,usr/*,dev/*}"].select { |path| File.directory?(path) && File.writable?(path) }';
-    const template = `<%= ${seen} %> <%= ${writable} %>`;
-    assert.deepEqual(await renderer.render([{ name: 'x', template, context }]), ['[] ["/tmp"]']);
-    await renderer.close();
-  });
-
-  test(
-    "a template asks for the operator's key ring",
-    { skip: keyrings(rubyPath) === '' && 'no keyctl here' },
-    async () => {
-      const renderer = rendererOf([native], {});
-      const [inside = ''] = await renderer.render([{ name: 'x', template: `<%= ${keyringId} %>`, context }]);
-      await renderer.close();
-      assert.match(inside, /^\d+$/);
-      assert.notEqual(inside, keyrings(rubyPath));
-    },
-  );
-
-  test('a template leaves a process', async () => {
-    const mark = `left-by-a-template-${process.pid}`;
-    const renderer = rendererOf([native], {});
-    const script = 'trap "" TERM HUP INT; while :; do sleep 1; done';
-    await renderer.render([
-      { name: 'x', template: `<% spawn("sh", "-c", '${script}', "${mark}", pgroup: true) %>`, context },
-    ]);
-    assert.equal((await processesWith(mark)).length, 1);
-    await renderer.close();
-    await waitUntil(async () => (await processesWith(mark)).length === 0);
-  });
-
-  test('a template goes on when the deployer is killed', async () => {
-    const mark = `outlives-the-deployer-${process.pid}`;
-    const script = 'while :; do sleep 1; done';
-    const template = `<% system("sh", "-c", '${script}', "${mark}") %>`;
-    const program = `
-      import { rendererOf } from '${join(import.meta.dirname, 'create-template-renderer.ts')}';
-      const { command, batch } = JSON.parse(process.env.BATCH);
-      await rendererOf([command], {}).render(batch);`;
-    const batch = [{ name: 'x', template, context }];
-    const deployer = spawn(process.execPath, ['--input-type=module', '-e', program], {
-      stdio: 'ignore',
-      env: { BATCH: JSON.stringify({ command: native, batch }) },
-    });
-    await waitUntil(async () => (await processesWith(mark)).length === 1);
-    deployer.kill('SIGKILL');
-    await waitUntil(async () => (await processesWith(mark)).length === 0);
-  });
+describe('ruby.wasm', () => {
+  const renderer = createTemplateRenderer();
+  after(() => renderer.close());
+  suite(renderer);
 });
 
-const user = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
-const userSkip =
-  process.env['NODE_TEST_CONTEXT'] === undefined || process.getuid?.() !== 0
-    ? 'needs root, to become another user'
-    : (whyNotRun(user, import.meta.filename) ?? false);
-test('all of this with the renderer of an unprivileged user', { skip: userSkip }, async (t) => {
-  const home = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-home-'));
-  t.after(() => rm(home, { recursive: true }));
-  await chown(home, 65_534, 65_534);
-  const args = [
-    ...[...user.slice(1), process.execPath, '--test-reporter=tap', '--test-skip-pattern=without namespaces'],
-    import.meta.filename,
-  ];
-  const env = { PATH: process.env['PATH'], HOME: home };
-  const { stdout } = await promisify(execFile)('setpriv', args, { env, cwd: '/' });
-  assert.match(stdout, /^# fail 0$/m);
-  t.diagnostic(stdout.match(/^# (pass|skipped) .*$/gm)?.join() ?? '');
+const ruby = await findRuby(process.env['PATH']);
+describe('native ruby', { skip: ruby === undefined ? 'needs ruby on PATH' : false }, () => {
+  const renderer = createTemplateRenderer({ rubyPath: ruby });
+  after(() => renderer.close());
+  suite(renderer);
 });

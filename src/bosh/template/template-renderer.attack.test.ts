@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
-import { access, chown, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, chown, copyFile, mkdir, mkdtemp, open, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { whyNotRun } from '../../cluster/testing/why-not-run.ts';
@@ -90,8 +91,8 @@ function suite(command: RubyCommand): void {
   async function attack(code: string): Promise<string> {
     try {
       const template = `<%= begin; ${code}; rescue Exception => error; "refused: #{error.class}"; end %>`;
-      const [text = ''] = await renderer.render([{ name: 'web/templates/x.erb', template, context }]);
-      return text;
+      const [found = ''] = await renderer.render([{ name: 'web/templates/x.erb', template, context }]);
+      return found;
     } catch (error) {
       if (!isProductError(error, 'RUBY_FAILED')) throw error;
       assert.match(error.message, /web\/templates\/x\.erb/);
@@ -172,6 +173,44 @@ function suite(command: RubyCommand): void {
     assert.match(found, /^refused: .*standard output/);
   });
 
+  test('a template uses descriptors that the deployer was started with', async () => {
+    const file = join(target.home, 'written-by-descriptor');
+    await using key = await open(join(target.home, 'key'));
+    await using folder = await open('/');
+    await using output = await open(file, 'w');
+    const program = `
+      import { rendererOf } from '${join(import.meta.dirname, 'create-template-renderer.ts')}';
+      const renderer = rendererOf([JSON.parse(process.argv[1])], {});
+      const batch = JSON.parse(process.argv[2]);
+      for (const one of batch) console.log(String(await renderer.render([one]).catch((error) => error)));
+      await renderer.close();`;
+    const attempts = [
+      'IO.for_fd(20).read',
+      'openat = { "x86_64" => 257, "aarch64" => 56 }[RUBY_PLATFORM[/^[^-]+/]]; ' +
+        'IO.for_fd(syscall(openat, 21, "etc/hostname", 0)).read',
+      'io = IO.for_fd(63, "w"); io.write("forged"); io.flush; "tried"',
+      'JSON.parse("[1]").to_s',
+    ];
+    const batch = attempts.map((code) => ({
+      name: 'x',
+      template: `<%= begin; ${code}; rescue Exception => error; "refused: #{error.class}"; end %>`,
+      context,
+    }));
+    const stdio: ('ignore' | 'pipe' | number)[] = Array.from({ length: 64 }, () => 'ignore');
+    stdio[1] = 'pipe';
+    for (const [at, from] of [[2, 2], [20, key.fd], [21, folder.fd], [63, output.fd]] as const)
+      stdio[at] = from;
+    const args = ['--input-type=module', '-e', program, JSON.stringify(command), JSON.stringify(batch)];
+    const deployer = spawn(process.execPath, args, { stdio });
+    assert.ok(deployer.stdout !== null);
+    const said = await text(deployer.stdout);
+    assert.match(said, /^\[1\]$/m);
+    assert.doesNotMatch(said, new RegExp(secret));
+    const host = (await readFile('/etc/hostname', 'utf8')).trim();
+    assert.ok(!said.split('\n').includes(host), said);
+    assert.equal(await readFile(file, 'utf8'), '');
+  });
+
   test('a template does not end', async () => {
     const hasty = rendererOf([command], { patience: 1500 });
     await hasty.start();
@@ -239,6 +278,23 @@ describe('native ruby', { skip: nativeSkip }, () => {
       assert.notEqual(inside, keyrings(rubyPath));
     },
   );
+
+  test('a template reads the folder `lib` beside a ruby of the home directory', async (t) => {
+    const home = await mkdtemp(join(homedir(), '.a-ruby-at-home-'));
+    t.after(() => rm(home, { recursive: true }));
+    // a user of its own has to reach its ruby: as root templates run as another
+    await chmod(home, 0o755);
+    const key = join(home, 'lib', 'key');
+    const own = join(home, 'lib', 'ruby', '3.0.0', 'own.rb');
+    for (const path of [key, own, join(home, 'bin', 'ruby')]) await mkdir(dirname(path), { recursive: true });
+    await writeFile(key, secret);
+    await writeFile(own, 'a part of ruby');
+    await copyFile(rubyPath ?? '', join(home, 'bin', 'ruby'));
+    const renderer = rendererOf([confined(nativeRuby(join(home, 'bin', 'ruby')))], {});
+    const template = `<%= File.exist?(${JSON.stringify(key)}) %> <%= File.exist?(${JSON.stringify(own)}) %>`;
+    assert.deepEqual(await renderer.render([{ name: 'x', template, context }]), ['false true']);
+    await renderer.close();
+  });
 
   test('a template leaves a process', async () => {
     const mark = `left-by-a-template-${process.pid}`;

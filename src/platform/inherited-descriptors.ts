@@ -1,0 +1,39 @@
+import { readFileSync, readdirSync } from 'node:fs';
+
+const closeOnExec = 0o2000000;
+
+/**
+ * `stdio` for spawn() of a command that must not use what this process was started with: the given three, and `empty`, an open
+ * /dev/null, in the place of each other descriptor that a child would inherit. Node marks those as not to be inherited only
+ * up to the first gap, and a shell such as dash cannot close one above 9.
+ */
+export function withoutInherited<T>(stdio: readonly [T, T, T], empty: number): (T | 'ignore' | number)[] {
+  const all: (T | 'ignore' | number)[] = [...stdio];
+  for (const descriptor of inheritedDescriptors()) {
+    // libuv leaves a descriptor above 2 as it is where it is told to ignore it
+    while (all.length < descriptor) all.push('ignore');
+    if (descriptor >= stdio.length) all[descriptor] = empty;
+  }
+  return all;
+}
+
+/** In ascending order. Off Linux libuv lets a child inherit none. */
+function inheritedDescriptors(): readonly number[] {
+  if (process.platform !== 'linux') return [];
+  return readdirSync('/proc/self/fd')
+    .map(Number)
+    .toSorted((one, other) => one - other)
+    .filter(isInherited);
+}
+
+function isInherited(descriptor: number): boolean {
+  try {
+    const [, flags = '0'] =
+      /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')) ?? [];
+    return (Number.parseInt(flags, 8) & closeOnExec) === 0;
+  } catch (error) {
+    // the one of readdir itself, closed by now
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    throw error;
+  }
+}
