@@ -2,6 +2,7 @@ import { ProductError } from '../errors/product-error.ts';
 import type { Run } from './run.ts';
 import { clusterNotePathFor } from './state/cluster-note.ts';
 import { cpiNotePathFor } from './state/cpi-note.ts';
+import { digestNotePathFor } from './state/digest-note.ts';
 import { pendingPathFor } from './state/pending-file.ts';
 import { hasRecordedVm } from './vm/has-recorded-vm.ts';
 
@@ -22,7 +23,9 @@ export async function checkPresence(
   if (disks.length === 0 && !(await isConfiguredOtherwise())) return;
   if (await hasRecordedVm(run)) return;
   const names = [...(vmCid === '' ? [] : [`VM '${vmCid}'`]), ...disks.map(({ cid }) => `disk '${cid}'`)];
-  const files = [clusterNotePathFor, cpiNotePathFor, pendingPathFor].map((pathFor) => pathFor(state.path));
+  const files = [clusterNotePathFor, cpiNotePathFor, digestNotePathFor, pendingPathFor].map((pathFor) =>
+    pathFor(state.path),
+  );
   throw new ProductError(
     'OTHER_CLUSTER',
     `Of the deployment of '${state.path}' nothing is where the CPI looks: not ${names.join(', not ')}; nothing was changed. ` +

@@ -12,9 +12,11 @@ import type { StepTiming } from './stage/stage.ts';
 import { withSession, type Session } from './session.ts';
 import { checkCluster } from './state/check-cluster.ts';
 import { writeClusterNote, type ClusterIdentity } from './state/cluster-note.ts';
+import { isConfiguredOtherwise, writeCpiNote } from './state/cpi-note.ts';
+import { recordedDigestOf } from './state/digest-note.ts';
 import type { StateFile } from './state/state-file.ts';
 import { currentDisk } from './state/state-changes.ts';
-import { validateDeployment } from './validate/validate-deployment.ts';
+import { validateDeployment, type ValidDeployment } from './validate/validate-deployment.ts';
 import { deletePendingVmOrWarn } from './vm/delete-pending-vm.ts';
 import { hasRecordedVm } from './vm/has-recorded-vm.ts';
 import { withCpi } from './with-cpi.ts';
@@ -67,10 +69,11 @@ async function converge(
   try {
     const valid = await validateDeployment(stage, session, checkManifest);
     const stemcellApiVersion = valid.stemcell.summary.apiVersion;
-    const isUnchanged = !recreate && isDeployed(state.state, targetOf(valid));
+    const manifestSha = await recordedDigestOf(state, valid);
+    const isUnchanged = !recreate && isDeployed(state.state, { ...targetOf(valid), manifestSha });
     if (!isUnchanged) planDisk(state.state, wantedDisk(valid.manifest));
     const deployed = await withCpi(session, { valid, stemcellApiVersion }, async (run, renderer) => {
-      if (isUnchanged && (await isStillThere(run, valid.manifest))) return undefined;
+      if (isUnchanged && (await isStillThere(run, valid))) return undefined;
       const isKnownCluster = cluster !== undefined;
       return { address: await deployInstance(session, valid, run, { renderer, isKnownCluster }) };
     });
@@ -92,11 +95,14 @@ async function converge(
  * Whether the recorded VM needs nothing. Beside it there may be another one, of a run that was killed in create_vm before the
  * bosh CLI made the recorded one: that one is deleted.
  */
-async function isStillThere(run: Run, manifest: Manifest): Promise<boolean> {
+async function isStillThere(run: Run, { manifest }: ValidDeployment): Promise<boolean> {
   if (!(await hasRecordedVm(run))) {
     run.warn(`VM '${run.state.state.current_vm_cid}' is gone from the cluster; it is created again`);
     return false;
   }
+  const { properties } = manifest.cloudProvider;
+  // other credentials of the same place
+  if (await isConfiguredOtherwise(run.state, properties)) await writeCpiNote(run.state, properties);
   await deletePendingVmOrWarn(run, manifest, askedAgain);
   return true;
 }

@@ -12,7 +12,11 @@ import { testEnvironment } from './testing/test-environment.ts';
 
 /** What our CPI answers where it could not remove what it had made. */
 const [leftBehind = ''] = errorChain(
-  creationError({ cid: 'vm-1', namespace: 'bosh' }, new ProductError('DEADLINE', 'waited'), new Error('away')),
+  creationError(
+    { cid: 'vm-1', namespace: 'bosh' },
+    new ProductError('DEADLINE', 'waited'),
+    new Error('away'),
+  ),
 );
 
 test('deletes VM, disk, stemcell, installation and last the state file', async (t) => {
