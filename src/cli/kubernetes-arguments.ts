@@ -13,21 +13,47 @@ export interface KubernetesArguments {
   readonly 'disk-namespace'?: string;
 }
 
+const flags = {
+  kubeconfig: { type: 'string' },
+  namespace: { type: 'string' },
+  'disk-namespace': { type: 'string' },
+} as const;
+
 /** The words after a command that reads a cluster. Throws INVALID_ARGUMENT, which shows the command's usage. */
 export function parseKubernetesArguments(command: string, words: readonly string[]): KubernetesArguments {
+  return parseOrShow(
+    `${command} ${kubernetesUsage}`,
+    () => parseArgs({ args: [...words], options: flags, strict: true }).values,
+  );
+}
+
+export const statusUsage = `[MANIFEST] [--state FILE] ${kubernetesUsage}`;
+
+export interface StatusArguments extends KubernetesArguments {
+  /** Whose recorded VM has to be there. */
+  readonly manifestPath?: string;
+  /** The same by the deployment's state file. */
+  readonly state?: string;
+}
+
+/** The same for `status`. */
+export function parseStatusArguments(words: readonly string[]): StatusArguments {
+  const options = { ...flags, state: { type: 'string' } } as const;
+  const usage = `status ${statusUsage}`;
+  const { values, positionals } = parseOrShow(usage, () =>
+    parseArgs({ args: [...words], options, allowPositionals: true, strict: true }),
+  );
+  const [manifestPath, extra] = positionals;
+  if (extra !== undefined)
+    throw new ProductError('INVALID_ARGUMENT', `One manifest is taken. Usage: ${usage}`);
+  return { ...values, ...(manifestPath === undefined ? {} : { manifestPath }) };
+}
+
+function parseOrShow<T>(usage: string, parse: () => T): T {
   try {
-    return parseArgs({
-      args: [...words],
-      options: {
-        kubeconfig: { type: 'string' },
-        namespace: { type: 'string' },
-        'disk-namespace': { type: 'string' },
-      },
-      strict: true,
-    }).values;
+    return parse();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    const message = `${firstSentence(error.message)}. Usage: ${command} ${kubernetesUsage}`;
-    throw new ProductError('INVALID_ARGUMENT', message);
+    throw new ProductError('INVALID_ARGUMENT', `${firstSentence(error.message)}. Usage: ${usage}`);
   }
 }

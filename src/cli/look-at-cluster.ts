@@ -8,6 +8,13 @@ import { withKubernetes } from './connect.ts';
 import { findVm } from './find-vm.ts';
 import { hasAnyDisk } from './has-any-disk.ts';
 
+export interface LookOptions {
+  /** Of the VMs; absent: that of the kubeconfig. */
+  readonly namespace?: string | undefined;
+  /** Told of what in the kubeconfig is secret, before any of it can be in an error. */
+  readonly onSecrets: (secrets: readonly string[]) => void;
+}
+
 export interface ClusterLook {
   readonly cluster: ClusterIdentity;
   /** The cid of a VM that the state file records and its cluster no longer has: deleted behind our back. */
@@ -16,28 +23,26 @@ export interface ClusterLook {
 
 /**
  * Finds out which cluster a kubeconfig file names and whether the recorded VM is on it. Throws OTHER_CLUSTER when the
- * deployment is on another one, by the note beside its state; without a note, when nothing that it has is here.
+ * deployment is on another one, by the note beside its state; without a note, when nothing that it has is here. A role that
+ * sees one namespace alone looks in that namespace, else in the kubeconfig's.
  */
 export function lookAtCluster(
   statePath: string,
   kubeconfig: string,
-  onSecrets: (secrets: readonly string[]) => void,
+  { namespace: askedNamespace, onSecrets }: LookOptions,
 ): Promise<ClusterLook> {
   return withKubernetes(
     kubeconfig,
     async (api, access) => {
+      const namespace = askedNamespace ?? access.namespace;
       const cluster = await identifyCluster(api, access, resolve(kubeconfig));
       await checkCluster(statePath, cluster);
       const known = await readKnownResources(statePath);
       if (known?.vmCid === undefined) return { cluster, lostVm: undefined };
-      const found = await findVm(api, access.namespace, known.vmCid);
+      const found = await findVm(api, namespace, known.vmCid);
       if (found === 'here') return { cluster, lostVm: undefined };
       const unnoted = (await readClusterNote(statePath)) === undefined;
-      if (
-        unnoted &&
-        known.diskCids.length > 0 &&
-        !(await hasAnyDisk(api, access.namespace, known.diskCids))
-      ) {
+      if (unnoted && known.diskCids.length > 0 && !(await hasAnyDisk(api, namespace, known.diskCids))) {
         throw new ProductError(
           'OTHER_CLUSTER',
           `${describeDeployment(statePath, known)}, and nothing of that is on ${describeCluster(cluster)}; ` +

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { isProductError } from '../errors/product-error.ts';
 import { createEnv } from './create-env.ts';
 import { deleteEnv } from './delete-env.ts';
+import { formatErrorChain } from './error-chain.ts';
 import { testEnvironment, type TestEnvironment } from './testing/test-environment.ts';
 
 /** Lets the manifest's CPI speak to another, empty cloud. */
@@ -69,13 +70,31 @@ test('delete-env goes on where a run was killed after it had deleted the disk', 
   assert.equal((await deleteEnv(options, ports)).deleted, true);
 });
 
-test('a VM that somebody deleted is made again as long as its disk is there', async (t) => {
+test('create-env of the same manifest makes a VM that somebody deleted again, and says so, as long as its disk is there', async (t) => {
   const { options, ports, cloud, directory } = await testEnvironment(t);
-  const { diskCid } = await createEnv(options, ports);
+  const { vmCid, diskCid } = await createEnv(options, ports);
   await rm(join(directory, 'cloud', 'vms'), { recursive: true });
 
-  assert.equal((await createEnv({ ...options, recreate: true }, ports)).diskCid, diskCid);
-  assert.deepEqual(cloud.attachedDisks(), [`${diskCid}`]);
+  const again = await createEnv(options, ports);
+
+  assert.deepEqual([again.changed, again.diskCid], [true, diskCid]);
+  assert.deepEqual([cloud.vms(), cloud.attachedDisks()], [[again.vmCid], [diskCid]]);
+  assert.deepEqual(ports.warnings, [`VM '${vmCid}' is gone from the cluster; it is created again`]);
+});
+
+test('create-env of the same manifest does not succeed where the CPI cannot say whether the VM is there', async (t) => {
+  const { options, ports, cloud, state } = await testEnvironment(t);
+  const { vmCid } = await createEnv(options, ports);
+  const before = await state();
+  for (const kind of ['exit', 'error'] as const) {
+    await cloud.fail({ method: 'has_vm', kind });
+
+    await assert.rejects(createEnv(options, ports), (error) =>
+      formatErrorChain(error).includes(`Checking existence of VM '${vmCid}'`),
+    );
+
+    assert.deepEqual([await state(), cloud.vms()], [before, [vmCid]]);
+  }
 });
 
 test('a CPI without has_disk is not asked twice', async (t) => {

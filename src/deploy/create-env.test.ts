@@ -161,7 +161,7 @@ test('nothing of a run stays behind that holds credentials, nor a lock', async (
   assert.equal((await stat(options.statePath)).mode & 0o777, 0o600);
 });
 
-test('the same again does nothing and asks the agent only how it is', async (t) => {
+test('the same again asks whether the VM is there and how its agent is, and does nothing', async (t) => {
   const { options, ports, cloud, agent, state } = await testEnvironment(t);
   const first = await createEnv(options, ports);
   const before = await state();
@@ -174,8 +174,8 @@ test('the same again does nothing and asks the agent only how it is', async (t) 
   assert.deepEqual([again.changed, again.vmCid, again.diskCid], [false, first.vmCid, first.diskCid]);
   assert.match(ports.output(), /\nNo deployment, stemcell or release changes\. Skipping deploy\.\n$/);
   assert.deepEqual(
-    [cloud.requests(), agent.verbs, again.state, again.address],
-    [[], ['get_state'], 'running', '127.0.0.1'],
+    [cloud.calls(), agent.verbs, again.state, again.address],
+    [['has_vm'], ['get_state'], 'running', '127.0.0.1'],
   );
   assert.deepEqual(await state(), before);
 });

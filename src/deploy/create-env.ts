@@ -7,18 +7,22 @@ import { clearRun } from './install/installation-directory.ts';
 import { readInstanceState, type InstanceState } from './instance/instance-state.ts';
 import { isDeployed } from './is-deployed.ts';
 import type { CreateEnvOptions, EnvPorts } from './options.ts';
+import type { Run } from './run.ts';
 import type { StepTiming } from './stage/stage.ts';
 import { withSession, type Session } from './session.ts';
 import { checkCluster } from './state/check-cluster.ts';
 import { writeClusterNote, type ClusterIdentity } from './state/cluster-note.ts';
+import { isConfiguredOtherwise, writeCpiNote } from './state/cpi-note.ts';
+import { recordedDigestOf } from './state/digest-note.ts';
 import type { StateFile } from './state/state-file.ts';
 import { currentDisk } from './state/state-changes.ts';
-import { validateDeployment } from './validate/validate-deployment.ts';
+import { validateDeployment, type ValidDeployment } from './validate/validate-deployment.ts';
 import { deletePendingVmOrWarn } from './vm/delete-pending-vm.ts';
+import { hasRecordedVm } from './vm/has-recorded-vm.ts';
 import { withCpi } from './with-cpi.ts';
 
 export interface CreateEnvResult {
-  /** False when manifest, stemcell and releases were deployed already and nothing was done. */
+  /** False when manifest, stemcell and releases were deployed already, the VM is there, and nothing was done. */
   readonly changed: boolean;
   readonly manifest: Manifest;
   /** `group/0`. */
@@ -61,15 +65,19 @@ async function converge(
   session: Session,
   { recreate = false, cluster, checkManifest }: CreateEnvOptions,
 ): Promise<CreateEnvResult> {
-  const { stage, ports, state, pending, directory } = session;
+  const { stage, ports, state, directory } = session;
   try {
     const valid = await validateDeployment(stage, session, checkManifest);
     const stemcellApiVersion = valid.stemcell.summary.apiVersion;
-    const use = { valid, stemcellApiVersion };
-    if (!recreate && isDeployed(state.state, targetOf(valid))) {
-      // left by a run that was killed in create_vm, before the bosh CLI made the recorded one
-      if (pending.pending.vm !== undefined)
-        await withCpi(session, use, (run) => deletePendingVmOrWarn(run, valid.manifest, askedAgain));
+    const manifestSha = await recordedDigestOf(state, valid);
+    const isUnchanged = !recreate && isDeployed(state.state, { ...targetOf(valid), manifestSha });
+    if (!isUnchanged) planDisk(state.state, wantedDisk(valid.manifest));
+    const deployed = await withCpi(session, { valid, stemcellApiVersion }, async (run, renderer) => {
+      if (isUnchanged && (await isStillThere(run, valid))) return undefined;
+      const isKnownCluster = cluster !== undefined;
+      return { address: await deployInstance(session, valid, run, { renderer, isKnownCluster }) };
+    });
+    if (deployed === undefined) {
       ports.write('No deployment, stemcell or release changes. Skipping deploy.\n');
       return {
         changed: false,
@@ -77,14 +85,26 @@ async function converge(
         ...(await askAgent(session, valid.manifest)),
       };
     }
-    planDisk(state.state, wantedDisk(valid.manifest));
-    const address = await withCpi(session, use, (run, renderer) =>
-      deployInstance(session, valid, run, { renderer, isKnownCluster: cluster !== undefined }),
-    );
-    return { changed: true, ...summarize(session, valid.manifest), state: 'running', address };
+    return { changed: true, ...summarize(session, valid.manifest), state: 'running', ...deployed };
   } finally {
     await clearRun(directory);
   }
+}
+
+/**
+ * Whether the recorded VM needs nothing. Beside it there may be another one, of a run that was killed in create_vm before the
+ * bosh CLI made the recorded one: that one is deleted.
+ */
+async function isStillThere(run: Run, { manifest }: ValidDeployment): Promise<boolean> {
+  if (!(await hasRecordedVm(run))) {
+    run.warn(`VM '${run.state.state.current_vm_cid}' is gone from the cluster; it is created again`);
+    return false;
+  }
+  const { properties } = manifest.cloudProvider;
+  // other credentials of the same place
+  if (await isConfiguredOtherwise(run.state, properties)) await writeCpiNote(run.state, properties);
+  await deletePendingVmOrWarn(run, manifest, askedAgain);
+  return true;
 }
 
 /** The recorded VM may have the address with which the other one is asked for, and then each run is refused. */

@@ -2,10 +2,22 @@ import assert from 'node:assert/strict';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { creationError } from '../cpi/vm/creation-error.ts';
+import { ProductError } from '../errors/product-error.ts';
 import { createEnv } from './create-env.ts';
 import { deleteEnv } from './delete-env.ts';
+import { errorChain } from './error-chain.ts';
 import { shutDownVerbs } from './testing/fake-agent.ts';
 import { testEnvironment } from './testing/test-environment.ts';
+
+/** What our CPI answers where it could not remove what it had made. */
+const [leftBehind = ''] = errorChain(
+  creationError(
+    { cid: 'vm-1', namespace: 'bosh' },
+    new ProductError('DEADLINE', 'waited'),
+    new Error('away'),
+  ),
+);
 
 test('deletes VM, disk, stemcell, installation and last the state file', async (t) => {
   const { options, ports, cloud, agent } = await testEnvironment(t);
@@ -76,17 +88,37 @@ test('what the cloud no longer has is skipped, all of it only by force', async (
   }
 });
 
-test('what a failed create_vm may have left is deleted too', async (t) => {
+test('a create_vm that failed and left nothing is nothing to delete: no VM is made for it', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
-  await cloud.fail({ method: 'create_vm', kind: 'error' });
-  await assert.rejects(createEnv(options, ports));
+  await cloud.fail({ method: 'create_vm', kind: 'error', message: 'exceeded quota' });
+  await assert.rejects(createEnv(options, ports), { code: 'CPI_ERROR' });
+  await assert.rejects(stat(`${options.statePath}.pending`), { code: 'ENOENT' });
   await cloud.forgetRequests();
 
-  await deleteEnv(options, ports);
+  const { unansweredVm } = await deleteEnv(options, ports);
 
-  assert.deepEqual(cloud.calls(), ['create_vm', 'delete_vm', 'delete_stemcell']);
-  assert.deepEqual(cloud.vms(), []);
+  assert.deepEqual([cloud.calls(), unansweredVm, ports.warnings], [['delete_stemcell'], undefined, []]);
 });
+
+for (const [what, failure] of [
+  ['that the CPI could not clean up after', { kind: 'error', message: leftBehind }],
+  ['in which the CPI itself failed', { kind: 'error', type: 'Bosh::Clouds::CpiError' }],
+  ['that did not answer', { kind: 'exit' }],
+] as const) {
+  test(`what a create_vm ${what} may have left is deleted, also after another failure`, async (t) => {
+    const { options, ports, cloud } = await testEnvironment(t);
+    for (const fault of [failure, { kind: 'error' }] as const) {
+      await cloud.fail({ method: 'create_vm', ...fault });
+      await assert.rejects(createEnv(options, ports));
+    }
+    await cloud.forgetRequests();
+
+    await deleteEnv(options, ports);
+
+    assert.deepEqual(cloud.calls(), ['create_vm', 'delete_vm', 'delete_stemcell']);
+    assert.deepEqual(cloud.vms(), []);
+  });
+}
 
 test('a VM that an interrupted run may have left and that cannot be found again is named', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);

@@ -9,6 +9,7 @@ import { withSession, type Session } from './session.ts';
 import type { Stage, Step, StepTiming } from './stage/stage.ts';
 import { removeClusterNote } from './state/cluster-note.ts';
 import { isConfiguredOtherwise, removeCpiNote } from './state/cpi-note.ts';
+import { removeDigestNote } from './state/digest-note.ts';
 import type { DiskRecord } from './state/deployment-state.ts';
 import type { PendingDisk } from './state/pending-file.ts';
 import { currentDisk, currentStemcell, forgetDisk } from './state/state-changes.ts';
@@ -66,6 +67,7 @@ async function removeAll(session: Session, forgetAbsent: boolean): Promise<Delet
       await state.remove();
       await removeClusterNote(state.path);
       await removeCpiNote(state.path);
+      await removeDigestNote(state.path);
     });
     return { deleted: true, unansweredVm: vm?.agent_id, unansweredDisks, timings };
   });

@@ -9,6 +9,7 @@ import { refuseOtherAgent } from './instance/whose-agent.ts';
 import type { Run } from './run.ts';
 import type { Session } from './session.ts';
 import { isConfiguredOtherwise, writeCpiNote } from './state/cpi-note.ts';
+import { writeDigestNote } from './state/digest-note.ts';
 import { clearDeployed, recordDeployed } from './state/state-changes.ts';
 import { checkCpi, deleteUnusedStemcells, uploadStemcell } from './stemcell/upload-stemcell.ts';
 import type { ValidDeployment } from './validate/validate-deployment.ts';
@@ -55,6 +56,7 @@ export async function deployInstance(
         name,
         version,
       }));
+      await writeDigestNote(state.path, valid);
       await state.change(recordDeployed(valid.sha512, deployed));
       return reached;
     }),
@@ -63,10 +65,9 @@ export async function deployInstance(
   return address;
 }
 
-/** What isDeployed compares with the state. */
-export function targetOf({ sha512, stemcell, releases }: ValidDeployment) {
+/** What isDeployed compares with the state, but the manifest's digest. */
+export function targetOf({ stemcell, releases }: ValidDeployment) {
   return {
-    manifestSha: sha512,
     stemcell: stemcell.summary,
     releases: releases.map(({ summary }) => summary),
   };

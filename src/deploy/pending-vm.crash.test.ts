@@ -78,7 +78,7 @@ test('a VM whose answer was lost does not stay beside the one that the bosh CLI 
       const result = await createEnv(options, ports);
 
       assert.deepEqual([result.vmCid, cloud.vms()], [theirs, [theirs]]);
-      assert.deepEqual(cloud.calls(), ['delete_vm'], 'no VM is made to be deleted');
+      assert.deepEqual(cloud.calls(), ['has_vm', 'delete_vm'], 'no VM is made to be deleted');
       assert.deepEqual(agent.mountedDisks, [result.diskCid]);
     });
   }

@@ -113,6 +113,9 @@ export const errorTable = {
   ),
   CPI_FAILED: cloudError('the CPI process failed, hung or did not answer with JSON'),
   CPI_ERROR: cloudError('the CPI answered a call with an error'),
+  VM_LEFT_BEHIND: cloudError(
+    'the CPI could not create the VM, and may have left something of it; the next run goes on with it',
+  ),
   CPI_NOT_USABLE: cloudError(
     'the CPI or the stemcell does not meet what the deployer needs; nothing was changed',
   ),

@@ -15,6 +15,7 @@ import { interpolate } from './interpolate.ts';
 import type { Manifest } from './manifest.ts';
 import { applyOperations, readOpsFile } from './ops-file.ts';
 import { readManifest } from './read-manifest.ts';
+import { withoutCpiCredentials } from './without-cpi-credentials.ts';
 
 export interface LoadManifestOptions {
   readonly path: string;
@@ -40,6 +41,8 @@ export interface LoadedManifest {
   readonly text: string;
   /** Hex SHA-512 of `text`: `current_manifest_sha` of the state file. */
   readonly sha512: string;
+  /** The same of the manifest without the CPI's credentials (see withoutCpiCredentials). */
+  readonly sha512WithoutCredentials: string;
 }
 
 /**
@@ -61,8 +64,11 @@ export async function loadManifest(options: LoadManifestOptions): Promise<Loaded
   if (manifest === undefined)
     throw new ProductError('MANIFEST_INVALID', `${options.path}: the manifest is empty`);
   const text = toGoYaml(node);
-  return { manifest, text, sha512: createHash('sha512').update(text).digest('hex') };
+  const sha512WithoutCredentials = sha512Of(toGoYaml(withoutCpiCredentials(node)));
+  return { manifest, text, sha512: sha512Of(text), sha512WithoutCredentials };
 }
+
+const sha512Of = (text: string): string => createHash('sha512').update(text).digest('hex');
 
 async function patched({ path, opsFiles = [] }: LoadManifestOptions): Promise<YamlNode> {
   const [document, ...operations] = await Promise.all([

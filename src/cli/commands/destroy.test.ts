@@ -138,7 +138,7 @@ describeInNamespace(import.meta.filename, () => {
     const statePath = statePathOf(installation);
     const vault = join(installation.home, 'vault');
     await mkdir(vault);
-    for (const end of ['', '.cluster', '.cpi'])
+    for (const end of ['', '.cluster', '.cpi', '.digest'])
       await rename(`${statePath}${end}`, join(vault, `state.json${end}`));
     await symlink(join(vault, 'state.json'), statePath);
 

@@ -6,6 +6,7 @@ import { safeRemove } from '../../cluster/node/removal/safe-remove.ts';
 import { removeDurably } from '../../deploy/durable-file.ts';
 import { clusterNotePathFor, removeClusterNote, writeClusterNote } from '../../deploy/state/cluster-note.ts';
 import { cpiNotePathFor } from '../../deploy/state/cpi-note.ts';
+import { digestNotePathFor } from '../../deploy/state/digest-note.ts';
 import { pendingPathFor } from '../../deploy/state/pending-file.ts';
 import { statePathFor } from '../../deploy/state/state-file.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -66,7 +67,8 @@ async function removeAll(parsed: EnvArguments, { installation, secrets }: Comman
   if (note !== undefined) await writeClusterNote(statePath, note);
   await cluster.destroy();
   await removeDurably(statePath);
-  const files = [pendingPathFor(statePath), cpiNotePathFor(statePath), ...credentials];
+  const beside = [pendingPathFor, cpiNotePathFor, digestNotePathFor].map((pathFor) => pathFor(statePath));
+  const files = [...beside, ...credentials];
   for (const path of files) await rm(path, { force: true });
   await removeClusterNote(statePath);
 }

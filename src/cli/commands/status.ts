@@ -1,21 +1,25 @@
+import { statePathFor } from '../../deploy/state/state-file.ts';
 import { oneLine } from '../../errors/one-line.ts';
 import type { Command } from '../command.ts';
 import { listBoshObjects, type DiskSummary, type VmSummary } from '../bosh-objects.ts';
 import { kubeconfigPath, withKubernetes } from '../connect.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
-import { kubernetesUsage, parseKubernetesArguments } from '../kubernetes-arguments.ts';
+import { parseStatusArguments, statusUsage } from '../kubernetes-arguments.ts';
+import { lookAtCluster } from '../look-at-cluster.ts';
 import { formatTable } from '../table.ts';
 
 /**
  * What the CPI keeps in a cluster: VMs, disks, VMs of an earlier version of the CPI, and disks that nobody claimed, which a
- * killed caller may have left. Reads only. Exit code 3 when the embedded cluster does not run.
+ * killed caller may have left. Reads only. Exit code 3 when the embedded cluster does not run, 1 when the VM that a deployment's
+ * state file records is not in the cluster.
  */
 export const status: Command = {
   name: 'status',
-  usage: kubernetesUsage,
-  summary: 'List VMs and disks in the cluster, unclaimed disks among them',
+  usage: statusUsage,
+  summary:
+    'List VMs and disks in the cluster, unclaimed disks among them, and whether the VM of a manifest is there',
   async run(words, { installation, terminal, secrets }) {
-    const values = parseKubernetesArguments('status', words);
+    const values = parseStatusArguments(words);
     const cluster = embeddedCluster(installation);
     if (values.kubeconfig === undefined) {
       terminal.out(`${await cluster.describe()}\n`);
@@ -28,7 +32,18 @@ export const status: Command = {
       secrets.add,
     );
     terminal.out(report(vms, disks));
-    return 0;
+    const { manifestPath, state } = values;
+    if ((manifestPath ?? state) === undefined) return 0;
+    const statePath = await statePathFor(manifestPath ?? '', state);
+    const { lostVm } = await lookAtCluster(statePath, kubeconfig, {
+      namespace: values.namespace,
+      onSecrets: secrets.add,
+    });
+    if (lostVm === undefined) return 0;
+    terminal.error(
+      `VM '${lostVm}', which '${statePath}' records, is not in the cluster; run up or create-env to create it again`,
+    );
+    return 1;
   },
 };
 

@@ -44,8 +44,7 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   await embeddedCluster(installation).start((line) => terminal.error(line));
   const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation.clusterDirectory);
   const logs = embeddedLogs(kubeconfig, installation.clusterDirectory);
-  const { cluster, lostVm } = await lookAtCluster(statePath, kubeconfig, context.secrets.add);
-  if (lostVm !== undefined) terminal.error(`VM '${lostVm}' is gone from the cluster; it is created again.`);
+  const { cluster } = await lookAtCluster(statePath, kubeconfig, { onSecrets: context.secrets.add });
 
   const result = await createEnv(
     {
@@ -58,7 +57,6 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
       onSecrets: context.secrets.add,
       // on another cluster the VMs may be in another namespace than the kubeconfig's
       commandInVm: logs === undefined ? undefined : commandInVm(resolve(kubeconfig)),
-      recreate: parsed.recreate || lostVm !== undefined,
     },
     envPorts(context),
   );

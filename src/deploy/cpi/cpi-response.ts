@@ -32,14 +32,33 @@ export function parseCpiResponse(text: string): CpiResponse | undefined {
 /** The error of a CPI call as bosh words it; its code tells the types that a caller acts on (bosh-cli cloud/errors.go). */
 export function cpiCallError(method: string, error: CpiErrorObject): ProductError {
   const { type, message, ok_to_retry: okToRetry } = error;
-  const code = meansNotImplemented(error) ? 'NOT_IMPLEMENTED' : (codeOfType[type] ?? 'CPI_ERROR');
+  const code = codeOf(method, error);
   const shown = JSON.stringify({ type, message, ok_to_retry: okToRetry });
   return new ProductError(code, `CPI '${method}' method responded with error: CmdError${shown}`);
 }
 
-/** True for a CPI's own error: it has left nothing behind then. A CPI that did not answer may have. */
+/** True for a CPI's own error. */
 export function isCpiAnswer(error: unknown): boolean {
   return isProductError(error) && error.code !== 'CPI_FAILED' && error.code !== 'INTERRUPTED';
+}
+
+/**
+ * Whether there may be a VM after a create_vm that failed with `error`: a CPI that answers has removed what it made, or says that
+ * it could not.
+ */
+export function mayHaveLeftVm(error: unknown): boolean {
+  return !isCpiAnswer(error) || isProductError(error, 'VM_LEFT_BEHIND');
+}
+
+function codeOf(method: string, error: CpiErrorObject): ErrorCode {
+  if (meansNotImplemented(error)) return 'NOT_IMPLEMENTED';
+  if (method === 'create_vm' && saysLeftBehind(error)) return 'VM_LEFT_BEHIND';
+  return codeOfType[error.type] ?? 'CPI_ERROR';
+}
+
+/** As our CPI says it (src/cpi/vm/creation-error.ts), or by a fault of the CPI, which may have come before it removed anything. */
+function saysLeftBehind({ type, message }: CpiErrorObject): boolean {
+  return type === 'Bosh::Clouds::CpiError' || message.includes('not everything of it could be removed');
 }
 
 function meansNotImplemented({ type, message }: CpiErrorObject): boolean {

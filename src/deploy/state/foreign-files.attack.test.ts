@@ -6,6 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { readClusterNote } from './cluster-note.ts';
 import { isConfiguredOtherwise } from './cpi-note.ts';
+import { recordedDigestOf } from './digest-note.ts';
 import { PendingFile, readPending } from './pending-file.ts';
 import { readState, StateFile, statePathFor } from './state-file.ts';
 
@@ -39,6 +40,14 @@ async function keptFiles(
       content: { installation_id: id, properties_hmac: 'x' },
       read: () => isConfiguredOtherwise(state, {}),
     },
+    {
+      path: `${statePath}.digest`,
+      content: { sha512: 'x', sha512WithoutCredentials: 'y' },
+      read: () => {
+        const recorded = { path: statePath, state: { ...state.state, current_manifest_sha: 'x' } };
+        return recordedDigestOf(recorded, { sha512: 'z', sha512WithoutCredentials: 'y' });
+      },
+    },
   ];
   return {
     directory,
@@ -47,7 +56,7 @@ async function keptFiles(
   };
 }
 
-test('a link or a pipe in the place of .pending, .cluster or .cpi is refused by name', async (t) => {
+test('a link or a pipe in the place of .pending, .cluster, .cpi or .digest is refused by name', async (t) => {
   const { directory, files } = await keptFiles(t);
   for (const { path, content, read } of files) {
     const victim = join(directory, 'victim');

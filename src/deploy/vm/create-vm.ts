@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CreateVmArguments } from '../cpi/cloud.ts';
+import { mayHaveLeftVm } from '../cpi/cpi-response.ts';
 import { within } from '../error-chain.ts';
 import type { Run } from '../run.ts';
 import { recordVm } from '../state/state-changes.ts';
@@ -12,8 +13,8 @@ export interface VmSpecification extends Omit<CreateVmArguments, 'agentId'> {
 
 /**
  * Creates the VM and records it. The agent id is on disk before the CPI is called: should this run be killed before the
- * answer is recorded, the next one asks for the same VM again instead of for a second one. After an error too: a CPI that
- * lost the cluster on its way may not have cleaned up.
+ * answer is recorded, the next one asks for the same VM again instead of for a second one. So it does after an error with which
+ * something may be left; where nothing is, nothing stays pending.
  */
 export async function createVm(
   run: Run,
@@ -22,11 +23,16 @@ export async function createVm(
   const { stemcellId, ...vm } = specification;
   const sha256 = hash(vm);
   if (run.pending.pending.vm?.arguments_sha256 !== sha256) await deletePendingVm(run, specification);
-  const agentId = run.pending.pending.vm?.agent_id ?? run.uuid();
+  const left = run.pending.pending.vm;
+  const agentId = left?.agent_id ?? run.uuid();
   await run.pending.setVm({ agent_id: agentId, arguments_sha256: sha256 });
   const cid = await within(`Creating vm with stemcell cid '${vm.stemcellCid}'`, () =>
     run.cloud.createVm({ agentId, ...vm }),
-  );
+  ).catch(async (error: unknown) => {
+    // refused at once, a call says nothing of what an earlier one with the same id has left
+    if (left === undefined && !mayHaveLeftVm(error)) await run.pending.setVm(undefined);
+    throw error;
+  });
   await run.pending.setVm({ agent_id: agentId, arguments_sha256: sha256, cid });
   await run.state.change(recordVm({ cid, agentId, stemcellId }));
   await run.pending.setVm(undefined);

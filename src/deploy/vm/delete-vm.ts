@@ -4,6 +4,7 @@ import { shutDownInstance } from '../instance/shut-down-instance.ts';
 import type { Run } from '../run.ts';
 import type { Stage, Step } from '../stage/stage.ts';
 import { forgetVm } from '../state/state-changes.ts';
+import { hasRecordedVm } from './has-recorded-vm.ts';
 
 /**
  * Ends the recorded VM, if there is one: its jobs through the agent, then the VM itself, which is deleted even when the
@@ -16,8 +17,7 @@ export async function deleteCurrentVm(
 ): Promise<void> {
   const vmCid = run.state.state.current_vm_cid;
   if (vmCid === '') return;
-  const exists = await within(`Checking existence of VM '${vmCid}'`, () => run.cloud.hasVm(vmCid));
-  if (exists) await shutDownInstance(run, stage, { ...options, vmCid });
+  if (await hasRecordedVm(run)) await shutDownInstance(run, stage, { ...options, vmCid });
   await stage.perform(`Deleting VM '${vmCid}'`, async (step) => {
     await within('Deleting vm in the cloud', () => unlessGone(run.cloud.deleteVm(vmCid), step));
     await run.state.change(forgetVm);

@@ -1,0 +1,51 @@
+import { isProductError } from '../../errors/product-error.ts';
+import { parseYaml } from '../yaml/parse-yaml.ts';
+import { lookUp, type YamlNode } from '../yaml/yaml-node.ts';
+
+/**
+ * A manifest without our CPI's credentials in cloud_provider.properties: the VM knows none of them, so that new ones need no new
+ * VM. What says where the CPI works stays: server, authority, namespace, context. Another CPI's properties all stay.
+ */
+export function withoutCpiCredentials(manifest: YamlNode): YamlNode {
+  return within(manifest, 'cloud_provider', (provider) =>
+    within(provider, 'properties', (properties) => {
+      if (lookUp(properties, 'kubernetes')?.kind !== 'map') return properties;
+      const section = within(properties, 'kubernetes', withoutAccess);
+      const registry = within(section, 'registry', (node) => without(node, ['username', 'password']));
+      return within(registry, 'contexts', (contexts) =>
+        eachValue(contexts, (context) => within(context, 'kubernetes', withoutAccess)),
+      );
+    }),
+  );
+}
+
+function withoutAccess(section: YamlNode): YamlNode {
+  const rest = without(section, ['token', 'client_certificate', 'client_key']);
+  return within(rest, 'kubeconfig', (kubeconfig) => without(mapInText(kubeconfig), ['users']));
+}
+
+/** A kubeconfig may be a mapping or the text of one; what is no YAML is left as it is, for the CPI to refuse. */
+function mapInText(node: YamlNode): YamlNode {
+  if (node.kind !== 'scalar' || typeof node.value !== 'string') return node;
+  try {
+    return parseYaml(node.value, node.place.file, 'MANIFEST_INVALID');
+  } catch (error) {
+    if (isProductError(error)) return node;
+    throw error;
+  }
+}
+
+function without(node: YamlNode, keys: readonly unknown[]): YamlNode {
+  if (node.kind !== 'map') return node;
+  return { ...node, entries: node.entries.filter(({ key }) => !keys.includes(key.value)) };
+}
+
+function within(node: YamlNode, name: string, change: (value: YamlNode) => YamlNode): YamlNode {
+  return eachValue(node, (value, key) => (key === name ? change(value) : value));
+}
+
+function eachValue(node: YamlNode, change: (value: YamlNode, key: unknown) => YamlNode): YamlNode {
+  if (node.kind !== 'map') return node;
+  const entries = node.entries.map(({ key, value }) => ({ key, value: change(value, key.value) }));
+  return { ...node, entries };
+}

@@ -1,0 +1,60 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { removeDurably, writeDurably } from '../durable-file.ts';
+import { readBesideState } from './read-beside-state.ts';
+import type { StateFile } from './state-file.ts';
+
+/** The two digests of an interpolated manifest, both SHA-512 in hex. */
+export interface ManifestDigests {
+  /** Of all of it, as the bosh CLI records it in the state file. */
+  readonly sha512: string;
+  /** Of all but the CPI's credentials. */
+  readonly sha512WithoutCredentials: string;
+}
+
+export function digestNotePathFor(statePath: string): string {
+  return `${statePath}.digest`;
+}
+
+/**
+ * The digest by which the state file would record this manifest: its own, or the recorded one where that is of a manifest that
+ * differs in the CPI's credentials alone. Beside a state of the bosh CLI, of an earlier version or of a run that was killed
+ * the note is about another manifest or not there: then all of the manifest counts.
+ */
+export async function recordedDigestOf(
+  { path, state }: Pick<StateFile, 'path' | 'state'>,
+  { sha512, sha512WithoutCredentials }: ManifestDigests,
+): Promise<string> {
+  const recorded = state.current_manifest_sha;
+  if (recorded === '' || recorded === sha512) return sha512;
+  const note = await readDigestNote(path);
+  const differsInCredentials =
+    note?.sha512 === recorded && note.sha512WithoutCredentials === sha512WithoutCredentials;
+  return differsInCredentials ? recorded : sha512;
+}
+
+/** To be written before the state file records the manifest: killed in between, a run leaves a note that is about nothing. */
+export async function writeDigestNote(
+  statePath: string,
+  { sha512, sha512WithoutCredentials }: ManifestDigests,
+): Promise<void> {
+  const text = `${JSON.stringify({ sha512, sha512WithoutCredentials })}\n`;
+  await writeDurably(digestNotePathFor(statePath), text);
+}
+
+export async function removeDigestNote(statePath: string): Promise<void> {
+  await removeDurably(digestNotePathFor(statePath));
+}
+
+function readDigestNote(statePath: string): Promise<ManifestDigests | undefined> {
+  const path = digestNotePathFor(statePath);
+  return readBesideState(path, isDigestNote, (cause) => {
+    const message = `File '${path}', which tells whether credentials alone have changed, is not what the deployer wrote; remove it`;
+    return new ProductError('STATE_INVALID', message, { cause });
+  });
+}
+
+function isDigestNote(value: unknown): value is ManifestDigests {
+  if (typeof value !== 'object' || value === null) return false;
+  const { sha512, sha512WithoutCredentials } = value as Partial<ManifestDigests>;
+  return typeof sha512 === 'string' && typeof sha512WithoutCredentials === 'string';
+}
