@@ -62,9 +62,9 @@ describeInNamespace(import.meta.filename, () => {
       await vm.client.task('remove_persistent_disk', old);
 
       await detachDisk(cloud, [vm.cid, old]);
-      await untilAnswers(vm);
-      assert.deepEqual(await getDisks(cloud, [vm.cid]), [larger]);
+      // at once, as a director sends update_settings
       assert.deepEqual(await vm.client.value('list_disk'), [larger]);
+      assert.deepEqual(await getDisks(cloud, [vm.cid]), [larger]);
       await deleteDisk(cloud, [old]);
       await vm.client.value('start');
       await reaches(vm.client, 'running');

@@ -112,6 +112,8 @@ export class World {
         create_vm: 240,
         release: 2,
         attach_disk: 120,
+        // another agent than ours does not listen
+        agent: agent === undefined ? 60 : 1,
         detach_disk: 120,
         delete_vm: 240,
         delete_disk: 120,

@@ -97,6 +97,7 @@ export class RolesWorld {
         detach_disk: 120,
         create_vm: 120,
         attach_disk: 120,
+        agent: 1,
       },
     };
     const session = await openSession({

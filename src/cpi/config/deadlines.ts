@@ -13,6 +13,8 @@ export interface Deadlines {
   /** Until a rebooted VM's container runs again; the kubelet's longest pause before a restart is 300 s. */
   readonly rebootVm: number;
   readonly attachDisk: number;
+  /** How long detach_disk waits for the agent of a container that it has made anew. */
+  readonly agent: number;
   /** How long a disk that is in use is asked for again. */
   readonly release: number;
   readonly detachDisk: number;
@@ -38,6 +40,7 @@ const defaultDeadlines: Deadlines = {
   deleteVm: 300,
   rebootVm: 480,
   attachDisk: 300,
+  agent: 60,
   release: 20,
   detachDisk: 180,
   deleteDisk: 180,
@@ -56,6 +59,7 @@ const keys: Readonly<Record<string, keyof Deadlines>> = {
   delete_vm: 'deleteVm',
   reboot_vm: 'rebootVm',
   attach_disk: 'attachDisk',
+  agent: 'agent',
   release: 'release',
   detach_disk: 'detachDisk',
   delete_disk: 'deleteDisk',

@@ -14,6 +14,7 @@ import {
   testCloud,
   vmCidOfTest as vmCid,
 } from '../testing/test-cloud.ts';
+import { agentSocketExit } from '../vm/agent-socket-script.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 import { rebootVm } from '../vm/reboot-vm.ts';
@@ -94,6 +95,31 @@ test('attach and detach make the pod anew, through the scheduler, with its addre
   assert.deepEqual(await getDisks(cloud, [vmCid]), []);
   assert.deepEqual((await podOf(cloud)).spec, before.spec);
   await assert.rejects(detachDisk(cloud, [vmCid, disks[0]]), rejection('DISK_NOT_ATTACHED'));
+});
+
+test('detach_disk ends when the agent of the new pod can be spoken to, and the disk is free only then', async (t) => {
+  const { cloud, api } = await testCloud(t, recreate);
+  await createVm(cloud, createVmArguments());
+  const disk = await newDisk(cloud);
+  await attachDisk(cloud, [vmCid, disk]);
+  const { uid } = (await podOf(cloud)).metadata;
+  let looks = 0;
+  const exec: Cloud['exec'] = async (command) => {
+    if (command.command[3] !== 'agent-socket') return cloud.exec(command);
+    looks += 1;
+    assert.notEqual((await podOf(cloud)).metadata.uid, uid);
+    const claim = await api.get({ resource: persistentVolumeClaims, namespace, name: disk });
+    assert.equal(
+      claim.metadata.labels?.[label.vmId],
+      vmCid,
+      'a call that is killed now is finished by the next',
+    );
+    return { exitCode: looks < 3 ? agentSocketExit.missing : agentSocketExit.there, stdout: '', stderr: '' };
+  };
+  await detachDisk({ ...cloud, exec }, [vmCid, disk]);
+  assert.equal(looks, 3);
+  const claim = await api.get({ resource: persistentVolumeClaims, namespace, name: disk });
+  assert.equal(claim.metadata.labels?.[label.vmId], undefined);
 });
 
 test('a disk in use is not detached, and the VM goes on', async (t) => {

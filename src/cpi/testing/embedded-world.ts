@@ -20,7 +20,7 @@ import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../disk/claim.ts';
 import type { Cloud, ExecOutcome } from '../cloud.ts';
 import { parseConfig } from '../config.ts';
-import { idleAgent, type TestAgent } from './agents.ts';
+import { idleAgent, ownAgent, type TestAgent } from './agents.ts';
 import { namespace } from './test-cloud.ts';
 
 /** The whole embedded cluster in this process: API, controllers and a node that really mounts and runs. */
@@ -31,8 +31,12 @@ export class EmbeddedWorld {
   #node: EmbeddedNode;
   #controllers: { stop(): Promise<void> };
 
-  private constructor(directory: string, parts: Parts) {
+  /** An agent that does not listen is not waited for. */
+  readonly #listens: boolean;
+
+  private constructor(directory: string, parts: Parts, listens: boolean) {
     this.directory = directory;
+    this.#listens = listens;
     this.#api = parts.api;
     this.#node = parts.node;
     this.#controllers = parts.controllers;
@@ -43,7 +47,7 @@ export class EmbeddedWorld {
     await mkdir(join(directory, 'runtime'));
     await agent(join(directory, 'runtime'));
     const errors: unknown[] = [];
-    const world = new EmbeddedWorld(directory, await startParts(directory, errors));
+    const world = new EmbeddedWorld(directory, await startParts(directory, errors), agent === ownAgent);
     return world;
   }
 
@@ -70,6 +74,7 @@ export class EmbeddedWorld {
       release: 1,
       create_vm: 60,
       attach_disk: 60,
+      agent: this.#listens ? 60 : 1,
       detach_disk: 60,
       delete_vm: 60,
       reboot_vm: 60,

@@ -156,3 +156,21 @@ test("a link to what systemd has stays, and the pod's lines are where it leads",
   assert.match(ending.output, /^link: \.\.\/run\/systemd\/.*\nfound: nameserver 10\.96\.0\.10\n/mu);
   assert.doesNotMatch(ending.output, /^renamed/mu);
 });
+
+/** What an upstream monit is told beside its own monitrc, and who can change it. */
+const monitFile = '/var/vcap/monit/bosh-kubernetes.monitrc';
+
+test("monit's state outlives the container, so that stopped jobs stay stopped; a link in the file's place is not followed", async (t) => {
+  const told = `cat ${monitFile}; stat -c '%a %u %F' ${monitFile}; cat /tmp/other; ls /var/vcap/monit`;
+  const links = `mkdir -p /var/vcap/monit && echo kept > /tmp/other
+ln -s /tmp/other ${monitFile}; ln -s /tmp/other ${monitFile}.new`;
+  const former = `mkdir -p /var/vcap/monit; echo 'set statefile /tmp/x' > ${monitFile}; chmod 666 ${monitFile}
+echo kept > /tmp/other`;
+  for (const before of [links, former]) {
+    const ending = await enter(t, 'disk-1', { 'disk-1': {} }, { before, beside: told });
+    if (ending === undefined) return;
+    const lines = 'set statefile /var/vcap/monit/monit.state\n600 0 regular file\nkept\n';
+    assert.ok(ending.output.includes(`${lines}bosh-kubernetes.monitrc\n`), ending.output);
+    assert.equal(ending.code, 0);
+  }
+});

@@ -1,4 +1,5 @@
 import { ownData } from './own-data.ts';
+import { monitState } from './monit-state.ts';
 import { installShims } from './shims/install-shims.ts';
 import { stockInit } from './stock-init.ts';
 
@@ -7,6 +8,7 @@ import { stockInit } from './stock-init.ts';
  * when it dies. The shell reaps what the jobs leave behind.
  *
  * - The data volume's folders are made root's (own-data.ts); where that fails, the container ends.
+ * - An upstream monit keeps its state where it outlives the container (monit-state.ts); where that fails, the container ends.
  * - A marker of the former container would let the attachments go at once, and pid files of a former pid namespace
  *   pass for live jobs: both are removed first.
  * - managed_disk_settings.json is the bare cid of the disk on /var/vcap/store (with its context, which no path has),
@@ -34,7 +36,7 @@ bosh=/var/vcap/bosh
 agent=
 stopping=
 say() { echo "entry: $*"; }
-${ownData}${stockInit}stop() {
+${ownData}${monitState}${stockInit}stop() {
   trap '' TERM INT
   stopping=1
   [ -z "$agent" ] || kill -TERM "$agent" 2>/dev/null
@@ -50,6 +52,7 @@ ${ownData}${stockInit}stop() {
 trap stop TERM INT
 rm -rf "$hub/.going"
 own_data || { say "the folders of /var/vcap/data cannot be made root's, which jobs must not change"; exit 1; }
+keep_monit_state || { say "/var/vcap/monit cannot be written, so monit would start the jobs that were stopped"; exit 1; }
 find /var/vcap/data/sys/run -xdev -name '*.pid' -type f -delete 2>/dev/null
 awk '{ for (i = 7; i < NF; i++) if ($i == "-") kind = $(i + 1)
   if (kind ~ /^cgroup2?$/ && $6 ~ /^ro(,|$)/) print $5 }' /proc/self/mountinfo |

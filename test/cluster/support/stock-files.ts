@@ -33,6 +33,23 @@ const agentJson = (linux: object): StockFile => {
 const agent = 'exec nice -n -15 /var/vcap/bosh/bin/bosh-agent -P ubuntu -C /var/vcap/bosh/agent.json';
 const monit = 'exec nice -n -10 /var/vcap/bosh/bin/monit -I -c /var/vcap/bosh/etc/monitrc';
 
+/** Of bosh_monit, with the file that it puts there because monit refuses an include without files. */
+const monitFiles = {
+  '/var/vcap/bosh/etc/monitrc': text(
+    `set daemon 10
+set logfile /var/vcap/monit/monit.log
+
+set httpd port 2822 and use address 127.0.0.1
+  allow cleartext /var/vcap/monit/monit.user
+
+include /var/vcap/monit/*.monitrc
+include /var/vcap/monit/job/*.monitrc
+`,
+    0o700,
+  ),
+  '/var/vcap/monit/empty.monitrc': text(''),
+};
+
 const unit = (description: string, condition: string, program: string): StockFile =>
   text(`[Unit]
 Description=${description}
@@ -57,6 +74,7 @@ const wanted = `${units}/multi-user.target.wants`;
  */
 export const stockFiles: Readonly<Record<StockInit, Readonly<Record<string, StockFile>>>> = {
   systemd: {
+    ...monitFiles,
     '/var/vcap/bosh/agent.json': agentJson({ ServiceManager: 'systemd' }),
     [`${units}/bosh-agent.service`]: unit('BOSH agent', '', agent),
     [`${units}/monit.service`]: unit('Monit', 'ConditionPathExists=/var/vcap/data/sys/run\n', monit),
@@ -71,6 +89,7 @@ ExecStart=/usr/bin/ssh-keygen -A
     [`${wanted}/host-keys.service`]: link('../host-keys.service'),
   },
   runit: {
+    ...monitFiles,
     '/var/vcap/bosh/agent.json': agentJson({}),
     '/usr/sbin/runsvdir-start': text(
       `#!/bin/sh

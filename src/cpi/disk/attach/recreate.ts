@@ -10,6 +10,7 @@ import type { VmSecret } from '../../vm/pod-record.ts';
 import { disksOf, recordedPod } from '../../vm/pod-record.ts';
 import { recordDisks, settlePod } from '../../vm/settle-pod.ts';
 import { hubPath } from '../../vm/vm-pod.ts';
+import { waitForAgent } from '../../vm/wait-for-agent.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { findClaim } from '../claim.ts';
 import { isHeldBy, lockDisk, unlockDisk } from './disk-lock.ts';
@@ -80,7 +81,7 @@ export async function attachByRecreate(
 }
 
 /**
- * Detaches by making the pod anew without the volume. DISK_BUSY while something in the VM uses it: nothing was changed
+ * Detaches by making the pod anew without the volume, and waits for its agent, which a director speaks to at once. DISK_BUSY while something in the VM uses it: nothing was changed
  * then. DISK_NOT_ATTACHED where neither the record, nor the pod, nor the claim says that it is attached.
  */
 export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: string): Promise<void> {
@@ -102,7 +103,7 @@ export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: s
     if (isMounted) await refuseInUse(cloud, pod, diskCid);
     await recordDisks(cloud, secret, pod, (cids) => cids.filter((cid) => cid !== diskCid));
   }
-  await settlePod(cloud, vmCid).catch((error: unknown) => {
+  const made = await settlePod(cloud, vmCid).catch((error: unknown) => {
     if (!isProductError(error)) throw error;
     throw new ProductError(
       'VM_NOT_RESTARTED',
@@ -110,6 +111,7 @@ export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: s
       { cause: error },
     );
   });
+  await waitForAgent(cloud, secret, made);
   // before the claim is anybody's: a call that met its deadline here is finished by the next
   if (claim !== undefined) await waitUntilOnNoNode(cloud, claim);
   if (isHeld) await unlockDisk(cloud, diskCid, secret);

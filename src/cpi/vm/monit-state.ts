@@ -1,0 +1,16 @@
+/**
+ * Shell function of the entry: tells an upstream monit to keep its state on the state volume. By default that is
+ * ~/.monit.state, which a container loses: monit would then start the jobs that `bosh stop` stopped, in the middle of a disk's
+ * migration too. The monitrc of a stock stemcell includes /var/vcap/monit/*.monitrc
+ * (bosh-linux-stemcell-builder: stages/bosh_monit); the agent removes only /var/vcap/monit/job (bosh-agent:
+ * jobsupervisor/monit_job_supervisor.go). A stemcell of ours says it in its own monitrc (src/stemcell/root/monitrc).
+ * A file that says so already is left, so that a full volume keeps no VM down.
+ */
+export const monitState = `keep_monit_state() {
+  file=/var/vcap/monit/bosh-kubernetes.monitrc
+  line='set statefile /var/vcap/monit/monit.state'
+  if [ ! -L "$file" ] && [ -f "$file" ] && [ "$(cat "$file")" = "$line" ]; then return 0; fi
+  mkdir -p /var/vcap/monit && rm -rf "$file.new" &&
+    (umask 077 && set -C && echo "$line" > "$file.new") && mv -fT "$file.new" "$file"
+}
+`;
