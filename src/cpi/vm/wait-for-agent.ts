@@ -1,7 +1,7 @@
 import { isProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
-import { wholeWords } from '../../kubernetes/whole-words.ts';
+import { wholeWords } from '../../errors/redact/whole-words.ts';
 import type { Cloud } from '../cloud.ts';
 import { vmContainer } from '../own-containers.ts';
 import type { AgentSocket } from './agent-socket.ts';
