@@ -70,7 +70,10 @@ async function writeLinkedRelease(path: string, jobs: number, pad: number, templ
     ]),
   );
   const sha = `sha256:${createHash('sha256').update(job).digest('hex')}`;
-  const parts = Array.from({ length: jobs }, (_, at) => `- {name: j${at}, version: v, fingerprint: f, sha1: "${sha}"}\n`);
+  const parts = Array.from(
+    { length: jobs },
+    (_, at) => `- {name: j${at}, version: v, fingerprint: f, sha1: "${sha}"}\n`,
+  );
   const archive = await packTar([
     file('release.MF', `name: r\nversion: "1"\npackages: []\njobs:\n${parts.join('')}`),
     { header: { name: 'jobs/j0.tgz', size: job.length, type: 'file' }, body: job },
@@ -99,7 +102,13 @@ test('templates that are links to one are counted together', async (t) => {
   const { jobs } = await openRelease({ archivePath, directory: join(directory, 'out'), within: directory });
   const rendering = renderJobs({
     jobs: jobs.map((job) => ({ job })),
-    ...{ deployment: 'd', globalProperties: {}, groupProperties: {}, id: 'i', directory: join(directory, 'r') },
+    ...{
+      deployment: 'd',
+      globalProperties: {},
+      groupProperties: {},
+      id: 'i',
+      directory: join(directory, 'r'),
+    },
     renderer: { ...createTemplateRenderer(), render: () => Promise.reject(new Error('was rendered')) },
   });
   await assert.rejects(rendering, {

@@ -100,12 +100,13 @@ async function readSource(
   left: number,
 ): Promise<Source | undefined> {
   const name = `${job.name}/${file}`;
-  const bytes = await readRegularFile(join(job.directory, file), Math.min(archiveLimits.manifest, left)).catch(
-    (error: unknown) => {
-      if (file === 'monit' && isProductError(error, 'FILE_NOT_FOUND')) return null;
-      throw error;
-    },
-  );
+  const bytes = await readRegularFile(
+    join(job.directory, file),
+    Math.min(archiveLimits.manifest, left),
+  ).catch((error: unknown) => {
+    if (file === 'monit' && isProductError(error, 'FILE_NOT_FOUND')) return null;
+    throw error;
+  });
   if (bytes === null) return undefined;
   if (bytes === undefined) {
     const excess =

@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
-import { access, chmod, chown, copyFile, mkdir, mkdtemp, open, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  chown,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  open,
+  readFile,
+  readdir,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
@@ -198,7 +210,12 @@ function suite(command: RubyCommand): void {
     }));
     const stdio: ('ignore' | 'pipe' | number)[] = Array.from({ length: 64 }, () => 'ignore');
     stdio[1] = 'pipe';
-    for (const [at, from] of [[2, 2], [20, key.fd], [21, folder.fd], [63, output.fd]] as const)
+    for (const [at, from] of [
+      [2, 2],
+      [20, key.fd],
+      [21, folder.fd],
+      [63, output.fd],
+    ] as const)
       stdio[at] = from;
     const args = ['--input-type=module', '-e', program, JSON.stringify(command), JSON.stringify(batch)];
     const deployer = spawn(process.execPath, args, { stdio });
