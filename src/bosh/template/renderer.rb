@@ -82,8 +82,20 @@ class PropertyStruct
 end
 
 class UnknownProperty < StandardError
+  attr_reader :names
+
   def initialize(names)
+    @names = names
     super("Can't find property '#{names.join("', or '")}'")
+  end
+end
+
+class UnknownLink < StandardError
+  attr_reader :link
+
+  def initialize(link)
+    @link = link
+    super("there is no link '#{link}'")
   end
 end
 
@@ -163,7 +175,7 @@ module TemplateContext
   end
 
   def link(name)
-    raise "links do not exist in create-env, so there is no link '#{name}'"
+    raise UnknownLink.new(name)
   end
 
   private
@@ -219,38 +231,35 @@ module Renderer
     { "error" => { "message" => message(error, template), "line" => line(error, template["name"]) } }
   end
 
-  # What a template raises in its own words is for its operator, unless a property stands in it.
+  # What a template makes of a property is not told apart from its own text: told is what stands in the template as it is.
   def self.message(error, template)
-    said = describe(error, template["name"])
-    given = template["context"].values_at("job_properties", "global_properties", "cluster_properties")
-    quoted = texts(given).any? { |text| said.b.include?(text.b) }
-    quoted ? "#{error.class}, and its message quotes a property" : said
-  end
-
-  # Every text in a value in the forms in which Ruby shows it, shorter ones aside: they stand in any message.
-  def self.texts(value)
-    case value
-    when Hash then value.values.flat_map { |item| texts(item) }
-    when Array then value.flat_map { |item| texts(item) }
-    when String then [value, value.strip, value.inspect[1..-2], *value.lines.map(&:strip)].select { |text| text.length > 3 }
-    when Numeric then [value.to_s].select { |text| text.length > 3 }
-    else []
-    end
-  end
-
-  def self.describe(error, name)
     case error
-    when UnknownProperty then error.message
-    when NoMethodError then "undefined method '#{error.name}' for #{receiver(error)}"
+    when UnknownProperty then named("Can't find property", error.names, template)
+    when UnknownLink then named("links do not exist in create-env, so there is no link", [error.link], template)
+    when NoMethodError
+      written?(error.name.to_s, template) ? "undefined method '#{error.name}' for #{receiver(error)}" : "NoMethodError"
     when SyntaxError
       # of the template itself; other code was made of something that it was given
-      own = error.message.start_with?("#{name}:")
-      own ? "syntax error: #{syntax_faults(error)}" : error.class.to_s
-    when NameError then "#{error.class}: undefined '#{error.name}'"
+      own = error.message.start_with?("#{template["name"]}:")
+      own ? "syntax error: #{syntax_faults(error)}" : "SyntaxError"
+    when NameError
+      written?(error.name.to_s, template) ? "#{error.class}: undefined '#{error.name}'" : error.class.to_s
     else
-      shown = error.instance_of?(RuntimeError) || PLAIN.match?(error.message)
-      shown ? "#{error.class}: #{error.message}" : error.class.to_s
+      said = error.message
+      literal = ["'#{said}'", "\"#{said}\""].any? { |text| template["template"].include?(text) }
+      literal || PLAIN.match?(said) ? "#{error.class}: #{said}" : error.class.to_s
     end
+  end
+
+  def self.named(fault, names, template)
+    declared = template["context"]["default_properties"] || {}
+    shown = names.map(&:to_s).select { |name| declared.key?(name) || written?(name, template) }
+    shown.length == names.length ? "#{fault} '#{shown.join("', or '")}'" : "#{fault} of a name that the template computes"
+  end
+
+  # As a word: single characters stand in every template.
+  def self.written?(name, template)
+    template["template"].match?(/(?<![[:word:]])#{Regexp.escape(name)}(?![[:word:]])/)
   end
 
   # Newer rubies draw the source with an arrow before each fault, older ones say it in the first line.
