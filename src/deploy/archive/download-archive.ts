@@ -22,7 +22,11 @@ export interface Download {
   readonly directory: string;
   readonly digests: Pick<DigestCache, 'verify'>;
   readonly signal: AbortSignal | undefined;
+  /** Milliseconds that the whole download may take; default a day. */
+  readonly deadline?: number;
 }
+
+const day = 86_400_000;
 
 /** Fetches an archive once, and once more when what was kept of it is no longer that; resolves with its path. */
 export async function downloadArchive(download: Download, step: Step): Promise<string> {
@@ -56,7 +60,9 @@ async function isWhole(path: string, { digest, digests }: Download): Promise<boo
   }
 }
 
-async function fetchTo(path: string, { url, digest, signal }: Download): Promise<void> {
+async function fetchTo(path: string, { url, digest, signal, deadline = day }: Download): Promise<void> {
+  const overdue = AbortSignal.timeout(deadline);
+  const stop = signal === undefined ? overdue : AbortSignal.any([signal, overdue]);
   const failed = (why: string, cause?: unknown): ProductError =>
     new ProductError(
       'DOWNLOAD_FAILED',
@@ -68,7 +74,7 @@ async function fetchTo(path: string, { url, digest, signal }: Download): Promise
   try {
     const response = await fetch(parsed(url).url, {
       headers: authorization(parsed(url)),
-      signal: signal ?? null,
+      signal: stop,
     });
     if (!response.ok || response.body === null) throw failed(`the server answered ${response.status}`);
     const limited = limitedTo(archiveLimits.total, (excess) => failed(`the answer has ${excess}`));
@@ -80,6 +86,7 @@ async function fetchTo(path: string, { url, digest, signal }: Download): Promise
   } catch (error) {
     if (signal?.aborted === true)
       throw new ProductError('INTERRUPTED', 'The download was interrupted', { cause: error });
+    if (overdue.aborted) throw failed(`it had not ended after ${deadline / 1000} s`, error);
     // fetch reports every failure of the network as a TypeError with the cause inside.
     if (error instanceof TypeError) throw failed('no connection, or it broke', error.cause ?? error);
     throw error;

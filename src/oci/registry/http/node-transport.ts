@@ -13,6 +13,8 @@ export interface NodeTransportOptions {
   readonly ca: string | undefined;
   /** Milliseconds without a byte in either direction, after which a connection counts as broken. */
   readonly idleMs: number;
+  /** Milliseconds that a whole answer may take once all was sent; default twice `idleMs`. */
+  readonly answerMs?: number;
   readonly signal: AbortSignal | undefined;
   /** Milliseconds after the signal in which a request may end that `isFinished`; default 5000. */
   readonly graceMs?: number;
@@ -51,7 +53,7 @@ export class NodeTransport implements RegistryTransport {
     };
     signal?.addEventListener('abort', abort);
     try {
-      const answer = await exchange(outgoing, request.body, this.#options.longestAnswer ?? 4);
+      const answer = await exchange(outgoing, request.body, this.#options);
       if (request.isFinished !== true) signal?.throwIfAborted();
       return answer;
     } catch (error) {
@@ -89,11 +91,13 @@ export class NodeTransport implements RegistryTransport {
             ...(ca !== undefined && { ca }),
           });
     outgoing.setTimeout(idleMs, () => {
-      outgoing.destroy(Object.assign(new Error('nothing came in time'), { code: 'ETIMEDOUT' }));
+      outgoing.destroy(timedOut());
     });
     return outgoing;
   }
 }
+
+const timedOut = (): Error => Object.assign(new Error('nothing came in time'), { code: 'ETIMEDOUT' });
 
 const unreadable = (): ConnectionFailure =>
   new ConnectionFailure(
@@ -105,8 +109,11 @@ const unreadable = (): ConnectionFailure =>
 async function exchange(
   outgoing: ClientRequest,
   body: SentBody | undefined,
-  longest: number,
+  { longestAnswer = 4, idleMs, answerMs = 2 * idleMs }: NodeTransportOptions,
 ): Promise<RegistryAnswer> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = (): void => void (timer ??= setTimeout(() => outgoing.destroy(timedOut()), answerMs));
+  if (body === undefined) limit();
   const { promise: head, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   outgoing.once('response', resolve);
   outgoing.on('error', reject);
@@ -117,13 +124,16 @@ async function exchange(
   sent.catch((error: unknown) => reject(error));
   try {
     const response = await head;
-    const answer = await readAnswer(response, longest);
+    limit();
+    const answer = await readAnswer(response, longestAnswer);
     if (!outgoing.writableFinished) outgoing.destroy();
     return answer;
   } catch (error) {
     outgoing.destroy();
     if (source?.failure !== undefined) throw source.failure.error;
     throw error instanceof ConnectionFailure ? error : connectionFailure(error);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
