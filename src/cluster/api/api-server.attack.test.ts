@@ -231,6 +231,31 @@ async function closing(socket: Socket): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
+test('objects of megabytes, written again and again, are not kept for watches that do not read', async (t) => {
+  const server = await startTestServer(t);
+  const call = await asAccount(server, editor);
+  await server.api.create(configMaps, { metadata: { namespace: 'bosh', name: 'a' } });
+  const path = `${collection}?watch=true&resourceVersion=${server.api.registry.store.revision}`;
+  const response = await server.open(path);
+  // what is not consumed is not read
+  const ended = new Promise((resolve) => response.on('error', resolve).once('close', resolve));
+  const put = (n: number): Promise<Answer> => {
+    const data = { big: String(n).padEnd(1_000_000, 'x') };
+    return call(`${collection}/a`, { method: 'PUT', body: { metadata: { name: 'a' }, data } });
+  };
+  for (let n = 1; n <= 90; n += 1) assert.equal((await put(n)).code, 200);
+  let text = '';
+  response.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk.replaceAll('x', '');
+    if (text.includes('"big":"90"')) response.destroy();
+  });
+  await ended;
+  assert.doesNotMatch(text, /"big":"90"/, 'all 90 MB were kept for it');
+  // nor for a watch that may come
+  const { text: late } = await server.call(`${path}&timeoutSeconds=1`);
+  assert.match(late, /^\{"type":"ERROR",.*"code":410/u);
+});
+
 test('a body without end, of somebody without credentials, ends the connection', async (t) => {
   const server = await startTestServer(t);
   const socket = await stranger(t, server);
