@@ -6,25 +6,24 @@ import { test } from 'node:test';
 import { directoriesOf } from '../directories.ts';
 import { IdentityFile } from './identity-file.ts';
 
-test('a restarted agent knows the processes again, and launches of the same container alone', async (t) => {
+test('a restarted agent knows the processes and the marks of their start programs again', async (t) => {
   const base = await mkdtemp(join(tmpdir(), 'agent-'));
   t.after(() => rm(base, { recursive: true }));
   const directories = directoriesOf(base);
   await mkdir(directories.monit);
   const known = { pid: 7, startTicks: 70 };
   const former = new IdentityFile(directories);
-  await former.load(0);
-  await former.set('web', { known, launchedAt: 1000 });
-  const load = async (since: number): Promise<IdentityFile> => {
+  await former.load();
+  await former.set('web', { known, mark: '1000' });
+  const load = async (): Promise<IdentityFile> => {
     const file = new IdentityFile(directories);
-    await file.load(since);
+    await file.load();
     return file;
   };
-  assert.deepEqual((await load(900)).get('web'), { known, launchedAt: 1000 });
-  assert.deepEqual((await load(1100)).get('web'), { known });
-  assert.deepEqual((await load(0)).get('other'), {});
-  for (const text of ['no JSON', '[]', '{"web":{"known":{"pid":"7"},"launchedAt":"1000"}}', '{"web":null}']) {
+  assert.deepEqual((await load()).get('web'), { known, mark: '1000' });
+  assert.deepEqual((await load()).get('other'), {});
+  for (const text of ['no JSON', '[]', '{"web":{"known":{"pid":"7"},"mark":1000}}', '{"web":null}']) {
     await writeFile(join(directories.monit, 'processes.json'), text);
-    assert.deepEqual((await load(0)).get('web'), {});
+    assert.deepEqual((await load()).get('web'), {});
   }
 });

@@ -8,8 +8,8 @@ import { isObject } from '../settings/json.ts';
 export interface SupervisionRecord {
   /** The process that was accepted last. */
   readonly known?: ProcessIdentity | undefined;
-  /** When its start program began last, in milliseconds since the epoch. */
-  readonly launchedAt?: number | undefined;
+  /** The mark of its start program, and so of all that this began. */
+  readonly mark?: string | undefined;
 }
 
 /** Which process each name was last, in monit/processes.json, so that a restarted agent knows them again. */
@@ -22,13 +22,10 @@ export class IdentityFile {
     this.#path = join(directories.monit, 'processes.json');
   }
 
-  /**
-   * Reads the file of an earlier life; one that cannot be read counts as none, pidfiles tell the rest. Launches before
-   * `since` (milliseconds since the epoch) are forgotten.
-   */
-  async load(since: number): Promise<void> {
+  /** Reads the file of an earlier life; one that cannot be read counts as none, pidfiles tell the rest. */
+  async load(): Promise<void> {
     for (const [name, value] of Object.entries(parse(await readFileIfPresent(this.#path)))) {
-      this.#records.set(name, recordOf(value, since));
+      this.#records.set(name, recordOf(value));
     }
   }
 
@@ -56,12 +53,12 @@ function parse(text: string | undefined): Readonly<Record<string, unknown>> {
   }
 }
 
-function recordOf(value: unknown, since: number): SupervisionRecord {
+function recordOf(value: unknown): SupervisionRecord {
   if (!isObject(value)) return {};
-  const { known, launchedAt } = value;
+  const { known, mark } = value;
   return {
     ...(isIdentity(known) ? { known } : {}),
-    ...(typeof launchedAt === 'number' && launchedAt >= since ? { launchedAt } : {}),
+    ...(typeof mark === 'string' ? { mark } : {}),
   };
 }
 

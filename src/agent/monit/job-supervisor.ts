@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
 import type { Log } from '../log.ts';
+import { newLaunchMark } from '../process/launch-mark.ts';
 import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
 import type { Programs } from '../process/program.ts';
 import type { Identities } from '../user/identities.ts';
@@ -51,17 +52,15 @@ export class JobSupervisor {
       table: options.table,
       clock,
       log: options.log,
-      launch: (process, program, event) =>
-        launchProgram({ programs, identities, now: () => clock.now() }, process, program, event),
+      launch: (...call) => launchProgram({ programs, identities, now: () => clock.now() }, ...call),
+      newMark: newLaunchMark,
       remember: (name, record) => this.#identityFile.set(name, record),
     };
   }
 
   /** Reads what an earlier life of the agent knew. */
   async prepare(): Promise<void> {
-    // what began before PID 1 was in another container
-    const init = await this.#ports.table.find(1);
-    await this.#identityFile.load(init?.startedAt ?? 0);
+    await this.#identityFile.load();
   }
 
   /** Takes these processes over without starting any; a living one that is not among them is stopped first. */

@@ -8,12 +8,16 @@ import type { MonitProcess, MonitProgram } from './monit-process.ts';
 const path = '/bin:/usr/bin:/sbin:/usr/sbin';
 const monitUmask = 0o077;
 
-/** Starts a program of a monit file as monit does; `event` is what MONIT_EVENT says. */
+/**
+ * Starts a program of a monit file as monit does; `event` is what MONIT_EVENT says, `mark` marks what a start program
+ * begins.
+ */
 export function launchProgram(
   ports: { readonly programs: Programs; readonly identities: Identities; readonly now: () => number },
   process: MonitProcess,
   program: MonitProgram,
   event: string,
+  mark?: string,
 ): StartedProgram {
   const [file, ...rest] = program.arguments;
   const owner = ownerOf(program, process.job, ports.identities);
@@ -30,6 +34,7 @@ export function launchProgram(
     },
     directory: '/',
     umask: monitUmask,
+    ...(mark === undefined ? {} : { mark }),
     ...owner,
   });
 }

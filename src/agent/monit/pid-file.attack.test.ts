@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { systemClock } from '../clock.ts';
+import { newLaunchMark } from '../process/launch-mark.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
 import { systemPrograms } from '../process/system-programs.ts';
 import { eventually } from '../testing/eventually.ts';
@@ -17,9 +18,11 @@ import {
   hostileUserIsMissing,
   identitiesWithVcap,
 } from '../testing/hostile-user.ts';
+import type { SupervisionRecord } from './identity-file.ts';
 import { launchProgram } from './launch.ts';
-import type { MonitProgram } from './monit-process.ts';
+import type { MonitProcess, MonitProgram } from './monit-process.ts';
 import { SupervisedProcess } from './supervised-process.ts';
+import type { SupervisionPorts } from './supervised-process.ts';
 
 interface Scene {
   /** sys/run/job: root's, writable for the job user's group. */
@@ -28,7 +31,9 @@ interface Scene {
   /** A process of root that is none of the job. */
   readonly victim: ChildProcess;
   readonly variables: Readonly<Record<string, string>>;
-  readonly supervise: (start: string, now?: () => number, user?: string, path?: string) => SupervisedProcess;
+  readonly supervise: (start: string, user?: string, path?: string) => SupervisedProcess;
+  /** The same process as an agent supervises it that has been started again and knows no process. */
+  readonly superviseAgain: (process: SupervisedProcess) => SupervisedProcess;
 }
 
 async function scene(t: TestContext): Promise<Scene> {
@@ -47,28 +52,34 @@ async function scene(t: TestContext): Promise<Scene> {
     await rm(base, { recursive: true });
   });
   const pidFile = join(run, 'job.pid');
+  const now = (): number => systemClock.now();
+  let kept: SupervisionRecord = {};
+  const ports: SupervisionPorts = {
+    table: procProcessTable,
+    clock: systemClock,
+    log: { info: () => undefined, error: () => undefined },
+    launch: (...call) =>
+      launchProgram({ programs: systemPrograms, identities: identitiesWithVcap, now }, ...call),
+    newMark: newLaunchMark,
+    remember: async (_, record) => void (kept = record),
+  };
+  const superviseDefinition = (definition: MonitProcess, record: SupervisionRecord): SupervisedProcess => {
+    const process = new SupervisedProcess(definition, ports, record);
+    supervised.push(process);
+    return process;
+  };
   return {
     ...{ run, pidFile, victim },
     variables: { RUN: run, PIDFILE: pidFile, VICTIM: String(victim.pid), BASE: base },
-    supervise(start, now = () => systemClock.now(), user?, path = pidFile) {
+    superviseAgain: ({ definition }) => superviseDefinition(definition, { ...kept, known: undefined }),
+    supervise(start, user?, path = pidFile) {
       const program: MonitProgram = {
         ...{ arguments: ['/bin/bash', '-c', start], timeoutSeconds: 20, user, group: undefined },
       };
-      const definition = { job: 'job', name: 'job', pidFile: path, start: program, stop: undefined };
-      const process = new SupervisedProcess(
-        definition,
-        {
-          table: procProcessTable,
-          clock: { ...systemClock, now },
-          log: { info: () => undefined, error: () => undefined },
-          launch: (...call) =>
-            launchProgram({ programs: systemPrograms, identities: identitiesWithVcap, now }, ...call),
-          remember: async () => undefined,
-        },
+      return superviseDefinition(
+        { job: 'job', name: 'job', pidFile: path, start: program, stop: undefined },
         {},
       );
-      supervised.push(process);
-      return process;
     },
   };
 }
@@ -111,13 +122,19 @@ test(
     const log = join(here.run, 'job.log');
     const opened = await open(log, 'w', 0o600);
     t.after(() => opened.close());
-    const script = 'echo "$VICTIM" >&3; mv "$RUN/job.log" "$PIDFILE"';
-    assert.equal((await asHostileUser(script, here.variables, opened.fd)).code, 0);
-    // the start program runs ten seconds after the victim began
-    const process = here.supervise('exit 1', () => systemClock.now() + 10_000);
+    const process = here.supervise('exit 1');
     process.watch();
     await eventually('a start', async () => (process.state === 'failing' ? true : undefined));
-    await assertSpared(process, here);
+    await process.unwatch();
+    // a process that began after the start program: another job's, a session's
+    const victim = spawn('sleep', ['1000'], { stdio: 'ignore', detached: true });
+    await once(victim, 'spawn');
+    t.after(() => victim.kill('SIGKILL'));
+    const script = 'echo "$VICTIM" >&3; mv "$RUN/job.log" "$PIDFILE"';
+    const variables = { ...here.variables, VICTIM: String(victim.pid) };
+    assert.equal((await asHostileUser(script, variables, opened.fd)).code, 0);
+    await assertSpared(here.superviseAgain(process), { ...here, victim });
+    await assertSpared(process, { ...here, victim });
   },
 );
 
@@ -129,7 +146,7 @@ test(...title('such a log is moved into a sticky folder of root, where the pidfi
   await writeFile(join(here.run, 'job.log'), String(here.victim.pid));
   const script = 'mv "$RUN/job.log" "$BASE/tmp/job.pid"';
   assert.equal((await asHostileUser(script, here.variables)).code, 0);
-  await assertSpared(here.supervise('exit 1', undefined, undefined, join(sticky, 'job.pid')), here);
+  await assertSpared(here.supervise('exit 1', undefined, join(sticky, 'job.pid')), here);
 });
 
 for (const [what, script] of [
@@ -171,6 +188,8 @@ test(...title('what the start program began counts, in any session and as any us
     'setpriv --reuid 54321 --regid 54321 --clear-groups sh -c \'echo $$ > "$0"; exec setsid sleep 1000\' "$P" & exit 0',
     'setsid setpriv --reuid 54321 --regid 54321 --clear-groups sleep 1000 & echo $! > "$P"',
     'sleep 1000 & echo $! > "$P"; chown 54321 "$P"',
+    // a daemon with an environment of its own, whose parents have ended
+    'env -i setsid sh -c \'sh -c "echo \\$\\$ > $0; exec setsid sleep 1000" & exit 0\' "$P"',
   ]) {
     const here = await scene(t);
     const process = here.supervise(`P=${here.pidFile}; ${start}`);
@@ -178,6 +197,9 @@ test(...title('what the start program began counts, in any session and as any us
     await eventually(`a running process of ${start}`, async () =>
       process.state === 'running' ? true : undefined,
     );
+    const pid = (await process.find())?.pid;
+    await process.unwatch();
+    assert.equal((await here.superviseAgain(process).find())?.pid, pid, 'after a restart of the agent');
     await process.stop();
     assert.equal(await process.find(), undefined);
   }
@@ -187,7 +209,6 @@ test(...title('a program as a user without a group keeps a group of root'), asyn
   const here = await scene(t);
   const process = here.supervise(
     `id -u > ${here.run}/ids; id -G >> ${here.run}/ids; mv ${here.run}/ids ${here.run}/all-ids; exit 1`,
-    undefined,
     'vcap',
   );
   process.watch();

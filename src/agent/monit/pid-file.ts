@@ -13,8 +13,8 @@ const readLimit = 64;
 export interface PidEvidence {
   /** The process that was accepted before. */
   readonly known?: ProcessIdentity | undefined;
-  /** When the last start program began, in milliseconds since the epoch, and the session that it began. */
-  readonly launch?: { readonly at: number; readonly session?: number | undefined } | undefined;
+  /** The mark of the start program and of all that it began. */
+  readonly mark?: string | undefined;
 }
 
 /** The living process that a pidfile means, or why there is none. */
@@ -51,23 +51,21 @@ export async function processOfPidFile(
   if (known?.pid === pid || live.startedAt > file.stats.mtimeMs + slackMilliseconds) {
     return { problem: `pid ${pid} of its pidfile is another process by now` };
   }
-  if (mayName(file, live, evidence.launch)) return { live };
+  if (mayName(file, live, evidence.mark)) return { live };
   return {
     problem: `its pidfile belongs to user ${file.stats.uid}, and pid ${pid} is neither a process of that user nor one that its start program began`,
   };
 }
 
 /**
- * A file that only root can have placed may name any process. Elsewhere a job user may have put it: its owner may
- * name what he could signal himself, and anybody a process that the start program began. Root's ownership alone says
- * nothing there, since a job user can move a log of root that he writes through an inherited descriptor; a process in
- * a session of its own then counts only if it began after the start program.
+ * A file that only root can have placed may name any process. Elsewhere a job user may have put it: it may name a
+ * process that the start program began, and its owner one that he could signal himself. Root's ownership says nothing
+ * there, since a job user can move a log of root that he writes through an inherited descriptor.
  */
-function mayName(file: PidFile, live: LiveProcess, launch: PidEvidence['launch']): boolean {
+function mayName(file: PidFile, live: LiveProcess, mark: string | undefined): boolean {
   if (file.isOnlyRoots) return true;
-  const isNewer = launch !== undefined && live.startedAt >= launch.at - slackMilliseconds;
-  if (file.stats.uid === 0) return isNewer;
-  return live.userIds.includes(file.stats.uid) || (isNewer && launch.session === live.session);
+  if (mark !== undefined && live.mark === mark) return true;
+  return file.stats.uid !== 0 && live.userIds.includes(file.stats.uid);
 }
 
 async function readPidFile(path: string): Promise<PidFile | string> {

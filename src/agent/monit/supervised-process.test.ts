@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { systemClock } from '../clock.ts';
+import { newLaunchMark } from '../process/launch-mark.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
 import type { StartedProgram } from '../process/program.ts';
 import { systemPrograms } from '../process/system-programs.ts';
@@ -67,11 +68,12 @@ async function bench(t: TestContext): Promise<Bench> {
         table: procProcessTable,
         clock: systemClock,
         log: { info: write, error: write },
-        launch: (...call: [typeof definition, MonitProgram, string]) => {
+        launch: (...call: [typeof definition, MonitProgram, string, string?]) => {
           const launched = launchProgram({ programs: systemPrograms, identities, now: Date.now }, ...call);
           started.push(launched);
           return launched;
         },
+        newMark: newLaunchMark,
         remember: async (): Promise<void> => undefined,
       };
       const process = new SupervisedProcess(definition, ports, {});

@@ -18,8 +18,14 @@ export interface SupervisionPorts {
   readonly clock: Clock;
   readonly log: Log;
   /** Starts a start or stop program in a session of its own. */
-  readonly launch: (process: MonitProcess, program: MonitProgram, event: string) => StartedProgram;
-  /** Keeps who a process is, and when its start program began, over a restart of the agent. */
+  readonly launch: (
+    process: MonitProcess,
+    program: MonitProgram,
+    event: string,
+    mark?: string,
+  ) => StartedProgram;
+  readonly newMark: () => string;
+  /** Keeps who a process is, and the mark of its start program, over a restart of the agent. */
   readonly remember: (name: string, record: SupervisionRecord) => Promise<void>;
 }
 
@@ -91,8 +97,7 @@ export class SupervisedProcess {
     const live = await this.#settled();
     if (live !== undefined) await this.#end(live);
     // what its pidfile names from now on was not started here
-    if (Object.keys(this.#record).length > 0)
-      await this.#remember({ known: undefined, launchedAt: undefined });
+    if (Object.keys(this.#record).length > 0) await this.#remember({ known: undefined, mark: undefined });
   }
 
   async #end(live: LiveProcess): Promise<void> {
@@ -109,10 +114,7 @@ export class SupervisedProcess {
   }
 
   #read(): Promise<PidFileReading> {
-    const { known, launchedAt } = this.#record;
-    const launch =
-      launchedAt === undefined ? undefined : { at: launchedAt, session: this.#starter?.program.pid };
-    return processOfPidFile(this.definition.pidFile, this.#ports.table, { known, launch });
+    return processOfPidFile(this.definition.pidFile, this.#ports.table, this.#record);
   }
 
   async #keepAlive(signal: AbortSignal): Promise<void> {
@@ -173,11 +175,13 @@ export class SupervisedProcess {
     // a start program that neither ended nor brought up its process must not do so beside the next one
     this.#starter?.program.signal('SIGKILL');
     this.#ports.log.info(`process '${name}': starting`);
-    await this.#remember({ launchedAt: this.#ports.clock.now() }).catch((error: unknown) => {
+    // one mark until a stop: what an earlier start began may be slow to write its pidfile
+    const mark = this.#record.mark ?? this.#ports.newMark();
+    await this.#remember({ mark }).catch((error: unknown) => {
       // a full disk must not keep a job from running; only a restart of the agent would miss this
       this.#ports.log.error(`process '${name}': its start is not recorded: ${errorText(error)}`);
     });
-    const program = this.#ports.launch(this.definition, start, 'Started');
+    const program = this.#ports.launch(this.definition, start, 'Started', mark);
     const starter: Starter = { program, exit: undefined };
     void program.exit.then((exit) => (starter.exit = exit));
     this.#starter = starter;

@@ -1,6 +1,7 @@
 import { open, readFile, readdir, readlink } from 'node:fs/promises';
 import { errorCode } from '../file/error-code.ts';
 import { readFileIfPresent } from '../file/durable-file.ts';
+import { launchMarkOf } from './launch-mark.ts';
 import type { LiveProcess, ProcessIdentity, ProcessTable } from './process-table.ts';
 import { parseProcStat } from './proc-stat.ts';
 
@@ -19,6 +20,7 @@ export const procProcessTable: ProcessTable = {
       const stat = parseProcStat((await readGone(`/proc/self/fd/${folder.fd}/stat`)) ?? '');
       const status = await readGone(`/proc/self/fd/${folder.fd}/status`);
       const [, real, saved] = /^Uid:\t([0-9]+)\t[0-9]+\t([0-9]+)\t/m.exec(status ?? '') ?? [];
+      const limits = await readGone(`/proc/self/fd/${folder.fd}/limits`);
       if (stat === undefined || stat.state === 'Z' || stat.state === 'X' || real === undefined)
         return undefined;
       return {
@@ -26,7 +28,7 @@ export const procProcessTable: ProcessTable = {
         startTicks: stat.startTicks,
         name: stat.name,
         userIds: [Number(real), Number(saved)],
-        session: stat.session,
+        mark: launchMarkOf(limits ?? ''),
         startedAt: (await bootMilliseconds()) + (stat.startTicks * 1000) / ticksPerSecond,
         memoryKilobytes: stat.residentPages * pageKilobytes,
         cpuSeconds: stat.cpuTicks / ticksPerSecond,

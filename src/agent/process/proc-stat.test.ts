@@ -11,7 +11,6 @@ test('property: any name of a process is read', () => {
       assert.deepEqual(parseProcStat(`42 (${name}) ${rest}\n`), {
         name,
         state: 'S',
-        session: 7,
         startTicks: 98_765,
         cpuTicks: 33,
         residentPages: 250,

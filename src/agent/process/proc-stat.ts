@@ -2,7 +2,6 @@
 export interface ProcStat {
   readonly name: string;
   readonly state: string;
-  readonly session: number;
   readonly startTicks: number;
   readonly cpuTicks: number;
   readonly residentPages: number;
@@ -22,12 +21,9 @@ export function parseProcStat(text: string): ProcStat | undefined {
   const stat = {
     name: text.slice(open + 1, close),
     state: fields[0] ?? '',
-    session: number(6),
     startTicks: number(22),
     cpuTicks: number(14) + number(15),
     residentPages: number(24),
   };
-  return Number.isFinite(stat.session + stat.startTicks + stat.cpuTicks + stat.residentPages)
-    ? stat
-    : undefined;
+  return Number.isFinite(stat.startTicks + stat.cpuTicks + stat.residentPages) ? stat : undefined;
 }

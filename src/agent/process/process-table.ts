@@ -10,8 +10,8 @@ export interface LiveProcess extends ProcessIdentity {
   readonly name: string;
   /** The real and the saved user id: another process of one of them may signal this one (kill(2)). */
   readonly userIds: readonly number[];
-  /** The session: the pid of the process that began it. */
-  readonly session: number;
+  /** The mark of the program that began it, or what began that; undefined where none had one. */
+  readonly mark: string | undefined;
   /** When it started, in milliseconds since the epoch. */
   readonly startedAt: number;
   readonly memoryKilobytes: number;

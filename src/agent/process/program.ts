@@ -11,6 +11,8 @@ export interface ProgramRequest {
   readonly userId?: number;
   readonly groupId?: number;
   readonly umask?: number;
+  /** Marks the program and all that it begins (LiveProcess.mark); see newLaunchMark. */
+  readonly mark?: string;
 }
 
 /** How a program ended; `failure` says why it could not even begin. */
@@ -22,8 +24,6 @@ export interface ProgramExit {
 
 /** A program that runs in a session of its own, so that it outlives the agent. */
 export interface StartedProgram {
-  /** Its pid, which is its session too; undefined where it could not be started. */
-  readonly pid: number | undefined;
   readonly exit: Promise<ProgramExit>;
   /** Signals the program and what it left in its process group; does nothing once the program has ended. */
   signal(name: 'SIGTERM' | 'SIGKILL'): void;

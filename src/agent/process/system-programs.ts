@@ -11,11 +11,15 @@ export const systemPrograms: Programs = {
 // the mask is the whole process's: set around spawn, it would fall on files that other work makes meanwhile
 const underMask = 'umask "$1"; shift; exec "$@"';
 
+/** The request's command as one that sets the mask and the mark before it becomes the program. */
+function commandOf({ file, arguments: list, umask, mark }: ProgramRequest): readonly [string, ...string[]] {
+  const marked: readonly [string, ...string[]] =
+    mark === undefined ? [file, ...list] : ['prlimit', `--rttime=${mark}:`, '--', file, ...list];
+  return umask === undefined ? marked : ['/bin/sh', '-c', underMask, 'sh', umask.toString(8), ...marked];
+}
+
 function spawnProgram(request: ProgramRequest): ChildProcess {
-  const [file, list] =
-    request.umask === undefined
-      ? [request.file, [...request.arguments]]
-      : ['/bin/sh', ['-c', underMask, 'sh', request.umask.toString(8), request.file, ...request.arguments]];
+  const [file, ...list] = commandOf(request);
   return spawn(file, list, {
     env: { ...request.environment },
     stdio: ['ignore', request.stdout ?? 'ignore', request.stderr ?? 'ignore'],
@@ -39,7 +43,6 @@ function watch(child: ChildProcess): StartedProgram {
     ended = true;
   });
   return {
-    pid: child.pid,
     exit,
     signal(name) {
       if (!ended && child.pid !== undefined) signalGroup(child.pid, name);

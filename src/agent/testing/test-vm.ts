@@ -1,4 +1,4 @@
-import { glob, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { glob, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
@@ -7,7 +7,6 @@ import { Agent } from '../agent.ts';
 import { systemClock } from '../clock.ts';
 import { directoriesOf } from '../directories.ts';
 import type { Directories } from '../directories.ts';
-import { processOfPidFile } from '../monit/pid-file.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
 import { systemPrograms } from '../process/system-programs.ts';
 import { loadIdentities } from '../user/identities.ts';
@@ -91,9 +90,10 @@ export class TestVm {
   async remove(): Promise<void> {
     await this.stop();
     for await (const name of glob('*/*.pid', { cwd: this.directories.run })) {
-      const path = join(this.directories.run, name);
-      const { live } = await processOfPidFile(path, procProcessTable, { launch: { at: 0 } });
-      if (live !== undefined) await procProcessTable.signal(live, 'SIGKILL');
+      const pid = Number(await readFile(join(this.directories.run, name), 'utf8'));
+      const live = await procProcessTable.find(pid);
+      // a job's start program began it
+      if (live?.mark !== undefined) await procProcessTable.signal(live, 'SIGKILL');
     }
     await rm(this.directories.base, { recursive: true, force: true });
   }

@@ -19,6 +19,8 @@ const shortestDefault = 1800;
 const longest = 86_400;
 /** A client that does not read is cut off before it takes the server's memory; it can come back with its version. */
 const maximumBacklog = 20_000;
+/** The same, by what was written since the oldest event that it has not read. */
+const maximumBytesBehind = 64 * 1024 * 1024;
 
 /**
  * Streams events as lines of JSON until the client goes, `timeoutSeconds` end (30 to 60 minutes by default) or an
@@ -30,14 +32,18 @@ export async function streamWatch(
   query: WatchStreamQuery,
   response: ServerResponse,
 ): Promise<void> {
-  const queue = new EventQueue<WatchEvent<StoredObject>>();
+  const { store } = registry;
+  const queue = new EventQueue<{ readonly event: WatchEvent<StoredObject>; readonly bytesWritten: number }>();
+  const push = (event: WatchEvent<StoredObject>): void =>
+    queue.push({ event, bytesWritten: store.bytesWritten });
   // writers must not wait for this client, nor fail with it: they only queue
-  const stop = watchObjects(registry, view.kind, query, (event) => {
-    queue.push(event);
-    if (queue.length > maximumBacklog) response.destroy();
+  const stopWatch = watchObjects(registry, view.kind, query, push);
+  const stopBound = store.subscribe(() => {
+    const bytesBehind = store.bytesWritten - (queue.oldest?.bytesWritten ?? store.bytesWritten);
+    if (queue.length > maximumBacklog || bytesBehind > maximumBytesBehind) response.destroy();
   });
   const mark = (): void => {
-    if (query.allowBookmarks) queue.push(bookmark(registry, view.kind));
+    if (query.allowBookmarks) push(bookmark(registry, view.kind));
   };
   const seconds = query.timeoutSeconds ?? shortestDefault + registry.random.below(shortestDefault);
   const bookmarks = setInterval(mark, bookmarkInterval);
@@ -52,13 +58,14 @@ export async function streamWatch(
   try {
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
     response.flushHeaders();
-    for await (const event of queue) {
+    for await (const { event } of queue) {
       await sendChunk(response, `${JSON.stringify(representEvent(view, event))}\n`);
       if (event.type === 'ERROR') break;
     }
     response.end();
   } finally {
-    stop();
+    stopWatch();
+    stopBound();
     clearInterval(bookmarks);
     clearTimeout(timeout);
   }

@@ -5,9 +5,13 @@ export class EventQueue<T> implements AsyncIterable<T> {
   #finishing = false;
   #wake: (() => void) | undefined;
 
-  /** Events that wait to be read. */
+  /** Events that wait to be read, and the one that is being read. */
   get length(): number {
     return this.#events.length;
+  }
+
+  get oldest(): T | undefined {
+    return this.#events[0];
   }
 
   push(event: T): void {
@@ -29,9 +33,11 @@ export class EventQueue<T> implements AsyncIterable<T> {
 
   async *[Symbol.asyncIterator](): AsyncIterator<T> {
     while (!this.#ended) {
-      const event = this.#events.shift();
-      if (event !== undefined) yield event;
-      else if (this.#finishing) return;
+      const event = this.#events[0];
+      if (event !== undefined) {
+        yield event;
+        this.#events.shift();
+      } else if (this.#finishing) return;
       else await this.#somethingHappens();
     }
   }

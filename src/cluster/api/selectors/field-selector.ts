@@ -1,4 +1,5 @@
 import { badRequest } from '../errors/status-errors.ts';
+import { limitTerms } from './limit-terms.ts';
 
 /** `field=value` or `field!=value`. */
 export interface FieldRequirement {
@@ -9,9 +10,10 @@ export interface FieldRequirement {
 
 /**
  * Parses `metadata.name=a,status.phase!=Running` (apimachinery pkg/fields/selector.go; `\,` `\=` `\\` are escapes).
- * Throws ApiError 400 where it cannot be parsed.
+ * Throws ApiError 400 where it cannot be parsed or has too many terms.
  */
 export function parseFieldSelector(selector: string): readonly FieldRequirement[] {
+  limitTerms(selector);
   return selector
     .split(/(?<!\\),/)
     .filter((part) => part !== '')

@@ -1,4 +1,5 @@
 import { badRequest } from '../errors/status-errors.ts';
+import { limitTerms } from './limit-terms.ts';
 
 /** One comma-separated requirement of a label selector. */
 export interface LabelRequirement {
@@ -14,9 +15,10 @@ const existence = new RegExp(`^(!?)\\s*(${keyPattern})$`);
 
 /**
  * Parses `a=b,c!=d,e in (f,g),!h` (apimachinery pkg/labels/selector.go). Empty text selects everything.
- * Throws ApiError 400 where it cannot be parsed.
+ * Throws ApiError 400 where it cannot be parsed or has too many terms.
  */
 export function parseLabelSelector(selector: string): readonly LabelRequirement[] {
+  limitTerms(selector);
   return splitOutsideParentheses(selector)
     .map((part) => part.trim())
     .filter((part, _, all) => part !== '' || all.length > 1)

@@ -17,9 +17,9 @@ const revisions = (events: readonly StoreEvent[] | undefined): readonly number[]
 test('what is older than five minutes is forgotten, the last version is known for ever', () => {
   let now = 0;
   const history = new EventHistory(0, 100, () => now);
-  history.add(event(1));
+  history.add(event(1), 10);
   now = 200_000;
-  history.add(event(2));
+  history.add(event(2), 10);
   assert.deepEqual(revisions(history.since(0)), [1, 2]);
   now = 300_000;
   assert.deepEqual(revisions(history.since(1)), [2]);
@@ -31,7 +31,17 @@ test('what is older than five minutes is forgotten, the last version is known fo
 
 test('more changes than its size are forgotten before', () => {
   const history = new EventHistory(0, 2, () => 0);
-  for (const revision of [1, 2, 3, 4]) history.add(event(revision));
+  for (const revision of [1, 2, 3, 4]) history.add(event(revision), 10);
   assert.equal(history.since(1), undefined);
   assert.deepEqual(revisions(history.since(2)), [3, 4]);
+});
+
+test('of large changes the last 32 MiB at least are known, and 64 MiB at most', () => {
+  const mebibyte = 1024 * 1024;
+  const history = new EventHistory(0, 1000, () => 0);
+  for (let revision = 1; revision <= 64; revision += 1) history.add(event(revision), mebibyte);
+  assert.equal(history.since(0)?.length, 64);
+  history.add(event(65), mebibyte);
+  assert.equal(history.since(32), undefined);
+  assert.equal(history.since(33)?.length, 32);
 });

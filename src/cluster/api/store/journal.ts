@@ -57,10 +57,10 @@ export class Journal {
   }
 
   /**
-   * Writes one record. Throws ApiError 507 on a full disk, and what else the file system says, with nothing of the
+   * Writes one record and answers its length in bytes. Throws ApiError 507 on a full disk, and what else the file system says, with nothing of the
    * record left in the file.
    */
-  append(record: unknown): void {
+  append(record: unknown): number {
     if (this.#broken !== undefined) throw this.#broken;
     const line = encodeLine(record);
     try {
@@ -72,6 +72,7 @@ export class Journal {
     this.#size += line.length;
     this.#compaction?.tail.push(line);
     this.#syncSoon();
+    return line.length;
   }
 
   /**

@@ -10,7 +10,7 @@ type JournalRecord =
 
 export interface ObjectStoreOptions {
   readonly file: string;
-  /** How many events a watch can look back, at least. */
+  /** How many events a watch can look back, at least, where they are no more than 32 MiB. */
   readonly historySize?: number;
   /** Milliseconds, for the age of changes; absent: the machine's clock. */
   readonly now?: () => number;
@@ -27,6 +27,7 @@ export class ObjectStore {
   readonly #history: EventHistory;
   readonly #listeners = new Set<(event: StoreEvent) => void>();
   #revision: number;
+  #bytesWritten = 0;
 
   private constructor(
     journal: Journal,
@@ -51,6 +52,11 @@ export class ObjectStore {
     return this.#revision;
   }
 
+  /** The bytes of all changes so far: what a reader who stays behind keeps in memory. */
+  get bytesWritten(): number {
+    return this.#bytesWritten;
+  }
+
   get(resource: string, namespace: string | undefined, name: string): StoredObject | undefined {
     return this.#resources.get(resource)?.get(objectKey(namespace, name));
   }
@@ -66,8 +72,8 @@ export class ObjectStore {
   /** Adds or replaces; answers the object with its new resourceVersion. Throws where the journal cannot be written. */
   put(resource: string, object: StoredObject): StoredObject {
     const stored = this.#numbered(object);
-    this.#journal.append({ resource, put: stored });
-    this.#apply(resource, stored, false);
+    const bytes = this.#journal.append({ resource, put: stored });
+    this.#apply(resource, stored, { removed: false, bytes });
     this.#compactWhenLarge();
     return stored;
   }
@@ -75,8 +81,8 @@ export class ObjectStore {
   /** Removes; answers the last state, with the deletion's own resourceVersion. */
   remove(resource: string, object: StoredObject): StoredObject {
     const last = this.#numbered(object);
-    this.#journal.append({ resource, removed: last });
-    this.#apply(resource, last, true);
+    const bytes = this.#journal.append({ resource, removed: last });
+    this.#apply(resource, last, { removed: true, bytes });
     this.#compactWhenLarge();
     return last;
   }
@@ -102,12 +108,17 @@ export class ObjectStore {
   }
 
   #replay(record: JournalRecord): void {
+    const bytes = JSON.stringify(record).length;
     if ('revision' in record) this.#revision = record.revision;
-    else if ('put' in record) this.#apply(record.resource, record.put, false);
-    else this.#apply(record.resource, record.removed, true);
+    else if ('put' in record) this.#apply(record.resource, record.put, { removed: false, bytes });
+    else this.#apply(record.resource, record.removed, { removed: true, bytes });
   }
 
-  #apply(resource: string, object: StoredObject, removed: boolean): void {
+  #apply(
+    resource: string,
+    object: StoredObject,
+    { removed, bytes }: { readonly removed: boolean; readonly bytes: number },
+  ): void {
     const objects = this.#resources.get(resource) ?? new Map<string, StoredObject>();
     this.#resources.set(resource, objects);
     const key = objectKey(object.metadata.namespace, object.metadata.name);
@@ -123,7 +134,8 @@ export class ObjectStore {
       object,
       previous,
     } as const;
-    this.#history.add(event);
+    this.#bytesWritten += bytes;
+    this.#history.add(event, bytes);
     for (const listener of this.#listeners) listener(event);
   }
 
