@@ -26,7 +26,7 @@ my ($base, $target) = @ARGV;
 mkdir "$base/\\xff" or die; chdir "$base/\\xff" or die; mkdir "a"; mkdir "z";
 my $in = syscall($init, 0);
 my (@names, %inode);
-for (0 .. 599) { my $name = sprintf "%06d", $_; mkdir "a/$name"; symlink $target, "z/$name"; $inode{$name} = (lstat "a/$name")[1]; }
+for (0 .. 399) { my $name = sprintf "%06d", $_; mkdir "a/$name"; symlink $target, "z/$name"; $inode{$name} = (lstat "a/$name")[1]; }
 my @order = sort { $inode{$a} <=> $inode{$b} } keys %inode;
 my %at;
 for (0 .. $#order) { my $path = "a/$order[$_]"; $at{syscall($watch, $in, $path, 0x01000020)} = $_; }
