@@ -70,7 +70,9 @@ async function readState(root: string): Promise<VolumeState | undefined> {
       hash.update(path).update(`\0${ino}\0${mode}\0${size}\0${mtimeNs}\0${ctimeNs}\0`);
       if (ctimeNs > newestNs) newestNs = ctimeNs;
       if (!facts.isDirectory() || facts.dev !== dev) continue;
-      const names = (await readdir(path, { encoding: 'buffer' })).toSorted(Buffer.compare);
+      const names = (await readdir(path, { encoding: 'buffer' })).toSorted((one, other) =>
+        one.compare(other),
+      );
       for (const name of names) waiting.push(Buffer.concat([path, Buffer.from('/'), name]));
     }
   } catch (error) {
