@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { mkdir, readFile, realpath, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock, type Clock } from '../../kubernetes/clock.ts';
+import { isolatedCommand } from '../node/isolated-command.ts';
 import { besideCluster } from './built-cluster.ts';
 import { checkOwner } from './check-owner.ts';
 import { checkRequirements } from './check-requirements.ts';
@@ -91,7 +92,16 @@ function launch(directory: string, log: string, mode: NamespaceMode, options: Da
   const prepare = besideCluster(options.main);
   const script = join(import.meta.dirname, 'init.sh');
   const init = ['/bin/sh', script, directory, options.nodeBinary, prepare, options.runtimeDirectory];
-  const child = spawn('unshare', [...unshareArguments(mode), ...init, ...command], {
+  const start = ['unshare', ...unshareArguments(mode), ...init, ...command] as const;
+  const isolated = isolatedCommand(start, { first: 3, required: true });
+  if (isolated === undefined) {
+    writeSync(
+      output,
+      'no perl: pods have the session key ring and the open files of the process that starts the cluster\n',
+    );
+  }
+  const [program, ...args] = isolated ?? start;
+  const child = spawn(program, args, {
     // A session of its own: neither a terminal's Ctrl-C nor its end reach the cluster.
     detached: true,
     cwd: '/',

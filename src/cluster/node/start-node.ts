@@ -49,7 +49,8 @@ export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
   await shareKubeletDirectory(layout);
   const persistentVolumes = new PersistentVolumes(layout, clock);
   await mkdir(layout.volumes, { recursive: true });
-  await persistentVolumes.emptyTrash();
+  // what stays is tried again at the next start
+  await persistentVolumes.emptyTrash().catch(onError);
   const ids = parseIdMap(await readFile('/proc/self/uid_map', 'utf8'));
   const folders = (await findPreparedHost(layout)) ?? (await prepareHost(layout, options.runtimeDirectory));
   const logChanges = new EventEmitter().setMaxListeners(0);

@@ -8,7 +8,7 @@ function mountId(fd: number): string {
   return /^mnt_id:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1] ?? 'unknown';
 }
 
-function openDirectory(path: string): number {
+function openDirectory(path: string | Buffer): number {
   return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
 }
 
@@ -20,12 +20,13 @@ async function emptyDirectory(fd: number, path: string, mount: string): Promise<
     );
   }
   const self = `/proc/self/fd/${fd}`;
-  for (const entry of await readdir(self, { withFileTypes: true })) {
-    const child = `${self}/${entry.name}`;
+  // Names are bytes: decoded, those that are not UTF-8 name nothing.
+  for (const entry of await readdir(self, { encoding: 'buffer', withFileTypes: true })) {
+    const child = Buffer.concat([Buffer.from(`${self}/`), entry.name]);
     if (entry.isDirectory()) {
       const childFd = openDirectory(child);
       try {
-        await emptyDirectory(childFd, `${path}/${entry.name}`, mount);
+        await emptyDirectory(childFd, `${path}/${entry.name.toString()}`, mount);
       } finally {
         closeSync(childFd);
       }

@@ -4,6 +4,7 @@ import { closeSync, fchmodSync, openSync, unlinkSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { systemClock } from '../../../kubernetes/clock.ts';
 import { helperEnvironment } from '../command.ts';
+import { isolatedCommand } from '../isolated-command.ts';
 import { formatCommandFile, type ContainerCommand } from './command-file.ts';
 import type {
   ContainerExit,
@@ -84,7 +85,8 @@ export class NamespaceContainer implements RunningContainer {
     // the container's user may read it by that descriptor
     fchmodSync(commandEnd, 0o644);
     unlinkSync(commandFile);
-    const [program = '', ...words] = execArguments(this.#plan, this.pid, this.#process.clearGroups);
+    const enter = execArguments(this.#plan, this.pid, this.#process.clearGroups);
+    const [program = '', ...words] = isolatedCommand(enter, { first: 6, required: false }) ?? enter;
     const child = spawn(program, words, {
       stdio: [options.stdin ? 'pipe' : 'ignore', stdout.child, stderr.child, 'ignore', 'pipe', commandEnd],
       env: helperEnvironment,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { scriptPath } from './script-path.ts';
 import { helperEnvironment } from '../command.ts';
+import { isolatedCommand } from '../isolated-command.ts';
 import type { NodeLayout } from '../layout.ts';
 import { placeOf, readMountTable } from '../mounts/mount-table.ts';
 import type { MountEntry } from '../mounts/mountinfo.ts';
@@ -83,7 +84,9 @@ export class ProcessRuntime implements ContainerRuntime {
       oldRoot: run.oldRoot,
     };
     const [stdout, stderr] = await this.#pipes.take();
-    const child = spawn('unshare', stageArguments(plan, paths, setsGroups), {
+    const stage = ['unshare', ...stageArguments(plan, paths, setsGroups)] as const;
+    const [program, ...args] = isolatedCommand(stage, { first: 7, required: false }) ?? stage;
+    const child = spawn(program, args, {
       stdio: ['pipe', stdout.child, 'pipe', plan.userNamespace ?? 'ignore', 'pipe', 'ignore', stderr.child],
       env: helperEnvironment,
     });

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { ProductError } from '../../../errors/product-error.ts';
 import type { Clock } from '../../../kubernetes/clock.ts';
-import { runCommand } from '../command.ts';
+import { runCommand, type CommandResult } from '../command.ts';
 import { safeRemove } from '../removal/safe-remove.ts';
+import { scriptPath } from '../runtime/script-path.ts';
 
 const attempts = 5;
 /** Longer than the steps in which a kernel counts a file's times: a later change has another time. */
@@ -19,10 +19,10 @@ export async function copyVolume(from: string, to: string, clock: Clock): Promis
   for (let left = attempts; left > 0; left -= 1) {
     const before = await readState(from);
     // a file that was changed just now may change again without showing it
-    if (clock.now() - before.newestMs >= stillMs) {
+    if (before !== undefined && clock.now() - before.newestMs >= stillMs) {
       await mkdir(to);
-      const copied = await runCommand('cp', ['-a', '-x', '--reflink=auto', '--', `${from}/.`, to]);
-      const isStill = (await readState(from)).digest === before.digest;
+      const copied = await copyTree(from, to);
+      const isStill = (await readState(from))?.digest === before.digest;
       if (isStill && copied.exitCode === 0) return flush(to);
       await safeRemove(to);
       if (isStill) throw new Error(`copying ${from} failed: ${copied.stderr.trim()}`);
@@ -33,6 +33,12 @@ export async function copyVolume(from: string, to: string, clock: Clock): Promis
     'VOLUME_BUSY',
     `${from} cannot be copied: something writes to it all the time. Stop that, or detach the volume, and try again.`,
   );
+}
+
+/** As it is found, into the empty directory `to`. No link that appears meanwhile leads out of the two. */
+export function copyTree(from: string, to: string): Promise<CommandResult> {
+  const script = ['/bin/sh', scriptPath('copy-volume.sh'), from, to];
+  return runCommand('unshare', ['--mount', '--propagation', 'slave', '--', ...script]);
 }
 
 async function flush(path: string): Promise<void> {
@@ -47,29 +53,32 @@ interface VolumeState {
   readonly newestMs: number;
 }
 
-async function readState(root: string): Promise<VolumeState> {
+/**
+ * `undefined`: it changed meanwhile. Names are bytes: decoded, those that are not UTF-8 name nothing, and what is below them
+ * would not count.
+ */
+async function readState(root: string): Promise<VolumeState | undefined> {
   const hash = createHash('sha256');
-  const { dev } = await lstat(root, { bigint: true });
+  const start = Buffer.from(root);
+  const { dev } = await lstat(start, { bigint: true });
   let newestNs = 0n;
-  const waiting = [''];
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const facts = await ifThere(lstat(join(root, path), { bigint: true }));
-    if (facts === undefined) continue;
-    hash.update(`${path}\0${facts.ino}\0${facts.mode}\0${facts.size}\0${facts.mtimeNs}\0${facts.ctimeNs}\0`);
-    if (facts.ctimeNs > newestNs) newestNs = facts.ctimeNs;
-    if (!facts.isDirectory() || facts.dev !== dev) continue;
-    const names = (await ifThere(readdir(join(root, path)))) ?? [];
-    waiting.push(...names.toSorted().map((name) => join(path, name)));
-  }
-  return { digest: hash.digest('hex'), newestMs: Number(newestNs / 1_000_000n) };
-}
-
-/** What went away meanwhile is missing in the digest, which is change enough. */
-async function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
+  const waiting = [start];
   try {
-    return await reading;
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      const facts = await lstat(path, { bigint: true });
+      const { ino, mode, size, mtimeNs, ctimeNs } = facts;
+      hash.update(path).update(`\0${ino}\0${mode}\0${size}\0${mtimeNs}\0${ctimeNs}\0`);
+      if (ctimeNs > newestNs) newestNs = ctimeNs;
+      if (!facts.isDirectory() || facts.dev !== dev) continue;
+      const names = (await readdir(path, { encoding: 'buffer' })).toSorted((one, other) =>
+        one.compare(other),
+      );
+      for (const name of names) waiting.push(Buffer.concat([path, Buffer.from('/'), name]));
+    }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(code)) return undefined;
     throw error;
   }
+  return { digest: hash.digest('hex'), newestMs: Number(newestNs / 1_000_000n) };
 }
