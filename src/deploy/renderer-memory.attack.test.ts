@@ -14,14 +14,14 @@ test("a job's template looks for the CPI's properties in the memory of ruby", as
   );
   await writeFile(
     join(directory, 'tinyapp/jobs/app/templates/config.erb'),
-    '<% found = ObjectSpace.each_object(String).grep(/operators-kubeconfig-[0-9]/); raise "found #{found.length}" %>',
+    '<% found = ObjectSpace.each_object(String).grep(/operators-kubeconfig-[0-9]/); raise(found.empty? ? "found none" : "found some") %>',
   );
 
   const app = { directory: join(directory, 'tinyapp'), outFile: join(directory, 'tinyapp.tgz') };
   await packRelease({ ...app, version: '2' });
 
   await assert.rejects(createEnv(options, ports), (error) => {
-    assert.match(formatErrorChain(error), /RuntimeError: found 0\b/);
+    assert.match(formatErrorChain(error), /found none/);
     return true;
   });
 });

@@ -3,7 +3,7 @@
 # The command sees the system's programs and the paths given, read-only, and has one folder to write in, /tmp, in memory.
 # There is no /proc, no network, no process but its own. This shell stays above the command: it keeps its capabilities, so
 # the command cannot trace it, and when it is killed the kernel ends all others.
-#   $1: root|user, who started it   then options of prlimit, '--', paths, '--', the command
+#   $1: 'user', or the number of the user to become where root started it   then options of prlimit, '--', paths, '--', the command
 set -eu
 user=$1
 shift
@@ -13,6 +13,10 @@ while [ "$1" != -- ]; do
   shift
 done
 shift
+
+# a number of its own, since the limit of processes counts all of a user; a container may not map it
+read -r _ _ mapped </proc/self/uid_map
+[ "$user" = user ] || [ "$mapped" -gt "$user" ] || user=65534
 
 # Nothing that is shown lies there, and it is everywhere.
 root=/sys
@@ -66,7 +70,7 @@ while read -r _ _ _ _ point options _; do
 done </proc/self/mountinfo
 
 # More namespaces would give the command capabilities over them. Of the machine's root it is the machine's setting.
-[ "$user" = root ] || echo 0 >/proc/sys/user/max_user_namespaces
+[ "$user" != user ] || echo 0 >/proc/sys/user/max_user_namespaces
 
 # umount(8) finds its mounts in /proc
 mount --rbind /proc "$root/proc"
@@ -76,8 +80,8 @@ cd /tmp
 umount -l /old
 umount -l /proc
 
-nobody=
-[ "$user" = user ] || nobody='--reuid=65534 --regid=65534 --clear-groups'
+other=
+[ "$user" = user ] || other="--reuid=$user --regid=$user --clear-groups"
 # shellcheck disable=SC2086
-prlimit $limits -- setpriv $nobody --no-new-privs --inh-caps=-all --ambient-caps=-all --bounding-set=-all -- "$@"
+prlimit $limits -- setpriv $other --no-new-privs --inh-caps=-all --ambient-caps=-all --bounding-set=-all -- "$@"
 exit "$?"

@@ -39,7 +39,8 @@ interface RubyResult {
 export function createTemplateRenderer(options: TemplateRendererOptions = {}): TemplateRenderer {
   const { rubyPath, startPatience = 60_000 } = options;
   const native = rubyPath === undefined ? [] : [{ ...confined(nativeRuby(rubyPath)), startPatience }];
-  return rendererOf([...native, confined(wasmRuby()), limited(wasmRuby())], options);
+  const wasm = { ...confined(wasmRuby()), startPatience: 60_000 };
+  return rendererOf([...native, wasm, limited(wasmRuby())], options);
 }
 
 /** With the first of them that comes up. */

@@ -109,6 +109,9 @@ export function limited({ reads: _reads, limits: _limits, ...command }: Unconfin
   };
 }
 
+/** Above all that systemd gives to users, services and containers (systemd.io: Users, Groups, UIDs and GIDs). */
+const firstUnusedUser = 0x70000000;
+
 /** The same in namespaces of its own (confine.sh). It fails to start where the kernel, or an old util-linux, refuses them. */
 export function confined({ reads, limits, ...command }: Unconfined): RubyCommand {
   const isRoot = process.geteuid?.() === 0;
@@ -119,7 +122,7 @@ export function confined({ reads, limits, ...command }: Unconfined): RubyCommand
     arguments: [
       ...['--pdeathsig', 'KILL', 'unshare', ...(isRoot ? [] : ['--user', '--map-root-user'])],
       ...['--mount', '--pid', '--net', '--ipc', '--uts', '--fork', '--kill-child', '--'],
-      ...['/bin/sh', join(here, 'confine.sh'), isRoot ? 'root' : 'user'],
+      ...['/bin/sh', join(here, 'confine.sh'), isRoot ? String(firstUnusedUser + process.pid) : 'user'],
       ...['--core=0', '--nofile=256', '--nproc=64', `--cpu=${seconds}`, ...limits, '--'],
       ...[...reads, '--', command.executable, ...command.arguments],
     ],
