@@ -31,7 +31,9 @@ test('a linked state file is written where it lies, and either name goes on from
 
   assert.ok((await lstat(link)).isSymbolicLink());
   assert.equal(await current(), vmCid);
-  assert.deepEqual(await readdir(vault), ['state.json', 'state.json.cluster', 'state.json.cpi']);
+  assert.deepEqual(await readdir(vault), [
+    ...['state.json', 'state.json.cluster', 'state.json.cpi', 'state.json.digest'],
+  ]);
   assert.equal((await createEnv({ ...options, statePath: real, cluster }, ports)).changed, false);
 });
 

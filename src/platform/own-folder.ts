@@ -75,7 +75,7 @@ function refuseOpen(folder: string, above: string, { uid, gid, mode }: Stats, tr
 
 /** Whose program this is could have changed it. In a user namespace the ids that it does not map show as one. */
 function trustedOwners(): Set<number> {
-  const program = statSync(import.meta.dirname).uid;
+  const program = statSync(process.argv[1] ?? process.execPath).uid;
   const unmapped = Number(readFileSync('/proc/sys/kernel/overflowuid', 'utf8'));
   const isWholeMap = /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync('/proc/self/uid_map', 'utf8'));
   return new Set([process.geteuid?.() ?? 0, 0, program, ...(isWholeMap ? [] : [unmapped])]);
