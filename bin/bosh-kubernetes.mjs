@@ -16,7 +16,9 @@ import {
 
 const [command, ...words] = process.argv.slice(2);
 const isReady = ['stop', 'status', 'destroy'].includes(command) && wasInstalled() && existsSync(commandLine);
-if (!isReady && words.length === 0 && ['stop', 'status'].includes(command)) {
+// options name another cluster
+const isOfHere = words.every((word) => !word.startsWith('-'));
+if (!isReady && isOfHere && ['stop', 'status'].includes(command)) {
   const home = process.env.BOSH_KUBERNETES_HOME || join(root, '.bosh-kubernetes');
   if (!existsSync(join(home, 'cluster'))) {
     console.log(command === 'stop' ? 'Not running.' : 'Embedded cluster stopped; it was never started here.');

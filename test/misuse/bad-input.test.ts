@@ -100,7 +100,7 @@ for (const [archive, indent] of [
 
 for (const [what, script, ...words] of [
   ['prints garbage', 'echo trouble >&2; echo "<html>"', "STDOUT: '<html>", "STDERR: 'trouble'"],
-  ['exits non-zero', 'echo first >&2; echo last >&2; exit 3', 'first\nlast', 'exit status 3'],
+  ['exits non-zero', 'echo first >&2; echo last >&2; exit 3', /first\n +last/, 'exit status 3'],
   ['says nothing', 'exit 0', "STDOUT: ''"],
   ['dies', 'echo dying >&2; kill -9 $$', "stderr: 'dying'", 'SIGKILL'],
 ] as const) {
