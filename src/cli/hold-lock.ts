@@ -11,13 +11,16 @@ import { ProductError } from '../errors/product-error.ts';
  */
 export async function holdLock<T>(path: string, action: () => Promise<T>): Promise<T> {
   await makeHome(dirname(path));
-  const lock = await acquireLock(path, { clock: systemClock, locks: join(dirname(path), 'locks') });
+  const lock = await acquireLock(path, { clock: systemClock, locks: locksFolder(path) });
   try {
     return await action();
   } finally {
     await lock.release();
   }
 }
+
+/** Where the lock of that path is held; who removes all else removes it as the last, still holding the lock. */
+export const locksFolder = (path: string): string => join(dirname(path), 'locks');
 
 async function makeHome(home: string): Promise<void> {
   try {

@@ -3,6 +3,7 @@ import { lstat, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { checkOwner } from '../../cluster/daemon/check-owner.ts';
 import { safeRemove } from '../../cluster/node/removal/safe-remove.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import { removeDurably } from '../../deploy/durable-file.ts';
 import { clusterNotePathFor, removeClusterNote, writeClusterNote } from '../../deploy/state/cluster-note.ts';
 import { cpiNotePathFor } from '../../deploy/state/cpi-note.ts';
@@ -13,7 +14,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { defaultCredentialsPath } from '../default-credentials.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
 import { envUsage, parseEnvArguments, type EnvArguments } from '../env-arguments.ts';
-import { holdLock } from '../hold-lock.ts';
+import { holdLock, locksFolder } from '../hold-lock.ts';
 import { refuseOtherCluster } from '../refuse-other-cluster.ts';
 
 /** Removes the embedded cluster with every disk on it, and what the deployment of the manifest left on this machine. */
@@ -25,7 +26,11 @@ export const destroy: Command = {
     const parsed = parseEnvArguments('destroy', words);
     await checkOwner(context.installation.clusterDirectory, 'remove');
     if (!parsed.force && !(await confirmed(context, parsed))) return 1;
-    await holdLock(context.installation.lockPath, () => removeAll(parsed, context));
+    const { lockPath } = context.installation;
+    await holdLock(lockPath, async () => {
+      await removeAll(parsed, context);
+      await removeTree(locksFolder(lockPath), { within: dirname(lockPath) });
+    });
     context.terminal.out('Destroyed.\n');
     return 0;
   },
