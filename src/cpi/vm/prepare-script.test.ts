@@ -8,6 +8,8 @@ import { promisify } from 'node:util';
 import { prepareScript } from './prepare-script.ts';
 
 const run = promisify(execFile);
+/** The script gives hub and state volume to root; without root here, to the one of a user namespace. */
+const asRoot = process.getuid?.() === 0 ? [] : ['unshare', '--user', '--map-root-user'];
 
 /** The init container on folders of the test: an image with two state directories, an empty state volume, a hub. */
 async function preparation(t: TestContext): Promise<{ root: string; prepare: () => Promise<void> }> {
@@ -25,7 +27,7 @@ async function preparation(t: TestContext): Promise<{ root: string; prepare: () 
   return {
     root,
     prepare: async () => {
-      await run('/bin/sh', ['-c', script, 'prepare', 'bosh', 'monit', 'instance']);
+      await run('/usr/bin/env', [...asRoot, '/bin/sh', '-c', script, 'prepare', 'bosh', 'monit', 'instance']);
     },
   };
 }
