@@ -44,6 +44,7 @@ async function buildAll(beside: readonly string[]): Promise<void> {
       buildCluster(builtCluster(root)),
       buildCommandLine(builtCommandLine(root)),
     ]).then(() => runBeside(beside)),
+    buildVolumeBroker(join(dist, 'volumes', 'broker.mjs')),
     packExample('hello'),
     packLightStemcell(
       {
@@ -142,6 +143,12 @@ async function buildCommandLine(main: string): Promise<void> {
     ...asModules,
     plugins: [besideSources(join(root, 'src'), main), requireHttp],
   });
+}
+
+/** In one file of its own, which Cloud Foundry can run as an app. */
+async function buildVolumeBroker(main: string): Promise<void> {
+  await mkdir(dirname(main), { recursive: true });
+  await bundleForNode(join(root, 'src', 'volumes', 'broker', 'main.ts'), main, asModules);
 }
 
 async function placeNode(path: string): Promise<void> {

@@ -7,6 +7,7 @@ import { status } from './commands/status.ts';
 import { stemcell } from './commands/stemcell.ts';
 import { stop } from './commands/stop.ts';
 import { up } from './commands/up.ts';
+import { volumes } from './commands/volumes.ts';
 import type { Command } from './command.ts';
 
 /** Every sub-command, in the order of the help text. */
@@ -20,4 +21,5 @@ export const commands: readonly Command[] = [
   createEnv,
   deleteEnv,
   stemcell,
+  volumes,
 ];

@@ -182,6 +182,9 @@ export const errorTable = {
   STEMCELL_BUILD_FAILED: cloudError('a stemcell could not be made; nothing was published'),
   STEMCELL_LOAD_FAILED: cloudError('an image could not be given to a node; it may have been before'),
   IMAGE_INVALID: cloudError('an OCI image, or a layout of one, is wrong'),
+  // volume services
+  BROKER_CONFIG_INVALID: cloudError('the configuration of the volume broker is wrong; it did not start'),
+  STORE_UNAVAILABLE: cloudError('the store of the volume broker cannot be read or written'),
   REGISTRY_UNREACHABLE: cloudError('a container registry could not be reached'),
   REGISTRY_UNAUTHORIZED: cloudError('a container registry does not accept the user, or what the user wants'),
   REGISTRY_BUSY: cloudError('a container registry was too busy, or not able to answer, for several tries'),

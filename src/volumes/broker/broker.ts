@@ -1,0 +1,80 @@
+import type { Answer } from './http/answer.ts';
+import type { Offering } from './offerings/offering.ts';
+import { bind } from './operations/bind.ts';
+import { deprovision } from './operations/deprovision.ts';
+import { fetchBinding, fetchInstance, lastOperation } from './operations/fetch.ts';
+import { plannedInstance, provision } from './operations/provision.ts';
+import type { JsonObject } from './operations/request.ts';
+import { parseBind, parseDeletion, parseProvision, parseUpdate } from './operations/request.ts';
+import { unbind } from './operations/unbind.ts';
+import { update } from './operations/update.ts';
+import type { VolumeIdScheme } from './operations/volume-id.ts';
+import type { BindingTarget, BrokerStore } from './store/broker-store.ts';
+
+export interface BrokerPorts {
+  readonly offerings: readonly Offering[];
+  readonly store: BrokerStore;
+  readonly scheme: VolumeIdScheme;
+}
+
+/** The operations of OSBAPI 2.17 on instances and bindings. They reject only where the store does. */
+export interface Broker {
+  provision(id: string, body: unknown): Promise<Answer>;
+  update(id: string, body: unknown): Promise<Answer>;
+  deprovision(id: string, query: JsonObject): Promise<Answer>;
+  fetchInstance(id: string): Promise<Answer>;
+  lastInstanceOperation(id: string): Promise<Answer>;
+  bind(target: BindingTarget, body: unknown): Promise<Answer>;
+  unbind(target: BindingTarget, query: JsonObject): Promise<Answer>;
+  fetchBinding(target: BindingTarget): Promise<Answer>;
+  lastBindingOperation(target: BindingTarget): Promise<Answer>;
+}
+
+/** Each operation parses its request, decides by what is stored, and writes once. */
+export function broker({ offerings, store, scheme }: BrokerPorts): Broker {
+  return {
+    provision: async (id, body) => {
+      const parsed = parseProvision(body, offerings);
+      if ('refused' in parsed) return parsed.refused;
+      const planned = plannedInstance(id, parsed.request);
+      if ('refused' in planned) return planned.refused;
+      return store.change({ instanceId: id }, (view) => provision(view, planned.request));
+    },
+    update: async (id, body) => {
+      const parsed = parseUpdate(body, offerings);
+      if ('refused' in parsed) return parsed.refused;
+      return store.change({ instanceId: id }, (view) => update(view, id, parsed.request));
+    },
+    deprovision: async (id, query) => {
+      const parsed = parseDeletion(query, offerings);
+      if ('refused' in parsed) return parsed.refused;
+      return store.change({ instanceId: id }, (view) => deprovision(view, id, parsed.request.offering));
+    },
+    fetchInstance: async (id) => fetchInstance(await store.view({ instanceId: id }), id, offerings),
+    lastInstanceOperation: async (id) => {
+      const { instance } = await store.view({ instanceId: id });
+      return lastOperation(instance !== undefined, `service instance ${id}`);
+    },
+    bind: async (target, body) => {
+      const parsed = parseBind(body, offerings);
+      if ('refused' in parsed) return parsed.refused;
+      const { predecessorBindingId } = parsed.request;
+      const predecessor =
+        predecessorBindingId === undefined
+          ? undefined
+          : (await store.view({ instanceId: target.instanceId, bindingId: predecessorBindingId })).binding;
+      return store.change(target, (view) => bind(view, target, parsed.request, { predecessor, scheme }));
+    },
+    unbind: async (target, query) => {
+      const parsed = parseDeletion(query, offerings);
+      if ('refused' in parsed) return parsed.refused;
+      return store.change(target, (view) => unbind(view, target, parsed.request.offering));
+    },
+    fetchBinding: async (target) => fetchBinding(await store.view(target), target, offerings),
+    lastBindingOperation: async (target) => {
+      const { binding } = await store.view(target);
+      const exists = binding !== undefined && binding.instanceId === target.instanceId;
+      return lastOperation(exists, `service binding ${target.bindingId}`);
+    },
+  };
+}

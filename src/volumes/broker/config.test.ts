@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseBrokerConfig } from './config.ts';
+
+const key = Buffer.alloc(32, 7).toString('base64');
+const good = `
+listen: 127.0.0.1:9000
+username: broker
+password: geheim-1
+previous_password: geheim-0
+nfs:
+  ldap: true
+  defaults: {version: 4.1}
+  forced: {readonly: true}
+  maintenance_info: {version: 1.0.0}
+store: {sqlite: /var/vcap/store/broker/broker.db}
+encryption_keys: ['${key}']
+volume_id: {key: '${key}'}
+`;
+
+function faultsOf(text: string, environment: Record<string, string> = {}): string {
+  try {
+    parseBrokerConfig(text, environment);
+  } catch (error) {
+    assert.ok(error instanceof Error);
+    return error.message;
+  }
+  return '';
+}
+
+test('a configuration is read, and PORT comes before listen', () => {
+  const config = parseBrokerConfig(good, {});
+  assert.deepEqual(config.listen, { host: '127.0.0.1', port: 9000 });
+  assert.deepEqual(config.auth, { username: 'broker', passwords: ['geheim-1', 'geheim-0'] });
+  const [nfs, smb] = config.offerings;
+  assert.deepEqual(nfs?.operator, { defaults: { version: '4.1' }, forced: { readonly: true } });
+  assert.ok(nfs.table.some(({ name }) => name === 'username') && smb === undefined);
+  assert.deepEqual(parseBrokerConfig(good, { PORT: '8080' }).listen, { host: '0.0.0.0', port: 8080 });
+  const both = parseBrokerConfig(good.replace(/nfs:\n( .*\n)+/u, ''), {});
+  assert.deepEqual(
+    both.offerings.map(({ name }) => name),
+    ['nfs', 'smb'],
+  );
+});
+
+test('all faults are in one error, each with its field, and none quotes a value', () => {
+  const wrong = `
+listen: here
+password: 5
+passwort: geheim-2
+nfs: {defaults: {uid: geheim-3, colour: red}, maintenance_info: {version: geheim}}
+smb: {ldap: true}
+store: {}
+encryption_keys: [geheim-4]
+volume_id: none
+`;
+  const message = faultsOf(wrong);
+  const fields = [...message.matchAll(/^- (\S+) /gmu)].map(([, field]) => field);
+  assert.deepEqual(fields, [
+    'encryption_keys',
+    'listen',
+    'nfs.defaults.colour',
+    'nfs.defaults.uid',
+    'nfs.maintenance_info.version',
+    'password',
+    'passwort',
+    'smb.ldap',
+    'store.sqlite',
+    'username',
+    'volume_id',
+  ]);
+  assert.doesNotMatch(message, /geheim|red|here/u);
+});
+
+test('a key that is there twice, and what is no YAML, are told by their line', () => {
+  assert.match(faultsOf(`${good}username: other\n`), /line 14: a key that is there already/u);
+  assert.match(faultsOf('a: [geheim'), /line 1: no YAML/u);
+  assert.match(faultsOf('- a'), /must be a map of settings/u);
+});
+
+test('SQLite is refused in an app of Cloud Foundry, whose disk does not stay', () => {
+  assert.match(faultsOf(good, { VCAP_APPLICATION: '{}' }), /store\.sqlite is lost when an app/u);
+});

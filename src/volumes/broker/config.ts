@@ -1,0 +1,238 @@
+import { parseDocument } from 'yaml';
+import { ProductError } from '../../errors/product-error.ts';
+import type { BasicAuth } from './http/check-headers.ts';
+import type { Offering } from './offerings/offering.ts';
+import { nfsOffering } from './offerings/nfs.ts';
+import { smbOffering } from './offerings/smb.ts';
+import type { JsonObject } from './operations/request.ts';
+import { isObject } from './operations/request.ts';
+import type { VolumeIdScheme } from './operations/volume-id.ts';
+import { rowNamed } from './options/option-table.ts';
+import type { OptionValue } from './options/option-type.ts';
+import type { Options } from './options/parse-options.ts';
+
+/** What a broker runs with. */
+export interface BrokerConfig {
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly tls: { readonly certificate: string; readonly privateKey: string } | undefined;
+  readonly auth: BasicAuth;
+  readonly offerings: readonly Offering[];
+  readonly store: { readonly sqlite: string };
+  readonly encryptionKeys: readonly [Buffer, ...Buffer[]];
+  readonly scheme: VolumeIdScheme;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const keyBytes = 32;
+const known = [
+  'listen',
+  'tls',
+  'username',
+  'password',
+  'previous_password',
+  'nfs',
+  'smb',
+  'store',
+  'encryption_keys',
+  'volume_id',
+];
+
+/**
+ * Reads the configuration, YAML as docs/volume-broker.md shows it. All faults are in one BROKER_CONFIG_INVALID, each with its
+ * field; no value is quoted. PORT of an app of Cloud Foundry comes before `listen`.
+ */
+export function parseBrokerConfig(text: string, environment: Environment): BrokerConfig {
+  const faults: string[] = [];
+  const root = parseYaml(text);
+  for (const name of Object.keys(root))
+    if (!known.includes(name)) faults.push(`${shown(name)} is no setting`);
+  const read = new Settings(root, '', faults);
+  const username = read.text('username');
+  const password = read.text('password');
+  const previous = read.optionalText('previous_password');
+  const config = {
+    listen: listenOf(read, environment),
+    tls: tlsOf(read),
+    auth: { username, passwords: previous === undefined ? [password] : [password, previous] },
+    offerings: offeringsOf(read),
+    store: { sqlite: sqliteOf(read, environment) },
+    encryptionKeys: keysOf(read),
+    scheme: schemeOf(read),
+  };
+  const [first, ...others] = config.encryptionKeys;
+  if (faults.length > 0 || first === undefined) throw configError(faults);
+  return { ...config, encryptionKeys: [first, ...others] };
+}
+
+function configError(faults: readonly string[]): ProductError {
+  const lines = faults.toSorted().map((fault) => `\n- ${fault}`);
+  const message = `the configuration of the volume broker has ${faults.length} fault${faults.length === 1 ? '' : 's'}; correct them and start it again:${lines.join('')}`;
+  return new ProductError('BROKER_CONFIG_INVALID', message);
+}
+
+function parseYaml(text: string): JsonObject {
+  const document = parseDocument(text, { uniqueKeys: true, merge: false });
+  // the messages of the parser quote lines, which hold passwords
+  const faults = document.errors.map(
+    ({ code, linePos }) =>
+      `line ${linePos?.[0].line ?? 1}: ${code === 'DUPLICATE_KEY' ? 'a key that is there already' : 'no YAML'}`,
+  );
+  if (faults.length > 0) throw configError(faults);
+  const value: unknown = document.toJS({ maxAliasCount: 0 });
+  if (!isObject(value)) throw configError(['it must be a map of settings']);
+  return value;
+}
+
+/** Reads settings of one map and collects what is wrong with them. */
+class Settings {
+  readonly #map: JsonObject;
+  readonly #path: string;
+  readonly #faults: string[];
+
+  constructor(map: JsonObject, path: string, faults: string[]) {
+    this.#map = map;
+    this.#path = path;
+    this.#faults = faults;
+  }
+
+  fault(name: string, what: string): void {
+    this.#faults.push(`${this.#path}${name} ${what}`);
+  }
+
+  value(name: string): unknown {
+    return Object.hasOwn(this.#map, name) ? (this.#map[name] ?? undefined) : undefined;
+  }
+
+  /** '' where it is missing or wrong, which is then a fault. */
+  text(name: string): string {
+    if (this.value(name) === undefined) this.fault(name, 'is missing');
+    return this.optionalText(name) ?? '';
+  }
+
+  optionalText(name: string): string | undefined {
+    const value = this.value(name);
+    if (value === undefined || (typeof value === 'string' && value !== '')) return value;
+    this.fault(name, 'must be a text; put digits into quotes');
+    return undefined;
+  }
+
+  map(name: string): JsonObject {
+    const value = this.value(name);
+    if (value === undefined) return {};
+    if (isObject(value)) return value;
+    this.fault(name, 'must be a map');
+    return {};
+  }
+
+  nested(name: string): Settings {
+    return new Settings(this.map(name), `${this.#path}${name}.`, this.#faults);
+  }
+}
+
+function listenOf(read: Settings, { PORT }: Environment): BrokerConfig['listen'] {
+  if (PORT !== undefined) {
+    if (isPort(PORT)) return { host: '0.0.0.0', port: Number(PORT) };
+    read.fault('PORT', 'in the environment must be a port');
+  }
+  const listen = read.optionalText('listen') ?? '127.0.0.1:8999';
+  const [, bracketed, plain, port = ''] = /^(?:\[([^\]]+)\]|([^:]+)):([0-9]+)$/u.exec(listen) ?? [];
+  const host = bracketed ?? plain;
+  if (host !== undefined && isPort(port)) return { host, port: Number(port) };
+  read.fault('listen', 'must be address:port');
+  return { host: '', port: 0 };
+}
+
+const isPort = (text: string): boolean => /^[0-9]{1,5}$/u.test(text) && Number(text) <= 65_535;
+
+function tlsOf(read: Settings): BrokerConfig['tls'] {
+  if (read.value('tls') === undefined) return undefined;
+  const tls = read.nested('tls');
+  return { certificate: tls.text('certificate'), privateKey: tls.text('private_key') };
+}
+
+function sqliteOf(read: Settings, { VCAP_APPLICATION }: Environment): string {
+  const path = read.nested('store').text('sqlite');
+  if (path !== '' && VCAP_APPLICATION !== undefined)
+    read.fault('store.sqlite', 'is lost when an app of Cloud Foundry restarts; run the broker on a VM');
+  return path;
+}
+
+function keysOf(read: Settings): Buffer[] {
+  const value = read.value('encryption_keys');
+  const keys = Array.isArray(value) ? value.map(keyOf) : [];
+  if (keys.length === 0 || keys.length > 2 || keys.includes(undefined))
+    read.fault(
+      'encryption_keys',
+      `must be one or two keys of ${keyBytes} bytes in base64: openssl rand -base64 ${keyBytes}`,
+    );
+  return keys.filter((key) => key !== undefined);
+}
+
+function schemeOf(read: Settings): VolumeIdScheme {
+  const volumeId = read.value('volume_id');
+  if (volumeId === 'md5') return 'md5';
+  const key = isObject(volumeId) ? keyOf(volumeId['key']) : undefined;
+  if (key === undefined)
+    read.fault(
+      'volume_id',
+      `must be md5, or a map with a key of ${keyBytes} bytes in base64: openssl rand -base64 ${keyBytes}`,
+    );
+  return { hmacKey: key ?? Buffer.alloc(0) };
+}
+
+function keyOf(value: unknown): Buffer | undefined {
+  if (typeof value !== 'string' || !/^[A-Za-z0-9+/]{43}=$/u.test(value)) return undefined;
+  return Buffer.from(value, 'base64');
+}
+
+/** Those that are named; both where neither is. */
+function offeringsOf(read: Settings): Offering[] {
+  const isNamed = (name: string): boolean => read.value(name) !== undefined;
+  const names = ['nfs', 'smb'].filter((name) => isNamed(name) || !(isNamed('nfs') || isNamed('smb')));
+  return names.map((name) => {
+    const settings = read.nested(name);
+    const ldap = name === 'nfs' && (settings.value('ldap') ?? false);
+    if (typeof ldap !== 'boolean') settings.fault('ldap', 'must be true or false');
+    const allowed = ['defaults', 'forced', 'maintenance_info', ...(name === 'nfs' ? ['ldap'] : [])];
+    for (const other of Object.keys(read.map(name)))
+      if (!allowed.includes(other)) settings.fault(shown(other), 'is no setting');
+    const maintenance = maintenanceOf(settings);
+    const make = (operator: Offering['operator']): Offering =>
+      name === 'nfs'
+        ? nfsOffering({ ldap: ldap === true, operator, maintenance })
+        : smbOffering({ operator, maintenance });
+    const { table } = make({ defaults: {}, forced: {} });
+    return make({
+      defaults: optionsOf(settings, 'defaults', table),
+      forced: optionsOf(settings, 'forced', table),
+    });
+  });
+}
+
+function optionsOf(settings: Settings, name: string, table: Offering['table']): Options {
+  const options: Record<string, OptionValue> = {};
+  for (const [key, value] of Object.entries(settings.map(name))) {
+    const row = rowNamed(table, key);
+    if (row === undefined) {
+      settings.fault(`${name}.${shown(key)}`, 'is no option of this offering');
+      continue;
+    }
+    const parsed = row.type.parse(value);
+    if ('fault' in parsed) settings.fault(`${name}.${key}`, parsed.fault);
+    else options[row.name] = parsed.value;
+  }
+  return options;
+}
+
+function maintenanceOf(settings: Settings): Offering['maintenance'] {
+  if (settings.value('maintenance_info') === undefined) return undefined;
+  const info = settings.nested('maintenance_info');
+  const version = info.text('version');
+  if (version !== '' && !/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/u.test(version))
+    info.fault('version', 'must be a version as semver.org has it, for example 1.0.0');
+  const description = info.optionalText('description');
+  return { version, ...(description === undefined ? {} : { description }) };
+}
+
+const shown = (name: string): string => name.slice(0, 64).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');

@@ -1,0 +1,227 @@
+import { createHash } from 'node:crypto';
+import { createServer, STATUS_CODES } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { fastify, LogController } from 'fastify';
+import { isProductError } from '../../../errors/product-error.ts';
+import type { Broker } from '../broker.ts';
+import type { JsonObject } from '../operations/request.ts';
+import type { BindingTarget } from '../store/broker-store.ts';
+import type { Answer } from './answer.ts';
+import { invalid, refusal } from './answer.ts';
+import type { BasicAuth } from './check-headers.ts';
+import { checkApiVersion, checkAuthorization, parseIdentity } from './check-headers.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Bytes of one body: parameters of a share take some hundred. */
+const longestBody = 64 * 1024;
+const longestId = 255;
+const requestIdentity = 'x-broker-api-request-identity';
+
+export interface ServerOptions {
+  readonly broker: Broker;
+  /** The body of GET /v2/catalog. */
+  readonly catalog: object;
+  readonly auth: BasicAuth;
+  readonly metrics: Metrics;
+  /** Resolves when records can be read; for /healthz. */
+  readonly checkStore: () => Promise<void>;
+  readonly logger: FastifyBaseLogger;
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+}
+
+/** The broker's HTTP interface: the ten endpoints of OSBAPI 2.17, /healthz and /metrics. Not listening yet. */
+export function brokerServer(options: ServerOptions): FastifyInstance {
+  const { broker, auth, metrics, checkStore, tls } = options;
+  const app = fastify({
+    loggerInstance: options.logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: longestBody,
+    routerOptions: { maxParamLength: 4096 },
+    forceCloseConnections: 'idle',
+    clientErrorHandler: answerUnreadable,
+    frameworkErrors: (_error, _request, reply) => void send(reply, invalid('the path cannot be decoded')),
+    serverFactory: (handler) => (tls === undefined ? createServer(handler) : createTlsServer(tls, handler)),
+  });
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    const parsed = parseBody(body as Buffer);
+    if ('value' in parsed) done(null, parsed.value);
+    else done(Object.assign(new Error(parsed.fault), { statusCode: 400 }));
+  });
+  app.setNotFoundHandler((_request, reply) =>
+    send(reply, refusal(404, 'NotFound', 'there is no such endpoint; the catalog is at /v2/catalog')),
+  );
+  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+    if (isProductError(error, 'STORE_UNAVAILABLE')) {
+      request.log.error(error.message);
+      return send(reply, refusal(503, 'StoreUnavailable', error.message));
+    }
+    const { statusCode = 500 } = error;
+    if (statusCode === 413)
+      return send(reply, refusal(413, 'InvalidRequest', `the body has more than ${longestBody} bytes`));
+    if (statusCode >= 400 && statusCode < 500) return send(reply, invalid(error.message));
+    request.log.error({ err: error }, 'a fault in the broker');
+    return send(reply, refusal(500, 'InternalError', 'a fault in the broker; its log says more'));
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const operation = `${request.method} ${request.routeOptions.url ?? 'unknown'}`;
+    metrics.count(operation, reply.statusCode, reply.elapsedTime);
+    request.log.info(
+      {
+        operation,
+        path: request.url.split('?')[0]?.slice(0, 600),
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+        user: request.getDecorator<string | undefined>('user'),
+        request: single(request.headers[requestIdentity]),
+      },
+      'answered',
+    );
+  });
+  app.decorateRequest('user', undefined);
+
+  app.get('/healthz', async (_request, reply) => {
+    await checkStore();
+    return send(reply, { status: 200, body: { status: 'ok' } });
+  });
+  app.register(async (guarded) => {
+    guarded.addHook('onRequest', async (request, reply) => {
+      const refused = checkAuthorization(request.headers.authorization, auth);
+      if (refused === undefined) return undefined;
+      reply.header('www-authenticate', 'Basic realm="volume-broker", charset="UTF-8"');
+      return send(reply, refused);
+    });
+    guarded.get('/metrics', async (_request, reply) =>
+      reply.type(metrics.contentType).send(await metrics.text()),
+    );
+    guarded.register(async (api) => addEndpoints(api, broker, options.catalog), { prefix: '/v2' });
+  });
+  return app;
+}
+
+function addEndpoints(api: FastifyInstance, broker: Broker, catalog: object): void {
+  api.addHook('onRequest', async (request, reply) => {
+    const identity = single(request.headers[requestIdentity]);
+    if (identity !== undefined && /^[\x21-\x7e]{1,255}$/u.test(identity))
+      reply.header(requestIdentity, identity);
+    const refused = checkApiVersion(single(request.headers['x-broker-api-version']));
+    if (refused !== undefined) return send(reply, refused);
+    const parsed = parseIdentity(single(request.headers['x-broker-api-originating-identity']));
+    if ('refused' in parsed) return send(reply, parsed.refused);
+    request.setDecorator('user', parsed.identity?.userId);
+    return undefined;
+  });
+
+  const catalogText = JSON.stringify(catalog);
+  const etag = `"${createHash('sha256').update(catalogText).digest('hex').slice(0, 32)}"`;
+  api.get('/catalog', async (request, reply) => {
+    reply.header('etag', etag);
+    if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send();
+    return reply.type('application/json; charset=utf-8').send(catalogText);
+  });
+
+  const instance = '/service_instances/:instanceId';
+  api.put(
+    instance,
+    onInstance((id, request) => broker.provision(id, request.body)),
+  );
+  api.get(
+    instance,
+    onInstance((id) => broker.fetchInstance(id)),
+  );
+  api.patch(
+    instance,
+    onInstance((id, request) => broker.update(id, request.body)),
+  );
+  api.delete(
+    instance,
+    onInstance((id, request) => broker.deprovision(id, queryOf(request))),
+  );
+  api.get(
+    `${instance}/last_operation`,
+    onInstance((id) => broker.lastInstanceOperation(id)),
+  );
+
+  const binding = `${instance}/service_bindings/:bindingId`;
+  api.put(
+    binding,
+    onBinding((target, request) => broker.bind(target, request.body)),
+  );
+  api.get(
+    binding,
+    onBinding((target) => broker.fetchBinding(target)),
+  );
+  api.delete(
+    binding,
+    onBinding((target, request) => broker.unbind(target, queryOf(request))),
+  );
+  api.get(
+    `${binding}/last_operation`,
+    onBinding((target) => broker.lastBindingOperation(target)),
+  );
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+function onInstance(work: (id: string, request: FastifyRequest) => Promise<Answer>): Handler {
+  return async (request, reply) => {
+    const id = idOf(request, 'instanceId');
+    return send(reply, id === undefined ? invalid(badId('instance')) : await work(id, request));
+  };
+}
+
+function onBinding(work: (target: BindingTarget, request: FastifyRequest) => Promise<Answer>): Handler {
+  return async (request, reply) => {
+    const instanceId = idOf(request, 'instanceId');
+    const bindingId = idOf(request, 'bindingId');
+    if (instanceId === undefined) return send(reply, invalid(badId('instance')));
+    if (bindingId === undefined) return send(reply, invalid(badId('binding')));
+    return send(reply, await work({ instanceId, bindingId }, request));
+  };
+}
+
+/** Ids become parts of paths on cells: only the unreserved characters of RFC 3986, which the specification recommends. */
+function idOf(request: FastifyRequest, name: string): string | undefined {
+  const id = (request.params as Record<string, string | undefined>)[name] ?? '';
+  return /^[A-Za-z0-9_~-][A-Za-z0-9._~-]*$/u.test(id) && id.length <= longestId ? id : undefined;
+}
+
+const badId = (what: string): string =>
+  `the ${what} id in the path must have 1 to ${longestId} letters, digits, dots, dashes, underscores and tildes, and no dot first`;
+
+/** A parameter that is given twice is an array, which no reader of ours takes for a text. */
+const queryOf = (request: FastifyRequest): JsonObject => ({ ...(request.query as JsonObject) });
+
+const send = (reply: FastifyReply, { status, body }: Answer): FastifyReply => reply.code(status).send(body);
+
+const single = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header.join(', ') : header;
+
+const matches = (header: string | undefined, etag: string): boolean =>
+  (header ?? '').split(',').some((text) => text.trim().replace(/^W\//u, '') === etag || text.trim() === '*');
+
+function parseBody(body: Buffer): { readonly value: unknown } | { readonly fault: string } {
+  if (body.length === 0) return { value: undefined };
+  try {
+    return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) };
+  } catch (error) {
+    // the parser quotes the text, which holds passwords
+    if (error instanceof SyntaxError || error instanceof TypeError)
+      return { fault: 'the body is not JSON in UTF-8' };
+    throw error;
+  }
+}
+
+/** What is no HTTP at all, or has too many headers: Node gives no request, only the connection. */
+function answerUnreadable(error: Error & { code?: string }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
+  const { body } = refusal(status, 'InvalidRequest', 'the request is not HTTP that this server reads');
+  const text = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\nconnection: close\r\n\r\n${text}`,
+  );
+}

@@ -1,0 +1,50 @@
+import type { OptionPlace, OptionTable } from '../options/option-table.ts';
+import type { Offering } from './offering.ts';
+
+/** The body of GET /v2/catalog (OSBAPI 2.17, Catalog Management). */
+export function catalogOf(offerings: readonly Offering[]): object {
+  return {
+    services: offerings.map(({ id, name, description, tags, plan, table, maintenance }) => ({
+      id,
+      name,
+      description,
+      tags,
+      requires: ['volume_mount'],
+      bindable: true,
+      plan_updateable: false,
+      instances_retrievable: true,
+      bindings_retrievable: true,
+      metadata: { shareable: true },
+      plans: [
+        {
+          ...plan,
+          free: true,
+          ...(maintenance === undefined ? {} : { maintenance_info: maintenance }),
+          schemas: {
+            service_instance: {
+              create: { parameters: schemaOf(table, 'provision', true) },
+              update: { parameters: schemaOf(table, 'provision', false) },
+            },
+            service_binding: { create: { parameters: schemaOf(table, 'bind', false) } },
+          },
+        },
+      ],
+    })),
+  };
+}
+
+/** What a user may give at a place, as a JSON schema. */
+function schemaOf(table: OptionTable, place: OptionPlace, isWhole: boolean): object {
+  const rows = table.filter(({ places }) => places.includes(place));
+  const needed = rows.filter(({ neededAt }) => isWhole && neededAt === place).map(({ name }) => name);
+  const properties = rows.flatMap(({ name, alias, type, description }) =>
+    [name, ...(alias === undefined ? [] : [alias])].map((key) => [key, { ...type.schema, description }]),
+  );
+  return {
+    $schema: 'http://json-schema.org/draft-04/schema#',
+    type: 'object',
+    additionalProperties: false,
+    properties: Object.fromEntries(properties),
+    ...(needed.length === 0 ? {} : { required: needed }),
+  };
+}

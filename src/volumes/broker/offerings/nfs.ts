@@ -1,0 +1,120 @@
+import { containerDir } from '../options/container-dir.ts';
+import type { OptionRow, OptionTable } from '../options/option-table.ts';
+import { choice, flag, text, userId } from '../options/option-type.ts';
+import { nfsShare } from '../options/share.ts';
+import type { Offering } from './offering.ts';
+
+const anywhere = ['provision', 'bind'] as const;
+
+const common: OptionTable = [
+  {
+    name: 'share',
+    type: nfsShare,
+    places: ['provision'],
+    mountOption: 'source',
+    prefix: 'nfs://',
+    neededAt: 'provision',
+    description: 'host:/path of the export',
+  },
+  {
+    name: 'version',
+    type: choice(['3', '3.0', '4', '4.0', '4.1', '4.2']),
+    places: anywhere,
+    mountOption: 'version',
+    description: 'version of the NFS protocol; without it, server and client agree on one',
+  },
+  {
+    name: 'readonly',
+    type: flag,
+    places: anywhere,
+    mountOption: 'readonly',
+    description: 'the app cannot write',
+  },
+  {
+    name: 'mount',
+    type: containerDir,
+    places: anywhere,
+    mountOption: 'mount',
+    description: "folder in the app's container; /var/vcap/data/INSTANCE without it",
+  },
+  {
+    name: 'auto_cache',
+    type: flag,
+    places: anywhere,
+    mountOption: 'auto_cache',
+    description: 'without effect in the present drivers, which accept it',
+  },
+  {
+    name: 'cache',
+    type: flag,
+    places: anywhere,
+    mountOption: 'cache',
+    description: 'the client caches attributes of files',
+  },
+];
+
+const byId: OptionTable = [
+  {
+    name: 'uid',
+    type: userId,
+    places: anywhere,
+    mountOption: 'uid',
+    needs: 'gid',
+    description: 'user on the server by whose rights the app reads and writes',
+  },
+  {
+    name: 'gid',
+    type: userId,
+    places: anywhere,
+    mountOption: 'gid',
+    needs: 'uid',
+    description: 'group on the server by whose rights the app reads and writes',
+  },
+];
+
+const name = /^[^\p{Cc}\p{Zl}\p{Zp},-][^\p{Cc}\p{Zl}\p{Zp},]*$/u;
+const password: OptionRow = {
+  name: 'password',
+  // an empty one passes on servers that take it for an anonymous user (RFC 4513, 5.1.2)
+  type: text(/^[^\p{Cc}]+$/u, 1024, 'a text without control characters'),
+  places: anywhere,
+  mountOption: 'password',
+  isSecret: true,
+  needs: 'username',
+  description: 'password of that user',
+};
+
+const byLdap: OptionTable = [
+  {
+    name: 'username',
+    type: text(name, 256, 'a name without comma, control characters and leading dash'),
+    places: anywhere,
+    mountOption: 'username',
+    needs: 'password',
+    description: 'user of the directory by whose uid and gid the app reads and writes',
+  },
+  password,
+];
+
+/** The offering of nfsbroker. With `ldap`, users are named by username and password in place of uid and gid. */
+export function nfsOffering({
+  ldap,
+  operator,
+  maintenance,
+}: Pick<Offering, 'operator' | 'maintenance'> & { readonly ldap: boolean }): Offering {
+  return {
+    id: '997f8f26-e10c-11e7-80c1-9a214cf093ae',
+    name: 'nfs',
+    description: 'Existing NFSv3 and v4 volumes',
+    tags: ['nfs'],
+    plan: {
+      id: '09a09260-1df5-4445-9ed7-1ba56dadbbc8',
+      name: 'Existing',
+      description: 'A preexisting filesystem',
+    },
+    driver: 'nfsv3driver',
+    table: [...common, ...(ldap ? byLdap : byId)],
+    operator,
+    maintenance,
+  };
+}

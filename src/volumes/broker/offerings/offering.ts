@@ -1,0 +1,17 @@
+import type { OptionTable } from '../options/option-table.ts';
+import type { OperatorOptions } from '../options/parse-options.ts';
+
+/** One service with its one plan, as Cloud Controller knows it. */
+export interface Offering {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly plan: { readonly id: string; readonly name: string; readonly description: string };
+  /** Name of the volume driver on the cells: the name of its spec file. */
+  readonly driver: string;
+  readonly table: OptionTable;
+  readonly operator: OperatorOptions;
+  /** Of the plan, where the operator sets one (OSBAPI 2.17, maintenance_info). */
+  readonly maintenance?: { readonly version: string; readonly description?: string } | undefined;
+}

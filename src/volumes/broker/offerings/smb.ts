@@ -1,0 +1,103 @@
+import { containerDir } from '../options/container-dir.ts';
+import type { OptionRow, OptionTable } from '../options/option-table.ts';
+import { choice, flag, text } from '../options/option-type.ts';
+import { smbShare } from '../options/share.ts';
+import type { Offering } from './offering.ts';
+
+const anywhere = ['provision', 'bind'] as const;
+
+function switchRow(name: string, description: string, excludes: readonly string[] = []): OptionRow {
+  return { name, type: flag, places: anywhere, mountOption: name, excludes, description };
+}
+
+const table: OptionTable = [
+  {
+    name: 'share',
+    type: smbShare,
+    places: ['provision'],
+    mountOption: 'source',
+    neededAt: 'provision',
+    description: '//host/share or //host/share/path',
+  },
+  {
+    name: 'username',
+    // mount.cifs takes what follows a percent sign for the password, and what precedes a slash for the domain
+    type: text(
+      /^[^\p{Cc}\p{Zl}\p{Zp},%/\\-][^\p{Cc}\p{Zl}\p{Zp},%/\\]*$/u,
+      256,
+      'a name without comma, %, slashes, control characters and leading dash',
+    ),
+    places: anywhere,
+    mountOption: 'username',
+    neededAt: 'bind',
+    description: 'user of the share',
+  },
+  {
+    name: 'password',
+    type: text(/^[^\p{Cc}]+$/u, 512, 'a text without control characters'),
+    places: anywhere,
+    mountOption: 'password',
+    isSecret: true,
+    neededAt: 'bind',
+    description: 'password of that user',
+  },
+  {
+    name: 'domain',
+    type: text(
+      /^[A-Za-z0-9][A-Za-z0-9._-]*$/u,
+      255,
+      'a name of letters, digits, dots, dashes and underscores',
+    ),
+    places: anywhere,
+    mountOption: 'domain',
+    description: 'domain of that user',
+  },
+  {
+    name: 'version',
+    type: choice(['1.0', '2.0', '2.1', '3', '3.0', '3.1.1'], { '1': '1.0', '2': '2.0' }),
+    places: anywhere,
+    mountOption: 'version',
+    description: 'version of the SMB protocol; without it, server and client agree on one',
+  },
+  {
+    name: 'readonly',
+    alias: 'ro',
+    type: flag,
+    places: anywhere,
+    mountOption: 'ro',
+    description: 'the app cannot write',
+  },
+  {
+    name: 'mount',
+    type: containerDir,
+    places: anywhere,
+    mountOption: 'mount',
+    description: "folder in the app's container; /var/vcap/data/INSTANCE without it",
+  },
+  switchRow('mfsymlinks', 'symbolic links, kept in files that SMB clients understand'),
+  switchRow('noserverino', 'the client makes inode numbers itself'),
+  switchRow('nodfs', 'no distributed file system'),
+  switchRow('forceuid', 'all files are owned by the mounting user', ['noforceuid']),
+  switchRow('noforceuid', 'files are owned as the server says'),
+  switchRow('forcegid', "all files are of the mounting user's group", ['noforcegid']),
+  switchRow('noforcegid', 'files are of the group that the server says'),
+];
+
+/** The offering of smbbroker. */
+export function smbOffering({ operator, maintenance }: Pick<Offering, 'operator' | 'maintenance'>): Offering {
+  return {
+    id: '9db9cca4-8fd5-4b96-a4c7-0a48f47c3bad',
+    name: 'smb',
+    description: 'Existing SMB shares',
+    tags: ['smb'],
+    plan: {
+      id: '0da18102-48dc-46d0-98b3-7a4ff6dc9c54',
+      name: 'Existing',
+      description: 'A preexisting filesystem',
+    },
+    driver: 'smbdriver',
+    table,
+    operator,
+    maintenance,
+  };
+}

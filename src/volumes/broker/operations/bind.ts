@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from 'node:util';
+import { invalid, refusal } from '../http/answer.ts';
+import type { Offering } from '../offerings/offering.ts';
+import type { Options } from '../options/parse-options.ts';
+import { mergeOptions, mountOptionsOf, parseOptions } from '../options/parse-options.ts';
+import type { BindingTarget, Change, View } from '../store/broker-store.ts';
+import type { BindingRecord, VolumeMount } from '../store/record.ts';
+import type { BindRequest } from './request.ts';
+import type { VolumeIdScheme } from './volume-id.ts';
+import { volumeId } from './volume-id.ts';
+
+/**
+ * Creates a binding of an instance to an app; the same PUT again gets the stored answer, whatever became of the instance.
+ * `predecessor` is the binding that the request wants replaced, where it names one: the new one has its app and options.
+ */
+export function bind(
+  { instance, binding }: View,
+  { instanceId, bindingId }: BindingTarget,
+  request: BindRequest,
+  { predecessor, scheme }: { predecessor: BindingRecord | undefined; scheme: VolumeIdScheme },
+): Change {
+  const { offering, predecessorBindingId } = request;
+  const { table, operator } = offering;
+  if (instance === undefined)
+    return {
+      answer: refusal(404, 'NotFound', `there is no service instance ${instanceId}; provision it first`),
+    };
+  if (instance.serviceId !== offering.id)
+    return { answer: invalid(`service instance ${instanceId} is not of service ${offering.name}`) };
+  if (predecessorBindingId !== undefined && predecessor?.instanceId !== instanceId)
+    return {
+      answer: invalid(`predecessor_binding_id names no binding of service instance ${instanceId}`),
+    };
+  const appGuid = request.appGuid ?? predecessor?.appGuid;
+  if (appGuid === undefined)
+    return {
+      answer: refusal(
+        422,
+        'RequiresApp',
+        'a share can be bound to an app only; a service key cannot have one',
+      ),
+    };
+  const given = parseOptions(table, request.parameters, 'bind', operator.forced);
+  if ('description' in given) return { answer: invalid(given.description) };
+  const options = predecessor === undefined ? given.options : { ...predecessor.options, ...given.options };
+  const asked = {
+    id: bindingId,
+    instanceId,
+    serviceId: offering.id,
+    planId: offering.plan.id,
+    appGuid,
+    ...(predecessorBindingId === undefined ? {} : { predecessorBindingId }),
+    options,
+  };
+  if (binding !== undefined) {
+    const { volumeMount, ...stored } = binding;
+    if (isDeepStrictEqual(stored, asked)) return { answer: { status: 200, body: bindAnswer(volumeMount) } };
+    const description = `service binding ${bindingId} exists with other attributes; use another id`;
+    return { answer: refusal(409, 'Conflict', description) };
+  }
+  const merged = mergeOptions(table, operator, instance.options, options);
+  if ('description' in merged) return { answer: invalid(merged.description) };
+  const volumeMount = volumeMountOf(offering, instanceId, merged.options, scheme);
+  return { answer: { status: 201, body: bindAnswer(volumeMount) }, binding: { ...asked, volumeMount } };
+}
+
+/** Cloud Controllers choke on credentials that are missing or null. */
+const bindAnswer = (mount: VolumeMount): Record<string, unknown> => ({
+  credentials: {},
+  volume_mounts: [mount],
+});
+
+function volumeMountOf(
+  { driver, table }: Offering,
+  instanceId: string,
+  options: Options,
+  scheme: VolumeIdScheme,
+): VolumeMount {
+  const mountOptions = mountOptionsOf(table, options);
+  return {
+    driver,
+    container_dir: String(options['mount'] ?? `/var/vcap/data/${instanceId}`),
+    mode: options['readonly'] === true ? 'r' : 'rw',
+    device_type: 'shared',
+    device: { volume_id: volumeId(instanceId, mountOptions, scheme), mount_config: mountOptions },
+  };
+}

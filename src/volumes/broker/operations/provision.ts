@@ -1,0 +1,41 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Answer } from '../http/answer.ts';
+import { invalid, refusal } from '../http/answer.ts';
+import type { Offering } from '../offerings/offering.ts';
+import { parseOptions } from '../options/parse-options.ts';
+import type { Change, View } from '../store/broker-store.ts';
+import type { InstanceRecord } from '../store/record.ts';
+import type { Parsed, ProvisionRequest } from './request.ts';
+
+/** The record that a PUT of an instance asks for. */
+export function plannedInstance(id: string, request: ProvisionRequest): Parsed<InstanceRecord> {
+  const { offering, organizationGuid, spaceGuid, parameters } = request;
+  const conflict = maintenanceConflict(offering, request.maintenanceVersion);
+  if (conflict !== undefined) return { refused: conflict };
+  const parsed = parseOptions(offering.table, parameters, 'provision', offering.operator.forced);
+  if ('description' in parsed) return { refused: invalid(parsed.description) };
+  const { options } = parsed;
+  const ids = { id, serviceId: offering.id, planId: offering.plan.id };
+  return { request: { ...ids, organizationGuid, spaceGuid, provisioned: options, options } };
+}
+
+/** Creates the instance; the same PUT again gets 200, another one with that id 409. */
+export function provision({ instance }: View, planned: InstanceRecord): Change {
+  if (instance === undefined) return { answer: { status: 201, body: {} }, instance: planned };
+  // what an update changed since does not make the first PUT another one
+  const isSame = isDeepStrictEqual({ ...instance, options: planned.options }, planned);
+  if (isSame) return { answer: { status: 200, body: {} } };
+  const description = `service instance ${planned.id} exists with other attributes; use another id`;
+  return { answer: refusal(409, 'Conflict', description) };
+}
+
+/** The platform asks for another version of the plan than the catalog has. */
+export function maintenanceConflict(
+  { maintenance, name }: Offering,
+  version: string | undefined,
+): Answer | undefined {
+  if (version === undefined || version === maintenance?.version) return undefined;
+  const has = maintenance === undefined ? 'none' : `version ${maintenance.version}`;
+  const description = `maintenance_info asks for another version than the plan of ${name} has, which is ${has}; fetch the catalog again`;
+  return refusal(422, 'MaintenanceInfoConflict', description);
+}

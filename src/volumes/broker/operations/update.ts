@@ -1,0 +1,30 @@
+import { invalid, refusal } from '../http/answer.ts';
+import { parseOptions } from '../options/parse-options.ts';
+import type { Change, View } from '../store/broker-store.ts';
+import { maintenanceConflict } from './provision.ts';
+import type { UpdateRequest } from './request.ts';
+
+/**
+ * Changes options of an instance for the bindings made after it: those that exist keep what they have. What the parameters do
+ * not name stays.
+ */
+export function update({ instance }: View, id: string, request: UpdateRequest): Change {
+  const { offering, parameters } = request;
+  if (instance === undefined)
+    return { answer: refusal(404, 'NotFound', `there is no service instance ${id}`) };
+  if (instance.serviceId !== offering.id)
+    return { answer: invalid(`service instance ${id} is not of service ${offering.name}`) };
+  const conflict = maintenanceConflict(offering, request.maintenanceVersion);
+  if (conflict !== undefined) return { answer: conflict };
+  const { table, operator } = offering;
+  // the share that it has counts as given
+  const share = instance.options['share'];
+  const whole =
+    Object.hasOwn(parameters, 'share') || share === undefined ? parameters : { ...parameters, share };
+  const parsed = parseOptions(table, whole, 'provision', operator.forced);
+  if ('description' in parsed) return { answer: invalid(parsed.description) };
+  return {
+    answer: { status: 200, body: {} },
+    instance: { ...instance, options: { ...instance.options, ...parsed.options } },
+  };
+}

@@ -1,0 +1,22 @@
+import type { OptionType } from './option-type.ts';
+
+const longest = 1024;
+/** What a container needs for itself. */
+const ofTheKernel = ['proc', 'sys', 'dev'];
+
+/** A folder in the app's container: absolute, without `.`, `..` and empty parts. */
+export const containerDir: OptionType = {
+  parse: (value) => {
+    const fault = {
+      fault: `must be an absolute path of a folder in the container, without "..", ":", comma and control characters, not / and not in /${ofTheKernel.join(', /')}`,
+    };
+    if (typeof value !== 'string' || value.length > longest) return fault;
+    if (!value.startsWith('/') || /[\p{Cc}\p{Zl}\p{Zp},:\\]/u.test(value)) return fault;
+    const parts = value.split('/').filter((part) => part !== '' && part !== '.');
+    const [first] = parts;
+    if (first === undefined || parts.includes('..') || ofTheKernel.includes(first)) return fault;
+    if (parts.some((part) => Buffer.byteLength(part) > 255)) return fault;
+    return { value: `/${parts.join('/')}` };
+  },
+  schema: { type: 'string', minLength: 2, maxLength: longest },
+};

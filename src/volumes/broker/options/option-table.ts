@@ -1,0 +1,32 @@
+import type { OptionType } from './option-type.ts';
+
+/** Where a user may give an option: to `cf create-service` and `cf update-service`, or to `cf bind-service`. */
+export type OptionPlace = 'provision' | 'bind';
+
+/** One option of an offering. */
+export interface OptionRow {
+  readonly name: string;
+  readonly type: OptionType;
+  readonly places: readonly OptionPlace[];
+  /** Its key in `mount_config`, which the drivers know. */
+  readonly mountOption: string;
+  /** What stands before the value there. */
+  readonly prefix?: string;
+  /** Another name that users may write. */
+  readonly alias?: string;
+  /** Never in an answer to a fetch, a log or an error. */
+  readonly isSecret?: boolean;
+  /** A mount without it fails: refused where it has not been given by then. */
+  readonly neededAt?: OptionPlace;
+  /** Options that cannot be given beside it. */
+  readonly excludes?: readonly string[];
+  /** An option that has to be given beside it. */
+  readonly needs?: string;
+  readonly description: string;
+}
+
+export type OptionTable = readonly OptionRow[];
+
+/** The row that a user means by a name. */
+export const rowNamed = (table: OptionTable, name: string): OptionRow | undefined =>
+  table.find((row) => row.name === name || row.alias === name);

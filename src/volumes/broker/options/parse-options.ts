@@ -1,0 +1,119 @@
+import type { OptionPlace, OptionTable } from './option-table.ts';
+import { rowNamed } from './option-table.ts';
+import type { OptionValue } from './option-type.ts';
+
+/** Options by their name in the table. */
+export type Options = Readonly<Record<string, OptionValue>>;
+
+/** What the operator of the broker says of an offering's options. */
+export interface OperatorOptions {
+  /** Used where a user says nothing. */
+  readonly defaults: Options;
+  /** Used always; a user who names one of them is refused. */
+  readonly forced: Options;
+}
+
+/** Faults of options, by kind. */
+interface Faults {
+  readonly invalid: string[];
+  readonly notAllowed: string[];
+  readonly missing: string[];
+}
+
+export type ParsedOptions = { readonly options: Options } | { readonly description: string };
+
+/** Parses the parameters that a user gave at a place. All faults are in one description. */
+export function parseOptions(
+  table: OptionTable,
+  parameters: Readonly<Record<string, unknown>>,
+  place: OptionPlace,
+  forced: Options,
+): ParsedOptions {
+  const faults: Faults = { invalid: [], notAllowed: [], missing: [] };
+  const options: Record<string, OptionValue> = {};
+  for (const [name, value] of Object.entries(parameters)) {
+    const row = rowNamed(table, name);
+    if (row === undefined || !row.places.includes(place) || Object.hasOwn(forced, row.name)) {
+      faults.notAllowed.push(shown(name));
+      continue;
+    }
+    if (Object.hasOwn(options, row.name)) {
+      faults.invalid.push(`${row.name} is given twice, also as ${row.alias ?? row.name}`);
+      continue;
+    }
+    const parsed = row.type.parse(value);
+    if ('fault' in parsed) faults.invalid.push(`${name} ${parsed.fault}`);
+    else options[row.name] = parsed.value;
+  }
+  if (place === 'provision') faults.missing.push(...missing(table, options, 'provision', parameters));
+  return outcome(options, faults);
+}
+
+/**
+ * The options of a mount: the operator's defaults, over them the instance's, the binding's, and what the operator forces.
+ * Refuses what contradicts itself and what lacks something that a mount needs.
+ */
+export function mergeOptions(
+  table: OptionTable,
+  { defaults, forced }: OperatorOptions,
+  instance: Options,
+  binding: Options,
+): ParsedOptions {
+  const options: Options = { ...defaults, ...instance, ...binding, ...forced };
+  const faults: Faults = { invalid: [], notAllowed: [], missing: [] };
+  const isGiven = (name: string): boolean => options[name] !== undefined && options[name] !== false;
+  for (const row of table.filter(({ name }) => isGiven(name))) {
+    for (const other of (row.excludes ?? []).filter(isGiven))
+      faults.invalid.push(`${row.name} cannot be given beside ${other}`);
+    if (row.needs !== undefined && !isGiven(row.needs)) faults.missing.push(row.needs);
+  }
+  faults.missing.push(...missing(table, options, 'bind', options));
+  return outcome(options, faults);
+}
+
+/** Options as `mount_config` has them: keys that the drivers know, all values texts, flags only where set. */
+export function mountOptionsOf(table: OptionTable, options: Options): Record<string, string> {
+  const mountOptions: Record<string, string> = {};
+  for (const { name, mountOption, prefix = '' } of table) {
+    const value = options[name];
+    if (value !== undefined && value !== false) mountOptions[mountOption] = `${prefix}${String(value)}`;
+  }
+  return mountOptions;
+}
+
+/** Options without those that are secret. */
+export function withoutSecrets(table: OptionTable, options: Options): Options {
+  const secret = table.filter(({ isSecret }) => isSecret === true).map(({ name }) => name);
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !secret.includes(name)));
+}
+
+function missing(
+  table: OptionTable,
+  options: Options,
+  place: OptionPlace,
+  given: Readonly<Record<string, unknown>>,
+): string[] {
+  return table
+    .filter(({ neededAt }) => neededAt === place)
+    .filter(({ name, alias = name }) => !Object.hasOwn(given, name) && !Object.hasOwn(given, alias))
+    .map(({ name }) => name)
+    .filter((name) => options[name] === undefined);
+}
+
+/** The three lines of the old brokers, whose acceptance tests look for the second one; each sorted. */
+function outcome(options: Options, { invalid, notAllowed, missing: lacking }: Faults): ParsedOptions {
+  const lines = [
+    ['validation mount options failed', invalid, '; '],
+    ['Not allowed options', notAllowed, ', '],
+    ['Missing mandatory options', lacking, ', '],
+  ] as const;
+  const description = lines
+    .filter(([, faults]) => faults.length > 0)
+    .map(([title, faults, separator]) => `- ${title}: ${[...new Set(faults)].toSorted().join(separator)}`)
+    .join('\n');
+  return description === '' ? { options } : { description };
+}
+
+/** A name that a user made up, so that it fits into one line. */
+const shown = (name: string): string =>
+  name === '' ? '""' : name.slice(0, 64).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');

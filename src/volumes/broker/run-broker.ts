@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { ProductError } from '../../errors/product-error.ts';
+import { parseBrokerConfig } from './config.ts';
+import { startBroker } from './start-broker.ts';
+import { tryBroker } from './try-broker.ts';
+
+export const brokerUsage = 'broker --config FILE | broker --try';
+
+export interface RunPorts {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly out: (text: string) => void;
+  /** Aborted when the broker has to stop. */
+  readonly signal: AbortSignal;
+  /** Somebody reads what is printed, and may paste it. */
+  readonly isTerminal: boolean;
+}
+
+/**
+ * Runs a broker until `signal`: that of the file, or of BROKER_CONFIG in the environment, which has the same text. `--try`
+ * starts one of its own in a scratch folder and goes through the life of a binding. Resolves with the exit code.
+ */
+export async function runBroker(words: readonly string[], ports: RunPorts): Promise<number> {
+  const { config, isTry } = parseWords(words);
+  if (isTry) return tryBroker(ports);
+  const { environment, out, signal } = ports;
+  const text = config === undefined ? environment['BROKER_CONFIG'] : await readConfig(config);
+  if (text === undefined)
+    throw new ProductError('INVALID_ARGUMENT', `volumes broker wants a configuration. Usage: ${brokerUsage}`);
+  const running = await startBroker(parseBrokerConfig(text, environment), out);
+  await untilAborted(signal);
+  await running.stop();
+  return 0;
+}
+
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => {
+    signal.addEventListener('abort', resolve, { once: true });
+  });
+}
+
+function parseWords(words: readonly string[]): { config: string | undefined; isTry: boolean } {
+  const options = { config: { type: 'string' }, try: { type: 'boolean' } } as const;
+  try {
+    const { config, try: isTry = false } = parseArgs({ args: [...words], options, strict: true }).values;
+    if (!(isTry && config !== undefined)) return { config, isTry };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+  }
+  throw new ProductError('INVALID_ARGUMENT', `volumes takes: ${brokerUsage}`);
+}
+
+async function readConfig(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new ProductError(
+      'FILE_NOT_FOUND',
+      `the configuration '${path}' of the volume broker cannot be read`,
+      {
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
+import { pino } from 'pino';
+import { ProductError } from '../../errors/product-error.ts';
+import { redactor } from '../../errors/redact/redactor.ts';
+import { makeOwnFolder } from '../../platform/own-folder.ts';
+import { broker } from './broker.ts';
+import type { BrokerConfig } from './config.ts';
+import { brokerMetrics } from './http/metrics.ts';
+import { brokerServer } from './http/server.ts';
+import { catalogOf } from './offerings/catalog.ts';
+import { sealUnder } from './store/seal.ts';
+import { openSqliteStore } from './store/sqlite-store.ts';
+
+/** A broker that serves. */
+export interface RunningBroker {
+  readonly url: string;
+  /** Answers what has begun, and resolves when all is closed. */
+  stop(): Promise<void>;
+}
+
+/** Starts a broker. `log` gets its log, a JSON object a line, with the secrets of the configuration taken out. */
+export async function startBroker(config: BrokerConfig, log: (line: string) => void): Promise<RunningBroker> {
+  const { auth, encryptionKeys, scheme, offerings } = config;
+  const keys = scheme === 'md5' ? encryptionKeys : [...encryptionKeys, scheme.hmacKey];
+  const redact = redactor([...auth.passwords, ...keys.map((key) => key.toString('base64'))]);
+  const tls = config.tls && {
+    cert: readNamed(config.tls.certificate, 'tls.certificate'),
+    key: readNamed(config.tls.privateKey, 'tls.private_key'),
+  };
+  await makeOwnFolder(dirname(config.store.sqlite));
+  const store = openSqliteStore(config.store.sqlite, sealUnder(encryptionKeys));
+  try {
+    const app = brokerServer({
+      broker: broker({ offerings, store, scheme }),
+      catalog: catalogOf(offerings),
+      auth,
+      metrics: brokerMetrics(),
+      checkStore: () => store.check(),
+      logger: pino(
+        { base: null, timestamp: pino.stdTimeFunctions.isoTime },
+        { write: (line) => log(redact(line)) },
+      ),
+      tls,
+    });
+    await app.listen(config.listen);
+    const { port } = app.server.address() as AddressInfo;
+    const host = config.listen.host.includes(':') ? `[${config.listen.host}]` : config.listen.host;
+    return {
+      url: `${tls === undefined ? 'http' : 'https'}://${host}:${port}`,
+      stop: async () => {
+        await app.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function readNamed(path: string, setting: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new ProductError(
+      'BROKER_CONFIG_INVALID',
+      `${setting} names a file that cannot be read: '${path}'`,
+      {
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,44 @@
+import type { Answer } from '../http/answer.ts';
+import type { BindingRecord, InstanceRecord } from './record.ts';
+
+/** What a request names. */
+export interface Target {
+  readonly instanceId: string;
+  readonly bindingId?: string | undefined;
+}
+
+/** A binding, of an instance. */
+export type BindingTarget = Target & { readonly bindingId: string };
+
+/** What there is of it. */
+export interface View {
+  readonly instance: InstanceRecord | undefined;
+  /** Of whatever instance. */
+  readonly binding: BindingRecord | undefined;
+  /** Of all bindings of the instance, sorted. */
+  readonly bindingIds: readonly string[];
+}
+
+/** What is to become of it: a record to write, `null` to delete, nothing to leave it. */
+export interface Change {
+  readonly answer: Answer;
+  readonly instance?: InstanceRecord | null;
+  readonly binding?: BindingRecord | null;
+}
+
+/**
+ * Where instances and bindings are kept. Adapters pass one suite (`testing/store-suite.ts`). What cannot be reached rejects with
+ * STORE_UNAVAILABLE.
+ */
+export interface BrokerStore {
+  /** What there is of it, at one moment. */
+  view(target: Target): Promise<View>;
+  /**
+   * Decides and writes as one step: nobody changes the same instance or its bindings meanwhile. Resolves with the answer when the
+   * change is on the disk. Killed before that, all of the change is there, or nothing. `decide` may run more than once.
+   */
+  change(target: Target, decide: (view: View) => Change): Promise<Answer>;
+  /** Resolves when records can be read. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}

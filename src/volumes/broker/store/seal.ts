@@ -1,0 +1,45 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+
+/** Encrypts and decrypts records that lie on a disk. */
+export interface Seal {
+  /** `place` is where the text will lie: it cannot be opened in another one. */
+  close(text: string, place: string): Uint8Array;
+  /** Throws where no key fits, or the bytes are not those that `close` made for that place. */
+  open(sealed: Uint8Array, place: string): string;
+}
+
+const algorithm = 'aes-256-gcm';
+const keyIdBytes = 4;
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/**
+ * A seal under keys of 32 bytes: the first one closes, each of them opens, so that a new key can be put before the old one
+ * (AES-256-GCM; a random nonce a record).
+ */
+export function sealUnder(keys: readonly [Buffer, ...Buffer[]]): Seal {
+  const named = keys.map((key) => ({
+    id: createHash('sha256').update(key).digest().subarray(0, keyIdBytes),
+    key,
+  }));
+  const [first = { id: Buffer.alloc(0), key: keys[0] }] = named;
+  return {
+    close: (text, place) => {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv(algorithm, first.key, nonce).setAAD(Buffer.from(place));
+      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return Buffer.concat([first.id, nonce, cipher.getAuthTag(), body]);
+    },
+    open: (sealed, place) => {
+      const bytes = Buffer.from(sealed);
+      const id = bytes.subarray(0, keyIdBytes);
+      const found = named.find((candidate) => candidate.id.equals(id));
+      if (found === undefined) throw new Error(`no key of the configuration opens ${place}`);
+      const nonce = bytes.subarray(keyIdBytes, keyIdBytes + nonceBytes);
+      const bodyAt = keyIdBytes + nonceBytes + tagBytes;
+      const decipher = createDecipheriv(algorithm, found.key, nonce, { authTagLength: tagBytes });
+      decipher.setAAD(Buffer.from(place)).setAuthTag(bytes.subarray(keyIdBytes + nonceBytes, bodyAt));
+      return Buffer.concat([decipher.update(bytes.subarray(bodyAt)), decipher.final()]).toString('utf8');
+    },
+  };
+}

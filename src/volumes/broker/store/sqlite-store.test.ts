@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { bindingRecord, instanceRecord, storeSuite } from '../testing/store-suite.ts';
+import { sealUnder } from './seal.ts';
+import { openSqliteStore } from './sqlite-store.ts';
+
+async function filePath(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'broker-store-'));
+  t.after(() => rm(folder, { recursive: true }));
+  return join(folder, 'broker.db');
+}
+
+storeSuite('SQLite', async (t) => {
+  const store = openSqliteStore(await filePath(t), sealUnder([randomBytes(32)]));
+  t.after(() => store.close());
+  return store;
+});
+
+const target = { instanceId: 'i', bindingId: 'b' };
+const answer = { status: 201, body: {} };
+
+test('another process reads what this one wrote, with the new key before the old one, too', async (t) => {
+  const path = await filePath(t);
+  const [old, next] = [randomBytes(32), randomBytes(32)];
+  const first = openSqliteStore(path, sealUnder([old]));
+  await first.change(target, () => ({ answer, instance: instanceRecord('i') }));
+  await first.change(target, () => ({ answer, binding: bindingRecord('b', 'i') }));
+  const second = openSqliteStore(path, sealUnder([next, old]));
+  t.after(() => Promise.all([first.close(), second.close()]));
+  assert.deepEqual((await second.view(target)).binding, bindingRecord('b', 'i'));
+  await second.change(target, () => ({ answer, binding: bindingRecord('b', 'i') }));
+  const third = openSqliteStore(path, sealUnder([next]));
+  t.after(() => third.close());
+  await assert.rejects(third.view(target), /no key of the configuration opens instances\/i/u);
+});
+
+test('files are for their user alone, also where the file was there already', async (t) => {
+  const path = await filePath(t);
+  openSqliteStore(path, sealUnder([randomBytes(32)]));
+  await chmod(path, 0o644);
+  const store = openSqliteStore(path, sealUnder([randomBytes(32)]));
+  t.after(() => store.close());
+  await store.change(target, () => ({ answer, instance: instanceRecord('i') }));
+  for (const name of [path, `${path}-wal`, `${path}-shm`])
+    assert.equal((await stat(name)).mode & 0o777, 0o600, name);
+});
+
+test('a record that was moved to another id is not read', async (t) => {
+  const path = await filePath(t);
+  const store = openSqliteStore(path, sealUnder([randomBytes(32)]));
+  t.after(() => store.close());
+  for (const id of ['i', 'j'])
+    await store.change({ instanceId: id }, () => ({ answer, instance: instanceRecord(id) }));
+  const database = new DatabaseSync(path);
+  database.exec("UPDATE instances SET record = (SELECT record FROM instances WHERE id = 'i') WHERE id = 'j'");
+  database.close();
+  await assert.rejects(store.view({ instanceId: 'j' }));
+});
+
+test('a file that cannot be written is said to be unavailable', async (t) => {
+  const path = await filePath(t);
+  const store = openSqliteStore(path, sealUnder([randomBytes(32)]));
+  t.after(() => store.close());
+  const blocker = new DatabaseSync(path);
+  t.after(() => blocker.close());
+  blocker.exec('DROP TABLE bindings; DROP TABLE instances');
+  await assert.rejects(store.check(), { code: 'STORE_UNAVAILABLE' });
+});

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { BrokerStore, Change } from '../store/broker-store.ts';
+import type { BindingRecord, InstanceRecord } from '../store/record.ts';
+
+export function instanceRecord(id: string): InstanceRecord {
+  const ids = { id, serviceId: 's', planId: 'p', organizationGuid: 'o', spaceGuid: 'g' };
+  return { ...ids, provisioned: { share: 'h/p', readonly: true }, options: { share: 'h/p' } };
+}
+
+export function bindingRecord(id: string, instanceId: string): BindingRecord {
+  return {
+    id,
+    instanceId,
+    serviceId: 's',
+    planId: 'p',
+    appGuid: 'a',
+    options: { password: 'geheim' },
+    volumeMount: {
+      driver: 'd',
+      container_dir: '/c',
+      mode: 'rw',
+      device_type: 'shared',
+      device: { volume_id: 'v', mount_config: { source: 'x' } },
+    },
+  };
+}
+
+const done = { status: 200, body: {} };
+const writing = (change: Omit<Change, 'answer'>): (() => Change) => {
+  return () => ({ answer: done, ...change });
+};
+
+/** What every adapter of BrokerStore has to do. `open` gives one that is empty, and closes it with the test. */
+export function storeSuite(name: string, open: (t: TestContext) => Promise<BrokerStore>): void {
+  test(`${name}: what was written is read again, and gone when it was deleted`, async (t) => {
+    const store = await open(t);
+    const target = { instanceId: 'i', bindingId: 'b' };
+    assert.deepEqual(await store.view(target), { instance: undefined, binding: undefined, bindingIds: [] });
+    const instance = instanceRecord('i');
+    const binding = bindingRecord('b', 'i');
+    assert.deepEqual(await store.change({ instanceId: 'i' }, writing({ instance })), done);
+    await store.change(target, writing({ binding }));
+    await store.change({ instanceId: 'i', bindingId: 'a' }, writing({ binding: bindingRecord('a', 'i') }));
+    assert.deepEqual(await store.view(target), { instance, binding, bindingIds: ['a', 'b'] });
+    await store.change({ instanceId: 'i' }, writing({ instance: { ...instance, options: {} } }));
+    assert.deepEqual((await store.view(target)).instance?.options, {});
+    await store.change(target, writing({ binding: null }));
+    await store.change({ instanceId: 'i', bindingId: 'a' }, writing({ binding: null }));
+    await store.change(target, writing({ instance: null }));
+    assert.deepEqual(await store.view(target), { instance: undefined, binding: undefined, bindingIds: [] });
+  });
+
+  test(`${name}: a binding is found by its id beside any instance`, async (t) => {
+    const store = await open(t);
+    for (const id of ['i', 'j'])
+      await store.change({ instanceId: id }, writing({ instance: instanceRecord(id) }));
+    await store.change({ instanceId: 'i', bindingId: 'b' }, writing({ binding: bindingRecord('b', 'i') }));
+    const view = await store.view({ instanceId: 'j', bindingId: 'b' });
+    assert.deepEqual([view.binding?.instanceId, view.bindingIds], ['i', []]);
+  });
+
+  test(`${name}: a decision that throws changes nothing`, async (t) => {
+    const store = await open(t);
+    const throws = (): never => {
+      throw new RangeError('no');
+    };
+    await assert.rejects(store.change({ instanceId: 'i' }, throws), RangeError);
+    await store.change({ instanceId: 'i' }, writing({ instance: instanceRecord('i') }));
+    assert.equal((await store.view({ instanceId: 'i' })).instance?.id, 'i');
+  });
+
+  test(`${name}: of many changes at once each decides by what the one before it wrote`, async (t) => {
+    const store = await open(t);
+    await store.change({ instanceId: 'i' }, writing({ instance: instanceRecord('i') }));
+    const add = async (): Promise<void> => {
+      await store.change({ instanceId: 'i' }, ({ instance }) => {
+        assert.ok(instance !== undefined);
+        const count = Number(instance.options['count'] ?? '0') + 1;
+        return { answer: done, instance: { ...instance, options: { count: String(count) } } };
+      });
+    };
+    await Promise.all(Array.from({ length: 40 }, add));
+    assert.equal((await store.view({ instanceId: 'i' })).instance?.options['count'], '40');
+  });
+
+  test(`${name}: says when it can be read`, async (t) => {
+    await (await open(t)).check();
+  });
+}
