@@ -65,7 +65,7 @@ volume_id: none
     'password',
     'passwort',
     'smb.ldap',
-    'store.sqlite',
+    'store',
     'username',
     'volume_id',
   ]);
@@ -76,6 +76,24 @@ test('a key that is there twice, and what is no YAML, are told by their line', (
   assert.match(faultsOf(`${good}username: other\n`), /line 14: a key that is there already/u);
   assert.match(faultsOf('a: [geheim'), /line 1: no YAML/u);
   assert.match(faultsOf('- a'), /must be a map of settings/u);
+});
+
+test('a database is read with what it needs', () => {
+  const postgresql = '{host: db.example.com, database: volumes, user: broker, password: geheim, ca: /ca.pem}';
+  const text = good.replace(/^store: .*$/mu, `store: {postgresql: ${postgresql}}`);
+  assert.deepEqual(parseBrokerConfig(text, { VCAP_APPLICATION: '{}' }).store, {
+    postgresql: {
+      host: 'db.example.com',
+      port: 5432,
+      database: 'volumes',
+      user: 'broker',
+      password: 'geheim',
+      caFile: '/ca.pem',
+    },
+  });
+  const wrong = faultsOf(good.replace(/^store: .*$/mu, 'store: {postgresql: {port: 0}}'));
+  for (const field of ['host', 'port', 'database', 'user'])
+    assert.match(wrong, new RegExp(`- store\\.postgresql\\.${field} `, 'u'));
 });
 
 test('SQLite is refused in an app of Cloud Foundry, whose disk does not stay', () => {

@@ -10,6 +10,7 @@ import type { VolumeIdScheme } from './operations/volume-id.ts';
 import { rowNamed } from './options/option-table.ts';
 import type { OptionValue } from './options/option-type.ts';
 import type { Options } from './options/parse-options.ts';
+import type { PostgresAccess } from './store/postgres-store.ts';
 
 /** What a broker runs with. */
 export interface BrokerConfig {
@@ -17,10 +18,15 @@ export interface BrokerConfig {
   readonly tls: { readonly certificate: string; readonly privateKey: string } | undefined;
   readonly auth: BasicAuth;
   readonly offerings: readonly Offering[];
-  readonly store: { readonly sqlite: string };
+  readonly store: StoreConfig;
   readonly encryptionKeys: readonly [Buffer, ...Buffer[]];
   readonly scheme: VolumeIdScheme;
 }
+
+/** Where records are kept. */
+export type StoreConfig =
+  | { readonly sqlite: string }
+  | { readonly postgresql: Omit<PostgresAccess, 'ca'> & { readonly caFile: string | undefined } };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -56,7 +62,7 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
     tls: tlsOf(read),
     auth: { username, passwords: previous === undefined ? [password] : [password, previous] },
     offerings: offeringsOf(read),
-    store: { sqlite: sqliteOf(read, environment) },
+    store: storeOf(read, environment),
     encryptionKeys: keysOf(read),
     scheme: schemeOf(read),
   };
@@ -151,11 +157,31 @@ function tlsOf(read: Settings): BrokerConfig['tls'] {
   return { certificate: tls.text('certificate'), privateKey: tls.text('private_key') };
 }
 
-function sqliteOf(read: Settings, { VCAP_APPLICATION }: Environment): string {
-  const path = read.nested('store').text('sqlite');
-  if (path !== '' && VCAP_APPLICATION !== undefined)
-    read.fault('store.sqlite', 'is lost when an app of Cloud Foundry restarts; run the broker on a VM');
-  return path;
+function storeOf(read: Settings, { VCAP_APPLICATION }: Environment): StoreConfig {
+  const store = read.nested('store');
+  const names = Object.keys(read.map('store'));
+  if (names.length !== 1 || !['sqlite', 'postgresql'].includes(names[0] ?? '')) {
+    read.fault('store', 'must have one of sqlite and postgresql');
+    return { sqlite: '' };
+  }
+  if (names[0] === 'postgresql') return { postgresql: postgresOf(store.nested('postgresql')) };
+  if (VCAP_APPLICATION !== undefined)
+    store.fault('sqlite', 'is lost when an app of Cloud Foundry restarts; use postgresql');
+  return { sqlite: store.text('sqlite') };
+}
+
+function postgresOf(read: Settings): Extract<StoreConfig, { postgresql: unknown }>['postgresql'] {
+  const port = read.value('port') ?? 5432;
+  if (!(typeof port === 'number' && Number.isInteger(port) && port > 0 && port <= 65_535))
+    read.fault('port', 'must be a port');
+  return {
+    host: read.text('host'),
+    port: Number(port),
+    database: read.text('database'),
+    user: read.text('user'),
+    password: read.optionalText('password'),
+    caFile: read.optionalText('ca'),
+  };
 }
 
 function keysOf(read: Settings): Buffer[] {

@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { until } from '../../../test/support/until.ts';
+import { noPostgres, postgresServer } from './testing/postgres-server.ts';
 import type { CallBroker } from './testing/test-broker.ts';
 import { auth, bindBody, callerOf, nfsPlan, nfsQuery, provisionBody } from './testing/test-broker.ts';
 
@@ -46,7 +48,21 @@ async function life(number: number, send: CallBroker): Promise<void> {
   }
 }
 
-test('killed under load, a broker answers the same again, and nothing is left that the platform does not know', async (t) => {
+const title =
+  'killed under load, a broker answers the same again, and nothing is left that the platform does not know';
+
+test(`${title}: SQLite`, async (t) => {
+  await killUnderLoad(t, (folder) => `{sqlite: ${join(folder, 'broker.db')}}`);
+});
+
+test(`${title}: PostgreSQL`, { skip: noPostgres }, async (t) => {
+  const server = await postgresServer();
+  t.after(() => server.remove());
+  await killUnderLoad(t, () => `{postgresql: ${JSON.stringify(server.access)}}`);
+});
+
+/** `storeIn` is the setting `store` of a broker that may keep files in a folder. */
+async function killUnderLoad(t: TestContext, storeIn: (folder: string) => string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'broker-crash-'));
   t.after(() => rm(folder, { recursive: true }));
   const config = join(folder, 'broker.yml');
@@ -54,7 +70,7 @@ test('killed under load, a broker answers the same again, and nothing is left th
     'listen: 127.0.0.1:0',
     `username: ${auth.username}`,
     `password: ${auth.passwords[0]}`,
-    `store: {sqlite: ${join(folder, 'broker.db')}}`,
+    `store: ${storeIn(folder)}`,
     `encryption_keys: ['${key}']`,
     `volume_id: {key: '${key}'}`,
   ];
@@ -108,4 +124,4 @@ test('killed under load, a broker answers the same again, and nothing is left th
   // what is bound and not deleted stays
   await send('PUT', '/v2/service_instances/last', { body: { ...provisionBody, ...nfsPlan } });
   assert.equal((await send('GET', '/v2/service_instances/last')).status, 200);
-});
+}

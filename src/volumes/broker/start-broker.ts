@@ -6,10 +6,13 @@ import { ProductError } from '../../errors/product-error.ts';
 import { redactor } from '../../errors/redact/redactor.ts';
 import { makeOwnFolder } from '../../platform/own-folder.ts';
 import { broker } from './broker.ts';
-import type { BrokerConfig } from './config.ts';
+import type { BrokerConfig, StoreConfig } from './config.ts';
 import { brokerMetrics } from './http/metrics.ts';
 import { brokerServer } from './http/server.ts';
 import { catalogOf } from './offerings/catalog.ts';
+import type { BrokerStore } from './store/broker-store.ts';
+import type { RecordCodec } from './store/record-codec.ts';
+import { sealedRecords } from './store/record-codec.ts';
 import { sealUnder } from './store/seal.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
 
@@ -24,13 +27,13 @@ export interface RunningBroker {
 export async function startBroker(config: BrokerConfig, log: (line: string) => void): Promise<RunningBroker> {
   const { auth, encryptionKeys, scheme, offerings } = config;
   const keys = scheme === 'md5' ? encryptionKeys : [...encryptionKeys, scheme.hmacKey];
-  const redact = redactor([...auth.passwords, ...keys.map((key) => key.toString('base64'))]);
+  const ofStore = 'postgresql' in config.store ? [config.store.postgresql.password] : [];
+  const redact = redactor([...auth.passwords, ...keys.map((key) => key.toString('base64')), ...ofStore]);
   const tls = config.tls && {
     cert: readNamed(config.tls.certificate, 'tls.certificate'),
     key: readNamed(config.tls.privateKey, 'tls.private_key'),
   };
-  await makeOwnFolder(dirname(config.store.sqlite));
-  const store = openSqliteStore(config.store.sqlite, sealUnder(encryptionKeys));
+  const store = await openStore(config.store, sealedRecords(sealUnder(encryptionKeys)));
   try {
     const app = brokerServer({
       broker: broker({ offerings, store, scheme }),
@@ -58,6 +61,17 @@ export async function startBroker(config: BrokerConfig, log: (line: string) => v
     await store.close();
     throw error;
   }
+}
+
+async function openStore(config: StoreConfig, records: RecordCodec): Promise<BrokerStore> {
+  if ('sqlite' in config) {
+    await makeOwnFolder(dirname(config.sqlite));
+    return openSqliteStore(config.sqlite, records);
+  }
+  const { openPostgresStore } = await import('./store/postgres-store.ts');
+  const { caFile, ...access } = config.postgresql;
+  const ca = caFile === undefined ? undefined : readNamed(caFile, 'store.postgresql.ca');
+  return openPostgresStore({ ...access, ca }, records);
 }
 
 function readNamed(path: string, setting: string): string {

@@ -13,7 +13,6 @@ export type BindingTarget = Target & { readonly bindingId: string };
 /** What there is of it. */
 export interface View {
   readonly instance: InstanceRecord | undefined;
-  /** Of whatever instance. */
   readonly binding: BindingRecord | undefined;
   /** Of all bindings of the instance, sorted. */
   readonly bindingIds: readonly string[];

@@ -7,8 +7,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { bindingRecord, instanceRecord, storeSuite } from '../testing/store-suite.ts';
+import type { RecordCodec } from './record-codec.ts';
+import { sealedRecords } from './record-codec.ts';
 import { sealUnder } from './seal.ts';
 import { openSqliteStore } from './sqlite-store.ts';
+
+const sealed = (keys: readonly [Buffer, ...Buffer[]]): RecordCodec => sealedRecords(sealUnder(keys));
 
 async function filePath(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'broker-store-'));
@@ -17,7 +21,7 @@ async function filePath(t: TestContext): Promise<string> {
 }
 
 storeSuite('SQLite', async (t) => {
-  const store = openSqliteStore(await filePath(t), sealUnder([randomBytes(32)]));
+  const store = openSqliteStore(await filePath(t), sealed([randomBytes(32)]));
   t.after(() => store.close());
   return store;
 });
@@ -28,23 +32,23 @@ const answer = { status: 201, body: {} };
 test('another process reads what this one wrote, with the new key before the old one, too', async (t) => {
   const path = await filePath(t);
   const [old, next] = [randomBytes(32), randomBytes(32)];
-  const first = openSqliteStore(path, sealUnder([old]));
+  const first = openSqliteStore(path, sealed([old]));
   await first.change(target, () => ({ answer, instance: instanceRecord('i') }));
   await first.change(target, () => ({ answer, binding: bindingRecord('b', 'i') }));
-  const second = openSqliteStore(path, sealUnder([next, old]));
+  const second = openSqliteStore(path, sealed([next, old]));
   t.after(() => Promise.all([first.close(), second.close()]));
   assert.deepEqual((await second.view(target)).binding, bindingRecord('b', 'i'));
   await second.change(target, () => ({ answer, binding: bindingRecord('b', 'i') }));
-  const third = openSqliteStore(path, sealUnder([next]));
+  const third = openSqliteStore(path, sealed([next]));
   t.after(() => third.close());
   await assert.rejects(third.view(target), /no key of the configuration opens instances\/i/u);
 });
 
 test('files are for their user alone, also where the file was there already', async (t) => {
   const path = await filePath(t);
-  openSqliteStore(path, sealUnder([randomBytes(32)]));
+  openSqliteStore(path, sealed([randomBytes(32)]));
   await chmod(path, 0o644);
-  const store = openSqliteStore(path, sealUnder([randomBytes(32)]));
+  const store = openSqliteStore(path, sealed([randomBytes(32)]));
   t.after(() => store.close());
   await store.change(target, () => ({ answer, instance: instanceRecord('i') }));
   for (const name of [path, `${path}-wal`, `${path}-shm`])
@@ -53,7 +57,7 @@ test('files are for their user alone, also where the file was there already', as
 
 test('a record that was moved to another id is not read', async (t) => {
   const path = await filePath(t);
-  const store = openSqliteStore(path, sealUnder([randomBytes(32)]));
+  const store = openSqliteStore(path, sealed([randomBytes(32)]));
   t.after(() => store.close());
   for (const id of ['i', 'j'])
     await store.change({ instanceId: id }, () => ({ answer, instance: instanceRecord(id) }));
@@ -65,7 +69,7 @@ test('a record that was moved to another id is not read', async (t) => {
 
 test('a file that cannot be written is said to be unavailable', async (t) => {
   const path = await filePath(t);
-  const store = openSqliteStore(path, sealUnder([randomBytes(32)]));
+  const store = openSqliteStore(path, sealed([randomBytes(32)]));
   t.after(() => store.close());
   const blocker = new DatabaseSync(path);
   t.after(() => blocker.close());

@@ -52,13 +52,18 @@ export function storeSuite(name: string, open: (t: TestContext) => Promise<Broke
     assert.deepEqual(await store.view(target), { instance: undefined, binding: undefined, bindingIds: [] });
   });
 
-  test(`${name}: a binding is found by its id beside any instance`, async (t) => {
+  test(`${name}: bindings of two instances with one id are two`, async (t) => {
     const store = await open(t);
-    for (const id of ['i', 'j'])
-      await store.change({ instanceId: id }, writing({ instance: instanceRecord(id) }));
-    await store.change({ instanceId: 'i', bindingId: 'b' }, writing({ binding: bindingRecord('b', 'i') }));
-    const view = await store.view({ instanceId: 'j', bindingId: 'b' });
-    assert.deepEqual([view.binding?.instanceId, view.bindingIds], ['i', []]);
+    for (const instanceId of ['i', 'j']) {
+      await store.change({ instanceId }, writing({ instance: instanceRecord(instanceId) }));
+      await store.change(
+        { instanceId, bindingId: 'b' },
+        writing({ binding: bindingRecord('b', instanceId) }),
+      );
+    }
+    await store.change({ instanceId: 'i', bindingId: 'b' }, writing({ binding: null }));
+    const { binding, bindingIds } = await store.view({ instanceId: 'j', bindingId: 'b' });
+    assert.deepEqual([binding?.instanceId, bindingIds], ['j', ['b']]);
   });
 
   test(`${name}: a decision that throws changes nothing`, async (t) => {

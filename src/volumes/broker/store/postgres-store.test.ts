@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { Client } from 'pg';
+import type { PostgresServer } from '../testing/postgres-server.ts';
+import { noPostgres, postgresServer } from '../testing/postgres-server.ts';
+import { instanceRecord, storeSuite } from '../testing/store-suite.ts';
+import type { BrokerStore } from './broker-store.ts';
+import { openPostgresStore } from './postgres-store.ts';
+import { sealedRecords } from './record-codec.ts';
+import { sealUnder } from './seal.ts';
+
+const answer = { status: 200, body: {} };
+
+describe('PostgreSQL', { skip: noPostgres }, () => {
+  let server: PostgresServer;
+  let databases = 0;
+  before(async () => {
+    server = await postgresServer();
+  });
+  after(() => server.remove());
+
+  const records = sealedRecords(sealUnder([randomBytes(32)]));
+  const openIn = (t: TestContext, database: string): BrokerStore => {
+    const store = openPostgresStore({ ...server.access, database }, records);
+    t.after(() => store.close());
+    return store;
+  };
+  async function newDatabase(): Promise<string> {
+    databases += 1;
+    const client = new Client(server.access);
+    await client.connect();
+    await client.query(`CREATE DATABASE store_${databases}`);
+    await client.end();
+    return `store_${databases}`;
+  }
+
+  storeSuite('PostgreSQL', async (t) => openIn(t, await newDatabase()));
+
+  test('two brokers that begin at once share one database, and each sees what the other wrote', async (t) => {
+    const database = await newDatabase();
+    const stores = [openIn(t, database), openIn(t, database)];
+    const add = async (store: BrokerStore): Promise<void> => {
+      await store.change({ instanceId: 'i' }, ({ instance }) => {
+        const record = instance ?? instanceRecord('i');
+        const count = Number(record.options['count'] ?? '0') + 1;
+        return { answer, instance: { ...record, options: { count: String(count) } } };
+      });
+    };
+    await Promise.all(Array.from({ length: 30 }, (_, index) => add(stores[index % 2] as BrokerStore)));
+    for (const store of stores)
+      assert.equal((await store.view({ instanceId: 'i' })).instance?.options['count'], '30');
+  });
+
+  test('a server that is away is told of, and used again when it is back', async (t) => {
+    const own = await postgresServer();
+    t.after(() => own.remove());
+    const store = openPostgresStore(own.access, records);
+    t.after(() => store.close());
+    await store.change({ instanceId: 'i' }, () => ({ answer, instance: instanceRecord('i') }));
+    await own.stop();
+    await assert.rejects(store.check(), { code: 'STORE_UNAVAILABLE' });
+    await assert.rejects(store.view({ instanceId: 'i' }), { code: 'STORE_UNAVAILABLE' });
+    await own.start();
+    assert.equal((await store.view({ instanceId: 'i' })).instance?.id, 'i');
+  });
+
+  test('a database that is none is told of by name, and a store that never connected is closed', async () => {
+    const store = openPostgresStore({ ...server.access, database: 'none' }, records);
+    await assert.rejects(store.check(), {
+      code: 'STORE_UNAVAILABLE',
+      message: /database "none" does not exist/u,
+    });
+    await store.close();
+  });
+});

@@ -1,0 +1,169 @@
+import type { ClientBase } from 'pg';
+import { DatabaseError, Pool } from 'pg';
+import { ProductError } from '../../../errors/product-error.ts';
+import type { BrokerStore, Change, Target, View } from './broker-store.ts';
+import type { RecordCodec } from './record-codec.ts';
+
+/** How a database is reached. */
+export interface PostgresAccess {
+  /** A name, an address, or the folder of a unix socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+  readonly password?: string | undefined;
+  /** What signed the server's certificate, in PEM; the system's where absent. A unix socket has no TLS. */
+  readonly ca?: string | undefined;
+}
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS instances (id TEXT PRIMARY KEY, record BYTEA NOT NULL);
+  CREATE TABLE IF NOT EXISTS bindings (
+    instance_id TEXT NOT NULL REFERENCES instances (id),
+    id TEXT NOT NULL,
+    record BYTEA NOT NULL,
+    PRIMARY KEY (instance_id, id)
+  );
+`;
+const connectMs = 5_000;
+const statementMs = 15_000;
+const connections = 10;
+/** Any number that the brokers of one database agree on, for making the tables. */
+const schemaLock = 7_305_441;
+
+/**
+ * A store in PostgreSQL, which several brokers may share. Whoever changes an instance or its bindings holds an advisory lock of its id
+ * to the end of the transaction; the server takes it from a broker that dies. The tables are made at the first use.
+ */
+export function openPostgresStore(access: PostgresAccess, records: RecordCodec): BrokerStore {
+  const { ca, ...where } = access;
+  const pool = new Pool({
+    ...where,
+    max: connections,
+    connectionTimeoutMillis: connectMs,
+    statement_timeout: statementMs,
+    query_timeout: statementMs,
+    ...(where.host.startsWith('/') ? {} : { ssl: ca === undefined ? true : { ca } }),
+  });
+  // a connection that breaks while nobody uses it; the next one says what is wrong
+  pool.on('error', () => undefined);
+  let schemaMade: Promise<unknown> | undefined;
+
+  async function inTransaction<T>(work: (client: ClientBase) => Promise<T>): Promise<T> {
+    const client = await pool.connect();
+    let broken: Error | undefined;
+    try {
+      await client.query('BEGIN');
+      const result = await work(client);
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      broken = await rolledBack(client, error);
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async function withTables<T>(work: (client: ClientBase) => Promise<T>): Promise<T> {
+    try {
+      schemaMade ??= inTransaction(async (client) => {
+        await client.query('SELECT pg_advisory_xact_lock($1)', [schemaLock]);
+        await client.query(schema);
+      });
+      await schemaMade.catch((error: unknown) => {
+        schemaMade = undefined;
+        throw error;
+      });
+      return await inTransaction(work);
+    } catch (error) {
+      throw explained(error);
+    }
+  }
+
+  async function look(client: ClientBase, { instanceId, bindingId }: Target): Promise<View> {
+    const instance = await rowsOf(client, 'SELECT record FROM instances WHERE id = $1', [instanceId]);
+    const sql = 'SELECT id, record FROM bindings WHERE instance_id = $1 ORDER BY id COLLATE "C"';
+    const bindings = await rowsOf(client, sql, [instanceId]);
+    const binding = bindings.find(({ id }) => id === bindingId);
+    return {
+      instance: instance[0] && records.readInstance(instance[0].record, instanceId),
+      binding:
+        binding && bindingId !== undefined
+          ? records.readBinding(binding.record, { instanceId, bindingId })
+          : undefined,
+      bindingIds: bindings.map(({ id }) => id),
+    };
+  }
+  async function write(
+    client: ClientBase,
+    { instanceId, bindingId = '' }: Target,
+    change: Change,
+  ): Promise<void> {
+    const run = async (sql: string, values: unknown[]): Promise<unknown> => client.query(sql, values);
+    if (change.binding === null)
+      await run('DELETE FROM bindings WHERE instance_id = $1 AND id = $2', [instanceId, bindingId]);
+    if (change.instance === null) await run('DELETE FROM instances WHERE id = $1', [instanceId]);
+    if (change.instance)
+      await run(
+        'INSERT INTO instances (id, record) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET record = excluded.record',
+        [instanceId, records.writeInstance(change.instance)],
+      );
+    if (change.binding)
+      await run(
+        'INSERT INTO bindings (instance_id, id, record) VALUES ($1, $2, $3) ON CONFLICT (instance_id, id) DO UPDATE SET record = excluded.record',
+        [instanceId, bindingId, records.writeBinding(change.binding)],
+      );
+  }
+
+  return {
+    view: (target) => withTables((client) => look(client, target)),
+    change: (target, decide) =>
+      withTables(async (client) => {
+        await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [target.instanceId]);
+        const change = decide(await look(client, target));
+        await write(client, target, change);
+        return change.answer;
+      }),
+    check: () => withTables(async (client) => void (await client.query('SELECT 1 FROM instances LIMIT 1'))),
+    close: () => pool.end(),
+  };
+}
+
+interface Row {
+  readonly id: string;
+  readonly record: Buffer;
+}
+
+async function rowsOf(client: ClientBase, sql: string, values: unknown[]): Promise<Row[]> {
+  const { rows } = await client.query<Row>(sql, values);
+  return rows;
+}
+
+/** Ends the transaction that `error` broke; what it resolves with is why the connection is of no more use. */
+async function rolledBack(client: ClientBase, error: unknown): Promise<Error | undefined> {
+  try {
+    await client.query('ROLLBACK');
+    return undefined;
+  } catch {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/** What the database or the way to it said; what a decision threw is left as it is. */
+function explained(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+  const isOurs = !(
+    error instanceof DatabaseError ||
+    (code !== undefined && !code.startsWith('ERR_')) ||
+    isTimeout(error)
+  );
+  if (isOurs || !(error instanceof Error)) return error;
+  const said = error.message === '' ? (code ?? 'no answer') : error.message;
+  const message = `the PostgreSQL database of the broker cannot be read or written: ${said}; look after the server, the user's rights and the way to it`;
+  return new ProductError('STORE_UNAVAILABLE', message, { cause: error });
+}
+
+/** pg gives these no code. */
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Error && /timeout|Connection terminated|connection error/iu.test(error.message);

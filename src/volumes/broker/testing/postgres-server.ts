@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { PostgresAccess } from '../store/postgres-store.ts';
+
+const run = promisify(execFile);
+
+/** Where Debian puts a PostgreSQL, which it does not put in PATH. */
+async function programs(): Promise<string | undefined> {
+  const folder = '/usr/lib/postgresql';
+  const versions = await readdir(folder).catch(() => []);
+  const newest = versions.toSorted((one, other) => Number(other) - Number(one))[0];
+  return newest === undefined ? undefined : join(folder, newest, 'bin');
+}
+
+const found = await programs();
+
+/** Why there can be no server here; false where there can. */
+export const noPostgres: string | false =
+  found === undefined ? "needs PostgreSQL: Debian's package postgresql" : false;
+
+export interface PostgresServer {
+  readonly access: PostgresAccess;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Stops it, and removes what it had. */
+  remove(): Promise<void>;
+}
+
+/** A server of the test's own, on a unix socket in a scratch folder. As root it runs as the user `postgres`. */
+export async function postgresServer(): Promise<PostgresServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'broker-postgres-'));
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) {
+    const { stdout } = await run('id', ['-u', 'postgres']);
+    await chown(folder, Number(stdout), 0);
+  }
+  const call = async (program: string, ...words: string[]): Promise<void> => {
+    const command = [join(found ?? '', program), ...words];
+    const before = isRoot ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'] : [];
+    const [first = '', ...rest] = [...before, ...command];
+    await run(first, rest, { cwd: folder });
+  };
+  const data = join(folder, 'data');
+  const options = `-c listen_addresses='' -c unix_socket_directories='${folder}' -c fsync=off`;
+  const start = (): Promise<void> =>
+    call('pg_ctl', '-D', data, '-w', '-l', join(folder, 'log'), '-o', options, 'start');
+  const stop = (): Promise<void> => call('pg_ctl', '-D', data, '-w', '-m', 'immediate', 'stop');
+  await call('initdb', '-D', data, '-U', 'broker', '--auth=trust', '--no-sync', '-E', 'UTF8');
+  await start();
+  return {
+    access: { host: folder, port: 5432, database: 'postgres', user: 'broker' },
+    start,
+    stop,
+    remove: async () => {
+      // a test may have stopped it
+      await stop().catch(() => undefined);
+      await rm(folder, { recursive: true });
+    },
+  };
+}
