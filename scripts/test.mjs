@@ -1,8 +1,7 @@
 // npm test: installs and builds what is missing, then runs the fast suite on the pinned Node.
-// Arguments name other suites: folders, or files. `--long` stands for all `*.long.test.ts` (most of a minute of a real
-// cluster, beside a short test of the same), `--crash` for all `*.crash.test.ts` and `--attack` for all `*.attack.test.ts` (an
-// attack that once worked, each), wherever they lie. TESTS_AT_ONCE says how
-// many files run at once where two are too few: most of them wait more than they compute.
+// Arguments name other suites: folders, or files. `--long` stands for all `*.long.test.ts` (most take minutes; the fast suite has
+// a short test of each), `--crash` for all `*.crash.test.ts` and `--attack` for all `*.attack.test.ts` (attacks that once worked),
+// wherever they lie. TESTS_AT_ONCE says how many files run at once.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,15 +30,9 @@ if (files.length === 0) {
   console.error(`there is no test below ${asked.join(', ')}`);
   process.exit(1);
 }
-// V8 begins with a heap of a few MiB and collects it whole whenever a stream's buffers have filled it: a tenth of these tests' CPU
-// time. Two of them at once leave no core for threads that help.
+// V8 begins with a heap of a few MiB and collects all of it whenever a stream's buffers have filled it: a fifth of these tests' CPU
+// time. Files that run at once leave no core for threads that help.
 const heap = ['--initial-old-space-size=400', '--min-semi-space-size=16', '--single-threaded-gc'];
-// before hundreds of processes, what one can do for them: a tenth of their CPU time in a new checkout
-if (asked.length === 0) {
-  const folders = ['src', 'bench', 'scripts', 'test'].map((folder) => join(root, folder));
-  const words = [...heap, join(root, 'scripts', 'load-sources.mjs'), ...folders];
-  spawnSync(pinnedNode, words, { stdio: 'ignore', env: testEnvironment });
-}
 // CI asks which files failed, to run them again when nothing else runs
 const failed = process.env.FAILED_TEST_FILES;
 const scratch = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-tests-'));

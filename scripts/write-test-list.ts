@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { testList, withTestList } from '../test/cluster/list/test-list.ts';
 
-const readme = new URL('../README.md', import.meta.url);
-await writeFile(readme, withTestList(await readFile(readme, 'utf8'), await testList()));
+const page = new URL('../docs/real-cluster.md', import.meta.url);
+await writeFile(page, withTestList(await readFile(page, 'utf8'), await testList()));

@@ -42,7 +42,7 @@ export async function runSuites({ name, files: asked, isDownAfter }: SuiteRun): 
   const files = (asked.length > 0 ? asked : suites).flatMap((path) => suitesBelow(checkout, path));
   if (files.length === 0) throw new Error(`there is no test below ${asked.join(', ')}`);
   const { passed, failed, skipped } = await runOn(lanesOf(files), name, isDownAfter);
-  console.log(`${skipped} skipped\n${passed} passed, ${failed} failed`);
+  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
   return failed === 0 ? 0 : 1;
 }
 

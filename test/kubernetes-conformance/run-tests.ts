@@ -25,6 +25,6 @@ export async function runTests(
   const failed = names.filter((name) => !passed.has(name));
   if (failed.length === 0 || !twice) return results;
   const again = await suite.run(failed);
-  for (const { name, state } of again) if (state === 'passed') console.log(`UNSTEADY: ${name}`);
+  for (const { name, state } of again) if (state === 'passed') console.log(`FLAKY: ${name}`);
   return [...results.filter(({ name }) => passed.has(name)), ...again];
 }

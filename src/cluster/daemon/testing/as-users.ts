@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
-import { runElsewhere } from '../../testing/unprivileged-elsewhere.ts';
 import { whyNotRun } from '../../testing/why-not-run.ts';
 import { asTestsRun } from '../../testing/as-tests-run.ts';
 
@@ -40,7 +39,7 @@ export function describeAsUsers(file: string, define: () => void): void {
   if (process.getuid?.() !== 0 || process.env[marker] !== undefined) {
     return;
   }
-  test('the same as an unprivileged user', { skip: runElsewhere }, async (t) => {
+  test('the same as an unprivileged user', async (t) => {
     const prefix = ['setpriv', '--reuid', nobody, '--regid', nobody, '--clear-groups'];
     const why = whyNotRun(prefix, file);
     if (why !== undefined) {

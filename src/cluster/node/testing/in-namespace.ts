@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
-import { runElsewhere } from '../../testing/unprivileged-elsewhere.ts';
 import { whyNotRun } from '../../testing/why-not-run.ts';
 import { asTestsRun } from '../../testing/as-tests-run.ts';
 
@@ -11,7 +10,6 @@ const namespaces = ['--mount', '--propagation', 'slave', '--pid', '--fork', '--k
 
 interface Mode {
   readonly name: string;
-  readonly skip?: string | false;
   readonly prefix: readonly string[];
 }
 
@@ -22,7 +20,6 @@ const modes: readonly Mode[] = isRoot
       { name: 'root', prefix: ['unshare', ...namespaces] },
       {
         name: 'an unprivileged user',
-        skip: runElsewhere,
         prefix: [
           ...['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'],
           ...['unshare', '--user', '--map-root-user', ...namespaces],
@@ -63,7 +60,7 @@ export function describeInNamespace(file: string, define: () => void): void {
     return;
   }
   for (const mode of modes) {
-    test(`in namespaces, as ${mode.name}`, { skip: mode.skip ?? false }, async (t) => {
+    test(`in namespaces, as ${mode.name}`, async (t) => {
       const why = whyNotRun(mode.prefix, file);
       if (why !== undefined) {
         t.skip(why);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { testList, withTestList } from '../cluster/list/test-list.ts';
+import { testList, withTestList } from '../test/cluster/list/test-list.ts';
 
-test('the README lists what npm run test:cluster runs', async () => {
-  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
-  assert.equal(readme, withTestList(readme, await testList()), 'run: node scripts/write-test-list.ts');
+test('docs/real-cluster.md lists what npm run test:cluster runs', async () => {
+  const page = await readFile(new URL('../docs/real-cluster.md', import.meta.url), 'utf8');
+  assert.equal(page, withTestList(page, await testList()), 'run: node scripts/write-test-list.ts');
 });
 
 test('by the names that a run reports, not as they stand in the source', async () => {

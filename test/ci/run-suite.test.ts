@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { checkout } from '../support/embedded-line.ts';
+
+/** What CI ends with when one suite ran that shell command and its failed files run again by the other. */
+function endOf(suite: string, again = 'exit 1', minutes = '1'): { lines: string[]; code: number | null } {
+  const script = '. .ci/run-suite; rerun=(sh -c "$1" rerun); suite "$2" sh -c "$0"; finish';
+  const { stdout, status } = spawnSync('bash', ['-uo', 'pipefail', '-c', script, suite, again, minutes], {
+    cwd: checkout,
+    encoding: 'utf8',
+  });
+  const lines = stdout.trimEnd().split('\n');
+  const named = lines.filter((line) => /^(FLAKY|FAILED): /u.test(line));
+  return { lines: [...named, lines.at(-1) ?? ''], code: status };
+}
+
+const fileFailed = 'echo a.test.ts > $FAILED_TEST_FILES; echo "3 passed, 1 failed, 2 skipped"; exit 1';
+
+test('a suite that passes is counted', () => {
+  assert.deepEqual(endOf('echo "3 passed, 0 failed, 2 skipped"'), {
+    lines: ['3 passed, 0 failed, 2 skipped'],
+    code: 0,
+  });
+});
+
+test('a file that failed runs again: what passes then is flaky, what fails again has failed', () => {
+  assert.deepEqual(endOf(fileFailed, 'echo "4 passed, 0 failed, 0 skipped"').lines, [
+    'FLAKY: a.test.ts',
+    '4 passed, 0 failed, 2 skipped',
+  ]);
+  for (const again of [
+    'echo "3 passed, 1 failed, 0 skipped"; exit 1',
+    'echo "0 passed, 0 failed, 4 skipped"',
+    'exit 1',
+  ])
+    assert.deepEqual(
+      endOf(fileFailed, again),
+      { lines: ['FAILED: a.test.ts', '3 passed, 1 failed, 2 skipped'], code: 1 },
+      again,
+    );
+});
+
+test('a suite that fails without naming a file, or without a count, has failed', () => {
+  for (const suite of [
+    'echo "3 passed, 1 failed, 0 skipped"; exit 1',
+    'echo a > $FAILED_TEST_FILES; exit 1',
+  ]) {
+    const { lines, code } = endOf(suite, 'echo "4 passed, 0 failed, 0 skipped"');
+    assert.match(lines.at(-2) ?? '', /^FAILED: sh -c /u);
+    assert.match(lines.at(-1) ?? '', /^\d passed, 1 failed, 0 skipped$/u);
+    assert.equal(code, 1);
+  }
+});
+
+test('a suite that is over its time limit has failed, whatever files it named before', () => {
+  const suite = 'echo a.test.ts > $FAILED_TEST_FILES; echo "3 passed, 1 failed, 0 skipped"; sleep 60';
+  const { lines, code } = endOf(suite, 'echo "4 passed, 0 failed, 0 skipped"', '0.01');
+  assert.match(lines.at(-2) ?? '', /^FAILED: .* \(ended with 124 after/u);
+  assert.equal(lines.at(-1), '3 passed, 1 failed, 0 skipped');
+  assert.equal(code, 1);
+});
