@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { invalid, refusal } from '../http/answer.ts';
+import { isAllowed, shareNotAllowed } from '../offerings/allowed-shares.ts';
 import type { Offering } from '../offerings/offering.ts';
 import type { Options } from '../options/parse-options.ts';
 import { mergeOptions, mountOptionsOf, parseOptions } from '../options/parse-options.ts';
@@ -58,6 +59,12 @@ export function bind(
     const description = `service binding ${bindingId} exists with other attributes; use another id`;
     return { answer: refusal(409, 'Conflict', description) };
   }
+  const asker = {
+    organizationGuid: request.organizationGuid ?? instance.organizationGuid,
+    spaceGuid: request.spaceGuid ?? instance.spaceGuid,
+  };
+  if (!isAllowed(offering.allowedShares, String(instance.options['share']), asker))
+    return { answer: invalid(shareNotAllowed) };
   const merged = mergeOptions(table, operator, instance.options, options);
   if ('description' in merged) return { answer: invalid(merged.description) };
   const volumeMount = volumeMountOf(offering, instanceId, merged.options, scheme);
