@@ -1,4 +1,6 @@
 import type { Answer } from './http/answer.ts';
+import { invalid } from './http/answer.ts';
+import { isAllowed, shareNotAllowed } from './offerings/allowed-shares.ts';
 import type { Offering } from './offerings/offering.ts';
 import { bind } from './operations/bind.ts';
 import { deprovision } from './operations/deprovision.ts';
@@ -9,12 +11,18 @@ import { parseBind, parseDeletion, parseProvision, parseUpdate } from './operati
 import { unbind } from './operations/unbind.ts';
 import { update } from './operations/update.ts';
 import type { VolumeIdScheme } from './operations/volume-id.ts';
+import type { Preflight, PreflightMode } from './preflight/preflight.ts';
 import type { BindingTarget, BrokerStore } from './store/broker-store.ts';
+import type { InstanceRecord } from './store/record.ts';
 
 export interface BrokerPorts {
   readonly offerings: readonly Offering[];
   readonly store: BrokerStore;
   readonly scheme: VolumeIdScheme;
+  readonly preflight: PreflightMode;
+  readonly checkShare: Preflight;
+  /** Writes a line of the log. */
+  readonly warn: (line: string) => void;
 }
 
 /** The operations of OSBAPI 2.17 on instances and bindings. They reject only where the store does. */
@@ -31,18 +39,31 @@ export interface Broker {
 }
 
 /** Each operation parses its request, decides by what is stored, and writes once. */
-export function broker({ offerings, store, scheme }: BrokerPorts): Broker {
+export function broker(ports: BrokerPorts): Broker {
+  const { offerings, store, scheme } = ports;
   return {
     provision: async (id, body) => {
       const parsed = parseProvision(body, offerings);
       if ('refused' in parsed) return parsed.refused;
       const planned = plannedInstance(id, parsed.request);
       if ('refused' in planned) return planned.refused;
+      // one that is there is not looked for again
+      const { instance } = await store.view({ instanceId: id });
+      if (instance === undefined) {
+        const refused = await refuseShare(ports, parsed.request.offering, planned.request);
+        if (refused !== undefined) return refused;
+      }
       return store.change({ instanceId: id }, (view) => provision(view, planned.request));
     },
     update: async (id, body) => {
       const parsed = parseUpdate(body, offerings);
       if ('refused' in parsed) return parsed.refused;
+      const { offering } = parsed.request;
+      const planned = update(await store.view({ instanceId: id }), id, parsed.request).instance;
+      if (planned && Object.hasOwn(parsed.request.parameters, 'share')) {
+        const refused = await refuseShare(ports, offering, planned);
+        if (refused !== undefined) return refused;
+      }
       return store.change({ instanceId: id }, (view) => update(view, id, parsed.request));
     },
     deprovision: async (id, query) => {
@@ -77,4 +98,20 @@ export function broker({ offerings, store, scheme }: BrokerPorts): Broker {
       return lastOperation(exists, `service binding ${target.bindingId}`);
     },
   };
+}
+
+/** The refusal of a share that an org and space may not have, or whose server does not answer. */
+async function refuseShare(
+  { preflight, checkShare, warn }: BrokerPorts,
+  { protocol, allowedShares }: Offering,
+  instance: InstanceRecord,
+): Promise<Answer | undefined> {
+  const share = String(instance.options['share']);
+  if (!isAllowed(allowedShares, share, instance)) return invalid(shareNotAllowed);
+  if (preflight === 'off') return undefined;
+  const trouble = await checkShare(protocol, share);
+  if (trouble === undefined) return undefined;
+  if (preflight === 'require') return invalid(`the share cannot be used: ${trouble}`);
+  warn(`share of service instance ${instance.id}: ${trouble}`);
+  return undefined;
 }

@@ -12,6 +12,7 @@ nfs:
   ldap: true
   defaults: {version: 4.1}
   forced: {readonly: true}
+  allowed_shares: [{share: 'nfs.example.com:/export', spaces: [space-1]}]
   maintenance_info: {version: 1.0.0}
 store: {sqlite: /var/vcap/store/broker/broker.db}
 encryption_keys: ['${key}']
@@ -33,7 +34,10 @@ test('a configuration is read, and PORT comes before listen', () => {
   assert.deepEqual(config.listen, { host: '127.0.0.1', port: 9000 });
   assert.deepEqual(config.auth, { username: 'broker', passwords: ['geheim-1', 'geheim-0'] });
   const [nfs, smb] = config.offerings;
-  assert.deepEqual(nfs?.operator, { defaults: { version: '4.1' }, forced: { readonly: true } });
+  assert.deepEqual(nfs?.allowedShares, [
+    { share: 'nfs.example.com/export', organizations: undefined, spaces: ['space-1'] },
+  ]);
+  assert.deepEqual(nfs.operator, { defaults: { version: '4.1' }, forced: { readonly: true } });
   assert.ok(nfs.table.some(({ name }) => name === 'username') && smb === undefined);
   assert.deepEqual(parseBrokerConfig(good, { PORT: '8080' }).listen, { host: '0.0.0.0', port: 8080 });
   const both = parseBrokerConfig(good.replace(/nfs:\n( .*\n)+/u, ''), {});
@@ -49,7 +53,8 @@ listen: here
 password: 5
 passwort: geheim-2
 nfs: {defaults: {uid: geheim-3, colour: red}, maintenance_info: {version: geheim}}
-smb: {ldap: true}
+smb: {ldap: true, allowed_shares: [{share: geheim, spaces: geheim}, geheim]}
+preflight: geheim
 store: {}
 encryption_keys: [geheim-4]
 volume_id: none
@@ -64,6 +69,11 @@ volume_id: none
     'nfs.maintenance_info.version',
     'password',
     'passwort',
+    'preflight',
+    'smb.allowed_shares[0].share',
+    'smb.allowed_shares[0].spaces',
+    'smb.allowed_shares[1]',
+    'smb.allowed_shares[1].share',
     'smb.ldap',
     'store',
     'username',
@@ -73,7 +83,7 @@ volume_id: none
 });
 
 test('a key that is there twice, and what is no YAML, are told by their line', () => {
-  assert.match(faultsOf(`${good}username: other\n`), /line 14: a key that is there already/u);
+  assert.match(faultsOf(`${good}username: other\n`), /line 15: a key that is there already/u);
   assert.match(faultsOf('a: [geheim'), /line 1: no YAML/u);
   assert.match(faultsOf('- a'), /must be a map of settings/u);
 });

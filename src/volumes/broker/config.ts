@@ -1,7 +1,8 @@
 import { parseDocument } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
 import type { BasicAuth } from './http/check-headers.ts';
-import type { Offering } from './offerings/offering.ts';
+import type { AllowedShare } from './offerings/allowed-shares.ts';
+import type { Offering, OfferingSettings } from './offerings/offering.ts';
 import { nfsOffering } from './offerings/nfs.ts';
 import { smbOffering } from './offerings/smb.ts';
 import type { JsonObject } from './operations/request.ts';
@@ -10,6 +11,7 @@ import type { VolumeIdScheme } from './operations/volume-id.ts';
 import { rowNamed } from './options/option-table.ts';
 import type { OptionValue } from './options/option-type.ts';
 import type { Options } from './options/parse-options.ts';
+import type { PreflightMode } from './preflight/preflight.ts';
 import type { PostgresAccess } from './store/postgres-store.ts';
 
 /** What a broker runs with. */
@@ -21,6 +23,7 @@ export interface BrokerConfig {
   readonly store: StoreConfig;
   readonly encryptionKeys: readonly [Buffer, ...Buffer[]];
   readonly scheme: VolumeIdScheme;
+  readonly preflight: PreflightMode;
 }
 
 /** Where records are kept. */
@@ -42,6 +45,7 @@ const known = [
   'store',
   'encryption_keys',
   'volume_id',
+  'preflight',
 ];
 
 /**
@@ -65,6 +69,7 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
     store: storeOf(read, environment),
     encryptionKeys: keysOf(read),
     scheme: schemeOf(read),
+    preflight: preflightModeOf(read),
   };
   const [first, ...others] = config.encryptionKeys;
   if (faults.length > 0 || first === undefined) throw configError(faults);
@@ -129,6 +134,21 @@ class Settings {
     if (isObject(value)) return value;
     this.fault(name, 'must be a map');
     return {};
+  }
+
+  texts(name: string): readonly string[] | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    const texts = Array.isArray(value) ? value.filter((text) => typeof text === 'string') : [];
+    if (Array.isArray(value) && texts.length === value.length) return texts;
+    this.fault(name, 'must be a list of texts');
+    return [];
+  }
+
+  item(name: string, index: number, entry: unknown): Settings {
+    const path = `${name}[${index}]`;
+    if (!isObject(entry)) this.fault(path, 'must be a map');
+    return new Settings(isObject(entry) ? entry : {}, `${this.#path}${path}.`, this.#faults);
   }
 
   nested(name: string): Settings {
@@ -207,6 +227,15 @@ function schemeOf(read: Settings): VolumeIdScheme {
   return { hmacKey: key ?? Buffer.alloc(0) };
 }
 
+function preflightModeOf(read: Settings): PreflightMode {
+  const mode = read.value('preflight') ?? false;
+  // YAML's `off` is false to some parsers
+  if (mode === false || mode === 'off') return 'off';
+  if (mode === 'log' || mode === 'require') return mode;
+  read.fault('preflight', 'must be off, log or require');
+  return 'off';
+}
+
 function keyOf(value: unknown): Buffer | undefined {
   if (typeof value !== 'string' || !/^[A-Za-z0-9+/]{43}=$/u.test(value)) return undefined;
   return Buffer.from(value, 'base64');
@@ -220,19 +249,43 @@ function offeringsOf(read: Settings): Offering[] {
     const settings = read.nested(name);
     const ldap = name === 'nfs' && (settings.value('ldap') ?? false);
     if (typeof ldap !== 'boolean') settings.fault('ldap', 'must be true or false');
-    const allowed = ['defaults', 'forced', 'maintenance_info', ...(name === 'nfs' ? ['ldap'] : [])];
+    const allowed = [
+      'defaults',
+      'forced',
+      'allowed_shares',
+      'maintenance_info',
+      ...(name === 'nfs' ? ['ldap'] : []),
+    ];
     for (const other of Object.keys(read.map(name)))
       if (!allowed.includes(other)) settings.fault(shown(other), 'is no setting');
     const maintenance = maintenanceOf(settings);
-    const make = (operator: Offering['operator']): Offering =>
+    const make = (own: Pick<OfferingSettings, 'operator' | 'allowedShares'>): Offering =>
       name === 'nfs'
-        ? nfsOffering({ ldap: ldap === true, operator, maintenance })
-        : smbOffering({ operator, maintenance });
-    const { table } = make({ defaults: {}, forced: {} });
-    return make({
+        ? nfsOffering({ ...own, ldap: ldap === true, maintenance })
+        : smbOffering({ ...own, maintenance });
+    const { table } = make({ operator: { defaults: {}, forced: {} } });
+    const operator = {
       defaults: optionsOf(settings, 'defaults', table),
       forced: optionsOf(settings, 'forced', table),
-    });
+    };
+    return make({ operator, allowedShares: allowedSharesOf(settings, table) });
+  });
+}
+
+function allowedSharesOf(settings: Settings, table: Offering['table']): readonly AllowedShare[] | undefined {
+  const value = settings.value('allowed_shares');
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value)) {
+    settings.fault('allowed_shares', 'must be a list');
+    return [];
+  }
+  const row = rowNamed(table, 'share');
+  return value.map((entry: unknown, index) => {
+    const read = settings.item('allowed_shares', index, entry);
+    const parsed = row?.type.parse(read.value('share'));
+    if (parsed !== undefined && 'fault' in parsed) read.fault('share', parsed.fault);
+    const share = parsed !== undefined && 'value' in parsed ? String(parsed.value) : '';
+    return { share, organizations: read.texts('organizations'), spaces: read.texts('spaces') };
   });
 }
 

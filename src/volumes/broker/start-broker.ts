@@ -10,11 +10,15 @@ import type { BrokerConfig, StoreConfig } from './config.ts';
 import { brokerMetrics } from './http/metrics.ts';
 import { brokerServer } from './http/server.ts';
 import { catalogOf } from './offerings/catalog.ts';
+import { preflightOf, protocolPorts } from './preflight/preflight.ts';
 import type { BrokerStore } from './store/broker-store.ts';
 import type { RecordCodec } from './store/record-codec.ts';
 import { sealedRecords } from './store/record-codec.ts';
 import { sealUnder } from './store/seal.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
+
+/** Milliseconds; a Cloud Controller waits a minute for an answer. */
+const preflightMs = 10_000;
 
 /** A broker that serves. */
 export interface RunningBroker {
@@ -33,18 +37,26 @@ export async function startBroker(config: BrokerConfig, log: (line: string) => v
     cert: readNamed(config.tls.certificate, 'tls.certificate'),
     key: readNamed(config.tls.privateKey, 'tls.private_key'),
   };
+  const logger = pino(
+    { base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    { write: (line) => log(redact(line)) },
+  );
   const store = await openStore(config.store, sealedRecords(sealUnder(encryptionKeys)));
   try {
     const app = brokerServer({
-      broker: broker({ offerings, store, scheme }),
+      broker: broker({
+        offerings,
+        store,
+        scheme,
+        preflight: config.preflight,
+        checkShare: preflightOf({ ports: protocolPorts, deadlineMs: preflightMs }),
+        warn: (line) => logger.warn(line),
+      }),
       catalog: catalogOf(offerings),
       auth,
       metrics: brokerMetrics(),
       checkStore: () => store.check(),
-      logger: pino(
-        { base: null, timestamp: pino.stdTimeFunctions.isoTime },
-        { write: (line) => log(redact(line)) },
-      ),
+      logger,
       tls,
     });
     await app.listen(config.listen);

@@ -68,6 +68,7 @@ function configIn(folder: string): BrokerConfig {
     store: { sqlite: join(folder, 'broker.db') },
     encryptionKeys: [randomBytes(32)],
     scheme: { hmacKey: randomBytes(32) },
+    preflight: 'off',
   };
 }
 

@@ -10,6 +10,7 @@ import {
   bindBody,
   bindingPath,
   instancePath,
+  nfs,
   nfsQuery,
   provisionBody,
   smbBindBody,
@@ -459,6 +460,33 @@ test('the answer to a bind has what the drivers and Cloud Controller read', asyn
       },
     ],
   });
+});
+
+test('a share is allowed to its org and space, also where an instance is bound in another space', async (t) => {
+  const offerings = [{ ...nfs, allowedShares: [{ share: 'server/export', spaces: ['space-1'] }] }];
+  const { call } = await testBroker(t, { offerings });
+  const elsewhere = { ...provisionBody, space_guid: 'space-2' };
+  for (const body of [elsewhere, withParameters(provisionBody, { share: 'server/other' })]) {
+    const refused = await call('PUT', instancePath, { body });
+    assert.deepEqual([refused.status, /not allowed to this org and space/u.test(refused.text)], [400, true]);
+  }
+  await prepare(call, 'instance');
+  const moved = withParameters(provisionBody, { share: 'server/other' });
+  assert.equal((await call('PATCH', instancePath, { body: moved })).status, 400);
+  const shared = { ...bindBody, context: { space_guid: 'space-2' } };
+  assert.equal((await call('PUT', bindingPath, { body: shared })).status, 400);
+  assert.equal((await call('PUT', bindingPath, { body: bindBody })).status, 201);
+});
+
+test('a file server that cannot be reached is refused where the operator wants it, and logged where not', async (t) => {
+  const body = withParameters(provisionBody, { share: 'no-such-host.invalid/export' });
+  const strict = await testBroker(t, { preflight: 'require' });
+  const refused = await strict.call('PUT', instancePath, { body });
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /no-such-host\.invalid cannot be resolved/u);
+  const lenient = await testBroker(t, { preflight: 'log' });
+  assert.equal((await lenient.call('PUT', instancePath, { body })).status, 201);
+  assert.match(lenient.log.join(''), /"level":40.*no-such-host\.invalid cannot be resolved/u);
 });
 
 test('a catalog that the platform has is not sent again, and the identity of a request comes back', async (t) => {

@@ -2,7 +2,7 @@ import { containerDir } from '../options/container-dir.ts';
 import type { OptionRow, OptionTable } from '../options/option-table.ts';
 import { choice, flag, text, userId } from '../options/option-type.ts';
 import { nfsShare } from '../options/share.ts';
-import type { Offering } from './offering.ts';
+import type { Offering, OfferingSettings } from './offering.ts';
 
 const anywhere = ['provision', 'bind'] as const;
 
@@ -97,11 +97,7 @@ const byLdap: OptionTable = [
 ];
 
 /** The offering of nfsbroker. With `ldap`, users are named by username and password in place of uid and gid. */
-export function nfsOffering({
-  ldap,
-  operator,
-  maintenance,
-}: Pick<Offering, 'operator' | 'maintenance'> & { readonly ldap: boolean }): Offering {
+export function nfsOffering({ ldap, ...settings }: OfferingSettings & { readonly ldap: boolean }): Offering {
   return {
     id: '997f8f26-e10c-11e7-80c1-9a214cf093ae',
     name: 'nfs',
@@ -112,9 +108,9 @@ export function nfsOffering({
       name: 'Existing',
       description: 'A preexisting filesystem',
     },
+    protocol: 'nfs',
     driver: 'nfsv3driver',
     table: [...common, ...(ldap ? byLdap : byId)],
-    operator,
-    maintenance,
+    ...settings,
   };
 }

@@ -2,7 +2,7 @@ import { containerDir } from '../options/container-dir.ts';
 import type { OptionRow, OptionTable } from '../options/option-table.ts';
 import { choice, flag, text } from '../options/option-type.ts';
 import { smbShare } from '../options/share.ts';
-import type { Offering } from './offering.ts';
+import type { Offering, OfferingSettings } from './offering.ts';
 
 const anywhere = ['provision', 'bind'] as const;
 
@@ -84,7 +84,7 @@ const table: OptionTable = [
 ];
 
 /** The offering of smbbroker. */
-export function smbOffering({ operator, maintenance }: Pick<Offering, 'operator' | 'maintenance'>): Offering {
+export function smbOffering(settings: OfferingSettings): Offering {
   return {
     id: '9db9cca4-8fd5-4b96-a4c7-0a48f47c3bad',
     name: 'smb',
@@ -95,9 +95,9 @@ export function smbOffering({ operator, maintenance }: Pick<Offering, 'operator'
       name: 'Existing',
       description: 'A preexisting filesystem',
     },
+    protocol: 'smb',
     driver: 'smbdriver',
     table,
-    operator,
-    maintenance,
+    ...settings,
   };
 }

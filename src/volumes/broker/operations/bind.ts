@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Answer } from '../http/answer.ts';
 import { invalid, refusal } from '../http/answer.ts';
+import { isAllowed, shareNotAllowed } from '../offerings/allowed-shares.ts';
 import type { Offering } from '../offerings/offering.ts';
 import type { Options } from '../options/parse-options.ts';
 import { mergeOptions, mountOptionsOf, parseOptions } from '../options/parse-options.ts';
 import type { BindingTarget, Change, View } from '../store/broker-store.ts';
-import type { BindingRecord, VolumeMount } from '../store/record.ts';
+import type { BindingRecord, InstanceRecord, VolumeMount } from '../store/record.ts';
 import type { BindRequest } from './request.ts';
 import type { VolumeIdScheme } from './volume-id.ts';
 import { volumeId } from './volume-id.ts';
@@ -21,25 +23,10 @@ export function bind(
 ): Change {
   const { offering, predecessorBindingId } = request;
   const { table, operator } = offering;
-  if (instance === undefined)
-    return {
-      answer: refusal(404, 'NotFound', `there is no service instance ${instanceId}; provision it first`),
-    };
-  if (instance.serviceId !== offering.id)
-    return { answer: invalid(`service instance ${instanceId} is not of service ${offering.name}`) };
-  if (predecessorBindingId !== undefined && predecessor?.instanceId !== instanceId)
-    return {
-      answer: invalid(`predecessor_binding_id names no binding of service instance ${instanceId}`),
-    };
+  const refused = refuseBind(instance, instanceId, request, predecessor);
+  if (refused !== undefined) return { answer: refused };
   const appGuid = request.appGuid ?? predecessor?.appGuid;
-  if (appGuid === undefined)
-    return {
-      answer: refusal(
-        422,
-        'RequiresApp',
-        'a share can be bound to an app only; a service key cannot have one',
-      ),
-    };
+  if (instance === undefined || appGuid === undefined) return { answer: requiresApp };
   const given = parseOptions(table, request.parameters, 'bind', operator.forced);
   if ('description' in given) return { answer: invalid(given.description) };
   const options = predecessor === undefined ? given.options : { ...predecessor.options, ...given.options };
@@ -58,10 +45,41 @@ export function bind(
     const description = `service binding ${bindingId} exists with other attributes; use another id`;
     return { answer: refusal(409, 'Conflict', description) };
   }
+  if (!isAllowedTo(request, instance)) return { answer: invalid(shareNotAllowed) };
   const merged = mergeOptions(table, operator, instance.options, options);
   if ('description' in merged) return { answer: invalid(merged.description) };
   const volumeMount = volumeMountOf(offering, instanceId, merged.options, scheme);
   return { answer: { status: 201, body: bindAnswer(volumeMount) }, binding: { ...asked, volumeMount } };
+}
+
+const requiresApp = refusal(
+  422,
+  'RequiresApp',
+  'a share can be bound to an app only; a service key cannot have one',
+);
+
+/** What is wrong with a request whatever its parameters are. */
+function refuseBind(
+  instance: InstanceRecord | undefined,
+  instanceId: string,
+  { offering, appGuid, predecessorBindingId }: BindRequest,
+  predecessor: BindingRecord | undefined,
+): Answer | undefined {
+  if (instance === undefined)
+    return refusal(404, 'NotFound', `there is no service instance ${instanceId}; provision it first`);
+  if (instance.serviceId !== offering.id)
+    return invalid(`service instance ${instanceId} is not of service ${offering.name}`);
+  if (predecessorBindingId !== undefined && predecessor === undefined)
+    return invalid(`predecessor_binding_id names no binding of service instance ${instanceId}`);
+  return (appGuid ?? predecessor?.appGuid) === undefined ? requiresApp : undefined;
+}
+
+/** An instance can be bound in a space that it was shared into: that one has to be allowed the share. */
+function isAllowedTo(request: BindRequest, instance: InstanceRecord): boolean {
+  return isAllowed(request.offering.allowedShares, String(instance.options['share']), {
+    organizationGuid: request.organizationGuid ?? instance.organizationGuid,
+    spaceGuid: request.spaceGuid ?? instance.spaceGuid,
+  });
 }
 
 /** Cloud Controllers choke on credentials that are missing or null. */

@@ -46,6 +46,7 @@ export async function testBroker(
     store: { sqlite: join(folder, 'broker.db') },
     encryptionKeys: [randomBytes(32)],
     scheme: { hmacKey: randomBytes(32) },
+    preflight: 'off',
     ...changes,
   };
   const running = await startBroker(config, (line) => void log.push(line));

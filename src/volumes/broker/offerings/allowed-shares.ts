@@ -1,0 +1,33 @@
+/** Shares that the operator allows to some: a share and all that lies below it. */
+export interface AllowedShare {
+  /** As the offering's option `share` is normalised. */
+  readonly share: string;
+  /** GUIDs; all where absent. */
+  readonly organizations?: readonly string[] | undefined;
+  readonly spaces?: readonly string[] | undefined;
+}
+
+/** For whom a share is asked. */
+export interface Asker {
+  readonly organizationGuid: string;
+  readonly spaceGuid: string;
+}
+
+/** Whether one of the rules allows the share to that org and space; without rules every share is allowed. */
+export function isAllowed(rules: readonly AllowedShare[] | undefined, share: string, asker: Asker): boolean {
+  if (rules === undefined) return true;
+  return rules.some(
+    (rule) =>
+      liesIn(share, rule.share) &&
+      (rule.organizations?.includes(asker.organizationGuid) ?? true) &&
+      (rule.spaces?.includes(asker.spaceGuid) ?? true),
+  );
+}
+
+function liesIn(share: string, folder: string): boolean {
+  const whole = folder.replace(/\/+$/u, '');
+  return share === folder || share === whole || share.startsWith(`${whole}/`);
+}
+
+export const shareNotAllowed =
+  'the share is not allowed to this org and space; ask the operator of the broker for it (allowed_shares)';

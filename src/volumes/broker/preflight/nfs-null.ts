@@ -1,0 +1,22 @@
+const program = 100_003;
+const version = 4;
+const transactionId = 0x6e_66_73_30;
+const lastFragment = 0x80_00_00_00;
+
+/** A call of NFS's procedure 0, which does nothing (RFC 5531 9, RFC 7530 16.1): record mark, then ten words. */
+export function nfsNull(): Buffer {
+  const words = [transactionId, 0, 2, program, version, 0, 0, 0, 0, 0];
+  const bytes = Buffer.alloc(4 + words.length * 4);
+  bytes.writeUInt32BE(lastFragment + words.length * 4, 0);
+  words.forEach((word, index) => bytes.writeUInt32BE(word, 4 + index * 4));
+  return bytes;
+}
+
+/** Whether an answer is one to that call: done, or by a server of NFS that has other versions of it. */
+export function isNfsAnswer(bytes: Buffer): boolean {
+  if (bytes.length < 28) return false;
+  const [id, type, status] = [4, 8, 12].map((at) => bytes.readUInt32BE(at));
+  // after a verifier without a body, which AUTH_NONE has
+  const accepted = bytes.readUInt32BE(24);
+  return id === transactionId && type === 1 && status === 0 && (accepted === 0 || accepted === 2);
+}

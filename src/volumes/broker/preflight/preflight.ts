@@ -1,0 +1,57 @@
+import { lookup } from 'node:dns/promises';
+import { hostOfShare } from '../options/share.ts';
+import { exchange } from './exchange.ts';
+import { nfsNull, isNfsAnswer } from './nfs-null.ts';
+import { isSmbAnswer, smbNegotiate } from './smb-negotiate.ts';
+
+/** What to do about a file server that does not answer: nothing, a line in the log, or a refusal. */
+export type PreflightMode = 'off' | 'log' | 'require';
+
+/** Says what is wrong with the way to a share, or nothing where its server speaks the protocol. Never rejects. */
+export type Preflight = (protocol: 'nfs' | 'smb', share: string) => Promise<string | undefined>;
+
+export interface PreflightOptions {
+  readonly ports: { readonly nfs: number; readonly smb: number };
+  /** Milliseconds for everything together. */
+  readonly deadlineMs: number;
+}
+
+/** The protocols' own ports: no parameter of a user reaches another one. */
+export const protocolPorts = { nfs: 2049, smb: 445 } as const;
+
+/** Resolves the server's name, connects, and asks for nothing but whether it speaks the protocol: no share is mounted. */
+export function preflightOf({ ports, deadlineMs }: PreflightOptions): Preflight {
+  return async (protocol, share) => {
+    const host = hostOfShare(share);
+    const signal = AbortSignal.timeout(deadlineMs);
+    const address = await addressOf(host, signal);
+    if (address === undefined) return `the name ${host} cannot be resolved`;
+    const port = ports[protocol];
+    const outcome = await exchange({
+      address,
+      port,
+      request: protocol === 'nfs' ? nfsNull() : smbNegotiate(),
+      signal,
+    });
+    const name = protocol.toUpperCase();
+    if (outcome === 'refused')
+      return `${host} refuses connections to port ${port}, where ${name} servers listen`;
+    if (outcome === 'silent') return `${host} did not answer at port ${port} within ${deadlineMs / 1000} s`;
+    if (outcome === 'closed')
+      return `${host} closed the connection to port ${port} without an answer of ${name}`;
+    const speaks = protocol === 'nfs' ? isNfsAnswer(outcome) : isSmbAnswer(outcome);
+    return speaks ? undefined : `what listens at port ${port} of ${host} is no ${name} server`;
+  };
+}
+
+async function addressOf(host: string, signal: AbortSignal): Promise<string | undefined> {
+  const timeout = new Promise<undefined>((resolve) => {
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  try {
+    return (await Promise.race([lookup(host), timeout]))?.address;
+  } catch {
+    // whatever the resolver said, there is no address
+    return undefined;
+  }
+}
