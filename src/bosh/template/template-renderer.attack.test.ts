@@ -177,11 +177,16 @@ function suite(command: RubyCommand): void {
   });
 
   test('a template floods its output, and it ends there', async () => {
-    assert.match(await attack('chunk = "x" * 1_000_000; loop { STDOUT.write(chunk) }'), /^refused: .*64 MiB/);
+    assert.match(
+      await attack('chunk = "x" * 1_000_000; output = IO.for_fd(1); loop { output.write(chunk) }'),
+      /^refused: .*64 MiB/,
+    );
   });
 
   test('a template answers in the place of ruby', async () => {
-    const found = await attack('STDOUT.puts("{}", "[1]", "null", \'{"text":1}\', \'{"error":{}}\')');
+    const found = await attack(
+      'IO.for_fd(1, autoclose: false).tap { |io| io.sync = true }.puts("{}", "[1]", "null", \'{"text":1}\', \'{"error":{}}\')',
+    );
     assert.match(found, /^refused: .*standard output/);
   });
 
