@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { hostileUser, hostileUserIsMissing } from '../testing/hostile-user.ts';
+import { TestVm } from '../testing/test-vm.ts';
 import { writeAuthorizedKeys } from './authorized-keys.ts';
 import { identitiesOf } from './identities.ts';
 
@@ -38,6 +39,27 @@ test("the keys are vcap's, where sshd takes them, and replace those of before", 
   assert.deepEqual([file.uid, file.gid, file.mode & 0o7777], [uid, gid, 0o600]);
   assert.deepEqual([parent.uid, parent.gid, parent.mode & 0o7777], [uid, gid, 0o700]);
 });
+
+test(
+  'each start of an agent writes those of its settings; where it cannot, its log says so',
+  options,
+  async (t) => {
+    const folder = await home(t);
+    const bosh = { authorized_keys: keys };
+    const vm = await TestVm.create(identities(folder), bosh);
+    t.after(() => vm.remove());
+    await vm.start();
+    assert.match(await readFile(join(folder, '.ssh/authorized_keys'), 'utf8'), /^ssh-ed25519 AAAA one$/mu);
+
+    const homeless = await TestVm.create(identities('/nowhere/vcap'), bosh);
+    t.after(() => homeless.remove());
+    await homeless.start();
+    assert.match(
+      homeless.lines.join('\n'),
+      /nobody can log in by env\.bosh\.authorized_keys: \/nowhere\/vcap/u,
+    );
+  },
+);
 
 test('no key given leaves what is there', options, async (t) => {
   const folder = await home(t);

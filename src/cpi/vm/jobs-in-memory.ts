@@ -20,12 +20,12 @@ export function parseJobsInMemory(env: Json, place: Place): JobsInMemory {
   const { job_dir, ...others } = bosh;
   const jobs = recordAt(job_dir, where);
   const isWanted = booleanAt(jobs['tmpfs'], at(where, 'tmpfs')) === true;
-  const size = sizeOf(optionalStringAt(jobs['tmpfs_size'], at(where, 'tmpfs_size')) ?? defaultSize, where);
-  return { jobsInMemory: isWanted ? size : undefined, env: { ...env, bosh: others } };
+  const size = optionalStringAt(jobs['tmpfs_size'], at(where, 'tmpfs_size')) ?? defaultSize;
+  return { jobsInMemory: isWanted ? quantityOf(size, where) : undefined, env: { ...env, bosh: others } };
 }
 
 /** A size of mount(8) as a quantity of Kubernetes, where `100m` is a tenth of a byte. */
-function sizeOf(text: string, place: Place): string {
+function quantityOf(text: string, place: Place): string {
   const [, number, unit = ''] = /^([1-9]\d{0,11})([kmg]?)$/iu.exec(text) ?? [];
   if (number === undefined)
     throw wrong(at(place, 'tmpfs_size'), 'has to be a number of bytes, KiB, MiB or GiB, such as 100m or 1g');
