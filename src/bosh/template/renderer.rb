@@ -300,8 +300,13 @@ def Process.exit!(status = false)
   raise SystemExit.new(status)
 end
 
-answers = $stdout
-# What templates print belongs to nobody.
+# What templates and their programs print belongs to nobody. WASI has neither dup(2) nor programs.
+answers =
+  begin
+    $stdout.dup.tap { $stdout.reopen($stderr) }
+  rescue Errno::ENOTSUP
+    $stdout
+  end
 $stdout = $stderr
 Object.send(:remove_const, :STDOUT)
 STDOUT = $stderr

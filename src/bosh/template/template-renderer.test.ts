@@ -230,6 +230,10 @@ describe('native ruby', { skip: ruby === undefined ? 'needs ruby on PATH' : fals
   const renderer = createTemplateRenderer({ rubyPath: ruby });
   after(() => renderer.close());
   suite(renderer);
+  test('what a program of a template prints is left out, too', async () => {
+    const text = '<% system("echo noise") %>text <%= `echo taken`.strip %>';
+    assert.deepEqual(await renderer.render([template(text), template('next')]), ['text taken', 'next']);
+  });
   test('it is the one that was asked for', async () => {
     await renderer.start();
     assert.equal(renderer.engine, 'ruby');
