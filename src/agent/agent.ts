@@ -12,6 +12,7 @@ import { agentServices } from './services.ts';
 import type { AgentPorts, AgentServices } from './services.ts';
 import { loadSettings } from './settings/load-settings.ts';
 import type { Settings } from './settings/settings.ts';
+import { writeAuthorizedKeys } from './user/authorized-keys.ts';
 
 export interface AgentOptions {
   readonly directories: Directories;
@@ -44,6 +45,8 @@ export class Agent {
     const { address, certificate } = usableSettings(settings, await ports.ownAddress());
     if (settings.unused.length > 0)
       ports.log.info(`settings without effect here: ${settings.unused.join(', ')}`);
+    const problem = await writeAuthorizedKeys(settings.authorizedKeys, ports.identities);
+    if (problem !== undefined) ports.log.error(`nobody can log in by env.bosh.authorized_keys: ${problem}`);
     const services = agentServices(settings, directories, ports);
     await services.blobs.prepare();
     await services.supervisor.prepare();

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { parseVariable } from '../bosh/variables/parse-variable.ts';
 import { ProductError } from '../errors/product-error.ts';
+import { expandHome } from './expand-home.ts';
 
 /** The flags of `bosh create-env` and `delete-env` that matter here, parsed. */
 export interface EnvArguments {
@@ -76,15 +77,17 @@ export function parseEnvArguments(command: EnvCommand, words: readonly string[])
   if (manifestPath === undefined) throw refuse('A manifest is missing');
   if (extra !== undefined) throw refuse('One manifest is taken; a value with a blank has to be in quotes');
   return {
-    manifestPath,
-    ...(values.state === undefined ? {} : { statePath: values.state }),
-    ...(values['vars-store'] === undefined ? {} : { varsStorePath: values['vars-store'] }),
+    manifestPath: expandHome(manifestPath),
+    ...(values.state === undefined ? {} : { statePath: expandHome(values.state) }),
+    ...(values['vars-store'] === undefined ? {} : { varsStorePath: expandHome(values['vars-store']) }),
     variables: Object.fromEntries(
       pairs('-v', values.var ?? []).map(([name, text]) => [name, parseVariable(name, text)]),
     ),
-    variableFiles: Object.fromEntries(pairs('--var-file', values['var-file'] ?? [])),
-    varsFiles: values['vars-file'] ?? [],
-    opsFiles: values['ops-file'] ?? [],
+    variableFiles: Object.fromEntries(
+      pairs('--var-file', values['var-file'] ?? []).map(([name, path]) => [name, expandHome(path)]),
+    ),
+    varsFiles: (values['vars-file'] ?? []).map(expandHome),
+    opsFiles: (values['ops-file'] ?? []).map(expandHome),
     recreate: values.recreate === true,
     skipDrain: values['skip-drain'] === true,
     force: values.force === true,

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { ProductError } from '../errors/product-error.ts';
 import { firstSentence } from './env-arguments.ts';
+import { expandHome } from './expand-home.ts';
 
 export const kubernetesUsage = '[--kubeconfig FILE] [--namespace NAME] [--disk-namespace NAME]';
 
@@ -21,10 +22,10 @@ const flags = {
 
 /** The words after a command that reads a cluster. Throws INVALID_ARGUMENT, which shows the command's usage. */
 export function parseKubernetesArguments(command: string, words: readonly string[]): KubernetesArguments {
-  return parseOrShow(
-    `${command} ${kubernetesUsage}`,
-    () => parseArgs({ args: [...words], options: flags, strict: true }).values,
+  const { values } = parseOrShow(`${command} ${kubernetesUsage}`, () =>
+    parseArgs({ args: [...words], options: flags, strict: true }),
   );
+  return withHome(values);
 }
 
 export const statusUsage = `[MANIFEST] [--state FILE] ${kubernetesUsage}`;
@@ -46,7 +47,15 @@ export function parseStatusArguments(words: readonly string[]): StatusArguments 
   const [manifestPath, extra] = positionals;
   if (extra !== undefined)
     throw new ProductError('INVALID_ARGUMENT', `One manifest is taken. Usage: ${usage}`);
-  return { ...values, ...(manifestPath === undefined ? {} : { manifestPath }) };
+  return {
+    ...withHome(values),
+    ...(values.state === undefined ? {} : { state: expandHome(values.state) }),
+    ...(manifestPath === undefined ? {} : { manifestPath: expandHome(manifestPath) }),
+  };
+}
+
+function withHome(values: KubernetesArguments): KubernetesArguments {
+  return values.kubeconfig === undefined ? values : { ...values, kubeconfig: expandHome(values.kubeconfig) };
 }
 
 function parseOrShow<T>(usage: string, parse: () => T): T {

@@ -127,6 +127,28 @@ describeInNamespace(import.meta.filename, () => {
     for (const cid of [disk, larger]) await deleteDisk(world.cloud, [cid]);
   });
 
+  test("job_dir.tmpfs: rendered jobs are in memory, root's, and there after a restart of the container", async () => {
+    const bosh = { job_dir: { tmpfs: true, tmpfs_size: '8m' } };
+    const vm = await createAgentVm(world, { address: '127.64.40.3', bosh });
+    await newAgentDisk(world, vm);
+    await startCountingJob(vm.client);
+    const found = (): Promise<string> =>
+      world.inVm(
+        vm.cid,
+        'stat -f -c %T /var/vcap/data/jobs; stat -c "%a %u" /var/vcap/data/jobs; ls /var/vcap/data/jobs; ' +
+          'grep -c " /var/vcap/data/jobs " /proc/self/mountinfo',
+      );
+    const first = await found();
+    assert.match(first, /^tmpfs\n75[05] 0\nhello\n1\n$/u);
+
+    await rebootVm(world.cloud, [vm.cid]);
+    await untilAnswers(vm);
+    await reaches(vm.client, 'running');
+    assert.equal(await found(), first);
+    assert.equal(await lives(vm.cid), 'life\nlife\n');
+    await deleteVm(world.cloud, [vm.cid]);
+  });
+
   test('reboot_vm of what is no VM is VM_NOT_FOUND', async () => {
     for (const cid of ['vm-none', 'garbage', '../x'])
       await assert.rejects(rebootVm(world.cloud, [cid]), (error) => isProductError(error, 'VM_NOT_FOUND'));

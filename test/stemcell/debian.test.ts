@@ -124,6 +124,10 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     );
     const key = await inside('cut -d " " -f 2 /var/vcap/bosh/ssh/ssh_host_ed25519_key.pub');
     assert.ok(fingerprint.includes(key.trim()));
+    // upstream's agent answers `bosh ssh` with this file, and the bosh CLI expects that key of sshd
+    const published = await inside('cut -d " " -f 2 /etc/ssh/ssh_host_rsa_key.pub');
+    const offered = await inside('ssh-keyscan -t rsa 127.0.0.1 2> /dev/null');
+    assert.ok(published.trim().length > 300 && offered.includes(published.trim()), offered);
     assert.match(await inside('getent group syslog'), /^syslog:/);
     await eventually('a line of the log', () =>
       inside('logger --tag canary spoke && grep "canary: spoke" /var/log/syslog').catch(() => undefined),

@@ -88,12 +88,18 @@ test('dynamic networks of a spec get their address', () => {
 
 test('says which settings have no effect here, and which blobstore is meant', () => {
   const env = {
-    bosh: { password: '*', parallel: 3, blobstores: [{ provider: 'dav' }] },
+    bosh: {
+      password: '*',
+      parallel: 3,
+      blobstores: [{ provider: 'dav' }],
+      authorized_keys: ['ssh-rsa A', 7],
+    },
     persistent_disk_fs: 'xfs',
   };
   const settings = parse({ blobstore: { provider: 'local' }, env });
   assert.deepEqual(settings.unused, ['env.bosh.password', 'env.persistent_disk_fs']);
   assert.equal(settings.blobstoreProvider, 'dav');
   assert.equal(settings.parallel, 3);
+  assert.deepEqual(settings.authorizedKeys, ['ssh-rsa A']);
   assert.equal(parse({ blobstore: { provider: 'local' } }).blobstoreProvider, 'local');
 });

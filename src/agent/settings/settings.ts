@@ -1,3 +1,4 @@
+import { envWithoutEffect } from '../../bosh/manifest/env-without-effect.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { isObject } from './json.ts';
 import type { JsonObject } from './json.ts';
@@ -22,6 +23,8 @@ export interface Settings {
   readonly persistentDiskFileSystem: string;
   readonly persistentDiskMountOptions: readonly string[];
   readonly persistentDiskPartitioner: string;
+  /** SSH public keys that may log in as vcap. */
+  readonly authorizedKeys: readonly string[];
   /** How many archives are unpacked at a time. */
   readonly parallel: number;
   /** `env.bosh.blobstores` wins over `blobstore`; undefined where neither is given. */
@@ -29,21 +32,6 @@ export interface Settings {
   /** Names of settings that ask for something this agent does not do. */
   readonly unused: readonly string[];
 }
-
-// what upstream's agent does with these is a matter of the image or of a real machine
-const unusedBosh = [
-  'authorized_keys',
-  'ipv6',
-  'job_dir',
-  'keep_root_password',
-  'ntp',
-  'password',
-  'remove_dev_tools',
-  'remove_static_libraries',
-  'run_dir',
-  'swap_size',
-];
-const unusedEnv = ['persistent_disk_fs', 'persistent_disk_mount_options', 'persistent_disk_partitioner'];
 
 /** Reads settings from JSON text; `source` names it in AGENT_SETTINGS_INVALID. */
 export function parseSettings(text: string, source: string): Settings {
@@ -62,12 +50,10 @@ export function parseSettings(text: string, source: string): Settings {
     persistentDiskFileSystem: textAt(env, 'persistent_disk_fs') ?? '',
     persistentDiskMountOptions: textsAt(env, 'persistent_disk_mount_options'),
     persistentDiskPartitioner: textAt(env, 'persistent_disk_partitioner') ?? '',
+    authorizedKeys: textsAt(bosh, 'authorized_keys'),
     parallel: typeof bosh['parallel'] === 'number' && bosh['parallel'] > 0 ? bosh['parallel'] : 5,
     blobstoreProvider: blobstoreProviderOf(root, bosh),
-    unused: [
-      ...unusedBosh.filter((key) => key in bosh).map((key) => `env.bosh.${key}`),
-      ...unusedEnv.filter((key) => key in env).map((key) => `env.${key}`),
-    ],
+    unused: envWithoutEffect(env).map(({ key }) => `env.${key}`),
   };
 }
 

@@ -32,7 +32,8 @@ export class TestVm {
     this.ca = ca;
   }
 
-  static async create(identities?: Identities): Promise<TestVm> {
+  /** `bosh`: more of env.bosh. */
+  static async create(identities?: Identities, bosh: object = {}): Promise<TestVm> {
     const base = await realpath(await mkdtemp(join(tmpdir(), 'agent-')));
     const authority = await createTestAuthority();
     const pair = await authority.server({ ip: host });
@@ -44,7 +45,7 @@ export class TestVm {
         Infrastructure: { Settings: { Sources: [{ Type: 'File', SettingsPath: vm.settingsPath }] } },
       }),
     );
-    await writeFile(vm.settingsPath, JSON.stringify(vm.#settings(pair)));
+    await writeFile(vm.settingsPath, JSON.stringify(vm.#settings(pair, bosh)));
     return vm;
   }
 
@@ -103,7 +104,7 @@ export class TestVm {
     return new AgentClient({ host, port, ca: this.ca, authorization });
   }
 
-  #settings(pair: KeyPair): unknown {
+  #settings(pair: KeyPair, bosh: object): unknown {
     const cert = { ca: this.ca, certificate: pair.certificate, private_key: pair.key };
     return {
       agent_id: 'agent-1',
@@ -111,7 +112,7 @@ export class TestVm {
       mbus: `https://mbus:${this.password}@0.0.0.0:0`,
       networks: { default: { type: 'manual', ip: host, netmask: '255.0.0.0', gateway: '127.0.0.254' } },
       disks: { persistent: {} },
-      env: { bosh: { mbus: { cert } } },
+      env: { bosh: { mbus: { cert }, ...bosh } },
     };
   }
 }

@@ -5,6 +5,7 @@ import { readFileIfPresent } from '../file/durable-file.ts';
 export interface Identities {
   userId(name: string): number | undefined;
   groupId(name: string): number | undefined;
+  homeOf(name: string): string | undefined;
   /** The group of a user's entry in passwd. */
   primaryGroupId(userId: number): number | undefined;
   /** True where the agent can act as that user or group: it is root and its user namespace maps the id. */
@@ -40,6 +41,7 @@ export async function loadIdentities(): Promise<Identities> {
 export function identitiesOf(files: IdentityFiles): Identities {
   const users = idsByName(files.passwd);
   const primaryGroups = primaryGroupsOf(files.passwd);
+  const homes = homesOf(files.passwd);
   const groups = idsByName(files.group);
   const isRoot = files.user === 0;
   const userRanges = rangesOf(files.userMap);
@@ -47,6 +49,7 @@ export function identitiesOf(files: IdentityFiles): Identities {
   return {
     userId: (name) => users.get(name),
     groupId: (name) => groups.get(name),
+    homeOf: (name) => homes.get(name),
     primaryGroupId: (userId) => primaryGroups.get(userId),
     mayUseUser: (id) => id === files.user || (isRoot && isMapped(userRanges, id)),
     mayUseGroup: (id) => id === files.userGroup || (isRoot && isMapped(groupRanges, id)),
@@ -92,4 +95,12 @@ function primaryGroupsOf(passwd: string): ReadonlyMap<number, number> {
     }
   }
   return groups;
+}
+
+// passwd(5): the sixth field
+function homesOf(text: string): ReadonlyMap<string, string> {
+  const entries = text.split('\n').map((line) => line.split(':'));
+  return new Map(
+    entries.flatMap(([name = '', , , , , home = '']) => (home.startsWith('/') ? [[name, home]] : [])),
+  );
 }

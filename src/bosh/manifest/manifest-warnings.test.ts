@@ -25,10 +25,18 @@ cloud_provider:
   mbus: https://mbus:secret@${mbus}:6868
 `;
 
-async function warnings(t: TestContext, mbus: string, networks: string): Promise<readonly string[]> {
+async function warnings(
+  t: TestContext,
+  mbus: string,
+  networks: string,
+  env = '{}',
+): Promise<readonly string[]> {
   const directory = await scratchDirectory(t);
   const path = join(directory, 'm.yml');
-  await writeFile(path, manifest(mbus, networks));
+  await writeFile(
+    path,
+    manifest(mbus, networks).replace('network: private,', `network: private, env: ${env},`),
+  );
   const loaded = await loadManifest({ path });
   return manifestWarnings(loaded.manifest).map((text) => text.replace(`${directory}/`, ''));
 }
@@ -64,4 +72,20 @@ test('the address of the gateway as a static one is warned of', async (t) => {
     `${found[0]}`,
     /^m\.yml:14:\d+: instance_groups\[0\]\.networks\[0\]\.static_ips: '10\.0\.0\.1' is the gateway of network 'private'/,
   );
+});
+
+test('each key of the env that has no effect is warned of by name, and no other', async (t) => {
+  const fixed = '  - {name: private, static_ips: [10.0.0.11]}';
+  const env =
+    '{persistent_disk_fs: xfs, bosh: {swap_size: 1, agent: {settings: {tmpfs: true}}, password: s3cret, mbus: {cert: {}}, ' +
+    'authorized_keys: [k], job_dir: {tmpfs: true}, parallel: 3, tags: {}, swap_sise: 1}}';
+  const found = await warnings(t, '10.0.0.11', fixed, env);
+
+  assert.deepEqual(
+    found.map((text) => /^m\.yml:4:\d+: resource_pools\[0\]\.env\.(\S+) /.exec(text)?.[1]),
+    ['bosh.agent.settings.tmpfs', 'bosh.password', 'bosh.swap_size', 'persistent_disk_fs'],
+  );
+  assert.doesNotMatch(found.join(), /s3cret/);
+  assert.match(`${found[0]}`, /our agent/);
+  assert.match(`${found[2]}`, /no effect in a pod/);
 });

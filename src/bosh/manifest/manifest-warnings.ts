@@ -13,6 +13,7 @@ export function manifestWarnings(manifest: Manifest): readonly string[] {
     return network?.type === 'manual' ? [{ used, network }] : [];
   });
   return [
+    ...manifest.resourcePool.unusedEnv,
     ...manual.flatMap(({ used, network }) => gatewayWarnings(used, network)),
     ...plainMbusWarnings(manifest),
     ...mbusWarnings(

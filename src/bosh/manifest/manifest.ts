@@ -28,6 +28,8 @@ export interface ResourcePool {
   readonly stemcell: ArchiveReference;
   readonly cloudProperties: Properties;
   readonly env: Properties;
+  /** Keys of the env without effect, each with file, line, column and key, and why. */
+  readonly unusedEnv: readonly string[];
 }
 
 export interface DiskPool {

@@ -7,6 +7,7 @@ import type { Field } from '../yaml/field.ts';
 import { readCloudProvider } from './read-cloud-provider.ts';
 import { readInstanceGroup } from './read-instance-group.ts';
 import { readNetworks } from './read-networks.ts';
+import { envWithoutEffect } from './env-without-effect.ts';
 import type { ArchiveReference, DiskPool, Manifest, ReleaseReference, ResourcePool } from './manifest.ts';
 
 /**
@@ -67,6 +68,7 @@ function readReleases(field: Field, manifestPath: string): readonly ReleaseRefer
 
 function readResourcePool(field: Field, networks: readonly string[], manifestPath: string): ResourcePool {
   const network = field.get('network').requiredText();
+  const env = field.get('env').properties();
   if (network !== '' && !networks.includes(network))
     field.get('network').problem(`there is no network '${network}'`);
   return {
@@ -74,7 +76,11 @@ function readResourcePool(field: Field, networks: readonly string[], manifestPat
     network,
     stemcell: readArchive(field.get('stemcell'), manifestPath),
     cloudProperties: field.get('cloud_properties').properties(),
-    env: field.get('env').properties(),
+    env,
+    unusedEnv: envWithoutEffect(env).map(({ key, why }) => {
+      const unused = key.split('.').reduce((outer, name) => outer.get(name), field.get('env'));
+      return `${unused.at} ${why}`;
+    }),
   };
 }
 

@@ -90,15 +90,6 @@ class UnknownProperty < StandardError
   end
 end
 
-class UnknownLink < StandardError
-  attr_reader :link
-
-  def initialize(link)
-    @link = link
-    super("there is no link '#{link}'")
-  end
-end
-
 # What `if_p` gives when a property is missing: the other branch runs.
 class ActiveElse
   def initialize(context)
@@ -138,14 +129,14 @@ class << false
   end
 end
 
-# `self` of a template.
+# `self` of a template. All that it has is seen by templates: helpers are elsewhere. There is no `link`: some ask whether there is.
 module TemplateContext
   attr_reader :name, :index, :properties, :raw_properties, :spec
 
   def initialize(context)
     @name = context["job"]["name"] if context["job"].is_a?(Hash)
     @index = context["index"]
-    @raw_properties = declared_properties(context)
+    @raw_properties = Declared.properties(context)
     @properties = PropertyStruct.wrap(@raw_properties)
     @spec = PropertyStruct.wrap(context)
   end
@@ -153,7 +144,7 @@ module TemplateContext
   def p(*args)
     names = Array(args[0])
     names.each do |name|
-      value = look_up(@raw_properties, name)
+      value = Declared.look_up(@raw_properties, name)
       return value unless value.nil?
     end
     return args[1] if args.length == 2
@@ -162,7 +153,7 @@ module TemplateContext
 
   def if_p(*names)
     values = names.map do |name|
-      value = look_up(@raw_properties, name)
+      value = Declared.look_up(@raw_properties, name)
       return ActiveElse.new(self) if value.nil?
       value
     end
@@ -173,33 +164,38 @@ module TemplateContext
   def if_link(_name)
     false
   end
+end
 
-  def link(name)
-    raise UnknownLink.new(name)
-  end
-
-  private
-
+module Declared
   # The job's own properties, or the global ones with the group's merged in; of them only what the job's spec declares.
-  def declared_properties(context)
-    given = context["job_properties"]
-    given = merge(context["global_properties"] || {}, context["cluster_properties"] || {}) if given.nil?
-    (context["default_properties"] || {}).each_with_object({}) do |(name, default), declared|
+  def self.properties(context)
+    given = sorted(context["job_properties"])
+    given = merge(sorted(context["global_properties"]) || {}, sorted(context["cluster_properties"]) || {}) if given.nil?
+    (sorted(context["default_properties"]) || {}).each_with_object({}) do |(name, default), declared|
       value = look_up(given, name)
       store(declared, name.split("."), value.nil? ? default : value)
     end
   end
 
-  def store(target, keys, value)
+  # Keys by bytes, as the bosh CLI's contexts have them: Go's encoding/json sorts maps.
+  def self.sorted(value)
+    case value
+    when Hash then value.sort_by(&:first).to_h.transform_values { |item| sorted(item) }
+    when Array then value.map { |item| sorted(item) }
+    else value
+    end
+  end
+
+  def self.store(target, keys, value)
     keys[0..-2].each { |key| target = (target[key] ||= {}) }
     target[keys.last] = value unless value.nil? && target.key?(keys.last)
   end
 
-  def merge(base, other)
+  def self.merge(base, other)
     base.merge(other) { |_, old, new| old.is_a?(Hash) && new.is_a?(Hash) ? merge(old, new) : new }
   end
 
-  def look_up(properties, name)
+  def self.look_up(properties, name)
     name.split(".").reduce(properties) { |value, key| value.is_a?(Hash) ? value[key] : nil }
   end
 end
@@ -223,10 +219,9 @@ module Renderer
     erb.filename = template["name"]
     type = Class.new { include TemplateContext }
     type.set_temporary_name("the template") if type.respond_to?(:set_temporary_name)
-    context = type.new(template["context"])
-    { "text" => erb.result(context.instance_eval { binding }) }
-  rescue SystemExit, Interrupt, NoMemoryError
-    { "error" => { "message" => "the template ends the program" } }
+    { "text" => erb.result(type.new(template["context"]).instance_exec(&own_binding)) }
+  rescue SystemExit, Interrupt, NoMemoryError => error
+    { "error" => { "message" => "the template ends the program", "line" => line(error, template["name"]) } }
   rescue Exception => error
     { "error" => { "message" => message(error, template), "line" => line(error, template["name"]) } }
   end
@@ -235,8 +230,8 @@ module Renderer
   def self.message(error, template)
     case error
     when UnknownProperty then named("Can't find property", error.names, template)
-    when UnknownLink then named("links do not exist in create-env, so there is no link", [error.link], template)
     when NoMethodError
+      return named("links do not exist in create-env, so there is no link", error.args, template) if link?(error)
       written?(error.name.to_s, template) ? "undefined method '#{error.name}' for #{receiver(error)}" : "NoMethodError"
     when SyntaxError
       # of the template itself; other code was made of something that it was given
@@ -255,6 +250,12 @@ module Renderer
     declared = template["context"]["default_properties"] || {}
     shown = names.map(&:to_s).select { |name| declared.key?(name) || written?(name, template) }
     shown.length == names.length ? "#{fault} '#{shown.join("', or '")}'" : "#{fault} of a name that the template computes"
+  end
+
+  def self.link?(error)
+    error.name == :link && error.args.length == 1 && error.receiver.is_a?(TemplateContext)
+  rescue ArgumentError
+    false
   end
 
   # As a word: single characters stand in every template.
@@ -282,9 +283,33 @@ module Renderer
   end
 end
 
-answers = $stdout
-# What templates print belongs to nobody.
+# The binding of `self` alone: not of a method here, whose local variables templates would see and assign.
+def Renderer.own_binding
+  proc { binding }
+end
+
+# It would end this program without a word of where.
+module Kernel
+  def exit!(status = false)
+    raise SystemExit.new(status)
+  end
+  module_function :exit!
+end
+
+def Process.exit!(status = false)
+  raise SystemExit.new(status)
+end
+
+# What templates and their programs print belongs to nobody. WASI has neither dup(2) nor programs.
+answers =
+  begin
+    $stdout.dup.tap { $stdout.reopen($stderr) }
+  rescue Errno::ENOTSUP
+    $stdout
+  end
 $stdout = $stderr
+Object.send(:remove_const, :STDOUT)
+STDOUT = $stderr
 answers.sync = true
 answers.puts('{"ready":true}')
 $stdin.each_line do |line|

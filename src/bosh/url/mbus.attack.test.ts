@@ -59,7 +59,7 @@ test('http to this machine works, and the deployer warns of it; our agent refuse
   assert.equal(seen.length, 1);
   assert.equal(faultOf(mbus), '');
   const warnings = manifestWarnings({
-    ...{ instanceGroup: { networks: [] }, networks: [] },
+    ...{ instanceGroup: { networks: [] }, networks: [], resourcePool: { unusedEnv: [] } },
     cloudProvider: { mbus, mbusAt: 'm.yml:1:1: cloud_provider.mbus' },
   } as unknown as Manifest);
   assert.match(

@@ -2,11 +2,59 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseVariable } from './parse-variable.ts';
 
+const parse = (text: string): unknown => parseVariable('v', text);
+
 test('the value of a flag is YAML as the bosh CLI reads it', () => {
-  assert.deepEqual(
-    ['yes', '0755', '', '1:30', '{a: [1, x]}', '"5"', '-----BEGIN X'].map((text) => parseVariable('v', text)),
-    [true, 493, null, '1:30', { a: [1, 'x'] }, '5', '-----BEGIN X'],
-  );
+  assert.deepEqual(['yes', '0755', '~', '~ # none', '1:30', '{a: [1, x]}', '-----BEGIN X'].map(parse), [
+    true,
+    493,
+    null,
+    null,
+    '1:30',
+    { a: [1, 'x'] },
+    '-----BEGIN X',
+  ]);
+});
+
+test('a text is kept as typed', () => {
+  for (const text of [
+    ' padded ',
+    'before #after',
+    '!secret',
+    '!secret with more',
+    '!!str 5',
+    'back\\slash',
+    'one\ntwo\n',
+    'one\n---\ntwo',
+    '--- x',
+    '|',
+    '>',
+    '&anchor text',
+    'say "this"',
+    ' "a" ',
+    '2001-01-01',
+  ])
+    assert.equal(parse(text), text);
+});
+
+test('a value that YAML takes for a comment or a mark alone is kept as typed, not deployed empty', () => {
+  for (const text of ['#secret', '---', '&secret', '  ', '...']) assert.equal(parse(text), text);
+});
+
+test('a text loses one pair of wrapping quotes and nothing else', () => {
+  assert.deepEqual(['"5"', "'5'", `"a\\nb"`, `'it''s'`, `"'x'"`, "''", '"@x"'].map(parse), [
+    '5',
+    '5',
+    'a\\nb',
+    "it''s",
+    "'x'",
+    '',
+    '@x',
+  ]);
+});
+
+test('a flag without a value is refused', () => {
+  assert.throws(() => parse(''), { code: 'INVALID_ARGUMENT', message: /^-v v= has no value/ });
 });
 
 test('a value that is no YAML is refused without being shown', () => {
@@ -14,7 +62,7 @@ test('a value that is no YAML is refused without being shown', () => {
     () => parseVariable('pw', '[hunter2'),
     (error: Error & { code?: string }) => {
       assert.equal(error.code, 'INVALID_ARGUMENT');
-      assert.match(error.message, /^-v pw=…:1:\d+: /);
+      assert.match(error.message, /^-v pw=…:1:\d+: .*--var-file/);
       assert.ok(!error.message.includes('hunter2'));
       return true;
     },

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
 import { readGivenYaml } from '../yaml/parse-yaml.ts';
-import { describeKind, describePlace, fromValue, scalar } from '../yaml/yaml-node.ts';
+import { describeKind, describePlace, fromValue, keyText, scalar } from '../yaml/yaml-node.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
 
 export interface GivenVariables {
@@ -11,22 +11,65 @@ export interface GivenVariables {
   readonly varsFiles?: readonly string[] | undefined;
 }
 
-/** What the operator gives: `-l` files in order, then `--var-file`, then `-v`; the later wins (bosh-cli: cmd/opts/var_flags.go). */
+type Given = readonly (readonly [name: string, value: YamlNode])[];
+
+/**
+ * What the operator gives: `-l` files in order, then `--var-file`, then `-v`; the later wins (bosh-cli: cmd/opts/var_flags.go).
+ * A name with dots is a part of a variable (director/template/static_vars.go), beside the parts that are already there.
+ * MANIFEST_INVALID for a part of what is no map.
+ */
 export async function loadStaticVariables(given: GivenVariables): Promise<ReadonlyMap<string, YamlNode>> {
   const values = new Map<string, YamlNode>();
-  for (const path of given.varsFiles ?? []) {
-    for (const [name, node] of await readVarsFile(path)) values.set(name, node);
-  }
-  for (const [name, path] of Object.entries(given.variableFiles ?? {})) {
-    values.set(name, scalar(await readText(path), { file: path, line: 1, column: 1 }));
-  }
-  for (const [name, value] of Object.entries(given.variables ?? {})) {
-    values.set(name, fromValue(value, { file: `variable '${name}'`, line: 1, column: 1 }));
-  }
+  for (const path of given.varsFiles ?? []) addAll(values, await readVarsFile(path));
+  const files: [string, YamlNode][] = [];
+  for (const [name, path] of Object.entries(given.variableFiles ?? {}))
+    files.push([name, scalar(await readText(path), { file: path, line: 1, column: 1 })]);
+  addAll(values, files);
+  const variables = Object.entries(given.variables ?? {});
+  addAll(
+    values,
+    variables.map(([name, value]) => [
+      name,
+      fromValue(value, { file: `variable '${name}'`, line: 1, column: 1 }),
+    ]),
+  );
   return values;
 }
 
-async function readVarsFile(path: string): Promise<readonly (readonly [string, YamlNode])[]> {
+/** A whole variable comes before its parts, in whatever order they are given together. */
+function addAll(values: Map<string, YamlNode>, given: Given): void {
+  const split = given.map(([name, value]) => ({ parts: name.split('.'), value }));
+  for (const { parts, value } of split.toSorted((one, other) => one.parts.length - other.parts.length)) {
+    const [variable = ''] = parts;
+    values.set(variable, withPart(values.get(variable), parts, 1, value));
+  }
+}
+
+/** `node`, which the first `depth` of the parts name, with `value` at all of them. */
+function withPart(
+  node: YamlNode | undefined,
+  parts: readonly string[],
+  depth: number,
+  value: YamlNode,
+): YamlNode {
+  const part = parts[depth];
+  if (part === undefined) return value;
+  if (node !== undefined && node.kind !== 'map') {
+    const [name, whole] = [parts.join('.'), parts.slice(0, depth).join('.')];
+    const message = `${describePlace(value.place)}: variable '${name}' is a part of '${whole}', which is ${describeKind(node)}`;
+    throw new ProductError('MANIFEST_INVALID', message);
+  }
+  const entries = node?.entries ?? [];
+  const found = entries.find(({ key }) => keyText(key) === part);
+  const entry = {
+    key: found?.key ?? scalar(part, value.place),
+    value: withPart(found?.value, parts, depth + 1, value),
+  };
+  const place = node?.place ?? value.place;
+  return { kind: 'map', entries: [...entries.filter((one) => one !== found), entry], place };
+}
+
+async function readVarsFile(path: string): Promise<Given> {
   const node = await readGivenYaml(path, 'MANIFEST_INVALID');
   if (node.kind === 'scalar' && node.value === null) return [];
   if (node.kind !== 'map') {

@@ -8,6 +8,7 @@ import type { IdentityRequest } from '../../stemcell/identify.ts';
 import type { Profile } from '../../stemcell/profile.ts';
 import { profiles } from '../../stemcell/profile.ts';
 import { firstSentence } from '../env-arguments.ts';
+import { expandHome } from '../expand-home.ts';
 import type { PushTarget } from './push-arguments.ts';
 import { parsePushTarget, pushOptions, refusePushOptions } from './push-arguments.ts';
 
@@ -83,7 +84,7 @@ export function parseBuildArguments(words: readonly string[]): BuildArguments {
   const image = values.image === undefined ? push?.image : parseImageName(values.image);
   return {
     from: suite === undefined ? sourceOf(from ?? '', values) : debianOf(suite, values),
-    output: resolve(output),
+    output: resolve(expandHome(output)),
     identity: { name, version, operatingSystem, image: image && formatImageName(image) },
     push,
   };
@@ -96,7 +97,11 @@ function sourceOf(path: string, values: Values): BuildArguments['from'] {
   const others = ['profile', 'agent', 'monit', 'include', 'mirror', 'offline'] as const;
   const foreign = others.find((option) => values[option] !== undefined);
   if (foreign !== undefined) throw wrong(`takes --${foreign} with --from-debian alone`);
-  return { kind: 'source', path: resolve(path), architecture: architectureAsked(values.architecture) };
+  return {
+    kind: 'source',
+    path: resolve(expandHome(path)),
+    architecture: architectureAsked(values.architecture),
+  };
 }
 
 function architectureAsked(name: string | undefined): Architecture | undefined {
@@ -120,8 +125,8 @@ function debianOf(suite: string, values: Values): DebianArguments {
     kind: 'debian',
     suite,
     profile: profileOf(values.profile),
-    agent,
-    monit,
+    agent: agent && expandHome(agent),
+    monit: monit && expandHome(monit),
     include,
     mirrors,
     isOffline,

@@ -9,6 +9,7 @@ import { pinnedReference } from '../../stemcell/load/image-archive.ts';
 import { loadStemcell } from '../../stemcell/load/load-stemcell.ts';
 import type { CommandContext } from '../command.ts';
 import { firstSentence } from '../env-arguments.ts';
+import { expandHome } from '../expand-home.ts';
 import { interruptible } from './interruptible.ts';
 import { layoutIn } from './layout-in.ts';
 
@@ -41,7 +42,7 @@ export function parseLoadArguments(words: readonly string[]): LoadArguments {
   const { values, positionals } = parseWords(words);
   const [folder, extra] = positionals;
   if (folder === undefined || extra !== undefined) throw wrong('wants one folder, as stemcell build made it');
-  return { folder: resolve(folder), destination: destinationOf(values) };
+  return { folder: resolve(expandHome(folder)), destination: destinationOf(values) };
 }
 
 function destinationOf({ to, address, cluster }: ReturnType<typeof parseWords>['values']): Destination {
@@ -52,7 +53,7 @@ function destinationOf({ to, address, cluster }: ReturnType<typeof parseWords>['
     throw wrong(`cannot use '${cluster}' as the name of a cluster`);
   switch (to) {
     case 'containerd':
-      return { kind: 'containerd', address };
+      return { kind: 'containerd', address: address && expandHome(address) };
     case 'kind':
       return { kind: 'kind', cluster: cluster ?? 'kind' };
     case 'minikube':

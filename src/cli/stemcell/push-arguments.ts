@@ -3,6 +3,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { ImageName } from '../../oci/image-name.ts';
 import { parseImageName } from '../../oci/image-name.ts';
 import { isRepository, registryUrlProblem } from '../../oci/registry/registry-location.ts';
+import { expandHome } from '../expand-home.ts';
 
 /** Where an image goes, and how the registry there is spoken to. */
 export interface PushTarget {
@@ -56,7 +57,7 @@ export function parsePushTarget(text: string, values: PushValues): PushTarget {
       );
   return {
     ...{ image, origin, mountFrom },
-    authFile: values.authfile === undefined ? undefined : resolve(values.authfile),
-    caFile: values['registry-ca'] === undefined ? undefined : resolve(values['registry-ca']),
+    authFile: values.authfile === undefined ? undefined : resolve(expandHome(values.authfile)),
+    caFile: values['registry-ca'] === undefined ? undefined : resolve(expandHome(values['registry-ca'])),
   };
 }

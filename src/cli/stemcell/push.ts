@@ -4,6 +4,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { formatImageName } from '../../oci/image-name.ts';
 import type { CommandContext } from '../command.ts';
 import { firstSentence } from '../env-arguments.ts';
+import { expandHome } from '../expand-home.ts';
 import { layoutIn } from './layout-in.ts';
 import { parsePushTarget, pushOptions, pushUsage } from './push-arguments.ts';
 import { pushLayout } from './push-layout.ts';
@@ -20,7 +21,7 @@ export async function pushStemcell(words: readonly string[], context: CommandCon
       `'stemcell push' wants a folder and a name. Usage: stemcell ${pushVerbUsage}`,
     );
   const target = parsePushTarget(name, values);
-  const digest = await pushLayout(await layoutIn(resolve(folder)), target, context);
+  const digest = await pushLayout(await layoutIn(resolve(expandHome(folder))), target, context);
   context.terminal.out(`${formatImageName(target.image)}@${digest}\n`);
   return 0;
 }

@@ -18,16 +18,16 @@ export interface AgentVm {
 /** create_vm with that address, and waits for the agent. */
 export async function createAgentVm(
   world: EmbeddedWorld,
-  options: { address: string; properties?: unknown; cloud?: Cloud },
+  options: { address: string; properties?: unknown; cloud?: Cloud; bosh?: object },
 ): Promise<AgentVm> {
-  const { address, properties = {}, cloud = world.cloud } = options;
+  const { address, properties = {}, cloud = world.cloud, bosh = {} } = options;
   const authority = await createTestAuthority();
   const pair = await authority.server({ ip: address });
   const networks = {
     default: { type: 'manual', ip: address, netmask: '255.255.255.0', cloud_properties: {} },
   };
   const cert = { certificate: pair.certificate, private_key: pair.key };
-  const env = { bosh: { mbus: { cert } } };
+  const env = { bosh: { mbus: { cert }, ...bosh } };
   const agentId = `agent-${address.replaceAll('.', '-')}`;
   const [cid] = await createVm(cloud, createVmArguments({ agentId, networks, properties, env }));
   const authorization = `Basic ${Buffer.from('mbus:secret').toString('base64')}`;

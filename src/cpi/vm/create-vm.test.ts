@@ -71,6 +71,34 @@ test('the settings reach the agent in the Secret, and nothing of them stands in 
   assert.doesNotMatch(pod, /very-private-key|mbus-pass-word/u);
 });
 
+test('job_dir.tmpfs becomes a volume of the pod, and the agent mounts none over it', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  const env = { bosh: { parallel: 2, job_dir: { tmpfs: true, tmpfs_size: '32m' } } };
+  const [name] = await createVm(cloud, createVmArguments({ env }));
+
+  const pod = await api.get<Pod>({ resource: pods, namespace, name });
+  assert.deepEqual(
+    pod.spec.volumes?.find((volume) => volume.name === 'jobs'),
+    { name: 'jobs', emptyDir: { medium: 'Memory', sizeLimit: '32Mi' } },
+  );
+  const settings = JSON.parse(await settingsOf(api)) as { readonly env: unknown };
+  assert.deepEqual(settings.env, { bosh: { parallel: 2 } });
+});
+
+test('a job_dir that is none is refused before anything is made', async (t) => {
+  const { cloud, api } = await testCloud(t);
+  for (const [job_dir, message] of [
+    [{ tmpfs: 'yes' }, /env\.bosh\.job_dir\.tmpfs has to be true or false/u],
+    [{ tmpfs: true, tmpfs_size: '50%' }, /env\.bosh\.job_dir\.tmpfs_size has to be a number of bytes, KiB/u],
+    [{ tmpfs: true, tmpfs_size: '0m' }, /tmpfs_size has to be/u],
+  ] as const)
+    await assert.rejects(createVm(cloud, createVmArguments({ env: { bosh: { job_dir } } })), {
+      code: 'INVALID_ARGUMENT',
+      message,
+    });
+  assert.deepEqual(await namesLeft(api), []);
+});
+
 test('the configured mbus, ntp and blobstore are in the settings, whatever the env has for the agent to prefer', async (t) => {
   const agent = {
     mbus: 'nats://configured:4222',

@@ -76,6 +76,19 @@ suite("the pod of a VM, whole: what is not here is Kubernetes' default", () => {
     });
   });
 
+  test('rendered jobs in memory: a volume of the pod inside of the data, for either strategy', () => {
+    for (const attach of ['hot', 'recreate'] as const) {
+      const { spec } = plannedPod({ attach, jobsInMemory: '100Mi' });
+      assert.deepEqual(
+        spec.volumes?.find(({ name }) => name === 'jobs'),
+        { name: 'jobs', emptyDir: { medium: 'Memory', sizeLimit: '100Mi' } },
+      );
+      const paths = spec.containers[0]?.volumeMounts?.map(({ mountPath }) => mountPath) ?? [];
+      // a runtime mounts in this order
+      assert.ok(paths.indexOf('/var/vcap/data/jobs') > paths.indexOf('/var/vcap/data'), paths.join());
+    }
+  });
+
   test('recreate: its state and data on claims, no hub, no request of the disk of the node', () => {
     const { spec } = plannedPod({ attach: 'recreate', properties: { ephemeral_disk: { size: 64 } } });
     assert.deepEqual(spec.initContainers, [

@@ -31,6 +31,8 @@ export interface VmPlan extends InstanceGroup {
   /** Where the volumes of its disks can be reached. */
   readonly volumeTerms?: readonly NodeSelectorTerm[];
   readonly directorUuid: string | undefined;
+  /** env.bosh.job_dir.tmpfs: how much memory rendered jobs may take; absent: they are on the data volume. */
+  readonly jobsInMemory?: string | undefined;
   readonly attach: AttachStrategy;
 }
 
@@ -134,12 +136,13 @@ function hostnameOf({ cid, agentId }: VmPlan): string {
   return cid === `vm-${agentId}` ? agentId : cid;
 }
 
-function vmMounts({ attach }: VmPlan): VolumeMount[] {
+function vmMounts({ attach, jobsInMemory }: VmPlan): VolumeMount[] {
   const hub: VolumeMount = { name: hubVolume, mountPath: hubPath, mountPropagation: 'HostToContainer' };
   return [
     ...stateDirectories.map((name) => ({ name: 'state', mountPath: `/var/vcap/${name}`, subPath: name })),
     { name: 'settings', mountPath: settingsPath, subPath: settingsKey, readOnly: true },
     { name: 'data', mountPath: '/var/vcap/data' },
+    ...(jobsInMemory === undefined ? [] : [{ name: 'jobs', mountPath: '/var/vcap/data/jobs' }]),
     ...(attach === 'hot' ? [hub] : []),
   ];
 }
@@ -149,13 +152,20 @@ function volumesOf(plan: VmPlan): Volume[] {
   const settings: Volume = { name: 'settings', secret: { secretName: plan.cid, defaultMode: 0o600 } };
   if (plan.attach === 'hot') {
     const hub: Volume = { name: hubVolume, emptyDir: { medium: 'Memory' } };
-    return [settings, { name: 'state', emptyDir: {} }, dataVolume(plan), hub];
+    return [settings, { name: 'state', emptyDir: {} }, dataVolume(plan), ...jobsVolume(plan), hub];
   }
   return [
     settings,
+    ...jobsVolume(plan),
     { name: 'state', persistentVolumeClaim: { claimName: stateClaimName(plan.cid) } },
     { name: 'data', persistentVolumeClaim: { claimName: dataClaimName(plan.cid) } },
   ];
+}
+
+/** It outlives a restart of the container, as a tmpfs that the agent mounts does not. */
+function jobsVolume({ jobsInMemory }: VmPlan): Volume[] {
+  if (jobsInMemory === undefined) return [];
+  return [{ name: 'jobs', emptyDir: { medium: 'Memory', sizeLimit: jobsInMemory } }];
 }
 
 function dataVolume(plan: VmPlan): Volume {

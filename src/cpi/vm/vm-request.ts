@@ -10,6 +10,7 @@ import { vipService } from '../service/vip.ts';
 import { parseStemcellCid } from '../stemcell/stemcell-cid.ts';
 import { agentSettings } from './agent-settings.ts';
 import { parseInstanceGroup } from './instance-group.ts';
+import { parseJobsInMemory } from './jobs-in-memory.ts';
 import type { VmPlan } from './vm-pod.ts';
 import { parseVmProperties } from './vm-properties.ts';
 
@@ -37,7 +38,8 @@ export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): ParsedVm
   const properties = parseVmProperties(args[2], at(place, 'cloud_properties'), config);
   const networks = parseNetworks(args[3], at(place, 'networks'));
   const diskCids = stringsAt(args[4], at(place, 'disk_cids'));
-  const env = recordAt(args[5], at(place, 'env'));
+  const given = recordAt(args[5], at(place, 'env'));
+  const { jobsInMemory, env } = parseJobsInMemory(given, at(place, 'env'));
   const cid = vmCid(agentId);
   const { agent } = config;
   return {
@@ -45,6 +47,7 @@ export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): ParsedVm
       ...{ cid, agentId, namespace, image, architecture, properties, directorUuid },
       ...parseInstanceGroup(env, at(place, 'env')),
       nameServers: nameServers(networks),
+      jobsInMemory,
       attach: 'hot',
     },
     settings: agentSettings({ agentId, vmCid: cid, networks: networks.given, env, agent }),

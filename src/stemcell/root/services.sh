@@ -19,7 +19,7 @@ supervise /usr/sbin/rsyslogd -n -iNONE &
 keys=/var/vcap/bosh/ssh
 mkdir -p -m 700 "$keys"
 mkdir -p -m 755 /run/sshd
-for type in ed25519 ecdsa; do
+for type in ed25519 ecdsa rsa; do
   key=$keys/ssh_host_${type}_key
   [ ! -s "$key" ] || continue
   rm -f "$key.new" "$key.new.pub"
@@ -27,4 +27,6 @@ for type in ed25519 ecdsa; do
   mv "$key.new.pub" "$key.pub"
   mv "$key.new" "$key"
 done
+# where upstream's agent reads the key that the bosh CLI is to expect (bosh-agent: platform/linux_platform.go, GetHostPublicKey)
+[ ! -s "$keys/ssh_host_rsa_key" ] || ln -sf "$keys/ssh_host_rsa_key" "$keys/ssh_host_rsa_key.pub" /etc/ssh/
 supervise /usr/sbin/sshd -D -e

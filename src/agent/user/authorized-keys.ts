@@ -1,0 +1,40 @@
+import { chown } from 'node:fs/promises';
+import { errorText } from '../file/error-code.ts';
+import { DirectoryHandle } from '../file/directory-handle.ts';
+import type { Identities } from './identities.ts';
+
+const user = 'vcap';
+
+/**
+ * Lets these keys log in as vcap (bosh-agent: platform/linux_platform.go, SetupSSH): in its home folder, which is the image's, so
+ * that each start of the agent writes them. Answers why it could not; a VM whose jobs run is worth more than a login.
+ */
+export async function writeAuthorizedKeys(
+  keys: readonly string[],
+  identities: Identities,
+): Promise<string | undefined> {
+  if (keys.length === 0) return undefined;
+  const [userId, home] = [identities.userId(user), identities.homeOf(user)];
+  if (userId === undefined || home === undefined) return `there is no user ${user} here`;
+  const group = identities.primaryGroupId(userId);
+  if (group === undefined || !identities.mayUseUser(userId) || !identities.mayUseGroup(group))
+    return `${user} cannot own files here: this user namespace does not map its id`;
+  try {
+    await write(`${keys.map((key) => key.trim()).join('\n')}\n`, home, [userId, group]);
+    return undefined;
+  } catch (error) {
+    return `${home}/.ssh/authorized_keys could not be written: ${errorText(error)}`;
+  }
+}
+
+/** The folders are vcap's, so that a job may have put a link anywhere in them. */
+async function write(text: string, home: string, [userId, group]: readonly [number, number]): Promise<void> {
+  await using parent = await DirectoryHandle.open(home);
+  await parent.makeDirectory('.ssh', 0o700);
+  await using directory = await parent.directory('.ssh');
+  await chown(directory.descriptorPath, userId, group);
+  await directory.remove('authorized_keys');
+  await using file = await directory.file('authorized_keys', 'append', 0o600);
+  await file.writeFile(text);
+  await file.chown(userId, group);
+}
