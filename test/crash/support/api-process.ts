@@ -47,9 +47,11 @@ export async function startApi(directory: string, enter: readonly string[] = [])
     pid: child.pid ?? 0,
     transport,
     kill: async () => {
-      const exited = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exited;
+      if (child.exitCode === null && child.signalCode === null) {
+        const exited = once(child, 'exit');
+        child.kill('SIGKILL');
+        await exited;
+      }
       transport.close();
     },
   };
