@@ -11,7 +11,6 @@ import { persistentVolumes } from '../../kubernetes/resources.ts';
 import type { PersistentVolume } from '../../kubernetes/volume.ts';
 import type { Cloud, ExecCommand, ExecOutcome } from '../cloud.ts';
 import { parseConfig } from '../config.ts';
-import { fakeDirector } from '../director/testing/fake-director.ts';
 import { HolderConsole } from './holder-console.ts';
 import { namespace } from './test-cloud.ts';
 
@@ -55,7 +54,6 @@ export function simulatedCloud(cluster: SimulatedCluster, api: KubernetesApi, co
     clock: systemClock,
     newUuid: randomUUID,
     directorUuid: 'director-1',
-    director: fakeDirector(),
     note: () => undefined,
   };
 }

@@ -6,7 +6,6 @@ import { annotation, baseLabels, label, vmScriptsVersion } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { fixedRequests, prepareContainer, vmContainer } from '../own-containers.ts';
 import { sha256 } from '../sha256.ts';
-import { isLastingGroup } from './disruption-budget.ts';
 import { entryScript } from './entry-script.ts';
 import type { InstanceGroup } from './instance-group.ts';
 import { preStopScript } from './pre-stop-script.ts';
@@ -49,13 +48,10 @@ export function vmLabels(
     [label.vmId]: plan.cid,
     ...(plan.group !== undefined && { [label.group]: labelValue(plan.group) }),
     ...plan.groupLabels,
-    ...(hasBudget(plan) && { [label.disruptionBudget]: 'true' }),
+    ...(plan.properties.disruption.budget &&
+      plan.group !== undefined && { [label.disruptionBudget]: 'true' }),
   };
 }
-
-/** True where the VM's group has a budget, or is to have one (decide-budget.ts). */
-export const hasBudget = ({ properties, group }: Pick<VmPlan, 'properties' | 'group'>): boolean =>
-  properties.disruption.budget && isLastingGroup(group);
 
 /** The VM's pod, owned by the Secret with that uid. Holds nothing secret. */
 export function vmPod(plan: VmPlan, secretUid: string): Pod {
