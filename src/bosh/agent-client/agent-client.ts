@@ -1,5 +1,10 @@
 type Json = Readonly<Record<string, unknown>>;
 
+export interface AgentClock {
+  /** Resolves after that many milliseconds, or at once when the signal is aborted. */
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
 /** A blob in the agent's blobstore, or a package by it. */
 export interface BlobReference {
   readonly name: string;

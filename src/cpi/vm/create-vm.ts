@@ -10,7 +10,7 @@ import { budgetGroupOf, requireBudget, settleBudget } from './disruption-budget.
 import { ensureVm, hasDisks } from './ensure-vm.ts';
 import { removeVm } from './remove-vm.ts';
 import { volumeTerms } from './volume-affinity.ts';
-import type { VmPlan } from './vm-pod.ts';
+import type { VmPlan } from './vm-plan.ts';
 import { vmLabels } from './vm-pod.ts';
 import { parseVmRequest } from './vm-request.ts';
 import type { ParsedVmRequest } from './vm-request.ts';

@@ -1,7 +1,4 @@
-import type { PodNetworking } from '../address/pod-networking.ts';
-import type { AttachStrategy } from '../disk/attach/strategy.ts';
-import type { NodeSelectorTerm, Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
-import type { Architecture } from '../stemcell/stemcell-cid.ts';
+import type { Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
 import { annotation, baseLabels, label, vmScriptsVersion } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { fixedRequests, prepareContainer, vmContainer } from '../own-containers.ts';
@@ -14,24 +11,7 @@ import { profileSecurity } from './profile.ts';
 import { prepareScript, stateDirectories } from './prepare-script.ts';
 import { raisedTo } from './resources.ts';
 import { dataClaimName, stateClaimName, volumeLabels } from './vm-claims.ts';
-import type { VmProperties } from './vm-properties.ts';
-
-export interface VmPlan extends InstanceGroup {
-  readonly cid: string;
-  readonly agentId: string;
-  readonly namespace: string;
-  readonly image: string;
-  /** Of the stemcell, where its cid tells it. */
-  readonly architecture?: Architecture | undefined;
-  readonly properties: VmProperties;
-  readonly networking: PodNetworking;
-  /** Empty: those of the cluster. */
-  readonly nameServers: readonly string[];
-  /** Where the volumes of its disks can be reached. */
-  readonly volumeTerms?: readonly NodeSelectorTerm[];
-  readonly directorUuid: string | undefined;
-  readonly attach: AttachStrategy;
-}
+import type { VmPlan } from './vm-plan.ts';
 
 /** Where the agent looks for its settings on a stock stemcell (agent.json, File source). */
 export const settingsPath = '/var/vcap/bosh/warden-cpi-agent-env.json';

@@ -10,7 +10,7 @@ import { vipService } from '../service/vip.ts';
 import { parseStemcellCid } from '../stemcell/stemcell-cid.ts';
 import { agentSettings } from './agent-settings.ts';
 import { parseInstanceGroup } from './instance-group.ts';
-import type { VmPlan } from './vm-pod.ts';
+import type { VmPlan } from './vm-plan.ts';
 import { parseVmProperties } from './vm-properties.ts';
 
 export interface VmRequest {
