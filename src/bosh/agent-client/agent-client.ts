@@ -34,7 +34,7 @@ export interface AgentClient {
   start(): Promise<void>;
   stop(): Promise<void>;
   /** A script that no job has, or an agent that knows no scripts, is fine. */
-  runScript(name: string, env?: Readonly<Record<string, string>>): Promise<void>;
+  runScript(name: string): Promise<void>;
   /** Resolves with the seconds still to wait. */
   drain(): Promise<number>;
   compilePackage(

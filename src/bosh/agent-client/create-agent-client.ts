@@ -64,7 +64,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       if (value !== 'started') throw tasks.unexpected('start', "'started'");
     },
     stop: () => runLong('stop'),
-    runScript: (name, env = {}) => tolerateUnknown(runLong('run_script', name, { env })),
+    runScript: (name) => tolerateUnknown(runLong('run_script', name, { env: {} })),
     drain: async () => {
       const seconds = await tasks.run('drain', ['shutdown', {}], longTask);
       if (typeof seconds !== 'number') throw tasks.unexpected('drain', 'a number of seconds');

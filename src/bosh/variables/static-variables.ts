@@ -27,7 +27,7 @@ export async function loadStaticVariables(given: GivenVariables): Promise<Readon
 }
 
 async function readVarsFile(path: string): Promise<readonly (readonly [string, YamlNode])[]> {
-  const node = await readGivenYaml(path, 'MANIFEST_INVALID');
+  const node = await readGivenYaml(path);
   if (node.kind === 'scalar' && node.value === null) return [];
   if (node.kind !== 'map') {
     throw new ProductError(

@@ -4,7 +4,7 @@ import { accessForms, accessKeys } from './access.ts';
 import { deepMerge } from './deep-merge.ts';
 
 /** The sections that a context of ours may have too. */
-export const sections = ['kubernetes', 'networks', 'agent', 'defaults', 'deadlines', 'env'] as const;
+const sections = ['kubernetes', 'networks', 'agent', 'defaults', 'deadlines', 'env'] as const;
 const contextsKey = 'contexts';
 /** One for all clusters: no call about a stemcell names a context. */
 const registryKey = 'registry';

@@ -14,7 +14,7 @@ import { dataClaimName, stateClaimName, volumeLabels } from './vm-claims.ts';
 import type { VmPlan } from './vm-plan.ts';
 
 /** Where the agent looks for its settings on a stock stemcell (agent.json, File source). */
-export const settingsPath = '/var/vcap/bosh/warden-cpi-agent-env.json';
+const settingsPath = '/var/vcap/bosh/warden-cpi-agent-env.json';
 export const settingsKey = 'settings.json';
 export const hubVolume = 'hub';
 export const hubPath = '/warden-cpi-dev';
