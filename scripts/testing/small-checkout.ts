@@ -9,7 +9,7 @@ import { poll } from '../../src/deploy/poll.ts';
 
 type Step = 'ensureInstalled' | 'ensureBuilt';
 
-export interface Start {
+interface Start {
   readonly pid: number;
   readonly ended: Promise<{
     readonly exitCode: number | null;

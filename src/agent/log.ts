@@ -14,7 +14,7 @@ export function lineLog(write: (line: string) => void, now: () => number): Log {
 }
 
 /** The first line of a text, shortened: what follows it may be a program's output, which stays out of logs. */
-export function firstLine(text: string): string {
+function firstLine(text: string): string {
   const end = text.indexOf('\n');
   const line = end < 0 ? text : text.slice(0, end);
   return line.length > lengthLimit ? `${line.slice(0, lengthLimit)}…` : line;

@@ -59,7 +59,7 @@ export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): P
  * An unclaimed disk that no VM has; every snapshot, because its mark stays; a copy that update_disk made of a disk which is
  * still there, and what was made for that; an attachment whose VM is no more. Pure.
  */
-export function findOrphans(objects: ClusterObjects): Orphan[] {
+function findOrphans(objects: ClusterObjects): Orphan[] {
   const attached = new Set(objects.pods.filter(isKind('attachment')).map((pod) => labelOf(pod, diskId)));
   const disks = objects.claims.filter(isKind('disk'));
   const copied = disks.filter(

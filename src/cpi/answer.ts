@@ -25,7 +25,7 @@ export async function answer(input: string | Promise<string>, ports: AnswerPorts
     checkApiVersion(request.apiVersion);
     return await callVerb(load, request, ports);
   } catch (error) {
-    return failure(error, '', (message) => message);
+    return failure(error, (message) => message);
   }
 }
 
@@ -81,7 +81,7 @@ async function callVerb(
     const isElsewhere = isAboutInput(known) || localMethods.includes(request.method);
     const place = { contextName, namespace: isElsewhere ? undefined : session?.cloud.namespace };
     return {
-      ...failure(known, '', (message) => redact(inPlace(message, place))),
+      ...failure(known, (message) => redact(inPlace(message, place))),
       log: redact(session?.log() ?? ''),
     };
   } finally {

@@ -2,7 +2,6 @@ import type { ShellCommand } from '../kubernetes/pod-script.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { Clock } from '../kubernetes/clock.ts';
 import type { CpiConfig } from './config.ts';
-import type { Director } from './director/director.ts';
 
 export interface ExecCommand {
   /** That of the VMs where it is absent. */
@@ -28,8 +27,6 @@ export interface Cloud {
   readonly config: CpiConfig;
   readonly namespace: string;
   readonly clock: Clock;
-  /** Who makes the calls, where a way to ask is configured. */
-  readonly director?: Director | undefined;
   readonly newUuid: () => string;
   /** `context.director_uuid` of the call, for the label. */
   readonly directorUuid: string | undefined;

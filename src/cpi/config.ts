@@ -4,8 +4,6 @@ import type { Deadlines } from './config/deadlines.ts';
 import { parseDeadlines } from './config/deadlines.ts';
 import type { Defaults } from './config/defaults.ts';
 import { parseDefaults } from './config/defaults.ts';
-import type { DirectorConfig } from './config/director.ts';
-import { parseDirector } from './config/director.ts';
 import type { KubernetesConfig } from './config/kubernetes.ts';
 import { parseKubernetes } from './config/kubernetes.ts';
 import { mergeLayers } from './config/layers.ts';
@@ -32,8 +30,6 @@ export interface CpiConfig extends ReachConfig {
   readonly defaults: Defaults;
   /** Absent: only light stemcells are taken. */
   readonly registry: RegistryConfig | undefined;
-  /** Absent: a VM that would get a disruption budget is refused. */
-  readonly director: DirectorConfig | undefined;
 }
 
 /**
@@ -68,7 +64,6 @@ function parseRest(sections: Json, place: Place): Omit<CpiConfig, keyof ReachCon
     agent: parseAgent(sections['agent'], at(place, 'agent')),
     defaults: parseDefaults(sections['defaults'], at(place, 'defaults')),
     registry: parseRegistry(sections['registry'], at(place, 'registry')),
-    director: parseDirector(sections['director'], at(place, 'director')),
   };
 }
 

@@ -18,9 +18,9 @@ const group = 'director-deployment-router';
 
 async function newVm(
   { cloud }: SimulatedWorld,
-  changes: { group?: string; budget?: boolean } = {},
+  changes: { group?: string; env?: object; budget?: boolean } = {},
 ): Promise<string> {
-  const env = groupEnv(changes.group ?? 'router');
+  const env = changes.env ?? groupEnv(changes.group ?? 'router');
   const properties = { disruption_budget: changes.budget ?? true };
   const [cid] = await createVm(
     cloud,
@@ -52,12 +52,17 @@ test('all VMs of the group but one have to stay; a group of one has no budget, a
   assert.deepEqual(await namesLeft(world.cluster.api), []);
 });
 
-test('off where it is not asked for, and never for compilation', async (t) => {
+test('none where it is not asked for, and none for VMs of no group', async (t) => {
   const world = await startSimulatedWorld(t);
-  const compiling = `compilation-${randomUUID()}`;
-  for (const changes of [{ budget: false }, { budget: false }, { group: compiling }, { group: compiling }])
+  for (const changes of [{ budget: false }, { budget: false }, { env: {} }, { env: {} }])
     await newVm(world, changes);
   assert.deepEqual(await budgets(world), []);
+});
+
+test('env.bosh.group alone tells the group', async (t) => {
+  const world = await startSimulatedWorld(t);
+  for (let made = 0; made < 2; made += 1) await newVm(world, { env: { bosh: { group } } });
+  assert.deepEqual(await budgets(world), [[budgetName(group), 1]]);
 });
 
 test('many come and go at the same time: the number is right in the end', async (t) => {

@@ -14,10 +14,9 @@ const own: ReadonlySet<string> = new Set([vmContainer, prepareContainer, holderC
 export const isOwnContainer = ({ name }: { readonly name: string }): boolean => own.has(name);
 
 /**
- * The container of that name, or its status. Never by place: an added one may stand before ours (Istio's
+ * The container that is the VM, or its status. Never by place: an added one may stand before ours (Istio's
  * holdApplicationUntilProxyStarts), and statuses come in the order of names.
  */
-export const containerNamed = <T extends { readonly name: string }>(
-  name: string,
-  containers: readonly T[] = [],
-): T | undefined => containers.find((one) => one.name === name);
+export const vmContainerOf = <T extends { readonly name: string }>(
+  containers: readonly T[] | undefined,
+): T | undefined => containers?.find(({ name }) => name === vmContainer);

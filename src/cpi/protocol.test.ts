@@ -37,14 +37,14 @@ test('what nests deeper than anybody writes is refused before it is walked; brac
 
 test('every code of the table gives its BOSH type and whether to try again', () => {
   for (const code of Object.keys(errorTable) as ErrorCode[]) {
-    const { error } = failure(new ProductError(code, 'why'), '', plain);
+    const { error } = failure(new ProductError(code, 'why'), plain);
     const { boshType, okToRetry } = errorTable[code];
     assert.deepEqual(error, { type: boshType, message: 'why', ok_to_retry: okToRetry });
   }
 });
 
 test('a fault of ours is a CpiError that asks to be reported', () => {
-  const { error } = failure(new TypeError('x is undefined'), '', plain);
+  const { error } = failure(new TypeError('x is undefined'), plain);
   assert.equal(error?.type, 'Bosh::Clouds::CpiError');
   assert.match(error.message, /^a fault in the CPI, please report it: TypeError: x is undefined/u);
 });

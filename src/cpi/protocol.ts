@@ -67,8 +67,8 @@ export function success(result: unknown, log: string): CpiResponse {
  * The response for anything thrown. `redact` is applied to the message, which may carry text of the API server.
  * An error that is no ProductError is a fault of ours.
  */
-export function failure(error: unknown, log: string, redact: (text: string) => string): CpiResponse {
-  return { result: null, error: describe(error, redact), log: redact(log) };
+export function failure(error: unknown, redact: (text: string) => string): CpiResponse {
+  return { result: null, error: describe(error, redact), log: '' };
 }
 
 function describe(error: unknown, redact: (text: string) => string): CpiError {

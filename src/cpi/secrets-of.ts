@@ -6,15 +6,14 @@ import { secretsOfKubeconfig } from '../kubernetes/kubeconfig-secrets.ts';
  * Loads a YAML parser where a kubeconfig is such text, so call it only when there is a message to clear.
  */
 export async function secretsOf(config: unknown): Promise<unknown[]> {
-  const { agent, kubernetes, contexts, env, registry, director } = objectOf(config);
+  const { agent, kubernetes, contexts, env, registry } = objectOf(config);
   const inContexts = await Promise.all(
     Object.values(objectOf(contexts)).map((context) => secretsOf(context)),
   );
   const { password } = objectOf(registry);
-  const { client_secret: secret } = objectOf(director);
   const { kubeconfig, token, client_key: key } = objectOf(kubernetes);
   const ofAccess = [{ token, key }, ...(await secretsOfKubeconfig(kubeconfig))];
-  return [agent, { password }, { secret }, ...ofAccess, passwordsOf(env), ...inContexts.flat()];
+  return [agent, { password }, ...ofAccess, passwordsOf(env), ...inContexts.flat()];
 }
 
 const passwordsOf = (value: unknown): object => ({ password: urlPasswords(value) });

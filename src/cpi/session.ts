@@ -7,7 +7,6 @@ import { accessOf } from './access.ts';
 import type { Cloud } from './cloud.ts';
 import type { CpiConfig } from './config.ts';
 import { beginConfig } from './config.ts';
-import type { Director } from './director/director.ts';
 
 export interface SessionOptions {
   /** The parsed config file. */
@@ -58,25 +57,12 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       // the global one: loading node:crypto costs a call more than a millisecond
       newUuid: () => crypto.randomUUID(),
       directorUuid,
-      director: directorOf(config, directorUuid),
       note: (line) => void notes.push(`${line}\n`),
     },
     log: () => notes.join(''),
     secrets: async () => [await usedCredentials(access)],
     close: () => {
       transport.close();
-    },
-  };
-}
-
-/** Loads its client when it is asked: most calls do not. */
-function directorOf({ director, deadlines }: CpiConfig, uuid: string | undefined): Director | undefined {
-  if (director === undefined) return undefined;
-  const deadlineMs = deadlines.director * 1000;
-  return {
-    lifecycleOf: async (group) => {
-      const { httpsDirector } = await import('./director/https-director.ts');
-      return httpsDirector({ ...director, uuid, deadlineMs, clock: systemClock }).lifecycleOf(group);
     },
   };
 }

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { isProductError } from '../errors/product-error.ts';
 import { createEnv } from './create-env.ts';
 import { deleteEnv } from './delete-env.ts';
-import { formatErrorChain } from './error-chain.ts';
+import { errorChain } from './error-chain.ts';
 import { testEnvironment, type TestEnvironment } from './testing/test-environment.ts';
 
 /** Lets the manifest's CPI speak to another, empty cloud. */
@@ -90,7 +90,7 @@ test('create-env of the same manifest does not succeed where the CPI cannot say 
     await cloud.fail({ method: 'has_vm', kind });
 
     await assert.rejects(createEnv(options, ports), (error) =>
-      formatErrorChain(error).includes(`Checking existence of VM '${vmCid}'`),
+      errorChain(error).join('\n').includes(`Checking existence of VM '${vmCid}'`),
     );
 
     assert.deepEqual([await state(), cloud.vms()], [before, [vmCid]]);

@@ -9,13 +9,13 @@ import type { Manifest } from '../bosh/manifest/manifest.ts';
 import { ProductError, isProductError } from '../errors/product-error.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
 import { createEnv } from './create-env.ts';
-import { errorChain, formatErrorChain } from './error-chain.ts';
+import { errorChain } from './error-chain.ts';
 import { testEnvironment } from './testing/test-environment.ts';
 
 const fails =
   (code: ErrorCode, ...words: string[]) =>
   (error: unknown) => {
-    const chain = formatErrorChain(error);
+    const chain = errorChain(error).join('\n');
     assert.ok(isProductError(error, code), `${String(isProductError(error) ? error.code : error)}: ${chain}`);
     for (const word of words) assert.ok(chain.includes(word), `${word} is not in ${chain}`);
     return true;
@@ -185,7 +185,7 @@ test('a missing or corrupt release or stemcell is named, and nothing is changed'
   await editManifest((text) => text.replace(/, sha1: '[^']*'/, ''));
   await writeFile(join(directory, 'stemcell.tgz'), 'not an archive');
   await assert.rejects(createEnv(options, ports), (error) =>
-    formatErrorChain(error).includes('stemcell.tgz'),
+    errorChain(error).join('\n').includes('stemcell.tgz'),
   );
   assert.deepEqual(cloud.vms(), []);
 });

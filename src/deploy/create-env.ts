@@ -8,7 +8,6 @@ import { readInstanceState, type InstanceState } from './instance/instance-state
 import { isDeployed } from './is-deployed.ts';
 import type { CreateEnvOptions, EnvPorts } from './options.ts';
 import type { Run } from './run.ts';
-import type { StepTiming } from './stage/stage.ts';
 import { withSession, type Session } from './session.ts';
 import { checkCluster } from './state/check-cluster.ts';
 import { writeClusterNote, type ClusterIdentity } from './state/cluster-note.ts';
@@ -34,7 +33,6 @@ export interface CreateEnvResult {
   readonly vmCid: string;
   /** Of the attached disk. */
   readonly diskCid: string | undefined;
-  readonly timings: readonly StepTiming[];
 }
 
 /**
@@ -123,7 +121,7 @@ function askAgent({ state, ports, options }: Session, manifest: Manifest): Promi
   });
 }
 
-function summarize({ state, timings, ports }: Session, manifest: Manifest) {
+function summarize({ state, ports }: Session, manifest: Manifest) {
   const kept = keptDisk(state.state, wantedDisk(manifest));
   if (kept !== undefined) ports.write(`${describeKeptDisk(kept)}\n`);
   return {
@@ -131,6 +129,5 @@ function summarize({ state, timings, ports }: Session, manifest: Manifest) {
     instance: `${manifest.instanceGroup.name}/0`,
     vmCid: state.state.current_vm_cid,
     diskCid: kept === undefined ? currentDisk(state.state)?.cid : undefined,
-    timings,
   };
 }

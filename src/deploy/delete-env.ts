@@ -6,7 +6,7 @@ import { within } from './error-chain.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import type { Run } from './run.ts';
 import { withSession, type Session } from './session.ts';
-import type { Stage, Step, StepTiming } from './stage/stage.ts';
+import type { Stage, Step } from './stage/stage.ts';
 import { removeClusterNote } from './state/cluster-note.ts';
 import { isConfiguredOtherwise, removeCpiNote } from './state/cpi-note.ts';
 import { removeDigestNote } from './state/digest-note.ts';
@@ -31,7 +31,6 @@ export interface DeleteEnvResult {
   readonly unansweredVm: string | undefined;
   /** Disks that an interrupted run asked for and never heard of: the cloud may hold them, unclaimed. */
   readonly unansweredDisks: readonly PendingDisk[];
-  readonly timings: readonly StepTiming[];
 }
 
 /**
@@ -44,11 +43,11 @@ export async function deleteEnv(options: DeleteEnvOptions, ports: EnvPorts): Pro
   const result = await withSession(options, ports, (session) => removeAll(session, forgetAbsent), {
     existing: true,
   });
-  return result ?? { deleted: false, unansweredVm: undefined, unansweredDisks: [], timings: [] };
+  return result ?? { deleted: false, unansweredVm: undefined, unansweredDisks: [] };
 }
 
 async function removeAll(session: Session, forgetAbsent: boolean): Promise<DeleteEnvResult> {
-  const { stage, state, pending, directory, timings } = session;
+  const { stage, state, pending, directory } = session;
   const valid = await validateInstallation(stage, session);
   const stemcellApiVersion = currentStemcell(state.state)?.api_version ?? 1;
   return withCpi(session, { valid, stemcellApiVersion }, async (run) => {
@@ -69,7 +68,7 @@ async function removeAll(session: Session, forgetAbsent: boolean): Promise<Delet
       await removeCpiNote(state.path);
       await removeDigestNote(state.path);
     });
-    return { deleted: true, unansweredVm: vm?.agent_id, unansweredDisks, timings };
+    return { deleted: true, unansweredVm: vm?.agent_id, unansweredDisks };
   });
 }
 

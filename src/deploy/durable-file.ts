@@ -5,9 +5,9 @@ import { removeDrafts } from '../platform/draft.ts';
 import { replaceFile, syncDirectory } from '../platform/replace-file.ts';
 
 /** replaceFile with FILE_NOT_WRITABLE where the system refuses it, as on a full disk. */
-export async function writeDurably(path: string, text: string, mode = 0o600): Promise<void> {
+export async function writeDurably(path: string, text: string): Promise<void> {
   try {
-    replaceFile(path, text, mode);
+    replaceFile(path, text, 0o600);
   } catch (error) {
     throw notWritable(path, error);
   }

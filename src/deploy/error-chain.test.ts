@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProductError, isProductError } from '../errors/product-error.ts';
-import { formatErrorChain, within } from './error-chain.ts';
+import { errorChain, within } from './error-chain.ts';
 
 test('an error names its steps from the outermost inwards and keeps the innermost code', async () => {
   const failing = within('Deploying', () =>
@@ -11,7 +11,7 @@ test('an error names its steps from the outermost inwards and keeps the innermos
   const error: unknown = await failing.catch((caught: unknown) => caught);
 
   assert.ok(isProductError(error, 'VM_NOT_FOUND'));
-  assert.equal(formatErrorChain(error), "Deploying:\n  Creating instance 'g/0':\n    no VM");
+  assert.deepEqual(errorChain(error), ['Deploying', "Creating instance 'g/0'", 'no VM']);
 });
 
 test('a programmer error passes unchanged', async () => {

@@ -18,11 +18,3 @@ export function errorChain(error: unknown): string[] {
   if (!(error instanceof Error)) return [String(error)];
   return error.cause === undefined ? [error.message] : [error.message, ...errorChain(error.cause)];
 }
-
-/** The chain as bosh prints it: one line each, each a step further in (bosh-cli ui/fmt/error.go). */
-export function formatErrorChain(error: unknown): string {
-  const lines = errorChain(error);
-  return lines
-    .map((line, depth) => `${'  '.repeat(depth)}${line}${depth < lines.length - 1 ? ':' : ''}`)
-    .join('\n');
-}

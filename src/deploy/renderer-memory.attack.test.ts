@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { packRelease } from '../bosh/release/pack-release.ts';
-import { formatErrorChain } from './error-chain.ts';
+import { errorChain } from './error-chain.ts';
 import { createEnv } from './create-env.ts';
 import { testEnvironment } from './testing/test-environment.ts';
 
@@ -21,7 +21,7 @@ test("a job's template looks for the CPI's properties in the memory of ruby", as
   await packRelease({ ...app, version: '2' });
 
   await assert.rejects(createEnv(options, ports), (error) => {
-    assert.match(formatErrorChain(error), /found none/);
+    assert.match(errorChain(error).join('\n'), /found none/);
     return true;
   });
 });

@@ -14,7 +14,7 @@ import type { EnvOptions, EnvPorts } from './options.ts';
 import type { ChildWatch } from './process/child-watch.ts';
 import { settleOrphan } from './process/settle-orphan.ts';
 import { PrintedStage } from './stage/printed-stage.ts';
-import type { Stage, StepTiming } from './stage/stage.ts';
+import type { Stage } from './stage/stage.ts';
 import { PendingFile } from './state/pending-file.ts';
 import { readState, StateFile, statePathFor } from './state/state-file.ts';
 
@@ -23,7 +23,6 @@ export interface Session {
   readonly options: EnvOptions;
   readonly ports: EnvPorts;
   readonly stage: Stage;
-  readonly timings: readonly StepTiming[];
   readonly state: StateFile;
   readonly pending: PendingFile;
   readonly directory: InstallationDirectory;
@@ -55,19 +54,13 @@ export async function withSession<T>(
       return undefined;
     }
     await refuseLegacyState(manifestPath, statePath);
-    const timings: StepTiming[] = [];
-    const stage = new PrintedStage({
-      clock,
-      write,
-      signal: options.signal,
-      onTiming: (timing) => timings.push(timing),
-    });
+    const stage = new PrintedStage({ clock, write, signal: options.signal });
     const children: ChildWatch = {
       started: (pid, errand) => lock.recordChild(pid, errand),
     };
     const absolute = { ...options, workspace, manifestPath, statePath };
     const files = await openFiles(absolute, ports);
-    return await action({ options: absolute, ports, stage, timings, children, ...files });
+    return await action({ options: absolute, ports, stage, children, ...files });
   } finally {
     await lock.release();
   }

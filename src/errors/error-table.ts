@@ -95,13 +95,6 @@ export const errorTable = {
     meaning: 'a ResourceQuota leaves no room for the disk; nothing was changed',
   },
   KUBERNETES_UNREACHABLE: cloudError('the Kubernetes API could not be reached'),
-  // the director, asked by the CPI
-  DIRECTOR_UNREACHABLE: cloudError(
-    'the BOSH director, or its UAA, could not be reached or was not able to answer',
-  ),
-  DIRECTOR_ERROR: cloudError(
-    'the BOSH director, or its UAA, does not accept the client or the question, or answers what cannot be read',
-  ),
   // deployer
   INTERRUPTED: cloudError(
     'the operator interrupted the run at a safe point; the next run goes on from there',

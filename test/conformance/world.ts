@@ -4,7 +4,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeServerCertificate, type TestCertificate } from '../../src/bosh/testing/certificates.ts';
-import { DirectorServer } from '../../src/cpi/director/testing/director-server.ts';
 import type { TestAgent } from '../../src/cpi/testing/agents.ts';
 import type { CpiResponse } from '../../src/cpi/protocol.ts';
 import { isApiError } from '../../src/kubernetes/api-error.ts';
@@ -63,7 +62,6 @@ export class World {
   readonly settings: Settings;
   /** For the bus of every agent: without one it cannot start, and tries again for ever. */
   readonly certificate: TestCertificate;
-  readonly #director: DirectorServer;
   #addresses: string[];
   readonly #calls = new Map<string, number>();
 
@@ -72,7 +70,6 @@ export class World {
       World,
       'target' | 'api' | 'namespace' | 'otherNamespace' | 'directory' | 'settings' | 'certificate'
     >,
-    director: DirectorServer,
   ) {
     this.target = parts.target;
     this.api = parts.api;
@@ -81,7 +78,6 @@ export class World {
     this.directory = parts.directory;
     this.settings = parts.settings;
     this.certificate = parts.certificate;
-    this.#director = director;
     this.#addresses = [...parts.target.addresses];
   }
 
@@ -97,9 +93,7 @@ export class World {
     await rightsInForce(api, namespace);
     const token = await tokenOf(target.access, namespace);
     const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-conformance-'));
-    const director = await DirectorServer.start({ uuid: directorUuid, deployments: { deployment: null } });
     const settings = {
-      director: director.settings,
       kubernetes: {
         kubeconfig: tokenKubeconfig(target.access, token),
         namespace,
@@ -121,7 +115,7 @@ export class World {
     };
     const certificate = await makeServerCertificate();
     const parts = { target, api, namespace, otherNamespace, directory, settings, certificate };
-    return new World(parts, director);
+    return new World(parts);
   }
 
   /** Removes the namespace with all that a failed test left in it. */
@@ -136,7 +130,6 @@ export class World {
     }
     this.api.close();
     await rm(this.directory, { recursive: true });
-    await this.#director.close();
     await this.target.stop();
   }
 

@@ -35,7 +35,6 @@ test('a kubeconfig in YAML is JSON in the rendered configuration', async () => {
       deadlines: {},
       env: {},
       registry: {},
-      director: {},
       contexts: {},
     });
   }

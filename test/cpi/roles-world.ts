@@ -11,7 +11,6 @@ import { localProvisioner } from '../../src/cluster/api/bootstrap.ts';
 import { requestAttributes } from '../../src/cluster/api/http/request-attributes.ts';
 import { loadCredentials } from '../../src/cluster/api/pki/credentials.ts';
 import type { ApiServer } from '../../src/cluster/api/start-api-server.ts';
-import { DirectorServer } from '../../src/cpi/director/testing/director-server.ts';
 import { methods } from '../../src/cpi/methods.ts';
 import { openSession } from '../../src/cpi/session.ts';
 import { EmbeddedWorld } from '../../src/cpi/testing/embedded-world.ts';
@@ -46,7 +45,6 @@ export class RolesWorld {
   /** The methods that were called. */
   readonly called = new Set<string>();
   #server: ApiServer | undefined;
-  #director: DirectorServer | undefined;
   #addresses = 0;
 
   private constructor(world: EmbeddedWorld) {
@@ -55,7 +53,6 @@ export class RolesWorld {
 
   static async start(manifests: readonly Manifest[]): Promise<RolesWorld> {
     const roles = new RolesWorld(await EmbeddedWorld.start());
-    roles.#director = await DirectorServer.start({ deployments: { deployment: null } });
     roles.#server = await roles.world.serve((request) => roles.#note(request));
     const { api } = roles.world;
     await api.create(resources.namespaces, { metadata: { name: diskNamespace } });
@@ -89,7 +86,6 @@ export class RolesWorld {
         ...kubernetes,
       },
       agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' },
-      director: this.#director?.settings,
       deadlines: {
         schedule: 2,
         release: 1,
@@ -148,7 +144,6 @@ export class RolesWorld {
 
   async stop(): Promise<void> {
     await this.#server?.close();
-    await this.#director?.close();
     await this.world.stop();
     assert.deepEqual(this.world.errors, []);
   }

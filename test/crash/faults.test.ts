@@ -13,8 +13,8 @@ import {
   type Stroke,
   type Target,
 } from './support/faults.ts';
-import { verbCases, type VerbCase } from './support/verb-cases.ts';
-import { VerbWorld } from './support/verb-world.ts';
+import { verbCases } from './support/verb-cases.ts';
+import { type VerbCase, VerbWorld } from './support/verb-world.ts';
 
 /** With any other type a director goes on, as if the thing were not there or could not be (reference cpi.md 1.5, 1.7). */
 const asFault = new Set(['Bosh::Clouds::CloudError', 'Bosh::Clouds::VMCreationFailed']);

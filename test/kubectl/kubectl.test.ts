@@ -12,7 +12,6 @@ import { FakeConsole } from '../../src/cluster/api/testing/fake-console.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { events, pods } from '../../src/kubernetes/resources.ts';
-import { clientVersion } from './client-version.ts';
 import { hasKubectl, Kubectl } from './kubectl.ts';
 
 const skip = (await hasKubectl()) ? false : 'needs kubectl on PATH';
@@ -293,4 +292,10 @@ async function makeRunningPod(api: LocalApi, name = 'vm-1'): Promise<void> {
     count: 1,
   };
   await api.create(events, event);
+}
+
+/** Major and minor of a User-Agent such as `kubectl/v1.32.4 (linux/amd64) kubernetes/c0a9f5d`: what really ran. */
+function clientVersion(userAgent: string): { readonly text: string; readonly minor: number } | undefined {
+  const [text, minor] = /^kubectl(?!-dispatcher)[^/]*\/v1\.(\d+)\S*/.exec(userAgent) ?? [];
+  return text === undefined ? undefined : { text, minor: Number(minor) };
 }

@@ -143,9 +143,9 @@ export class EmbeddedLine {
   }
 
   /** A shell command in a pod; a non-zero exit code is a result. */
-  exec(pod: string, script: string, container = 'bosh', deadlineMs = 30_000): Promise<ExecResult> {
+  exec(pod: string, script: string, container = 'bosh'): Promise<ExecResult> {
     const command = ['/bin/sh', '-c', script];
-    return execInPod(this.access, { namespace, pod, container, command, deadlineMs });
+    return execInPod(this.access, { namespace, pod, container, command, deadlineMs: 30_000 });
   }
 
   get access(): Access {

@@ -48,7 +48,7 @@ export class LineVm {
     return vm;
   }
 
-  async untilAgentAnswers(deadlineMs = 60_000): Promise<void> {
+  async untilAgentAnswers(): Promise<void> {
     await until(
       `the agent of ${this.cid}`,
       () =>
@@ -59,7 +59,7 @@ export class LineVm {
             throw error;
           },
         ),
-      deadlineMs,
+      60_000,
     );
   }
 

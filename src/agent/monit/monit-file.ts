@@ -12,7 +12,6 @@ import type { MonitProcess } from './monit-process.ts';
 export interface MonitFile {
   /** The name that it gets in monit/job: `NNNN_<job>.monitrc`. */
   readonly name: string;
-  readonly job: string;
   readonly text: string;
   readonly processes: readonly MonitProcess[];
 }
@@ -31,7 +30,7 @@ export async function readMonitFiles(
     const folder = jobBundle(job, spec, directories).installPath;
     for (const { label, text } of await monitTexts(folder)) {
       const name = `${String(index).padStart(4, '0')}_${job.name}${label}.monitrc`;
-      files.push({ name, job: job.name, text, processes: parseMonit(text, job.name) });
+      files.push({ name, text, processes: parseMonit(text, job.name) });
     }
   }
   refuseTwins(files.flatMap((file) => file.processes));

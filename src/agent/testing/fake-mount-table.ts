@@ -5,7 +5,6 @@ import type { Mount, MountTable } from '../disk/mount-table.ts';
 /** Mounts that are only remembered; each folder added with `addVolume` is a file system of its own. */
 export class FakeMountTable implements MountTable {
   readonly #mounts: Mount[] = [{ device: '0:1', root: '/', mountPoint: '/', isReadOnly: false }];
-  readonly #busy = new Set<string>();
   #devices = 1;
 
   addVolume(path: string): void {
@@ -15,12 +14,6 @@ export class FakeMountTable implements MountTable {
 
   removeVolume(path: string): void {
     this.#remove(path);
-  }
-
-  /** From now on, or no longer, unmounting this path answers busy. */
-  setBusy(path: string, isBusy: boolean): void {
-    if (isBusy) this.#busy.add(path);
-    else this.#busy.delete(path);
   }
 
   async list(): Promise<readonly Mount[]> {
@@ -36,17 +29,15 @@ export class FakeMountTable implements MountTable {
     this.#mounts.push({ ...volume, mountPoint: target, isReadOnly: false });
   }
 
-  async unmount(target: string): Promise<'unmounted' | 'busy'> {
-    if (this.#busy.has(target)) return 'busy';
+  async unmount(target: string): Promise<'unmounted'> {
     this.#remove(target);
     return 'unmounted';
   }
 
-  async setReadOnly(target: string, isReadOnly: boolean): Promise<'done' | 'busy'> {
+  async setReadOnly(target: string, isReadOnly: boolean): Promise<'done'> {
     const index = this.#mounts.findLastIndex(({ mountPoint }) => mountPoint === target);
     const mount = this.#mounts[index];
     if (mount === undefined) throw new Error(`${target} is not mounted`);
-    if (isReadOnly && this.#busy.has(target)) return 'busy';
     this.#mounts[index] = { ...mount, isReadOnly };
     return 'done';
   }

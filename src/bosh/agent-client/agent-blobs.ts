@@ -6,7 +6,7 @@ import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { draftPath, removeDrafts } from '../../platform/draft.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
 import { archiveLimits, limitedTo } from '../archive/archive-limits.ts';
-import type { AgentClock } from './create-agent-client.ts';
+import type { AgentClock } from './agent-client.ts';
 import type { MbusConnection } from './mbus-connection.ts';
 
 const attempts = 3;

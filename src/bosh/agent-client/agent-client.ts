@@ -1,5 +1,10 @@
 type Json = Readonly<Record<string, unknown>>;
 
+export interface AgentClock {
+  /** Resolves after that many milliseconds, or at once when the signal is aborted. */
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
 /** A blob in the agent's blobstore, or a package by it. */
 export interface BlobReference {
   readonly name: string;
@@ -29,7 +34,7 @@ export interface AgentClient {
   start(): Promise<void>;
   stop(): Promise<void>;
   /** A script that no job has, or an agent that knows no scripts, is fine. */
-  runScript(name: string, env?: Readonly<Record<string, string>>): Promise<void>;
+  runScript(name: string): Promise<void>;
   /** Resolves with the seconds still to wait. */
   drain(): Promise<number>;
   compilePackage(

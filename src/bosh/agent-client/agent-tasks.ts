@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { wholeWords } from '../../errors/redact/whole-words.ts';
 import type { MbusConnection } from './mbus-connection.ts';
-import type { AgentClock } from './create-agent-client.ts';
+import type { AgentClock } from './agent-client.ts';
 
 export interface AgentTasksOptions {
   readonly connection: MbusConnection;

@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { isProductError } from '../../errors/product-error.ts';
-import type { AgentClient, AgentState, BlobReference } from './agent-client.ts';
+import type { AgentClient, AgentClock, AgentState, BlobReference } from './agent-client.ts';
 import { AgentBlobs } from './agent-blobs.ts';
 import { AgentTasks } from './agent-tasks.ts';
 import { MbusConnection } from './mbus-connection.ts';
-
-export interface AgentClock {
-  /** Resolves after that many milliseconds, or at once when the signal is aborted. */
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
-}
 
 export interface AgentClientOptions {
   /** `https://user:password@host:port`; http to this machine alone. */
@@ -69,7 +64,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       if (value !== 'started') throw tasks.unexpected('start', "'started'");
     },
     stop: () => runLong('stop'),
-    runScript: (name, env = {}) => tolerateUnknown(runLong('run_script', name, { env })),
+    runScript: (name) => tolerateUnknown(runLong('run_script', name, { env: {} })),
     drain: async () => {
       const seconds = await tasks.run('drain', ['shutdown', {}], longTask);
       if (typeof seconds !== 'number') throw tasks.unexpected('drain', 'a number of seconds');

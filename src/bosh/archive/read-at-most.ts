@@ -6,7 +6,7 @@ import type { OpenOptions } from './open-for-reading.ts';
 const pieceSize = 1 << 16;
 
 /** The bytes of an opened file; undefined where it has more than `limit`, whatever its size says. */
-export async function readAtMost(file: FileHandle, limit: number): Promise<Buffer | undefined> {
+async function readAtMost(file: FileHandle, limit: number): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   let length = 0;
   for (;;) {

@@ -118,15 +118,12 @@ test('rendered jobs are packed with a folder each; same content, same bytes', as
   const fixture = await openFixture(t);
   const archive = join(fixture.directory, 'jobs.tgz');
   const first = await packRenderedJobs(await render(fixture), archive);
-  assert.equal(first.digest, await digestOfFile(archive));
+  assert.equal(first, await digestOfFile(archive));
   assert.equal((await stat(archive)).mode & 0o777, 0o600);
   const elsewhere = await render(fixture, { directory: join(fixture.directory, 'elsewhere') });
-  assert.deepEqual(
-    await packRenderedJobs(elsewhere.toReversed(), join(fixture.directory, 'again.tgz')),
-    first,
-  );
+  assert.equal(await packRenderedJobs(elsewhere.toReversed(), join(fixture.directory, 'again.tgz')), first);
   const other = await packRenderedJobs(await render(fixture, { address: '10.0.0.6' }), archive);
-  assert.notEqual(other.configurationHash, first.configurationHash);
+  assert.notEqual(other, first);
   await mkdir(join(fixture.directory, 'out'));
   await unpackArchive(archive, join(fixture.directory, 'out'));
   assert.deepEqual((await readdir(join(fixture.directory, 'out'))).toSorted(), ['empty', 'web']);

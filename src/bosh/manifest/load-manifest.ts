@@ -72,7 +72,7 @@ const sha512Of = (text: string): string => createHash('sha512').update(text).dig
 
 async function patched({ path, opsFiles = [] }: LoadManifestOptions): Promise<YamlNode> {
   const [document, ...operations] = await Promise.all([
-    readGivenYaml(path, 'MANIFEST_INVALID'),
+    readGivenYaml(path),
     ...opsFiles.map((file) => readOpsFile(file)),
   ]);
   return applyOperations(document, operations.flat());

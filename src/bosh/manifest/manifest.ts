@@ -1,10 +1,10 @@
 import type { PathSegment } from '../../platform/path-segment.ts';
 
 /** Properties as a manifest has them. */
-export type Properties = Readonly<Record<string, unknown>>;
+type Properties = Readonly<Record<string, unknown>>;
 
 /** Where an archive comes from. A `file` path is absolute: resolved against the manifest's folder, `~` expanded. */
-export type ArchiveLocation =
+type ArchiveLocation =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'http'; readonly url: string };
 
@@ -24,7 +24,6 @@ export interface ReleaseReference extends ArchiveReference {
 
 export interface ResourcePool {
   readonly name: string;
-  readonly network: string;
   readonly stemcell: ArchiveReference;
   readonly cloudProperties: Properties;
   readonly env: Properties;
@@ -51,14 +50,14 @@ export interface ManualNetwork {
   readonly cloudProperties: Properties;
 }
 
-export interface DynamicNetwork {
+interface DynamicNetwork {
   readonly type: 'dynamic';
   readonly name: string;
   readonly dns: readonly string[];
   readonly cloudProperties: Properties;
 }
 
-export interface VipNetwork {
+interface VipNetwork {
   readonly type: 'vip';
   readonly name: string;
   readonly cloudProperties: Properties;
@@ -115,8 +114,6 @@ export interface CloudProvider {
 export interface Manifest {
   readonly name: string;
   readonly releases: readonly ReleaseReference[];
-  readonly resourcePools: readonly ResourcePool[];
-  readonly diskPools: readonly DiskPool[];
   readonly networks: readonly Network[];
   /** create-env deploys exactly one group of one instance. */
   readonly instanceGroup: InstanceGroup;

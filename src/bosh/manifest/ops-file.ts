@@ -20,7 +20,7 @@ export interface WrittenOperation {
 /** Reads an ops file; MANIFEST_INVALID with a line per fault. An empty file has no operations. */
 export async function readOpsFile(path: string): Promise<readonly WrittenOperation[]> {
   const problems = new Problems();
-  const root = rootField(await readGivenYaml(path, 'MANIFEST_INVALID'), problems);
+  const root = rootField(await readGivenYaml(path), problems);
   const operations = root.items().flatMap((field) => readOperation(field) ?? []);
   problems.throwIfAny('MANIFEST_INVALID');
   return operations;

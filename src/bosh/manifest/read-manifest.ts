@@ -47,7 +47,7 @@ export function readManifest(root: Field, path: string): Manifest | undefined {
     cloudProvider: readCloudProvider(root.get('cloud_provider'), releaseNames),
   };
   if (instanceGroup === undefined || resourcePool === undefined) return undefined;
-  return { name, releases, networks, resourcePools, diskPools, instanceGroup, resourcePool, ...rest };
+  return { name, releases, networks, instanceGroup, resourcePool, ...rest };
 }
 
 function names(list: Field): readonly string[] {
@@ -73,7 +73,6 @@ function readResourcePool(field: Field, networks: readonly string[], manifestPat
     field.get('network').problem(`there is no network '${network}'`);
   return {
     name: field.get('name').requiredText(),
-    network,
     stemcell: readArchive(field.get('stemcell'), manifestPath),
     cloudProperties: field.get('cloud_properties').properties(),
     env,

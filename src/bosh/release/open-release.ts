@@ -49,7 +49,7 @@ export async function openRelease({
     const jobs: ReleaseJob[] = [];
     for (const part of manifest.jobs) jobs.push(await openJob(part, directory, budget));
     checkReferences(manifest);
-    return { name: manifest.name, version: manifest.version, directory, jobs, packages };
+    return { name: manifest.name, version: manifest.version, jobs, packages };
   });
 }
 
@@ -69,7 +69,7 @@ async function openJob(
   await unpackArchive(archivePath, directory, { digest: part.digest, budget });
   const spec = await readSpec(join(directory, 'job.MF'));
   const packages = part.packages.length > 0 ? part.packages : spec.packages;
-  return { ...part, archivePath, directory, spec, packages };
+  return { name: part.name, fingerprint: part.fingerprint, directory, spec, packages };
 }
 
 async function readSpec(path: string): Promise<JobSpec> {

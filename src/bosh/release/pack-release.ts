@@ -15,15 +15,13 @@ export interface PackReleaseOptions {
   readonly directory: string;
   /** Or what makes it of the fingerprints of all jobs, packages and the license. */
   readonly version: string | ((fingerprints: readonly string[]) => string);
-  /** Default: `name` (or `final_name`) of config/final.yml. */
-  readonly name?: string;
   /** Written whole or not at all. */
   readonly outFile: string;
   /** Default `non-git`, uncommitted false. */
   readonly commit?: { readonly hash: string; readonly uncommittedChanges: boolean };
 }
 
-export interface PackedReleasePart {
+interface PackedReleasePart {
   readonly name: string;
   readonly fingerprint: string;
   readonly digest: string;
@@ -56,7 +54,7 @@ export async function packRelease(options: PackReleaseOptions): Promise<PackedRe
   await mkdir(staging, { mode: 0o700 });
   try {
     const parts = await packParts(source, staging);
-    const name = options.name ?? source.name;
+    const { name } = source;
     const version = versionOf(options.version, parts);
     const content = releaseManifest({ ...options, name, version }, parts);
     const manifest = stringify(content, { version: '1.1', lineWidth: 0 });

@@ -10,14 +10,14 @@ import type { ReleaseFile } from './fingerprint.ts';
 import { globFiles } from './glob.ts';
 import { localPath, readJobSpec } from './job-spec.ts';
 
-export interface SourcePackage {
+interface SourcePackage {
   readonly name: string;
   readonly dependencies: readonly string[];
   readonly files: readonly ReleaseFile[];
   readonly compress: boolean;
 }
 
-export interface SourceJob {
+interface SourceJob {
   readonly name: string;
   readonly packages: readonly string[];
   readonly files: readonly ReleaseFile[];

@@ -14,7 +14,6 @@ export interface ReleasePart {
 export interface PackagePart extends ReleasePart {
   readonly dependencies: readonly PathSegment[];
   readonly compiled: boolean;
-  readonly stemcell?: string;
 }
 
 /** release.MF (bosh-cli: release/manifest/release.go). */
@@ -44,9 +43,8 @@ export async function readReleaseManifest(directory: string): Promise<ReleaseMan
 }
 
 function readPackage(field: Field, compiled: boolean): PackagePart {
-  const stemcell = compiled ? field.get('stemcell').text() : undefined;
   const dependencies = field.get('dependencies').segments();
-  return { ...readPart(field), dependencies, compiled, ...(stemcell === undefined ? {} : { stemcell }) };
+  return { ...readPart(field), dependencies, compiled };
 }
 
 function readPart(field: Field): ReleasePart {

@@ -206,7 +206,7 @@ test('a cycle of packages is told', () => {
     compiled: false,
   });
   const packages = [one('a', 'b'), one('b', 'a')];
-  const release = { name: segment('r'), version: segment('1'), directory: '', jobs: [], packages };
+  const release = { name: segment('r'), version: segment('1'), jobs: [], packages };
   assert.throws(() => packagesInOrder(release, ['a']), { code: 'RELEASE_INVALID', message: /a -> b -> a/ });
 });
 

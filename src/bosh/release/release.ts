@@ -13,9 +13,6 @@ export interface JobSpec {
 export interface ReleaseJob {
   readonly name: PathSegment;
   readonly fingerprint: PathSegment;
-  /** Digest text of `archivePath`. */
-  readonly digest: string;
-  readonly archivePath: string;
   /** The unpacked archive: job.MF, monit, templates/. */
   readonly directory: string;
   readonly spec: JobSpec;
@@ -32,15 +29,12 @@ export interface ReleasePackage {
   readonly archivePath: string;
   readonly dependencies: readonly PathSegment[];
   readonly compiled: boolean;
-  /** `os/version`; compiled packages only. */
-  readonly stemcell?: string;
 }
 
-/** An opened release: every archive is unpacked below `directory` and its digest was verified. */
+/** An opened release: the archives of its jobs are unpacked, and every digest was verified. */
 export interface Release {
   readonly name: PathSegment;
   readonly version: PathSegment;
-  readonly directory: string;
   readonly jobs: readonly ReleaseJob[];
   readonly packages: readonly ReleasePackage[];
 }

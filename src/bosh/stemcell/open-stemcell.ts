@@ -55,7 +55,6 @@ async function readStemcell(directory: string): Promise<Stemcell> {
     ...(operatingSystem === undefined ? {} : { operatingSystem }),
     cloudProperties: root.get('cloud_properties').properties(),
     imagePath,
-    directory,
   };
   const digest = root.get('sha1').text();
   problems.throwIfAny('STEMCELL_INVALID');

@@ -6,8 +6,6 @@ export interface LightStemcell {
   readonly name: string;
   readonly version: string;
   readonly operatingSystem: string;
-  /** Default 3. */
-  readonly apiVersion?: number;
   /** Default `['docker-light']`. */
   readonly formats?: readonly string[];
   /** The OCI reference that the node pulls. */
@@ -34,7 +32,7 @@ export async function packLightStemcell(
   const manifest = {
     name,
     version,
-    api_version: stemcell.apiVersion ?? 3,
+    api_version: 3,
     bosh_protocol: 1,
     sha1: sha1OfNothing,
     operating_system: operatingSystem,

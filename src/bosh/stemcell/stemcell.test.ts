@@ -30,7 +30,6 @@ test('a light stemcell opens as it was packed', async (t) => {
     operatingSystem: 'ubuntu-noble',
     cloudProperties: { image_reference: 'registry.example/stemcell:1', digest: 'sha256:abc', os: 'linux' },
     imagePath: join(directory, 'out', 'image'),
-    directory: join(directory, 'out'),
   });
   assert.equal((await stat(stemcell.imagePath)).size, 0);
   assert.match(

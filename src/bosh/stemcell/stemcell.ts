@@ -11,5 +11,4 @@ export interface Stemcell {
   readonly cloudProperties: Readonly<Record<string, unknown>>;
   /** First argument of create_stemcell; stemcell.MF lies beside it. */
   readonly imagePath: string;
-  readonly directory: string;
 }

@@ -6,9 +6,10 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Field } from '../yaml/field.ts';
 import { describePlace, lookUp } from '../yaml/yaml-node.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
-import { certificateBits, defaultCertificateBits, privateKeyPem, readOptions } from './generate-value.ts';
 import { loadX509 } from './load-x509.ts';
 import type { X509 } from './load-x509.ts';
+import { readOptions } from './read-options.ts';
+import { certificateBits, defaultCertificateBits, privateKeyPem } from './rsa-pairs.ts';
 import type { RsaPair, RsaPairs } from './rsa-pairs.ts';
 import type { VariableDefinition } from './variable.ts';
 

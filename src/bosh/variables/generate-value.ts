@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
 import { ProductError } from '../../errors/product-error.ts';
-import { Field, Problems } from '../yaml/field.ts';
-import type { YamlNode } from '../yaml/yaml-node.ts';
 import { lookUp } from '../yaml/yaml-node.ts';
-import { RsaPairs } from './rsa-pairs.ts';
+import { readOptions } from './read-options.ts';
+import { certificateBits, defaultCertificateBits, privateKeyPem, RsaPairs } from './rsa-pairs.ts';
 import type { GenerateValue } from './vars-store.ts';
 import type { VariableDefinition } from './variable.ts';
 
@@ -18,8 +16,6 @@ export interface GeneratorOptions {
 const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const defaultPasswordLength = 20;
 const keyBits = 2048;
-export const certificateBits: readonly number[] = [2048, 3072, 4096];
-export const defaultCertificateBits = 3072;
 
 /**
  * Makes values of the types that the bosh CLI makes: password, certificate, ssh, rsa (config-server: types/), in the same
@@ -48,25 +44,6 @@ export function createValueGenerator(options: GeneratorOptions): GenerateValue {
   };
 }
 
-/** The options of a definition as a field; options beyond the known ones are a fault. Throws what `read` notes. */
-export function readOptions<T>(
-  definition: VariableDefinition,
-  known: readonly string[],
-  read: (options: Field) => T,
-): T {
-  const problems = new Problems();
-  const node: YamlNode | undefined = definition.options;
-  const parent = node?.place ?? { file: `variable '${definition.name}'`, line: 1, column: 1 };
-  const field = new Field(node, { path: `variables: '${definition.name}' options`, parent, problems });
-  for (const [key, option] of field.entries()) {
-    if (!known.includes(key))
-      option.problem(`is not an option of type '${definition.type}'; known are ${known.join(', ')}`);
-  }
-  const value = read(field);
-  problems.throwIfAny('MANIFEST_INVALID');
-  return value;
-}
-
 /** The bits of the RSA pairs that values of these definitions will take, as far as their options say. */
 export function expectedBits(definitions: readonly VariableDefinition[]): number[] {
   return definitions.flatMap(({ type, options }) => {
@@ -76,11 +53,6 @@ export function expectedBits(definitions: readonly VariableDefinition[]): number
     if (length === undefined) return defaultCertificateBits;
     return length.kind === 'scalar' ? certificateBits.filter((bits) => bits === length.value) : [];
   });
-}
-
-/** In the form that bosh reads back, PKCS #1. */
-export function privateKeyPem(key: KeyObject): string {
-  return String(key.export({ type: 'pkcs1', format: 'pem' }));
 }
 
 function generatePassword(definition: VariableDefinition, { randomBelow }: GeneratorOptions): string {

@@ -6,6 +6,10 @@ export interface RsaPair {
   readonly publicKey: KeyObject;
 }
 
+/** Key lengths of certificates (config-server: types/certificate_generator.go). */
+export const certificateBits: readonly number[] = [2048, 3072, 4096];
+export const defaultCertificateBits = 3072;
+
 /** One for each of a small machine's processors; what is made here waits for files, which have the same threads. */
 const atOnce = 2;
 
@@ -49,6 +53,11 @@ export class RsaPairs {
       this.#begun.push({ bits, pair });
     }
   }
+}
+
+/** In the form that bosh reads back, PKCS #1. */
+export function privateKeyPem(key: KeyObject): string {
+  return String(key.export({ type: 'pkcs1', format: 'pem' }));
 }
 
 function removeFirst<T>(items: T[], isMeant: (item: T) => boolean): T[] {

@@ -70,7 +70,7 @@ function withPart(
 }
 
 async function readVarsFile(path: string): Promise<Given> {
-  const node = await readGivenYaml(path, 'MANIFEST_INVALID');
+  const node = await readGivenYaml(path);
   if (node.kind === 'scalar' && node.value === null) return [];
   if (node.kind !== 'map') {
     throw new ProductError(

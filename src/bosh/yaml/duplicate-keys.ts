@@ -1,17 +1,11 @@
 import { isMap, isScalar, isSeq } from 'yaml';
 
-/** Where a key stands a second time in its map: an offset in the text. */
-export interface DuplicateKey {
-  readonly offset: number;
-  readonly key: string;
-}
-
 /**
- * Scalar keys that stand twice in one map of a document of the library `yaml`, parsed with `uniqueKeys: false`, in the order of the
- * text. The library's own check compares each key with all before it: 20,000 keys take minutes.
+ * Where scalar keys stand a second time in one map of a document of the library `yaml`, parsed with `uniqueKeys: false`: offsets in
+ * the text, in order. The library's own check compares each key with all before it: 20,000 keys take minutes.
  */
-export function duplicateKeys(contents: unknown): readonly DuplicateKey[] {
-  const found: DuplicateKey[] = [];
+export function duplicateKeys(contents: unknown): readonly number[] {
+  const found: number[] = [];
   const pending: unknown[] = [contents];
   while (pending.length > 0) {
     const node = pending.pop();
@@ -21,9 +15,9 @@ export function duplicateKeys(contents: unknown): readonly DuplicateKey[] {
     for (const { key, value } of node.items) {
       pending.push(key, value);
       if (!isScalar(key)) continue;
-      if (keys.has(key.value)) found.push({ offset: key.range?.[0] ?? 0, key: String(key.value) });
+      if (keys.has(key.value)) found.push(key.range?.[0] ?? 0);
       keys.add(key.value);
     }
   }
-  return found.toSorted((one, other) => one.offset - other.offset);
+  return found.toSorted((one, other) => one - other);
 }

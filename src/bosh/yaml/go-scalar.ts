@@ -1,6 +1,6 @@
 import type { ScalarValue } from './yaml-node.ts';
 
-export type GoTag = 'text' | 'bool' | 'null' | 'int' | 'float' | 'timestamp';
+type GoTag = 'text' | 'bool' | 'null' | 'int' | 'float' | 'timestamp';
 
 export interface GoScalar {
   readonly tag: GoTag;

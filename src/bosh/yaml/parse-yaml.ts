@@ -22,9 +22,9 @@ export async function readYaml(path: string, code: ErrorCode): Promise<YamlNode>
   return parseBytes(await readRegularFile(path, archiveLimits.manifest), path, code);
 }
 
-/** The same of a file that the operator named: it may be a pipe. */
-export async function readGivenYaml(path: string, code: ErrorCode): Promise<YamlNode> {
-  return parseBytes(await readGivenFile(path, archiveLimits.manifest), path, code);
+/** The same of a file that the operator named, which may be a pipe; MANIFEST_INVALID. */
+export async function readGivenYaml(path: string): Promise<YamlNode> {
+  return parseBytes(await readGivenFile(path, archiveLimits.manifest), path, 'MANIFEST_INVALID');
 }
 
 function parseBytes(bytes: Buffer | undefined, path: string, code: ErrorCode): YamlNode {
@@ -50,7 +50,7 @@ export function parseYaml(text: string, file: string, code: ErrorCode): YamlNode
   });
   const faults = [
     ...document.errors.map((error) => ({ offset: error.pos[0], message: describeYamlFault(error) })),
-    ...duplicateKeys(document.contents).map(({ offset }) => ({ offset, message: 'Map keys must be unique' })),
+    ...duplicateKeys(document.contents).map((offset) => ({ offset, message: 'Map keys must be unique' })),
   ];
   if (faults.length > 0)
     throw new ProductError(

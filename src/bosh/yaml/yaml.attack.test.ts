@@ -73,7 +73,7 @@ test(
         code: 'FILE_NOT_FOUND',
         message: /not a regular file/,
       });
-    await assert.rejects(readGivenYaml(endless, 'MANIFEST_INVALID'), {
+    await assert.rejects(readGivenYaml(endless), {
       code: 'MANIFEST_INVALID',
       message: /larger than 4 MiB/,
     });

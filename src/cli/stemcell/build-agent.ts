@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import { signalGroup } from '../../stemcell/debian/signal-group.ts';
+import { terminateGroup } from '../../stemcell/debian/terminate-group.ts';
 import type { CommandContext } from '../command.ts';
 
 /**
@@ -20,7 +20,7 @@ export async function buildAgent(
     detached: true,
   });
   const interrupt = (): void => {
-    if (child.pid !== undefined) signalGroup(child.pid, 'SIGTERM');
+    if (child.pid !== undefined) terminateGroup(child.pid);
   };
   signal.addEventListener('abort', interrupt);
   let said = '';

@@ -23,7 +23,7 @@ export interface BuildArguments {
   readonly push: PushTarget | undefined;
 }
 
-export interface SourceArguments {
+interface SourceArguments {
   readonly kind: 'source';
   readonly path: string;
   /** Undefined: this machine's. */

@@ -6,7 +6,7 @@ import type { NetworkConfig } from '../plugin/network-config.ts';
  * How a delegate is asked for an address (containernetworking/cni CONVENTIONS.md). Never two ways at once: host-local
  * adds up what it finds.
  */
-export const requestWays = ['runtimeConfig.ips', 'args.cni.ips', 'CNI_ARGS'] as const;
+const requestWays = ['runtimeConfig.ips', 'args.cni.ips', 'CNI_ARGS'] as const;
 export type RequestWay = (typeof requestWays)[number];
 
 /** What `request` of the configuration says, else what the delegate's IPAM plugin understands. Throws CniError 7. */

@@ -1,5 +1,5 @@
 /** What an argument is. Cids carry the context of their object; the two `properties` may name one. */
-export type ParameterType =
+type ParameterType =
   | 'string'
   | 'size'
   | 'object'

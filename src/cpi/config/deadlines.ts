@@ -29,8 +29,6 @@ export interface Deadlines {
   readonly lostNode: number;
   /** Until the API server has answered one request. */
   readonly request: number;
-  /** Until the director has told what an instance group is. */
-  readonly director: number;
 }
 
 const defaultDeadlines: Deadlines = {
@@ -49,7 +47,6 @@ const defaultDeadlines: Deadlines = {
   updateDisk: 1800,
   lostNode: 120,
   request: 30,
-  director: 60,
 };
 
 const keys: Readonly<Record<string, keyof Deadlines>> = {
@@ -68,7 +65,6 @@ const keys: Readonly<Record<string, keyof Deadlines>> = {
   update_disk: 'updateDisk',
   lost_node: 'lostNode',
   request: 'request',
-  director: 'director',
 };
 
 /** The section `deadlines`. Throws INVALID_CONFIG. */

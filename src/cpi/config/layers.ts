@@ -4,11 +4,11 @@ import { accessForms, accessKeys } from './access.ts';
 import { deepMerge } from './deep-merge.ts';
 
 /** The sections that a context of ours may have too. */
-export const sections = ['kubernetes', 'networks', 'agent', 'defaults', 'deadlines', 'env'] as const;
+const sections = ['kubernetes', 'networks', 'agent', 'defaults', 'deadlines', 'env'] as const;
 const contextsKey = 'contexts';
-/** Servers beside the clusters. No call about a stemcell names a context, and one director makes all calls: one of each for all. */
-const servers = ['registry', 'director'] as const;
-const known: readonly string[] = [...sections, ...servers, contextsKey];
+/** One for all clusters: no call about a stemcell names a context. */
+const registryKey = 'registry';
+const known: readonly string[] = [...sections, registryKey, contextsKey];
 
 export interface Layers {
   /** What the job rendered. */
@@ -71,21 +71,19 @@ function contextEntries(value: unknown, place: Place): Map<string, Json> {
 }
 
 /**
- * A later layer that names a way to a cluster, a registry or a director, replaces the former one whole: parts of two make
- * none, and nobody's password goes to another server.
+ * A later layer that names a way to a cluster, or a registry, replaces the former one whole: parts of two make none, and
+ * no password goes to another server.
  */
 function mergeLayer(base: Json, over: Json, place: Place): Json {
-  const kept = withoutAccess(withoutServers(base, over, place), over, place);
+  const kept = withoutAccess(withoutRegistry(base, over, place), over, place);
   return deepMerge(withoutAccessOfContexts(kept, over, at(place, contextsKey)), over);
 }
 
-/** Without those servers of which `over` names another URL. */
-function withoutServers(base: Json, over: Json, place: Place): Json {
-  const renamed: string[] = [];
-  for (const name of servers)
-    if (Object.hasOwn(recordAt(over[name], at(place, name)), 'url')) renamed.push(name);
-  if (renamed.length === 0) return base;
-  return Object.fromEntries(Object.entries(base).filter(([key]) => !renamed.includes(key)));
+/** Without the former registry where `over` names another URL. */
+function withoutRegistry(base: Json, over: Json, place: Place): Json {
+  if (!Object.hasOwn(recordAt(over[registryKey], at(place, registryKey)), 'url')) return base;
+  const { [registryKey]: _, ...rest } = base;
+  return rest;
 }
 
 /** Without the former way to a cluster where `over` names one. */

@@ -23,7 +23,7 @@ export interface DiskProperties {
 }
 
 /** One node at a time, or one pod: the scheduler then keeps every other pod from the volume (KEP-2485). */
-export type DiskAccessMode = 'ReadWriteOnce' | 'ReadWriteOncePod';
+type DiskAccessMode = 'ReadWriteOnce' | 'ReadWriteOncePod';
 
 /** cloud_properties of a disk. */
 export function parseDiskProperties(properties: Json, place: Place): DiskProperties {

@@ -21,7 +21,7 @@ export async function findDisk(cloud: Cloud, cid: string): Promise<PersistentVol
 }
 
 /** The one of several copies that holds the data: those on their way out were replaced in turn. Pure. */
-export function successorOf(copies: readonly PersistentVolumeClaim[]): PersistentVolumeClaim | undefined {
+function successorOf(copies: readonly PersistentVolumeClaim[]): PersistentVolumeClaim | undefined {
   const own = copies.filter((copy) => isOurs(copy, 'disk'));
   const whole = own.filter((copy) => !isReplaced(copy));
   // a copy of a copy has the same mark: while both are there, the former is the disk

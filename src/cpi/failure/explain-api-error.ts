@@ -1,15 +1,9 @@
-import type { ErrorCode } from '../../errors/error-table.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ApiError } from '../../kubernetes/api-error.ts';
 import { isPassingStatus } from '../../kubernetes/passing-status.ts';
 import { isNotAdmitted, refusal } from './forbidden.ts';
+import type { Explanation } from './forbidden.ts';
 import { describeRequest } from './request-words.ts';
-
-export interface Explanation {
-  readonly code: ErrorCode;
-  /** What the operator does about it. */
-  readonly next: string;
-}
 
 /**
  * What an answer of the Kubernetes API means to a BOSH operator: what was asked of which object where, the server's own

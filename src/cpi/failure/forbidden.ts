@@ -1,7 +1,13 @@
+import type { ErrorCode } from '../../errors/error-table.ts';
 import type { ApiError } from '../../kubernetes/api-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
-import type { Explanation } from './explain-api-error.ts';
-import { outOfRange, unspecified } from './resource-policy.ts';
+import { fixedRequests, holderContainer, prepareContainer, vmContainer } from '../own-containers.ts';
+
+export interface Explanation {
+  readonly code: ErrorCode;
+  /** What the operator does about it. */
+  readonly next: string;
+}
 
 /** Who says no with 403, by the words of Kubernetes' own plugins. */
 const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) => Explanation][] = [
@@ -17,10 +23,10 @@ const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) =
   // plugin/pkg/admission/security/podsecurity
   [
     /violates PodSecurity "([^":]+)/u,
-    ([level = '']) => ({
-      code: 'KUBERNETES_FORBIDDEN',
-      next: `the namespace admits pods of the level ${level} only: use another namespace or a lower profile`,
-    }),
+    ([level = '']) =>
+      forbidden(
+        `the namespace admits pods of the level ${level} only: use another namespace or a lower profile`,
+      ),
   ],
   // apiserver: pkg/endpoints/handlers/responsewriters/errors.go
   [
@@ -43,26 +49,17 @@ const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) =
   // plugin/pkg/admission/namespace/lifecycle
   [
     /because it is being terminated/u,
-    () => ({
-      code: 'KUBERNETES_FORBIDDEN',
-      next: 'wait until the namespace is gone and make it again, or use another',
-    }),
+    () => forbidden('wait until the namespace is gone and make it again, or use another'),
   ],
   // apiserver: pkg/admission/plugin/webhook
   [
     /admission webhook "([^"]+)" denied/u,
-    ([name = '']) => ({
-      code: 'KUBERNETES_FORBIDDEN',
-      next: `the policy behind webhook ${name} has to admit it`,
-    }),
+    ([name = '']) => forbidden(`the policy behind webhook ${name} has to admit it`),
   ],
   // apiserver: pkg/admission/plugin/policy/validating
   [
     /ValidatingAdmissionPolicy '([^']+)' .*denied/u,
-    ([name = '']) => ({
-      code: 'KUBERNETES_FORBIDDEN',
-      next: `ValidatingAdmissionPolicy ${name} has to admit it`,
-    }),
+    ([name = '']) => forbidden(`ValidatingAdmissionPolicy ${name} has to admit it`),
   ],
   // plugin/pkg/admission/limitranger
   [/(?:maximum|minimum) \S+ usage per|max limit to request ratio per/u, (_, error) => outOfRange(error)],
@@ -88,12 +85,57 @@ export function refusal(error: ApiError): Explanation {
     const found = pattern.exec(error.message);
     if (found !== null) return explain(found.slice(1), error);
   }
-  return {
-    code: 'KUBERNETES_FORBIDDEN',
-    next: 'a role, an admission plugin or a policy of the cluster has to admit it',
-  };
+  return forbidden('a role, an admission plugin or a policy of the cluster has to admit it');
 }
 
 function absent(what: string, property: string): Explanation {
-  return { code: 'KUBERNETES_FORBIDDEN', next: `create ${what} or correct ${property} in cloud_properties` };
+  return forbidden(`create ${what} or correct ${property} in cloud_properties`);
 }
+
+const forbidden = (next: string): Explanation => ({ code: 'KUBERNETES_FORBIDDEN', next });
+
+/**
+ * A quota on something that a container says nothing about; `missing` is the quota's list,
+ * `limits.cpu for: bosh,prepare; limits.memory for: bosh` (pkg/quota/v1/evaluator/core/pods.go).
+ */
+function unspecified(missing: string): Explanation {
+  const wanted = [...missing.matchAll(/(\S+) for: ([^;\s]+)/gu)].map(([, resource = '', names = '']) => ({
+    resource,
+    others: names.split(',').filter((name) => name !== vmContainer),
+  }));
+  const fixed = wanted.filter(({ others }) => others.length > 0);
+  if (fixed.length === 0) {
+    const words = listed(wanted.map(({ resource }) => resource));
+    return forbidden(`set ${words} by resources in cloud_properties or by defaults.resources`);
+  }
+  const resources = listed(fixed.map(({ resource }) => resource));
+  const containers = listed(fixed.flatMap(({ others }) => others));
+  return forbidden(
+    `no property sets ${resources} of container ${containers}: make a LimitRange in that namespace whose defaults (type Container) do`,
+  );
+}
+
+/** A LimitRange that a container does not meet; which one it is the message does not say (plugin/pkg/admission/limitranger). */
+function outOfRange({ message }: ApiError): Explanation {
+  const container = fixedContainer(message);
+  if (container === undefined) return forbidden('change the resources of the VM or the LimitRange');
+  const isOfDisk = container !== prepareContainer;
+  const change = / ratio per /u.test(message)
+    ? 'raise the maxLimitRequestRatio of the LimitRange or lower its default limit'
+    : 'lower the min of the LimitRange';
+  return forbidden(
+    `that is container ${container}, which requests a fixed small amount, and no property changes that: ${change}` +
+      (isOfDisk ? ', or have the disks in another namespace (kubernetes.disk_namespace)' : ''),
+  );
+}
+
+/** The container of a pod of a disk, or that of a VM whose request it is; undefined: the VM's own, which has properties. */
+function fixedContainer(message: string): string | undefined {
+  const [, kind] = /^pods "(attach|bind)-/u.exec(message) ?? [];
+  if (kind !== undefined) return kind === 'attach' ? holderContainer : 'bind';
+  const asked = [...message.matchAll(/but request is ([^,.\]\s]+)/gu)].map(([, amount = '']) => amount);
+  const isFixed = asked.some((amount) => Object.values<string>(fixedRequests).includes(amount));
+  return isFixed ? prepareContainer : undefined;
+}
+
+const listed = (words: readonly string[]): string => [...new Set(words)].join(' and ');

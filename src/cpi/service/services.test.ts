@@ -1,15 +1,31 @@
 import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { LocalApi } from '../../cluster/api/local-api.ts';
+import { createGarbageCollector } from '../../cluster/controllers/collection/garbage-collector.ts';
+import { startControllers } from '../../cluster/controllers/start-controllers.ts';
+import { FakeProvisioner } from '../../cluster/controllers/testing/cluster-fixture.ts';
+import { systemClock } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { secrets, services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
 import type { Cloud } from '../cloud.ts';
-import { startCollector } from '../testing/collector.ts';
 import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 import { rejection } from '../testing/rejection.ts';
+
+/** The cluster's garbage collector and nothing else, for tests of what is left to it. */
+async function startCollector(t: TestContext, api: LocalApi): Promise<void> {
+  const running = await startControllers({
+    ...{ api, provisioner: new FakeProvisioner(), clock: systemClock, only: [createGarbageCollector] },
+    random: () => 0,
+    // what fails is tried again, and a test that waits in vain says so
+    onError: () => undefined,
+  });
+  t.after(() => running.stop());
+}
 
 interface Wanted {
   readonly agentId: string;

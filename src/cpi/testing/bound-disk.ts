@@ -9,12 +9,8 @@ export const claimOf = ({ api }: StorageCloud, name: string): Promise<Persistent
   api.get({ resource: persistentVolumeClaims, namespace, name });
 
 /** A disk of a class that binds at once, bound. */
-export async function boundDisk(
-  world: StorageCloud,
-  storageClass = 'now',
-  more: object = {},
-): Promise<string> {
-  const cid = await createDisk(world.cloud, [64, { storage_class: storageClass, ...more }, null]);
+export async function boundDisk(world: StorageCloud, storageClass = 'now'): Promise<string> {
+  const cid = await createDisk(world.cloud, [64, { storage_class: storageClass }, null]);
   while ((await claimOf(world, cid)).status?.phase !== 'Bound') await world.cloud.clock.sleep(5);
   return cid;
 }

@@ -1,6 +1,7 @@
 import type { Pod } from '../../kubernetes/pod.ts';
 import { parseConfig } from '../config.ts';
-import { type VmPlan, vmPod } from '../vm/vm-pod.ts';
+import type { VmPlan } from '../vm/vm-plan.ts';
+import { vmPod } from '../vm/vm-pod.ts';
 import { parseVmProperties } from '../vm/vm-properties.ts';
 
 export interface Planned extends Partial<Omit<VmPlan, 'properties'>> {

@@ -11,14 +11,12 @@ import { persistentVolumes } from '../../kubernetes/resources.ts';
 import type { PersistentVolume } from '../../kubernetes/volume.ts';
 import type { Cloud, ExecCommand, ExecOutcome } from '../cloud.ts';
 import { parseConfig } from '../config.ts';
-import { fakeDirector } from '../director/testing/fake-director.ts';
 import { HolderConsole } from './holder-console.ts';
 import { namespace } from './test-cloud.ts';
 
 export interface SimulatedWorld {
   readonly cluster: SimulatedCluster;
   readonly cloud: Cloud;
-  readonly console: HolderConsole;
   /** A static volume of 1 GiB with the class "", reachable in that zone only, or from every node. */
   addVolume(zone?: string): Promise<void>;
 }
@@ -42,11 +40,11 @@ export async function startSimulatedWorld(
   const cluster = await startSimulatedCluster({ nodes, console });
   t.after(() => cluster.stop());
   const cloud = simulatedCloud(cluster, cluster.api, { deadlines, ...config });
-  return { cluster, cloud, console, addVolume: (zone) => addVolume(cluster, zone) };
+  return { cluster, cloud, addVolume: (zone) => addVolume(cluster, zone) };
 }
 
 /** A Cloud over whatever reaches the cluster's API. */
-export function simulatedCloud(cluster: SimulatedCluster, api: KubernetesApi, config: object): Cloud {
+function simulatedCloud(cluster: SimulatedCluster, api: KubernetesApi, config: object): Cloud {
   return {
     api,
     exec: (command) => exec(cluster, command),
@@ -55,7 +53,6 @@ export function simulatedCloud(cluster: SimulatedCluster, api: KubernetesApi, co
     clock: systemClock,
     newUuid: randomUUID,
     directorUuid: 'director-1',
-    director: fakeDirector(),
     note: () => undefined,
   };
 }

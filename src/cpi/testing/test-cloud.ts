@@ -10,7 +10,6 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { parseConfig } from '../config.ts';
-import { fakeDirector } from '../director/testing/fake-director.ts';
 import { FakeNode } from './fake-node.ts';
 
 export const namespace = 'bosh';
@@ -43,7 +42,6 @@ export async function testCloud(t: TestContext, config: Record<string, unknown> 
     clock: systemClock,
     newUuid: randomUUID,
     directorUuid: 'director-1',
-    director: fakeDirector(),
     note: () => undefined,
   };
   return { cloud, api, node };

@@ -6,12 +6,11 @@ import { decideStrategy } from '../disk/attach/decide-strategy.ts';
 import type { Json } from '../input.ts';
 import { waitForVips } from '../service/vip.ts';
 import { creationError, preparationError } from './creation-error.ts';
-import { decideBudget } from './decide-budget.ts';
 import { budgetGroupOf, requireBudget, settleBudget } from './disruption-budget.ts';
 import { ensureVm, hasDisks } from './ensure-vm.ts';
 import { removeVm } from './remove-vm.ts';
 import { volumeTerms } from './volume-affinity.ts';
-import type { VmPlan } from './vm-pod.ts';
+import type { VmPlan } from './vm-plan.ts';
 import { vmLabels } from './vm-pod.ts';
 import { parseVmRequest } from './vm-request.ts';
 import type { ParsedVmRequest } from './vm-request.ts';
@@ -47,16 +46,14 @@ export async function createVm(
 async function prepare(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmPlan> {
   const { networks, diskCids } = parsed;
   try {
-    // alone and first: nothing else is on its way when the director has to be waited for
-    const plan = await decideBudget(cloud, parsed.plan);
-    const networked = { ...plan, networking: await podNetworking(cloud, networks) };
+    const plan = { ...parsed.plan, networking: await podNetworking(cloud, networks) };
     const [attach, terms] = await Promise.all([
-      decideStrategy(cloud, networked),
+      decideStrategy(cloud, plan),
       volumeTerms(cloud, diskCids, plan.properties.placement.zone),
       requireBudget(cloud, vmLabels(plan)),
     ]);
     await waitUntilAddressesAreFree(cloud, addressLabels(networks), plan.cid);
-    return { ...networked, attach, volumeTerms: terms };
+    return { ...plan, attach, volumeTerms: terms };
   } catch (error) {
     throw preparationError(parsed.plan, error);
   }

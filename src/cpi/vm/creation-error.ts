@@ -48,7 +48,6 @@ const mayPass: ReadonlySet<ErrorCode> = new Set([
   'KUBERNETES_API',
   'KUBERNETES_BUSY',
   'KUBERNETES_CONFLICT',
-  'DIRECTOR_UNREACHABLE',
   'QUOTA_EXCEEDED',
   'NO_DISK_SPACE',
 ]);

@@ -15,13 +15,6 @@ import { budgetName } from '../names.ts';
 /** How often others may change the same budget between our look and our write. */
 const tries = 20;
 
-/** The director compiles each package on a VM of a group of its own, which ends with the package. */
-const compilation = /(?:^|-)compilation-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
-
-/** True for a group whose VMs may have a budget. */
-export const isLastingGroup = (group: string | undefined): group is string =>
-  group !== undefined && !compilation.test(group);
-
 /** The label value of the group whose budget an object of a VM counts for; undefined where it has none. */
 export function budgetGroupOf({ metadata: { labels = {} } }: KubernetesObject): string | undefined {
   return labels[label.disruptionBudget] === undefined ? undefined : labels[label.group];

@@ -77,12 +77,7 @@ test('of group names in another order, or fewer, nobody says which is which', ()
   const parse = (bosh: object): unknown =>
     parseInstanceGroup({ bosh }, { code: 'INVALID_ARGUMENT', path: 'env' });
   const last = groups.at(-1);
-  const [, deployment, instanceGroup] = names;
-  assert.deepEqual(parse({ groups }), {
-    group: last,
-    groupLabels: labels,
-    groupNames: { deployment, instanceGroup },
-  });
+  assert.deepEqual(parse({ groups }), { group: last, groupLabels: labels });
   assert.deepEqual(parse({ groups: groups.slice(3) }), { group: last, groupLabels: {} });
   assert.deepEqual(parse({ groups: groups.with(0, 'other') }), { group: last, groupLabels: {} });
   assert.deepEqual(parse({ group: 'given', groups: ['a'] }), { group: 'given', groupLabels: {} });

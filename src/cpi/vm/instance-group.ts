@@ -1,4 +1,3 @@
-import type { GroupNames } from '../director/director.ts';
 import type { Json, Place } from '../input.ts';
 import { at, optionalStringAt, recordAt, stringsAt } from '../input.ts';
 import { label } from '../labels.ts';
@@ -10,8 +9,6 @@ export interface InstanceGroup {
   readonly group: string | undefined;
   /** The same apart, for every object of the VM. */
   readonly groupLabels: Readonly<Record<string, string>>;
-  /** By which the director knows the group. */
-  readonly groupNames?: GroupNames | undefined;
 }
 
 /**
@@ -30,5 +27,5 @@ export function parseInstanceGroup(env: Json, place: Place): InstanceGroup {
     [label.deployment]: labelValue(deployment),
     [label.instanceGroup]: labelValue(instanceGroup),
   };
-  return { group, groupLabels, groupNames: { deployment, instanceGroup } };
+  return { group, groupLabels };
 }

@@ -2,7 +2,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import type { Cloud } from '../cloud.ts';
 import { letGoWhereTerminating } from '../disk/attach/let-go.ts';
-import { containerNamed, vmContainer } from '../own-containers.ts';
+import { vmContainerOf } from '../own-containers.ts';
 import { recreateIt, vmNotFound } from './find-vm.ts';
 
 /** The pod of a VM that was found, if it is there to stay. Rejects with VM_NOT_FOUND where it is not. */
@@ -15,4 +15,4 @@ export async function requireLive(cloud: Cloud, cid: string, vm: Pod | undefined
 
 /** True while the VM's container runs. */
 export const isVmRunning = ({ status }: Pod): boolean =>
-  containerNamed(vmContainer, status?.containerStatuses)?.state?.running !== undefined;
+  vmContainerOf(status?.containerStatuses)?.state?.running !== undefined;

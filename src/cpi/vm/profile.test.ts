@@ -4,7 +4,7 @@ import { violations } from '../../cluster/api/admission/pod-security/security-po
 import type { Pod } from '../../kubernetes/pod.ts';
 import { plannedPod } from '../testing/planned-pod.ts';
 import { profiles } from './profile.ts';
-import type { VmPlan } from './vm-pod.ts';
+import type { VmPlan } from './vm-plan.ts';
 
 const podWith = (profile: string, attach: VmPlan['attach']): Pod =>
   plannedPod({

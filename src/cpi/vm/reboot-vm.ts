@@ -6,7 +6,7 @@ import type { Cloud } from '../cloud.ts';
 import { stringAt } from '../input.ts';
 import { lostNodeError } from '../node/lost-node-error.ts';
 import { whileNodeAnswers } from '../node/look-at-node.ts';
-import { containerNamed, vmContainer } from '../own-containers.ts';
+import { vmContainer, vmContainerOf } from '../own-containers.ts';
 import { askToStop } from './ask-to-stop.ts';
 import { findVm, podReference, recreateIt } from './find-vm.ts';
 import { requireLive } from './live-vm.ts';
@@ -57,8 +57,7 @@ async function isMadeAnew(cloud: Cloud, cid: string, pod: Pod | undefined): Prom
   return true;
 }
 
-const statusOf = (pod: Pod): ContainerStatus | undefined =>
-  containerNamed(vmContainer, pod.status?.containerStatuses);
+const statusOf = (pod: Pod): ContainerStatus | undefined => vmContainerOf(pod.status?.containerStatuses);
 
 /** True for a state of the pod in which that container still runs: only then is it asked again. */
 const isContainer =

@@ -7,7 +7,7 @@ import type { PersistentVolumeClaim } from '../disk/claim.ts';
 import { baseLabels, isOurs, label } from '../labels.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import { labelValue } from '../names.ts';
-import type { VmPlan } from './vm-pod.ts';
+import type { VmPlan } from './vm-plan.ts';
 
 /** Room for the agent, its settings, jobs and packages. */
 const stateMiB = 1024;

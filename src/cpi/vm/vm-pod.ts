@@ -1,12 +1,8 @@
-import type { PodNetworking } from '../address/pod-networking.ts';
-import type { AttachStrategy } from '../disk/attach/strategy.ts';
-import type { NodeSelectorTerm, Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
-import type { Architecture } from '../stemcell/stemcell-cid.ts';
+import type { Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
 import { annotation, baseLabels, label, vmScriptsVersion } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { fixedRequests, prepareContainer, vmContainer } from '../own-containers.ts';
 import { sha256 } from '../sha256.ts';
-import { isLastingGroup } from './disruption-budget.ts';
 import { entryScript } from './entry-script.ts';
 import type { InstanceGroup } from './instance-group.ts';
 import { preStopScript } from './pre-stop-script.ts';
@@ -15,29 +11,10 @@ import { profileSecurity } from './profile.ts';
 import { prepareScript, stateDirectories } from './prepare-script.ts';
 import { raisedTo } from './resources.ts';
 import { dataClaimName, stateClaimName, volumeLabels } from './vm-claims.ts';
-import type { VmProperties } from './vm-properties.ts';
-
-export interface VmPlan extends InstanceGroup {
-  readonly cid: string;
-  readonly agentId: string;
-  readonly namespace: string;
-  readonly image: string;
-  /** Of the stemcell, where its cid tells it. */
-  readonly architecture?: Architecture | undefined;
-  readonly properties: VmProperties;
-  readonly networking: PodNetworking;
-  /** Empty: those of the cluster. */
-  readonly nameServers: readonly string[];
-  /** Where the volumes of its disks can be reached. */
-  readonly volumeTerms?: readonly NodeSelectorTerm[];
-  readonly directorUuid: string | undefined;
-  /** env.bosh.job_dir.tmpfs: how much memory rendered jobs may take; absent: they are on the data volume. */
-  readonly jobsInMemory?: string | undefined;
-  readonly attach: AttachStrategy;
-}
+import type { VmPlan } from './vm-plan.ts';
 
 /** Where the agent looks for its settings on a stock stemcell (agent.json, File source). */
-export const settingsPath = '/var/vcap/bosh/warden-cpi-agent-env.json';
+const settingsPath = '/var/vcap/bosh/warden-cpi-agent-env.json';
 export const settingsKey = 'settings.json';
 export const hubVolume = 'hub';
 export const hubPath = '/warden-cpi-dev';
@@ -51,13 +28,10 @@ export function vmLabels(
     [label.vmId]: plan.cid,
     ...(plan.group !== undefined && { [label.group]: labelValue(plan.group) }),
     ...plan.groupLabels,
-    ...(hasBudget(plan) && { [label.disruptionBudget]: 'true' }),
+    ...(plan.properties.disruption.budget &&
+      plan.group !== undefined && { [label.disruptionBudget]: 'true' }),
   };
 }
-
-/** True where the VM's group has a budget, or is to have one (decide-budget.ts). */
-export const hasBudget = ({ properties, group }: Pick<VmPlan, 'properties' | 'group'>): boolean =>
-  properties.disruption.budget && isLastingGroup(group);
 
 /** The VM's pod, owned by the Secret with that uid. Holds nothing secret. */
 export function vmPod(plan: VmPlan, secretUid: string): Pod {

@@ -11,7 +11,7 @@ import { parseStemcellCid } from '../stemcell/stemcell-cid.ts';
 import { agentSettings } from './agent-settings.ts';
 import { parseInstanceGroup } from './instance-group.ts';
 import { parseJobsInMemory } from './jobs-in-memory.ts';
-import type { VmPlan } from './vm-pod.ts';
+import type { VmPlan } from './vm-plan.ts';
 import { parseVmProperties } from './vm-properties.ts';
 
 export interface VmRequest {

@@ -5,7 +5,7 @@ import { waitFor } from '../../kubernetes/wait.ts';
 import { addressProblem } from '../address/address-problem.ts';
 import type { Cloud } from '../cloud.ts';
 import { eventsOf } from '../last-words.ts';
-import { containerNamed, vmContainer } from '../own-containers.ts';
+import { vmContainer, vmContainerOf } from '../own-containers.ts';
 import { podReference } from './find-vm.ts';
 import { waitForNode } from '../wait-for-node.ts';
 import { sandboxTrouble } from './sandbox-trouble.ts';
@@ -59,7 +59,7 @@ async function started(cloud: Cloud, { metadata: { name = '', uid } }: Pod): Pro
 }
 
 function isRunning({ status }: Pod): boolean {
-  const container = containerNamed(vmContainer, status?.containerStatuses);
+  const container = vmContainerOf(status?.containerStatuses);
   return container?.state?.running !== undefined && status?.podIP !== undefined;
 }
 

@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { verifyFile } from '../../bosh/digest/verify-file.ts';
 import { isProductError } from '../../errors/product-error.ts';
-import { formatErrorChain } from '../error-chain.ts';
+import { errorChain } from '../error-chain.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { downloadArchive } from './download-archive.ts';
 
@@ -61,7 +61,7 @@ test('a wrong content or answer leaves nothing behind and names no credentials',
       downloadArchive({ url, digest, directory, digests, signal: undefined }, step),
       (error) =>
         isProductError(error, 'DOWNLOAD_FAILED') &&
-        !formatErrorChain(error).includes('secret') &&
+        !errorChain(error).join('\n').includes('secret') &&
         error.message.includes(`expected ${digest}`),
     );
   }

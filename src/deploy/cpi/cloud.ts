@@ -4,7 +4,7 @@ import type { CpiRunner } from './cpi-runner.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
 
-export interface CpiInfo {
+interface CpiInfo {
   /** 1 where the CPI says nothing; 3 and more are used as 2. */
   readonly apiVersion: number;
   readonly stemcellFormats: readonly string[];

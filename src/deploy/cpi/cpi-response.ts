@@ -10,7 +10,6 @@ export interface CpiErrorObject {
 export interface CpiResponse {
   readonly result: unknown;
   readonly error: CpiErrorObject | undefined;
-  readonly log: string;
 }
 
 const codeOfType: Readonly<Record<string, ErrorCode>> = {
@@ -24,9 +23,9 @@ const codeOfType: Readonly<Record<string, ErrorCode>> = {
 export function parseCpiResponse(text: string): CpiResponse | undefined {
   const value = parseObject(text);
   if (value === undefined) return undefined;
-  const { result = null, error = null, log = '' } = value;
+  const { result = null, error = null } = value;
   if (error !== null && !isErrorObject(error)) return undefined;
-  return { result, error: error === null ? undefined : error, log: typeof log === 'string' ? log : '' };
+  return { result, error: error === null ? undefined : error };
 }
 
 /** The error of a CPI call as bosh words it; its code tells the types that a caller acts on (bosh-cli cloud/errors.go). */

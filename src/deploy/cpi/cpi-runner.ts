@@ -12,7 +12,7 @@ export interface CpiExecutable {
 }
 
 /** What goes to the CPI's stdin, key by key (reference cpi 1.2). */
-export interface CpiRequest {
+interface CpiRequest {
   readonly method: string;
   readonly arguments: readonly unknown[];
   readonly context: {

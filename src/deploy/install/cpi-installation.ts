@@ -9,17 +9,12 @@ import type { ReleaseArchive } from '../archive/release-archive.ts';
 import type { CpiExecutable } from '../cpi/cpi-runner.ts';
 import { alongside } from '../alongside.ts';
 import { within } from '../error-chain.ts';
-import type { ChildWatch } from '../process/child-watch.ts';
 import { openReleases, jobOfRelease } from '../archive/open-releases.ts';
 import type { Stage } from '../stage/stage.ts';
 import { installPackages } from './install-packages.ts';
-import type { InstallationDirectory } from './installation-directory.ts';
+import type { PackageInstallation } from './install-packages.ts';
 
-export interface CpiInstallation {
-  readonly directory: InstallationDirectory;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly signal: AbortSignal | undefined;
-  readonly children: ChildWatch;
+export interface CpiInstallation extends PackageInstallation {
   readonly renderer: TemplateRenderer;
   readonly uuid: () => string;
 }

@@ -7,9 +7,18 @@ import { ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import type { Stage } from '../stage/stage.ts';
 import { dependencyKey } from '../package/dependency-key.ts';
-import type { CpiInstallation } from './cpi-installation.ts';
+import type { ChildWatch } from '../process/child-watch.ts';
+import type { InstallationDirectory } from './installation-directory.ts';
 import { InstalledPackages, type PackageKey } from './installed-packages.ts';
 import { runPackaging } from './run-packaging.ts';
+
+/** Where packages are installed, and what their packaging scripts run with. */
+export interface PackageInstallation {
+  readonly directory: InstallationDirectory;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal | undefined;
+  readonly children: ChildWatch;
+}
 
 /** A release with the names of the packages that its CPI jobs need. */
 export interface NeededPackages {
@@ -22,7 +31,7 @@ export interface NeededPackages {
  * put there is used again.
  */
 export async function installPackages(
-  installation: CpiInstallation,
+  installation: PackageInstallation,
   stage: Stage,
   needed: readonly NeededPackages[],
 ): Promise<void> {
@@ -46,7 +55,7 @@ export async function installPackages(
 
 /** Leaves exactly what this CPI needs: a former version's packages would be found by its scripts. */
 async function removeOthers(
-  { directory }: CpiInstallation,
+  { directory }: PackageInstallation,
   installed: InstalledPackages,
   names: ReadonlySet<string>,
 ): Promise<void> {
@@ -75,7 +84,7 @@ function refuseNameClash(keys: readonly PackageKey[]): void {
 }
 
 async function install(
-  installation: CpiInstallation,
+  installation: PackageInstallation,
   installed: InstalledPackages,
   source: ReleasePackage,
   key: PackageKey,
@@ -91,7 +100,11 @@ async function install(
 }
 
 /** At its final place, since a package may note the path it was built for. */
-async function compile(installation: CpiInstallation, source: ReleasePackage, target: string): Promise<void> {
+async function compile(
+  installation: PackageInstallation,
+  source: ReleasePackage,
+  target: string,
+): Promise<void> {
   const { directory, environment, signal, children } = installation;
   const unpacked = join(directory.temporary, 'compile', source.name);
   await unpackArchive(source.archivePath, unpacked, { digest: source.digest });

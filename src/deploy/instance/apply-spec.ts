@@ -11,7 +11,7 @@ export interface InstanceIdentity {
   readonly networks: Json;
 }
 
-export interface DeployedContent {
+interface DeployedContent {
   readonly jobs: readonly { readonly name: string; readonly fingerprint: string }[];
   readonly packages: readonly BlobReference[];
   readonly templates: { readonly blobstoreId: string; readonly sha1: string };

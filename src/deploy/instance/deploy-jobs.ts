@@ -63,6 +63,6 @@ async function uploadTemplates(
 ): Promise<{ blobstoreId: string; sha1: string }> {
   const rendered = await renderTemplates(run, deployment, address);
   const archive = join(deployment.directory.temporary, 'rendered.tgz');
-  const { digest } = await packRenderedJobs(rendered, archive);
+  const digest = await packRenderedJobs(rendered, archive);
   return { blobstoreId: await run.agent.putBlob(archive), sha1: digest };
 }

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { createEnv } from '../create-env.ts';
-import { formatErrorChain } from '../error-chain.ts';
+import { errorChain } from '../error-chain.ts';
 import { testEnvironment } from '../testing/test-environment.ts';
 
 const failed = (name: string): string =>
   `2 of 3 ${name} scripts failed. Failed Jobs: app, web. Successful Jobs: other.`;
 
 const includes = (words: readonly string[]) => (error: unknown) => {
-  const chain = formatErrorChain(error);
+  const chain = errorChain(error).join('\n');
   assert.ok(isProductError(error, 'AGENT_ERROR'), chain);
   for (const word of words) assert.ok(chain.includes(word), `${word} is not in ${chain}`);
   return true;
@@ -55,7 +55,7 @@ test('an error of the agent that is of no script is told as it is', async (t) =>
   agent.faults.failing = { verb: 'run_script', message: 'no space left on device' };
 
   await assert.rejects(createEnv(options, ports), (error) => {
-    assert.match(formatErrorChain(error), /no space left on device$/);
+    assert.match(errorChain(error).join('\n'), /no space left on device$/);
     return true;
   });
 });

@@ -8,7 +8,7 @@ import { withScript } from './failed-script.ts';
 export type ApplySpec = Readonly<Record<string, unknown>>;
 
 /** Milliseconds. */
-export interface WatchTime {
+interface WatchTime {
   readonly start: number;
   readonly end: number;
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { createEnv } from '../create-env.ts';
 import { deleteEnv } from '../delete-env.ts';
-import { formatErrorChain } from '../error-chain.ts';
+import { errorChain } from '../error-chain.ts';
 import { testEnvironment } from '../testing/test-environment.ts';
 
 test('an agent of another VM at the mbus address is told whose it is, and asked for nothing more', async (t) => {
@@ -12,7 +12,7 @@ test('an agent of another VM at the mbus address is told whose it is, and asked 
   agent.faults.agentId = 'somebody-else';
 
   await assert.rejects(createEnv(options, ports), (error) => {
-    const chain = formatErrorChain(error);
+    const chain = errorChain(error).join('\n');
     assert.ok(isProductError(error, 'OTHER_AGENT'), chain);
     const [vm = ''] = cloud.vms();
     for (const word of ['somebody-else', vm, '127.0.0.1'])
@@ -32,7 +32,7 @@ test('where another VM has the address by now, a deploy changes nothing and a de
   agent.calls.length = 0;
 
   await assert.rejects(createEnv({ ...options, recreate: true }, ports), (error) => {
-    assert.ok(isProductError(error, 'OTHER_AGENT'), formatErrorChain(error));
+    assert.ok(isProductError(error, 'OTHER_AGENT'), errorChain(error).join('\n'));
     for (const word of ['somebody-else', vmCid, 'nothing was changed'])
       assert.ok(error.message.includes(word), `${word} is not in ${error.message}`);
     return true;
@@ -105,7 +105,7 @@ test('an instance that moves away from the address of its mbus is refused while 
   agent.calls.length = 0;
 
   await assert.rejects(createEnv(options, ports), (error) => {
-    assert.ok(isProductError(error, 'MANIFEST_INVALID'), formatErrorChain(error));
+    assert.ok(isProductError(error, 'MANIFEST_INVALID'), errorChain(error).join('\n'));
     assert.match(
       error.message,
       /manifest\.yml:\d+:\d+: cloud_provider\.mbus: .*127\.0\.0\.1\b.*127\.0\.0\.2\b.*othing was changed/,

@@ -1,42 +1,35 @@
 import { oneLine } from '../../errors/one-line.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../clock.ts';
-import type { Stage, Step, StepOptions, StepTiming } from './stage.ts';
+import type { Stage, Step, StepOptions } from './stage.ts';
 
 export interface PrintedStageOptions {
   readonly clock: Clock;
   readonly write: (text: string) => void;
   readonly signal?: AbortSignal | undefined;
-  readonly onTiming?: (timing: StepTiming) => void;
 }
 
-/** A stage whose lines are bosh's (bosh-cli ui/stage.go, ui/fmt/time.go), written whether or not anybody's terminal is there. */
+/** A stage whose lines are bosh's (bosh-cli ui/stage.go, ui/fmt/time.go), written whether or not there is a terminal. */
 export class PrintedStage implements Stage {
   readonly #options: PrintedStageOptions;
-  readonly #group: string | undefined;
+  readonly #isGroup: boolean;
   #afterGroup = false;
 
-  constructor(options: PrintedStageOptions, group?: string) {
+  constructor(options: PrintedStageOptions, isGroup = false) {
     this.#options = options;
-    this.#group = group;
+    this.#isGroup = isGroup;
   }
 
   async perform<T>(name: string, action: (step: Step) => Promise<T>, options: StepOptions = {}): Promise<T> {
     if (options.always !== true) throwIfInterrupted(this.#options.signal);
     if (this.#afterGroup) this.#options.write('\n');
     this.#afterGroup = false;
-    this.#options.write(`${this.#group === undefined ? '' : '  '}${oneLine(name)}...`);
-    let skipped: string | undefined;
-    const result = await this.#measure(
-      { name, ...(this.#group === undefined ? {} : { group: this.#group }) },
-      () => action({ skip: (reason) => (skipped = reason) }),
-      (elapsed, failed) =>
-        this.#options.write(
-          ` ${failed ? 'Failed' : skipped === undefined ? 'Finished' : `Skipped [${oneLine(skipped)}]`} (${elapsed})\n`,
-        ),
-      () => skipped !== undefined,
+    this.#options.write(`${this.#isGroup ? '  ' : ''}${oneLine(name)}...`);
+    let done = 'Finished';
+    return this.#measure(
+      () => action({ skip: (reason) => (done = `Skipped [${oneLine(reason)}]`) }),
+      (elapsed, failed) => this.#options.write(` ${failed ? 'Failed' : done} (${elapsed})\n`),
     );
-    return result;
   }
 
   async performComplex<T>(name: string, action: (stage: Stage) => Promise<T>): Promise<T> {
@@ -44,33 +37,21 @@ export class PrintedStage implements Stage {
     this.#options.write(`\nStarted ${oneLine(name)}\n`);
     this.#afterGroup = true;
     return this.#measure(
-      { name },
-      () => action(new PrintedStage(this.#options, name)),
+      () => action(new PrintedStage(this.#options, true)),
       (elapsed, failed) =>
         this.#options.write(`${failed ? 'Failed' : 'Finished'} ${oneLine(name)} (${elapsed})\n`),
-      () => false,
     );
   }
 
-  async #measure<T>(
-    step: Pick<StepTiming, 'name' | 'group'>,
-    action: () => Promise<T>,
-    end: (elapsed: string, failed: boolean) => void,
-    skipped: () => boolean,
-  ): Promise<T> {
+  async #measure<T>(action: () => Promise<T>, end: (elapsed: string, failed: boolean) => void): Promise<T> {
     const start = this.#options.clock.now().getTime();
-    const finish = (failed: boolean): void => {
-      const milliseconds = this.#options.clock.now().getTime() - start;
-      end(formatDuration(milliseconds), failed);
-      const outcome = failed ? 'failed' : skipped() ? 'skipped' : 'finished';
-      this.#options.onTiming?.({ ...step, milliseconds, outcome });
-    };
+    const elapsed = (): string => formatDuration(this.#options.clock.now().getTime() - start);
     try {
       const result = await action();
-      finish(false);
+      end(elapsed(), false);
       return result;
     } catch (error) {
-      finish(true);
+      end(elapsed(), true);
       throw error;
     }
   }

@@ -17,12 +17,3 @@ export interface Stage {
   perform<T>(name: string, action: (step: Step) => Promise<T>, options?: StepOptions): Promise<T>;
   performComplex<T>(name: string, action: (stage: Stage) => Promise<T>): Promise<T>;
 }
-
-/** How long one step took, for the caller of a whole run. */
-export interface StepTiming {
-  readonly name: string;
-  /** The group the step belongs to; absent for a step of its own and for a group. */
-  readonly group?: string;
-  readonly milliseconds: number;
-  readonly outcome: 'finished' | 'skipped' | 'failed';
-}

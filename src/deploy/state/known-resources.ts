@@ -1,4 +1,3 @@
-import { currentDisk } from './state-changes.ts';
 import type { DeploymentState } from './deployment-state.ts';
 import { readPending, type PendingDisk, type PendingVm } from './pending-file.ts';
 import { readState } from './state-file.ts';
@@ -8,30 +7,24 @@ export interface KnownResources {
   readonly vmCid?: string;
   /** The agent id of a VM that may exist, although its cid was never learnt; the next run asks for it again. */
   readonly pendingAgentId?: string;
-  readonly currentDiskCid?: string;
   readonly diskCids: readonly string[];
   readonly stemcellCids: readonly string[];
   /** Disks that may exist, although their cid was never learnt: the cloud lists them as unclaimed. */
   readonly unansweredDisks: readonly PendingDisk[];
-  /** False while a deploy is under way or after one failed. */
-  readonly deployed: boolean;
 }
 
 /** What the state file and the pending file beside it know; undefined when there is no deployment. Changes nothing. */
 export async function readKnownResources(statePath: string): Promise<KnownResources | undefined> {
   const [state, pending] = await Promise.all([readState(statePath), readPending(statePath)]);
   if (state === undefined) return undefined;
-  const disk = currentDisk(state);
   return {
     ...(state.current_vm_cid === '' ? {} : { vmCid: state.current_vm_cid }),
     ...(pending.vm === undefined || isRecorded(pending.vm, state)
       ? {}
       : { pendingAgentId: pending.vm.agent_id }),
-    ...(disk === undefined ? {} : { currentDiskCid: disk.cid }),
     diskCids: state.disks.map(({ cid }) => cid),
     stemcellCids: state.stemcells.map(({ cid }) => cid),
     unansweredDisks: pending.disks,
-    deployed: state.current_manifest_sha !== '',
   };
 }
 

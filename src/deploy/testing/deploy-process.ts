@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { createEnv } from '../create-env.ts';
 import { deleteEnv } from '../delete-env.ts';
-import { formatErrorChain } from '../error-chain.ts';
+import { errorChain } from '../error-chain.ts';
 import type { CreateEnvOptions } from '../options.ts';
 
 interface Wish {
@@ -38,7 +38,7 @@ try {
     environment: process.env,
   });
 } catch (error) {
-  process.stderr.write(`${formatErrorChain(error)}\n`);
+  process.stderr.write(`${errorChain(error).join('\n')}\n`);
   process.exitCode = 1;
 }
 

@@ -5,11 +5,7 @@ import { within } from '../error-chain.ts';
 import type { Run } from '../run.ts';
 import { recordVm } from '../state/state-changes.ts';
 import { deletePendingVm } from './delete-pending-vm.ts';
-
-export interface VmSpecification extends Omit<CreateVmArguments, 'agentId'> {
-  /** The stemcell's id in the state file. */
-  readonly stemcellId: string;
-}
+import type { VmSpecification } from './vm-specification.ts';
 
 /**
  * Creates the VM and records it. The agent id is on disk before the CPI is called: should this run be killed before the

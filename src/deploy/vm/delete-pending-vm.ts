@@ -4,7 +4,7 @@ import { isCpiAnswer } from '../cpi/cpi-response.ts';
 import { errorChain, within } from '../error-chain.ts';
 import type { Run } from '../run.ts';
 import type { PendingVm } from '../state/pending-file.ts';
-import type { VmSpecification } from './create-vm.ts';
+import type { VmSpecification } from './vm-specification.ts';
 import { vmSpecification } from './vm-specification.ts';
 
 /**

@@ -1,10 +1,15 @@
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
 import { rfc3339 } from '../clock.ts';
+import type { CreateVmArguments } from '../cpi/cloud.ts';
 import type { StemcellRecord } from '../state/deployment-state.ts';
-import type { VmSpecification } from './create-vm.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
+
+export interface VmSpecification extends Omit<CreateVmArguments, 'agentId'> {
+  /** The stemcell's id in the state file. */
+  readonly stemcellId: string;
+}
 
 /** What create_vm gets for the manifest's instance, apart from the agent id. */
 export function vmSpecification(

@@ -11,8 +11,6 @@ import { chooseImage } from './choose-image.ts';
 import { layoutPaths, layoutVersion } from './layout-paths.ts';
 
 export interface LayoutOptions {
-  /** Which image of a layout with several: its annotation org.opencontainers.image.ref.name. */
-  readonly reference?: string;
   /** Which image of one for several platforms; default linux/amd64. */
   readonly platform?: Platform;
 }
@@ -35,7 +33,7 @@ export async function openLayout(directory: string, options: LayoutOptions = {})
   );
   if (marker['imageLayoutVersion'] !== layoutVersion)
     throw imageInvalid(`'${directory}' is not an OCI layout of version ${layoutVersion}`);
-  const descriptor = await findManifest(directory, options);
+  const descriptor = await findManifest(directory, options.platform);
   const manifest = await readBlob(directory, descriptor);
   const content = parseObject(manifest, `manifest ${descriptor.digest}`);
   const config = parseDescriptor(content['config'], `config of ${descriptor.digest}`);
@@ -47,14 +45,14 @@ export async function openLayout(directory: string, options: LayoutOptions = {})
 }
 
 /** Follows index.json, and indexes in it, to the manifest of one image. */
-async function findManifest(directory: string, options: LayoutOptions): Promise<Descriptor> {
+async function findManifest(directory: string, platform: Platform | undefined): Promise<Descriptor> {
   const path = layoutPaths.index(directory);
-  let choice = chooseImage(parseObject(await readDocument(path), path)['manifests'], options, path);
+  let choice = chooseImage(parseObject(await readDocument(path), path)['manifests'], platform, path);
   // an index in an index in an index is nobody's image
   for (let depth = 0; indexTypes.includes(choice.mediaType) && depth < 2; depth += 1) {
     const what = `index ${choice.digest}`;
     const inner = parseObject(await readBlob(directory, choice), what);
-    choice = chooseImage(inner['manifests'], { platform: options.platform }, what);
+    choice = chooseImage(inner['manifests'], platform, what);
   }
   if (!manifestTypes.includes(choice.mediaType))
     throw imageInvalid(`'${directory}' holds ${choice.mediaType}, which is not the manifest of an image`);

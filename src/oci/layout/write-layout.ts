@@ -43,7 +43,7 @@ export async function writeLayout<Entry extends LayoutEntry>(
 }
 
 /** Text of an index.json with these images. */
-export function indexOf(entries: readonly LayoutEntry[]): string {
+function indexOf(entries: readonly LayoutEntry[]): string {
   return JSON.stringify({
     schemaVersion: 2,
     mediaType: mediaTypes.index,

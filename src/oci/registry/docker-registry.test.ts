@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
+import type { AddressInfo, Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { describe, test } from 'node:test';
@@ -11,7 +13,6 @@ import type { OpenRegistryOptions } from './open-registry.ts';
 import { openRegistry } from './open-registry.ts';
 import { pushImage } from './push-image.ts';
 import type { RegistryClient } from './registry-client.ts';
-import { startCuttingProxy } from './testing/cutting-proxy.ts';
 import type { DockerRegistry, DockerRegistryOptions } from './testing/docker-registry.ts';
 import { dockerRegistryIsMissing, startDockerRegistry } from './testing/docker-registry.ts';
 import { memoryImage } from './testing/memory-image.ts';
@@ -176,4 +177,56 @@ async function pathsIn({ storage }: DockerRegistry, pattern: RegExp): Promise<st
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(storage.length))
     .filter((path) => pattern.test(path));
+}
+
+interface CuttingProxy {
+  /** https, of the same certificate. */
+  readonly origin: string;
+  /** Bytes that came from the client. */
+  readonly sent: () => number;
+  readonly cuts: () => number;
+}
+
+/** Passes TCP on to a port of this machine, and cuts the connection on which byte `at` of all that is sent comes. */
+async function startCuttingProxy(t: TestContext, target: string, at: number): Promise<CuttingProxy> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let sent = 0;
+  let cuts = 0;
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    const end = (): void => {
+      client.destroy();
+      upstream.destroy();
+    };
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', end).on('close', () => {
+        sockets.delete(socket);
+        end();
+      });
+    }
+    upstream.pipe(client);
+    client.on('data', (chunk: Buffer) => {
+      const isCut = sent < at && sent + chunk.length >= at;
+      upstream.write(isCut ? chunk.subarray(0, at - sent) : chunk);
+      sent += chunk.length;
+      if (!isCut) return;
+      cuts += 1;
+      client.destroy();
+      // what came before the cut arrives
+      upstream.end();
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  t.after(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => {
+      server.close(resolve);
+    });
+  });
+  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { origin, sent: () => sent, cuts: () => cuts };
 }

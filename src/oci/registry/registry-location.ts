@@ -1,9 +1,7 @@
 /** Rules of distribution-spec 1.1, "Pulling manifests". */
 const repositoryName = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$/u;
-const tagName = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$/u;
 
 export const isRepository = (text: string): boolean => text.length <= 255 && repositoryName.test(text);
-export const isTag = (text: string): boolean => tagName.test(text);
 
 /** A host of an image reference: a name, or an address of IPv4. */
 const hostName = /^[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)*(?::\d{1,5})?$/u;
@@ -33,6 +31,6 @@ export function isAsSafe(from: URL, to: URL): boolean {
   return to.hostname === from.hostname || (isLoopback(from.hostname) && isLoopback(to.hostname));
 }
 
-export function isLoopback(hostname: string): boolean {
+function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/u.test(hostname);
 }

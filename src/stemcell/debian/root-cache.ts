@@ -4,9 +4,9 @@ import { removeTree } from '../../platform/remove-tree.ts';
 import { isRunning } from '../is-running.ts';
 
 /** Entries of one request are `<key>-<digest of the package list>`; `.<name>.<pid>` is one that is being made. */
-export function partialEntry(entry: string, pid = process.pid): string {
+export function partialEntry(entry: string): string {
   const cut = entry.lastIndexOf('/') + 1;
-  return `${entry.slice(0, cut)}.${entry.slice(cut)}.${pid}`;
+  return `${entry.slice(0, cut)}.${entry.slice(cut)}.${process.pid}`;
 }
 
 /** The entry of that request that was made last. */

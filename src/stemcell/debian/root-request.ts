@@ -51,7 +51,7 @@ export function rootRequest(options: {
   };
 }
 
-export const customizeScript = join(import.meta.dirname, 'customize.sh');
+const customizeScript = join(import.meta.dirname, 'customize.sh');
 
 /** Documentation in every language is a third of a small root. */
 const excluded = [

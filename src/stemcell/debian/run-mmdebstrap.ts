@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { ProductError } from '../../errors/product-error.ts';
 import type { RootRequest } from './root-request.ts';
 import { mmdebstrapOptions } from './root-request.ts';
-import { signalGroup } from './signal-group.ts';
+import { terminateGroup } from './terminate-group.ts';
 
 export interface MmdebstrapContext {
   /** Aborted: mmdebstrap is told to end, takes its temporary root away, and has done so when the calls reject. */
@@ -89,7 +89,7 @@ function start(
     detached: true,
   });
   const interrupt = (): void => {
-    if (child.pid !== undefined) signalGroup(child.pid, 'SIGTERM');
+    if (child.pid !== undefined) terminateGroup(child.pid);
   };
   if (signal.aborted) interrupt();
   signal.addEventListener('abort', interrupt);

@@ -2,7 +2,6 @@ import type { Profile } from '../../../src/cpi/vm/profile.ts';
 import type { Access } from '../../../src/kubernetes/access.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { StockInit } from './stock-files.ts';
-import type { StockStemcellPlan } from './stock-stemcell.ts';
 
 /** What a command on a node printed. */
 export interface NodeOutcome {
@@ -36,6 +35,13 @@ export interface Stemcell {
   readonly image: string;
   /** The path of the light stemcell. */
   readonly archive: string;
+}
+
+export interface StockStemcellPlan {
+  readonly init: StockInit;
+  readonly upstream: UpstreamAgent | undefined;
+  /** Whose VMs are made from it: to unpack it takes a node several seconds of a processor. */
+  readonly node: string;
 }
 
 /**

@@ -7,18 +7,11 @@ import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import { runWell } from '../machine/run.ts';
 import { holdingLock } from '../programs/holding-lock.ts';
 import type { RealCluster } from '../real-cluster.ts';
-import type { Stemcell } from './cluster-under-test.ts';
+import type { Stemcell, StockStemcellPlan } from './cluster-under-test.ts';
 import { loadStemcell } from './load-stemcell.ts';
 import { notStock, stockFiles, type StockInit } from './stock-files.ts';
 import { cachedFolder } from '../programs/folder-cache.ts';
 import { suiteStemcell } from './suite-stemcell.ts';
-
-export interface StockStemcellPlan {
-  readonly init: StockInit;
-  readonly upstream: UpstreamAgent | undefined;
-  /** Whose VMs are made from it: to unpack it takes a node several seconds of a processor. */
-  readonly node: string;
-}
 
 /** The look-alike of a stock stemcell on that node, converted by `stemcell build --from`. */
 export async function stockStemcell(

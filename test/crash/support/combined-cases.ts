@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { VerbCase } from './verb-cases.ts';
-import { recreate, store, type VerbWorld } from './verb-world.ts';
+import { recreate, store, type VerbCase, type VerbWorld } from './verb-world.ts';
 
 const services = [{ name: 'combined', selector: 'vm', ports: [{ port: 80, target_port: 8080 }] }];
 

@@ -5,8 +5,7 @@ import { after, before, describe, test } from 'node:test';
 import type { CpiResponse } from '../../../src/cpi/protocol.ts';
 import { requestRows } from '../../cpi/request-rows.ts';
 import { isWrite, startApiProxy, type ProxiedRequest } from '../../support/api-proxy.ts';
-import type { VerbCase } from './verb-cases.ts';
-import { VerbWorld } from './verb-world.ts';
+import { type VerbCase, VerbWorld } from './verb-world.ts';
 
 /** After which of the answers that the API gives; or when the call's own answer has begun to come. */
 type Kill = { readonly after: 'write' | 'request'; readonly number: number } | { readonly after: 'answer' };

@@ -17,12 +17,39 @@ import { tokenKubeconfig, tokenOf } from '../../conformance/roles.ts';
 import { World, type NewVm } from '../../conformance/world.ts';
 import type { ApiProxy } from '../../support/api-proxy.ts';
 import { until } from '../../support/until.ts';
+import type { Release } from './hold.ts';
 import { objectsLeft } from './objects-left.ts';
-import type { VerbCase } from './verb-cases.ts';
 import { provision, storeFolder, volumesOf } from './volume-folder.ts';
 
 export const recreate = { kubernetes: { attach: 'recreate' } };
 const unclaimed = 'bosh.cloudfoundry.org/unclaimed';
+
+/** One row of the table of requests in docs/cpi.md that asks the API for something. */
+export interface VerbCase {
+  readonly row: string;
+  /** Of its test, where it does what another one of the same row does in other surroundings. */
+  readonly title?: string;
+  readonly method: string;
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Arguments of a call that has everything still to do. */
+  readonly prepare: (verbs: VerbWorld) => Promise<readonly unknown[]>;
+  /** It waits for something that takes time, by a watch. */
+  readonly waits?: true;
+  /** What it waits for would be there at once, without a watch: has it take its time, until it is released. */
+  readonly hold?: (verbs: VerbWorld, args: readonly unknown[]) => Promise<Release>;
+  /** It writes once more before it waits: where that has to be asked again, what it waits for is there already, without a watch. */
+  readonly writesBeforeItWaits?: true;
+  /** It writes and reads nothing: its row of the table says what is read at most. */
+  readonly readsNothing?: true;
+  /** Done a second time it takes long. */
+  readonly isSlowAgain?: true;
+  /** How the call that comes after a disturbed one may end; success when absent. */
+  readonly againMayFail?: RegExp;
+  /** What a disturbed call may leave, marked as unclaimed: the contract gives no key to find it by. */
+  readonly mayLeave?: 'disks' | 'snapshots';
+  /** What the answer, or the second one, has to be worth. */
+  readonly check?: (verbs: VerbWorld, args: readonly unknown[], result: unknown) => Promise<void>;
+}
 
 /** A world for calls that are done harm to: two VMs, a second storage class, the definitions of Multus. */
 export class VerbWorld {

@@ -1,4 +1,4 @@
-import type { WireMessage, WireType } from './protobuf-messages.ts';
+import type { WireMessage, WireType } from './wire-message.ts';
 
 type WireField = readonly [name: string, type: WireType];
 

@@ -1,4 +1,4 @@
-import type { WireMessage } from './protobuf-messages.ts';
+import type { WireMessage } from './wire-message.ts';
 
 const accessStatus: WireMessage = {
   1: ['allowed', 'flag'],

@@ -3,7 +3,7 @@ import { measure } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import { maximumValues, parseJson, tooManyValues } from '../schema/parse-json.ts';
 import { messages } from './protobuf-messages.ts';
-import type { WireMessage, WireType } from './protobuf-messages.ts';
+import type { WireMessage, WireType } from './wire-message.ts';
 
 export const protobufType = 'application/vnd.kubernetes.protobuf';
 

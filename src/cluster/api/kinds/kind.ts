@@ -1,11 +1,13 @@
 import type { Resource } from '../../../kubernetes/api.ts';
+import type { Clock } from '../../../kubernetes/clock.ts';
 import type { StructuralSchema } from '../custom/structural-schema.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { ObjectSchema } from '../schema/schema.ts';
 import type { User } from '../access/user.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { ObjectStore } from '../store/object-store.ts';
 import type { StoredObject } from '../store/stored-object.ts';
+import type { TokenKey } from '../tokens/token-key.ts';
 import type { NameRule } from './names.ts';
 
 /** An object on its way into the store: decoded, its own copy, free to be changed. */
@@ -20,9 +22,9 @@ export interface AdmissionContext {
   tail(): string;
 }
 
-/** Whom and what a question is about. */
+/** Whom and what a question is about: the part of the registry, which holds the kinds, that an answer looks at. */
 export interface ReviewContext {
-  readonly registry: Registry;
+  readonly registry: { readonly store: ObjectStore; readonly clock: Clock; readonly tokenKey: TokenKey };
   readonly user: User;
 }
 

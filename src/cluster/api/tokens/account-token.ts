@@ -47,12 +47,15 @@ const referenceTo = ({ metadata: { name, uid } }: StoredObject): JsonRecord => (
 /** Why a token is not believed, in the words of the real server's TokenReview. */
 export class TokenProblem extends Error {}
 
+/** What the belief in a token takes. */
+type Verifying = Pick<Registry, 'store' | 'clock' | 'tokenKey'>;
+
 /**
  * The service account behind a token, and the audiences of `accepted` that it is for. Throws TokenProblem for a
  * token of another key, out of its time, for somebody else, or whose account or bound object is gone or another one.
  */
 export function verifyAccountToken(
-  registry: Registry,
+  registry: Verifying,
   token: string,
   accepted: readonly string[],
 ): { user: User; audiences: string[] } {
@@ -92,7 +95,7 @@ export function verifyAccountToken(
   };
 }
 
-function assertBound(registry: Registry, namespace: string, own: JsonRecord): void {
+function assertBound(registry: Verifying, namespace: string, own: JsonRecord): void {
   for (const [kind, resource] of [
     ['pod', pods],
     ['secret', secrets],

@@ -4,7 +4,7 @@ import type { Node } from '../../../kubernetes/node.ts';
 import type { Pod, PodSpec, TopologySpreadConstraint } from '../../../kubernetes/pod.ts';
 import type { PersistentVolume } from '../../../kubernetes/volume.ts';
 import { chooseNode } from './node-choice.ts';
-import type { NodeSituation } from './node-fit.ts';
+import type { NodeSituation } from './fit-question.ts';
 
 const node = (name: string, more: Partial<Node> = {}): Node => ({
   metadata: { name, labels: { 'kubernetes.io/hostname': name, zone: `zone-${name}` } },

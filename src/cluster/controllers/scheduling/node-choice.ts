@@ -1,5 +1,5 @@
 import type { Node } from '../../../kubernetes/node.ts';
-import type { FitQuestion, NodeSituation } from './node-fit.ts';
+import type { FitQuestion, NodeSituation } from './fit-question.ts';
 import { nodeRefusals } from './node-fit.ts';
 import { preferences } from './node-preference.ts';
 

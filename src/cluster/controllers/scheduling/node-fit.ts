@@ -1,32 +1,12 @@
 import type { Node, Taint } from '../../../kubernetes/node.ts';
 import type { Pod, Toleration } from '../../../kubernetes/pod.ts';
-import type { PersistentVolume } from '../../../kubernetes/volume.ts';
+import type { FitQuestion, NodeSituation } from './fit-question.ts';
 import { matchesNodeOf } from './node-affinity.ts';
 import { podAffinityRefusal } from './pod-affinity.ts';
-import type { Amounts } from './pod-requests.ts';
 import { addAmounts, insufficient, podRequests } from './pod-requests.ts';
 import { matchesNodeTerms } from './selector.ts';
 import { podClaims } from '../volumes/pod-claims.ts';
 import { spreadRefusal } from './topology-spread.ts';
-
-export interface NodeSituation {
-  readonly node: Node;
-  /** Pods that hold a place on the node: assigned and not over. */
-  readonly podsOnNode: readonly Pod[];
-}
-
-export interface FitQuestion {
-  readonly pod: Pod;
-  /** Volumes that the pod's claims are bound to. */
-  readonly volumes: readonly PersistentVolume[];
-  /** Where claims of the pod have been promised to be already. */
-  readonly selectedNodes: readonly string[];
-  /** Claims of the pod that it may not share with another (ReadWriteOncePod). */
-  readonly exclusive?: readonly string[];
-  readonly nodes: readonly NodeSituation[];
-  /** `podRequests`, or one that remembers what it added up. */
-  readonly requestsOf?: (pod: Pod) => Amounts;
-}
 
 /** Why a pod does not fit a node, in the words of the scheduler's plugins; empty when it fits. Pure. */
 export function nodeRefusals(question: FitQuestion, situation: NodeSituation): string[] {

@@ -1,7 +1,7 @@
 import type { Node } from '../../../kubernetes/node.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { preferredWeight } from './node-affinity.ts';
-import type { FitQuestion, NodeSituation } from './node-fit.ts';
+import type { FitQuestion, NodeSituation } from './fit-question.ts';
 import { tolerates } from './node-fit.ts';
 import { preferredPods } from './pod-affinity.ts';
 import { lacksSpreadLabel, spreadCrowd } from './topology-spread.ts';

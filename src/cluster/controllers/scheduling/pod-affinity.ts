@@ -1,6 +1,6 @@
 import type { Node } from '../../../kubernetes/node.ts';
 import type { Pod, PodAffinityTerm } from '../../../kubernetes/pod.ts';
-import type { NodeSituation } from './node-fit.ts';
+import type { NodeSituation } from './fit-question.ts';
 import { matchesLabelSelector } from './selector.ts';
 
 /** What required (anti-)affinity between pods says against a node (scheduler plugin InterPodAffinity). Pure. */

@@ -12,7 +12,7 @@ import { isTerminal, podClaims } from '../volumes/pod-claims.ts';
 import type { ClaimSources } from './claims-question.ts';
 import { lookAtClaims } from './claims-question.ts';
 import { chooseNode, unfitEverywhere } from './node-choice.ts';
-import type { NodeSituation } from './node-fit.ts';
+import type { NodeSituation } from './fit-question.ts';
 import type { Amounts } from './pod-requests.ts';
 import { podRequests } from './pod-requests.ts';
 

@@ -1,6 +1,6 @@
 import type { Node } from '../../../kubernetes/node.ts';
 import type { Pod, TopologySpreadConstraint } from '../../../kubernetes/pod.ts';
-import type { NodeSituation } from './node-fit.ts';
+import type { NodeSituation } from './fit-question.ts';
 import { matchesNodeOf } from './node-affinity.ts';
 import { matchesLabelSelector } from './selector.ts';
 

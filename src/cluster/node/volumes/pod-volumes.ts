@@ -17,6 +17,7 @@ import { listDirectory } from './list-directory.ts';
 import { refuseUsed, unmountAbandoned } from './mounts-of-others.ts';
 import type { NodeApi } from '../node-api.ts';
 import { projectAll } from './project-all.ts';
+import type { PodIdentity } from './project-all.ts';
 import type { KeyedData } from './project-all.ts';
 import { projectFiles, writeProjectedFiles } from './projected-files.ts';
 import { VolumeError } from './volume-error.ts';
@@ -35,13 +36,6 @@ interface PlannedVolume extends ReadyVolume {
 }
 
 /** What the volumes of a pod are made from. */
-export interface PodIdentity {
-  readonly uid: string;
-  readonly name: string;
-  readonly namespace: string;
-  readonly account: string;
-}
-
 interface DataObject extends KubernetesObject {
   data?: Record<string, string>;
   binaryData?: Record<string, string>;

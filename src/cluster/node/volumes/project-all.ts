@@ -2,10 +2,16 @@ import type { Resource } from '../../../kubernetes/api.ts';
 import type { Pod, ProjectedVolume, VolumeProjection } from '../../../kubernetes/pod.ts';
 import { configMaps, secrets } from '../../../kubernetes/resources.ts';
 import type { NodeApi } from '../node-api.ts';
-import type { PodIdentity } from './pod-volumes.ts';
 import { projectFiles } from './projected-files.ts';
 import type { ProjectedFile } from './projected-files.ts';
 import { VolumeError } from './volume-error.ts';
+
+export interface PodIdentity {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly account: string;
+}
 
 export type KeyedData = ReadonlyMap<string, Uint8Array>;
 

@@ -3,7 +3,7 @@ import { annotation, baseLabels, label } from '../../labels.ts';
 import { attachmentName } from '../../names.ts';
 import { stayTolerations } from '../../vm/pod-placement.ts';
 import { hubVolume } from '../../vm/vm-pod.ts';
-import { containerNamed, fixedRequests, holderContainer, vmContainer } from '../../own-containers.ts';
+import { fixedRequests, holderContainer, vmContainerOf } from '../../own-containers.ts';
 import { holdScript } from './hold-script.ts';
 
 export interface AttachmentPlan {
@@ -36,7 +36,7 @@ const nodeConditions: readonly Toleration[] = [
  */
 export function attachmentPod(plan: AttachmentPlan): Pod {
   const { diskCid, vm } = plan;
-  const image = containerNamed(vmContainer, vm.spec.containers)?.image ?? '';
+  const image = vmContainerOf(vm.spec.containers)?.image ?? '';
   const uid = vm.metadata.uid ?? '';
   const agentId = vm.metadata.labels?.[label.agentId];
   const mounts = {

@@ -4,7 +4,7 @@ import { isApiError } from '../../../kubernetes/api-error.ts';
 import { pods } from '../../../kubernetes/resources.ts';
 import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
-import type { VmPlan } from '../../vm/vm-pod.ts';
+import type { VmPlan } from '../../vm/vm-plan.ts';
 import { vmPod } from '../../vm/vm-pod.ts';
 import { attachmentPod } from './attachment-pod.ts';
 import type { AttachStrategy } from './strategy.ts';

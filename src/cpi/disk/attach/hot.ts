@@ -51,10 +51,10 @@ export async function attachHot(cloud: Cloud, vm: Pod, diskCid: string, isLeft =
 }
 
 /** `ended`: ours, and nothing runs in it any more; a new one takes over what it left (bind-script.ts). */
-export type AttachmentState = 'none' | 'ours' | 'ended' | 'ending' | 'of another pod';
+type AttachmentState = 'none' | 'ours' | 'ended' | 'ending' | 'of another pod';
 
 /** How an attachment that is there stands to the VM that the disk is wanted on. Pure. */
-export function attachmentState(existing: Pod | undefined, vm: Pod): AttachmentState {
+function attachmentState(existing: Pod | undefined, vm: Pod): AttachmentState {
   if (existing === undefined) return 'none';
   if (existing.metadata.deletionTimestamp !== undefined) return 'ending';
   if (existing.metadata.annotations?.[annotation.vmUid] !== vm.metadata.uid) return 'of another pod';

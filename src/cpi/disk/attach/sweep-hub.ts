@@ -1,6 +1,6 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { Cloud } from '../../cloud.ts';
-import { containerNamed, vmContainer } from '../../own-containers.ts';
+import { vmContainerOf } from '../../own-containers.ts';
 import { findVm } from '../../vm/find-vm.ts';
 import { createHubPod, findAttachment, hubOf, requestEnd, waitUntilEnded } from './attachments.ts';
 import { sweeperPod } from './sweeper-pod.ts';
@@ -43,6 +43,6 @@ function hasEnded({ metadata, spec, status }: Pod): boolean {
   return (
     metadata.deletionTimestamp !== undefined &&
     spec.nodeName !== undefined &&
-    containerNamed(vmContainer, status?.containerStatuses)?.state?.terminated !== undefined
+    vmContainerOf(status?.containerStatuses)?.state?.terminated !== undefined
   );
 }

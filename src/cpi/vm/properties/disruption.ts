@@ -6,10 +6,7 @@ export interface Disruption {
   readonly budget: boolean;
 }
 
-/**
- * `disruption_budget`: true for groups of which a drain may take one VM at a time. Off where nothing is said. What is an
- * errand's or a compilation VM gets none whatever it says (vm/decide-budget.ts).
- */
+/** `disruption_budget`: true for groups of which a drain may take one VM at a time; off by default. */
 export const disruption: Topic<Disruption> = {
   keys: ['disruption_budget'],
   parse: (properties, place) => ({

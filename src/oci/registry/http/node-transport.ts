@@ -18,9 +18,10 @@ export interface NodeTransportOptions {
   readonly signal: AbortSignal | undefined;
   /** Milliseconds after the signal in which a request may end that `isFinished`; default 5000. */
   readonly graceMs?: number;
-  /** MiB; default 4, as a registry refuses larger manifests itself (distribution-spec). A longer answer is none. */
-  readonly longestAnswer?: number;
 }
+
+/** MiB: a registry refuses larger manifests itself (distribution-spec). */
+const longestAnswer = 4;
 
 /** node:http and node:https, in Node and in Bun: certificates always verified, bodies sent as fast as they are taken. */
 export class NodeTransport implements RegistryTransport {
@@ -109,7 +110,7 @@ const unreadable = (): ConnectionFailure =>
 async function exchange(
   outgoing: ClientRequest,
   body: SentBody | undefined,
-  { longestAnswer = 4, idleMs, answerMs = 2 * idleMs }: NodeTransportOptions,
+  { idleMs, answerMs = 2 * idleMs }: NodeTransportOptions,
 ): Promise<RegistryAnswer> {
   let timer: NodeJS.Timeout | undefined;
   const limit = (): void => void (timer ??= setTimeout(() => outgoing.destroy(timedOut()), answerMs));
@@ -125,7 +126,7 @@ async function exchange(
   try {
     const response = await head;
     limit();
-    const answer = await readAnswer(response, longestAnswer);
+    const answer = await readAnswer(response);
     if (!outgoing.writableFinished) outgoing.destroy();
     return answer;
   } catch (error) {
@@ -157,13 +158,13 @@ function watched(body: SentBody): {
   return watch;
 }
 
-async function readAnswer(response: IncomingMessage, longest: number): Promise<RegistryAnswer> {
+async function readAnswer(response: IncomingMessage): Promise<RegistryAnswer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > longest * 1024 * 1024)
-      throw new ConnectionFailure(`its answer is longer than ${longest} MiB`, {
+    if (length > longestAnswer * 1024 * 1024)
+      throw new ConnectionFailure(`its answer is longer than ${longestAnswer} MiB`, {
         isFinal: true,
         cause: undefined,
       });

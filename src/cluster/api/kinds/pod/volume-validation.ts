@@ -1,8 +1,9 @@
-import type { Container, Volume } from '../../../../kubernetes/pod.ts';
+import type { Container, ProjectedVolume, Volume, VolumeProjection } from '../../../../kubernetes/pod.ts';
 import {
   forbiddenField,
   invalidValue,
   missingReference,
+  notDoneHere,
   required,
   unsupportedValue,
 } from '../../errors/field-causes.ts';
@@ -11,7 +12,6 @@ import { checkName } from '../names.ts';
 import { checkClaimSpec } from '../persistent-volume-claims.ts';
 import { repeatedPlaces } from '../repeated-places.ts';
 import { checkQuantity } from '../resources.ts';
-import { checkProjected } from './projected-validation.ts';
 
 /** Causes for one volume of a pod. */
 export function checkVolume(at: string, volume: Volume): Cause[] {
@@ -51,7 +51,7 @@ function checkSource(at: string, volume: Volume): Cause[] {
   ];
 }
 
-export const needed = (field: string, value: string | undefined): Cause[] =>
+const needed = (field: string, value: string | undefined): Cause[] =>
   (value ?? '') === '' ? [required(field)] : [];
 
 function checkEmptyDir(at: string, { medium, sizeLimit }: NonNullable<Volume['emptyDir']>): Cause[] {
@@ -63,7 +63,7 @@ function checkEmptyDir(at: string, { medium, sizeLimit }: NonNullable<Volume['em
   ];
 }
 
-export function checkItems(
+function checkItems(
   at: string,
   source: Pick<NonNullable<Volume['configMap']>, 'items' | 'defaultMode'>,
 ): Cause[] {
@@ -95,6 +95,61 @@ function checkHostPath(at: string, { path, type }: NonNullable<Volume['hostPath'
       : []),
     ...(hostPathTypes.includes(type ?? '') ? [] : [unsupportedValue(`${at}.type`, type, hostPathTypes)]),
   ];
+}
+
+const leastSeconds = 600;
+const mostSeconds = 2 ** 32;
+/** Fields of the pod that the node writes into files; the rest of the downward API is not served. */
+const podFields = ['metadata.name', 'metadata.namespace', 'metadata.uid'];
+
+/** Causes for a projected volume (kubernetes: validateProjectedVolumeSource). */
+function checkProjected(at: string, volume: ProjectedVolume): Cause[] {
+  const sources = volume.sources ?? [];
+  const { defaultMode } = volume;
+  return [
+    ...checkItems(at, { ...(defaultMode === undefined ? {} : { defaultMode }) }),
+    ...sources.flatMap((source, index) => checkProjection(`${at}.sources[${index}]`, source)),
+  ];
+}
+
+function checkProjection(at: string, source: VolumeProjection): Cause[] {
+  const { serviceAccountToken: token, configMap, secret, downwardAPI } = source;
+  const given = Object.keys(source);
+  return [
+    ...(given.length === 0 ? [required(at, 'must specify a source')] : []),
+    ...given.slice(1).map((key) => forbiddenField(`${at}.${key}`, 'may not specify more than 1 volume type')),
+    ...(configMap === undefined ? [] : needed(`${at}.configMap.name`, configMap.name)),
+    ...(configMap === undefined ? [] : checkItems(`${at}.configMap`, configMap)),
+    ...(secret === undefined ? [] : needed(`${at}.secret.name`, secret.name)),
+    ...(secret === undefined ? [] : checkItems(`${at}.secret`, secret)),
+    ...(token === undefined ? [] : checkToken(`${at}.serviceAccountToken`, token)),
+    ...(downwardAPI === undefined ? [] : checkDownward(`${at}.downwardAPI`, downwardAPI)),
+  ];
+}
+
+function checkToken(at: string, token: NonNullable<VolumeProjection['serviceAccountToken']>): Cause[] {
+  const { expirationSeconds: seconds = leastSeconds, path } = token;
+  const wrong = (detail: string): Cause => invalidValue(`${at}.expirationSeconds`, seconds, detail);
+  return [
+    ...(seconds < leastSeconds ? [wrong('may not specify a duration less than 10 minutes')] : []),
+    ...(seconds > mostSeconds ? [wrong('may not specify a duration larger than 2^32 seconds')] : []),
+    ...needed(`${at}.path`, path),
+    ...checkLocalPath(`${at}.path`, path ?? ''),
+  ];
+}
+
+function checkDownward(at: string, { items = [] }: NonNullable<VolumeProjection['downwardAPI']>): Cause[] {
+  return items.flatMap(({ path, fieldRef }, index) => {
+    const here = `${at}.items[${index}]`;
+    const field = fieldRef?.fieldPath ?? '';
+    return [
+      ...needed(`${here}.path`, path),
+      ...checkLocalPath(`${here}.path`, path ?? ''),
+      ...(podFields.includes(field)
+        ? []
+        : [notDoneHere(`${here}.fieldRef.fieldPath`, `the downward API beyond ${podFields.join(', ')}`)]),
+    ];
+  });
 }
 
 const propagations = ['Bidirectional', 'HostToContainer', 'None'];
@@ -133,7 +188,7 @@ export function checkVolumeMounts(
   });
 }
 
-export function checkLocalPath(field: string, path: string): Cause[] {
+function checkLocalPath(field: string, path: string): Cause[] {
   if (path.startsWith('/')) return [invalidValue(field, path, 'must be a relative path')];
   return path.split('/').includes('..') ? [invalidValue(field, path, "must not contain '..'")] : [];
 }

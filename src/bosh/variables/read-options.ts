@@ -1,0 +1,22 @@
+import { Field, Problems } from '../yaml/field.ts';
+import type { YamlNode } from '../yaml/yaml-node.ts';
+import type { VariableDefinition } from './variable.ts';
+
+/** The options of a definition as a field; options beyond the known ones are a fault. Throws what `read` notes. */
+export function readOptions<T>(
+  definition: VariableDefinition,
+  known: readonly string[],
+  read: (options: Field) => T,
+): T {
+  const problems = new Problems();
+  const node: YamlNode | undefined = definition.options;
+  const parent = node?.place ?? { file: `variable '${definition.name}'`, line: 1, column: 1 };
+  const field = new Field(node, { path: `variables: '${definition.name}' options`, parent, problems });
+  for (const [key, option] of field.entries()) {
+    if (!known.includes(key))
+      option.problem(`is not an option of type '${definition.type}'; known are ${known.join(', ')}`);
+  }
+  const value = read(field);
+  problems.throwIfAny('MANIFEST_INVALID');
+  return value;
+}
