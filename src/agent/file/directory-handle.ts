@@ -99,9 +99,9 @@ export class DirectoryHandle {
   }
 
   /** Opens a plain file, to append made where it is not there. A file with a second name elsewhere is refused. */
-  async file(name: EntryName, use: keyof typeof fileFlags): Promise<FileHandle> {
+  async file(name: EntryName, use: keyof typeof fileFlags, mode = 0o640): Promise<FileHandle> {
     // opening a pipe does not wait for its other end
-    const file = await this.#open(name, fileFlags[use] | O_NONBLOCK, 0o640);
+    const file = await this.#open(name, fileFlags[use] | O_NONBLOCK, mode);
     const stats = await file.stat();
     const problem = !stats.isFile()
       ? 'is not a plain file'

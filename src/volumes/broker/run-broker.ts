@@ -2,19 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
 import { parseBrokerConfig } from './config.ts';
+import type { RunPorts } from './run-ports.ts';
+import { untilAborted } from './run-ports.ts';
 import { startBroker } from './start-broker.ts';
 import { tryBroker } from './try-broker.ts';
 
 export const brokerUsage = 'broker --config FILE | broker --try';
-
-export interface RunPorts {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly out: (text: string) => void;
-  /** Aborted when the broker has to stop. */
-  readonly signal: AbortSignal;
-  /** Somebody reads what is printed, and may paste it. */
-  readonly isTerminal: boolean;
-}
 
 /**
  * Runs a broker until `signal`: that of the file, or of BROKER_CONFIG in the environment, which has the same text. `--try`
@@ -31,13 +24,6 @@ export async function runBroker(words: readonly string[], ports: RunPorts): Prom
   await untilAborted(signal);
   await running.stop();
   return 0;
-}
-
-export async function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise((resolve) => {
-    signal.addEventListener('abort', resolve, { once: true });
-  });
 }
 
 function parseWords(words: readonly string[]): { config: string | undefined; isTry: boolean } {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { BrokerConfig } from './config.ts';
 import { nfsOffering } from './offerings/nfs.ts';
 import { smbOffering } from './offerings/smb.ts';
-import type { RunPorts } from './run-broker.ts';
-import { untilAborted } from './run-broker.ts';
+import type { RunPorts } from './run-ports.ts';
+import { untilAborted } from './run-ports.ts';
 import { startBroker } from './start-broker.ts';
 
 /** One request of the walk, as Cloud Controller sends it, and what has to come. */
