@@ -45,21 +45,27 @@ export async function createVm(
 
 /** What the cluster makes of the request, and its addresses free. Makes nothing. */
 async function prepare(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmPlan> {
-  const { networks, diskCids } = parsed;
   try {
-    // alone and first: nothing else is on its way when the director has to be waited for
-    const plan = await decideBudget(cloud, parsed.plan);
-    const networked = { ...plan, networking: await podNetworking(cloud, networks) };
-    const [attach, terms] = await Promise.all([
-      decideStrategy(cloud, networked),
-      volumeTerms(cloud, diskCids, plan.properties.placement.zone),
-      requireBudget(cloud, vmLabels(plan)),
-    ]);
-    await waitUntilAddressesAreFree(cloud, addressLabels(networks), plan.cid);
-    return { ...networked, attach, volumeTerms: terms };
+    const plan = await planVm(cloud, parsed);
+    await waitUntilAddressesAreFree(cloud, addressLabels(parsed.networks), plan.cid);
+    return plan;
   } catch (error) {
     throw preparationError(parsed.plan, error);
   }
+}
+
+/** What the cluster makes of the request. Changes nothing. */
+export async function planVm(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmPlan> {
+  const { networks, diskCids } = parsed;
+  // alone and first: nothing else is on its way when the director has to be waited for
+  const plan = await decideBudget(cloud, parsed.plan);
+  const networked = { ...plan, networking: await podNetworking(cloud, networks) };
+  const [attach, terms] = await Promise.all([
+    decideStrategy(cloud, networked),
+    volumeTerms(cloud, diskCids, plan.properties.placement.zone),
+    requireBudget(cloud, vmLabels(plan)),
+  ]);
+  return { ...networked, attach, volumeTerms: terms };
 }
 
 /** What stood in the way of removing what was made; undefined when nothing is left. A VM with disks is not ours to end. */
