@@ -138,6 +138,8 @@ async function checkObjects(cloud: Cloud, objects: readonly Made[], freed: Usage
   const short = shortage(quotas, sumOf(asked.map(({ usage }) => usage)), freed);
   if (short !== undefined)
     throw new ProductError('QUOTA_EXCEEDED', `${short}; raise it or remove what is not needed`);
+  // nothing goes that would make room
+  for (const { error } of refusals) if (freed.size === 0) throw error;
   const notes = asked.flatMap(({ note }) => note ?? []);
   if (listed !== undefined || refusals.length === 0) return notes;
   const names = [...new Set(refusals.map(({ quota }) => quota.name))].join(', ');

@@ -20,19 +20,24 @@ export interface Quota {
 
 /** A quota and what was asked of it, as the server says when it refuses. */
 export interface QuotaRefusal {
+  readonly error: ApiError;
   readonly quota: Quota;
   readonly requested: Amounts;
 }
 
-/** What the admission plugin ResourceQuota says (apiserver: plugin/resourcequota/controller.go); undefined for another error. Pure. */
+/**
+ * What the admission plugin ResourceQuota says (apiserver: plugin/resourcequota/controller.go); undefined for another error. Of a
+ * Secret the numbers are not known (kubernetes/secret-status.ts): its quota is empty. Pure.
+ */
 export function quotaRefusal(error: unknown): QuotaRefusal | undefined {
   if (!isApiError(error, 403)) return undefined;
-  const found = /exceeded quota: ([^,]+), requested: (\S+), used: (\S+), limited: (\S+)$/u.exec(
+  const found = /exceeded quota: ([^,\s]+)(?:, requested: (\S+), used: (\S+), limited: (\S+))?$/u.exec(
     error.message,
   );
   if (found === null) return undefined;
-  const [, name = '', requested = '', used = '', hard = ''] = found;
-  return { quota: { name, used: amountsIn(used), hard: amountsIn(hard) }, requested: amountsIn(requested) };
+  const [, name = '', requested, used, hard] = found;
+  const quota = { name, used: amountsIn(used), hard: amountsIn(hard) };
+  return { error, quota, requested: amountsIn(requested) };
 }
 
 /** True for a refusal by a role. */
@@ -66,7 +71,8 @@ export function sumOf(usages: readonly Usage[]): Usage {
   return sum;
 }
 
-function amountsIn(text: string): Record<string, string> {
+function amountsIn(text: string | undefined): Record<string, string> {
+  if (text === undefined) return {};
   return Object.fromEntries(
     text.split(',').map((entry) => {
       const end = entry.lastIndexOf('=');
