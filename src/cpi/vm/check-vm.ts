@@ -43,7 +43,9 @@ export async function checkVm(cloud: Cloud, args: readonly unknown[]): Promise<s
     return await check(cloud, parseVmRequest(cloud, args), formerCid);
   } catch (error) {
     if (!isProductError(error, 'NOT_SUPPORTED') && !isProductError(error, 'NOT_IMPLEMENTED')) throw error;
-    throw new ProductError('VM_CREATION_FAILED', error.message, { cause: error });
+    throw new ProductError('VM_CREATION_FAILED', `the VM could not be created: ${error.message}`, {
+      cause: error,
+    });
   }
 }
 
