@@ -33,6 +33,7 @@ export const methods: ReadonlyMap<string, () => Promise<CallCode>> = new Map<str
     ['create_stemcell', () => import('./calls/create-stemcell.ts')],
     ['delete_stemcell', () => import('./calls/delete-stemcell.ts')],
     ['create_vm', () => import('./calls/create-vm.ts')],
+    ['check_vm', () => import('./calls/check-vm.ts')],
     ['delete_vm', () => import('./calls/delete-vm.ts')],
     ['reboot_vm', () => import('./calls/reboot-vm.ts')],
     ['has_vm', () => import('./calls/has-vm.ts')],

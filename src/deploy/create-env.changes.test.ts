@@ -6,6 +6,7 @@ import { packApp, testEnvironment } from './testing/test-environment.ts';
 
 const recreation = [
   'has_disk',
+  'check_vm',
   'has_vm',
   'delete_vm',
   'create_vm',

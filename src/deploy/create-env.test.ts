@@ -7,6 +7,7 @@ import { filesBelow, testEnvironment } from './testing/test-environment.ts';
 
 const firstDeploy = [
   'create_stemcell',
+  'check_vm',
   'create_vm',
   'set_vm_metadata',
   'create_disk',

@@ -13,6 +13,8 @@ import { writeDigestNote } from './state/digest-note.ts';
 import { clearDeployed, recordDeployed } from './state/state-changes.ts';
 import { checkCpi, deleteUnusedStemcells, uploadStemcell } from './stemcell/upload-stemcell.ts';
 import type { ValidDeployment } from './validate/validate-deployment.ts';
+import { checkVm } from './vm/check-vm.ts';
+import { vmSpecification } from './vm/vm-specification.ts';
 
 /**
  * Replaces the instance by what a checked deployment describes, and records it; resolves with its address. What can be refused is
@@ -40,6 +42,8 @@ export async function deployInstance(
   await checkTemplates(run, { manifest: valid.manifest, releases, renderer, directory });
   await writeCpiNote(state, properties);
   const record = await uploadStemcell(run, stage, stemcell.summary, () => stemcell.imagePath());
+  const diskCids = state.state.disks.map(({ cid }) => cid);
+  await checkVm(run, vmSpecification(valid.manifest, record, diskCids));
   const address = await stage.performComplex('deploying', (group) =>
     within('Deploying', async () => {
       await state.change(clearDeployed);

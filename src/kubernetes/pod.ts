@@ -123,6 +123,8 @@ export interface Container {
   volumeMounts?: VolumeMount[];
   securityContext?: ContainerSecurityContext;
   lifecycle?: { preStop?: { exec?: { command: string[] } } };
+  /** Of an init container that is a sidecar, which only admission webhooks of others add. */
+  restartPolicy?: 'Always';
   stdin?: boolean;
   tty?: boolean;
   terminationMessagePath?: string;

@@ -59,6 +59,8 @@ async function vmAndDisk(caller: Caller, stemcell: string): Promise<void> {
   const { call, deleteSlowly } = caller;
   const vm = await newVm(caller, stemcell);
   assert.equal(await call('has_vm', [vm]), true);
+  const successor = createVmArguments({ agentId: 'successor', networks: { default: { type: 'dynamic' } } });
+  assert.deepEqual(await call('check_vm', [...successor, vm]), []);
   await call('set_vm_metadata', [vm, { job: 'j' }]);
   const disk = String(
     await call('create_disk', [16, { storage_class: 'local', snapshot_class: 'local' }, vm]),

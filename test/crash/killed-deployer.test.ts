@@ -15,6 +15,7 @@ import { until } from '../support/until.ts';
 const creation = [
   'info',
   'create_stemcell',
+  'check_vm',
   'create_vm',
   'set_vm_metadata',
   'create_disk',

@@ -7,6 +7,7 @@ import { CpiControl, killingCpi } from './support/killing-cpi.ts';
 const recreation = [
   'info',
   'has_disk',
+  'check_vm',
   'has_vm',
   'delete_vm',
   'create_vm',

@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { packLightStemcell } from '../../src/bosh/stemcell/pack-light-stemcell.ts';
+import { resourceQuotas } from '../../src/kubernetes/resources.ts';
 import { assertConverged, assertNothingLeft, assertSucceeded } from '../crash/support/converged.ts';
 import { EmbeddedLine, type Outcome } from '../crash/support/embedded-line.ts';
 
@@ -65,6 +66,40 @@ test('another size of the disk moves its content to a new disk, and back to a sm
     assert.notEqual(resized[0]?.cid, disks[0]?.cid);
     assert.equal(await assertConverged(line), content);
   }
+});
+
+test('a VM that could not be created is refused while its predecessor works on; a full quota has room for it', async () => {
+  const content = await line.answer();
+  const state = await line.state();
+  const api = await line.api();
+  const quota = {
+    metadata: { namespace: 'bosh', name: 'full' },
+    spec: { hard: { pods: '2', 'requests.cpu': '1' } },
+  };
+  await api.create(resourceQuotas, quota as never);
+  const none = /cloud_properties: \{\}/;
+  for (const [from, to, words] of [
+    [none, 'cloud_properties: {cpu: 2}', 'ResourceQuota full leaves no room: requests.cpu 2'],
+    [none, 'cloud_properties: {ephemeral_disk: {storage_class: gold}}', 'does not have: \\"gold\\"'],
+    [none, 'cloud_properties: {priority_class: gold}', 'no PriorityClass with name gold'],
+    [/ +static_ips: .*\n/, '', 'networks.default.ip is missing'],
+    [/gateway: .*/, `gateway: ${line.address}`, `the address ${line.address} is the gateway's`],
+  ] as const) {
+    await edit(from, to);
+    const refused = await line.up();
+    assertRefused(refused, 'Checking that the VM can be created', words, '[CPI_ERROR]');
+    assert.doesNotMatch(refused.stdout, /Stopping jobs|Deleting VM/);
+    assert.deepEqual(await line.state(), state);
+    assert.equal(await assertConverged(line), content);
+  }
+  await writeFile(line.manifestPath, original);
+
+  const recreated = await line.command(['up', line.manifestPath, '--recreate']);
+
+  assertSucceeded(recreated);
+  assert.notEqual((await line.state()).current_vm_cid, state.current_vm_cid);
+  assert.equal(await assertConverged(line), content);
+  await api.delete({ resource: resourceQuotas, namespace: 'bosh', name: 'full' });
 });
 
 test('a state file that is cut is refused, and left as it is', async () => {

@@ -18,6 +18,20 @@ export async function waitUntilAddressesAreFree(
   labels: readonly string[],
   vmCid: string,
 ): Promise<void> {
+  const terminating = await refuseLivingHolder(cloud, labels, vmCid);
+  await Promise.all(terminating.map((holder) => waitForHolder(cloud, holder)));
+}
+
+/**
+ * Rejects with VM_CREATION_FAILED where a living VM has one of the addresses, other than the new VM itself and the one that it
+ * replaces. Resolves with the VMs that have one and are on their way out. Changes nothing.
+ */
+export async function refuseLivingHolder(
+  cloud: Cloud,
+  labels: readonly string[],
+  vmCid: string,
+  formerCid?: string,
+): Promise<Pod[]> {
   const lists = await Promise.all(
     labels.map((address) =>
       cloud.api.list<Pod>(pods, {
@@ -26,15 +40,15 @@ export async function waitUntilAddressesAreFree(
       }),
     ),
   );
-  const holders = lists.flatMap(({ items }) => items).filter(({ metadata }) => metadata.name !== vmCid);
+  const holders = lists
+    .flatMap(({ items }) => items)
+    .filter(({ metadata: { name } }) => name !== vmCid && name !== formerCid);
   const living = holders.find(({ metadata }) => metadata.deletionTimestamp === undefined);
-  if (living !== undefined) {
-    throw new ProductError(
-      'VM_CREATION_FAILED',
-      `VM '${vmCid}' could not be created in namespace ${cloud.namespace}: VM '${living.metadata.name ?? ''}' has the address ${askedAddresses(living) ?? ''}; choose another one, or delete that VM first`,
-    );
-  }
-  await Promise.all(holders.map((holder) => waitForHolder(cloud, holder)));
+  if (living === undefined) return holders;
+  throw new ProductError(
+    'VM_CREATION_FAILED',
+    `VM '${vmCid}' could not be created in namespace ${cloud.namespace}: VM '${living.metadata.name ?? ''}' has the address ${askedAddresses(living) ?? ''}; choose another one, or delete that VM first`,
+  );
 }
 
 async function waitForHolder(cloud: Cloud, holder: Pod): Promise<void> {

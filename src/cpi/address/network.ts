@@ -15,6 +15,8 @@ export interface Network {
   readonly family: Family | undefined;
   /** Of the subnet. */
   readonly prefixLength: number | undefined;
+  /** Of the subnet. */
+  readonly gateway: string | undefined;
   /** Where the default route goes, if this network has it. */
   readonly defaultGateway: string | undefined;
   /** True where its `dns` is meant for the VM, of several networks. */
@@ -33,7 +35,7 @@ export function parseNetwork(name: string, given: Json, place: Place): Network {
   const type = typeAt(given['type'], at(place, 'type'));
   const properties = parseNetworkProperties(given['cloud_properties'], at(place, 'cloud_properties'));
   checkVip(type, properties, place);
-  const address = type === 'dynamic' ? undefined : addressAt(given['ip'], at(place, 'ip'));
+  const address = type === 'dynamic' ? undefined : addressOf(type, given['ip'], at(place, 'ip'));
   const family = address === undefined ? undefined : familyOf(address);
   if (family !== undefined) refuseBlock(given['prefix'], family, place);
   const mask = optionalStringAt(given['netmask'], at(place, 'netmask'));
@@ -41,11 +43,10 @@ export function parseNetwork(name: string, given: Json, place: Place): Network {
   if (mask !== undefined && family !== undefined && prefixLength === undefined)
     throw wrong(at(place, 'netmask'), `is not a netmask of ${family}`);
   const defaults = stringsAt(given['default'], at(place, 'default'));
+  const gateway = optionalStringAt(given['gateway'], at(place, 'gateway'));
   return {
-    ...{ name, type, address, family, prefixLength, properties },
-    defaultGateway: defaults.includes('gateway')
-      ? optionalStringAt(given['gateway'], at(place, 'gateway'))
-      : undefined,
+    ...{ name, type, address, family, prefixLength, properties, gateway },
+    defaultGateway: defaults.includes('gateway') ? gateway : undefined,
     isDnsDefault: defaults.includes('dns'),
     dns: stringsAt(given['dns'], at(place, 'dns')).map((server, index) =>
       addressAt(server, at(at(place, 'dns'), index)),
@@ -59,6 +60,15 @@ function typeAt(value: unknown, place: Place): Network['type'] {
   if (type !== 'manual' && type !== 'dynamic' && type !== 'vip')
     throw wrong(place, 'has to be manual, dynamic or vip');
   return type;
+}
+
+function addressOf(type: Network['type'], value: unknown, place: Place): string {
+  if (type === 'manual' && (value === undefined || value === null))
+    throw wrong(
+      place,
+      'is missing: a manual network needs an address (static_ips); a dynamic one needs none',
+    );
+  return addressAt(value, place);
 }
 
 function addressAt(value: unknown, place: Place): string {

@@ -62,6 +62,14 @@ test('verbs see names, whatever context their cids and cloud_properties name', (
     resolve('create_vm', ['id', 'image', { context: 'east', priority_class: 'p' }, {}, ['east:disk-1'], {}]),
     ['east', 'id', 'image', { priority_class: 'p' }, {}, ['disk-1'], {}],
   );
+  const newVm = ['id', 'image', { context: 'east' }, {}, [], {}];
+  for (const [former, name] of [
+    ['east:vm-1', 'vm-1'],
+    // it goes from another cluster, and frees nothing in this one
+    ['vm-1', null],
+    [null, null],
+  ])
+    assert.deepEqual(resolve('check_vm', [...newVm, former]), ['east', 'id', 'image', {}, {}, [], {}, name]);
   assert.deepEqual(resolve('create_disk', [1, { context: 'east' }, 'east:vm-1']), ['east', 1, {}, 'vm-1']);
   const definition = { type: 'manual', cloud_properties: { context: 'east', name: 'n' } };
   assert.deepEqual(resolve('create_network', [definition]), [

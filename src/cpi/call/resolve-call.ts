@@ -33,7 +33,11 @@ export function resolveCall(method: string, signature: Signature, args: readonly
   const values: unknown[] = [];
   let first: Claim | undefined;
   for (const [index, given] of args.entries()) {
-    const { claims, value } = partOf(signature.parameters[index], given, place);
+    const parameter = signature.parameters[index];
+    const { claims, value } =
+      parameter?.mayBeElsewhere === true
+        ? { claims: [], value: inContext(given, first?.context) }
+        : partOf(parameter, given, place);
     values.push(value);
     for (const claim of claims) {
       first ??= claim;
@@ -101,6 +105,13 @@ function ofCid(value: unknown, kind: CidKind): Part {
   const cid = parseCid(value, kind);
   if (cid === undefined) return { claims: [], value };
   return { claims: [{ what: `${kind} '${cid.name}'`, context: cid.context }], value: cid.name };
+}
+
+/** The name of a VM of that context; null for a VM of another one. */
+function inContext(value: unknown, contextName: string | undefined): unknown {
+  const cid = parseCid(value, 'vm');
+  if (cid === undefined) return value;
+  return cid.context === contextName ? cid.name : null;
 }
 
 function ofCids(value: unknown): Part {

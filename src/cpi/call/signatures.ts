@@ -21,6 +21,8 @@ export interface Parameter {
   readonly type: ParameterType;
   /** Null or absent is allowed and means nothing, or empty. */
   readonly isOptional?: boolean;
+  /** The object may be in another context than the call: then, to the verb, there is none. */
+  readonly mayBeElsewhere?: boolean;
 }
 
 export interface Signature {
@@ -36,7 +38,16 @@ const cid = (kind: 'vm' | 'disk' | 'snapshot' | 'network'): Parameter => ({
 const optional = (name: string, type: ParameterType): Parameter => ({ name, type, isOptional: true });
 const metadata = optional('metadata', 'object');
 
-/** The positional arguments of every method of the contract but `info` (reference cpi.md 1.5, 1.6). */
+const createVmParameters: readonly Parameter[] = [
+  { name: 'agent_id', type: 'string' },
+  { name: 'stemcell_cid', type: 'string' },
+  optional('cloud_properties', 'placing properties'),
+  { name: 'networks', type: 'networks' },
+  optional('disk_cids', 'disk cids'),
+  optional('env', 'object'),
+];
+
+/** The positional arguments of every method but `info`: the contract's (reference cpi.md 1.5, 1.6), and `check_vm`, which is ours. */
 export const signatures: ReadonlyMap<string, Signature> = new Map<string, Signature>([
   [
     'create_stemcell',
@@ -49,18 +60,11 @@ export const signatures: ReadonlyMap<string, Signature> = new Map<string, Signat
     },
   ],
   ['delete_stemcell', { parameters: [{ name: 'stemcell_cid', type: 'string' }] }],
+  ['create_vm', { parameters: createVmParameters, cids: 'first' }],
   [
-    'create_vm',
+    'check_vm',
     {
-      parameters: [
-        { name: 'agent_id', type: 'string' },
-        { name: 'stemcell_cid', type: 'string' },
-        optional('cloud_properties', 'placing properties'),
-        { name: 'networks', type: 'networks' },
-        optional('disk_cids', 'disk cids'),
-        optional('env', 'object'),
-      ],
-      cids: 'first',
+      parameters: [...createVmParameters, { ...optional('former_vm_cid', 'vm cid'), mayBeElsewhere: true }],
     },
   ],
   ['delete_vm', { parameters: [cid('vm')] }],

@@ -18,7 +18,11 @@ import type { DiskProperties } from './claim.ts';
  * INVALID_ARGUMENT without its API, too: no caller of create_disk tolerates another type (bosh-director: disk_manager.rb), and what is
  * to be corrected are the cloud_properties. Of classes that the role may not read nothing is known.
  */
-export async function checkClasses(cloud: Cloud, properties: DiskProperties, place: Place): Promise<void> {
+export async function checkClasses(
+  cloud: Cloud,
+  properties: Partial<DiskProperties>,
+  place: Place,
+): Promise<void> {
   const { storageClass, attributesClass, snapshotClass } = properties;
   const places = {
     storage: at(place, 'storage_class'),

@@ -35,9 +35,10 @@ export function countingApi(api: KubernetesApi): {
         requests.reads.push('get groups');
         return api.groups();
       },
-      create: (resource, object, ...more) => {
-        note('writes', 'create', resource);
-        return api.create(resource, object, ...more);
+      create: (resource, object, options) => {
+        if (options?.dryRun === true) note('reads', 'try to create', resource);
+        else note('writes', 'create', resource);
+        return api.create(resource, object, options);
       },
       replace: (resource, object, ...more) => {
         note('writes', 'replace', resource);

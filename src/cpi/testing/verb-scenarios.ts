@@ -80,6 +80,10 @@ const named = (words: string, scenario: VerbScenario): VerbScenario => ({
 const services = [{ name: 'web', selector: 'vm', ports: [{ port: 80 }] }];
 const withService = createVmArguments({ properties: { services } });
 const createVmScenario = alone('create_vm', ...createVmArguments());
+const checkVmScenario = given('check_vm', async (cloud) => [
+  ...createVmArguments({ agentId: 'next' }),
+  ...(await withVm(cloud)),
+]);
 const deleteVmScenario = given('delete_vm', withVm);
 const attachScenario = given('attach_disk', withDisk);
 const detachScenario = given('detach_disk', attached);
@@ -119,6 +123,8 @@ export const verbScenarios: readonly VerbScenario[] = [
   createVmScenario,
   onRecreate(createVmScenario),
   onRecreate(createWithService),
+  checkVmScenario,
+  onRecreate(checkVmScenario),
   deleteVmScenario,
   deleteWithDisk,
   onRecreate(deleteVmScenario),

@@ -44,19 +44,25 @@ export async function createVm(
 
 /** What the cluster makes of the request, and its addresses free. Makes nothing. */
 async function prepare(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmPlan> {
-  const { networks, diskCids } = parsed;
   try {
-    const plan = { ...parsed.plan, networking: await podNetworking(cloud, networks) };
-    const [attach, terms] = await Promise.all([
-      decideStrategy(cloud, plan),
-      volumeTerms(cloud, diskCids, plan.properties.placement.zone),
-      requireBudget(cloud, vmLabels(plan)),
-    ]);
-    await waitUntilAddressesAreFree(cloud, addressLabels(networks), plan.cid);
-    return { ...plan, attach, volumeTerms: terms };
+    const plan = await planVm(cloud, parsed);
+    await waitUntilAddressesAreFree(cloud, addressLabels(parsed.networks), plan.cid);
+    return plan;
   } catch (error) {
     throw preparationError(parsed.plan, error);
   }
+}
+
+/** What the cluster makes of the request. Changes nothing. */
+export async function planVm(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmPlan> {
+  const { networks, diskCids } = parsed;
+  const plan = { ...parsed.plan, networking: await podNetworking(cloud, networks) };
+  const [attach, terms] = await Promise.all([
+    decideStrategy(cloud, plan),
+    volumeTerms(cloud, diskCids, plan.properties.placement.zone),
+    requireBudget(cloud, vmLabels(plan)),
+  ]);
+  return { ...plan, attach, volumeTerms: terms };
 }
 
 /** What stood in the way of removing what was made; undefined when nothing is left. A VM with disks is not ours to end. */

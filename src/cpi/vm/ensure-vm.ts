@@ -76,7 +76,8 @@ function ownerOf({ plan }: VmRequest, secret: VmSecret): ServiceOwner {
   return { cid, namespace, group, groupLabels, directorUuid, uid: secret.metadata.uid ?? '' };
 }
 
-function vmSecret({ plan, settings, services }: VmRequest): VmSecret {
+/** The Secret that owns the VM, with the agent's settings. */
+export function vmSecret({ plan, settings, services }: VmRequest): VmSecret {
   return {
     apiVersion: 'v1',
     kind: 'Secret',

@@ -1,4 +1,5 @@
-import { ProductError } from '../../errors/product-error.ts';
+import type { ErrorCode } from '../../errors/error-table.ts';
+import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { cpiCallError } from './cpi-response.ts';
 import type { CpiRunner } from './cpi-runner.ts';
 
@@ -21,7 +22,7 @@ export interface CreateVmArguments {
 
 /**
  * The CPI's verbs as the deployer uses them (bosh-cli cloud/cloud.go). Errors carry the codes VM_NOT_FOUND, DISK_NOT_FOUND,
- * STEMCELL_NOT_FOUND and NOT_IMPLEMENTED where the CPI says so, else CPI_ERROR or CPI_FAILED.
+ * STEMCELL_NOT_FOUND, NOT_IMPLEMENTED and NOT_SUPPORTED where the CPI says so, else CPI_ERROR or CPI_FAILED.
  */
 export interface Cloud {
   /** Asked once a run. */
@@ -29,6 +30,11 @@ export interface Cloud {
   createStemcell(imagePath: string, cloudProperties: Properties): Promise<string>;
   deleteStemcell(cid: string): Promise<void>;
   createVm(vm: CreateVmArguments): Promise<string>;
+  /**
+   * Rejects where create_vm would be refused once the VM `formerCid` is deleted; resolves with what the CPI could not check, a
+   * sentence each. Only our CPI has the method (docs/cpi.md): of another one nothing is known, and nothing is said.
+   */
+  checkVm(vm: CreateVmArguments, formerCid: string | undefined): Promise<readonly string[]>;
   deleteVm(cid: string): Promise<void>;
   hasVm(cid: string): Promise<boolean>;
   /** Undefined: the CPI has no such method. */
@@ -71,9 +77,14 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
     createStemcell: (imagePath, cloudProperties) => cid('create_stemcell', imagePath, cloudProperties),
     deleteStemcell: (stemcell) => unanswered('delete_stemcell', stemcell),
     createVm: async (vm) => {
-      const words = [vm.agentId, vm.stemcellCid, vm.cloudProperties, vm.networks, vm.diskCids, vm.env];
-      const result = await call('create_vm', ...words);
+      const result = await call('create_vm', ...vmArguments(vm));
       return expectCid('create_vm', Array.isArray(result) ? result[0] : undefined, result);
+    },
+    checkVm: async (vm, formerCid) => {
+      const checked = call('check_vm', ...vmArguments(vm), formerCid ?? null);
+      const result = (await unlessUnknown(checked, ['NOT_IMPLEMENTED', 'NOT_SUPPORTED'])) ?? [];
+      if (!isTextList(result)) throw unexpected('check_vm', result);
+      return result;
     },
     deleteVm: (vm) => unanswered('delete_vm', vm),
     hasVm: async (vm) => expectBoolean('has_vm', await call('has_vm', vm)),
@@ -104,9 +115,21 @@ async function askInfo(
   return { apiVersion: Math.min(apiVersion, highestApiVersion), stemcellFormats: formats };
 }
 
-async function unlessNotImplemented<T>(call: Promise<T>): Promise<T | undefined> {
+const vmArguments = (vm: CreateVmArguments): readonly unknown[] => [
+  vm.agentId,
+  vm.stemcellCid,
+  vm.cloudProperties,
+  vm.networks,
+  vm.diskCids,
+  vm.env,
+];
+
+const unlessNotImplemented = <T>(call: Promise<T>): Promise<T | undefined> =>
+  unlessUnknown(call, ['NOT_IMPLEMENTED']);
+
+async function unlessUnknown<T>(call: Promise<T>, codes: readonly ErrorCode[]): Promise<T | undefined> {
   return call.catch((error: unknown) => {
-    if (error instanceof ProductError && error.code === 'NOT_IMPLEMENTED') return undefined;
+    if (isProductError(error) && codes.includes(error.code)) return undefined;
     throw error;
   });
 }

@@ -17,6 +17,7 @@ const codeOfType: Readonly<Record<string, ErrorCode>> = {
   'Bosh::Clouds::DiskNotFound': 'DISK_NOT_FOUND',
   'Bosh::Clouds::StemcellNotFound': 'STEMCELL_NOT_FOUND',
   'Bosh::Clouds::NotImplemented': 'NOT_IMPLEMENTED',
+  'Bosh::Clouds::NotSupported': 'NOT_SUPPORTED',
 };
 
 /** Reads what a CPI wrote; undefined when it is not one JSON object of the contract's shape (reference cpi 1.3). */

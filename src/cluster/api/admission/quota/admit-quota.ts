@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../../../kubernetes/pod.ts';
+import { amountOf, formatAmount, objectUsage } from '../../../../kubernetes/quota-usage.ts';
+import type { Usage } from '../../../../kubernetes/quota-usage.ts';
 import { resourceQuotas } from '../../../../kubernetes/resources.ts';
 import { forbidden, groupResource } from '../../errors/status-errors.ts';
 import type { Draft, Kind } from '../../kinds/kind.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import { objectUsage, unspecified } from './object-usage.ts';
-import type { Usage } from './object-usage.ts';
-import { amountOf, formatAmount, formatUsage, namespaceUsage, resourceOfName } from './quota-usage.ts';
+import { formatUsage, namespaceUsage, resourceOfName, unspecified } from './quota-usage.ts';
 import type { Amounts } from './quota-usage.ts';
 
 export interface ResourceQuota extends StoredObject {

@@ -1,7 +1,7 @@
-import { formatBytes, parseMilli } from '../../../../kubernetes/quantity.ts';
+import type { Pod } from '../../../../kubernetes/pod.ts';
+import { formatAmount, objectUsage } from '../../../../kubernetes/quota-usage.ts';
+import type { Usage } from '../../../../kubernetes/quota-usage.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import { objectUsage } from './object-usage.ts';
-import type { Usage } from './object-usage.ts';
 
 export type Amounts = Readonly<Record<string, string>>;
 
@@ -45,10 +45,22 @@ export function formatUsage(usage: Usage): Record<string, string> {
   return Object.fromEntries([...usage].map(([name, amount]) => [name, formatAmount(name, amount)]));
 }
 
-/** Thousandths as a quantity: bytes with binary suffixes, cores down to `m`, counts as they are. */
-export function formatAmount(name: string, milli: bigint): string {
-  if (milli % 1000n !== 0n) return `${milli}m`;
-  return /(memory|storage)$/u.test(name) ? formatBytes(milli / 1000n) : String(milli / 1000n);
+/** Names of what each container of a pod has to say, where a quota limits it, and who does not: `limits.cpu for: c`. */
+export function unspecified(hard: readonly string[], { spec }: Pod): string[] {
+  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
+  return ['cpu', 'limits.cpu', 'limits.memory', 'memory', 'requests.cpu', 'requests.memory']
+    .filter((name) => hard.includes(name))
+    .flatMap((name) => {
+      const [part, resource = part] = name.split('.');
+      const where = part === 'limits' ? 'limits' : 'requests';
+      const silent = containers.filter(({ resources }) => resources?.[where]?.[resource ?? ''] === undefined);
+      return silent.length === 0
+        ? []
+        : [
+            `${name} for: ${silent
+              .map((item) => item.name)
+              .toSorted()
+              .join(',')}`,
+          ];
+    });
 }
-
-export const amountOf = (amounts: Amounts, name: string): bigint => parseMilli(amounts[name] ?? '0') ?? 0n;

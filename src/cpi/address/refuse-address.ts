@@ -1,0 +1,34 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { addressBits, bitsOf, canonicalAddress, familyOf } from '../../kubernetes/ip-text.ts';
+import type { Networks } from './networks.ts';
+import type { Network } from './network.ts';
+
+/**
+ * Throws VM_CREATION_FAILED for a fixed address that no VM of its subnet can have: the gateway's, the subnet's own or the broadcast
+ * address, or one outside. A network without a gateway or a netmask does not tell its subnet, and passes. Pure.
+ */
+export function refuseAddress({ own, attached }: Networks): void {
+  for (const network of [...own, ...attached]) {
+    const fault = addressFault(network);
+    if (fault === undefined) continue;
+    throw new ProductError(
+      'VM_CREATION_FAILED',
+      `network '${network.name}': the address ${network.address ?? ''} ${fault}; choose another one in static_ips`,
+    );
+  }
+}
+
+function addressFault({ address, family, prefixLength, gateway }: Network): string | undefined {
+  if (address === undefined || family === undefined) return undefined;
+  const isGatewayOfFamily = gateway !== undefined && familyOf(gateway) === family;
+  if (isGatewayOfFamily && canonicalAddress(gateway) === address) return "is the gateway's";
+  if (prefixLength === undefined) return undefined;
+  const bits = bitsOf(address, family);
+  if (isGatewayOfFamily && !bitsOf(gateway, family).startsWith(bits.slice(0, prefixLength)))
+    return `is not in the subnet of its gateway ${gateway} (/${prefixLength})`;
+  const host = bits.slice(prefixLength);
+  // two addresses of a /31 are hosts (RFC 3021), and IPv6 has no broadcast
+  if (family === 'IPv6' || addressBits(family) - prefixLength < 2) return undefined;
+  if (!host.includes('1')) return "is the subnet's own";
+  return host.includes('0') ? undefined : 'is the broadcast address of its subnet';
+}

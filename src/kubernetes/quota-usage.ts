@@ -1,0 +1,111 @@
+import type { KubernetesObject } from './object.ts';
+import type { Container, Pod } from './pod.ts';
+import { formatBytes, parseMilli } from './quantity.ts';
+import type { Service } from './service.ts';
+import type { PersistentVolumeClaim } from './volume.ts';
+
+/** Thousandths by the name that a quota gives to it. */
+export type Usage = ReadonlyMap<string, bigint>;
+
+const one = 1000n;
+const computeNames = ['cpu', 'memory', 'ephemeral-storage'];
+/** Kinds that a quota may name without `count/`. */
+const plainCounts = [
+  ...['configmaps', 'persistentvolumeclaims', 'replicationcontrollers'],
+  ...['resourcequotas', 'secrets', 'services'],
+];
+
+/** What one object takes, by the names of kubernetes: pkg/quota/v1/evaluator/core. `resource`: `pods`, `roles.rbac…` */
+export function objectUsage(resource: string, object: KubernetesObject): Usage {
+  const counted: [string, bigint][] = [
+    [`count/${resource}`, one],
+    ...(plainCounts.includes(resource) ? [[resource, one] as [string, bigint]] : []),
+  ];
+  return new Map([...counted, ...ofKind(resource, object)]);
+}
+
+/** Thousandths as a quantity: bytes with binary suffixes, cores down to `m`, counts as they are. */
+export function formatAmount(name: string, milli: bigint): string {
+  if (milli % 1000n !== 0n) return `${milli}m`;
+  return /(memory|storage)$/u.test(name) ? formatBytes(milli / 1000n) : String(milli / 1000n);
+}
+
+export const amountOf = (amounts: Readonly<Record<string, string>>, name: string): bigint =>
+  parseMilli(amounts[name] ?? '0') ?? 0n;
+
+function ofKind(resource: string, object: KubernetesObject): [string, bigint][] {
+  switch (resource) {
+    case 'pods':
+      return podUsage(object as Pod);
+    case 'persistentvolumeclaims':
+      return claimUsage(object as PersistentVolumeClaim);
+    case 'services':
+      return serviceUsage(object as Service);
+    default:
+      return [];
+  }
+}
+
+/** A pod that has ended counts as an object and for nothing else. */
+function podUsage({ spec, status }: Pod): [string, bigint][] {
+  if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return [];
+  return [
+    ['pods', one],
+    ...extendedOf(spec).map((name): [string, bigint] => [`requests.${name}`, total(spec, 'requests', name)]),
+    ...computeNames.flatMap((name): [string, bigint][] => {
+      const requested = total(spec, 'requests', name);
+      return [
+        [name, requested],
+        [`requests.${name}`, requested],
+        [`limits.${name}`, total(spec, 'limits', name)],
+      ];
+    }),
+  ];
+}
+
+function extendedOf({ containers, initContainers = [] }: Pod['spec']): string[] {
+  const named = [...containers, ...initContainers].flatMap(({ resources }) =>
+    Object.keys(resources?.requests ?? {}),
+  );
+  return [...new Set(named)].filter((name) => name.includes('/'));
+}
+
+/**
+ * The sum of what runs at the same time at most: all containers with the sidecars, or an init container with the sidecars before
+ * it (component-helpers: resource/helpers.go).
+ */
+function total({ containers, initContainers = [] }: Pod['spec'], part: 'requests' | 'limits', name: string) {
+  const amount = ({ resources }: Container): bigint => amountOf(resources?.[part] ?? {}, name);
+  let sidecars = 0n;
+  let most = 0n;
+  for (const container of initContainers) {
+    const now = sidecars + amount(container);
+    if (now > most) most = now;
+    if (container.restartPolicy === 'Always') sidecars = now;
+  }
+  const running = containers.reduce((sum, container) => sum + amount(container), sidecars);
+  return running > most ? running : most;
+}
+
+function claimUsage({ spec }: PersistentVolumeClaim): [string, bigint][] {
+  const { storageClassName: storageClass = '', resources } = spec;
+  const requested = amountOf(resources?.requests ?? {}, 'storage');
+  const prefix = `${storageClass}.storageclass.storage.k8s.io/`;
+  return [
+    ['requests.storage', requested],
+    ...(storageClass === ''
+      ? []
+      : ([
+          [`${prefix}requests.storage`, requested],
+          [`${prefix}persistentvolumeclaims`, one],
+        ] as [string, bigint][])),
+  ];
+}
+
+function serviceUsage({ spec: { type, ports = [] } }: Service): [string, bigint][] {
+  const count = BigInt(ports.length) * one;
+  return [
+    ['services.loadbalancers', type === 'LoadBalancer' ? one : 0n],
+    ['services.nodeports', type === 'NodePort' || type === 'LoadBalancer' ? count : 0n],
+  ];
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import type { Cloud } from '../../src/cpi/cloud.ts';
+import { parseConfig } from '../../src/cpi/config.ts';
+import { explainApiError } from '../../src/cpi/failure/explain-api-error.ts';
+import { createVmArguments } from '../../src/cpi/testing/test-cloud.ts';
+import { checkVm } from '../../src/cpi/vm/check-vm.ts';
+import { planVm } from '../../src/cpi/vm/create-vm.ts';
+import { vmSecret } from '../../src/cpi/vm/ensure-vm.ts';
+import { vmClaims } from '../../src/cpi/vm/vm-claims.ts';
+import { vmPod } from '../../src/cpi/vm/vm-pod.ts';
+import { parseVmRequest } from '../../src/cpi/vm/vm-request.ts';
+import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { systemClock } from '../../src/kubernetes/clock.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import {
+  namespaces,
+  persistentVolumeClaims,
+  pods,
+  resourceQuotas,
+  secrets,
+  serviceAccounts,
+} from '../../src/kubernetes/resources.ts';
+import { made, makePolicySubject } from './policy-subject.ts';
+import type { PolicySubject } from './policy-subject.ts';
+import { until } from './until.ts';
+
+/** What check_vm relies on: a create that is not carried out is admitted, refused and counted as a real one is. */
+let subject: PolicySubject;
+before(async () => {
+  subject = await makePolicySubject();
+  const account = { resource: serviceAccounts, namespace: subject.namespace, name: 'default' };
+  await until('the default service account', () => subject.admin.api.get(account).catch(() => undefined));
+});
+after(() => subject.end());
+
+const cloudWith = (kubernetes: object): Cloud => ({
+  api: subject.admin.api,
+  exec: () => Promise.reject(new Error('nothing runs here')),
+  config: parseConfig({ kubernetes, agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' } }, {}),
+  namespace: subject.namespace,
+  clock: systemClock,
+  newUuid: randomUUID,
+  directorUuid: undefined,
+  note: () => undefined,
+});
+
+const argumentsOf = (agentId: string, properties: object): unknown[] =>
+  createVmArguments({ agentId, properties, networks: { default: { type: 'dynamic' } } });
+
+const small = { cpu: '1m' };
+const check = async (cloud: Cloud, properties: object, former: string | null): Promise<string[]> => {
+  const present = await names();
+  try {
+    return await checkVm(cloud, [...argumentsOf('next', properties), former]);
+  } catch (error) {
+    throw isApiError(error) ? explainApiError(error) : error;
+  } finally {
+    assert.deepEqual(await names(), present);
+  }
+};
+
+async function names(): Promise<string[]> {
+  const lists = [pods, secrets, persistentVolumeClaims].map((resource) =>
+    subject.admin.api.list<KubernetesObject>(resource, { namespace: subject.namespace }),
+  );
+  return (await Promise.all(lists)).flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
+}
+
+/** The objects of a VM as create_vm makes them; whether it runs nobody asks. */
+async function standIn(cloud: Cloud, agentId: string): Promise<string> {
+  const { api } = cloud;
+  const parsed = parseVmRequest(cloud, argumentsOf(agentId, small));
+  const plan = await planVm(cloud, parsed);
+  const { metadata } = await api.create(secrets, vmSecret({ ...parsed, plan }));
+  const uid = metadata.uid ?? '';
+  if (plan.attach === 'recreate')
+    for (const claim of vmClaims(plan, uid)) await api.create(persistentVolumeClaims, claim);
+  await api.create(pods, vmPod(plan, uid));
+  return plan.cid;
+}
+
+for (const attach of ['hot', 'recreate']) {
+  test(`a quota that one VM fills (${attach}) has room for its successor alone`, async () => {
+    const { admin, namespace } = subject;
+    const cloud = cloudWith({ attach });
+    assert.deepEqual(await check(cloud, small, null), []);
+    const former = await standIn(cloud, attach);
+    const present = await names();
+    const claims = present.filter((name) => name.startsWith(`${former}-`)).length;
+    const { items } = await admin.api.list(secrets, { namespace });
+    const name = `full-${attach}`;
+    const hard = {
+      pods: '1',
+      'requests.cpu': '10m',
+      persistentvolumeclaims: String(claims),
+      'count/secrets': String(items.length),
+    };
+    await admin.api.create(resourceQuotas, made(namespace, name, { spec: { hard } }));
+    // the admission plugin reads quotas by a watch of its own
+    await until('the quota to refuse', async () => {
+      const more = { ...vmPod(await planOf(cloud), randomUUID()) };
+      const path = `/api/v1/namespaces/${namespace}/pods?dryRun=All`;
+      const { status, body } = await admin.call('POST', path, more);
+      return status === 403 && String(body['message']).includes('exceeded quota') ? true : undefined;
+    });
+
+    assert.deepEqual(await check(cloud, small, former), []);
+    await assert.rejects(check(cloud, small, null), /ResourceQuota full-\w+ leaves no room: /u);
+    await assert.rejects(
+      check(cloud, { cpu: '50m' }, former),
+      /ResourceQuota full-\w+ leaves no room: requests\.cpu 50m requested, \d+m used \(\d+m of it by the VM/u,
+    );
+
+    await admin.api.delete({ resource: resourceQuotas, namespace, name });
+    await admin.api.delete({ resource: secrets, namespace, name: former });
+    await until('the VM to go', async () =>
+      (await names()).some((one) => one.startsWith(former)) ? undefined : true,
+    );
+  });
+}
+
+async function planOf(cloud: Cloud): ReturnType<typeof planVm> {
+  return planVm(cloud, parseVmRequest(cloud, argumentsOf('more', small)));
+}
+
+test('classes and accounts that are missing, and what Pod Security or a LimitRange does not admit', async (t) => {
+  const { admin, namespace, isReal } = subject;
+  const cloud = cloudWith({});
+  for (const [properties, words] of [
+    [{ ephemeral_disk: { storage_class: 'none' } }, /does not have: "none"/u],
+    [{ priority_class: 'none' }, /correct priority_class/u],
+    [{ runtime_class: 'none' }, /correct runtime_class/u],
+    [{ service_account: 'none' }, /correct service_account/u],
+  ] as const)
+    await assert.rejects(check(cloud, properties, null), words);
+  if (isReal) {
+    const spec = { limits: [{ type: 'Container', max: { cpu: '1' } }] };
+    const path = `/api/v1/namespaces/${namespace}/limitranges`;
+    assert.equal((await admin.call('POST', path, made(namespace, 'small', { spec }))).status, 201);
+    await until('the LimitRange to refuse', () =>
+      check(cloud, { resources: { requests: { cpu: 2 }, limits: { cpu: 2 } } }, null).then(
+        () => undefined,
+        (error: unknown) => {
+          assert.match(String(error), /maximum cpu usage per Container is 1.*or the LimitRange/u);
+          return true;
+        },
+      ),
+    );
+    await admin.call('DELETE', `${path}/small`);
+  } else t.diagnostic('the embedded cluster has no LimitRanges');
+  const labels = { 'pod-security.kubernetes.io/enforce': 'baseline' };
+  await admin.api.patch({ resource: namespaces, name: namespace }, { metadata: { labels } });
+  await assert.rejects(check(cloud, small, null), /violates PodSecurity "baseline:latest"/u);
+});
