@@ -1,0 +1,98 @@
+import type { Kind } from '../../src/cluster/api/kinds/kind.ts';
+import type { LocalApi } from '../../src/cluster/api/local-api.ts';
+import { anything, kindSchema } from '../../src/cluster/api/schema/schema.ts';
+import { volumeAttachments } from '../../src/cpi/disk/attach/volume-attachments.ts';
+import type { Resource } from '../../src/kubernetes/api.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import { persistentVolumeClaims, persistentVolumes, pods } from '../../src/kubernetes/resources.ts';
+
+const namespace = 'bosh';
+const driver = 'driver.example';
+const image = 'embedded.bosh-kubernetes/host-root:1';
+
+/** The embedded cluster has no driver that attaches volumes, and so not this kind. */
+const volumeAttachmentKind: Kind = {
+  resource: volumeAttachments,
+  name: 'VolumeAttachment',
+  singular: 'volumeattachment',
+  shortNames: [],
+  categories: [],
+  schema: kindSchema({ spec: anything, status: anything }),
+  hasStatus: false,
+  countsGenerations: false,
+  nameRule: 'subdomain',
+  columns: [],
+  validate: () => [],
+};
+
+/** Lets the cluster keep VolumeAttachments. */
+export function serveVolumeAttachments({ registry }: LocalApi): void {
+  (registry.kinds as Map<string, Kind>).set('volumeattachments.storage.k8s.io', volumeAttachmentKind);
+}
+
+/** Makes the pods `from` to `to` of others, each with a claim and a volume that is attached to its node, and waits until all run. */
+export async function addOthers(
+  api: LocalApi,
+  { from, to, nodeCount }: { from: number; to: number; nodeCount: number },
+): Promise<void> {
+  for (let index = from; index < to; index += 1) {
+    const name = `other-${index}`;
+    const nodeName = `sim-${(index % nodeCount) + 1}`;
+    await api.create(persistentVolumes, volumeOf(name));
+    await api.create(persistentVolumeClaims, claimOf(name));
+    await api.create(pods, podOf(name, nodeName));
+    await api.create<VolumeAttachment>(volumeAttachments, {
+      metadata: { name: `csi-${name}` },
+      spec: { attacher: driver, nodeName, source: { persistentVolumeName: name } },
+      status: { attached: true },
+    });
+  }
+  await untilAll(api, pods, 'Running');
+  await untilAll(api, persistentVolumeClaims, 'Bound');
+}
+
+interface VolumeAttachment extends KubernetesObject {
+  spec: { attacher: string; nodeName: string; source: { persistentVolumeName: string } };
+  status: { attached: boolean };
+}
+
+export const volumeOf = (name: string): KubernetesObject & Record<string, unknown> => ({
+  metadata: { name },
+  spec: {
+    capacity: { storage: '1Gi' },
+    accessModes: ['ReadWriteOnce'],
+    persistentVolumeReclaimPolicy: 'Retain',
+    storageClassName: '',
+    claimRef: { namespace, name },
+    csi: { driver, volumeHandle: `volume-${name}` },
+  },
+});
+
+const claimOf = (name: string): KubernetesObject & Record<string, unknown> => ({
+  metadata: { namespace, name },
+  spec: {
+    accessModes: ['ReadWriteOnce'],
+    storageClassName: '',
+    volumeName: name,
+    resources: { requests: { storage: '1Gi' } },
+  },
+});
+
+const podOf = (name: string, nodeName: string): KubernetesObject & Record<string, unknown> => ({
+  metadata: { namespace, name },
+  spec: {
+    nodeName,
+    automountServiceAccountToken: false,
+    containers: [{ name: 'main', image, command: ['sleep'] }],
+    volumes: [{ name: 'data', persistentVolumeClaim: { claimName: name } }],
+  },
+});
+
+/** Waits for what the cluster has to do for new objects, which is no part of a call. */
+async function untilAll({ registry }: LocalApi, { plural }: Resource, phase: string): Promise<void> {
+  const isReady = (object: KubernetesObject & { status?: unknown }): boolean =>
+    (object.status as { phase?: string } | undefined)?.phase === phase;
+  while (!registry.store.list(plural, namespace).every(isReady)) {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
