@@ -48,6 +48,15 @@ export class LocalApi implements ControlPlaneApi {
     return { ...list, items: list.items.map((item) => copy(item) as T) };
   }
 
+  async some<T extends KubernetesObject>(
+    resource: Resource,
+    query: ListQuery,
+    wanted: (object: T) => boolean,
+  ): Promise<boolean> {
+    const { items } = listObjects(this.registry, this.#kind(resource), query);
+    return items.some((item) => wanted(item as KubernetesObject as T));
+  }
+
   async create<T extends KubernetesObject>(
     resource: Resource,
     object: T,
