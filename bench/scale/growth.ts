@@ -1,11 +1,7 @@
 import { formatTable } from '../../src/cli/table.ts';
 import { localMethods, methods } from '../../src/cpi/methods.ts';
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
-import {
-  persistentVolumeClaims,
-  persistentVolumes,
-  storageClasses,
-} from '../../src/kubernetes/resources.ts';
+import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../src/kubernetes/volume.ts';
 import type { Caller } from './callers.ts';
 import { volumeOf } from './others.ts';
@@ -68,7 +64,9 @@ async function oneRound(round: Round, name: string): Promise<void> {
   const { timed } = round;
   const networks = { default: { type: 'dynamic', cloud_properties: {} } };
   const env = { bosh: { group: 'growth' } };
-  const [vm] = (await timed('create_vm', [`agent-${name}`, image, { cpu: 1 }, networks, [], env])) as [string];
+  const [vm] = (await timed('create_vm', [`agent-${name}`, image, { cpu: 1 }, networks, [], env])) as [
+    string,
+  ];
   await timed('has_vm', [vm]);
   await timed('set_vm_metadata', [vm, metadata]);
   await attachedDisk(round, vm, name);
@@ -80,9 +78,7 @@ async function oneRound(round: Round, name: string): Promise<void> {
 }
 
 async function attachedDisk({ api, timed }: Round, vm: string, name: string): Promise<void> {
-  const { spec } = volumeOf(`own-${name}`) as { spec: Record<string, unknown> };
-  const { claimRef: _, ...unclaimed } = spec;
-  await api.create(persistentVolumes, { ...volumeOf(`own-${name}`), spec: unclaimed } as never);
+  await api.create(persistentVolumes, volumeOf(`own-${name}`));
   const disk = String(await timed('create_disk', [64, { storage_class: '' }, null]));
   await untilBound(api, disk);
   await timed('has_disk', [disk]);

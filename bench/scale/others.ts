@@ -4,17 +4,30 @@ import { anything, kindSchema } from '../../src/cluster/api/schema/schema.ts';
 import { volumeAttachments } from '../../src/cpi/disk/attach/volume-attachments.ts';
 import type { Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import { persistentVolumeClaims, persistentVolumes, pods } from '../../src/kubernetes/resources.ts';
+import type { Pod } from '../../src/kubernetes/pod.ts';
+import {
+  networkPolicies,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+} from '../../src/kubernetes/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
 
 const namespace = 'bosh';
 const driver = 'driver.example';
 const image = 'embedded.bosh-kubernetes/host-root:1';
 
-/** The embedded cluster has no driver that attaches volumes, and so not this kind. */
-const volumeAttachmentKind: Kind = {
-  resource: volumeAttachments,
-  name: 'VolumeAttachment',
-  singular: 'volumeattachment',
+/** The embedded cluster has no driver that attaches volumes and enforces no policies, and so not these kinds. */
+export function serveForeignKinds({ registry }: LocalApi): void {
+  const kinds = registry.kinds as Map<string, Kind>;
+  kinds.set('volumeattachments.storage.k8s.io', foreignKind(volumeAttachments, 'VolumeAttachment'));
+  kinds.set('networkpolicies.networking.k8s.io', foreignKind(networkPolicies, 'NetworkPolicy'));
+}
+
+const foreignKind = (resource: Resource, name: string): Kind => ({
+  resource,
+  name,
+  singular: name.toLowerCase(),
   shortNames: [],
   categories: [],
   schema: kindSchema({ spec: anything, status: anything }),
@@ -23,12 +36,7 @@ const volumeAttachmentKind: Kind = {
   nameRule: 'subdomain',
   columns: [],
   validate: () => [],
-};
-
-/** Lets the cluster keep VolumeAttachments. */
-export function serveVolumeAttachments({ registry }: LocalApi): void {
-  (registry.kinds as Map<string, Kind>).set('volumeattachments.storage.k8s.io', volumeAttachmentKind);
-}
+});
 
 /** Makes the pods `from` to `to` of others, each with a claim and a volume that is attached to its node, and waits until all run. */
 export async function addOthers(
@@ -38,7 +46,7 @@ export async function addOthers(
   for (let index = from; index < to; index += 1) {
     const name = `other-${index}`;
     const nodeName = `sim-${(index % nodeCount) + 1}`;
-    await api.create(persistentVolumes, volumeOf(name));
+    await api.create(persistentVolumes, volumeOf(name, name));
     await api.create(persistentVolumeClaims, claimOf(name));
     await api.create(pods, podOf(name, nodeName));
     await api.create<VolumeAttachment>(volumeAttachments, {
@@ -56,19 +64,20 @@ interface VolumeAttachment extends KubernetesObject {
   status: { attached: boolean };
 }
 
-export const volumeOf = (name: string): KubernetesObject & Record<string, unknown> => ({
+/** A volume of a driver that attaches; for the claim of that name, or for any. */
+export const volumeOf = (name: string, claimName?: string): PersistentVolume => ({
   metadata: { name },
   spec: {
     capacity: { storage: '1Gi' },
     accessModes: ['ReadWriteOnce'],
     persistentVolumeReclaimPolicy: 'Retain',
     storageClassName: '',
-    claimRef: { namespace, name },
+    ...(claimName !== undefined && { claimRef: { namespace, name: claimName } }),
     csi: { driver, volumeHandle: `volume-${name}` },
   },
 });
 
-const claimOf = (name: string): KubernetesObject & Record<string, unknown> => ({
+const claimOf = (name: string): PersistentVolumeClaim => ({
   metadata: { namespace, name },
   spec: {
     accessModes: ['ReadWriteOnce'],
@@ -78,7 +87,7 @@ const claimOf = (name: string): KubernetesObject & Record<string, unknown> => ({
   },
 });
 
-const podOf = (name: string, nodeName: string): KubernetesObject & Record<string, unknown> => ({
+const podOf = (name: string, nodeName: string): Pod => ({
   metadata: { namespace, name },
   spec: {
     nodeName,

@@ -7,11 +7,10 @@ import type { ExecRequest, ExecSession } from '../../src/cluster/node/pod-consol
 import { startSimulatedCluster } from '../../src/cluster/testing/simulated-cluster.ts';
 import { defaultNodeTimings } from '../../src/cluster/controllers/nodes/node-timings.ts';
 import { endedSession, HolderConsole } from '../../src/cpi/testing/holder-console.ts';
-import { install } from '../../src/cpi/testing/network-kinds.ts';
 import { doneExit } from '../../src/kubernetes/pod-script.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
-import { addOthers, serveVolumeAttachments } from './others.ts';
+import { addOthers, serveForeignKinds } from './others.ts';
 
 export interface ScaleServer {
   /** Of the cluster's administrator. */
@@ -66,8 +65,7 @@ async function serve(nodeCount: number): Promise<void> {
   const cluster = await startSimulatedCluster({ nodes, console, timings: defaultNodeTimings });
   const { api } = cluster;
   console.api = api;
-  serveVolumeAttachments(api);
-  await install(api, 'network policies');
+  serveForeignKinds(api);
   process.send?.(cluster.kubeconfig);
   let others = 0;
   process.on('message', (message) => {
