@@ -101,8 +101,8 @@ async function growth(config: object): Promise<void> {
   const table = await measureGrowth({ server, api, call, counts, rounds });
   transport.close();
   process.stdout.write(
-    `medians of ${rounds} calls in ms, one at a time, the verbs in one process (in brackets: ratio to 0), beside so many\n` +
-      `pods with a claim, a volume and a VolumeAttachment of others in the namespace:\n${table}\n`,
+    `the quickest of ${rounds} calls in ms, one at a time, the verbs in one process, and in brackets its ratio to that beside 0,\n` +
+      `beside so many pods of others in the namespace, each with a claim, a volume and a VolumeAttachment:\n${table}\n`,
   );
   process.stdout.write(`the cluster has ${await server.memory()} MiB resident\n`);
 }

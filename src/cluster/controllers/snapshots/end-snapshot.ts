@@ -41,14 +41,14 @@ export async function endSnapshot(
   }
 
   /** Asks the API server, as below: data goes on good grounds only. */
-  async function isRestored(): Promise<boolean> {
-    const { items } = await api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
-      namespace: snapshot.metadata.namespace,
-    });
-    return items.some(
+  function isRestored(): Promise<boolean> {
+    const { namespace, name } = snapshot.metadata;
+    return api.some<PersistentVolumeClaim>(
+      persistentVolumeClaims,
+      { namespace },
       ({ spec, status }) =>
         spec.dataSourceRef?.kind === 'VolumeSnapshot' &&
-        spec.dataSourceRef.name === snapshot.metadata.name &&
+        spec.dataSourceRef.name === name &&
         status?.phase === 'Pending',
     );
   }
