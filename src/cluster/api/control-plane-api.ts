@@ -19,11 +19,7 @@ export interface ControlPlaneApi extends KubernetesApi {
    */
   finalizeNamespace(name: string): Promise<void>;
   /** Whether any object of that list is wanted. `wanted` sees the stored objects and must not change them. */
-  some<T extends KubernetesObject>(
-    resource: Resource,
-    query: ListQuery,
-    wanted: (object: T) => boolean,
-  ): Promise<boolean>;
+  some(resource: Resource, query: ListQuery, wanted: (object: KubernetesObject) => boolean): Promise<boolean>;
   /** Rejects with ApiError 404 (account, bound object), 409 (another uid), 422. */
   requestToken(namespace: string, account: string, request: TokenRequest): Promise<IssuedToken>;
 }

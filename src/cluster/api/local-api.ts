@@ -48,13 +48,12 @@ export class LocalApi implements ControlPlaneApi {
     return { ...list, items: list.items.map((item) => copy(item) as T) };
   }
 
-  async some<T extends KubernetesObject>(
+  async some(
     resource: Resource,
     query: ListQuery,
-    wanted: (object: T) => boolean,
+    wanted: (object: KubernetesObject) => boolean,
   ): Promise<boolean> {
-    const { items } = listObjects(this.registry, this.#kind(resource), query);
-    return items.some((item) => wanted(item as KubernetesObject as T));
+    return listObjects(this.registry, this.#kind(resource), query).items.some(wanted);
   }
 
   async create<T extends KubernetesObject>(

@@ -43,14 +43,14 @@ export async function endSnapshot(
   /** Asks the API server, as below: data goes on good grounds only. */
   function isRestored(): Promise<boolean> {
     const { namespace, name } = snapshot.metadata;
-    return api.some<PersistentVolumeClaim>(
-      persistentVolumeClaims,
-      { namespace },
-      ({ spec, status }) =>
+    return api.some(persistentVolumeClaims, { namespace }, (claim) => {
+      const { spec, status } = claim as PersistentVolumeClaim;
+      return (
         spec.dataSourceRef?.kind === 'VolumeSnapshot' &&
         spec.dataSourceRef.name === name &&
-        status?.phase === 'Pending',
-    );
+        status?.phase === 'Pending'
+      );
+    });
   }
 
   async function findContent(): Promise<VolumeSnapshotContent | undefined> {

@@ -48,7 +48,7 @@ export function createClaimProtection(context: ControllerContext): WorkQueue {
   /** The API server is asked, not the informer: a pod that was created a moment ago must count. */
   function isUsed(claim: PersistentVolumeClaim): Promise<boolean> {
     const { namespace } = claim.metadata;
-    return api.some<Pod>(pods, { namespace }, (pod) => usesClaim(pod, claim));
+    return api.some(pods, { namespace }, (pod) => usesClaim(pod as Pod, claim));
   }
 
   return queue;
