@@ -12,6 +12,7 @@ import {
   pods,
 } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
+import { volumeAnnotations } from '../../src/kubernetes/volume.ts';
 
 const namespace = 'bosh';
 const driver = 'driver.example';
@@ -46,8 +47,7 @@ export async function addOthers(
   for (let index = from; index < to; index += 1) {
     const name = `other-${index}`;
     const nodeName = `sim-${(index % nodeCount) + 1}`;
-    await api.create(persistentVolumes, volumeOf(name, name));
-    await api.create(persistentVolumeClaims, claimOf(name));
+    await addBoundClaim(api, name);
     await api.create(pods, podOf(name, nodeName));
     await api.create<VolumeAttachment>(volumeAttachments, {
       metadata: { name: `csi-${name}` },
@@ -57,6 +57,35 @@ export async function addOthers(
   }
   await untilAll(api, pods, 'Running');
   await untilAll(api, persistentVolumeClaims, 'Bound');
+}
+
+/** Bound from the start: the binder looks through all volumes for each claim. */
+async function addBoundClaim(api: LocalApi, name: string): Promise<void> {
+  const { store } = api.registry;
+  const made = [
+    api.create(persistentVolumes, volumeOf(name, name)),
+    api.create(persistentVolumeClaims, claimOf(name)),
+  ];
+  const volume = store.get(persistentVolumes.plural, undefined, name);
+  const claim = store.get(persistentVolumeClaims.plural, namespace, name);
+  if (volume === undefined || claim === undefined) throw new Error(`${name} was not made`);
+  const spec = volume['spec'] as PersistentVolume['spec'];
+  store.put(persistentVolumes.plural, {
+    ...volume,
+    metadata: { ...volume.metadata, finalizers: ['kubernetes.io/pv-protection'] },
+    spec: { ...spec, claimRef: { namespace, name, uid: claim.metadata.uid } },
+    status: { phase: 'Bound' },
+  });
+  store.put(persistentVolumeClaims.plural, {
+    ...claim,
+    metadata: {
+      ...claim.metadata,
+      annotations: { [volumeAnnotations.bindCompleted]: 'yes' },
+      finalizers: ['kubernetes.io/pvc-protection'],
+    },
+    status: { phase: 'Bound', accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } },
+  });
+  await Promise.all(made);
 }
 
 interface VolumeAttachment extends KubernetesObject {
