@@ -6,10 +6,10 @@ import { buildCpi } from '../../scripts/build-cpi.ts';
 import { formatTable } from '../../src/cli/table.ts';
 import { loadAccess } from '../../src/kubernetes/load-access.ts';
 import { openTransport } from '../../src/kubernetes/open-transport.ts';
-import { pods } from '../../src/kubernetes/resources.ts';
 import { RestApi } from '../../src/kubernetes/rest-api.ts';
 import type { Caller } from './callers.ts';
 import { byProcesses, inProcess } from './callers.ts';
+import { measureGrowth } from './growth.ts';
 import type { Spread } from './in-parallel.ts';
 import { inParallel } from './in-parallel.ts';
 import { startScaleServer } from './scale-server.ts';
@@ -21,8 +21,10 @@ const { values } = parseArgs({
     vms: { type: 'string', default: '1000' },
     /** A CPI process for each call instead of the verbs in this process. */
     processes: { type: 'boolean', default: false },
-    /** How many pods of others has_vm meets in the end. */
-    pods: { type: 'string', default: '10000' },
+    /** How many pods, claims, volumes and VolumeAttachments of others there are in the end. */
+    others: { type: 'string', default: '10000' },
+    /** How often each method is called beside them. */
+    rounds: { type: 'string', default: '20' },
   },
 });
 
@@ -38,9 +40,9 @@ try {
     ? 'a CPI process for each call'
     : 'the verbs in one process, a connection for each call';
   process.stdout.write(`${values.vms} VMs, ${workers} workers, ${how}, 10 simulated nodes\n`);
-  const [vm] = await lives(call, Number(values.vms));
+  await lives(call, Number(values.vms));
   process.stdout.write(`the cluster has ${await server.memory()} MiB resident\n\n`);
-  await growth(call, String(vm), Number(values.pods));
+  await growth(config);
 } finally {
   await server.close();
   await rm(scratch, { recursive: true });
@@ -54,8 +56,8 @@ async function callerOf(config: object): Promise<Caller> {
   return byProcesses(executable === undefined ? [process.execPath, bundle] : [executable], path);
 }
 
-/** The life of each VM but the first, which is left. Resolves with the cids. */
-async function lives(call: Caller, count: number): Promise<string[]> {
+/** The life of each VM. */
+async function lives(call: Caller, count: number): Promise<void> {
   const agents = Array.from({ length: count }, (_, index) => `scale-${index}`);
   const vms: string[] = [];
   const disks: string[] = [];
@@ -79,50 +81,28 @@ async function lives(call: Caller, count: number): Promise<string[]> {
   await time('has_vm', async (index) => void (await call('has_vm', [vms[index]])));
   await time('detach_disk', async (index) => void (await call('detach_disk', [vms[index], disks[index]])));
   await time('delete_disk', async (index) => void (await call('delete_disk', [disks[index]])));
-  await time('delete_vm', async (index) => void (index > 0 && (await call('delete_vm', [vms[index]]))));
+  await time('delete_vm', async (index) => void (await call('delete_vm', [vms[index]])));
   const figure = (ms: number): string => ms.toFixed(0);
   const cells = rows.map(([name, { wall, median, p95, max }]) => [
     ...[name, (wall / 1000).toFixed(1), figure((1000 * count) / wall)],
     ...[median, p95, max].map(figure),
   ]);
   process.stdout.write(`${formatTable(['', 'wall s', 'calls/s', 'median ms', 'p95 ms', 'max ms'], cells)}\n`);
-  return vms;
 }
 
-/** What the cluster has to do for new pods is no part of a call. */
-async function untilAllRun(api: RestApi): Promise<void> {
-  for (;;) {
-    const { items } = await api.list(pods, { namespace: 'bosh', fieldSelector: 'status.phase!=Running' });
-    if (items.length === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-}
-
-/** has_vm of one VM, one call at a time, in a namespace that fills with pods of others. */
-async function growth(call: Caller, vm: string, most: number): Promise<void> {
+/** Every method, one call at a time, in a namespace that fills with what others have. */
+async function growth(config: object): Promise<void> {
   const transport = await openTransport(await loadAccess(server.kubeconfig));
   const api = new RestApi({ transport });
-  const rows: string[][] = [];
-  let made = 0;
-  for (const count of [0, most / 10, most]) {
-    const names = Array.from({ length: count - made }, (_, index) => `filler-${made + index}`);
-    await inParallel(names, workers, async (name) => {
-      const container = { name: 'main', image, command: ['sleep'] };
-      const nodeName = `sim-${(name.length % 10) + 1}`;
-      await api.create(pods, {
-        metadata: { namespace: 'bosh', name },
-        ...{ spec: { nodeName, automountServiceAccountToken: false, containers: [container] } },
-      });
-    });
-    made = count;
-    await untilAllRun(api);
-    const calls = Array.from({ length: 200 }, (_, index) => index);
-    const { median, p95 } = await inParallel(calls, 1, async () => void (await call('has_vm', [vm])));
-    rows.push([String(count), median.toFixed(2), p95.toFixed(2)]);
-  }
+  const others = Number(values.others);
+  const counts = [0, others / 10, others];
+  const rounds = Number(values.rounds);
+  const call = inProcess({ ...config, networks: { network_policy: true } });
+  const table = await measureGrowth({ server, api, call, counts, rounds });
   transport.close();
   process.stdout.write(
-    `has_vm, one call at a time\n${formatTable(['pods of others', 'median ms', 'p95 ms'], rows)}\n`,
+    `the quickest of ${rounds} calls in ms, one at a time, the verbs in one process, and in brackets its ratio to that beside 0,\n` +
+      `beside so many pods of others in the namespace, each with a claim, a volume and a VolumeAttachment:\n${table}\n`,
   );
   process.stdout.write(`the cluster has ${await server.memory()} MiB resident\n`);
 }

@@ -1,15 +1,24 @@
 import { fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { LocalApi } from '../../src/cluster/api/local-api.ts';
+import type { ExecRequest, ExecSession } from '../../src/cluster/node/pod-console.ts';
 import { startSimulatedCluster } from '../../src/cluster/testing/simulated-cluster.ts';
 import { defaultNodeTimings } from '../../src/cluster/controllers/nodes/node-timings.ts';
-import { HolderConsole } from '../../src/cpi/testing/holder-console.ts';
+import { endedSession, HolderConsole } from '../../src/cpi/testing/holder-console.ts';
+import { doneExit } from '../../src/kubernetes/pod-script.ts';
+import type { Pod } from '../../src/kubernetes/pod.ts';
+import { pods } from '../../src/kubernetes/resources.ts';
+import { addOthers, serveForeignKinds } from './others.ts';
 
 export interface ScaleServer {
   /** Of the cluster's administrator. */
   readonly kubeconfig: string;
   /** MiB that the whole cluster has resident now. */
   readonly memory: () => Promise<number>;
+  /** Brings the pods, claims, volumes and VolumeAttachments of others to that number; never fewer than before. */
+  readonly fill: (count: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -36,6 +45,10 @@ export async function startScaleServer(nodeCount: number): Promise<ScaleServer> 
       child.send('memory');
       return Number(await answer());
     },
+    fill: async (count) => {
+      child.send(count);
+      await answer();
+    },
     close: async () => {
       child.disconnect();
       await ended;
@@ -48,11 +61,42 @@ async function serve(nodeCount: number): Promise<void> {
     name: `sim-${index + 1}`,
     zone: `z${(index % 3) + 1}`,
   }));
-  const console = new HolderConsole();
+  const console = new RestartingConsole();
   const cluster = await startSimulatedCluster({ nodes, console, timings: defaultNodeTimings });
+  const { api } = cluster;
+  console.api = api;
+  serveForeignKinds(api);
   process.send?.(cluster.kubeconfig);
-  process.on('message', () => process.send?.(Math.round(process.memoryUsage.rss() / 2 ** 20)));
+  let others = 0;
+  process.on('message', (message) => {
+    if (message === 'memory') {
+      process.send?.(Math.round(process.memoryUsage.rss() / 2 ** 20));
+      return;
+    }
+    const to = Number(message);
+    void addOthers(api, { from: others, to, nodeCount }).then(() => {
+      others = to;
+      process.send?.('filled');
+    });
+  });
   process.once('disconnect', () => void cluster.stop());
+}
+
+/** Answers reboot_vm too: a container that is asked to end is followed by another. */
+class RestartingConsole extends HolderConsole {
+  api: LocalApi | undefined;
+
+  override async exec(request: ExecRequest): Promise<ExecSession> {
+    if (request.command[3] !== 'stop' || this.api === undefined) return super.exec(request);
+    const reference = { resource: pods, namespace: request.namespace, name: request.pod };
+    const { status } = await this.api.get<Pod>(reference);
+    const containerStatuses = status?.containerStatuses?.map((container) => ({
+      ...container,
+      containerID: `simulated://${randomUUID()}`,
+    }));
+    await this.api.patch(reference, { status: { containerStatuses } }, { subresource: 'status' });
+    return endedSession(doneExit);
+  }
 }
 
 if (import.meta.main) await serve(Number(process.argv[2]));

@@ -77,6 +77,7 @@ export interface PersistentVolume extends KubernetesObject {
     hostPath?: { path: string; type?: string };
     csi?: { driver: string; volumeHandle?: string; fsType?: string };
     local?: { path: string };
+    nfs?: { server: string; path: string };
   };
   status?: {
     phase?: 'Pending' | 'Available' | 'Bound' | 'Released' | 'Failed';

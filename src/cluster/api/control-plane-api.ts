@@ -1,9 +1,11 @@
-import type { KubernetesApi } from '../../kubernetes/api.ts';
+import type { KubernetesApi, ListQuery, Resource } from '../../kubernetes/api.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { IssuedToken, TokenRequest } from './tokens/token-order.ts';
 
 /**
- * What controllers and the node use beyond the verbs that everyone has: three subresources. LocalApi implements it;
- * over HTTPS they are POST pods/<name>/binding, PUT namespaces/<name>/finalize and POST serviceaccounts/<name>/token.
+ * What controllers and the node use beyond the verbs that everyone has: three subresources and a list that is not copied.
+ * LocalApi implements it; over HTTPS they are POST pods/<name>/binding, PUT namespaces/<name>/finalize, POST
+ * serviceaccounts/<name>/token and GET of the list.
  */
 export interface ControlPlaneApi extends KubernetesApi {
   /**
@@ -16,6 +18,8 @@ export interface ControlPlaneApi extends KubernetesApi {
    * is success. Rejects with ApiError 409 where it is not being deleted.
    */
   finalizeNamespace(name: string): Promise<void>;
+  /** Whether any object of that list is wanted. `wanted` sees the stored objects and must not change them. */
+  some(resource: Resource, query: ListQuery, wanted: (object: KubernetesObject) => boolean): Promise<boolean>;
   /** Rejects with ApiError 404 (account, bound object), 409 (another uid), 422. */
   requestToken(namespace: string, account: string, request: TokenRequest): Promise<IssuedToken>;
 }

@@ -48,6 +48,14 @@ export class LocalApi implements ControlPlaneApi {
     return { ...list, items: list.items.map((item) => copy(item) as T) };
   }
 
+  async some(
+    resource: Resource,
+    query: ListQuery,
+    wanted: (object: KubernetesObject) => boolean,
+  ): Promise<boolean> {
+    return listObjects(this.registry, this.#kind(resource), query).items.some(wanted);
+  }
+
   async create<T extends KubernetesObject>(
     resource: Resource,
     object: T,

@@ -18,16 +18,17 @@ export class HolderConsole implements PodConsole {
 
   async exec({ command }: ExecRequest): Promise<ExecSession> {
     const [, , , script, diskCid = ''] = command;
-    if (script === 'is-mounted') return ended(1);
-    if (script === 'agent-socket') return ended(doneExit);
+    if (script === 'is-mounted') return endedSession(1);
+    if (script === 'agent-socket') return endedSession(doneExit);
     if (script !== 'release' && script !== 'bind') throw nothing('command');
     const isBusy = script === 'release' && this.busyDisks.has(diskCid);
     const words = 'process 7 has it mounted at /var/vcap/store\n.\n';
-    return isBusy ? ended(releaseExit.busy, words) : ended(doneExit);
+    return isBusy ? endedSession(releaseExit.busy, words) : endedSession(doneExit);
   }
 }
 
-async function ended(exitCode: number, words = ''): Promise<ExecSession> {
+/** The session of a command that has ended. */
+export async function endedSession(exitCode: number, words = ''): Promise<ExecSession> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   stdout.end(words);
   stderr.end();

@@ -1,5 +1,6 @@
 import { EventHistory } from './event-history.ts';
 import { Journal } from './journal.ts';
+import { SortedObjects } from './sorted-objects.ts';
 import { objectKey } from './stored-object.ts';
 import type { StoredObject, StoreEvent } from './stored-object.ts';
 
@@ -23,7 +24,7 @@ export interface ObjectStoreOptions {
  */
 export class ObjectStore {
   readonly #journal: Journal;
-  readonly #resources = new Map<string, Map<string, StoredObject>>();
+  readonly #resources = new Map<string, SortedObjects>();
   readonly #history: EventHistory;
   readonly #listeners = new Set<(event: StoreEvent) => void>();
   #revision: number;
@@ -63,10 +64,7 @@ export class ObjectStore {
 
   /** Sorted by namespace and name. */
   list(resource: string, namespace?: string): StoredObject[] {
-    const entries = [...(this.#resources.get(resource)?.entries() ?? [])];
-    const chosen =
-      namespace === undefined ? entries : entries.filter(([key]) => key.startsWith(`${namespace}/`));
-    return chosen.toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, object]) => object);
+    return this.#resources.get(resource)?.list(namespace === undefined ? '' : `${namespace}/`) ?? [];
   }
 
   /** Adds or replaces; answers the object with its new resourceVersion. Throws where the journal cannot be written. */
@@ -119,7 +117,7 @@ export class ObjectStore {
     object: StoredObject,
     { removed, bytes }: { readonly removed: boolean; readonly bytes: number },
   ): void {
-    const objects = this.#resources.get(resource) ?? new Map<string, StoredObject>();
+    const objects = this.#resources.get(resource) ?? new SortedObjects();
     this.#resources.set(resource, objects);
     const key = objectKey(object.metadata.namespace, object.metadata.name);
     const previous = objects.get(key);

@@ -87,8 +87,9 @@ function exclusiveRefusal({ pod, exclusive = [], nodes }: FitQuestion): string |
 }
 
 function portRefusal(pod: Pod, podsOnNode: readonly Pod[]): string | undefined {
-  const taken = new Set(podsOnNode.flatMap(hostPorts));
-  return hostPorts(pod).some((port) => taken.has(port))
+  const wanted = hostPorts(pod);
+  return wanted.length > 0 &&
+    podsOnNode.some((other) => hostPorts(other).some((port) => wanted.includes(port)))
     ? "node(s) didn't have free ports for the requested pod ports"
     : undefined;
 }

@@ -34,9 +34,8 @@ function spreadScores(
   fitting: readonly NodeSituation[],
   nodes: readonly NodeSituation[],
 ): number[] {
-  const judged = fitting.map(({ node }) =>
-    lacksSpreadLabel(pod, node) ? undefined : spreadCrowd(pod, node, nodes),
-  );
+  const crowdOf = spreadCrowd(pod, nodes);
+  const judged = fitting.map(({ node }) => (lacksSpreadLabel(pod, node) ? undefined : crowdOf(node)));
   const known = judged.filter((crowd) => crowd !== undefined);
   const [most, least] = [Math.max(...known), Math.min(...known)];
   return judged.map((crowd) =>

@@ -29,6 +29,8 @@ export function createScheduler(context: ControllerContext): WorkQueue {
   const queue = new WorkQueue('scheduler', reconcile, context);
   /** Pods by uid that were bound a moment ago, which the copy does not show yet. */
   const assumed = new Map<string, string>();
+  /** Pods by key that have no node yet: few beside all pods, and looked through at each change of a volume or claim. */
+  const waiting = new Map<string, Pod>();
   const requestsOf = rememberedRequests();
   const sources: ClaimSources = {
     claim: (key) => informers.claims.get(key),
@@ -42,11 +44,13 @@ export function createScheduler(context: ControllerContext): WorkQueue {
       assumed.delete(uid);
     }
     if (after !== undefined && isWaiting(after)) {
+      waiting.set(key, after);
       if (before?.metadata.uid !== uid) {
         queue.add(key);
       }
       return;
     }
+    waiting.delete(key);
     if (after === undefined || isTerminal(after)) {
       addWaiting();
     }
@@ -55,9 +59,9 @@ export function createScheduler(context: ControllerContext): WorkQueue {
   informers.volumes.onChange(addWaiting);
   informers.classes.onChange(addWaiting);
   informers.claims.onChange(({ key }) => {
-    for (const pod of informers.pods.list()) {
+    for (const pod of waiting.values()) {
       const { namespace = '' } = pod.metadata;
-      if (isWaiting(pod) && podClaims(pod).some(({ name }) => `${namespace}/${name}` === key)) {
+      if (podClaims(pod).some(({ name }) => `${namespace}/${name}` === key)) {
         queue.add(keyOf(pod));
       }
     }
@@ -65,10 +69,8 @@ export function createScheduler(context: ControllerContext): WorkQueue {
 
   /** The more important pod looks first; nothing that runs is ended for it (no preemption). */
   function addWaiting(): void {
-    const waiting = informers.pods.list().filter(isWaiting);
-    for (const pod of waiting.toSorted((one, other) => priorityOf(other) - priorityOf(one))) {
-      queue.add(keyOf(pod));
-    }
+    const inOrder = [...waiting.values()].toSorted((one, other) => priorityOf(other) - priorityOf(one));
+    for (const pod of inOrder) queue.add(keyOf(pod));
   }
 
   async function reconcile(key: string): Promise<void> {

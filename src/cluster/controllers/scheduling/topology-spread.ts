@@ -22,16 +22,21 @@ export function spreadRefusal(pod: Pod, node: Node, nodes: readonly NodeSituatio
   return undefined;
 }
 
-/** How crowded the node's domains are by the constraints that only wish; less is better (scoring.go). Pure. */
-export function spreadCrowd(pod: Pod, node: Node, nodes: readonly NodeSituation[]): number {
+/** How crowded a node's domains are by the constraints that only wish; less is better (scoring.go). Pure. */
+export function spreadCrowd(pod: Pod, nodes: readonly NodeSituation[]): (node: Node) => number {
   const soft = constraintsOf(pod, 'ScheduleAnyway');
-  return soft.reduce((sum, constraint) => {
-    const domain = node.metadata.labels?.[constraint.topologyKey];
-    const counts = countPods(pod, constraint, soft, nodes);
-    // a label of many values weighs more, so that spreading over nodes does not drown in spreading over zones
-    const weight = Math.log(counts.size + 2);
-    return domain === undefined ? sum : sum + (counts.get(domain) ?? 0) * weight + constraint.maxSkew - 1;
-  }, 0);
+  // the pods are counted once, not for each node
+  const counted = soft.map((constraint) => ({
+    ...constraint,
+    counts: countPods(pod, constraint, soft, nodes),
+  }));
+  return (node) =>
+    counted.reduce((sum, { topologyKey, maxSkew, counts }) => {
+      const domain = node.metadata.labels?.[topologyKey];
+      // a label of many values weighs more, so that spreading over nodes does not drown in spreading over zones
+      const weight = Math.log(counts.size + 2);
+      return domain === undefined ? sum : sum + (counts.get(domain) ?? 0) * weight + maxSkew - 1;
+    }, 0);
 }
 
 /** True where a soft constraint cannot be judged: such a node comes last. */

@@ -41,16 +41,16 @@ export async function endSnapshot(
   }
 
   /** Asks the API server, as below: data goes on good grounds only. */
-  async function isRestored(): Promise<boolean> {
-    const { items } = await api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
-      namespace: snapshot.metadata.namespace,
-    });
-    return items.some(
-      ({ spec, status }) =>
+  function isRestored(): Promise<boolean> {
+    const { namespace, name } = snapshot.metadata;
+    return api.some(persistentVolumeClaims, { namespace }, (claim) => {
+      const { spec, status } = claim as PersistentVolumeClaim;
+      return (
         spec.dataSourceRef?.kind === 'VolumeSnapshot' &&
-        spec.dataSourceRef.name === snapshot.metadata.name &&
-        status?.phase === 'Pending',
-    );
+        spec.dataSourceRef.name === name &&
+        status?.phase === 'Pending'
+      );
+    });
   }
 
   async function findContent(): Promise<VolumeSnapshotContent | undefined> {

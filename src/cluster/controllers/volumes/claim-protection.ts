@@ -45,13 +45,10 @@ export function createClaimProtection(context: ControllerContext): WorkQueue {
     }
   }
 
-  /** Where the copy says no, the API server is asked: a pod that was created a moment ago must count. */
-  async function isUsed(claim: PersistentVolumeClaim): Promise<boolean> {
+  /** The API server is asked, not the informer: a pod that was created a moment ago must count. */
+  function isUsed(claim: PersistentVolumeClaim): Promise<boolean> {
     const { namespace } = claim.metadata;
-    if (informers.pods.list().some((pod) => pod.metadata.namespace === namespace && usesClaim(pod, claim)))
-      return true;
-    const { items } = await api.list<Pod>(pods, { namespace });
-    return items.some((pod) => usesClaim(pod, claim));
+    return api.some(pods, { namespace }, (pod) => usesClaim(pod as Pod, claim));
   }
 
   return queue;

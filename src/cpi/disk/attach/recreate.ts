@@ -18,7 +18,7 @@ import { clearAttachment } from './hot.ts';
 import { refuseInUse } from './in-use.ts';
 import { claimsOfRecreatedVm, refuseLoss } from './refuse-loss.ts';
 import { strategyOf } from './strategy.ts';
-import { waitUntilOnNoNode } from './volume-attachments.ts';
+import { waitUntilOffNode } from './volume-attachments.ts';
 
 /** A VM whose pod is made anew for its disks. Between the former pod and the next it has none. */
 export interface RecreatedVm {
@@ -113,7 +113,10 @@ export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: s
   });
   await waitForAgent(cloud, secret, made);
   // before the claim is anybody's: a call that met its deadline here is finished by the next
-  if (claim !== undefined) await waitUntilOnNoNode(cloud, claim);
+  if (claim !== undefined) {
+    // such a call does not see the pod that had the disk any more, nor its node
+    await waitUntilOffNode(cloud, claim, isMounted ? pod.spec.nodeName : undefined);
+  }
   if (isHeld) await unlockDisk(cloud, diskCid, secret);
 }
 

@@ -1,9 +1,11 @@
 import { isApiError } from '../../../kubernetes/api-error.ts';
-import type { Resource } from '../../../kubernetes/api.ts';
+import type { ListQuery, Resource } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
-import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
+import { persistentVolumes } from '../../../kubernetes/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import type { Cloud } from '../../cloud.ts';
 import { waitUntilGone } from '../../remove-object.ts';
+import { sha256 } from '../../sha256.ts';
 import { findClaim } from '../claim.ts';
 
 export const volumeAttachments: Resource = {
@@ -29,26 +31,17 @@ export async function waitUntilVolumeDetached(
 ): Promise<boolean> {
   if (node === undefined) return false;
   const claim = await findClaim(cloud, diskCid);
-  return claim !== undefined && (await waitForDriver(cloud, claim, (other) => other === node));
+  return claim !== undefined && (await waitUntilOffNode(cloud, claim, node));
 }
 
-/**
- * The same for whatever node: a disk that no VM has may still be mounted there, where its attachment was deleted by
- * force, or by a pod that is not ours. A kubelet keeps a volume attached that is mounted anywhere on its node.
- */
-export async function waitUntilOnNoNode(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
-  await waitForDriver(cloud, claim, () => true);
-}
-
-async function waitForDriver(
+/** The same where the claim is known; `node` undefined: any node. */
+export async function waitUntilOffNode(
   cloud: Cloud,
   { metadata: { name: diskCid = '' }, spec: { volumeName } }: PersistentVolumeClaim,
-  isMeant: (node: string) => boolean,
+  node: string | undefined,
 ): Promise<boolean> {
   if (volumeName === undefined) return false;
-  const left = (await listVolumeAttachments(cloud)).filter(
-    ({ spec }) => spec.source.persistentVolumeName === volumeName && isMeant(spec.nodeName),
-  );
+  const left = await attachmentsOf(cloud, volumeName, node);
   await Promise.all(
     left.map(({ metadata: { name = '', uid = '' }, spec }) =>
       waitUntilGone(cloud, {
@@ -62,9 +55,61 @@ async function waitForDriver(
   return left.length > 0;
 }
 
-async function listVolumeAttachments(cloud: Cloud): Promise<VolumeAttachment[]> {
+/**
+ * The same for whatever node: a disk that no VM has may still be mounted there, where its attachment was deleted by
+ * force, or by a pod that is not ours. A kubelet keeps a volume attached that is mounted anywhere on its node.
+ */
+export async function waitUntilOnNoNode(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
+  await waitUntilOffNode(cloud, claim, undefined);
+}
+
+/** All VolumeAttachments of the cluster are read only where the name of the wanted one is not known. */
+async function attachmentsOf(
+  cloud: Cloud,
+  volumeName: string,
+  node: string | undefined,
+): Promise<VolumeAttachment[]> {
+  const volume = await readVolume(cloud, volumeName);
+  if (volume !== undefined && isNeverAttached(volume)) return [];
+  const name = node === undefined ? undefined : csiAttachmentName(volume, node);
+  const found = await listVolumeAttachments(
+    cloud,
+    name === undefined ? {} : { fieldSelector: `metadata.name=${name}` },
+  );
+  return found.filter(
+    ({ spec }) =>
+      spec.source.persistentVolumeName === volumeName && (node === undefined || spec.nodeName === node),
+  );
+}
+
+/** Undefined where the role may not read it, or it is gone. */
+async function readVolume(cloud: Cloud, name: string): Promise<PersistentVolume | undefined> {
   try {
-    return (await cloud.api.list<VolumeAttachment>(volumeAttachments)).items;
+    return await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
+  } catch (error) {
+    if (isApiError(error, 404) || isApiError(error, 403)) return undefined;
+    throw error;
+  }
+}
+
+/** Their plugins have no attacher (kubernetes: pkg/volume, FindAttachablePluginBySpec). */
+const isNeverAttached = ({ spec: { hostPath, local, nfs } }: PersistentVolume): boolean =>
+  (hostPath ?? local ?? nfs) !== undefined;
+
+/**
+ * The name that the attach-detach controller gives a VolumeAttachment (kubernetes: pkg/volume/csi, getAttachmentName).
+ * Undefined for a volume of a former in-tree plugin, whose handle the controller makes of its source (csi-translation-lib).
+ */
+function csiAttachmentName(volume: PersistentVolume | undefined, node: string): string | undefined {
+  const { driver, volumeHandle } = volume?.spec.csi ?? {};
+  return driver === undefined || volumeHandle === undefined
+    ? undefined
+    : `csi-${sha256(`${volumeHandle}${driver}${node}`)}`;
+}
+
+async function listVolumeAttachments(cloud: Cloud, query: ListQuery): Promise<VolumeAttachment[]> {
+  try {
+    return (await cloud.api.list<VolumeAttachment>(volumeAttachments, query)).items;
   } catch (error) {
     if (isApiError(error, 404) || isApiError(error, 403)) return [];
     throw error;

@@ -1,0 +1,136 @@
+import type { Kind } from '../../src/cluster/api/kinds/kind.ts';
+import type { LocalApi } from '../../src/cluster/api/local-api.ts';
+import { anything, kindSchema } from '../../src/cluster/api/schema/schema.ts';
+import { volumeAttachments } from '../../src/cpi/disk/attach/volume-attachments.ts';
+import type { Resource } from '../../src/kubernetes/api.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import type { Pod } from '../../src/kubernetes/pod.ts';
+import {
+  networkPolicies,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+} from '../../src/kubernetes/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
+import { volumeAnnotations } from '../../src/kubernetes/volume.ts';
+
+const namespace = 'bosh';
+const driver = 'driver.example';
+const image = 'embedded.bosh-kubernetes/host-root:1';
+
+/** The embedded cluster has no driver that attaches volumes and enforces no policies, and so not these kinds. */
+export function serveForeignKinds({ registry }: LocalApi): void {
+  const kinds = registry.kinds as Map<string, Kind>;
+  kinds.set('volumeattachments.storage.k8s.io', foreignKind(volumeAttachments, 'VolumeAttachment'));
+  kinds.set('networkpolicies.networking.k8s.io', foreignKind(networkPolicies, 'NetworkPolicy'));
+}
+
+const foreignKind = (resource: Resource, name: string): Kind => ({
+  resource,
+  name,
+  singular: name.toLowerCase(),
+  shortNames: [],
+  categories: [],
+  schema: kindSchema({ spec: anything, status: anything }),
+  hasStatus: false,
+  countsGenerations: false,
+  nameRule: 'subdomain',
+  columns: [],
+  validate: () => [],
+});
+
+/** Makes the pods `from` to `to` of others, each with a claim and a volume that is attached to its node, and waits until all run. */
+export async function addOthers(
+  api: LocalApi,
+  { from, to, nodeCount }: { from: number; to: number; nodeCount: number },
+): Promise<void> {
+  for (let index = from; index < to; index += 1) {
+    const name = `other-${index}`;
+    const nodeName = `sim-${(index % nodeCount) + 1}`;
+    await addBoundClaim(api, name);
+    await api.create(pods, podOf(name, nodeName));
+    await api.create<VolumeAttachment>(volumeAttachments, {
+      metadata: { name: `csi-${name}` },
+      spec: { attacher: driver, nodeName, source: { persistentVolumeName: name } },
+      status: { attached: true },
+    });
+  }
+  await untilAll(api, pods, 'Running');
+  await untilAll(api, persistentVolumeClaims, 'Bound');
+}
+
+/** Bound from the start: the binder looks through all volumes for each claim. */
+async function addBoundClaim(api: LocalApi, name: string): Promise<void> {
+  const { store } = api.registry;
+  const made = [
+    api.create(persistentVolumes, volumeOf(name, name)),
+    api.create(persistentVolumeClaims, claimOf(name)),
+  ];
+  const volume = store.get(persistentVolumes.plural, undefined, name);
+  const claim = store.get(persistentVolumeClaims.plural, namespace, name);
+  if (volume === undefined || claim === undefined) throw new Error(`${name} was not made`);
+  const spec = volume['spec'] as PersistentVolume['spec'];
+  store.put(persistentVolumes.plural, {
+    ...volume,
+    metadata: { ...volume.metadata, finalizers: ['kubernetes.io/pv-protection'] },
+    spec: { ...spec, claimRef: { namespace, name, uid: claim.metadata.uid } },
+    status: { phase: 'Bound' },
+  });
+  store.put(persistentVolumeClaims.plural, {
+    ...claim,
+    metadata: {
+      ...claim.metadata,
+      annotations: { [volumeAnnotations.bindCompleted]: 'yes' },
+      finalizers: ['kubernetes.io/pvc-protection'],
+    },
+    status: { phase: 'Bound', accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } },
+  });
+  await Promise.all(made);
+}
+
+interface VolumeAttachment extends KubernetesObject {
+  spec: { attacher: string; nodeName: string; source: { persistentVolumeName: string } };
+  status: { attached: boolean };
+}
+
+/** A volume of a driver that attaches; for the claim of that name, or for any. */
+export const volumeOf = (name: string, claimName?: string): PersistentVolume => ({
+  metadata: { name },
+  spec: {
+    capacity: { storage: '1Gi' },
+    accessModes: ['ReadWriteOnce'],
+    persistentVolumeReclaimPolicy: 'Retain',
+    storageClassName: '',
+    ...(claimName !== undefined && { claimRef: { namespace, name: claimName } }),
+    csi: { driver, volumeHandle: `volume-${name}` },
+  },
+});
+
+const claimOf = (name: string): PersistentVolumeClaim => ({
+  metadata: { namespace, name },
+  spec: {
+    accessModes: ['ReadWriteOnce'],
+    storageClassName: '',
+    volumeName: name,
+    resources: { requests: { storage: '1Gi' } },
+  },
+});
+
+const podOf = (name: string, nodeName: string): Pod => ({
+  metadata: { namespace, name },
+  spec: {
+    nodeName,
+    automountServiceAccountToken: false,
+    containers: [{ name: 'main', image, command: ['sleep'] }],
+    volumes: [{ name: 'data', persistentVolumeClaim: { claimName: name } }],
+  },
+});
+
+/** Waits for what the cluster has to do for new objects, which is no part of a call. */
+async function untilAll({ registry }: LocalApi, { plural }: Resource, phase: string): Promise<void> {
+  const isReady = (object: KubernetesObject & { status?: unknown }): boolean =>
+    (object.status as { phase?: string } | undefined)?.phase === phase;
+  while (!registry.store.list(plural, namespace).every(isReady)) {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}

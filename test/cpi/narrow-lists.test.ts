@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { localMethods, methods } from '../../src/cpi/methods.ts';
+import { volumeAttachments } from '../../src/cpi/disk/attach/volume-attachments.ts';
+import { interceptingApi } from '../../src/cpi/testing/intercepting-api.ts';
+import { storageCloud } from '../../src/cpi/testing/storage-cloud.ts';
+import { verbScenarios } from '../../src/cpi/testing/verb-scenarios.ts';
+import type { KubernetesApi, ListQuery, Resource } from '../../src/kubernetes/api.ts';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+  volumeSnapshotClasses,
+} from '../../src/kubernetes/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
+
+/** A cluster has some of these, however many pods and volumes it has. */
+const few: readonly Resource[] = [storageClasses, volumeSnapshotClasses];
+
+/**
+ * No VM has the disk, so it is not known on which node it may still be mounted, and a VolumeAttachment can be selected by
+ * its name alone, which has the node in it.
+ */
+const anyNode: readonly string[] = ['delete_disk', 'resize_disk', 'update_disk'];
+
+/** Selectors that only objects of ours, one object, or the pods of one node meet. */
+function isNarrow({ labelSelector = '', fieldSelector = '' }: ListQuery = {}): boolean {
+  return (
+    labelSelector.includes('bosh.cloudfoundry.org/') ||
+    /^(?:metadata\.name|involvedObject\.name|spec\.nodeName)=./u.test(fieldSelector)
+  );
+}
+
+/** Notes what is listed and watched of all there is. Every claim has a volume, of a driver that attaches it. */
+function watchedApi(api: KubernetesApi): { readonly api: KubernetesApi; readonly wide: Set<string> } {
+  const wide = new Set<string>();
+  const look = (resource: Resource, query: ListQuery | undefined): void => {
+    if (!few.includes(resource) && !isNarrow(query)) wide.add(resource.plural);
+  };
+  const list = async (resource: Resource, query?: ListQuery): Promise<unknown> => {
+    look(resource, query);
+    if (resource !== volumeAttachments) return api.list(resource, query);
+    return { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '1' }, items: [] };
+  };
+  const get: KubernetesApi['get'] = async (reference) => {
+    if (reference.resource === persistentVolumes) return attachable(reference.name) as never;
+    const found = await api.get(reference);
+    return (
+      reference.resource === persistentVolumeClaims ? bound(found as PersistentVolumeClaim) : found
+    ) as never;
+  };
+  return {
+    wide,
+    api: {
+      ...interceptingApi(api, () => Promise.resolve()),
+      get,
+      list: list as KubernetesApi['list'],
+      watch: (resource, query) => {
+        look(resource, query);
+        return api.watch(resource, query);
+      },
+    },
+  };
+}
+
+const attachable = (name: string): PersistentVolume => ({
+  metadata: { name },
+  spec: { csi: { driver: 'bosh-kubernetes.io/local', volumeHandle: name } },
+});
+
+const bound = ({ spec, ...claim }: PersistentVolumeClaim): PersistentVolumeClaim => ({
+  ...claim,
+  spec: { volumeName: 'volume-1', ...spec },
+});
+
+for (const scenario of verbScenarios.filter(({ method }) => !localMethods.includes(method))) {
+  test(`${scenario.name}: asks for nothing that grows with what others have`, async (t) => {
+    const { cloud } = await storageCloud(t, { deadlines: {}, ...scenario.config });
+    const args = await scenario.prepare(cloud);
+    const { api, wide } = watchedApi(cloud.api);
+    const verb = (await methods.get(scenario.method)?.())?.verb;
+    assert.ok(verb !== undefined);
+    await verb({ ...cloud, api, exec: scenario.exec?.(cloud) ?? cloud.exec }, args);
+    assert.deepEqual([...wide], anyNode.includes(scenario.method) ? [volumeAttachments.plural] : []);
+  });
+}
