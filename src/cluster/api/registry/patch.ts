@@ -18,7 +18,6 @@ export const patchTypes = [
   'application/json-patch+json',
   'application/merge-patch+json',
   'application/strategic-merge-patch+json',
-  'application/apply-patch+yaml',
 ] as const;
 
 export interface PatchOptions extends UpdateOptions {
@@ -27,7 +26,7 @@ export interface PatchOptions extends UpdateOptions {
 
 /**
  * PATCH. A resourceVersion inside the patch makes it conditional.
- * Throws ApiError 400, 404, 409, 413, 415 (unknown type), 422. Server-side apply is apply/apply-object.ts.
+ * Throws ApiError 400, 404, 409, 413, 415 (unknown type), 422.
  */
 export function patchObject(
   registry: Registry,
@@ -70,6 +69,17 @@ function judgeOperations(
   judgeFields(addressee, unknown, { ...fieldValidation, duplicates: [] });
 }
 
+/** To be asked before the body is read. Throws ApiError 415 for what this kind cannot be patched with. */
+export function assertPatchType(kind: Kind, type: string): void {
+  if (type.startsWith('application/apply-patch+'))
+    throw statusError(
+      415,
+      'UnsupportedMediaType',
+      'the embedded cluster does not serve server-side apply: leave out --server-side (docs/operating.md, Limits of the embedded cluster)',
+    );
+  patcher(kind, type);
+}
+
 function patcher(kind: Kind, type: string): (current: StoredObject, patch: unknown) => unknown {
   switch (type) {
     case 'application/json-patch+json':
@@ -78,7 +88,7 @@ function patcher(kind: Kind, type: string): (current: StoredObject, patch: unkno
       return (current, patch) => applyMergePatch(current, asObject(patch));
     case 'application/strategic-merge-patch+json':
       if (kind.custom !== undefined)
-        throw unsupportedMediaType([patchTypes[0], patchTypes[1], patchTypes[3]]);
+        throw unsupportedMediaType([patchTypes[0], patchTypes[1]]);
       return (current, patch) => applyStrategicMergePatch(kind.schema, current, asObject(patch));
     default:
       throw unsupportedMediaType(patchTypes);
