@@ -41,7 +41,7 @@ try {
 async function run(directory: string, runtimeDirectory: string): Promise<void> {
   const clock = systemClock;
   const onError = (error: unknown): void => console.error(new Date(clock.now()).toISOString(), error);
-  const api = await openLocalApi({ directory, clock, onError });
+  const api = await openLocalApi({ directory, clock });
   const { promise: apiServer, resolve: serving } = Promise.withResolvers<URL>();
   const nodes = values.node.map((text) => parseNode(text, 'node'));
   const node = await startNode({

@@ -26,12 +26,6 @@ export const storageClasses: Resource = {
   plural: 'storageclasses',
   namespaced: false,
 };
-export const customResourceDefinitions: Resource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
 
 export const volumeAttributesClasses: Resource = { ...storageClasses, plural: 'volumeattributesclasses' };
 

@@ -14,7 +14,9 @@ import type { ApiServer } from '../../src/cluster/api/start-api-server.ts';
 import { DirectorServer } from '../../src/cpi/director/testing/director-server.ts';
 import { methods } from '../../src/cpi/methods.ts';
 import { openSession } from '../../src/cpi/session.ts';
+import { idleAgent } from '../../src/cpi/testing/agents.ts';
 import { EmbeddedWorld } from '../../src/cpi/testing/embedded-world.ts';
+import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { namespace } from '../../src/cpi/testing/test-cloud.ts';
 import type { ObjectReference, Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
@@ -54,7 +56,7 @@ export class RolesWorld {
   }
 
   static async start(manifests: readonly Manifest[]): Promise<RolesWorld> {
-    const roles = new RolesWorld(await EmbeddedWorld.start());
+    const roles = new RolesWorld(await EmbeddedWorld.start(idleAgent, [networkPolicyKind]));
     roles.#director = await DirectorServer.start({ deployments: { deployment: null } });
     roles.#server = await roles.world.serve((request) => roles.#note(request));
     const { api } = roles.world;

@@ -1,7 +1,6 @@
 import type { Clock } from '../../kubernetes/clock.ts';
 import type { ControlPlaneApi } from '../api/control-plane-api.ts';
 import type { VolumeProvisioner } from '../node/volume-provisioner.ts';
-import { DefinedKinds } from './collection/defined-kinds.ts';
 import { createDefaultAccounts } from './accounts/default-accounts.ts';
 import { createRootCertificates } from './accounts/root-certificates.ts';
 import { createDisruptionBudgets } from './disruption/disruption-budgets.ts';
@@ -85,13 +84,10 @@ const allControllers: readonly CreateController[] = [
  */
 export async function startControllers(options: StartControllersOptions): Promise<{ stop(): Promise<void> }> {
   const recorders: EventRecorder[] = [];
-  const informersOfAll = createInformers(options.api, options);
-  const defined = new DefinedKinds(options.api, options, informersOfAll.definitions);
   const context: ControllerContext = {
     nodeTimings: defaultNodeTimings,
     ...options,
-    informers: informersOfAll,
-    defined,
+    informers: createInformers(options.api, options),
     rootCertificate: options.rootCertificate,
     recorder: (component) => {
       const recorder = new EventRecorder({ ...options, component });
@@ -108,7 +104,7 @@ export async function startControllers(options: StartControllersOptions): Promis
     for (const part of [...queues, ...informers]) {
       part.stop();
     }
-    await Promise.all([...watching, ...working, defined.stop()]);
+    await Promise.all([...watching, ...working]);
     await Promise.all(recorders.map((recorder) => recorder.settled()));
   };
   try {

@@ -1,4 +1,3 @@
-import { definitionMessage } from './protobuf-definitions.ts';
 import { policyMessages } from './protobuf-policy.ts';
 
 /** How a field of a message is read: `skipped` is for empty times that Go always sends. */
@@ -8,22 +7,14 @@ export type WireType =
   | 'integer'
   | 'flag'
   | 'skipped'
-  /** Go sends false where the JSON would have nothing. */
-  | 'flagIfTrue'
-  | 'double'
-  /** JSON text in a message of its own. */
-  | 'json'
   /** resource.Quantity and intstr.IntOrString, messages of their own. */
   | 'quantity'
   | 'integerOrText'
   | { readonly message: WireMessage }
   /** Repeated. */
   | { readonly messages: WireMessage }
-  | { readonly list: 'text' | 'json' }
-  | { readonly map: 'text' | 'base64' | 'quantity' }
-  | { readonly mapOf: WireMessage }
-  /** One of several members, which stands for the whole in JSON; the last that is there counts. */
-  | { readonly oneOf: WireMessage };
+  | { readonly list: 'text' }
+  | { readonly map: 'text' | 'base64' | 'quantity' };
 
 /** The fields of a message by their numbers. */
 export type WireMessage = Readonly<Record<number, readonly [name: string, type: WireType]>>;
@@ -69,7 +60,7 @@ const deleteOptions: WireMessage = {
   5: ['dryRun', { list: 'text' }],
 };
 
-/** The messages that clients send as protobuf: kubectl's create commands, its drain and its auth, and definitions. */
+/** The messages that clients send as protobuf: kubectl's create commands, its drain and its auth. */
 export const messages: Readonly<Record<string, WireMessage>> = {
   ...Object.fromEntries(
     Object.entries(policyMessages).map(([kind, message]) => [kind, { 1: metadata, ...message }]),
@@ -92,7 +83,6 @@ export const messages: Readonly<Record<string, WireMessage>> = {
     3: ['binaryData', { map: 'base64' }],
     4: ['immutable', 'flag'],
   },
-  CustomResourceDefinition: { 1: metadata, ...definitionMessage },
   DeleteOptions: deleteOptions,
   Eviction: { 1: metadata, 2: ['deleteOptions', { message: deleteOptions }] },
 };

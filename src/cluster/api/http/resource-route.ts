@@ -16,10 +16,8 @@ export function parseResourceRoute(registry: Registry, path: string): ResourceRo
   const { group, version, segments } = splitGroup(path);
   const { namespace, rest } = splitNamespace(segments);
   const [plural = '', name, subresource, ...more] = rest;
-  const known = registry.kinds.get(groupResource({ group, plural }));
-  const versions = known === undefined ? [] : [known, ...(known.otherVersions ?? [])];
-  const kind = versions.find(({ resource }) => resource.version === version);
-  if (kind === undefined || more.length > 0) throw unknownPath();
+  const kind = registry.kinds.get(groupResource({ group, plural }));
+  if (kind?.resource.version !== version || more.length > 0) throw unknownPath();
   const scopeFits = kind.resource.namespaced
     ? namespace !== undefined || name === undefined
     : namespace === undefined;

@@ -8,7 +8,7 @@ import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
 import { judgeFields, strictValidation } from '../schema/field-validation.ts';
 import { isRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { apiVersionOf, inVersionOf } from './decode-draft.ts';
+import { apiVersionOf } from './decode-draft.ts';
 import { getObject } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 import { updateObject } from './update.ts';
@@ -36,7 +36,7 @@ export function patchObject(
   options: PatchOptions,
 ): StoredObject {
   const apply = patcher(kind, options.type);
-  const current = inVersionOf(kind, getObject(registry, kind, location));
+  const current = getObject(registry, kind, location);
   const patched = apply(current, patch);
   const { fieldValidation = strictValidation } = options;
   const judged = { ...options, fieldValidation: { ...fieldValidation, refuse: refusalOf(patch) } };
@@ -87,8 +87,7 @@ function patcher(kind: Kind, type: string): (current: StoredObject, patch: unkno
     case 'application/merge-patch+json':
       return (current, patch) => applyMergePatch(current, asObject(patch));
     case 'application/strategic-merge-patch+json':
-      if (kind.custom !== undefined)
-        throw unsupportedMediaType([patchTypes[0], patchTypes[1]]);
+      if (kind.isCustomResource === true) throw unsupportedMediaType([patchTypes[0], patchTypes[1]]);
       return (current, patch) => applyStrategicMergePatch(kind.schema, current, asObject(patch));
     default:
       throw unsupportedMediaType(patchTypes);

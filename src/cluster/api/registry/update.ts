@@ -104,7 +104,7 @@ function assertCurrent(kind: Kind, { metadata }: Draft, current: StoredObject): 
   if (metadata.resourceVersion !== '' && metadata.resourceVersion !== resourceVersion) {
     throw staleVersion(kind.resource, name);
   }
-  if (metadata.resourceVersion === '' && kind.custom !== undefined) {
+  if (metadata.resourceVersion === '' && kind.isCustomResource === true) {
     throw invalid(kind.name, kind.resource.group, name, [
       invalidValue('metadata.resourceVersion', '', 'must be specified for an update'),
     ]);
@@ -120,7 +120,7 @@ function keepWhatUpdatesCannotTouch(
   const { metadata } = current;
   draft.metadata = compactMetadata({
     // of a custom resource, /status writes status alone (apiextensions pkg/registry/customresource/status_strategy.go)
-    ...(kind.custom !== undefined && subresource === 'status' ? copyJson(metadata) : draft.metadata),
+    ...(kind.isCustomResource === true && subresource === 'status' ? copyJson(metadata) : draft.metadata),
     namespace: metadata.namespace,
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,

@@ -37,7 +37,8 @@ test("a field of Kubernetes' own document that is not implemented is never taken
     return t.skip("needs Kubernetes among Go's modules, as npm run test:cluster leaves it");
   const missed: string[] = [];
   let looked = 0;
-  for (const { name, resource, schema } of allKinds.values()) {
+  for (const { name, resource, schema, isCustomResource } of allKinds.values()) {
+    if (isCustomResource === true) continue;
     for (const node of objectsIn(schema)) {
       const fields = document.fieldsAt(resource, name, node.path);
       assert(fields !== undefined, `Kubernetes has no ${name} ${node.path}`);

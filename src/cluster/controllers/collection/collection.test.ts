@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { KubernetesObject, OwnerReference } from '../../../kubernetes/object.ts';
-import { configMaps, events, namespaces, pods, secrets } from '../../../kubernetes/resources.ts';
+import {
+  configMaps,
+  events,
+  namespaces,
+  networkAttachmentDefinitions,
+  pods,
+  secrets,
+  volumeSnapshots,
+} from '../../../kubernetes/resources.ts';
 import type { ClusterFixture } from '../testing/cluster-fixture.ts';
 import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
 import type { NamespaceCondition } from './namespace-conditions.ts';
@@ -179,5 +187,31 @@ suite('collection', () => {
 
     cluster.clock.advance(1000);
     await gone(cluster, events, 'news');
+  });
+
+  test('custom resources own, are owned, and go with their namespace', async (t) => {
+    const cluster = await startCluster(t);
+    const { api } = cluster;
+    const namespace = 'passing';
+    await api.create(namespaces, { metadata: { name: namespace } });
+    await api.create<KubernetesObject & { spec: object }>(volumeSnapshots, {
+      metadata: { namespace, name: 'snapshot' },
+      spec: { source: { persistentVolumeClaimName: 'claim' } },
+    });
+    const secret = await api.create(secrets, named('root'));
+    const network = await api.create(networkAttachmentDefinitions, named('net', [owner(secret, 'Secret')]));
+    const reference = owner(network, 'NetworkAttachmentDefinition', { apiVersion: 'k8s.cni.cncf.io/v1' });
+    await api.create(secrets, named('leaf', [reference]));
+    await settled();
+    assert.notEqual(await cluster.find(at(secrets, 'leaf')), undefined);
+
+    await api.delete(at(secrets, 'root'));
+    await gone(cluster, secrets, 'leaf');
+    assert.equal(await cluster.find(at(networkAttachmentDefinitions, 'net')), undefined);
+    await api.delete({ resource: namespaces, name: namespace });
+    await cluster.until(
+      'the namespace to go',
+      async () => (await cluster.find({ resource: namespaces, name: namespace })) === undefined,
+    );
   });
 });

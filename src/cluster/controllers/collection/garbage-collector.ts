@@ -22,14 +22,12 @@ type OwnerState = 'present' | 'absent' | 'leaving' | 'unknown';
  * An owner of a kind that this cluster does not serve counts as present.
  */
 export function createGarbageCollector(context: ControllerContext): WorkQueue {
-  const { api, defined, informers } = context;
-  const builtIn = collectableKinds(informers);
-  const kinds = (): readonly CollectableKind[] => [...builtIn, ...defined.list()];
+  const { api, informers } = context;
+  const kinds = collectableKinds(informers);
   const dependents = new Dependents();
   const queue = new WorkQueue('garbage-collector', reconcile, context);
 
-  builtIn.forEach(follow);
-  defined.onKind(follow);
+  kinds.forEach(follow);
 
   function follow(kind: CollectableKind): void {
     kind.informer.onChange(({ key, before, after }) => {
@@ -59,7 +57,7 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
   /** An owner may have waited for this dependent to go, or to let it go. */
   function addOwners(object: KubernetesObject): void {
     for (const owner of object.metadata.ownerReferences ?? []) {
-      const kind = kindOfOwner(kinds(), owner);
+      const kind = kindOfOwner(kinds, owner);
       if (kind !== undefined) {
         queue.add(referenceTo(kind, ownerKey(kind, owner, object)));
       }
@@ -68,7 +66,7 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
 
   function find(reference: string): { kind: CollectableKind; object: KubernetesObject } | undefined {
     const [name = '', key = ''] = reference.split('|');
-    const kind = kinds().find(({ informer }) => groupResource(informer.resource) === name);
+    const kind = kinds.find(({ informer }) => groupResource(informer.resource) === name);
     const object = kind?.informer.get(key);
     return kind === undefined || object === undefined ? undefined : { kind, object };
   }
@@ -112,7 +110,7 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
   }
 
   async function stateOf(owner: OwnerReference, dependent: KubernetesObject): Promise<OwnerState> {
-    const kind = kindOfOwner(kinds(), owner);
+    const kind = kindOfOwner(kinds, owner);
     if (kind === undefined) {
       return 'unknown';
     }

@@ -20,23 +20,18 @@ interface Namespace extends KubernetesObject {
  * finalizers waits for them. The namespace's conditions say what is left.
  */
 export function createNamespaceLifecycle(context: ControllerContext): WorkQueue {
-  const { api, clock, defined, informers } = context;
+  const { api, clock, informers } = context;
   const queue = new WorkQueue('namespace-lifecycle', reconcile, context);
-  const builtIn = allInformers(informers);
-  const contents = (): Informer[] =>
-    [...builtIn, ...defined.list().map(({ informer }) => informer)].filter(
-      ({ resource }) => resource.namespaced,
-    );
+  const contents = allInformers(informers).filter(({ resource }) => resource.namespaced);
 
   informers.namespaces.onChange(({ key, after }) => {
     if (after?.metadata.deletionTimestamp !== undefined) {
       queue.add(key);
     }
   });
-  for (const informer of builtIn) {
+  for (const informer of contents) {
     follow(informer);
   }
-  defined.onKind(({ informer }) => follow(informer));
 
   function follow(informer: Informer): void {
     informer.onChange(({ before, after }) => {
@@ -57,7 +52,7 @@ export function createNamespaceLifecycle(context: ControllerContext): WorkQueue 
     }
     const remaining: Remaining[] = [await empty(pods, name)];
     if (remaining[0]?.objects.length === 0) {
-      for (const { resource } of contents()) {
+      for (const { resource } of contents) {
         if (resource !== pods) remaining.push(await empty(resource, name));
       }
     }

@@ -6,7 +6,6 @@ import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { EventRecord } from '../../../kubernetes/pod-words.ts';
 import * as resources from '../../../kubernetes/resources.ts';
-import type { CustomResourceDefinition } from '../../api/custom/definition.ts';
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -43,8 +42,8 @@ export interface Informers {
   readonly volumes: Informer<PersistentVolume>;
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly classes: Informer<StorageClass>;
-  readonly definitions: Informer<CustomResourceDefinition>;
   readonly attributesClasses: Informer<VolumeAttributesClass>;
+  readonly networkAttachments: Informer;
   readonly snapshots: Informer<VolumeSnapshot>;
   readonly snapshotContents: Informer<VolumeSnapshotContent>;
   readonly snapshotClasses: Informer<VolumeSnapshotClass>;
@@ -79,8 +78,8 @@ export function createInformers(api: KubernetesApi, runtime: ControllerRuntime):
     volumes: of(resources.persistentVolumes),
     claims: of(resources.persistentVolumeClaims),
     classes: of(resources.storageClasses),
-    definitions: of(resources.customResourceDefinitions),
     attributesClasses: of(resources.volumeAttributesClasses),
+    networkAttachments: of(resources.networkAttachmentDefinitions),
     snapshots: of(resources.volumeSnapshots),
     snapshotContents: of(resources.volumeSnapshotContents),
     snapshotClasses: of(resources.volumeSnapshotClasses),
