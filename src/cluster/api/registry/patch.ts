@@ -14,7 +14,7 @@ import type { Location, Registry } from './registry.ts';
 import { updateObject } from './update.ts';
 import type { UpdateOptions } from './update.ts';
 
-export const patchTypes = [
+const patchTypes = [
   'application/json-patch+json',
   'application/merge-patch+json',
   'application/strategic-merge-patch+json',

@@ -59,7 +59,7 @@ export function updateObject(
 }
 
 /** Writes a checked draft over the present object, or removes it where that completes a deletion. */
-export function storeUpdate(
+function storeUpdate(
   registry: Registry,
   kind: Kind,
   { draft, current, dryRun }: { draft: Draft; current: StoredObject; dryRun: boolean },
