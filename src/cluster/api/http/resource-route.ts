@@ -1,4 +1,4 @@
-import { groupResource, unknownPath } from '../errors/status-errors.ts';
+import { groupResource, notServed, unknownPath } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Registry } from '../registry/registry.ts';
 
@@ -19,7 +19,8 @@ export function parseResourceRoute(registry: Registry, path: string): ResourceRo
   const known = registry.kinds.get(groupResource({ group, plural }));
   const versions = known === undefined ? [] : [known, ...(known.otherVersions ?? [])];
   const kind = versions.find(({ resource }) => resource.version === version);
-  if (kind === undefined || more.length > 0) throw unknownPath();
+  if (plural === '' || more.length > 0) throw unknownPath();
+  if (kind === undefined) throw notServed({ group, version, plural });
   const scopeFits = kind.resource.namespaced
     ? namespace !== undefined || name === undefined
     : namespace === undefined;

@@ -14,17 +14,9 @@ import { policyKinds } from './policy-kinds.ts';
 import { serviceKind } from './service/services.ts';
 import { storageClassKind } from './storage-classes.ts';
 import { volumeAttributesClassKind } from './volume-attributes-classes.ts';
-import { deploymentKind } from './workloads/deployments.ts';
-import { podTemplateKind } from './workloads/pod-templates.ts';
-import { replicaSetKind } from './workloads/replica-sets.ts';
-import { replicationControllerKind } from './workloads/replication-controllers.ts';
 
 const native: readonly Kind[] = [
   ...policyKinds,
-  deploymentKind,
-  podTemplateKind,
-  replicaSetKind,
-  replicationControllerKind,
   configMapKind,
   endpointSliceKind,
   eventKind,
