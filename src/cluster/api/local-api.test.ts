@@ -154,6 +154,22 @@ test('a namespace that is going takes nothing new, and goes when it is empty and
   await api.finalizeNamespace('temporary');
 });
 
+test('what an earlier version stored of a kind that is no longer served holds nothing up', async (t) => {
+  const directory = temporaryDirectory(t);
+  const earlier = await openLocalApi({ directory });
+  await earlier.create(namespaces, { metadata: { name: 'old' } });
+  const deployments = { group: 'apps', version: 'v1', plural: 'deployments', namespaced: true };
+  const metadata = { namespace: 'old', name: 'web', uid: 'u', resourceVersion: '' };
+  earlier.registry.store.put('deployments.apps', { metadata });
+  await earlier.close();
+  const api = await openLocalApi({ directory });
+  t.after(() => api.close());
+  await assert.rejects(api.get({ resource: deployments, namespace: 'old', name: 'web' }), isGone);
+  await api.delete({ resource: namespaces, name: 'old' });
+  await api.finalizeNamespace('old');
+  await assert.rejects(api.get({ resource: namespaces, name: 'old' }), isGone);
+});
+
 test('a pod is bound once, and not while it is being deleted', async (t) => {
   const { api } = await open(t);
   const pod = await boundPod(api, 'a');
