@@ -258,6 +258,11 @@ describe('an unmodified kubectl', { skip }, () => {
     const created = await kubectl.run(['create', 'deployment', 'web', '--image=x:1']);
     assert.equal(created.exitCode, 1);
     assert.match(created.stderr, /does not serve deployments of apps\/v1 \(docs\/operating\.md/u);
+    const manifest = 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n';
+    assert.match(
+      (await kubectl.run(['apply', '-f', '-'], manifest)).stderr,
+      /no matches for kind "Deployment" in version "apps\/v1"/u,
+    );
     for (const args of [
       'get deployments',
       'scale --replicas=2 deployment/web',

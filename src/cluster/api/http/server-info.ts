@@ -33,7 +33,7 @@ export function serveInfo(
   if (!publicPaths.has(path) && root !== 'openapi' && !isCore && !isGroups) return false;
   if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
   if (publicPaths.has(path)) answerPublic(path, response);
-  else if (root === 'openapi') answerOpenApi(registry, parts.slice(1), response);
+  else if (root === 'openapi') answerOpenApi(registry, parts.slice(1), request, response);
   else if (isCore) answerCore(registry, group, request, response);
   else answerGroups(registry, { group, version }, request, response);
   return true;
@@ -59,7 +59,23 @@ function answerPublic(path: string, response: ServerResponse): void {
   });
 }
 
-function answerOpenApi(registry: Registry, [version, ...rest]: string[], response: ServerResponse): void {
+/**
+ * kubectl asks for OpenAPI v2 when v3 has no such kind. A document without definitions, which has no bytes in protobuf,
+ * makes it say `no matches for kind`; without any it says that validation failed.
+ */
+const openApiV2 = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+
+function answerOpenApi(
+  registry: Registry,
+  [version, ...rest]: string[],
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const acceptsV2 = request.headers.accept?.includes('openapi.spec.v2') === true;
+  if (version === 'v2' && rest.length === 0 && acceptsV2) {
+    response.writeHead(200, { 'content-type': openApiV2 }).end();
+    return;
+  }
   if (version !== 'v3') throw unknownPath();
   const path = rest.join('/');
   const document =
