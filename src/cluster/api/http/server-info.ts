@@ -33,7 +33,7 @@ export function serveInfo(
   if (!publicPaths.has(path) && root !== 'openapi' && !isCore && !isGroups) return false;
   if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
   if (publicPaths.has(path)) answerPublic(path, response);
-  else if (root === 'openapi') answerOpenApi(registry, parts.slice(1), request, response);
+  else if (root === 'openapi') answerOpenApi(registry, parts.slice(1), response);
   else if (isCore) answerCore(registry, group, request, response);
   else answerGroups(registry, { group, version }, request, response);
   return true;
@@ -59,23 +59,8 @@ function answerPublic(path: string, response: ServerResponse): void {
   });
 }
 
-/**
- * kubectl asks for OpenAPI v2 when v3 has no such kind. A document without definitions, which has no bytes in protobuf,
- * makes it say `no matches for kind`; without any it says that validation failed.
- */
-const openApiV2 = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
-
-function answerOpenApi(
-  registry: Registry,
-  [version, ...rest]: string[],
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  const acceptsV2 = request.headers.accept?.includes('openapi.spec.v2') === true;
-  if (version === 'v2' && rest.length === 0 && acceptsV2) {
-    response.writeHead(200, { 'content-type': openApiV2 }).end();
-    return;
-  }
+function answerOpenApi(registry: Registry, [version, ...rest]: string[], response: ServerResponse): void {
+  if (version === 'v2' && rest.length === 0) return answerEmptyOpenApi(response);
   if (version !== 'v3') throw unknownPath();
   const path = rest.join('/');
   const document =
@@ -83,6 +68,16 @@ function answerOpenApi(
       ? openApiIndex(inAllVersions(registry.kinds))
       : openApiDocument(inAllVersions(registry.kinds), path);
   answerDocument(response, document);
+}
+
+/**
+ * An OpenAPI v2 document without definitions. kubectl asks for one about a kind that v3 does not describe, and says
+ * `no matches for kind` only when it has got it.
+ */
+function answerEmptyOpenApi(response: ServerResponse): void {
+  const type = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+  response.writeHead(200, { 'content-type': type, 'content-length': 0 });
+  response.end();
 }
 
 function answerCore(
