@@ -64,7 +64,7 @@ function owed(text: string): boolean {
 /** Whether decoding took the request, so that admission, validation or the store answered it. */
 function isPastParsing(code: number, text: string): boolean {
   if (code === 400) return false;
-  if (code === 404) return !text.includes('the server could not find the requested resource');
+  if (code === 404) return !/could not find the requested resource|does not serve/u.test(text);
   return ![405, 406, 413, 415].includes(code);
 }
 

@@ -20,8 +20,6 @@ import { createScheduler } from './scheduling/scheduler.ts';
 import { createSnapshotController } from './snapshots/snapshot-controller.ts';
 import { createSnapshotTaker } from './snapshots/snapshot-taker.ts';
 import { createEndpointSlices } from './services/endpoint-slices.ts';
-import { createDeployments } from './workloads/deployments.ts';
-import { createReplicaSets, createReplicationControllers } from './workloads/replicas.ts';
 import { createClaimBinder } from './volumes/claim-binder.ts';
 import { createClaimProtection, createVolumeProtection } from './volumes/claim-protection.ts';
 import { createEphemeralClaims } from './volumes/ephemeral-claims.ts';
@@ -50,9 +48,6 @@ export interface StartControllersOptions {
 const allControllers: readonly CreateController[] = [
   createGarbageCollector,
   createNamespaceLifecycle,
-  createReplicaSets,
-  createReplicationControllers,
-  createDeployments,
   createDefaultAccounts,
   createDisruptionBudgets,
   createQuotaUsage,

@@ -16,10 +16,6 @@ function subresourcesOf(kind: Kind): Subresource[] {
   const status = kind.hasStatus
     ? [{ name: 'status', kind: kind.name, verbs: ['get', 'patch', 'update'] }]
     : [];
-  if (kind.scale !== undefined) {
-    const scale = { name: 'scale', kind: 'Scale', verbs: ['get', 'patch', 'update'] };
-    return [...status, { ...scale, of: { group: 'autoscaling', version: 'v1' } }];
-  }
   switch (kind.name) {
     case 'Pod':
       return [

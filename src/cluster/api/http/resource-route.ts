@@ -1,4 +1,4 @@
-import { groupResource, unknownPath } from '../errors/status-errors.ts';
+import { groupResource, notServed, unknownPath } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Registry } from '../registry/registry.ts';
 
@@ -17,7 +17,8 @@ export function parseResourceRoute(registry: Registry, path: string): ResourceRo
   const { namespace, rest } = splitNamespace(segments);
   const [plural = '', name, subresource, ...more] = rest;
   const kind = registry.kinds.get(groupResource({ group, plural }));
-  if (kind?.resource.version !== version || more.length > 0) throw unknownPath();
+  if (plural === '' || more.length > 0) throw unknownPath();
+  if (kind?.resource.version !== version) throw notServed({ group, version, plural });
   const scopeFits = kind.resource.namespaced
     ? namespace !== undefined || name === undefined
     : namespace === undefined;

@@ -17,17 +17,9 @@ import { volumeSnapshotContentKind } from './snapshots/volume-snapshot-contents.
 import { volumeSnapshotKind } from './snapshots/volume-snapshots.ts';
 import { storageClassKind } from './storage-classes.ts';
 import { volumeAttributesClassKind } from './volume-attributes-classes.ts';
-import { deploymentKind } from './workloads/deployments.ts';
-import { podTemplateKind } from './workloads/pod-templates.ts';
-import { replicaSetKind } from './workloads/replica-sets.ts';
-import { replicationControllerKind } from './workloads/replication-controllers.ts';
 
 const kinds: readonly Kind[] = [
   ...policyKinds,
-  deploymentKind,
-  podTemplateKind,
-  replicaSetKind,
-  replicationControllerKind,
   configMapKind,
   endpointSliceKind,
   eventKind,

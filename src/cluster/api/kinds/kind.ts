@@ -48,10 +48,6 @@ export interface Kind {
   readonly isCustomResource?: true;
   /** `/status` is served, and the main resource does not write `status`. */
   readonly hasStatus: boolean;
-  /** `/scale` is served: `spec.replicas` and `status.replicas`, with this selector as text. */
-  readonly scale?: (object: StoredObject) => string;
-  /** A deletion that says nothing of dependents leaves them without their owner. */
-  readonly orphansByDefault?: boolean;
   /** metadata.generation counts changes of all but metadata and status. */
   readonly countsGenerations: boolean;
   readonly nameRule: NameRule;

@@ -10,7 +10,6 @@ import type { Schema } from '../schema/schema.ts';
 const upstream: Readonly<Record<string, string>> = {
   'metadata.finalizers': 'set',
   'metadata.ownerReferences': 'uid',
-  'Deployment status.conditions': 'type',
   'Namespace status.conditions': 'type',
   'Node status.conditions': 'type',
   'Node status.addresses': 'type',
@@ -29,8 +28,6 @@ const upstream: Readonly<Record<string, string>> = {
   'Pod status.podIPs': 'ip',
   'Pod status.hostIPs': 'ip',
   'PodDisruptionBudget status.conditions': 'type',
-  'ReplicaSet status.conditions': 'type',
-  'ReplicationController status.conditions': 'type',
   'Service spec.ports': 'port',
   'Service status.conditions': 'type',
   'ServiceAccount secrets': 'name',
@@ -44,8 +41,6 @@ const ofContainers: Readonly<Record<string, string>> = {
 };
 
 function expected(kind: string, path: string): string {
-  const inTemplate = /^(?:spec\.)?template\.(.+)$/.exec(path)?.[1];
-  if (inTemplate !== undefined) return expected('Pod', inTemplate);
   const container = /^spec\.(?:c|initC)ontainers\.(\w+)$/.exec(path)?.[1];
   if (kind === 'Pod' && container !== undefined) return ofContainers[container] ?? 'atomic';
   return upstream[`${kind} ${path}`] ?? upstream[path] ?? 'atomic';

@@ -32,8 +32,6 @@ const labelled = new Set([
   'Namespace',
   'Node',
   'Pod',
-  'ReplicaSet',
-  'ReplicationController',
   'Secret',
   'Service',
 ]);

@@ -27,10 +27,6 @@ export function collectableKinds(informers: Informers): CollectableKind[] {
   });
   return [
     core('Pod', informers.pods),
-    core('PodTemplate', informers.podTemplates),
-    core('ReplicationController', informers.replicationControllers),
-    { ...core('ReplicaSet', informers.replicaSets), apiVersion: 'apps/v1' },
-    { ...core('Deployment', informers.deployments), apiVersion: 'apps/v1' },
     core('Secret', informers.secrets),
     core('ConfigMap', informers.configMaps),
     core('ServiceAccount', informers.serviceAccounts),

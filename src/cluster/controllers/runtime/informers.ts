@@ -18,7 +18,6 @@ import type {
   VolumeSnapshotContent,
 } from '../../../kubernetes/snapshot.ts';
 import type { EndpointSlice, Service } from '../../../kubernetes/service.ts';
-import type { Deployment, ReplicaSet, ReplicationController } from '../../../kubernetes/workload.ts';
 import { Informer } from './informer.ts';
 import type { ControllerRuntime } from './work-queue.ts';
 
@@ -50,10 +49,6 @@ export interface Informers {
   readonly services: Informer<Service>;
   readonly endpointSlices: Informer<EndpointSlice>;
   readonly leases: Informer<Lease>;
-  readonly podTemplates: Informer;
-  readonly deployments: Informer<Deployment>;
-  readonly replicaSets: Informer<ReplicaSet>;
-  readonly replicationControllers: Informer<ReplicationController>;
 }
 
 export function createInformers(api: KubernetesApi, runtime: ControllerRuntime): Informers {
@@ -86,10 +81,6 @@ export function createInformers(api: KubernetesApi, runtime: ControllerRuntime):
     services: of(resources.services),
     endpointSlices: of(resources.endpointSlices),
     leases: of(resources.leases),
-    podTemplates: of(resources.podTemplates),
-    deployments: of(resources.deployments),
-    replicaSets: of(resources.replicaSets),
-    replicationControllers: of(resources.replicationControllers),
   };
 }
 

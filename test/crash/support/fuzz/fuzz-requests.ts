@@ -188,7 +188,7 @@ function deleteOptions(chance: Chance): Fields | undefined {
     kind: 'DeleteOptions',
     apiVersion: 'v1',
     gracePeriodSeconds: chance.below(40),
-    propagationPolicy: chance.pick(['Background', 'Foreground', 'Orphan']),
+    propagationPolicy: 'Background',
   };
 }
 
