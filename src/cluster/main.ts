@@ -22,8 +22,6 @@ const { values } = parseArgs({
     'runtime-directory': { type: 'string' },
     /** NAME=ZONE, as often as wanted: nodes beside the real one that report status and run nothing. */
     'simulated-node': { type: 'string', multiple: true, default: [] },
-    /** As often as wanted: images that simulated nodes cannot pull. */
-    'missing-image': { type: 'string', multiple: true, default: [] },
     node: { type: 'string', multiple: true, default: [] },
   },
 });
@@ -41,7 +39,7 @@ try {
 async function run(directory: string, runtimeDirectory: string): Promise<void> {
   const clock = systemClock;
   const onError = (error: unknown): void => console.error(new Date(clock.now()).toISOString(), error);
-  const api = await openLocalApi({ directory, clock, onError });
+  const api = await openLocalApi({ directory, clock });
   const { promise: apiServer, resolve: serving } = Promise.withResolvers<URL>();
   const nodes = values.node.map((text) => parseNode(text, 'node'));
   const node = await startNode({
@@ -58,7 +56,6 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
     ...{
       api,
       nodes: values['simulated-node'].map((text) => parseNode(text, 'simulated node')),
-      missingImages: values['missing-image'],
       clock,
       behind: node,
       onError,

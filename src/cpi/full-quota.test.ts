@@ -14,7 +14,7 @@ import { updateDisk } from './disk/update-disk.ts';
 import { createNetwork } from './network/create-network.ts';
 import { boundDisk, claimOf } from './testing/bound-disk.ts';
 import { Crash, crashingApi } from './testing/crashing-api.ts';
-import { install } from './testing/network-kinds.ts';
+import { networkPolicyKind } from './testing/foreign-kinds.ts';
 import { rejection } from './testing/rejection.ts';
 import { storageCloud } from './testing/storage-cloud.ts';
 import { createVmArguments, namesLeft, namespace, testCloud, vmCidOfTest } from './testing/test-cloud.ts';
@@ -103,8 +103,7 @@ for (const [storageClass, writes, ...made] of [
 }
 
 test('create_network again finds the network when the quota of policies is used up', async (t) => {
-  const { cloud, api } = await testCloud(t);
-  await install(api, 'network policies');
+  const { cloud, api } = await testCloud(t, {}, [networkPolicyKind]);
   const wanted = [{ type: 'manual', range: '10.0.0.0/24', cloud_properties: { network_policy: true } }];
   const made = await createNetwork(cloud, wanted);
   await fill(api, networkPolicies);

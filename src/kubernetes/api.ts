@@ -35,7 +35,8 @@ export type WatchEvent<T extends KubernetesObject> =
 
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
-  readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+  /** Dependents go after their owner. The embedded cluster refuses the other policies. */
+  readonly propagationPolicy?: 'Background';
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 

@@ -10,10 +10,7 @@ export type Usage = ReadonlyMap<string, bigint>;
 const one = 1000n;
 const computeNames = ['cpu', 'memory', 'ephemeral-storage'];
 /** Kinds that a quota may name without `count/`. */
-const plainCounts = [
-  ...['configmaps', 'persistentvolumeclaims', 'replicationcontrollers'],
-  ...['resourcequotas', 'secrets', 'services'],
-];
+const plainCounts = ['configmaps', 'persistentvolumeclaims', 'resourcequotas', 'secrets', 'services'];
 
 /** What one object takes, by the names of kubernetes: pkg/quota/v1/evaluator/core. `resource`: `pods`, `roles.rbac…` */
 export function objectUsage(resource: string, object: KubernetesObject): Usage {

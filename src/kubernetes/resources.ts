@@ -14,8 +14,6 @@ export const secrets = core('secrets');
 export const configMaps = core('configmaps');
 export const services = core('services');
 export const serviceAccounts = core('serviceaccounts');
-export const podTemplates = core('podtemplates');
-export const replicationControllers = core('replicationcontrollers');
 export const resourceQuotas = core('resourcequotas');
 export const events = core('events');
 export const persistentVolumes = core('persistentvolumes', false);
@@ -24,12 +22,6 @@ export const storageClasses: Resource = {
   group: 'storage.k8s.io',
   version: 'v1',
   plural: 'storageclasses',
-  namespaced: false,
-};
-export const customResourceDefinitions: Resource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
   namespaced: false,
 };
 
@@ -100,8 +92,3 @@ export const runtimeClasses: Resource = {
   plural: 'runtimeclasses',
   namespaced: false,
 };
-
-const apps = (plural: string): Resource => ({ group: 'apps', version: 'v1', plural, namespaced: true });
-
-export const deployments = apps('deployments');
-export const replicaSets = apps('replicasets');

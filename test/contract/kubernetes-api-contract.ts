@@ -6,7 +6,7 @@ import type { Subject, WireSubject } from './subject.ts';
 import { chunkContract } from './chunk-contract.ts';
 import { changeContract } from './change-contract.ts';
 import { createContract } from './create-contract.ts';
-import { definitionContract } from './definition-contract.ts';
+import { customResourceContract } from './custom-resource-contract.ts';
 import { deleteContract } from './delete-contract.ts';
 import { readContract } from './read-contract.ts';
 import { storageContract } from './storage-contract.ts';
@@ -26,7 +26,7 @@ export function describeKubernetesApi(name: string, makeSubject: () => Promise<S
     describe('storage', () => storageContract(makeSubject));
     describe('services', () => serviceContract(makeSubject));
     describe('watches', () => watchContract(makeSubject));
-    describe('definitions', () => definitionContract(makeSubject));
+    describe('custom resources', () => customResourceContract(makeSubject));
   });
 }
 

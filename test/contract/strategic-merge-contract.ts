@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
-import { configMaps, pods } from '../../src/kubernetes/resources.ts';
-import { define, definedResource, definitionOf, referenceTo } from './contract-definitions.ts';
+import { configMaps, pods, volumeSnapshots } from '../../src/kubernetes/resources.ts';
+import type { VolumeSnapshot } from '../../src/kubernetes/snapshot.ts';
 import { configMap, unschedulablePod } from './contract-objects.ts';
 import type { WireSubject } from './subject.ts';
 import { exchange } from './wire.ts';
@@ -14,16 +14,10 @@ const contentType = 'application/strategic-merge-patch+json';
 /** Strategic merge patch (kubernetes.io: Update API Objects in Place; apimachinery pkg/util/strategicpatch). */
 export function strategicMergeContract(makeSubject: () => Promise<WireSubject>): void {
   let subject: WireSubject;
-  const gears = definedResource('gears');
-  const definition = definitionOf('Gear', { type: 'object' });
   before(async () => {
     subject = await makeSubject();
-    await define(subject.api, definition);
   });
-  after(async () => {
-    await subject.api.delete(referenceTo(definition));
-    await subject.end();
-  });
+  after(() => subject.end());
 
   const patch = (resource: typeof pods, name: string, body: unknown, subresource?: string): Promise<Answer> =>
     exchange(subject, resource, {
@@ -92,12 +86,11 @@ export function strategicMergeContract(makeSubject: () => Promise<WireSubject>):
 
   test('custom resources have none: 415', async () => {
     const { api, namespace } = subject;
-    await api.create(gears, {
-      apiVersion: 'contract.cloudfoundry.org/v1',
-      kind: 'Gear',
-      metadata: { namespace, name: 'gear' },
+    await api.create<VolumeSnapshot>(volumeSnapshots, {
+      metadata: { namespace, name: 'unmerged' },
+      spec: { source: { persistentVolumeClaimName: 'none' } },
     });
-    const { status, json } = await patch(gears, 'gear', { metadata: { labels: { a: 'b' } } });
+    const { status, json } = await patch(volumeSnapshots, 'unmerged', { metadata: { labels: { a: 'b' } } });
     assert.deepEqual([status, json['reason']], [415, 'UnsupportedMediaType']);
   });
 }

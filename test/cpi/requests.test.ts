@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { methods } from '../../src/cpi/methods.ts';
 import { countingApi } from '../../src/cpi/testing/counting-api.ts';
+import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { storageCloud } from '../../src/cpi/testing/storage-cloud.ts';
 import { verbScenarios } from '../../src/cpi/testing/verb-scenarios.ts';
 import type { Clock } from '../../src/kubernetes/clock.ts';
@@ -28,7 +29,7 @@ test('every method has a row', () => {
 
 for (const scenario of verbScenarios) {
   test(`${scenario.name}: as many requests as it is said`, async (t) => {
-    const { cloud } = await storageCloud(t, { deadlines: {}, ...scenario.config });
+    const { cloud } = await storageCloud(t, { deadlines: {}, ...scenario.config }, [networkPolicyKind]);
     const args = await scenario.prepare(cloud);
     const { api, requests } = countingApi(cloud.api);
     const exec = scenario.exec?.(cloud) ?? cloud.exec;

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { install } from '../../src/cpi/testing/network-kinds.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
 import {
   persistentVolumeClaims,
@@ -37,7 +36,7 @@ export async function callEveryMethod(world: RolesWorld): Promise<void> {
   await groupWithBudget(caller);
   await call('calculate_vm_cloud_properties', [{ cpu: 1, ram: 512, ephemeral_disk_size: 1024 }]);
   await servicesOfSuccessors(caller);
-  await bothNetworkKinds(world, caller);
+  await bothNetworkKinds(caller);
   // nowhere to go: the last words come from events
   const nowhere = createVmArguments({ agentId: 'nowhere', properties: { node_selector: { no: 'where' } } });
   await assert.rejects(call('create_vm', nowhere), (error) => isProductError(error));
@@ -87,11 +86,7 @@ async function vmAndDisk(caller: Caller, stemcell: string): Promise<void> {
 }
 
 /** Both kinds of network, a second call for the same one, and a VM that names it. */
-async function bothNetworkKinds(
-  { world: { api } }: RolesWorld,
-  { call, deleteSlowly }: Caller,
-): Promise<void> {
-  await install(api, 'network policies', 'multus');
+async function bothNetworkKinds({ call, deleteSlowly }: Caller): Promise<void> {
   const asked = { network_policy: true, network_attachment: { type: 'macvlan' } };
   for (const [key, resource] of [
     ['network_policy', networkPolicies],

@@ -13,7 +13,9 @@ import { loadCredentials } from '../../src/cluster/api/pki/credentials.ts';
 import type { ApiServer } from '../../src/cluster/api/start-api-server.ts';
 import { methods } from '../../src/cpi/methods.ts';
 import { openSession } from '../../src/cpi/session.ts';
+import { idleAgent } from '../../src/cpi/testing/agents.ts';
 import { EmbeddedWorld } from '../../src/cpi/testing/embedded-world.ts';
+import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { namespace } from '../../src/cpi/testing/test-cloud.ts';
 import type { ObjectReference, Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
@@ -52,7 +54,7 @@ export class RolesWorld {
   }
 
   static async start(manifests: readonly Manifest[]): Promise<RolesWorld> {
-    const roles = new RolesWorld(await EmbeddedWorld.start());
+    const roles = new RolesWorld(await EmbeddedWorld.start(idleAgent, [networkPolicyKind]));
     roles.#server = await roles.world.serve((request) => roles.#note(request));
     const { api } = roles.world;
     await api.create(resources.namespaces, { metadata: { name: diskNamespace } });

@@ -2,13 +2,8 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import type { LocalApi } from '../../src/cluster/api/local-api.ts';
-import { groupResource } from '../../src/cluster/api/errors/status-errors.ts';
 import { updateObject } from '../../src/cluster/api/registry/update.ts';
-import type { StoredObject } from '../../src/cluster/api/store/stored-object.ts';
 import { startTestServer } from '../../src/cluster/api/testing/test-server.ts';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
-import { customResourceDefinitions } from '../../src/kubernetes/resources.ts';
-import { networkAttachmentDefinition } from '../../src/cluster/api/custom/definitions/network-attachments.ts';
 import { fuzzRequest } from './support/fuzz/fuzz-requests.ts';
 import type { FuzzRequest } from './support/fuzz/fuzz-requests.ts';
 import { KeptConnection } from './support/fuzz/kept-connection.ts';
@@ -24,7 +19,6 @@ test(
   async (t) => {
     t.diagnostic(`seed ${seed}; BOSH_KUBERNETES_FUZZ_SEED=${seed} runs the same again`);
     const server = await startTestServer(t);
-    await server.api.create(customResourceDefinitions, networkAttachmentDefinition);
     const connection = await KeptConnection.open(server);
     t.after(() => connection.close());
     const chance = seeded(seed);
@@ -70,44 +64,22 @@ function owed(text: string): boolean {
 /** Whether decoding took the request, so that admission, validation or the store answered it. */
 function isPastParsing(code: number, text: string): boolean {
   if (code === 400) return false;
-  if (code === 404) return !text.includes('the server could not find the requested resource');
+  if (code === 404) return !/could not find the requested resource|does not serve/u.test(text);
   return ![405, 406, 413, 415].includes(code);
 }
 
-/**
- * What the server has stored it must also take: every object is written back unchanged. Of a definition that was changed an
- * object may be of an older schema, here and there: it is taken, or refused as invalid.
- */
+/** What the server has stored it must also take: every object is written back unchanged. */
 function assertAllValid({ registry }: LocalApi): void {
-  const definitions = registry.store.list(groupResource(customResourceDefinitions));
-  const changed = new Set(
-    definitions.filter(({ metadata }) => (metadata.generation ?? 1) > 1).map(({ metadata }) => metadata.name),
-  );
   let objects = 0;
   for (const [resource, kind] of registry.kinds) {
     for (const object of registry.store.list(resource)) {
       const location = { namespace: object.metadata.namespace, name: object.metadata.name };
-      const writeBack = (): StoredObject =>
-        updateObject(registry, kind, location, structuredClone(object), { dryRun: true });
-      if (changed.has(resource)) {
-        assertTakenOrInvalid(writeBack);
-        continue;
-      }
-      const again = writeBack();
-      // a definition's status is written by the server, whatever /status was made to say
-      assert.deepEqual({ ...again, status: undefined }, { ...object, status: undefined });
+      const again = updateObject(registry, kind, location, structuredClone(object), { dryRun: true });
+      assert.deepEqual(again, object);
       objects += 1;
     }
   }
   assert(objects > 10);
-}
-
-function assertTakenOrInvalid(writeBack: () => unknown): void {
-  try {
-    writeBack();
-  } catch (error) {
-    if (!isApiError(error, 422)) throw error;
-  }
 }
 
 const describe = ({ method, path, headers, body }: FuzzRequest): string =>

@@ -252,6 +252,33 @@ describe('an unmodified kubectl', { skip }, () => {
       /doesn't have a resource type "networkpolicies"/,
     );
   });
+
+  test('a Deployment is refused by name; a pod is deleted in the background only', async () => {
+    const created = await kubectl.run(['create', 'deployment', 'web', '--image=x:1']);
+    assert.equal(created.exitCode, 1);
+    assert.match(created.stderr, /does not serve deployments of apps\/v1 \(docs\/operating\.md/u);
+    const manifest = 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n';
+    assert.match(
+      (await kubectl.run(['apply', '-f', '-'], manifest)).stderr,
+      /no matches for kind "Deployment" in version "apps\/v1"/u,
+    );
+    for (const args of [
+      'get deployments',
+      'scale --replicas=2 deployment/web',
+      'rollout status deployment/web',
+    ])
+      assert.match(
+        (await kubectl.run(args.split(' '))).stderr,
+        /doesn't have a resource type "deployments?"/u,
+        args,
+      );
+    await output(['run', 'alone', '--image=x:1']);
+    for (const policy of ['foreground', 'orphan']) {
+      const { stderr } = await kubectl.run(['delete', 'pod', 'alone', `--cascade=${policy}`]);
+      assert.match(stderr, /propagationPolicy "(?:Foreground|Orphan)" is not served/u, policy);
+    }
+    assert.match(await output(['delete', 'pod', 'alone', '--cascade=background']), /^pod "alone" deleted/);
+  });
 });
 
 /** What scheduler and node would have written of a pod that runs. */

@@ -29,8 +29,6 @@ export async function startCluster(parent: string, keep: string | undefined): Pr
     nodeBinary: process.execPath,
     main: builtCluster(checkout),
     simulatedNodes: ['simulated-1=one', 'simulated-2=two'],
-    // a rollout to it is to be stuck (apps/deployment.go)
-    missingImages: ['webserver:404'],
   });
   const api = await openApi(await loadAccess(await readFile(kubeconfig, 'utf8')));
   await api.patch({ resource: nodes, name: 'embedded' }, { spec: { unschedulable: true } });

@@ -9,11 +9,10 @@ import { obstacle } from './obstacle.ts';
 import { readPromised } from './promised.ts';
 import { runTests } from './run-tests.ts';
 import { Suite } from './suite.ts';
-import { focusOfGroups, gapsIn } from './whole-groups.ts';
 import { describeVerdict, judge } from './verdict.ts';
 
 // npm run test:kubernetes-conformance: Kubernetes' own tests, built from its modules, against an embedded cluster.
-// Without options the promised ones, of which each must run and pass, and which must be all of some groups. `--focus REGEX` and `--skip REGEX` choose others,
+// Without options the promised ones, of which each must run and pass. `--focus REGEX` and `--skip REGEX` choose others,
 // promised or not; `--keep DIRECTORY` keeps logs and reports; `--processes N` run beside each other.
 const { values } = parseArgs({
   options: {
@@ -43,10 +42,11 @@ async function main(): Promise<number> {
     try {
       const { kubeconfig } = cluster;
       const tests = new Suite({ programs, kubeconfig, directory: values.keep ?? directory, signal });
-      const names = await namesToRun(tests, promised);
+      const { focus, skip } = values;
+      const names = focus === undefined ? promised : await tests.list({ focus, skip });
       const results = await runTests(tests, names, {
         processes: Number(values.processes),
-        again: values.focus === undefined,
+        again: focus === undefined,
       });
       const verdict = judge(names, results, promised);
       console.log(describeVerdict(verdict));
@@ -57,12 +57,4 @@ async function main(): Promise<number> {
   } finally {
     await rm(directory, { recursive: true, force: true, maxRetries: 10 });
   }
-}
-
-async function namesToRun(tests: Suite, promised: readonly string[]): Promise<readonly string[]> {
-  const { focus, skip } = values;
-  if (focus !== undefined) return tests.list({ focus, skip });
-  const gaps = gapsIn(await tests.list({ focus: focusOfGroups }), promised);
-  if (gaps.length > 0) throw new Error(`the promises are not all of their groups: ${gaps.join('; ')}`);
-  return promised;
 }

@@ -13,8 +13,8 @@ export interface Promised {
 const digests = 'SHA256SUMS';
 
 /**
- * Reads a folder of promises. A file in it is never changed once its digest is in SHA256SUMS: what is promised later comes in a
- * file of its own, so that a name that was taken away shows as a digest that changed. Throws for a name that stands there twice.
+ * Reads a folder of promises. SHA256SUMS has the digest of each file, so that no name goes unnoticed: a name goes only when
+ * the server no longer serves what its test needs, and then with a new digest. Throws for a name that stands there twice.
  */
 export async function readPromised(directory: string): Promise<Promised> {
   const files = (await readdir(directory)).filter((name) => name.endsWith('.txt')).toSorted();
@@ -53,7 +53,7 @@ export function compareDigests(
     if (want === undefined) return [`${name} has no digest in ${digests}`];
     return is === undefined
       ? [`${name} is gone`]
-      : [`${name} was changed: promise more in another file, and take nothing back`];
+      : [`${name} was changed: if that is meant, write its digest into ${digests} (sha256sum *.txt)`];
   });
 }
 

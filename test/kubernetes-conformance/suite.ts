@@ -90,7 +90,7 @@ export class Suite {
 }
 
 /** A name as a regular expression of Go. */
-export const quote = (name: string): string => name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+const quote = (name: string): string => name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 
 async function collect<T, R>(items: readonly T[], take: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];

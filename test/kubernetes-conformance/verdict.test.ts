@@ -61,7 +61,7 @@ test('the list has no test twice', () => {
   assert.throws(() => parsePromised('a\n# b\n\na\n'), /twice: a/);
 });
 
-test('a promise that was changed, taken away or has no digest is told by its file', () => {
+test('a file of promises that was changed, is gone or has no digest is named', () => {
   const wanted = new Map([
     ['1.txt', 'a'],
     ['2.txt', 'b'],
@@ -73,7 +73,7 @@ test('a promise that was changed, taken away or has no digest is told by its fil
     ['4.txt', 'd'],
   ]);
   assert.deepEqual(compareDigests(wanted, found), [
-    '2.txt was changed: promise more in another file, and take nothing back',
+    '2.txt was changed: if that is meant, write its digest into SHA256SUMS (sha256sum *.txt)',
     '3.txt is gone',
     '4.txt has no digest in SHA256SUMS',
   ]);

@@ -1,15 +1,8 @@
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import {
-  customResourceDefinitions,
-  namespaces,
-  storageClasses,
-  volumeSnapshotClasses,
-} from '../../kubernetes/resources.ts';
+import { namespaces, storageClasses, volumeSnapshotClasses } from '../../kubernetes/resources.ts';
 import { snapshotAnnotations } from '../../kubernetes/snapshot.ts';
-import type { CustomResourceDefinition } from './custom/definition.ts';
-import { volumeSnapshotDefinitions } from './custom/definitions/volume-snapshots.ts';
 import { accessObjects } from './access/built-in-roles.ts';
 import { defaultClassAnnotation } from './kinds/storage-classes.ts';
 
@@ -25,7 +18,6 @@ const namespaceNames = ['default', 'kube-system', 'kube-public', 'kube-node-leas
 export async function bootstrapCluster(api: KubernetesApi): Promise<void> {
   for (const name of namespaceNames) await ensure(api, namespaces, { metadata: { name } });
   for (const [resource, object] of accessObjects(namespaceNames)) await ensure(api, resource, object);
-  for (const definition of volumeSnapshotDefinitions) await define(api, definition);
   await ensure(api, storageClasses, {
     metadata: { name: 'local', annotations: { [defaultClassAnnotation]: 'true' } },
     provisioner: localProvisioner,
@@ -40,24 +32,14 @@ export async function bootstrapCluster(api: KubernetesApi): Promise<void> {
   });
 }
 
-/** A definition of ours that an earlier version of this program installed is brought up to date. */
-async function define(api: KubernetesApi, definition: CustomResourceDefinition): Promise<void> {
-  const { name = '' } = definition.metadata;
-  const isNew = await ensure(api, customResourceDefinitions, { ...definition });
-  if (!isNew) await api.patch({ resource: customResourceDefinitions, name }, { spec: definition.spec });
-}
-
-/** Whether it was missing. */
 async function ensure(
   api: KubernetesApi,
   resource: Resource,
   object: KubernetesObject & Readonly<Record<string, unknown>>,
-): Promise<boolean> {
+): Promise<void> {
   try {
     await api.create(resource, object);
-    return true;
   } catch (error) {
     if (!isApiError(error, 409, 'AlreadyExists')) throw error;
-    return false;
   }
 }

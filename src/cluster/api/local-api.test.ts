@@ -119,16 +119,13 @@ test('a finalizer holds a pod beyond the end of its grace period', async (t) => 
   await assert.rejects(api.get(at('held')), isGone);
 });
 
-test('propagation policies become the finalizers that the collector works on', async (t) => {
+test("the collector's finalizers are refused, since nothing here would take them off", async (t) => {
   const { api } = await open(t);
-  const finalizers = async (name: string, propagationPolicy: 'Foreground' | 'Orphan'): Promise<unknown> => {
-    const reference = { resource: configMaps, namespace: 'bosh', name };
-    await api.create(configMaps, { metadata: { namespace: 'bosh', name } });
-    await api.delete(reference, { propagationPolicy });
-    return (await api.get(reference)).metadata.finalizers;
-  };
-  assert.deepEqual(await finalizers('f', 'Foreground'), ['foregroundDeletion']);
-  assert.deepEqual(await finalizers('o', 'Orphan'), ['orphan']);
+  for (const finalizer of ['foregroundDeletion', 'orphan'])
+    await assert.rejects(
+      api.create(configMaps, { metadata: { namespace: 'bosh', name: 'f', finalizers: [finalizer] } }),
+      (error) => isApiError(error, 422) && error.message.includes(`the finalizer ${finalizer}`),
+    );
 });
 
 test('a namespace that is going takes nothing new, and goes when it is empty and finalized', async (t) => {
@@ -155,6 +152,22 @@ test('a namespace that is going takes nothing new, and goes when it is empty and
   await api.finalizeNamespace('temporary');
   await assert.rejects(api.get({ resource: namespaces, name: 'temporary' }), isGone);
   await api.finalizeNamespace('temporary');
+});
+
+test('what an earlier version stored of a kind that is no longer served holds nothing up', async (t) => {
+  const directory = temporaryDirectory(t);
+  const earlier = await openLocalApi({ directory });
+  await earlier.create(namespaces, { metadata: { name: 'old' } });
+  const deployments = { group: 'apps', version: 'v1', plural: 'deployments', namespaced: true };
+  const metadata = { namespace: 'old', name: 'web', uid: 'u', resourceVersion: '' };
+  earlier.registry.store.put('deployments.apps', { metadata });
+  await earlier.close();
+  const api = await openLocalApi({ directory });
+  t.after(() => api.close());
+  await assert.rejects(api.get({ resource: deployments, namespace: 'old', name: 'web' }), isGone);
+  await api.delete({ resource: namespaces, name: 'old' });
+  await api.finalizeNamespace('old');
+  await assert.rejects(api.get({ resource: namespaces, name: 'old' }), isGone);
 });
 
 test('a pod is bound once, and not while it is being deleted', async (t) => {

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { systemClock } from '../../kubernetes/clock.ts';
 import type { Clock } from '../../kubernetes/clock.ts';
 import { bootstrapCluster } from './bootstrap.ts';
-import { cleanUpDefinitions } from './custom/clean-up-definitions.ts';
-import { followDefinitions } from './custom/follow-definitions.ts';
+import { groupResource } from './errors/status-errors.ts';
 import { allKinds } from './kinds/all-kinds.ts';
+import type { Kind } from './kinds/kind.ts';
 import { LocalApi } from './local-api.ts';
 import { systemRandom } from './registry/random.ts';
 import type { Random } from './registry/random.ts';
@@ -18,12 +18,8 @@ export interface LocalApiOptions {
   readonly random?: Random;
   /** How many changes of the last five minutes a watch can look back, at least. */
   readonly historySize?: number;
-  /** Told of background work that failed and will be tried again; absent: the process ends with it. */
-  readonly onError?: (error: unknown) => void;
-}
-
-function rethrow(error: unknown): never {
-  throw error;
+  /** Served beside the cluster's own, for tests: their objects are kept, and nobody here acts on them. */
+  readonly moreKinds?: readonly Kind[];
 }
 
 /**
@@ -32,16 +28,15 @@ function rethrow(error: unknown): never {
  * Rejects with ProductError CLUSTER_JOURNAL_CORRUPT for a damaged journal.
  */
 export async function openLocalApi(options: LocalApiOptions): Promise<LocalApi> {
-  const { directory, clock = systemClock, random = systemRandom, historySize, onError = rethrow } = options;
+  const { directory, clock = systemClock, random = systemRandom, historySize, moreKinds = [] } = options;
   const file = join(directory, 'journal', 'objects.journal');
   const store = ObjectStore.open({
     ...{ file, now: () => clock.now() },
     ...(historySize === undefined ? {} : { historySize }),
   });
-  const kinds = new Map(allKinds);
+  const more = moreKinds.map((kind) => [groupResource(kind.resource), kind] as const);
+  const kinds = new Map([...allKinds, ...more]);
   const registry = { store, kinds, clock, random, tokenKey: loadTokenKey(directory) };
-  followDefinitions(store, kinds, allKinds);
-  cleanUpDefinitions(registry, onError);
   const api = new LocalApi(registry);
   await bootstrapCluster(api);
   return api;

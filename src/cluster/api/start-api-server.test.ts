@@ -3,7 +3,8 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
-import { configMaps } from '../../kubernetes/resources.ts';
+import type { KubernetesObject, Status } from '../../kubernetes/object.ts';
+import { configMaps, pods } from '../../kubernetes/resources.ts';
 import { openLocalApi } from './open-local-api.ts';
 import { issueCertificates } from './pki/issue-certificates.ts';
 import { startApiServer } from './start-api-server.ts';
@@ -165,6 +166,61 @@ test('DeleteOptions come in the body or in the query, and unknown ones are refus
   );
   const gone = await server.call(`${collection}/a`, { method: 'DELETE' });
   assert.equal((gone.json() as { status: string }).status, 'Success');
+});
+
+test('a deletion in the foreground or that orphans is refused by name, and deletes nothing', async (t) => {
+  const server = await startTestServer(t);
+  await server.api.create(configMaps, { metadata: { namespace: 'bosh', name: 'kept' } });
+  await server.api.create(pods, {
+    metadata: { namespace: 'bosh', name: 'kept' },
+    spec: { containers: [{ name: 'main', image: 'none' }] },
+  });
+  const eviction = '/api/v1/namespaces/bosh/pods/kept/eviction';
+  for (const propagationPolicy of ['Foreground', 'Orphan']) {
+    const inQuery = `?propagationPolicy=${propagationPolicy}`;
+    const inBody = { method: 'DELETE', body: { propagationPolicy } };
+    const answers = [
+      await server.call(`${collection}/kept${inQuery}`, { method: 'DELETE' }),
+      await server.call(`${collection}/kept`, inBody),
+      await server.call(collection, inBody),
+      await server.call(eviction, { method: 'POST', body: { deleteOptions: { propagationPolicy } } }),
+    ];
+    for (const { code, text } of answers) {
+      assert.equal(code, 400);
+      assert.match(text, new RegExp(`propagationPolicy .*${propagationPolicy}.* is not served`, 'u'));
+    }
+  }
+  for (const plural of ['configmaps', 'pods']) {
+    const { json } = await server.call(`/api/v1/namespaces/bosh/${plural}/kept`);
+    const { metadata } = json() as KubernetesObject;
+    assert.deepEqual([metadata.deletionTimestamp, metadata.finalizers], [undefined, undefined]);
+  }
+  const background = { method: 'DELETE', body: { propagationPolicy: 'Background' } };
+  assert.equal((await server.call(`${collection}/kept`, background)).code, 200);
+});
+
+test('a kind that is not served is refused by name, with the page that says so', async (t) => {
+  const server = await startTestServer(t);
+  for (const [path, what] of [
+    ['apis/apps/v1', 'deployments of apps/v1'],
+    ['apis/apps/v1', 'replicasets of apps/v1'],
+    ['api/v1', 'replicationcontrollers of v1'],
+    ['api/v1', 'podtemplates of v1'],
+  ] as const) {
+    const [plural = ''] = what.split(' ');
+    for (const method of ['GET', 'POST']) {
+      const answer = await server.call(`/${path}/namespaces/bosh/${plural}`, {
+        method,
+        ...(method === 'POST' && { body: { metadata: { name: 'web' } } }),
+      });
+      const { code, reason, message, details } = answer.json() as Status;
+      assert.deepEqual([answer.code, code, reason, details?.name], [404, 404, 'NotFound', undefined]);
+      assert.match(message ?? '', new RegExp(`does not serve ${what} \\(docs/operating\\.md`, 'u'));
+    }
+    assert.equal((await server.call(`/${path}/namespaces/bosh/${plural}/web/scale`)).code, 404);
+  }
+  const groups = (await server.call('/apis')).json() as { groups: { name: string }[] };
+  assert(!groups.groups.some(({ name }) => name === 'apps'));
 });
 
 test('a collection is deleted by selector', async (t) => {

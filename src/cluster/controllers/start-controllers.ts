@@ -1,7 +1,6 @@
 import type { Clock } from '../../kubernetes/clock.ts';
 import type { ControlPlaneApi } from '../api/control-plane-api.ts';
 import type { VolumeProvisioner } from '../node/volume-provisioner.ts';
-import { DefinedKinds } from './collection/defined-kinds.ts';
 import { createDefaultAccounts } from './accounts/default-accounts.ts';
 import { createRootCertificates } from './accounts/root-certificates.ts';
 import { createDisruptionBudgets } from './disruption/disruption-budgets.ts';
@@ -21,8 +20,6 @@ import { createScheduler } from './scheduling/scheduler.ts';
 import { createSnapshotController } from './snapshots/snapshot-controller.ts';
 import { createSnapshotTaker } from './snapshots/snapshot-taker.ts';
 import { createEndpointSlices } from './services/endpoint-slices.ts';
-import { createDeployments } from './workloads/deployments.ts';
-import { createReplicaSets, createReplicationControllers } from './workloads/replicas.ts';
 import { createClaimBinder } from './volumes/claim-binder.ts';
 import { createClaimProtection, createVolumeProtection } from './volumes/claim-protection.ts';
 import { createEphemeralClaims } from './volumes/ephemeral-claims.ts';
@@ -51,9 +48,6 @@ export interface StartControllersOptions {
 const allControllers: readonly CreateController[] = [
   createGarbageCollector,
   createNamespaceLifecycle,
-  createReplicaSets,
-  createReplicationControllers,
-  createDeployments,
   createDefaultAccounts,
   createDisruptionBudgets,
   createQuotaUsage,
@@ -85,13 +79,10 @@ const allControllers: readonly CreateController[] = [
  */
 export async function startControllers(options: StartControllersOptions): Promise<{ stop(): Promise<void> }> {
   const recorders: EventRecorder[] = [];
-  const informersOfAll = createInformers(options.api, options);
-  const defined = new DefinedKinds(options.api, options, informersOfAll.definitions);
   const context: ControllerContext = {
     nodeTimings: defaultNodeTimings,
     ...options,
-    informers: informersOfAll,
-    defined,
+    informers: createInformers(options.api, options),
     rootCertificate: options.rootCertificate,
     recorder: (component) => {
       const recorder = new EventRecorder({ ...options, component });
@@ -108,7 +99,7 @@ export async function startControllers(options: StartControllersOptions): Promis
     for (const part of [...queues, ...informers]) {
       part.stop();
     }
-    await Promise.all([...watching, ...working, defined.stop()]);
+    await Promise.all([...watching, ...working]);
     await Promise.all(recorders.map((recorder) => recorder.settled()));
   };
   try {

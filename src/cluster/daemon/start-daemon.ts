@@ -23,8 +23,6 @@ export interface DaemonOptions {
   readonly main: string;
   /** `NAME=ZONE` each: nodes that report status and run nothing. A cluster that runs already keeps those it has. */
   readonly simulatedNodes?: readonly string[];
-  /** Images that simulated nodes cannot pull. */
-  readonly missingImages?: readonly string[];
   /** `NAME=ZONE` each: more Node objects that are this machine and run pods, beside `embedded`. They stay. */
   readonly nodes?: readonly string[];
   /** Milliseconds until the API has to be ready; 30 s when absent. */
@@ -86,7 +84,6 @@ function launch(directory: string, log: string, mode: NamespaceMode, options: Da
     ...[options.nodeBinary, '--disable-warning=ExperimentalWarning', options.main],
     ...['--directory', directory, '--runtime-directory', options.runtimeDirectory],
     ...(options.simulatedNodes ?? []).flatMap((node) => ['--simulated-node', node]),
-    ...(options.missingImages ?? []).flatMap((image) => ['--missing-image', image]),
     ...(options.nodes ?? []).flatMap((node) => ['--node', node]),
   ];
   const prepare = besideCluster(options.main);

@@ -15,8 +15,6 @@ import { SimulatedNodes } from '../node/simulated/simulated-nodes.ts';
 
 export interface SimulatedClusterOptions {
   readonly nodes: readonly SimulatedNode[];
-  /** Images that no registry has; absent: there is every image. */
-  readonly missingImages?: readonly string[];
   /** Answers exec and logs of pods; absent: the error that nothing runs there. */
   readonly console?: PodConsole;
   /** Milliseconds. Absent: a node that is silent for a second is lost, so that suites need not wait. */
@@ -46,7 +44,6 @@ export async function startSimulatedCluster(options: SimulatedClusterOptions): P
   const api = await openLocalApi({ directory, clock });
   const nodes = new SimulatedNodes({
     ...{ api, nodes: options.nodes, clock, onError, heartbeat: timings.grace / 5 },
-    ...(options.missingImages !== undefined && { missingImages: options.missingImages }),
     ...(options.console !== undefined && { console: options.console }),
   });
   await nodes.start();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { networkAttachmentDefinitions, pods } from '../../kubernetes/resources.ts';
-import { install } from '../testing/network-kinds.ts';
+import { withGroups, withoutMultus } from '../testing/foreign-kinds.ts';
 import { createVmArguments, namesLeft, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
 import type { TestCloud } from '../testing/test-cloud.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
@@ -14,6 +14,12 @@ import { rejection } from '../testing/rejection.ts';
 const four = { type: 'manual', ip: '10.0.0.5', netmask: '255.255.255.0' };
 const six = { type: 'manual', ip: 'fd00::5', netmask: 'ffff:ffff:ffff:ffff::' };
 const dual = { a: four, b: six };
+
+const calicoGroup = 'crd.projectcalico.org';
+const having = (world: TestCloud, ...groups: readonly string[]): TestCloud => ({
+  ...world,
+  cloud: withGroups(world.cloud, ...groups),
+});
 
 async function annotationsMade(
   { cloud, api }: TestCloud,
@@ -36,23 +42,20 @@ test('nothing installed: our own annotation alone', async (t) => {
 
 test('Calico is asked for both families of a dual stack', async (t) => {
   const world = await testCloud(t);
-  await install(world.api, 'calico');
-  const annotations = await annotationsMade(world, dual);
+  const annotations = await annotationsMade(having(world, calicoGroup), dual);
   assert.equal(annotations[calico], '["10.0.0.5","fd00::5"]');
   assert.equal(annotations[ours], '10.0.0.5,fd00::5');
 });
 
 test("Kube-OVN goes before Calico's policies, and a configured strategy before both", async (t) => {
-  const world = await testCloud(t);
-  await install(world.api, 'calico', 'kube-ovn');
+  const world = having(await testCloud(t), calicoGroup, 'kubeovn.io');
   assert.equal((await annotationsMade(world, dual))[kubeOvn], '10.0.0.5,fd00::5');
   const configured = await testCloud(t, { networks: { address_strategy: 'calico' } });
   assert.equal((await annotationsMade(configured, { a: four }))[calico], '["10.0.0.5"]');
 });
 
 test('a dynamic network asks for nothing', async (t) => {
-  const world = await testCloud(t);
-  await install(world.api, 'calico');
+  const world = having(await testCloud(t), calicoGroup);
   const annotations = await annotationsMade(world, { a: { type: 'dynamic' } });
   assert.equal(annotations[calico] ?? annotations[ours], undefined);
 });
@@ -84,8 +87,7 @@ test("another address than the one that Calico was asked for: the remedy is Cali
 });
 
 test('a pod that is made anew for a disk asks for the same addresses, and is found by them', async (t) => {
-  const world = await testCloud(t, { kubernetes: { attach: 'recreate' } });
-  await install(world.api, 'calico');
+  const world = having(await testCloud(t, { kubernetes: { attach: 'recreate' } }), calicoGroup);
   const { cloud, api } = world;
   const before = await annotationsMade(world, dual);
   const disk = await createDisk(cloud, [64, {}, vmCidOfTest]);
@@ -106,7 +108,6 @@ const attached = {
 
 async function withMultus(t: Parameters<typeof testCloud>[0]): Promise<TestCloud> {
   const world = await testCloud(t);
-  await install(world.api, 'multus');
   await world.api.create(networkAttachmentDefinitions, {
     apiVersion: 'k8s.cni.cncf.io/v1',
     kind: 'NetworkAttachmentDefinition',
@@ -120,8 +121,7 @@ async function withMultus(t: Parameters<typeof testCloud>[0]): Promise<TestCloud
 test('without Multus, or without the definition, a further network is refused before anything is made', async (t) => {
   const { cloud, api } = await testCloud(t);
   const refused = rejection('NOT_SUPPORTED', /no NetworkAttachmentDefinition bosh\/storage: install Multus/u);
-  await assert.rejects(createVm(cloud, createVmArguments({ networks: attached })), refused);
-  await install(api, 'multus');
+  await assert.rejects(createVm(withoutMultus(cloud), createVmArguments({ networks: attached })), refused);
   await assert.rejects(createVm(cloud, createVmArguments({ networks: attached })), refused);
   assert.deepEqual(await namesLeft(api), []);
 });

@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
-import { describeKind, object } from '../../cluster/api/custom/definitions/describe.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
-import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
+import type { KubernetesApi } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
-import {
-  customResourceDefinitions,
-  nodes,
-  persistentVolumeClaims,
-  pods,
-} from '../../kubernetes/resources.ts';
+import { nodes, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
 import { nodeName } from '../testing/fake-node.ts';
+import { volumeAttachmentKind } from '../testing/foreign-kinds.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import type { TestCloud } from '../testing/test-cloud.ts';
 import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
@@ -30,7 +25,8 @@ import { resizeDisk } from './resize-disk.ts';
 
 /** A disk whose attachment somebody deleted by force, on a VM that goes on. */
 async function forsaken(t: TestContext): Promise<TestCloud & { disk: string }> {
-  const made = await testCloud(t, { deadlines: { release: 1, detach_disk: 1 } });
+  const deadlines = { release: 1, detach_disk: 1 };
+  const made = await testCloud(t, { deadlines }, [volumeAttachmentKind]);
   const { cloud, api } = made;
   await createVm(cloud, createVmArguments());
   const disk = await createDisk(cloud, [64, {}, vmCid]);
@@ -61,33 +57,6 @@ async function nodeSays(api: KubernetesApi, condition: object): Promise<void> {
   await api.create(nodes, { metadata: { name: nodeName } });
   const status = { conditions: [condition] };
   await api.patch({ resource: nodes, name: nodeName }, { status }, { subresource: 'status' });
-}
-
-/** The embedded cluster has no VolumeAttachments and lets nobody define them: they are of another group here. */
-const standIn: Resource = { ...volumeAttachments, group: 'driver.test' };
-
-async function withDriver(cloud: Cloud, api: KubernetesApi): Promise<Cloud> {
-  const spec = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
-  await api.create(
-    customResourceDefinitions,
-    describeKind({
-      ...{ group: standIn.group, plural: standIn.plural, kind: 'VolumeAttachment' },
-      ...{
-        shortNames: [],
-        scope: 'Cluster',
-        version: { schema: { openAPIV3Schema: object({ spec, status: spec }) } },
-      },
-    }),
-  );
-  const meant = (resource: Resource): Resource => (resource === volumeAttachments ? standIn : resource);
-  return {
-    ...cloud,
-    api: {
-      ...interceptingApi(api, () => Promise.resolve()),
-      list: (resource, query) => api.list(meant(resource), query),
-      watch: (resource, query) => api.watch(meant(resource), query),
-    },
-  };
 }
 
 test('detach_disk does not call a disk detached while the VM runs and cannot be asked', async (t) => {
@@ -124,18 +93,21 @@ async function bind(api: KubernetesApi, disk: string, volumeName: string): Promi
 
 /** The driver has that volume on the VM's node. */
 const onNode = (api: KubernetesApi, name: string, persistentVolumeName: string): Promise<KubernetesObject> =>
-  api.create(standIn, {
-    ...{ apiVersion: 'driver.test/v1', kind: 'VolumeAttachment', metadata: { name } },
+  api.create(volumeAttachments, {
+    ...{ apiVersion: 'storage.k8s.io/v1', kind: 'VolumeAttachment', metadata: { name } },
     ...{ spec: { nodeName, source: { persistentVolumeName } } },
   });
+
+/** With methods that can be replaced. */
+const sameApi = ({ api }: Cloud): KubernetesApi => interceptingApi(api, () => Promise.resolve());
 
 /** The driver takes that volume from its node when somebody waits for it. */
 function takenWhileAwaited(cloud: Cloud, api: KubernetesApi, name: string): Cloud {
   const watch: KubernetesApi['watch'] = async function* watch(resource, query) {
-    if (resource === volumeAttachments) await api.delete({ resource: standIn, name });
+    if (resource === volumeAttachments) await api.delete({ resource: volumeAttachments, name });
     yield* cloud.api.watch(resource, query);
   };
-  return { ...cloud, api: { ...cloud.api, watch } };
+  return { ...cloud, api: { ...sameApi(cloud), watch } };
 }
 
 const stillOnNode = (disk: string): { code: string; message: RegExp } => ({
@@ -145,11 +117,8 @@ const stillOnNode = (disk: string): { code: string; message: RegExp } => ({
 
 for (const attach of ['hot', 'recreate']) {
   test(`${attach}: detach_disk is done when the driver has taken the disk from the node, where another node may have it`, async (t) => {
-    const { cloud: plain, api } = await testCloud(t, {
-      kubernetes: { attach },
-      deadlines: { delete_vm: 10, detach_disk: 1 },
-    });
-    const cloud = await withDriver(plain, api);
+    const deadlines = { delete_vm: 10, detach_disk: 1 };
+    const { cloud, api } = await testCloud(t, { kubernetes: { attach }, deadlines }, [volumeAttachmentKind]);
     await createVm(cloud, createVmArguments());
     const [disk, other] = [
       await createDisk(cloud, [64, {}, vmCid]),
@@ -169,11 +138,10 @@ for (const attach of ['hot', 'recreate']) {
 }
 
 test('why its driver does not take a disk from a node stands in the error: no event has it', async (t) => {
-  const { cloud: plain, api, disk } = await forsaken(t);
-  const cloud = await withDriver(plain, api);
+  const { cloud, api, disk } = await forsaken(t);
   await bind(api, disk, 'pv-1');
   const { metadata } = await onNode(api, 'csi-1', 'pv-1');
-  const reference = { resource: standIn, name: metadata.name ?? '' };
+  const reference = { resource: volumeAttachments, name: metadata.name ?? '' };
   const finalizers = ['external-attacher/driver-test'];
   for (const key of ['attachError', 'detachError']) {
     const status = { [key]: { message: `rpc error: ${key} of volume 7` } };
@@ -194,8 +162,7 @@ for (const [where, node, change, outcome] of [
   ['on another node', 'other', {}, { code: 'DEADLINE' }],
 ] as const) {
   test(`detach_disk of a disk that was never on the VM, which a pod that is not ours has ${where}: ${outcome.code}`, async (t) => {
-    const { cloud: plain, api } = await testCloud(t, { deadlines: { detach_disk: 1 } });
-    const cloud = await withDriver(plain, api);
+    const { cloud, api } = await testCloud(t, { deadlines: { detach_disk: 1 } }, [volumeAttachmentKind]);
     await createVm(cloud, createVmArguments());
     const disk = await createDisk(cloud, [64, {}, vmCid]);
     await bind(api, disk, 'pv-1');
@@ -213,13 +180,12 @@ for (const [where, node, change, outcome] of [
       if (resource !== pods) return found;
       return { ...found, items: found.items.map((pod) => ({ ...pod, ...change })) };
     }) as KubernetesApi['list'];
-    await assert.rejects(detachDisk({ ...cloud, api: { ...cloud.api, list } }, [vmCid, disk]), outcome);
+    await assert.rejects(detachDisk({ ...cloud, api: { ...sameApi(cloud), list } }, [vmCid, disk]), outcome);
   });
 }
 
 test('a disk that its driver still has on a node is neither deleted nor changed', async (t) => {
-  const { cloud: plain, api, disk } = await forsaken(t);
-  const cloud = await withDriver(plain, api);
+  const { cloud, api, disk } = await forsaken(t);
   const { spec } = await bind(api, disk, 'pv-1');
   await onNode(api, 'csi-1', 'pv-1');
   await onNode(api, 'csi-2', 'pv-2');
@@ -233,9 +199,9 @@ test('a disk that its driver still has on a node is neither deleted nor changed'
   // manifests/rbac/cluster.yaml: without the right to list them nobody waits
   const list: KubernetesApi['list'] = (resource, query) =>
     resource === volumeAttachments ? Promise.reject(forbidden) : cloud.api.list(resource, query);
-  await waitUntilOnNoNode({ ...cloud, api: { ...cloud.api, list } }, after);
+  await waitUntilOnNoNode({ ...cloud, api: { ...sameApi(cloud), list } }, after);
 
-  await api.delete({ resource: standIn, name: 'csi-1' });
+  await api.delete({ resource: volumeAttachments, name: 'csi-1' });
   await deleteDisk(cloud, [disk]);
   assert.equal(await hasDisk(cloud, [disk]), false);
 });

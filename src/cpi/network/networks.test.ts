@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { networkAttachmentDefinitions, networkPolicies, pods } from '../../kubernetes/resources.ts';
 import type { Place } from '../input.ts';
-import { install } from '../testing/network-kinds.ts';
+import { networkPolicyKind, withoutMultus } from '../testing/foreign-kinds.ts';
 import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
@@ -24,8 +24,7 @@ const macvlan = { network_attachment: { type: 'macvlan', master: 'eth1' } };
 type Kept = KubernetesObject & { spec: Record<string, unknown> };
 
 test('a NetworkPolicy lets the VMs of the network hear each other and the allowed ranges', async (t) => {
-  const { cloud, api } = await testCloud(t);
-  await install(api, 'network policies');
+  const { cloud, api } = await testCloud(t, {}, [networkPolicyKind]);
   const [cid, range, properties] = await createNetwork(
     cloud,
     definition({ ...policy, allow_from: ['10.9.0.0/16'] }, { gateway: '10.0.0.254' }),
@@ -60,7 +59,6 @@ test('a NetworkPolicy lets the VMs of the network hear each other and the allowe
 
 test('a NetworkAttachmentDefinition takes addresses, and its network is an interface', async (t) => {
   const { cloud, api, node } = await testCloud(t);
-  await install(api, 'multus');
   node.multus = 'as asked';
   const [cid, { gateway }, properties] = await createNetwork(cloud, definition({ ...macvlan, zone: 'z1' }));
   assert.equal(gateway, '10.0.0.1');
@@ -78,8 +76,7 @@ test('a NetworkAttachmentDefinition takes addresses, and its network is an inter
 });
 
 test('the same request is the same network; another range is another', async (t) => {
-  const { cloud, api } = await testCloud(t);
-  await install(api, 'network policies');
+  const { cloud } = await testCloud(t, {}, [networkPolicyKind]);
   const [first] = await createNetwork(cloud, definition(policy));
   assert.deepEqual((await createNetwork(cloud, definition(policy)))[0], first);
   const [other] = await createNetwork(cloud, definition(policy, { range: '10.0.1.0/24' }));
@@ -87,8 +84,7 @@ test('the same request is the same network; another range is another', async (t)
 });
 
 test('the property networks.network_policy says that policies are enforced; a subnet may say otherwise', async (t) => {
-  const { cloud, api } = await testCloud(t, { networks: { network_policy: true } });
-  await install(api, 'network policies');
+  const { cloud } = await testCloud(t, { networks: { network_policy: true } }, [networkPolicyKind]);
   assert.match((await createNetwork(cloud, definition({})))[0], /^net-policy-/u);
   await assert.rejects(
     createNetwork(cloud, definition({ network_policy: false })),
@@ -104,7 +100,6 @@ const refused: readonly [string, unknown[], ErrorCode, RegExp][] = [
     /NetworkPolicy where the cluster enforces them/u,
   ],
   ['no such kind: policies', definition(policy), 'NOT_IMPLEMENTED', /has no NetworkPolicies/u],
-  ['no such kind: Multus', definition(macvlan), 'NOT_IMPLEMENTED', /has no Multus/u],
   [
     'an unknown key',
     definition({ ...policy, vlan: 7 }),
@@ -146,11 +141,20 @@ for (const [name, args, code, message] of refused) {
   });
 }
 
+test('where the cluster has no Multus, create_network is refused and delete_network has nothing to do', async (t) => {
+  const { cloud } = await testCloud(t);
+  const poor = withoutMultus(cloud);
+  await assert.rejects(
+    createNetwork(poor, definition(macvlan)),
+    rejection('NOT_IMPLEMENTED', /has no Multus/u),
+  );
+  assert.equal(await deleteNetwork(poor, ['net-attachment-gone']), null);
+});
+
 test('delete_network: what is no network of ours is success and left alone', async (t) => {
-  const { cloud, api } = await testCloud(t);
+  const { cloud, api } = await testCloud(t, {}, [networkPolicyKind]);
   for (const cid of ['garbage', 'net-policy-gone', 'net-attachment-gone', 'vm-1'])
     assert.equal(await deleteNetwork(cloud, [cid]), null);
-  await install(api, 'network policies');
   await api.create(networkPolicies, {
     metadata: { namespace, name: 'net-policy-foreign' },
     spec: {},

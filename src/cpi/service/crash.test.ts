@@ -6,7 +6,7 @@ import { createNetwork } from '../network/create-network.ts';
 import { deleteNetwork } from '../network/delete-network.ts';
 import type { CrashCase } from '../testing/crash-case.ts';
 import { testCrashes } from '../testing/crash-case.ts';
-import { install } from '../testing/network-kinds.ts';
+import { networkPolicyKind } from '../testing/foreign-kinds.ts';
 import { createVmArguments, namesLeft, namespace } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
@@ -116,20 +116,16 @@ const cases: readonly CrashCase[] = [
   },
   {
     name: 'create_network',
-    prepare: async ({ api }) => {
-      await install(api, 'network policies');
-      return network;
-    },
+    moreKinds: [networkPolicyKind],
+    prepare: () => Promise.resolve(network),
     verb: createNetwork,
     writes: 1,
     check: async ({ cloud }) => assert.equal((await policiesLeft(cloud)).length, 1),
   },
   {
     name: 'delete_network',
-    prepare: async (cloud) => {
-      await install(cloud.api, 'network policies');
-      return (await createNetwork(cloud, network)).slice(0, 1);
-    },
+    moreKinds: [networkPolicyKind],
+    prepare: async (cloud) => (await createNetwork(cloud, network)).slice(0, 1),
     verb: deleteNetwork,
     writes: 1,
     check: async ({ cloud }) => assert.deepEqual(await policiesLeft(cloud), []),

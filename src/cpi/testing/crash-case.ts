@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import type { Kind } from '../../cluster/api/kinds/kind.ts';
 import type { Cloud, Verb } from '../cloud.ts';
 import { Crash, crashingApi } from './crashing-api.ts';
 import type { TestCloud } from './test-cloud.ts';
@@ -9,6 +10,8 @@ import { testCloud } from './test-cloud.ts';
 export interface CrashCase {
   readonly name: string;
   readonly config?: Record<string, unknown>;
+  /** Served beside the embedded cluster's own. */
+  readonly moreKinds?: readonly Kind[];
   /** The state that the verb starts from; resolves with the verb's arguments. */
   readonly prepare: (cloud: Cloud) => Promise<unknown[]>;
   readonly verb: Verb;
@@ -31,11 +34,11 @@ export function testCrashes(cases: readonly CrashCase[]): void {
 
 async function killedThenAgain(
   t: TestContext,
-  { config, prepare, verb, check }: CrashCase,
+  { config, moreKinds, prepare, verb, check }: CrashCase,
   write: number,
   moment: 'before' | 'after',
 ): Promise<void> {
-  const world = await testCloud(t, config);
+  const world = await testCloud(t, config, moreKinds);
   const args = await prepare(world.cloud);
   const dying = { ...world.cloud, api: crashingApi(world.api, write, moment) };
   await assert.rejects(verb(dying, args), (error) => error instanceof Crash);

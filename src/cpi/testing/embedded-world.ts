@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, readlink, realpath } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import type { Kind } from '../../cluster/api/kinds/kind.ts';
 import type { LocalApi } from '../../cluster/api/local-api.ts';
 import { openLocalApi } from '../../cluster/api/open-local-api.ts';
 import type { ApiServer } from '../../cluster/api/start-api-server.ts';
@@ -33,22 +34,29 @@ export class EmbeddedWorld {
 
   /** An agent that does not listen is not waited for. */
   readonly #listens: boolean;
+  /** Served beside the embedded cluster's own. */
+  readonly #moreKinds: readonly Kind[];
 
-  private constructor(directory: string, parts: Parts, listens: boolean) {
+  private constructor(
+    directory: string,
+    parts: Parts,
+    { listens, moreKinds }: { readonly listens: boolean; readonly moreKinds: readonly Kind[] },
+  ) {
     this.directory = directory;
     this.#listens = listens;
+    this.#moreKinds = moreKinds;
     this.#api = parts.api;
     this.#node = parts.node;
     this.#controllers = parts.controllers;
   }
 
-  static async start(agent: TestAgent = idleAgent): Promise<EmbeddedWorld> {
+  static async start(agent: TestAgent = idleAgent, moreKinds: readonly Kind[] = []): Promise<EmbeddedWorld> {
     const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-cpi-')));
     await mkdir(join(directory, 'runtime'));
     await agent(join(directory, 'runtime'));
     const errors: unknown[] = [];
-    const world = new EmbeddedWorld(directory, await startParts(directory, errors), agent === ownAgent);
-    return world;
+    const parts = await startParts(directory, errors, moreKinds);
+    return new EmbeddedWorld(directory, parts, { listens: agent === ownAgent, moreKinds });
   }
 
   get cloud(): Cloud {
@@ -155,7 +163,7 @@ export class EmbeddedWorld {
   /** As after a reboot: every process and mount of the node is gone, the objects and the disks are there. */
   async restart(): Promise<void> {
     await this.#end();
-    const parts = await startParts(this.directory, this.errors);
+    const parts = await startParts(this.directory, this.errors, this.#moreKinds);
     this.#api = parts.api;
     this.#node = parts.node;
     this.#controllers = parts.controllers;
@@ -185,9 +193,9 @@ interface Parts {
   readonly controllers: { stop(): Promise<void> };
 }
 
-async function startParts(directory: string, errors: unknown[]): Promise<Parts> {
+async function startParts(directory: string, errors: unknown[], moreKinds: readonly Kind[]): Promise<Parts> {
   const onError = (error: unknown): void => void errors.push(error);
-  const api = await openLocalApi({ directory });
+  const api = await openLocalApi({ directory, moreKinds });
   const runtimeDirectory = join(directory, 'runtime');
   const node = await startNode({
     api,

@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test';
+import type { Kind } from '../../cluster/api/kinds/kind.ts';
 import type { LocalApi } from '../../cluster/api/local-api.ts';
 import type { CreateController } from '../../cluster/controllers/runtime/controller.ts';
 import { createSnapshotController } from '../../cluster/controllers/snapshots/snapshot-controller.ts';
@@ -42,8 +43,9 @@ const controllers: readonly CreateController[] = [
 export async function storageCloud(
   t: TestContext,
   config: Record<string, unknown> = {},
+  moreKinds: readonly Kind[] = [],
 ): Promise<StorageCloud> {
-  const world = await testCloud(t, config);
+  const world = await testCloud(t, config, moreKinds);
   const storage = await startStorage(world.api);
   t.after(() => storage.stop());
   return { ...world, provisioner: storage.provisioner };

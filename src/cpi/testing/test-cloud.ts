@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import type { Kind } from '../../cluster/api/kinds/kind.ts';
 import type { LocalApi } from '../../cluster/api/local-api.ts';
 import { openLocalApi } from '../../cluster/api/open-local-api.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
@@ -23,9 +24,13 @@ export interface TestCloud {
 }
 
 /** The embedded API server in process, with a node that only says it runs pods. Short deadlines. */
-export async function testCloud(t: TestContext, config: Record<string, unknown> = {}): Promise<TestCloud> {
+export async function testCloud(
+  t: TestContext,
+  config: Record<string, unknown> = {},
+  moreKinds: readonly Kind[] = [],
+): Promise<TestCloud> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-cpi-'));
-  const api = await openLocalApi({ directory });
+  const api = await openLocalApi({ directory, moreKinds });
   const node = new FakeNode(api);
   t.after(async () => {
     await node.stop();

@@ -7,10 +7,12 @@ import { createDisk } from '../disk/create-disk.ts';
 import { createNetwork } from '../network/create-network.ts';
 import { snapshotDisk } from '../snapshot/snapshot-disk.ts';
 import { createVm } from '../vm/create-vm.ts';
-import { install } from './network-kinds.ts';
 import { createVmArguments, image, namespace, vmCidOfTest as vm } from './test-cloud.ts';
 
-/** One call of a method as it goes when all is well: nothing is found half made, and nothing has to be tried again. */
+/**
+ * One call of a method as it goes when all is well: nothing is found half made, and nothing has to be tried again. The
+ * cluster serves NetworkPolicies.
+ */
 export interface VerbScenario {
   /** The row in docs/cpi.md. */
   readonly name: string;
@@ -161,12 +163,6 @@ export const verbScenarios: readonly VerbScenario[] = [
   given('get_disks', attached),
   given('snapshot_disk', async (cloud) => [await boundDisk(cloud), metadata]),
   given('delete_snapshot', async (cloud) => [await snapshotDisk(cloud, [await boundDisk(cloud), {}])]),
-  given('create_network', async ({ api }) => {
-    await install(api, 'network policies');
-    return [isolated];
-  }),
-  given('delete_network', async (cloud) => {
-    await install(cloud.api, 'network policies');
-    return [(await createNetwork(cloud, [isolated]))[0]];
-  }),
+  alone('create_network', isolated),
+  given('delete_network', async (cloud) => [(await createNetwork(cloud, [isolated]))[0]]),
 ];

@@ -1,8 +1,8 @@
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import { customResourceDefinitions } from '../../../src/kubernetes/resources.ts';
 import { waitFor } from '../../../src/kubernetes/wait.ts';
+import { customResourceDefinitions } from '../../support/custom-resource-definitions.ts';
 import { storageObjects, type ClusterObject } from '../csi/objects/storage-objects.ts';
 import { readSnapshotDefinitions } from './snapshot-definitions.ts';
 

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { networkAttachmentDefinition } from '../../../src/cluster/api/custom/definitions/network-attachments.ts';
 import { idleAgent } from '../../../src/cpi/testing/agents.ts';
-import { install } from '../../../src/cpi/testing/network-kinds.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';
 import {
-  customResourceDefinitions,
-  networkAttachmentDefinitions,
   persistentVolumeClaims,
   storageClasses,
   volumeSnapshots,
@@ -18,6 +13,7 @@ import { World, type NewVm } from '../../conformance/world.ts';
 import type { ApiProxy } from '../../support/api-proxy.ts';
 import { until } from '../../support/until.ts';
 import type { Release } from './hold.ts';
+import { installMultus, multusDefinition } from './multus.ts';
 import { objectsLeft } from './objects-left.ts';
 import { provision, storeFolder, volumesOf } from './volume-folder.ts';
 
@@ -51,7 +47,7 @@ export interface VerbCase {
   readonly check?: (verbs: VerbWorld, args: readonly unknown[], result: unknown) => Promise<void>;
 }
 
-/** A world for calls that are done harm to: two VMs, a second storage class, the definitions of Multus. */
+/** A world for calls that are done harm to: two VMs, a second storage class, the definition of Multus. */
 export class VerbWorld {
   readonly world: World;
   readonly vm: string;
@@ -80,7 +76,7 @@ export class VerbWorld {
     const made = await world.request('create_vm', world.vmArguments(), { settings: recreate });
     assert.equal(made.error, null, made.error?.message);
     const [recreated] = made.result as [string];
-    const isMultusOurs = await installMultus(world);
+    const isMultusOurs = await installMultus(world.api);
     const verbs = new VerbWorld(world, { vm, recreated, isMultusOurs });
     const [first] = (await world.api.list(storageClasses)).items;
     assert.ok(first !== undefined);
@@ -92,8 +88,7 @@ export class VerbWorld {
   async close(): Promise<void> {
     const { api } = this.world;
     await api.delete({ resource: storageClasses, name: this.otherClass });
-    const { name = '' } = networkAttachmentDefinition.metadata;
-    if (this.#isMultusOurs) await api.delete({ resource: customResourceDefinitions, name });
+    if (this.#isMultusOurs) await api.delete(multusDefinition);
     await this.world.close();
   }
 
@@ -206,23 +201,3 @@ export class VerbWorld {
 }
 
 export const store = (disk: string): string => `/warden-cpi-dev/disks/${disk}/store`;
-
-/** False where the cluster has them already. */
-async function installMultus({ api }: World): Promise<boolean> {
-  try {
-    await install(api, 'multus');
-  } catch (error) {
-    if (isApiError(error, 409)) return false;
-    throw error;
-  }
-  await until('network-attachment-definitions to be served', () =>
-    api.list(networkAttachmentDefinitions).then(
-      () => true,
-      (error: unknown) => {
-        if (isApiError(error, 404)) return false;
-        throw error;
-      },
-    ),
-  );
-  return true;
-}

@@ -24,8 +24,6 @@ const rule = (apiGroups: string, resources: readonly string[], verbs: readonly s
 
 /** What belongs to whoever works in a namespace, as far as this cluster serves it. */
 const content = ['configmaps', 'persistentvolumeclaims', 'pods', 'serviceaccounts'];
-const controllers = ['replicationcontrollers', 'replicationcontrollers/scale'];
-const workloads = ['deployments', 'deployments/scale', 'replicasets', 'replicasets/scale'];
 const view: PolicyRule[] = [
   rule(
     '',
@@ -34,8 +32,6 @@ const view: PolicyRule[] = [
   ),
   rule('policy', ['poddisruptionbudgets'], reads),
   rule('networking.k8s.io', ['networkpolicies'], reads),
-  rule('', controllers, reads),
-  rule('apps', workloads, reads),
 ];
 const edit: PolicyRule[] = [
   ...view,
@@ -44,8 +40,6 @@ const edit: PolicyRule[] = [
   rule('', ['serviceaccounts/token'], ['create']),
   rule('policy', ['poddisruptionbudgets'], writes),
   rule('networking.k8s.io', ['networkpolicies'], writes),
-  rule('', controllers, writes),
-  rule('apps', workloads, writes),
 ];
 const admin: PolicyRule[] = [
   ...edit,

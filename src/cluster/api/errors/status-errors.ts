@@ -110,7 +110,21 @@ export function methodNotAllowed(): ApiError {
   );
 }
 
-/** The answer for a path or resource that this server does not serve. */
+/**
+ * The answer for a resource that this server does not serve. Like a real server's it has no name in its details, by
+ * which clients tell it from an object that is missing.
+ */
+export function notServed({ group, version, plural }: Omit<Resource, 'namespaced'>): ApiError {
+  const place = group === '' ? version : `${group}/${version}`;
+  return statusError(
+    404,
+    'NotFound',
+    `the embedded cluster does not serve ${plural} of ${place} (docs/operating.md, Limits of the embedded cluster)`,
+    { ...(group === '' ? {} : { group }), kind: plural },
+  );
+}
+
+/** The answer for a path that this server does not serve. */
 export function unknownPath(): ApiError {
   return statusError(404, 'NotFound', 'the server could not find the requested resource', {});
 }

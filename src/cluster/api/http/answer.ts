@@ -2,15 +2,10 @@ import type { ServerResponse } from 'node:http';
 import type { ApiError } from '../../../kubernetes/api-error.ts';
 
 /** Answers with JSON. */
-export function answerJson(
-  response: ServerResponse,
-  code: number,
-  body: unknown,
-  type = 'application/json',
-): void {
+export function answerJson(response: ServerResponse, code: number, body: unknown): void {
   const bytes = Buffer.from(`${JSON.stringify(body)}\n`);
   response.writeHead(code, {
-    'content-type': type,
+    'content-type': 'application/json',
     'content-length': bytes.length,
     'cache-control': 'no-cache, private',
   });

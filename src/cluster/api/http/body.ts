@@ -30,25 +30,6 @@ export async function readPatch(request: IncomingMessage): Promise<ParsedJson> {
   return parseBytes(await readBytes(request));
 }
 
-/** The JSON or YAML of an apply patch, with keys that stand twice in words. Throws ApiError 400 and 413. */
-export async function readApply(request: IncomingMessage): Promise<ParsedJson> {
-  const text = (await readBytes(request)).toString();
-  const json = jsonIn(text);
-  if (json?.duplicates.length === 0) return json;
-  // only here: every start of the server would pay for it
-  const { parseYaml } = await import('./parse-yaml.ts');
-  return parseYaml(text);
-}
-
-function jsonIn(text: string): ParsedJson | undefined {
-  try {
-    return parseJson(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -16,19 +16,27 @@ const schema = fields({
 /** DeleteOptions from the body, or, where there is none, from the query. Throws ApiError 400 and 422. */
 export function parseDeleteOptions(body: unknown, query: URLSearchParams): DeleteObjectOptions {
   if (query.has('orphanDependents'))
-    throw badRequest('orphanDependents is not served; use propagationPolicy');
+    throw badRequest('orphanDependents is not served: dependents go after their owner (docs/operating.md)');
   const inBody = body === undefined ? {} : decodeObject(schema, body, 'DeleteOptions', 'meta.k8s.io/v1');
   const grace = inBody['gracePeriodSeconds'] ?? integerParameter(query, 'gracePeriodSeconds');
-  const policy = inBody['propagationPolicy'] ?? query.get('propagationPolicy') ?? undefined;
+  assertBackground(inBody['propagationPolicy'] ?? query.get('propagationPolicy') ?? '');
   const dryRun = (inBody['dryRun'] as string[] | undefined) ?? query.getAll('dryRun');
   return {
     ...(grace === undefined ? {} : { gracePeriodSeconds: grace as number }),
-    ...(policy === undefined || policy === ''
-      ? {}
-      : { propagationPolicy: policy as NonNullable<DeleteObjectOptions['propagationPolicy']> }),
     ...(inBody['preconditions'] === undefined
       ? {}
       : { preconditions: inBody['preconditions'] as NonNullable<DeleteObjectOptions['preconditions']> }),
     dryRun: isDryRun(dryRun),
   };
+}
+
+/**
+ * Throws ApiError 400 for a propagation policy that this server does not serve: a client that asks for Foreground or
+ * Orphan must not find its dependents deleted in another way.
+ */
+export function assertBackground(policy: unknown): void {
+  if (policy === undefined || policy === '' || policy === 'Background') return;
+  throw badRequest(
+    `propagationPolicy ${JSON.stringify(policy)} is not served: the embedded cluster deletes dependents in the background only (docs/operating.md)`,
+  );
 }

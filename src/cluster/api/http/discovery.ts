@@ -3,8 +3,6 @@ import type { JsonRecord } from '../schema/json.ts';
 
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-export const aggregatedDiscovery = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
-
 interface Subresource {
   readonly name: string;
   readonly kind: string;
@@ -18,10 +16,6 @@ function subresourcesOf(kind: Kind): Subresource[] {
   const status = kind.hasStatus
     ? [{ name: 'status', kind: kind.name, verbs: ['get', 'patch', 'update'] }]
     : [];
-  if (kind.scale !== undefined) {
-    const scale = { name: 'scale', kind: 'Scale', verbs: ['get', 'patch', 'update'] };
-    return [...status, { ...scale, of: { group: 'autoscaling', version: 'v1' } }];
-  }
   switch (kind.name) {
     case 'Pod':
       return [
@@ -93,68 +87,8 @@ export function groupList(kinds: Iterable<Kind>): JsonRecord {
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: [...names].map((name) => groupOf(kinds, name)) };
 }
 
-/** apidiscovery.k8s.io/v2 APIGroupDiscoveryList: everything in one answer, for kubectl. `core`: the group of /api. */
-export function aggregated(kinds: Iterable<Kind>, core: boolean): JsonRecord {
-  const groups = new Set(
-    [...kinds].map(({ resource }) => resource.group).filter((group) => (group === '') === core),
-  );
-  return {
-    kind: 'APIGroupDiscoveryList',
-    apiVersion: 'apidiscovery.k8s.io/v2',
-    metadata: {},
-    items: [...groups].map((group) => ({
-      metadata: group === '' ? {} : { name: group },
-      versions: versionsOf(kinds, group).map((version) => ({
-        version,
-        freshness: 'Current',
-        resources: inGroup(kinds, group)
-          .filter(({ resource }) => resource.version === version)
-          .map(discovered),
-      })),
-    })),
-  };
-}
-
-function discovered(kind: Kind): JsonRecord {
-  const { group, version, plural, namespaced } = kind.resource;
-  return {
-    resource: plural,
-    responseKind: { group, version, kind: kind.name },
-    scope: namespaced ? 'Namespaced' : 'Cluster',
-    singularResource: kind.singular,
-    verbs: verbsOf(kind),
-    shortNames: kind.shortNames,
-    categories: kind.categories,
-    subresources: subresourcesOf(kind).map((subresource) => ({
-      subresource: subresource.name,
-      responseKind: { group, version, ...subresource.of, kind: subresource.kind },
-      verbs: subresource.verbs,
-    })),
-  };
-}
-
-/** The versions of a group, the preferred one first: stable before beta before alpha, high before low. */
 function versionsOf(kinds: Iterable<Kind>, group: string): string[] {
-  const names = new Set(inGroup(kinds, group).map(({ resource }) => resource.version));
-  return [...names].toSorted((left, right) => compareVersions(right, left));
-}
-
-/** Kubernetes' order of versions (apimachinery pkg/version/helpers.go CompareKubeAwareVersionStrings). */
-function compareVersions(left: string, right: string): number {
-  const [one, other] = [rankOf(left), rankOf(right)];
-  if (one === undefined || other === undefined) {
-    if (one !== undefined || other !== undefined) return one === undefined ? -1 : 1;
-    return left < right ? 1 : -1;
-  }
-  const differing = one.findIndex((part, index) => part !== other[index]);
-  return differing < 0 ? 0 : (one[differing] ?? 0) - (other[differing] ?? 0);
-}
-
-function rankOf(version: string): number[] | undefined {
-  const [, major, stage, minor] = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version) ?? [];
-  if (major === undefined) return undefined;
-  const stability = stage === undefined ? 2 : stage === 'beta' ? 1 : 0;
-  return [stability, Number(major), Number(minor ?? 0)];
+  return [...new Set(inGroup(kinds, group).map(({ resource }) => resource.version))];
 }
 
 function inGroup(kinds: Iterable<Kind>, group: string): Kind[] {

@@ -10,7 +10,6 @@ import { serveBinding, serveEviction, serveFinalize } from './pod-subresources.t
 import { booleanParameter, checkTimeout } from './query.ts';
 import { requestAttributes } from './request-attributes.ts';
 import { parseResourceRoute } from './resource-route.ts';
-import { serveScale } from './scale.ts';
 import { serveResource } from './resource-verbs.ts';
 import { publicPaths, serveInfo } from './server-info.ts';
 import { serveToken } from './account-token.ts';
@@ -41,8 +40,6 @@ export async function dispatch(
     case 'status':
       if (!route.kind.hasStatus) throw unknownPath();
       return serveResource(call);
-    case 'scale':
-      return serveScale(call);
     case 'log':
       return serveLog(call, response);
     case 'binding':
@@ -72,16 +69,7 @@ export function admit(
   return user;
 }
 
-type Subresource =
-  | 'object'
-  | 'status'
-  | 'scale'
-  | 'log'
-  | 'binding'
-  | 'eviction'
-  | 'finalize'
-  | 'exec'
-  | 'token';
+type Subresource = 'object' | 'status' | 'log' | 'binding' | 'eviction' | 'finalize' | 'exec' | 'token';
 
 const subresources: Readonly<Record<string, Subresource>> = {
   'Pod/log': 'log',
@@ -94,7 +82,7 @@ const subresources: Readonly<Record<string, Subresource>> = {
 
 function subresourceOf(kind: string, name: string | undefined): Subresource {
   if (name === undefined) return 'object';
-  if (name === 'status' || name === 'scale') return name;
+  if (name === 'status') return name;
   const found = subresources[`${kind}/${name}`];
   if (found === undefined) throw unknownPath();
   return found;

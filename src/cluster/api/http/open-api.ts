@@ -1,7 +1,5 @@
-import type { StructuralSchema } from '../custom/structural-schema.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { JsonRecord } from '../schema/json.ts';
-import { objectMeta } from '../schema/schema.ts';
 import type { Schema } from '../schema/schema.ts';
 
 /** GET /openapi/v3: where the document of each group and version is. */
@@ -62,24 +60,9 @@ function schemaName({ resource, name }: Kind): string {
 }
 
 function kindSchema(kind: Kind): JsonRecord {
-  if (kind.custom !== undefined) return customSchema(kind, kind.custom);
   return {
     ...jsonSchema(kind.schema),
     description: `${kind.name}, with the fields that the embedded cluster implements.`,
-    'x-kubernetes-group-version-kind': [groupVersionKind(kind)],
-  };
-}
-
-/** As the definition has it; what every object has is added (apiextensions pkg/controller/openapi/builder). */
-function customSchema(kind: Kind, custom: StructuralSchema): JsonRecord {
-  return {
-    ...custom,
-    properties: {
-      ...custom.properties,
-      apiVersion: jsonSchema({ type: 'string' }),
-      kind: jsonSchema({ type: 'string' }),
-      metadata: jsonSchema(objectMeta),
-    },
     'x-kubernetes-group-version-kind': [groupVersionKind(kind)],
   };
 }

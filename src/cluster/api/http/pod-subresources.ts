@@ -9,6 +9,7 @@ import { decodeDraft } from '../registry/decode-draft.ts';
 import { at } from '../kinds/columns.ts';
 import { answerJson } from './answer.ts';
 import { readObject } from './body.ts';
+import { assertBackground } from './delete-options.ts';
 import { isDryRun, writeParameters } from './query.ts';
 import type { ResourceRequest } from './resource-verbs.ts';
 
@@ -53,8 +54,14 @@ export async function serveEviction({
 }: ResourceRequest): Promise<void> {
   if (request.method !== 'POST') throw methodNotAllowed();
   const body = decodeObject(eviction, await readObject(request), 'Eviction', 'policy/v1');
-  const options = (body['deleteOptions'] ?? {}) as { gracePeriodSeconds?: number; dryRun?: string[] };
-  const { dryRun, ...deletion } = options;
+  const options = (body['deleteOptions'] ?? {}) as {
+    readonly gracePeriodSeconds?: number;
+    readonly propagationPolicy?: string;
+    readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+    readonly dryRun?: string[];
+  };
+  const { dryRun, propagationPolicy, ...deletion } = options;
+  assertBackground(propagationPolicy);
   const location = { namespace: route.namespace, name: route.name ?? '' };
   const { name = location.name } = (body['metadata'] ?? {}) as { name?: string };
   if (name !== location.name) throw badRequest('name in URL does not match name in Eviction object');

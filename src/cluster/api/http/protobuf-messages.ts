@@ -1,4 +1,3 @@
-import { definitionMessage } from './protobuf-definitions.ts';
 import { policyMessages } from './protobuf-policy.ts';
 import type { WireMessage } from './wire-message.ts';
 
@@ -43,7 +42,7 @@ const deleteOptions: WireMessage = {
   5: ['dryRun', { list: 'text' }],
 };
 
-/** The messages that clients send as protobuf: kubectl's create commands, its drain and its auth, and definitions. */
+/** The messages that clients send as protobuf: kubectl's create commands, its drain and its auth. */
 export const messages: Readonly<Record<string, WireMessage>> = {
   ...Object.fromEntries(
     Object.entries(policyMessages).map(([kind, message]) => [kind, { 1: metadata, ...message }]),
@@ -66,7 +65,6 @@ export const messages: Readonly<Record<string, WireMessage>> = {
     3: ['binaryData', { map: 'base64' }],
     4: ['immutable', 'flag'],
   },
-  CustomResourceDefinition: { 1: metadata, ...definitionMessage },
   DeleteOptions: deleteOptions,
   Eviction: { 1: metadata, 2: ['deleteOptions', { message: deleteOptions }] },
 };

@@ -1,7 +1,7 @@
 import { badRequest, unsupportedMediaType } from '../errors/status-errors.ts';
 import { measure } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
-import { maximumValues, parseJson, tooManyValues } from '../schema/parse-json.ts';
+import { maximumValues, tooManyValues } from '../schema/parse-json.ts';
 import { messages } from './protobuf-messages.ts';
 import type { WireMessage, WireType } from './wire-message.ts';
 
@@ -45,17 +45,11 @@ function addField(decoded: JsonRecord, name: string, type: WireType, field: Wire
   if (type === 'skipped') return;
   if (type === 'integer') decoded[name] = Number(field.integer);
   else if (type === 'flag') decoded[name] = field.integer !== 0n;
-  else if (type === 'flagIfTrue') addIfTrue(decoded, name, field.integer !== 0n);
-  else if (type === 'double') decoded[name] = double(field.bytes);
-  else if (type === 'json') decoded[name] = parsed(field.bytes);
   else if (type === 'integerOrText') decoded[name] = integerOrText(field.bytes);
   else if (typeof type === 'string') addText(decoded, name, scalar(type, field.bytes));
   else if ('message' in type) decoded[name] = decodeMessage(type.message, field.bytes);
   else if ('messages' in type) append(decoded, name, decodeMessage(type.messages, field.bytes));
-  else if ('oneOf' in type) decoded[name] = Object.values(decodeMessage(type.oneOf, field.bytes)).at(-1);
-  else if ('mapOf' in type) addEntry(decoded, name, type.mapOf, field.bytes);
-  else if ('list' in type)
-    append(decoded, name, type.list === 'json' ? parsed(field.bytes) : text(field.bytes));
+  else if ('list' in type) append(decoded, name, text(field.bytes));
   else addEntries(decoded, name, mapEntry(type.map, field.bytes));
 }
 
@@ -85,32 +79,6 @@ function addText(decoded: JsonRecord, name: string, value: string): void {
   if (value !== '') decoded[name] = value;
 }
 
-function double(bytes: Buffer): number {
-  if (bytes.length !== 8) throw malformed();
-  return bytes.readDoubleLE();
-}
-
-function addIfTrue(decoded: JsonRecord, name: string, value: boolean): void {
-  if (value) decoded[name] = value;
-}
-
-function addEntry(decoded: JsonRecord, name: string, message: WireMessage, bytes: Buffer): void {
-  const fields = [...readFields(bytes)];
-  const bytesOf = (number: number): Buffer =>
-    fields.find((field) => field.number === number)?.bytes ?? Buffer.alloc(0);
-  addEntries(decoded, name, Object.fromEntries([[text(bytesOf(1)), decodeMessage(message, bytesOf(2))]]));
-}
-
-function parsed(bytes: Buffer): unknown {
-  const raw = [...readFields(bytes)].find(({ number }) => number === 1)?.bytes ?? Buffer.from('null');
-  try {
-    return parseJson(text(raw)).value;
-  } catch (error) {
-    if (error instanceof SyntaxError) throw malformed();
-    throw error;
-  }
-}
-
 const text = (bytes: Buffer): string => bytes.toString('utf8');
 
 function scalar(type: 'text' | 'base64' | 'quantity', bytes: Buffer): string {
@@ -135,7 +103,7 @@ interface WireField {
   readonly number: number;
   /** Of a varint; 0 for others. */
   readonly integer: bigint;
-  /** Of a length-delimited or 64-bit field; empty for others. */
+  /** Of a length-delimited field; empty for others. */
   readonly bytes: Buffer;
 }
 
@@ -158,10 +126,6 @@ function* readFields(bytes: Buffer): Generator<WireField> {
     const number = Math.floor(tag / 8);
     if (tag % 8 === 0) {
       yield { number, integer: varint(), bytes: Buffer.alloc(0) };
-    } else if (tag % 8 === 1) {
-      if (position + 8 > bytes.length) throw malformed();
-      yield { number, integer: 0n, bytes: bytes.subarray(position, position + 8) };
-      position += 8;
     } else if (tag % 8 === 2) {
       const length = Number(varint());
       if (length < 0 || position + length > bytes.length) throw malformed();

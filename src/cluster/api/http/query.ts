@@ -1,5 +1,5 @@
 import { badRequest, invalid } from '../errors/status-errors.ts';
-import { invalidValue, unsupportedValue } from '../errors/field-causes.ts';
+import { unsupportedValue } from '../errors/field-causes.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
 
 /** The number of a query parameter; undefined where it is absent. Throws ApiError 400. */
@@ -59,18 +59,6 @@ function directiveOf(value: string): FieldValidation['directive'] {
         `fieldValidation: Unsupported value: ${JSON.stringify(value)}: supported values: "Ignore", "Strict", "Warn"`,
       );
   }
-}
-
-const longestManager = 128;
-
-/** `fieldManager`; undefined where it is absent. Throws ApiError 422 for one that is too long or not printable. */
-export function fieldManagerOf(query: URLSearchParams): string | undefined {
-  const value = query.get('fieldManager') ?? '';
-  if (value === '') return undefined;
-  if (value.length <= longestManager && /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u.test(value)) return value;
-  throw invalid('Options', 'meta.k8s.io', '', [
-    invalidValue('fieldManager', value, `should be printable and at most ${longestManager} characters`),
-  ]);
 }
 
 /** `[]` no, `["All"]` yes; throws ApiError 422 for anything else. */

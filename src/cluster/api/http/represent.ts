@@ -1,6 +1,5 @@
 import type { WatchEvent } from '../../../kubernetes/api.ts';
 import type { ObjectList } from '../../../kubernetes/object.ts';
-import { inVersionOf } from '../registry/decode-draft.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import type { Representation } from './media-type.ts';
@@ -20,7 +19,7 @@ export interface View {
 export function representObject(view: View, object: StoredObject): unknown {
   switch (view.representation) {
     case 'object':
-      return inVersionOf(view.kind, object);
+      return object;
     case 'metadata':
       return metadataOf(object);
     case 'table':
@@ -38,9 +37,7 @@ export function representObject(view: View, object: StoredObject): unknown {
 export function representList(view: View, list: ObjectList<StoredObject>): unknown {
   switch (view.representation) {
     case 'object':
-      return view.kind.storedVersion === undefined
-        ? list
-        : { ...list, items: list.items.map((item) => inVersionOf(view.kind, item)) };
+      return list;
     case 'metadata':
       return {
         ...list,
@@ -56,12 +53,7 @@ export function representList(view: View, list: ObjectList<StoredObject>): unkno
 
 /** A watch event in the client's representation. */
 export function representEvent(view: View, event: WatchEvent<StoredObject>): unknown {
-  if (event.type === 'ERROR') return event;
-  if (
-    view.representation === 'object' &&
-    (event.type === 'BOOKMARK' || view.kind.storedVersion === undefined)
-  )
-    return event;
+  if (event.type === 'ERROR' || view.representation === 'object') return event;
   if (event.type !== 'BOOKMARK') return { type: event.type, object: representObject(view, event.object) };
   if (view.representation === 'metadata') return { type: event.type, object: metadataOf(event.object) };
   const resourceVersion = event.object.metadata.resourceVersion ?? '';

@@ -1,4 +1,4 @@
-import { groupResource, unknownPath } from '../errors/status-errors.ts';
+import { groupResource, notServed, unknownPath } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Registry } from '../registry/registry.ts';
 
@@ -16,10 +16,9 @@ export function parseResourceRoute(registry: Registry, path: string): ResourceRo
   const { group, version, segments } = splitGroup(path);
   const { namespace, rest } = splitNamespace(segments);
   const [plural = '', name, subresource, ...more] = rest;
-  const known = registry.kinds.get(groupResource({ group, plural }));
-  const versions = known === undefined ? [] : [known, ...(known.otherVersions ?? [])];
-  const kind = versions.find(({ resource }) => resource.version === version);
-  if (kind === undefined || more.length > 0) throw unknownPath();
+  const kind = registry.kinds.get(groupResource({ group, plural }));
+  if (plural === '' || more.length > 0) throw unknownPath();
+  if (kind?.resource.version !== version) throw notServed({ group, version, plural });
   const scopeFits = kind.resource.namespaced
     ? namespace !== undefined || name === undefined
     : namespace === undefined;

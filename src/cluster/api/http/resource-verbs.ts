@@ -1,24 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { authorize } from '../access/authorize.ts';
-import { applyObject } from '../apply/apply-object.ts';
-import { badRequest, methodNotAllowed, notAcceptable, notFound } from '../errors/status-errors.ts';
+import { badRequest, methodNotAllowed, notAcceptable } from '../errors/status-errors.ts';
 import { createObject } from '../registry/create.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { Deletion } from '../registry/delete.ts';
 import { listObjects } from '../registry/list.ts';
 import type { User } from '../access/user.ts';
 import { answerReview } from '../registry/review.ts';
-import { patchObject } from '../registry/patch.ts';
+import { assertPatchType, patchObject } from '../registry/patch.ts';
 import { getObject } from '../registry/registry.ts';
 import type { Location, Registry } from '../registry/registry.ts';
 import { updateObject } from '../registry/update.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
 import type { ParsedJson } from '../schema/parse-json.ts';
 import { addWarning, answerJson } from './answer.ts';
-import { readApply, readBody, readObject, readPatch } from './body.ts';
+import { readBody, readObject, readPatch } from './body.ts';
 import { parseDeleteOptions } from './delete-options.ts';
 import { mediaTypes, negotiate } from './media-type.ts';
-import { booleanParameter, fieldManagerOf, integerParameter, writeParameters } from './query.ts';
+import { booleanParameter, integerParameter, writeParameters } from './query.ts';
 import { representList, representObject } from './represent.ts';
 import type { View } from './represent.ts';
 import type { ResourceRoute } from './resource-route.ts';
@@ -114,7 +112,7 @@ async function serveObject(call: ResourceRequest, location: Location): Promise<v
     }
     case 'PATCH': {
       const type = mediaTypes(request.headers['content-type'] ?? '')[0]?.type ?? '';
-      if (type === 'application/apply-patch+yaml') return serveApply(call, location);
+      assertPatchType(route.kind, type);
       const patch = await readPatch(request);
       const options = { subresource, type, ...writeOptions(call, patch) };
       return send(patchObject(registry, route.kind, location, patch.value, options));
@@ -127,26 +125,6 @@ async function serveObject(call: ResourceRequest, location: Location): Promise<v
     default:
       throw methodNotAllowed();
   }
-}
-
-async function serveApply(call: ResourceRequest, location: Location): Promise<void> {
-  const { registry, route, query, request, response, user } = call;
-  const { namespace, name } = location;
-  const subresource = route.subresource === 'status' ? ('status' as const) : undefined;
-  const patch = await readApply(request);
-  const { group, plural } = route.kind.resource;
-  const { object, created } = applyObject(registry, route.kind, location, patch.value, {
-    ...writeOptions(call, patch),
-    subresource,
-    fieldManager: fieldManagerOf(query) ?? '',
-    force: booleanParameter(query, 'force') === true,
-    assertMayCreate: () => {
-      if (subresource !== undefined) throw notFound(route.kind.resource, name);
-      const attributes = { group, resource: plural, name, ...(namespace !== undefined && { namespace }) };
-      authorize(registry, user, { verb: 'create', ...attributes });
-    },
-  });
-  answerJson(response, created ? 201 : 200, representObject(viewOf(call), object));
 }
 
 /** Pods come back as they were; of other kinds that are gone a Status Success says so (DeleteReturnsDeletedObject). */
@@ -172,29 +150,20 @@ function answerDeletion(call: ResourceRequest, { object, gone }: Deletion): void
 
 /** What the query says of a write, with its warnings on their way into the answer. */
 function writeOptions(
-  { query, response, request, user }: ResourceRequest,
+  { query, response, user }: ResourceRequest,
   body: ParsedJson | undefined,
 ): {
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
   readonly user: User;
-  readonly fieldManager: string;
 } {
   const { dryRun, directive } = writeParameters(query);
   const warn = (message: string): void => addWarning(response, message);
-  const fieldManager = fieldManagerOf(query) ?? agentOf(request);
   return {
     dryRun,
     user,
-    fieldManager,
     fieldValidation: { directive, duplicates: body?.duplicates ?? [], warn },
   };
-}
-
-/** Who does not name itself is known by its program (apiserver pkg/endpoints/handlers managerOrUserAgent). */
-function agentOf({ headers }: IncomingMessage): string {
-  const [program = ''] = (headers['user-agent'] ?? '').split('/');
-  return program.replaceAll(/[^\x20-\x7e]/g, '').slice(0, 128) || 'unknown';
 }
 
 function viewOf({ registry, route, query, request }: ResourceRequest): View {

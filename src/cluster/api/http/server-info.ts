@@ -1,10 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { methodNotAllowed, unknownPath } from '../errors/status-errors.ts';
-import type { Kind } from '../kinds/kind.ts';
 import type { Registry } from '../registry/registry.ts';
 import { answerJson, answerText } from './answer.ts';
-import { aggregated, aggregatedDiscovery, groupList, groupOf, resourceList } from './discovery.ts';
-import { mediaTypes } from './media-type.ts';
+import { groupList, groupOf, resourceList } from './discovery.ts';
 import { openApiDocument, openApiIndex } from './open-api.ts';
 
 /** The version of Kubernetes whose API this server follows. */
@@ -34,13 +32,9 @@ export function serveInfo(
   if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed();
   if (publicPaths.has(path)) answerPublic(path, response);
   else if (root === 'openapi') answerOpenApi(registry, parts.slice(1), response);
-  else if (isCore) answerCore(registry, group, request, response);
-  else answerGroups(registry, { group, version }, request, response);
+  else if (isCore) answerCore(registry, group, response);
+  else answerGroups(registry, { group, version }, response);
   return true;
-}
-
-function inAllVersions(kinds: Registry['kinds']): Kind[] {
-  return [...kinds.values()].flatMap((kind) => [kind, ...(kind.otherVersions ?? [])]);
 }
 
 function answerPublic(path: string, response: ServerResponse): void {
@@ -60,24 +54,26 @@ function answerPublic(path: string, response: ServerResponse): void {
 }
 
 function answerOpenApi(registry: Registry, [version, ...rest]: string[], response: ServerResponse): void {
+  if (version === 'v2' && rest.length === 0) return answerEmptyOpenApi(response);
   if (version !== 'v3') throw unknownPath();
   const path = rest.join('/');
   const document =
-    path === ''
-      ? openApiIndex(inAllVersions(registry.kinds))
-      : openApiDocument(inAllVersions(registry.kinds), path);
+    path === '' ? openApiIndex(registry.kinds.values()) : openApiDocument(registry.kinds.values(), path);
   answerDocument(response, document);
 }
 
-function answerCore(
-  { kinds }: Registry,
-  version: string | undefined,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
+/**
+ * An OpenAPI v2 document without definitions. kubectl asks for one about a kind that v3 does not describe, and says
+ * `no matches for kind` only when it has got it.
+ */
+function answerEmptyOpenApi(response: ServerResponse): void {
+  const type = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+  response.writeHead(200, { 'content-type': type, 'content-length': 0 });
+  response.end();
+}
+
+function answerCore({ kinds }: Registry, version: string | undefined, response: ServerResponse): void {
   if (version !== undefined) return answerDocument(response, resourceList(kinds.values(), '', version));
-  if (wantsAggregated(request))
-    return answerJson(response, 200, aggregated([...kinds.values()], true), aggregatedDiscovery);
   return answerJson(response, 200, {
     kind: 'APIVersions',
     apiVersion: 'v1',
@@ -89,24 +85,16 @@ function answerCore(
 function answerGroups(
   { kinds }: Registry,
   { group, version }: { group: string | undefined; version: string | undefined },
-  request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const all = inAllVersions(kinds);
+  const all = [...kinds.values()];
   if (group !== undefined && version !== undefined)
     return answerDocument(response, resourceList(all, group, version));
   if (group !== undefined) return answerDocument(response, groupOf(all, group));
-  if (wantsAggregated(request)) return answerJson(response, 200, aggregated(all, false), aggregatedDiscovery);
   return answerJson(response, 200, groupList(all));
 }
 
 function answerDocument(response: ServerResponse, document: unknown): void {
   if (document === undefined) throw unknownPath();
   answerJson(response, 200, document);
-}
-
-function wantsAggregated({ headers }: IncomingMessage): boolean {
-  return mediaTypes(headers.accept ?? '').some(
-    ({ parameters }) => parameters.get('as') === 'APIGroupDiscoveryList' && parameters.get('v') === 'v2',
-  );
 }

@@ -1,4 +1,3 @@
-import { customResourceDefinitionKind } from '../custom/custom-resource-definitions.ts';
 import { groupResource } from '../errors/status-errors.ts';
 import { endpointSliceKind } from './endpoint-slices.ts';
 import { eventKind } from './events.ts';
@@ -6,30 +5,27 @@ import { configMapKind, secretKind } from './key-value-objects.ts';
 import type { Kind } from './kind.ts';
 import { leaseKind } from './leases.ts';
 import { namespaceKind } from './namespaces.ts';
+import { networkAttachmentDefinitionKind } from './network-attachment-definitions.ts';
 import { nodeKind } from './nodes.ts';
 import { persistentVolumeClaimKind } from './persistent-volume-claims.ts';
 import { persistentVolumeKind } from './persistent-volumes.ts';
 import { podKind } from './pod/pods.ts';
 import { policyKinds } from './policy-kinds.ts';
 import { serviceKind } from './service/services.ts';
+import { volumeSnapshotClassKind } from './snapshots/volume-snapshot-classes.ts';
+import { volumeSnapshotContentKind } from './snapshots/volume-snapshot-contents.ts';
+import { volumeSnapshotKind } from './snapshots/volume-snapshots.ts';
 import { storageClassKind } from './storage-classes.ts';
 import { volumeAttributesClassKind } from './volume-attributes-classes.ts';
-import { deploymentKind } from './workloads/deployments.ts';
-import { podTemplateKind } from './workloads/pod-templates.ts';
-import { replicaSetKind } from './workloads/replica-sets.ts';
-import { replicationControllerKind } from './workloads/replication-controllers.ts';
 
-const native: readonly Kind[] = [
+const kinds: readonly Kind[] = [
   ...policyKinds,
-  deploymentKind,
-  podTemplateKind,
-  replicaSetKind,
-  replicationControllerKind,
   configMapKind,
   endpointSliceKind,
   eventKind,
   leaseKind,
   namespaceKind,
+  networkAttachmentDefinitionKind,
   nodeKind,
   persistentVolumeClaimKind,
   persistentVolumeKind,
@@ -38,17 +34,12 @@ const native: readonly Kind[] = [
   serviceKind,
   storageClassKind,
   volumeAttributesClassKind,
+  volumeSnapshotClassKind,
+  volumeSnapshotContentKind,
+  volumeSnapshotKind,
 ];
 
-const reserved = [...native.map(({ resource }) => resource.group), 'apiextensions.k8s.io'];
-
-/**
- * Every kind that this server serves from the start: those that a controller or the node acts on, and definitions,
- * which add others (follow-definitions.ts).
- */
+/** Every kind that this server serves: those that a controller, the node or the CPI acts on. */
 export const allKinds: ReadonlyMap<string, Kind> = new Map(
-  [...native, customResourceDefinitionKind([...new Set(reserved)])].map((kind) => [
-    groupResource(kind.resource),
-    kind,
-  ]),
+  kinds.map((kind) => [groupResource(kind.resource), kind]),
 );

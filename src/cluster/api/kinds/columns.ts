@@ -17,6 +17,19 @@ export function column(
   };
 }
 
+/** A column with the value at a path; `<none>` where the path leads nowhere. A date shows as an age. */
+export function valueColumn(name: string, type: Column['type'], ...path: readonly string[]): Column {
+  const cell: Column['cell'] = (object, now) => {
+    const value = at(object, ...path);
+    if (value === undefined) return null;
+    if (type === 'date') return ageOf(value, now);
+    return typeof value === 'object' || (type === 'string' && typeof value === 'number')
+      ? JSON.stringify(value)
+      : (value as string | number | boolean);
+  };
+  return column(name, cell, { type });
+}
+
 export const nameColumn: Column = {
   ...column('Name', (object) => object.metadata.name),
   format: 'name',

@@ -1,6 +1,5 @@
 import type { Resource } from '../../../kubernetes/api.ts';
 import type { Clock } from '../../../kubernetes/clock.ts';
-import type { StructuralSchema } from '../custom/structural-schema.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { ObjectSchema } from '../schema/schema.ts';
@@ -44,23 +43,13 @@ export interface Kind {
   readonly resource: Resource;
   readonly name: string;
   readonly singular: string;
-  /** Of its lists; absent: the name and `List`. */
-  readonly listName?: string;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly schema: ObjectSchema;
-  /** A custom resource: this describes all but its metadata, it has no strategic merge, updates need a version. */
-  readonly custom?: StructuralSchema;
-  /** The version of objects in the store, where that is another one than the resource's. */
-  readonly storedVersion?: string;
-  /** Of a custom resource: the same objects in the other versions that are served. */
-  readonly otherVersions?: readonly Kind[];
+  /** A custom resource in other clusters, so here as there: no strategic merge, and updates need a resourceVersion. */
+  readonly isCustomResource?: true;
   /** `/status` is served, and the main resource does not write `status`. */
   readonly hasStatus: boolean;
-  /** `/scale` is served: `spec.replicas` and `status.replicas`, with this selector as text. */
-  readonly scale?: (object: StoredObject) => string;
-  /** A deletion that says nothing of dependents leaves them without their owner. */
-  readonly orphansByDefault?: boolean;
   /** metadata.generation counts changes of all but metadata and status. */
   readonly countsGenerations: boolean;
   readonly nameRule: NameRule;

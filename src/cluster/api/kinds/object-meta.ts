@@ -1,5 +1,5 @@
 import type { ObjectMeta } from '../../../kubernetes/object.ts';
-import { forbiddenField, invalidValue, required } from '../errors/field-causes.ts';
+import { forbiddenField, invalidValue, notDoneHere, required } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { jsonEqual } from '../schema/json.ts';
 import type { Draft, Kind } from './kind.ts';
@@ -41,11 +41,13 @@ export function checkDeletionTime({ metadata }: Draft, current: ObjectMeta): Cau
 }
 
 function checkFinalizer(kind: Kind, field: string, name: string): Cause[] {
-  const standard = ['kubernetes', 'orphan', 'foregroundDeletion'];
+  // nothing here would ever take these off
+  if (name === 'orphan' || name === 'foregroundDeletion')
+    return [notDoneHere(field, `the finalizer ${name}`)];
   const causes = checkQualifiedName(field, name);
   // the prefix is a rule of the core group alone (pkg/apis/core/validation validateKubeFinalizerName)
   if (kind.resource.group !== '') return causes;
-  if (causes.length > 0 || name.includes('/') || standard.includes(name)) return causes;
+  if (causes.length > 0 || name.includes('/') || name === 'kubernetes') return causes;
   return [invalidValue(field, name, 'name is neither a standard finalizer name nor is it fully qualified')];
 }
 

@@ -22,25 +22,3 @@ test('who creates a class that preempts elsewhere is told that nothing is preemp
   assert.match((await create('as-written', 'PreemptLowerPriority')) ?? '', said);
   assert.equal(await create('never', 'Never'), undefined);
 });
-
-test('so is who applies one, the first time', async (t) => {
-  const server = await startTestServer(t);
-  const body = {
-    apiVersion: 'scheduling.k8s.io/v1',
-    kind: 'PriorityClass',
-    metadata: { name: 'applied' },
-    value: 1,
-  };
-  const apply = (): ReturnType<typeof server.call> =>
-    server.call(`${collection}/applied?fieldManager=test`, {
-      method: 'PATCH',
-      body,
-      headers: { 'content-type': 'application/apply-patch+yaml' },
-    });
-
-  const [first, second] = [await apply(), await apply()];
-
-  assert.deepEqual([first.code, second.code], [201, 200], first.text);
-  assert.match(first.headers['warning'] ?? '', said);
-  assert.equal(second.headers['warning'], undefined);
-});

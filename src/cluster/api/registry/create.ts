@@ -27,8 +27,6 @@ export interface CreateOptions {
   readonly dryRun?: boolean | undefined;
   /** Absent: strict. */
   readonly fieldValidation?: FieldValidation | undefined;
-  /** Who has which field, of an apply. */
-  readonly managedFields?: readonly unknown[] | undefined;
   /** Whoever asks; absent: the control plane itself, which may do everything. */
   readonly user?: User | undefined;
 }
@@ -51,7 +49,6 @@ export function createObject(
   }
   if (kind.resource.namespaced) assertNamespaceActive(registry, kind, draft);
   draft.metadata = freshMetadata(registry, kind, draft);
-  if (options.managedFields !== undefined) draft.metadata.managedFields = [...options.managedFields];
   kind.fillDefaults?.(draft);
   kind.prepareCreate?.(draft, admissionContext(registry));
   const causes = [...checkMetadata(kind, draft), ...kind.validate(draft)];

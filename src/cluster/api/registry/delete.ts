@@ -1,6 +1,6 @@
 import { copyJson } from '../schema/json.ts';
 import type { DeleteOptions } from '../../../kubernetes/api.ts';
-import { badRequest, conflict, groupResource } from '../errors/status-errors.ts';
+import { conflict, groupResource } from '../errors/status-errors.ts';
 import type { Draft, Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { compactMetadata, getObject, pendingFinalizers, timestamp } from './registry.ts';
@@ -31,7 +31,6 @@ export function deleteObject(
   assertPreconditions(kind, current, options);
   kind.assertDeletable?.(current);
   const draft: Draft = { ...copyJson(current) };
-  applyPropagation(draft, options.propagationPolicy ?? defaultPropagation(kind, current));
   addDeletionFinalizer(kind, draft, current);
   const seconds = settleGrace(kind, draft, options.gracePeriodSeconds);
   const resource = groupResource(kind.resource);
@@ -67,42 +66,10 @@ export function assertPreconditions(
   }
 }
 
-/** Background takes the collector's finalizers away, the other two put theirs on; none leaves them as they are. */
-function applyPropagation({ metadata }: Draft, policy: DeleteOptions['propagationPolicy']): void {
-  if (policy === undefined) return;
-  const others = (metadata.finalizers ?? []).filter(
-    (name) => name !== 'foregroundDeletion' && name !== 'orphan',
-  );
-  const finalizers = [...others, ...propagationFinalizers(policy)];
-  if (finalizers.length === 0) delete metadata.finalizers;
-  else metadata.finalizers = finalizers;
-}
-
-/** Only of what is not being deleted yet: a second delete says nothing new. */
-function defaultPropagation(kind: Kind, { metadata }: StoredObject): DeleteOptions['propagationPolicy'] {
-  if (kind.orphansByDefault !== true || metadata.deletionTimestamp !== undefined) return undefined;
-  return metadata.finalizers?.includes('foregroundDeletion') === true ? undefined : 'Orphan';
-}
-
 /** Only where the deletion begins: it was taken off again by whoever cleaned up. */
 function addDeletionFinalizer({ deletionFinalizer }: Kind, { metadata }: Draft, current: StoredObject): void {
   if (deletionFinalizer === undefined || current.metadata.deletionTimestamp !== undefined) return;
   metadata.finalizers = [...new Set([...(metadata.finalizers ?? []), deletionFinalizer])];
-}
-
-function propagationFinalizers(policy: string): string[] {
-  switch (policy) {
-    case 'Background':
-      return [];
-    case 'Foreground':
-      return ['foregroundDeletion'];
-    case 'Orphan':
-      return ['orphan'];
-    default:
-      throw badRequest(
-        `invalid propagationPolicy ${JSON.stringify(policy)}: supported are Background, Foreground and Orphan`,
-      );
-  }
 }
 
 /** Seconds that this deletion leaves; what an earlier one left can only get shorter. */

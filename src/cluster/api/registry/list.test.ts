@@ -3,12 +3,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import fc from 'fast-check';
 import { isApiError } from '../../../kubernetes/api-error.ts';
-import {
-  configMaps,
-  customResourceDefinitions,
-  networkAttachmentDefinitions,
-} from '../../../kubernetes/resources.ts';
-import { networkAttachmentDefinition } from '../custom/definitions/network-attachments.ts';
+import { configMaps, networkAttachmentDefinitions } from '../../../kubernetes/resources.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { LocalApi } from '../local-api.ts';
 import { openLocalApi } from '../open-local-api.ts';
@@ -40,7 +35,6 @@ function pages(api: LocalApi, kind: Kind, query: ListPageQuery, between: () => v
 
 test('every kind is listed in chunks alike', async (t) => {
   const api = await open(t);
-  await api.create(customResourceDefinitions, networkAttachmentDefinition);
   for (const name of ['a', 'b', 'c']) {
     await api.create(networkAttachmentDefinitions, { metadata: { namespace: 'bosh', name } });
     await api.create(networkAttachmentDefinitions, { metadata: { namespace: 'default', name } });

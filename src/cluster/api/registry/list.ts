@@ -35,7 +35,7 @@ export function listObjects(registry: Registry, kind: Kind, query: ListPageQuery
   const rest = items.length - page.length;
   const revision = start.revision ?? registry.store.revision;
   return {
-    kind: kind.listName ?? `${kind.name}List`,
+    kind: `${kind.name}List`,
     apiVersion: apiVersionOf(kind),
     metadata: {
       resourceVersion: String(revision),

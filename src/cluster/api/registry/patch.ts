@@ -8,17 +8,16 @@ import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
 import { judgeFields, strictValidation } from '../schema/field-validation.ts';
 import { isRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { apiVersionOf, inVersionOf } from './decode-draft.ts';
+import { apiVersionOf } from './decode-draft.ts';
 import { getObject } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 import { updateObject } from './update.ts';
 import type { UpdateOptions } from './update.ts';
 
-export const patchTypes = [
+const patchTypes = [
   'application/json-patch+json',
   'application/merge-patch+json',
   'application/strategic-merge-patch+json',
-  'application/apply-patch+yaml',
 ] as const;
 
 export interface PatchOptions extends UpdateOptions {
@@ -27,7 +26,7 @@ export interface PatchOptions extends UpdateOptions {
 
 /**
  * PATCH. A resourceVersion inside the patch makes it conditional.
- * Throws ApiError 400, 404, 409, 413, 415 (unknown type), 422. Server-side apply is apply/apply-object.ts.
+ * Throws ApiError 400, 404, 409, 413, 415 (unknown type), 422.
  */
 export function patchObject(
   registry: Registry,
@@ -37,7 +36,7 @@ export function patchObject(
   options: PatchOptions,
 ): StoredObject {
   const apply = patcher(kind, options.type);
-  const current = inVersionOf(kind, getObject(registry, kind, location));
+  const current = getObject(registry, kind, location);
   const patched = apply(current, patch);
   const { fieldValidation = strictValidation } = options;
   const judged = { ...options, fieldValidation: { ...fieldValidation, refuse: refusalOf(patch) } };
@@ -70,6 +69,17 @@ function judgeOperations(
   judgeFields(addressee, unknown, { ...fieldValidation, duplicates: [] });
 }
 
+/** To be asked before the body is read. Throws ApiError 415 for what this kind cannot be patched with. */
+export function assertPatchType(kind: Kind, type: string): void {
+  if (type.startsWith('application/apply-patch+'))
+    throw statusError(
+      415,
+      'UnsupportedMediaType',
+      'the embedded cluster does not serve server-side apply: leave out --server-side (docs/operating.md, Limits of the embedded cluster)',
+    );
+  patcher(kind, type);
+}
+
 function patcher(kind: Kind, type: string): (current: StoredObject, patch: unknown) => unknown {
   switch (type) {
     case 'application/json-patch+json':
@@ -77,8 +87,7 @@ function patcher(kind: Kind, type: string): (current: StoredObject, patch: unkno
     case 'application/merge-patch+json':
       return (current, patch) => applyMergePatch(current, asObject(patch));
     case 'application/strategic-merge-patch+json':
-      if (kind.custom !== undefined)
-        throw unsupportedMediaType([patchTypes[0], patchTypes[1], patchTypes[3]]);
+      if (kind.isCustomResource === true) throw unsupportedMediaType([patchTypes[0], patchTypes[1]]);
       return (current, patch) => applyStrategicMergePatch(kind.schema, current, asObject(patch));
     default:
       throw unsupportedMediaType(patchTypes);

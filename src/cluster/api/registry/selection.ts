@@ -32,14 +32,12 @@ const labelled = new Set([
   'Namespace',
   'Node',
   'Pod',
-  'ReplicaSet',
-  'ReplicationController',
   'Secret',
   'Service',
 ]);
 
-function convertsLabels({ custom, name }: Kind): boolean {
-  return custom !== undefined || labelled.has(name);
+function convertsLabels({ isCustomResource, name }: Kind): boolean {
+  return isCustomResource === true || labelled.has(name);
 }
 
 const emptyObject: StoredObject = { metadata: { name: '', uid: '', resourceVersion: '' } };

@@ -9,10 +9,8 @@ import { strictValidation } from '../schema/field-validation.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
 import { copyJson, jsonEqual } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { afterUpdate, isTooLargeToManage, toManagedFields } from '../apply/managers.ts';
-import { shapeOf } from '../apply/shape.ts';
-import { apiVersionOf, decodeDraft } from './decode-draft.ts';
-import { admissionContext, compactMetadata, deletionIsComplete, getObject, timestamp } from './registry.ts';
+import { decodeDraft } from './decode-draft.ts';
+import { admissionContext, compactMetadata, deletionIsComplete, getObject } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 
 export interface UpdateOptions {
@@ -22,10 +20,6 @@ export interface UpdateOptions {
   readonly fieldValidation?: FieldValidation | undefined;
   /** Whoever asks; absent: the control plane itself. */
   readonly user?: User | undefined;
-  /** As whom a write is recorded where fields have managers; absent: the control plane. */
-  readonly fieldManager?: string | undefined;
-  /** Who has which field, of an apply. */
-  readonly managedFields?: readonly unknown[] | undefined;
 }
 
 /**
@@ -59,38 +53,13 @@ export function updateObject(
   if (options.subresource === undefined) kind.admitUpdate?.(draft, current, admissionContext(registry));
   const { user, dryRun = false, fieldValidation: { warn } = strictValidation } = options;
   if (options.subresource === undefined) admitWrite(registry, kind, { draft, current, user, warn });
-  settleManagers(registry, kind, { draft, current, options });
   const stored = storeUpdate(registry, kind, { draft, current, dryRun });
   if (!dryRun && options.subresource === undefined) chargeQuotas(registry, location.namespace);
   return stored;
 }
 
-/** Fields have managers from the first apply on, unless the object outgrows them. */
-function settleManagers(
-  registry: Registry,
-  kind: Kind,
-  { draft, current, options }: { draft: Draft; current: StoredObject; options: UpdateOptions },
-): void {
-  if (options.managedFields !== undefined) {
-    draft.metadata.managedFields = [...options.managedFields];
-  } else if (
-    current.metadata.managedFields !== undefined &&
-    !isTooLargeToManage(current) &&
-    !isTooLargeToManage(draft)
-  ) {
-    const writer = {
-      manager: options.fieldManager ?? 'control-plane',
-      operation: 'Update' as const,
-      subresource: options.subresource ?? '',
-      apiVersion: apiVersionOf(kind),
-      time: timestamp(registry.clock.now()),
-    };
-    draft.metadata.managedFields = toManagedFields(afterUpdate(shapeOf(kind), { current, draft }, writer));
-  }
-}
-
 /** Writes a checked draft over the present object, or removes it where that completes a deletion. */
-export function storeUpdate(
+function storeUpdate(
   registry: Registry,
   kind: Kind,
   { draft, current, dryRun }: { draft: Draft; current: StoredObject; dryRun: boolean },
@@ -135,7 +104,7 @@ function assertCurrent(kind: Kind, { metadata }: Draft, current: StoredObject): 
   if (metadata.resourceVersion !== '' && metadata.resourceVersion !== resourceVersion) {
     throw staleVersion(kind.resource, name);
   }
-  if (metadata.resourceVersion === '' && kind.custom !== undefined) {
+  if (metadata.resourceVersion === '' && kind.isCustomResource === true) {
     throw invalid(kind.name, kind.resource.group, name, [
       invalidValue('metadata.resourceVersion', '', 'must be specified for an update'),
     ]);
@@ -151,7 +120,7 @@ function keepWhatUpdatesCannotTouch(
   const { metadata } = current;
   draft.metadata = compactMetadata({
     // of a custom resource, /status writes status alone (apiextensions pkg/registry/customresource/status_strategy.go)
-    ...(kind.custom !== undefined && subresource === 'status' ? copyJson(metadata) : draft.metadata),
+    ...(kind.isCustomResource === true && subresource === 'status' ? copyJson(metadata) : draft.metadata),
     namespace: metadata.namespace,
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,

@@ -7,8 +7,6 @@ import { objectsIn } from './testing/objects-in.ts';
 import { isUpstreamField } from './upstream-fields.ts';
 
 const at = (path: string, field: string): string => (path === '' ? field : `${path}.${field}`);
-/** Nothing is known of their fields, so every other one is refused. */
-const undescribed = ['Deployment', 'PodTemplate', 'ReplicaSet', 'ReplicationController'];
 
 test('of every object in every kind it is known which fields Kubernetes has there', () => {
   const unknown = [...allKinds.values()].map(({ name, schema }) => {
@@ -16,12 +14,10 @@ test('of every object in every kind it is known which fields Kubernetes has ther
     return [name, paths.filter((path) => isUpstreamField(name, at(path, 'noSuchField')))] as const;
   });
 
-  const described = unknown.filter(([kind]) => !undescribed.includes(kind));
   assert.deepEqual(
-    described.filter(([, paths]) => paths.length > 0),
+    unknown.filter(([, paths]) => paths.length > 0),
     [],
   );
-  assert.equal(described.length + undescribed.length, unknown.length);
 });
 
 test('an object that nobody looked at takes no field that is not implemented', () => {
@@ -37,7 +33,8 @@ test("a field of Kubernetes' own document that is not implemented is never taken
     return t.skip("needs Kubernetes among Go's modules, as npm run test:cluster leaves it");
   const missed: string[] = [];
   let looked = 0;
-  for (const { name, resource, schema } of allKinds.values()) {
+  for (const { name, resource, schema, isCustomResource } of allKinds.values()) {
+    if (isCustomResource === true) continue;
     for (const node of objectsIn(schema)) {
       const fields = document.fieldsAt(resource, name, node.path);
       assert(fields !== undefined, `Kubernetes has no ${name} ${node.path}`);
@@ -48,6 +45,6 @@ test("a field of Kubernetes' own document that is not implemented is never taken
       missed.push(...dropped.map((field) => `${name} ${at(node.path, field)}`));
     }
   }
-  assert(looked > 1000, `${looked} fields`);
+  assert(looked > 500, `${looked} fields`);
   assert.deepEqual(missed, ['Pod spec.volumes.ephemeral.volumeClaimTemplate.metadata.creationTimestamp']);
 });

@@ -43,15 +43,12 @@ const accessReview = [...top, 'spec.nonResourceAttributes'];
 const paths: Readonly<Record<string, readonly string[]>> = {
   ClusterRoleBinding: [...top, 'roleRef'],
   ConfigMap: top,
-  CustomResourceDefinition: [
-    ...top,
-    ...below('spec', 'names versions.schema versions.subresources.status versions.additionalPrinterColumns'),
-  ],
   EndpointSlice: ['endpoints.conditions'],
   Event: words('involvedObject related source series'),
   Lease: top,
   LocalSubjectAccessReview: accessReview,
   Namespace: [...top, 'spec'],
+  NetworkAttachmentDefinition: [...top, 'spec'],
   Node: [...top, 'spec.taints'],
   PersistentVolume: [
     ...top,
@@ -91,6 +88,9 @@ const paths: Readonly<Record<string, readonly string[]>> = {
   ServiceAccount: ['imagePullSecrets'],
   SubjectAccessReview: accessReview,
   TokenReview: top,
+  VolumeSnapshot: [...top, 'spec', 'spec.source'],
+  VolumeSnapshotClass: top,
+  VolumeSnapshotContent: [...top, 'spec', ...below('spec', 'source volumeSnapshotRef')],
 };
 
 /**

@@ -31,7 +31,7 @@ export function decodeObject(
 }
 
 /** The described fields, and the paths of the others. Throws ApiError 400 for a field of the wrong type. */
-export function decodeDescribed(
+function decodeDescribed(
   schema: ObjectSchema,
   value: unknown,
   kind: string,

@@ -63,7 +63,7 @@ const ownerReference = fields({
   blockOwnerDeletion: flag,
 });
 
-/** apimachinery ObjectMeta. `managedFields` may come along and is dropped: the server itself keeps it (apply/managers.ts). */
+/** apimachinery ObjectMeta. `managedFields` may come along and is dropped. */
 export const objectMeta = fields({
   name: text,
   generateName: text,

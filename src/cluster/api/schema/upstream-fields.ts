@@ -18,14 +18,6 @@ const fields: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   ClusterRole: { '': words('aggregationRule rules'), rules },
   ClusterRoleBinding: { subjects },
   ConfigMap: {},
-  CustomResourceDefinition: {
-    spec: words('conversion group names preserveUnknownFields scope versions'),
-    'spec.conversion': words('strategy webhook'),
-    'spec.versions':
-      words(`additionalPrinterColumns deprecated deprecationWarning name schema selectableFields served
-      storage subresources`),
-    'spec.versions.subresources': words('scale status'),
-  },
   EndpointSlice: {
     '': words('addressType endpoints ports'),
     endpoints: words('addresses conditions deprecatedTopology hints hostname nodeName targetRef zone'),
@@ -43,6 +35,7 @@ const fields: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   },
   LocalSubjectAccessReview: accessReview,
   Namespace: {},
+  NetworkAttachmentDefinition: {},
   PodDisruptionBudget: {
     spec: words('maxUnavailable minAvailable selector unhealthyPodEvictionPolicy'),
     'spec.selector': selector,
@@ -70,6 +63,9 @@ const fields: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   SubjectAccessReview: accessReview,
   TokenReview: { spec: words('audiences token') },
   VolumeAttributesClass: { '': words('driverName parameters') },
+  VolumeSnapshot: {},
+  VolumeSnapshotClass: {},
+  VolumeSnapshotContent: {},
   Pod: podFields,
   PersistentVolumeClaim: {
     spec: claimFields,

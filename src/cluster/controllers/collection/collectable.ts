@@ -9,7 +9,7 @@ export interface CollectableKind {
   readonly informer: Informer;
 }
 
-/** Every built-in kind that the cluster serves, except events, which own nothing and expire by themselves. */
+/** Every kind that the cluster serves, except events, which own nothing and expire by themselves. */
 export function collectableKinds(informers: Informers): CollectableKind[] {
   const core = (kind: string, informer: unknown): CollectableKind => ({
     kind,
@@ -21,12 +21,12 @@ export function collectableKinds(informers: Informers): CollectableKind[] {
     ...core(kind, informer),
     apiVersion: 'rbac.authorization.k8s.io/v1',
   });
+  const snapshot = (kind: string, informer: unknown): CollectableKind => ({
+    ...core(kind, informer),
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+  });
   return [
     core('Pod', informers.pods),
-    core('PodTemplate', informers.podTemplates),
-    core('ReplicationController', informers.replicationControllers),
-    { ...core('ReplicaSet', informers.replicaSets), apiVersion: 'apps/v1' },
-    { ...core('Deployment', informers.deployments), apiVersion: 'apps/v1' },
     core('Secret', informers.secrets),
     core('ConfigMap', informers.configMaps),
     core('ServiceAccount', informers.serviceAccounts),
@@ -47,13 +47,16 @@ export function collectableKinds(informers: Informers): CollectableKind[] {
     { ...core('Lease', informers.leases), apiVersion: 'coordination.k8s.io/v1' },
     { ...core('StorageClass', informers.classes), apiVersion: 'storage.k8s.io/v1' },
     {
-      ...core('CustomResourceDefinition', informers.definitions),
-      apiVersion: 'apiextensions.k8s.io/v1',
-    },
-    {
       ...core('VolumeAttributesClass', informers.attributesClasses),
       apiVersion: 'storage.k8s.io/v1',
     },
+    {
+      ...core('NetworkAttachmentDefinition', informers.networkAttachments),
+      apiVersion: 'k8s.cni.cncf.io/v1',
+    },
+    snapshot('VolumeSnapshot', informers.snapshots),
+    snapshot('VolumeSnapshotClass', informers.snapshotClasses),
+    snapshot('VolumeSnapshotContent', informers.snapshotContents),
   ];
 }
 

@@ -1,8 +1,6 @@
 import type { DisruptionBudgetStatus, PodDisruptionBudget } from '../../../kubernetes/disruption-budget.ts';
 import { isPodReady } from '../../../kubernetes/pod-readiness.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import { controllerOf } from '../workloads/owned-pods.ts';
-import { amountOf } from '../workloads/rollout.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
 
 /** How long an eviction that was allowed counts before its pod is being deleted. */
@@ -12,27 +10,23 @@ const deletionTimeoutMs = 120_000;
 export interface BudgetDecision {
   readonly status: DisruptionBudgetStatus;
   readonly again: number | undefined;
-  /** Pods without a controller, for which only an integer minAvailable means something. */
-  readonly unmanaged: readonly string[];
+  /** There are pods, and the budget is a share of what their controllers would want. */
+  readonly needsController: boolean;
 }
 
 /**
  * The status of a budget (kubernetes: pkg/controller/disruption). A share, and maxUnavailable, are of what the pods'
- * controllers want; of pods that have none, as BOSH's VMs, it is a share of nothing and no disruption is allowed, as in
- * a real cluster. `replicas`: what a pod's controller wants, by its uid. Pure; `now`: milliseconds.
+ * controllers want. Nothing here is such a controller, so it is a share of nothing and no disruption is allowed, as of
+ * BOSH's VMs in a real cluster. Pure; `now`: milliseconds.
  */
 export function budgetStatus(
   { spec, status, metadata }: PodDisruptionBudget,
   pods: readonly Pod[],
   now: number,
-  replicas: ReadonlyMap<string, number> = new Map(),
 ): BudgetDecision {
   const isCount = typeof spec.minAvailable === 'number' && spec.maxUnavailable === undefined;
-  const unmanaged = isCount ? [] : pods.filter((pod) => !replicas.has(controllerOf(pod)?.uid ?? ''));
-  const keepers = new Set(pods.map((pod) => controllerOf(pod)?.uid ?? ''));
-  const wanted = [...keepers].reduce((sum, uid) => sum + (replicas.get(uid) ?? 0), 0);
-  const expectedPods = isCount ? pods.length : unmanaged.length > 0 ? 0 : wanted;
-  const desiredHealthy = isCount ? Number(spec.minAvailable) : shareOf(spec, expectedPods);
+  const expectedPods = isCount ? pods.length : 0;
+  const desiredHealthy = isCount ? Number(spec.minAvailable) : 0;
   const disrupted = stillAwaited(status?.disruptedPods ?? {}, pods, now);
   const currentHealthy = pods.filter(
     (pod) =>
@@ -51,18 +45,8 @@ export function budgetStatus(
       conditions: [condition(status, disruptionsAllowed > 0, metadata.generation ?? 0, now)],
     },
     again: ends.length === 0 ? undefined : Math.min(...ends),
-    unmanaged: unmanaged.map(({ metadata: { name = '' } }) => name),
+    needsController: !isCount && pods.length > 0,
   };
-}
-
-/** Shares round up, also of what may be missing (pkg/controller/disruption getExpectedScale). */
-function shareOf(
-  { minAvailable, maxUnavailable }: PodDisruptionBudget['spec'] & object,
-  expected: number,
-): number {
-  return maxUnavailable === undefined
-    ? amountOf(minAvailable, expected, true)
-    : Math.max(0, expected - amountOf(maxUnavailable, expected, true));
 }
 
 function stillAwaited(

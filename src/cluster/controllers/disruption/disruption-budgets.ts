@@ -18,20 +18,6 @@ export function createDisruptionBudgets(context: ControllerContext): WorkQueue {
     for (const pod of [before, after]) if (pod !== undefined) addBudgetsOf(pod);
   });
 
-  for (const informer of [informers.replicaSets, informers.replicationControllers]) {
-    informer.onChange(({ before, after }) => {
-      const namespace = (after ?? before)?.metadata.namespace;
-      for (const { metadata } of informers.budgets.list())
-        if (metadata.namespace === namespace) queue.add(`${namespace ?? ''}/${metadata.name ?? ''}`);
-    });
-  }
-
-  /** What the controllers of pods want, by their uids. */
-  function replicas(): ReadonlyMap<string, number> {
-    const sets = [...informers.replicaSets.list(), ...informers.replicationControllers.list()];
-    return new Map(sets.map(({ metadata, spec }) => [metadata.uid ?? '', spec.replicas ?? 1]));
-  }
-
   function addBudgetsOf({ metadata: { namespace = '', labels = {} } }: Pod): void {
     for (const { metadata, spec } of informers.budgets.list()) {
       if (metadata.namespace === namespace && selects(spec?.selector, labels))
@@ -49,15 +35,14 @@ export function createDisruptionBudgets(context: ControllerContext): WorkQueue {
         ({ metadata: { namespace: own, labels = {} } }) =>
           own === namespace && selects(budget.spec?.selector, labels),
       );
-    const { status, again, unmanaged } = budgetStatus(
+    const { status, again, needsController } = budgetStatus(
       { ...budget, spec: budget.spec ?? {} },
       pods,
       clock.now(),
-      replicas(),
     );
     if (again !== undefined) queue.addAfter(key, again);
     if (isDeepStrictEqual(status, budget.status)) return;
-    if (unmanaged.length > 0) {
+    if (needsController) {
       recorder.record(
         { kind: 'PodDisruptionBudget', apiVersion: 'policy/v1', object: budget },
         {

@@ -1,6 +1,5 @@
 import type { VolumeProvisioner } from '../../node/volume-provisioner.ts';
 import type { ControlPlaneApi } from '../../api/control-plane-api.ts';
-import type { DefinedKinds } from '../collection/defined-kinds.ts';
 import type { NodeTimings } from '../nodes/node-timings.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { Informers } from './informers.ts';
@@ -10,8 +9,6 @@ import type { ControllerRuntime, WorkQueue } from './work-queue.ts';
 export interface ControllerContext extends ControllerRuntime {
   readonly api: ControlPlaneApi;
   readonly informers: Informers;
-  /** The kinds that definitions add. */
-  readonly defined: DefinedKinds;
   readonly provisioner: VolumeProvisioner;
   /** PEM; undefined where the API has no server. */
   readonly rootCertificate: string | undefined;

@@ -6,7 +6,6 @@ import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { EventRecord } from '../../../kubernetes/pod-words.ts';
 import * as resources from '../../../kubernetes/resources.ts';
-import type { CustomResourceDefinition } from '../../api/custom/definition.ts';
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -19,7 +18,6 @@ import type {
   VolumeSnapshotContent,
 } from '../../../kubernetes/snapshot.ts';
 import type { EndpointSlice, Service } from '../../../kubernetes/service.ts';
-import type { Deployment, ReplicaSet, ReplicationController } from '../../../kubernetes/workload.ts';
 import { Informer } from './informer.ts';
 import type { ControllerRuntime } from './work-queue.ts';
 
@@ -43,18 +41,14 @@ export interface Informers {
   readonly volumes: Informer<PersistentVolume>;
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly classes: Informer<StorageClass>;
-  readonly definitions: Informer<CustomResourceDefinition>;
   readonly attributesClasses: Informer<VolumeAttributesClass>;
+  readonly networkAttachments: Informer;
   readonly snapshots: Informer<VolumeSnapshot>;
   readonly snapshotContents: Informer<VolumeSnapshotContent>;
   readonly snapshotClasses: Informer<VolumeSnapshotClass>;
   readonly services: Informer<Service>;
   readonly endpointSlices: Informer<EndpointSlice>;
   readonly leases: Informer<Lease>;
-  readonly podTemplates: Informer;
-  readonly deployments: Informer<Deployment>;
-  readonly replicaSets: Informer<ReplicaSet>;
-  readonly replicationControllers: Informer<ReplicationController>;
 }
 
 export function createInformers(api: KubernetesApi, runtime: ControllerRuntime): Informers {
@@ -79,18 +73,14 @@ export function createInformers(api: KubernetesApi, runtime: ControllerRuntime):
     volumes: of(resources.persistentVolumes),
     claims: of(resources.persistentVolumeClaims),
     classes: of(resources.storageClasses),
-    definitions: of(resources.customResourceDefinitions),
     attributesClasses: of(resources.volumeAttributesClasses),
+    networkAttachments: of(resources.networkAttachmentDefinitions),
     snapshots: of(resources.volumeSnapshots),
     snapshotContents: of(resources.volumeSnapshotContents),
     snapshotClasses: of(resources.volumeSnapshotClasses),
     services: of(resources.services),
     endpointSlices: of(resources.endpointSlices),
     leases: of(resources.leases),
-    podTemplates: of(resources.podTemplates),
-    deployments: of(resources.deployments),
-    replicaSets: of(resources.replicaSets),
-    replicationControllers: of(resources.replicationControllers),
   };
 }
 

@@ -22,9 +22,8 @@ const asking = (name: string, address: string): Pod => {
   return { ...pod, metadata: { ...pod.metadata, annotations: { [addressAnnotation]: address } } };
 };
 
-async function start(t: TestContext, missingImages: readonly string[] = []): Promise<SimulatedCluster> {
+async function start(t: TestContext): Promise<SimulatedCluster> {
   const cluster = await startSimulatedCluster({
-    missingImages,
     nodes: [
       { name: 'sim-1', zone: 'z1' },
       { name: 'sim-2', zone: 'z2' },
@@ -81,26 +80,6 @@ suite('simulated nodes', () => {
     assert.equal((await cluster.api.get<Pod>(at('second'))).status?.phase, 'Pending');
     await cluster.api.delete(at('first'));
     assert.equal((await running(cluster, 'second')).status?.podIP, '10.0.0.7');
-  });
-
-  test('a pod of an image that no registry has waits, and says for what', async (t) => {
-    const missing = 'registry.example/none:1';
-    const cluster = await start(t, [missing]);
-    const pod = makePod('p');
-    const containers = pod.spec.containers.map((container) => ({ ...container, image: missing }));
-    await cluster.api.create(pods, { ...pod, spec: { ...pod.spec, containers } });
-    const waiting = await until('it to wait', async () => {
-      const [status] = (await cluster.api.get<Pod>(at('p'))).status?.containerStatuses ?? [];
-      return status?.state?.waiting?.reason === 'ErrImagePull' ? status.state.waiting : undefined;
-    });
-    assert.match(waiting.message ?? '', /registry\.example\/none:1: not found/u);
-    await cluster.api.create(pods, makePod('other'));
-    await running(cluster, 'other');
-    const { status } = await cluster.api.get<Pod>(at('p'));
-    assert.equal(status?.phase, 'Pending');
-    assert.equal(status.conditions?.find(({ type }) => type === 'Ready')?.status, 'False');
-    await cluster.api.delete(at('p'));
-    await gone(cluster, 'p');
   });
 
   test('logs and exec say that nothing runs there', async (t) => {

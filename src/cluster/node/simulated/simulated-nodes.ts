@@ -18,8 +18,6 @@ export interface SimulatedNodesOptions {
   readonly api: KubernetesApi;
   readonly nodes: readonly SimulatedNode[];
   readonly clock: Clock;
-  /** Images that no registry has; absent: there is every image. */
-  readonly missingImages?: readonly string[];
   /** Serves the pods of other nodes; absent: there are none. */
   readonly behind?: PodConsole;
   /** What answers for the containers that do not run; absent: an error that says so. */

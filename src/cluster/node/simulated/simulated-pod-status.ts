@@ -11,22 +11,17 @@ export interface SimulatedFacts {
   readonly nodeAddress: string;
   /** Undefined: the address that it asks for is taken. */
   readonly podAddress: string | undefined;
-  /** An image of the pod that cannot be pulled; undefined: all can. */
-  readonly missingImage?: string | undefined;
   /** A Kubernetes timestamp. */
   readonly now: string;
 }
 
 /** What a kubelet reports of a pod whose init containers ended well and whose containers run, or that waits. Pure. */
 export function simulatedPodStatus(pod: Pod, facts: SimulatedFacts): PodStatus {
-  const { nodeAddress: hostIP, podAddress: podIP, missingImage, now } = facts;
-  const runs = podIP !== undefined && missingImage === undefined;
+  const { nodeAddress: hostIP, podAddress: podIP, now } = facts;
+  const runs = podIP !== undefined;
   const ended = { terminated: { exitCode: 0, reason: 'Completed', startedAt: now, finishedAt: now } };
   const running = { running: { startedAt: now } };
-  const waiting =
-    missingImage === undefined
-      ? { waiting: { reason: 'ContainerCreating' } }
-      : { waiting: { reason: 'ErrImagePull', message: `${missingImage}: not found` } };
+  const waiting = { waiting: { reason: 'ContainerCreating' } };
   const inits = pod.spec.initContainers ?? [];
   return {
     phase: runs ? 'Running' : 'Pending',

@@ -20,8 +20,6 @@ export interface SimulatedPodsOptions {
   readonly addresses: SimulatedAddresses;
   /** Undefined for a node that is not simulated. */
   readonly hostOf: (nodeName: string) => PodHost | undefined;
-  /** Images that no registry has; a pod that names one waits. */
-  readonly missingImages?: readonly string[];
   readonly onError: (error: unknown) => void;
 }
 
@@ -111,27 +109,19 @@ export class SimulatedPods {
     await this.#options.api.delete({ resource: pods, namespace, name }, deletion);
   }
 
-  #missingImageOf({ spec }: Pod): string | undefined {
-    const { missingImages = [] } = this.#options;
-    const images = [...(spec.initContainers ?? []), ...spec.containers].map(({ image }) => image);
-    return images.find((image) => missingImages.includes(image));
-  }
-
   async #run(pod: Pod, { address: nodeAddress }: PodHost): Promise<void> {
     const { namespace = '', name = '', uid = '', resourceVersion, annotations } = pod.metadata;
     const { api, clock, addresses } = this.#options;
     const wanted = annotations?.[addressAnnotation] ?? pod.status?.podIP;
     const podAddress = pod.spec.hostNetwork === true ? nodeAddress : addresses.take(uid, wanted);
     const now = timestamp(clock.now());
-    const missingImage = this.#missingImageOf(pod);
-    const waits = podAddress === undefined || missingImage !== undefined;
-    // who waits has been told why
-    if (waits && pod.status?.containerStatuses !== undefined) return;
     if (podAddress === undefined) {
+      // a pod that waits has been told why
+      if (pod.status?.containerStatuses !== undefined) return;
       const message = `Failed to create pod sandbox: address ${wanted ?? ''} is in use by another pod`;
       this.#events.record(pod, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
     }
-    const status = simulatedPodStatus(pod, { nodeAddress, podAddress, missingImage, now });
+    const status = simulatedPodStatus(pod, { nodeAddress, podAddress, now });
     await api.patch(
       { resource: pods, namespace, name },
       { metadata: { uid, resourceVersion }, status },

@@ -21,8 +21,6 @@ export interface FuzzRequest {
   readonly mutation: boolean;
 }
 
-/** Without definitions most requests would meet no kind. */
-const definitionKind = 'CustomResourceDefinition';
 const namespaces = ['bosh', 'default', 'n1'];
 const names = ['n1', 'n2', 'n3', 'n4', 'n5'];
 const strategic = 'application/strategic-merge-patch+json';
@@ -111,7 +109,7 @@ function validRequest(chance: Chance, api: LocalApi): Valid {
       return {
         ...at,
         method: 'DELETE',
-        segments: chance.once(20) && kind.name !== definitionKind ? [] : [name],
+        segments: chance.once(20) ? [] : [name],
         body: deleteOptions(chance),
       };
     default:
@@ -162,7 +160,7 @@ function patchRequest(
 ): Pick<Valid, 'method' | 'segments' | 'namespace' | 'contentType' | 'body'> {
   const target = stored(chance, api, template.resource) ?? { metadata: { name: 'n1', namespace: 'bosh' } };
   const contentType = chance.pick(
-    patchTypes.filter((type) => kind.custom === undefined || type !== strategic),
+    patchTypes.filter((type) => kind.isCustomResource !== true || type !== strategic),
   );
   const fields = chance.once(2)
     ? template.make(chance)
@@ -190,7 +188,7 @@ function deleteOptions(chance: Chance): Fields | undefined {
     kind: 'DeleteOptions',
     apiVersion: 'v1',
     gracePeriodSeconds: chance.below(40),
-    propagationPolicy: chance.pick(['Background', 'Foreground', 'Orphan']),
+    propagationPolicy: 'Background',
   };
 }
 

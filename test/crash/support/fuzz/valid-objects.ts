@@ -1,6 +1,5 @@
 import type { Resource } from '../../../../src/kubernetes/api.ts';
 import * as resources from '../../../../src/kubernetes/resources.ts';
-import { definitionOf } from '../../../contract/contract-definitions.ts';
 import type { Chance } from './seeded.ts';
 
 export type Fields = Record<string, unknown>;
@@ -131,22 +130,5 @@ export const templates: readonly Template[] = [
   {
     resource: resources.networkAttachmentDefinitions,
     make: (chance) => ({ spec: { config: JSON.stringify(map(chance)) } }),
-  },
-  {
-    resource: resources.customResourceDefinitions,
-    make: (chance) => ({
-      spec: definitionOf(chance.pick(['Wheel', 'Axle']), {
-        type: 'object',
-        properties: {
-          spec: {
-            type: 'object',
-            properties: {
-              size: { type: 'integer', minimum: 1, default: 2 },
-              tags: { type: 'array', items: { type: 'string' } },
-            },
-          },
-        },
-      }).spec,
-    }),
   },
 ];

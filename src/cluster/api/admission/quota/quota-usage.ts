@@ -10,7 +10,10 @@ const computeName = /^((requests|limits)\.)?(cpu|memory|ephemeral-storage)$/u;
 const extendedName = /^requests\.(?:[a-z0-9-]+\.)+[a-z0-9-]+\/[A-Za-z0-9_.-]+$/u;
 const claimName = /^(\S+\.storageclass\.storage\.k8s\.io\/)?(requests\.storage|persistentvolumeclaims)$/u;
 
-/** The resource whose objects a name of a quota is about; undefined for a name that means nothing here. */
+/**
+ * The resource whose objects a name of a quota is about; undefined for a name that means nothing here. Objects that
+ * this cluster does not serve (ReplicationControllers) may be counted: there are none.
+ */
 export function resourceOfName(name: string): string | undefined {
   if (name.startsWith('count/')) return name.slice('count/'.length);
   if (name === 'pods' || computeName.test(name) || extendedName.test(name)) return 'pods';

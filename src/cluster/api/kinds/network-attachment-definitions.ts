@@ -1,0 +1,20 @@
+import { networkAttachmentDefinitions } from '../../../kubernetes/resources.ts';
+import { fields, kindSchema, text } from '../schema/schema.ts';
+import { ageColumn, nameColumn } from './columns.ts';
+import type { Kind } from './kind.ts';
+
+/** k8s.cni.cncf.io/v1 as Multus installs it. There is no Multus here: a pod gets no interface by it. */
+export const networkAttachmentDefinitionKind: Kind = {
+  resource: networkAttachmentDefinitions,
+  name: 'NetworkAttachmentDefinition',
+  singular: 'network-attachment-definition',
+  shortNames: ['net-attach-def'],
+  categories: [],
+  isCustomResource: true,
+  schema: kindSchema({ spec: fields({ config: text }) }),
+  hasStatus: false,
+  countsGenerations: true,
+  nameRule: 'subdomain',
+  columns: [nameColumn, ageColumn],
+  validate: () => [],
+};

@@ -1,0 +1,50 @@
+import { invalidValue, required, unsupportedValue } from '../../errors/field-causes.ts';
+import type { Cause } from '../../errors/field-causes.ts';
+import { isRecord } from '../../schema/json.ts';
+import { fields, text, time } from '../../schema/schema.ts';
+import type { StoredObject } from '../../store/stored-object.ts';
+import { at } from '../columns.ts';
+
+/** VolumeSnapshotError. */
+export const snapshotError = fields({ message: text, time });
+
+/** Causes for `spec.source`, which has exactly one of two members. */
+export function checkSource(object: StoredObject, keys: readonly [string, string]): Cause[] {
+  const source = at(object, 'spec', 'source');
+  if (!isRecord(source)) return [required('spec.source')];
+  const count = keys.filter((key) => source[key] !== undefined).length;
+  if (count === 1) return [];
+  const found = count === 0 ? 'Found none valid' : `Found ${count} valid alternatives`;
+  const detail = `"spec.source" must validate one and only one schema (oneOf). ${found}`;
+  return [invalidValue('<nil>', '', detail)];
+}
+
+/** Causes for an update: each member of `spec.source` that is set stays as it is. */
+export function checkSourceIsKept(
+  object: StoredObject,
+  current: StoredObject,
+  keys: readonly [string, string],
+): Cause[] {
+  return keys.flatMap((key) => {
+    const [value, former] = [at(object, 'spec', 'source', key), at(current, 'spec', 'source', key)];
+    if (former === undefined || value === former) return [];
+    return value === undefined
+      ? [invalidValue('spec.source', 'object', `${key} is required once set`)]
+      : [invalidValue(`spec.source.${key}`, value, `${key} is immutable`)];
+  });
+}
+
+const policies = ['Delete', 'Retain'];
+
+/** Causes for a required deletion policy. */
+export function checkDeletionPolicy(field: string, policy: unknown): Cause[] {
+  if (policy === undefined) return [required(field)];
+  return policies.some((known) => known === policy) ? [] : [unsupportedValue(field, policy, policies)];
+}
+
+/** Causes for members of an object that have to be there. */
+export function checkRequired(path: string, value: unknown, keys: readonly string[]): Cause[] {
+  return keys
+    .filter((key) => !isRecord(value) || value[key] === undefined)
+    .map((key) => required(path === '' ? key : `${path}.${key}`));
+}

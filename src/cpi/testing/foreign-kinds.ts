@@ -1,0 +1,39 @@
+import { unknownPath } from '../../cluster/api/errors/status-errors.ts';
+import type { Kind } from '../../cluster/api/kinds/kind.ts';
+import { ageColumn, nameColumn } from '../../cluster/api/kinds/columns.ts';
+import { anything, kindSchema } from '../../cluster/api/schema/schema.ts';
+import type { Resource } from '../../kubernetes/api.ts';
+import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
+import type { Cloud } from '../cloud.ts';
+import { volumeAttachments } from '../disk/attach/volume-attachments.ts';
+import { interceptingApi } from './intercepting-api.ts';
+
+/** Kinds that the embedded cluster does not have, since nobody there would act on them; for `moreKinds`. */
+export const networkPolicyKind = foreignKind(networkPolicies, 'NetworkPolicy');
+export const volumeAttachmentKind = foreignKind(volumeAttachments, 'VolumeAttachment');
+
+function foreignKind(resource: Resource, name: string): Kind {
+  return {
+    ...{ resource, name, singular: name.toLowerCase(), shortNames: [], categories: [] },
+    schema: kindSchema({ spec: anything, status: anything }),
+    ...{ hasStatus: false, countsGenerations: true, nameRule: 'subdomain' },
+    columns: [nameColumn, ageColumn],
+    validate: () => [],
+  };
+}
+
+/** The same cluster with these API groups beside its own: by its group a pod network is known. */
+export function withGroups(cloud: Cloud, ...groups: readonly string[]): Cloud {
+  const api = interceptingApi(cloud.api, () => Promise.resolve());
+  return { ...cloud, api: { ...api, groups: async () => [...(await api.groups()), ...groups] } };
+}
+
+/** The same cluster without the kind that Multus brings. */
+export function withoutMultus(cloud: Cloud): Cloud {
+  const api = interceptingApi(cloud.api, (request) =>
+    request.split(' ')[1] === networkAttachmentDefinitions.plural
+      ? Promise.reject(unknownPath())
+      : Promise.resolve(),
+  );
+  return { ...cloud, api };
+}
