@@ -16,7 +16,8 @@ export function inProcess(config: object): Caller {
       context: {},
       contextName: undefined,
       environment: {},
-      asks: true,
+      method,
+      say: () => undefined,
     });
     try {
       return await verb(cloud, args);

@@ -8,7 +8,10 @@ import type { Session, SessionOptions } from './session.ts';
 export interface AnswerPorts {
   /** Text of the config file; undefined when none was given. */
   readonly readConfig: () => Promise<string | undefined>;
-  readonly openSession: (options: Omit<SessionOptions, 'environment'>, code: CallCode) => Promise<Session>;
+  readonly openSession: (
+    options: Omit<SessionOptions, 'environment' | 'say'>,
+    code: CallCode,
+  ) => Promise<Session>;
 }
 
 /**
@@ -65,8 +68,8 @@ async function callVerb(
     const call = resolveCall(request.method, signature, request.arguments);
     contextName = call.contextName;
     file = parseFile(configText);
-    const asks = !localMethods.includes(request.method);
-    session = await ports.openSession({ file, context: request.context, contextName, asks }, code);
+    const { method, context } = request;
+    session = await ports.openSession({ file, context, contextName, method }, code);
     const result = await verb(session.cloud, call.arguments);
     const log = session.log();
     const redact = log === '' ? undefined : await redactorOf(file, request, session);

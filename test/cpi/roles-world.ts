@@ -105,7 +105,8 @@ export class RolesWorld {
       context: {},
       contextName: undefined,
       environment: {},
-      asks: true,
+      method,
+      say: () => undefined,
     });
     try {
       const verb = (await methods.get(method)?.())?.verb;
