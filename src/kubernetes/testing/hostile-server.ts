@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import type { Writable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 import type { KeyPair } from './certificates.ts';
 import { createTestAuthority } from './certificates.ts';
 import { closedPort } from './closed-port.ts';
@@ -24,6 +26,25 @@ export interface HostileServers {
 }
 
 export const bigLength = 3_000_000;
+
+const ok = 'HTTP/1.1 200 OK\r\n';
+const chunks = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
+
+/** What is no answer of HTTP/1.1; one that does not end is sent on and on. */
+export const malformedAnswers: Readonly<Record<string, { readonly text: string; readonly goesOn?: string }>> =
+  {
+    'another protocol': { text: 'SSH-2.0-OpenSSH_9.2\r\n\r\n' },
+    'a header without a name': { text: `${ok}: x\r\nContent-Length: 0\r\n\r\n` },
+    'a NUL in a header': { text: `${ok}x: a\0b\r\nContent-Length: 0\r\n\r\n` },
+    'a CR in a header': { text: `${ok}x: a\rb\r\nContent-Length: 0\r\n\r\n` },
+    'two lengths': { text: `${ok}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab` },
+    'a negative length': { text: `${ok}Content-Length: -1\r\n\r\n` },
+    'a chunk without a size': { text: `${chunks}\r\n` },
+    'a negative chunk': { text: `${chunks}-1\r\n` },
+    'a chunk longer than its size': { text: `${chunks}1\r\nab\r\n0\r\n\r\n` },
+    'a header that does not end': { text: `${ok}a: `, goesOn: 'b'.repeat(1 << 16) },
+    'headers that do not end': { text: ok, goesOn: 'a: b\r\n'.repeat(1 << 12) },
+  };
 
 /** Real TLS servers that behave well or badly as the path says; they ask for a client certificate. */
 export async function startHostileServers(): Promise<HostileServers & { close(): Promise<void> }> {
@@ -54,6 +75,7 @@ async function listen(pair: KeyPair, ca: string): Promise<{ url: string; close()
   const sockets = new WeakMap<object, number>();
   let lastSocket = 0;
   let openStreams = 0;
+  const broken: Record<string, number> = {};
   const server = createServer(
     { cert: pair.certificate, key: pair.key, ca, requestCert: true, rejectUnauthorized: true },
     (request, response) => {
@@ -63,7 +85,7 @@ async function listen(pair: KeyPair, ca: string): Promise<{ url: string; close()
         openStreams += 1;
         response.on('close', () => (openStreams -= 1));
       }
-      answer(request, response, () => ({ socket, openStreams })).catch((error: unknown) => {
+      answer(request, response, () => ({ socket, openStreams, broken })).catch((error: unknown) => {
         response.destroy(error as Error);
       });
     },
@@ -83,15 +105,19 @@ async function listen(pair: KeyPair, ca: string): Promise<{ url: string; close()
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  state: () => { socket: number; openStreams: number },
+  state: () => { socket: number; openStreams: number; broken: Record<string, number> },
 ): Promise<void> {
   const path = new URL(request.url ?? '/', 'https://any').pathname.replace('/prefix', '');
   switch (path) {
     case '/slow':
       return;
-    case '/reset':
+    case '/reset': {
+      const { broken } = state();
+      const method = request.method ?? '';
+      broken[method] = (broken[method] ?? 0) + 1;
       request.socket.destroy();
       return;
+    }
     case '/truncated':
       response.writeHead(200, { 'content-length': '1000' });
       response.write('half', () => request.socket.destroy());
@@ -105,6 +131,15 @@ async function answer(
     case '/redirect':
       response.writeHead(302, { location: '/prefix/echo' }).end();
       return;
+    case '/blanks':
+      request.socket.write(`${ok}x:${' \t'.repeat(30_000)}a\r\nContent-Length: 0\r\n\r\n`);
+      return;
+    case '/more-than-asked':
+      request.socket.write(`${ok}Content-Length: 2\r\n\r\nok${ok}Content-Length: 3\r\n\r\nbad`);
+      return;
+    case '/packed':
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(bigLength)));
+      return;
     case '/big':
       response.end('x'.repeat(bigLength));
       return;
@@ -114,15 +149,9 @@ async function answer(
     case '/endless':
       response.write('one\n');
       return;
-    case '/endless/flood': {
-      const piece = Buffer.alloc(1 << 20, 'x');
-      const flood = (): void => {
-        while (!response.destroyed && response.write(piece));
-      };
-      response.on('drain', flood);
-      flood();
+    case '/endless/flood':
+      flood(response, 'x'.repeat(1 << 20));
       return;
-    }
     case '/endless/slow': {
       response.write('one\n');
       const later = setTimeout(() => response.write('two\n'), 2500);
@@ -133,9 +162,27 @@ async function answer(
       response.write('one\n', () => setTimeout(() => request.socket.destroy(), 50));
       return;
     default: {
+      const malformed = malformedAnswers[decodeURIComponent(path.replace('/malformed/', ''))];
+      if (malformed !== undefined) return void sendMalformed(request.socket, malformed);
       const body = await text(request);
       const { method, url, headers } = request;
       response.end(JSON.stringify({ method, url, headers, body, ...state() }));
     }
   }
+}
+
+function sendMalformed(
+  socket: Writable,
+  { text: beginning, goesOn }: { text: string; goesOn?: string },
+): void {
+  socket.write(beginning);
+  if (goesOn !== undefined) flood(socket, goesOn);
+}
+
+function flood(stream: Writable, piece: string): void {
+  const write = (): void => {
+    while (!stream.destroyed && stream.write(piece));
+  };
+  stream.on('drain', write);
+  write();
 }
