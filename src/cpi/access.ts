@@ -2,7 +2,6 @@ import type { Access } from '../kubernetes/access.ts';
 import { loadAccess } from '../kubernetes/load-access.ts';
 import type { CpiConfig } from './config.ts';
 import type { ServerConfig } from './config/access.ts';
-import type { ProxyVariables } from './config/proxies.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,8 +11,7 @@ export async function accessOf(
   process: Environment,
 ): Promise<Access> {
   const { kubeconfig, server, context, namespace, defaultNamespace } = kubernetes;
-  // copying our own costs a call 0.1 ms
-  const environment = isEmpty(proxies) ? process : { ...process, ...proxies };
+  const environment = { ...process, ...proxies };
   if (kubeconfig !== undefined) {
     return loadAccess(kubeconfig, { context, namespace, defaultNamespace, environment });
   }
@@ -35,11 +33,6 @@ export async function accessOf(
     ...serverAccess({ ...server, server: server.url }, environment),
     namespace: namespace ?? 'default',
   };
-}
-
-function isEmpty(proxies: ProxyVariables): boolean {
-  for (const _ in proxies) return false;
-  return true;
 }
 
 const isAnonymous = ({ token, certificate }: ServerConfig): boolean =>

@@ -8,7 +8,10 @@ async function main(): Promise<void> {
   const configPath = process.argv[2];
   const response = await answer(cpi.readInput(), {
     readConfig: async () => (configPath === undefined ? undefined : cpi.readFile(configPath)),
-    openSession: (options, code) => code.openSession({ ...options, environment: process.env, say }),
+    openSession: async (options) => {
+      const { openSession } = await import('./session.ts');
+      return openSession({ ...options, environment: process.env, say });
+    },
   });
   await cpi.writeOutput(`${JSON.stringify(response)}\n`);
 }

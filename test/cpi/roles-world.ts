@@ -109,7 +109,7 @@ export class RolesWorld {
       say: () => undefined,
     });
     try {
-      const verb = (await methods.get(method)?.())?.verb;
+      const verb = await methods.get(method)?.();
       assert(verb !== undefined, `the CPI has no method ${method}`);
       return await verb(session.cloud, args);
     } finally {
