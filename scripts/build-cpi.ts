@@ -17,7 +17,7 @@ export interface CpiArtefacts {
 
 /**
  * What the job's bin/cpi sets for the executable: a call is over before code that is compiled for it pays, and what is
- * set up for the compiler costs a call a millisecond (docs/decisions/0008).
+ * set up for the compiler costs a call a millisecond (docs/decisions/0002).
  */
 export const executableSetting = 'BUN_JSC_useJIT=0';
 

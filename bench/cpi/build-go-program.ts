@@ -5,21 +5,14 @@ import { text } from 'node:stream/consumers';
 export type GoProgram = { readonly path: string } | { readonly path?: undefined; readonly missing: string };
 
 /**
- * Builds the Go program of a folder beside this file, with the modules that a file in it names. No Go, one that is too
- * old or modules that cannot be had make it missing; a build that fails is an error.
+ * Builds the Go program of a folder beside this file. No Go, one that is too old or modules that cannot be had make it
+ * missing; a build that fails is an error.
  */
-export async function buildGoProgram(
-  folder: string,
-  outFile: string,
-  modules = 'go.mod',
-): Promise<GoProgram> {
+export async function buildGoProgram(folder: string, outFile: string): Promise<GoProgram> {
   const directory = new URL(`./${folder}/`, import.meta.url).pathname;
-  const built = await runGo(
-    ['build', `-modfile=${modules}`, '-trimpath', '-ldflags', '-s -w', '-o', outFile, '.'],
-    directory,
-  );
+  const built = await runGo(['build', '-trimpath', '-ldflags', '-s -w', '-o', outFile, '.'], directory);
   if (built.code === 0) return { path: outFile };
-  const download = await runGo(['mod', 'download', `-modfile=${modules}`], directory);
+  const download = await runGo(['mod', 'download'], directory);
   if (download.code !== 0) return { missing: lastLine(download.errors) };
   throw new Error(`go build ended with ${built.code}: ${built.errors}`);
 }

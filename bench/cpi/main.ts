@@ -38,21 +38,13 @@ try {
 
 async function prepare(scratch: string, config: string): Promise<Contestant[]> {
   const { bundle, executable } = await buildCpi({ outDirectory: join(scratch, 'cpi') });
-  const newest = await buildGoProgram('client-go', join(scratch, 'client-go'));
-  // what the target was set against
-  const former = await buildGoProgram('client-go', join(scratch, 'client-go-0.32'), 'client-go-0.32.mod');
-  const versions = [
-    ['Go with client-go 0.36', newest],
-    ['Go with client-go 0.32', former],
-  ] as const;
-  for (const [name, program] of versions) {
-    if (program.path === undefined)
-      process.stdout.write(
-        `${name}: skipped, needs go (1.26 or newer) and the Go module proxy: ${program.missing}\n`,
-      );
-  }
+  const clientGo = await buildGoProgram('client-go', join(scratch, 'client-go'));
+  if (clientGo.path === undefined)
+    process.stdout.write(
+      `Go with client-go: skipped, needs go (1.26 or newer) and the Go module proxy: ${clientGo.missing}\n`,
+    );
   const programs: readonly (readonly [string, readonly (string | undefined)[], ...string[]])[] = [
-    ...versions.map(([name, { path }]) => [name, [path]] as const),
+    ['Go with client-go 0.36', [clientGo.path]],
     // as the job's bin/cpi starts it
     ['Bun executable', [executable], executableSetting],
     ['Node bundle', [process.execPath, bundle]],
@@ -68,7 +60,7 @@ async function prepare(scratch: string, config: string): Promise<Contestant[]> {
 
 /**
  * With a program as an installation leaves it, which copies it: how a file was written decides by up to a sixth how soon it
- * starts (docs/decisions/0008), and each compiler writes in a way of its own.
+ * starts, since its pages are then in the kernel's cache in large pieces or in small ones.
  */
 async function asInstalled(contestant: Contestant, copy: string): Promise<Contestant> {
   const [program = '', ...words] = contestant.command;
@@ -76,7 +68,7 @@ async function asInstalled(contestant: Contestant, copy: string): Promise<Contes
   return { ...contestant, command: [copy, ...words] };
 }
 
-/** Ratios are against the first line: today's client-go where it was built. */
+/** Ratios are against the first line: client-go where it was built. */
 function table(times: readonly Times[]): string {
   const [first] = times;
   const figure = (value: number): string => value.toFixed(1);

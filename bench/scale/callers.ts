@@ -9,14 +9,15 @@ export type Caller = (method: string, args: readonly unknown[]) => Promise<unkno
 /** The verbs in this process, each call with a connection of its own as a CPI process has. */
 export function inProcess(config: object): Caller {
   return async (method, args) => {
-    const verb = (await methods.get(method)?.())?.verb;
+    const verb = await methods.get(method)?.();
     if (verb === undefined) throw new Error(`there is no method ${method}`);
     const { cloud, close } = await openSession({
       file: config,
       context: {},
       contextName: undefined,
       environment: {},
-      asks: true,
+      method,
+      say: () => undefined,
     });
     try {
       return await verb(cloud, args);

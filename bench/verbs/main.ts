@@ -99,7 +99,7 @@ async function countRequests({
   args,
 }: Prepared): Promise<{ reads: number; writes: number }> {
   const { api, requests } = countingApi(cloud.api);
-  const verb = (await methods.get(scenario.method)?.())?.verb;
+  const verb = await methods.get(scenario.method)?.();
   await verb?.({ ...cloud, api, exec: scenario.exec?.(cloud) ?? cloud.exec }, args);
   return { reads: requests.reads.length, writes: requests.writes.length };
 }

@@ -1,16 +1,17 @@
 import type { Access } from '../kubernetes/access.ts';
 import { loadAccess } from '../kubernetes/load-access.ts';
-import type { ReachConfig } from './config.ts';
+import type { CpiConfig } from './config.ts';
 import type { ServerConfig } from './config/access.ts';
-import type { ProxyVariables } from './config/proxies.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The way to the cluster that a configuration names; `process` is our own environment. Rejects with INVALID_CONFIG. */
-export async function accessOf({ kubernetes, proxies }: ReachConfig, process: Environment): Promise<Access> {
+export async function accessOf(
+  { kubernetes, proxies }: Pick<CpiConfig, 'kubernetes' | 'proxies'>,
+  process: Environment,
+): Promise<Access> {
   const { kubeconfig, server, context, namespace, defaultNamespace } = kubernetes;
-  // copying our own costs a call 0.1 ms
-  const environment = isEmpty(proxies) ? process : { ...process, ...proxies };
+  const environment = { ...process, ...proxies };
   if (kubeconfig !== undefined) {
     return loadAccess(kubeconfig, { context, namespace, defaultNamespace, environment });
   }
@@ -32,11 +33,6 @@ export async function accessOf({ kubernetes, proxies }: ReachConfig, process: En
     ...serverAccess({ ...server, server: server.url }, environment),
     namespace: namespace ?? 'default',
   };
-}
-
-function isEmpty(proxies: ProxyVariables): boolean {
-  for (const _ in proxies) return false;
-  return true;
 }
 
 const isAnonymous = ({ token, certificate }: ServerConfig): boolean =>

@@ -1,5 +1,5 @@
 import { isProductError, ProductError } from '../errors/product-error.ts';
-import type { CallCode } from './methods.ts';
+import type { Verb } from './cloud.ts';
 import { infoMethod, localMethods, methods, stemcellFormats, unsupportedMethods } from './methods.ts';
 import type { CpiRequest, CpiResponse } from './protocol.ts';
 import { checkApiVersion, failure, newestApiVersion, parseRequest, success } from './protocol.ts';
@@ -8,7 +8,7 @@ import type { Session, SessionOptions } from './session.ts';
 export interface AnswerPorts {
   /** Text of the config file; undefined when none was given. */
   readonly readConfig: () => Promise<string | undefined>;
-  readonly openSession: (options: Omit<SessionOptions, 'environment'>, code: CallCode) => Promise<Session>;
+  readonly openSession: (options: Omit<SessionOptions, 'environment' | 'say'>) => Promise<Session>;
 }
 
 /**
@@ -21,7 +21,7 @@ export async function answer(input: string | Promise<string>, ports: AnswerPorts
     if (request.method === infoMethod) {
       return success({ api_version: newestApiVersion, stemcell_formats: stemcellFormats }, '');
     }
-    const load = codeOf(request.method);
+    const load = verbOf(request.method);
     checkApiVersion(request.apiVersion);
     return await callVerb(load, request, ports);
   } catch (error) {
@@ -29,7 +29,7 @@ export async function answer(input: string | Promise<string>, ports: AnswerPorts
   }
 }
 
-function codeOf(method: string): () => Promise<CallCode> {
+function verbOf(method: string): () => Promise<Verb> {
   if (unsupportedMethods.includes(method)) {
     throw new ProductError(
       'NOT_SUPPORTED',
@@ -50,7 +50,7 @@ function codeOf(method: string): () => Promise<CallCode> {
  * The context of the call is found here, once for all verbs: they see names, callers see cids.
  */
 async function callVerb(
-  load: () => Promise<CallCode>,
+  load: () => Promise<Verb>,
   request: CpiRequest,
   ports: AnswerPorts,
 ): Promise<CpiResponse> {
@@ -58,15 +58,18 @@ async function callVerb(
   let session: Session | undefined;
   let contextName: string | undefined;
   try {
-    // the file is read while code is loaded
-    const [configText, code] = await Promise.all([ports.readConfig(), load()]);
-    const { resolveCall, resultInContext, signatures, verb } = code;
-    const signature = signatures.get(request.method) ?? { parameters: [] };
-    const call = resolveCall(request.method, signature, request.arguments);
+    const configText = await ports.readConfig();
+    const [{ resolveCall, resultInContext }, { signatures }, verb] = await Promise.all([
+      import('./call/resolve-call.ts'),
+      import('./call/signatures.ts'),
+      load(),
+    ]);
+    const { method, context } = request;
+    const signature = signatures.get(method) ?? { parameters: [] };
+    const call = resolveCall(method, signature, request.arguments);
     contextName = call.contextName;
     file = parseFile(configText);
-    const asks = !localMethods.includes(request.method);
-    session = await ports.openSession({ file, context: request.context, contextName, asks }, code);
+    session = await ports.openSession({ file, context, contextName, method });
     const result = await verb(session.cloud, call.arguments);
     const log = session.log();
     const redact = log === '' ? undefined : await redactorOf(file, request, session);

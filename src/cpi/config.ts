@@ -16,15 +16,10 @@ import { parseRegistry } from './config/registry.ts';
 import type { Json, Place } from './input.ts';
 import { at } from './input.ts';
 
-/** The part of a configuration that the way to the cluster is in. */
-export interface ReachConfig {
+export interface CpiConfig {
   readonly kubernetes: KubernetesConfig;
   readonly proxies: ProxyVariables;
-  /** One of them is for each request. */
   readonly deadlines: Deadlines;
-}
-
-export interface CpiConfig extends ReachConfig {
   readonly networks: NetworksConfig;
   readonly agent: AgentConfig;
   readonly defaults: Defaults;
@@ -38,28 +33,13 @@ export interface CpiConfig extends ReachConfig {
  * it does not know. Throws INVALID_CONFIG, which never quotes a value.
  */
 export function parseConfig(file: unknown, request: Readonly<Json>, contextName?: string): CpiConfig {
-  return beginConfig(file, request, contextName).rest();
-}
-
-/** As `parseConfig`, in two steps: `rest` can wait until the connection is on its way. */
-export function beginConfig(
-  file: unknown,
-  request: Readonly<Json>,
-  contextName?: string,
-): ReachConfig & { readonly rest: () => CpiConfig } {
   const place: Place = { code: 'INVALID_CONFIG', path: 'config' };
   const { sections, kubeconfigContext } = mergeLayers({ file, request, contextName }, place);
   const kubernetes = parseKubernetes(sections['kubernetes'], at(place, 'kubernetes'));
-  const reach = {
+  return {
     kubernetes: kubeconfigContext === undefined ? kubernetes : inContext(kubernetes, kubeconfigContext),
     proxies: parseProxies(sections['env'], at(place, 'env')),
     deadlines: parseDeadlines(sections['deadlines'], at(place, 'deadlines')),
-  };
-  return { ...reach, rest: () => ({ ...reach, ...parseRest(sections, place) }) };
-}
-
-function parseRest(sections: Json, place: Place): Omit<CpiConfig, keyof ReachConfig> {
-  return {
     networks: parseNetworksConfig(sections['networks'], at(place, 'networks')),
     agent: parseAgent(sections['agent'], at(place, 'agent')),
     defaults: parseDefaults(sections['defaults'], at(place, 'defaults')),

@@ -52,17 +52,14 @@ export function booleanAt(value: unknown, place: Place): boolean | undefined {
 export function stringsAt(value: unknown, place: Place): string[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw wrong(place, 'has to be a list of strings');
-  const strings: string[] = [];
-  for (const item of value) strings.push(stringAt(item, at(place, strings.length)));
-  return strings;
+  return value.map((item, index) => stringAt(item, at(place, index)));
 }
 
 /** Keys that we do not read are errors, never ignored: a misspelt or a later feature's key must not pass silently. */
 export function refuseUnknownKeys(value: Json, known: readonly string[], place: Place): void {
-  const unknown: string[] = [];
-  for (const key of Object.keys(value)) if (!known.includes(key)) unknown.push(`"${key}"`);
+  const unknown = Object.keys(value).filter((key) => !known.includes(key));
   if (unknown.length === 0) return;
-  const names = unknown.join(', ');
+  const names = unknown.map((key) => `"${key}"`).join(', ');
   const allowed = known.length === 0 ? 'none is known' : `known are ${known.join(', ')}`;
   throw wrong(place, `has keys that this CPI does not support: ${names} (${allowed})`);
 }

@@ -8,9 +8,15 @@ async function main(): Promise<void> {
   const configPath = process.argv[2];
   const response = await answer(cpi.readInput(), {
     readConfig: async () => (configPath === undefined ? undefined : cpi.readFile(configPath)),
-    openSession: (options, code) => code.openSession({ ...options, environment: process.env }),
+    openSession: async (options) => {
+      const { openSession } = await import('./session.ts');
+      return openSession({ ...options, environment: process.env, say });
+    },
   });
   await cpi.writeOutput(`${JSON.stringify(response)}\n`);
 }
+
+/** A director streams stderr into its task's CPI log. */
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 void main();

@@ -1,4 +1,3 @@
-import type * as RealCall from './call/real-call.ts';
 import type { Verb } from './cloud.ts';
 
 /** `info` is answered by main.ts itself; `unsupported` methods are known but refused as the contract asks. */
@@ -20,37 +19,31 @@ export const localMethods: readonly string[] = [
   'calculate_vm_cloud_properties',
 ];
 
-/** What a call of one method needs. */
-export type CallCode = typeof RealCall & { readonly verb: Verb };
-
-/**
- * Method name to code. Nothing is loaded before the method is known: half of all CPI processes are `info`. Each file in
- * `calls` has all that its calls need, so that the bundler keeps what is common to all in one piece: each piece costs
- * a call 0.05 ms (docs/decisions/0008).
- */
-export const methods: ReadonlyMap<string, () => Promise<CallCode>> = new Map<string, () => Promise<CallCode>>(
+/** Method name to its verb, which is loaded once the method is known: half of all CPI processes are `info`. */
+export const methods: ReadonlyMap<string, () => Promise<Verb>> = new Map<string, () => Promise<Verb>>([
+  ['create_stemcell', async () => (await import('./stemcell/create-stemcell.ts')).createStemcell],
+  ['delete_stemcell', async () => (await import('./stemcell/delete-stemcell.ts')).deleteStemcell],
+  ['create_vm', async () => (await import('./vm/create-vm.ts')).createVm],
+  ['check_vm', async () => (await import('./vm/check-vm.ts')).checkVm],
+  ['delete_vm', async () => (await import('./vm/delete-vm.ts')).deleteVm],
+  ['reboot_vm', async () => (await import('./vm/reboot-vm.ts')).rebootVm],
+  ['has_vm', async () => (await import('./vm/has-vm.ts')).hasVm],
+  ['set_vm_metadata', async () => (await import('./vm/set-vm-metadata.ts')).setVmMetadata],
   [
-    ['create_stemcell', () => import('./calls/create-stemcell.ts')],
-    ['delete_stemcell', () => import('./calls/delete-stemcell.ts')],
-    ['create_vm', () => import('./calls/create-vm.ts')],
-    ['check_vm', () => import('./calls/check-vm.ts')],
-    ['delete_vm', () => import('./calls/delete-vm.ts')],
-    ['reboot_vm', () => import('./calls/reboot-vm.ts')],
-    ['has_vm', () => import('./calls/has-vm.ts')],
-    ['set_vm_metadata', () => import('./calls/set-vm-metadata.ts')],
-    ['calculate_vm_cloud_properties', () => import('./calls/calculate-vm-cloud-properties.ts')],
-    ['create_disk', () => import('./calls/create-disk.ts')],
-    ['delete_disk', () => import('./calls/delete-disk.ts')],
-    ['has_disk', () => import('./calls/has-disk.ts')],
-    ['attach_disk', () => import('./calls/attach-disk.ts')],
-    ['detach_disk', () => import('./calls/detach-disk.ts')],
-    ['resize_disk', () => import('./calls/resize-disk.ts')],
-    ['update_disk', () => import('./calls/update-disk.ts')],
-    ['snapshot_disk', () => import('./calls/snapshot-disk.ts')],
-    ['delete_snapshot', () => import('./calls/delete-snapshot.ts')],
-    ['set_disk_metadata', () => import('./calls/set-disk-metadata.ts')],
-    ['create_network', () => import('./calls/create-network.ts')],
-    ['delete_network', () => import('./calls/delete-network.ts')],
-    ['get_disks', () => import('./calls/get-disks.ts')],
+    'calculate_vm_cloud_properties',
+    async () => (await import('./vm/calculate-vm-cloud-properties.ts')).calculateVmCloudProperties,
   ],
-);
+  ['create_disk', async () => (await import('./disk/create-disk.ts')).createDisk],
+  ['delete_disk', async () => (await import('./disk/delete-disk.ts')).deleteDisk],
+  ['has_disk', async () => (await import('./disk/has-disk.ts')).hasDisk],
+  ['attach_disk', async () => (await import('./disk/attach-disk.ts')).attachDisk],
+  ['detach_disk', async () => (await import('./disk/detach-disk.ts')).detachDisk],
+  ['resize_disk', async () => (await import('./disk/resize-disk.ts')).resizeDisk],
+  ['update_disk', async () => (await import('./disk/update-disk.ts')).updateDisk],
+  ['snapshot_disk', async () => (await import('./snapshot/snapshot-disk.ts')).snapshotDisk],
+  ['delete_snapshot', async () => (await import('./snapshot/delete-snapshot.ts')).deleteSnapshot],
+  ['set_disk_metadata', async () => (await import('./disk/set-disk-metadata.ts')).setDiskMetadata],
+  ['create_network', async () => (await import('./network/create-network.ts')).createNetwork],
+  ['delete_network', async () => (await import('./network/delete-network.ts')).deleteNetwork],
+  ['get_disks', async () => (await import('./disk/get-disks.ts')).getDisks],
+]);

@@ -1,12 +1,15 @@
-import { usedCredentials } from '../kubernetes/access.ts';
+import type { Access } from '../kubernetes/access.ts';
+import { serverAddress, usedCredentials } from '../kubernetes/access.ts';
 import { systemClock } from '../kubernetes/clock.ts';
 import { openTransport } from '../kubernetes/open-transport.ts';
-import type { Transport } from '../kubernetes/transport.ts';
 import { RestApi } from '../kubernetes/rest-api.ts';
+import type { RefusedRetryOptions } from '../kubernetes/retry-refused.ts';
+import { refusedRetrier } from '../kubernetes/retry-refused.ts';
 import { accessOf } from './access.ts';
 import type { Cloud } from './cloud.ts';
-import type { CpiConfig } from './config.ts';
-import { beginConfig } from './config.ts';
+import { parseConfig } from './config.ts';
+import type { Deadlines } from './config/deadlines.ts';
+import { deadlineOfMethod } from './config/deadlines.ts';
 
 export interface SessionOptions {
   /** The parsed config file. */
@@ -17,8 +20,9 @@ export interface SessionOptions {
   readonly contextName: string | undefined;
   /** Of the process: proxies, and what exec plugins and the service account of a pod need. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The call is sure to ask the API: the connection is made while its code is loaded. */
-  readonly asks: boolean;
+  readonly method: string;
+  /** Prints a line for the operator while the call goes on. */
+  readonly say: (line: string) => void;
 }
 
 /** A verb's surroundings for one call; `close` lets the process end. */
@@ -34,22 +38,23 @@ export interface Session {
 /** Parses the configuration and prepares the connection; no request is sent before a verb asks. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { file, context, contextName, environment } = options;
-  const begun = beginConfig(file, context, contextName);
-  const access = await accessOf(begun, environment);
-  const transport = await openTransport(access, {
-    connectNow: options.asks,
-    timeoutMs: begun.deadlines.request * 1000,
+  const config = parseConfig(file, context, contextName);
+  const access = await accessOf(config, environment);
+  const transport = await openTransport(access, { timeoutMs: config.deadlines.request * 1000 });
+  const ended = new AbortController();
+  const retryRefused = refusedRetrier({
+    ...retryLimits(options.method, config.deadlines),
+    ...{ clock: systemClock, random: Math.random, signal: ended.signal },
+    onWaiting: () => options.say(waitingLine(access)),
   });
-  // the rest is parsed while the server answers the handshake
-  const config = configOrClose(begun.rest, transport);
   const directorUuid = typeof context['director_uuid'] === 'string' ? context['director_uuid'] : undefined;
   const notes: string[] = [];
   return {
     cloud: {
-      api: new RestApi({ transport }),
+      api: new RestApi({ transport, retryRefused }),
       exec: async (command) => {
         const { runScript } = await import('../kubernetes/pod-script.ts');
-        return runScript(access, { namespace: access.namespace, ...command });
+        return retryRefused(() => runScript(access, { namespace: access.namespace, ...command }));
       },
       config,
       namespace: access.namespace,
@@ -62,17 +67,22 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     log: () => notes.join(''),
     secrets: async () => [await usedCredentials(access)],
     close: () => {
+      ended.abort();
       transport.close();
     },
   };
 }
 
-/** A connection that nobody gets would keep the process alive. */
-function configOrClose(rest: () => CpiConfig, transport: Transport): CpiConfig {
-  try {
-    return rest();
-  } catch (error) {
-    transport.close();
-    throw error;
-  }
+/** For how long a server that refuses connections is tried: not beyond the deadline of the method that has begun now. */
+function retryLimits(
+  method: string,
+  deadlines: Deadlines,
+): Pick<RefusedRetryOptions, 'patienceMs' | 'until'> {
+  const seconds = deadlineOfMethod(method, deadlines);
+  const until = seconds === undefined ? undefined : systemClock.now() + seconds * 1000;
+  return { patienceMs: deadlines.connect * 1000, until };
 }
+
+/** create-env prints lines that begin with these words (src/deploy/cpi/cpi-runner.ts). */
+const waitingLine = (access: Access): string =>
+  `waiting for the Kubernetes API at ${serverAddress(access)}, which refuses connections`;

@@ -41,6 +41,15 @@ for (const [what, verb, step, stage] of [
   });
 }
 
+test('what the CPI waits for is printed', async (t) => {
+  const { options, ports, cloud } = await testEnvironment(t);
+  await cloud.fail({ method: 'create_vm', kind: 'wait', message: 'the Kubernetes API at 10.0.0.1:6443' });
+
+  await createEnv(options, ports);
+
+  assert.deepEqual(ports.warnings, ['waiting for the Kubernetes API at 10.0.0.1:6443']);
+});
+
 test('an agent that is gone is a warning when its VM is replaced', async (t) => {
   const { options, ports, agent, cloud } = await testEnvironment(t);
   const first = await createEnv(options, ports);

@@ -49,6 +49,7 @@ export async function withCpi<T>(
         grace: options.interruptGrace ?? defaultInterruptGrace,
         signal,
         onStart: (pid, method) => children.started(pid, { doing: `CPI call '${method}'`, disposable: false }),
+        onWaiting: warn,
       }),
     });
     const agent = createAgentClient({ mbusUrl: mbus, ca, directorId, clock, uuid, signal });

@@ -49,9 +49,18 @@ export async function usedCredentials(access: Access): Promise<Pick<Credentials,
   }
 }
 
-/** The headers that say who we are and as whom we act; every request carries them, whatever sends it. */
+/**
+ * The headers that say who we are and as whom we act; every request carries them, whatever sends it. Throws INVALID_CONFIG for
+ * a token that no header can hold: a line break in it would begin another header.
+ */
 export function identityHeaders({ impersonation }: Access, { token }: Credentials): HeaderLines {
-  return token === undefined ? { ...impersonation } : { authorization: `Bearer ${token}`, ...impersonation };
+  if (token === undefined) return { ...impersonation };
+  if (!/^[\x20-\x7E]*$/u.test(token))
+    throw new ProductError(
+      'INVALID_CONFIG',
+      'the token cannot be sent: it has a line break or a character that is not printable ASCII; correct it in the kubeconfig, or where that gets it from',
+    );
+  return { authorization: `Bearer ${token}`, ...impersonation };
 }
 
 /**
@@ -59,22 +68,20 @@ export function identityHeaders({ impersonation }: Access, { token }: Credential
  * another name. Throws INVALID_CONFIG for those.
  */
 export function identityHeadersInBun(access: Access, credentials: Credentials): Record<string, string> {
-  const headers: Record<string, string> = {};
-  const all = identityHeaders(access, credentials);
-  for (const name in all) {
-    const value = all[name];
-    if (typeof value === 'string') headers[name] = value;
-    else if (value !== undefined) throw severalLines();
-  }
-  return headers;
+  const headers = Object.entries(identityHeaders(access, credentials));
+  return Object.fromEntries(headers.map(([name, value]) => [name, oneLine(value)]));
 }
 
-function severalLines(): ProductError {
-  return new ProductError(
+function oneLine(value: string | string[]): string {
+  if (typeof value === 'string') return value;
+  throw new ProductError(
     'INVALID_CONFIG',
     "the kubeconfig's as-groups or a key of its as-user-extra has several values, which Bun cannot send; have the CPI run with Node (the job's property node_path), or name one",
   );
 }
+
+/** Whether this process is Bun. */
+export const isBun = (): boolean => 'Bun' in globalThis;
 
 function readTokenFile(path: string): string {
   try {

@@ -3,7 +3,7 @@ import { Agent } from 'node:https';
 import { Readable } from 'node:stream';
 import type { ClientOptions, WebSocket as Socket } from 'ws';
 import type { Access } from './access.ts';
-import { credentialsOf, identityHeaders, identityHeadersInBun, serverAddress } from './access.ts';
+import { credentialsOf, identityHeaders, identityHeadersInBun, isBun, serverAddress } from './access.ts';
 import type { ApiError, ApiRequest } from './api-error.ts';
 import { nodeTls } from './node-tls.ts';
 import { openTransport } from './open-transport.ts';
@@ -104,15 +104,14 @@ const execRequest = (path: string): ApiRequest => ({ method: 'GET', path: path.r
 async function socketOptions(access: Access): Promise<ClientOptions> {
   const credentials = await credentialsOf(access);
   const tls = nodeTls(access, credentials);
-  const inBun = 'Bun' in globalThis;
   const options: ClientOptions & { tls: object; proxy?: string } = {
     tls: { ...tls, serverName: access.tlsServerName },
     ...(access.proxy !== undefined && { proxy: access.proxy }),
-    ...(inBun ? tls : { agent: new Agent(tls) }),
+    ...(isBun() ? tls : { agent: new Agent(tls) }),
     handshakeTimeout: openTimeoutMs,
     maxPayload: longestOutput,
     // lists too: Node's `ws` hands them to node:https, whatever its types say
-    headers: (inBun
+    headers: (isBun()
       ? identityHeadersInBun(access, credentials)
       : identityHeaders(access, credentials)) as Record<string, string>,
   };

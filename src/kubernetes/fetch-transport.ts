@@ -21,13 +21,12 @@ interface BunInit extends RequestInit {
     readonly serverName?: string;
     readonly rejectUnauthorized: true;
   };
-  readonly proxy?: string;
+  /** False: not even the one that the environment names. */
+  readonly proxy: string | false;
+  readonly decompress: false;
 }
 
-/** What Bun's fetch would read by itself; the access alone says which proxy is used. */
-const proxyVariables = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
-
-/** The transport for Bun: its `fetch`, which keeps connections alive by itself. */
+/** The transport for Bun: its `fetch`, which keeps connections alive by itself, one for each client certificate. */
 export class FetchTransport implements Transport {
   readonly #access: Access;
   readonly #address: string;
@@ -38,7 +37,6 @@ export class FetchTransport implements Transport {
     this.#access = access;
     this.#address = serverAddress(access);
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-    for (const name of proxyVariables) Reflect.deleteProperty(process.env, name);
   }
 
   async request(request: TransportRequest): Promise<TransportResponse> {
@@ -76,8 +74,11 @@ export class FetchTransport implements Transport {
     const init: BunInit = {
       method: request.method,
       redirect: 'manual',
+      // a small answer must not become a large one
+      decompress: false,
       headers: {
         accept: 'application/json',
+        'accept-encoding': 'identity',
         ...identityHeadersInBun(this.#access, credentials),
         ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
       },
@@ -138,6 +139,6 @@ function connection(access: Access, { certificate, key }: Credentials): Pick<Bun
       ...(key !== undefined && { key }),
       ...(access.tlsServerName !== undefined && { serverName: access.tlsServerName }),
     },
-    ...(access.proxy !== undefined && { proxy: access.proxy }),
+    proxy: access.proxy ?? false,
   };
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { readJsonLines } from './json-lines.ts';
 import { pods } from './resources.ts';
 import { RestApi } from './rest-api.ts';
@@ -9,22 +9,22 @@ import type { Transport } from './transport.ts';
 import { execInPod } from './pod-exec.ts';
 import { startExecServer } from './testing/exec-server.ts';
 import { startHostileServers } from './testing/hostile-server.ts';
-import { endlessAnswer, transportConformance } from './testing/transport-conformance.ts';
+import { transportAttacks } from './testing/transport-attacks.ts';
 
 const timeout = 120_000;
 
-// the transport of Bun meets the same in bun-socket-transport.test.ts
-test(
-  'an API server whose answer does not end is left, and does not fill the memory',
-  { timeout },
-  async (t) => {
-    const servers = await startHostileServers();
-    t.after(() => servers.close());
-    const attack = transportConformance.find(({ name }) => name === endlessAnswer);
-    assert.ok(attack);
-    await attack.run((access, options) => new NodeHttpsTransport(access, options), servers);
-  },
-);
+// Bun's transport meets the same in fetch-transport.test.ts
+suite('node:https transport', { timeout }, () => {
+  let servers: Awaited<ReturnType<typeof startHostileServers>>;
+  before(async () => {
+    servers = await startHostileServers();
+  });
+  after(() => servers.close());
+
+  for (const { name, run } of transportAttacks) {
+    test(name, () => run((access, options) => new NodeHttpsTransport(access, options), servers));
+  }
+});
 
 test('a line of a watch that does not end is refused', { timeout }, async () => {
   async function* endless(): AsyncGenerator<Uint8Array> {

@@ -98,7 +98,7 @@ suite('a kubeconfig with `as` speaks as that user and never as the administrator
 
     const results = await runInBun('./impersonation-in-bun.ts', await accessesOf(server, one));
 
-    assert.deepEqual(results, [{ name: 'sockets' }, { name: 'fetch' }, { name: 'exec' }]);
+    assert.deepEqual(results, [{ name: 'direct' }, { name: 'proxied' }, { name: 'exec' }]);
     assert.equal(server.requests.length, 5);
     allSay(server, linesOfOne);
   });

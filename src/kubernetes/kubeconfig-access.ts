@@ -167,7 +167,7 @@ function decodeBase64(data: string, key: string): string {
   return text;
 }
 
-/** PEM is ASCII, so that no Buffer is needed, whose first use costs a call of the CPI's executable 0.2 ms. */
+/** Undefined where it is not base64. */
 function pemOf(base64: string): string | undefined {
   try {
     return atob(base64);
@@ -215,8 +215,10 @@ function pick(
   if (name === undefined) {
     throw invalidKubeconfig(key, 'is missing');
   }
-  for (const entry of list) if (entry.name === name) return entry;
-  throw invalidKubeconfig(key, `names ${JSON.stringify(name)}, which is not in ${listKey}`);
+  const entry = list.find((one) => one.name === name);
+  if (entry === undefined)
+    throw invalidKubeconfig(key, `names ${JSON.stringify(name)}, which is not in ${listKey}`);
+  return entry;
 }
 
 function refuse(entry: NamedEntry, refused: Readonly<Record<string, string>>): void {

@@ -75,17 +75,15 @@ function entries(value: unknown, list: string, field: string): NamedEntry[] {
   if (!Array.isArray(value)) {
     throw invalidKubeconfig(list, 'must be a list');
   }
-  const named: NamedEntry[] = [];
-  for (const item of value) {
-    const key = `${list}[${named.length}]`;
+  return value.map((item, index) => {
+    const key = `${list}[${index}]`;
     const entry = record(item, key);
     const name = optionalString(entry, 'name', `${key}.name`);
     if (name === undefined) {
       throw invalidKubeconfig(`${key}.name`, 'is missing');
     }
-    named.push({ key: `${key}.${field}`, name, fields: record(entry[field] ?? {}, `${key}.${field}`) });
-  }
-  return named;
+    return { key: `${key}.${field}`, name, fields: record(entry[field] ?? {}, `${key}.${field}`) };
+  });
 }
 
 function record(value: unknown, key: string): Record<string, unknown> {

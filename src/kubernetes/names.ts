@@ -9,9 +9,7 @@ export function isDnsLabel(text: string): boolean {
 
 /** RFC 1123 subdomain: pods, claims, secrets and most other names. */
 export function isDnsSubdomain(text: string): boolean {
-  if (text.length > 253) return false;
-  for (const part of text.split('.')) if (!dnsLabel.test(part)) return false;
-  return true;
+  return text.length <= 253 && text.split('.').every((part) => dnsLabel.test(part));
 }
 
 /** A label's value; the empty one is allowed. */

@@ -1,10 +1,9 @@
-import { bunRuntime } from './bun/bun-runtime.ts';
 import type { Access } from './access.ts';
-import { identityHeadersInBun } from './access.ts';
-import { BunSocketTransport } from './bun-socket-transport.ts';
+import { identityHeadersInBun, isBun } from './access.ts';
+import { FetchTransport } from './fetch-transport.ts';
 import type { Transport, TransportOptions } from './transport.ts';
 
-/** The transport that this runtime is fastest with; on Bun node:https is not even loaded. */
+/** The transport of this runtime; Bun does not even load node:https. */
 export async function openTransport(access: Access, options: TransportOptions = {}): Promise<Transport> {
   const transport = await bareTransport(access, options);
   if (access.credentials === undefined) return transport;
@@ -13,19 +12,11 @@ export async function openTransport(access: Access, options: TransportOptions = 
 }
 
 async function bareTransport(access: Access, options: TransportOptions): Promise<Transport> {
-  const runtime = bunRuntime();
-  if (runtime === undefined) {
-    const { NodeHttpsTransport } = await import('./node-https-transport.ts');
-    return new NodeHttpsTransport(access, options);
+  if (isBun()) {
+    // before any request, since only a later one (a command in a pod) may be of the kind that cannot be sent
+    identityHeadersInBun(access, {});
+    return new FetchTransport(access, options);
   }
-  // before any request, since only a later one (a command in a pod) may be of the kind that cannot be sent
-  identityHeadersInBun(access, {});
-  if (access.proxy === undefined) {
-    const transport = new BunSocketTransport(runtime, access, options);
-    if (options.connectNow === true) await transport.beginHandshake();
-    return transport;
-  }
-  // only Bun's fetch knows the way through a proxy
-  const { FetchTransport } = await import('./fetch-transport.ts');
-  return new FetchTransport(access, options);
+  const { NodeHttpsTransport } = await import('./node-https-transport.ts');
+  return new NodeHttpsTransport(access, options);
 }

@@ -1,4 +1,4 @@
-import { bunRuntime } from './bun/bun-runtime.ts';
+import { isBun } from './access.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -26,7 +26,7 @@ export function proxyProblem(proxy: string): string | undefined {
   if (protocol !== 'http:' && protocol !== 'https:')
     return 'must be an http or https URL: other proxies are not supported';
   // Bun's fetch shows an https proxy the client certificate of the API, and judges it by the API's certificate authority
-  if (protocol === 'https:' && bunRuntime() !== undefined)
+  if (protocol === 'https:' && isBun())
     return 'is an https URL, which the executable does not support: use an http proxy, or run the CPI with Node (node_path)';
   return hostname === '' ? 'names no host' : undefined;
 }

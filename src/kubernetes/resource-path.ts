@@ -11,9 +11,8 @@ export function resourcePath(
 ): string {
   const root = resource.group === '' ? '/api' : `/apis/${resource.group}`;
   const scope = resource.namespaced && namespace !== undefined ? `/namespaces/${segment(namespace)}` : '';
-  let path = `${root}/${resource.version}${scope}/${resource.plural}`;
-  for (const text of rest) path += `/${segment(text)}`;
-  return path;
+  const below = rest.map((text) => `/${segment(text)}`).join('');
+  return `${root}/${resource.version}${scope}/${resource.plural}${below}`;
 }
 
 function segment(text: string): string {

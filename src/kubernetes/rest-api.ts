@@ -18,6 +18,8 @@ import { ProductError } from '../errors/product-error.ts';
 import { isApiError } from './api-error.ts';
 import { resourcePath } from './resource-path.ts';
 import { responseError } from './response-status.ts';
+import { refusedRetrier } from './retry-refused.ts';
+import type { RetryRefused } from './retry-refused.ts';
 import { requestSender } from './send-request.ts';
 import type { SendRequest } from './send-request.ts';
 import type { Transport, TransportRequest } from './transport.ts';
@@ -27,6 +29,8 @@ export interface RestApiOptions {
   readonly clock?: Clock;
   /** In [0, 1), spreads retries. */
   readonly random?: () => number;
+  /** Absent: a server that refuses connections is tried for a second. */
+  readonly retryRefused?: RetryRefused;
 }
 
 /** Sent with each write: a field that the server does not know is an error, not a silent loss. */
@@ -49,9 +53,10 @@ export class RestApi implements KubernetesApi {
   readonly #send: SendRequest;
   #latestDate: string | undefined;
 
-  constructor({ transport, clock = systemClock, random = Math.random }: RestApiOptions) {
-    this.#transport = transport;
-    this.#send = requestSender(this.#noting(transport), clock, random);
+  constructor({ transport, clock = systemClock, random = Math.random, retryRefused }: RestApiOptions) {
+    const retry = retryRefused ?? refusedRetrier({ clock, random, patienceMs: 1000 });
+    this.#transport = this.#noting(transport, retry);
+    this.#send = requestSender(this.#transport, clock, random);
   }
 
   serverTime(): number | undefined {
@@ -189,15 +194,15 @@ export class RestApi implements KubernetesApi {
     this.#transport.close();
   }
 
-  /** The same transport; the Date of each answer is kept. */
-  #noting(transport: Transport): Transport {
+  /** The same transport, which tries a refused connection again; the Date of each answer is kept. */
+  #noting(transport: Transport, retryRefused: RetryRefused): Transport {
     return {
       request: async (request) => {
-        const response = await transport.request(request);
+        const response = await retryRefused(() => transport.request(request));
         this.#latestDate = response.headers['date'];
         return response;
       },
-      stream: (request) => transport.stream(request),
+      stream: (request) => retryRefused(() => transport.stream(request)),
       close: () => transport.close(),
     };
   }

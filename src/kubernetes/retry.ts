@@ -27,7 +27,7 @@ const refusing: ReadonlySet<number> = new Set([500, 503, 504]);
  *   (client-go rest/request.go, checkWait).
  * - Any other passing status (`passing-status.ts`), a proxy's 502 for one, may come after the work or while it is done: only
  *   GET is tried again.
- * - A refused connection reached nobody: every verb is tried again, briefly, for an API server that restarts.
+ * - A refused connection is tried again before it gets here (`retry-refused.ts`).
  * - A connection that broke may have done its work: only the idempotent verbs (RFC 9110 9.2.2) are tried again.
  *
  * `random` is in [0, 1) and spreads callers out.
@@ -38,7 +38,7 @@ export function retryDelay({ method, tries, setback }: TryRecord, random: number
   }
   const backOff = baseDelayMs * 2 ** (tries - 1) * (1 + random / 2);
   if ('failure' in setback) {
-    return mayRepeatFailure(setback.failure, method, tries) ? backOff : undefined;
+    return mayRepeatFailure(setback.failure, method) ? backOff : undefined;
   }
   const seconds = parseRetryAfter(setback.retryAfter);
   const saysUndone = setback.status === 429 || (seconds !== undefined && refusing.has(setback.status));
@@ -51,24 +51,8 @@ export function retryDelay({ method, tries, setback }: TryRecord, random: number
   return Math.max(backOff, (seconds ?? 0) * 1000);
 }
 
-function mayRepeatFailure(
-  failure: TransportFailure,
-  method: TransportRequest['method'],
-  tries: number,
-): boolean {
-  switch (failure) {
-    case 'refused':
-      return tries < 4;
-    case 'reset':
-      return method === 'GET' || method === 'PUT' || method === 'DELETE';
-    case 'dns':
-    case 'tls':
-    case 'timeout':
-    case 'other':
-      return false;
-    default:
-      return failure satisfies never;
-  }
+function mayRepeatFailure(failure: TransportFailure, method: TransportRequest['method']): boolean {
+  return failure === 'reset' && (method === 'GET' || method === 'PUT' || method === 'DELETE');
 }
 
 /** The API server sends whole seconds, never a date. */

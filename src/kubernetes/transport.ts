@@ -26,7 +26,7 @@ export interface TransportStream {
 /**
  * HTTPS to one Kubernetes API with its TLS verified.
  *
- * Adapters: `node-https-transport.ts` and `bun-socket-transport.ts`; both pass `transport-conformance.ts`.
+ * Adapters: `node-https-transport.ts` and, for Bun, `fetch-transport.ts`; both pass `transport-conformance.ts`.
  * Whatever the server answers is a response; no answer is a ProductError KUBERNETES_UNREACHABLE
  * that names host, port and cause. Nothing is retried here.
  */
@@ -42,11 +42,6 @@ export interface Transport {
 export interface TransportOptions {
   /** Milliseconds for one exchange. */
   readonly timeoutMs?: number;
-  /**
-   * Connect while the caller is still busy with something else: only for one who is sure to ask. A transport that cannot
-   * do both at once connects with its first request; a failure is reported by that request.
-   */
-  readonly connectNow?: boolean;
 }
 
 export const defaultTimeoutMs = 30_000;

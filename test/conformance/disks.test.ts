@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { persistentVolumeClaims } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
-import { nowhere, stranger } from './strangers.ts';
+import { nowhere, soon, stranger } from './strangers.ts';
 import { attachWaiting, withWaitingClass } from './waiting-class.ts';
 import { World } from './world.ts';
 
@@ -118,7 +118,8 @@ describe('disks', () => {
     const elsewhere = { settings: { kubernetes: { namespace: world.otherNamespace } } };
     assert.equal((await world.request('has_disk', [disk], elsewhere)).result, false);
     for (const kubeconfig of [nowhere, stranger(world.target)]) {
-      await world.refuses('CloudError', 'has_disk', [disk], { settings: { kubernetes: { kubeconfig } } });
+      const settings = { settings: { kubernetes: { kubeconfig }, deadlines: soon } };
+      await world.refuses('CloudError', 'has_disk', [disk], settings);
     }
     const forbidden = await world.refuses('CloudError', 'has_disk', [disk], {
       settings: { kubernetes: { namespace: 'default' } },

@@ -8,7 +8,7 @@ import type { CpiResponse } from '../../src/cpi/protocol.ts';
 import { runCpi, type Outcome } from '../cpi/artefact.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { clause, skipHere } from './clause.ts';
-import { nowhere } from './strangers.ts';
+import { nowhere, soon } from './strangers.ts';
 import { World } from './world.ts';
 
 const cpi = { name: 'executable', command: [join(checkout, 'dist', 'cpi', 'cpi')] };
@@ -145,6 +145,7 @@ describe('envelope', () => {
     };
     const context = {
       kubernetes: { kubeconfig: broken },
+      deadlines: soon,
       agent: { mbus: `https://mbus:${secret}@0.0.0.0:6868` },
     };
     for (const [method, args] of [
@@ -198,7 +199,7 @@ describe('envelope', () => {
     const context = { kubernetes: { namespace: world.otherNamespace } };
     assert.equal((await answer(request('has_vm', [cid]))).result, true);
     assert.equal((await answer(request('has_vm', [cid], { context }))).result, false);
-    const elsewhere = { kubernetes: { kubeconfig: nowhere } };
+    const elsewhere = { kubernetes: { kubeconfig: nowhere }, deadlines: soon };
     assert.ok((await answer(request('has_vm', [cid], { context: elsewhere }))).error !== null);
     // and the other way round: a configuration that reaches nobody, credentials in the context
     const lost = { ...world.settings['kubernetes'], ...elsewhere.kubernetes };

@@ -8,6 +8,9 @@ export const nowhere = {
   contexts: [{ name: 'nowhere', context: { cluster: 'nowhere', user: 'nobody' } }],
 };
 
+/** For calls to such servers: the refusal is what is awaited. */
+export const soon = { connect: 1 };
+
 /** A kubeconfig of the target with a token that it did not give. */
 export function stranger({ access }: Target): unknown {
   const { server, ca = '' } = access;

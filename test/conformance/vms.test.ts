@@ -8,7 +8,7 @@ import { pods, secrets } from '../../src/kubernetes/resources.ts';
 import { objectsLeft } from '../crash/support/objects-left.ts';
 import { until } from '../support/until.ts';
 import { clause } from './clause.ts';
-import { nowhere, stranger } from './strangers.ts';
+import { nowhere, soon, stranger } from './strangers.ts';
 import { World } from './world.ts';
 
 describe('VMs', () => {
@@ -174,7 +174,7 @@ describe('VMs', () => {
 
   clause('25b', async () => {
     for (const kubeconfig of [nowhere, stranger(world.target)]) {
-      const settings = { settings: { kubernetes: { kubeconfig } } };
+      const settings = { settings: { kubernetes: { kubeconfig }, deadlines: soon } };
       await world.refuses('CloudError', 'has_vm', [`vm-${randomUUID()}`], settings);
     }
     // its own account, where it has no role

@@ -294,7 +294,8 @@ for (const name of ['executable', 'bundle'] as const) {
         clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }],
         users: [user],
       };
-      const [, message] = await refusal('has_vm', ['vm-x'], { kubernetes: { kubeconfig: nowhere } });
+      const settings = { kubernetes: { kubeconfig: nowhere }, deadlines: { connect: 1 } };
+      const [, message] = await refusal('has_vm', ['vm-x'], settings);
       assert.match(message, /127\.0\.0\.1:1 could not be reached/u);
     });
 

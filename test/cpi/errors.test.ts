@@ -30,7 +30,12 @@ after(async () => {
 /** How an error of Kubernetes reaches a director, by real processes. */
 for (const name of ['executable', 'bundle'] as const) {
   describe(`the CPI's ${name}`, { skip: isMissing(name) }, () => {
-    const failing = async (method: string, args: unknown[], kubernetes: object = {}): Promise<CpiError> => {
+    const failing = async (
+      method: string,
+      args: unknown[],
+      kubernetes: object = {},
+      deadlines: object = {},
+    ): Promise<CpiError> => {
       const artefact = world.artefacts.get(name);
       assert.ok(artefact !== undefined);
       const { server: url, ca, certificate, key } = server.access;
@@ -39,7 +44,7 @@ for (const name of ['executable', 'bundle'] as const) {
       const agent = { mbus: 'https://mbus:secret-word@0.0.0.0:6868' };
       await writeFile(
         config,
-        JSON.stringify({ kubernetes: { ...access, namespace: 'n', ...kubernetes }, agent }),
+        JSON.stringify({ kubernetes: { ...access, namespace: 'n', ...kubernetes }, agent, deadlines }),
       );
       const { error } = await call(artefact, { method, arguments: args, context: {} }, { config });
       assert.ok(error !== null);
@@ -81,8 +86,8 @@ for (const name of ['executable', 'bundle'] as const) {
       answer = { code: 503, message: 'starting' };
       assert.match((await failing('has_vm', ['vm-1'])).message, /503.*run the call again/u);
       assert.match(
-        (await failing('has_vm', ['vm-1'], { server: 'https://127.0.0.1:1' })).message,
-        /at 127\.0\.0\.1:1 could not be reached: the connection was refused/u,
+        (await failing('has_vm', ['vm-1'], { server: 'https://127.0.0.1:1' }, { connect: 1 })).message,
+        /at 127\.0\.0\.1:1 could not be reached: the connection was refused.* \(tried for 1 s\)/u,
       );
       const url = server.access.server.replace('127.0.0.1', 'localhost');
       assert.match((await failing('has_vm', ['vm-1'], { server: url })).message, /the TLS handshake failed/u);

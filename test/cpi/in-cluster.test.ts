@@ -147,8 +147,8 @@ for (const name of ['executable', 'bundle'] as const) {
       const decide: ApiProxyOptions['decide'] = async ({ url }) => {
         if (!url.includes('watch=') || former !== '') return { kind: 'pass' };
         former = await replaceToken();
-        // a watch that goes on would ask for no token
-        return { kind: 'lost' };
+        // a watch that goes on would ask for no token; Bun itself repeats a GET that is lost, with the former one
+        return { kind: 'answer', status: 200, body: '' };
       };
       const onAnswer: ApiProxyOptions['onAnswer'] = async ({ url }, status) => {
         statuses.push(status);

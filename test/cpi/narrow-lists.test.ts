@@ -78,7 +78,7 @@ for (const scenario of verbScenarios.filter(({ method }) => !localMethods.includ
     const { cloud } = await storageCloud(t, { deadlines: {}, ...scenario.config });
     const args = await scenario.prepare(cloud);
     const { api, wide } = watchedApi(cloud.api);
-    const verb = (await methods.get(scenario.method)?.())?.verb;
+    const verb = await methods.get(scenario.method)?.();
     assert.ok(verb !== undefined);
     await verb({ ...cloud, api, exec: scenario.exec?.(cloud) ?? cloud.exec }, args);
     assert.deepEqual([...wide], anyNode.includes(scenario.method) ? [volumeAttachments.plural] : []);

@@ -34,7 +34,7 @@ for (const scenario of verbScenarios) {
     const { api, requests } = countingApi(cloud.api);
     const exec = scenario.exec?.(cloud) ?? cloud.exec;
     let execs = 0;
-    const verb = (await methods.get(scenario.method)?.())?.verb;
+    const verb = await methods.get(scenario.method)?.();
     assert.ok(verb !== undefined);
     await verb(
       {

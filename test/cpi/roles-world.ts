@@ -103,10 +103,11 @@ export class RolesWorld {
       context: {},
       contextName: undefined,
       environment: {},
-      asks: true,
+      method,
+      say: () => undefined,
     });
     try {
-      const verb = (await methods.get(method)?.())?.verb;
+      const verb = await methods.get(method)?.();
       assert(verb !== undefined, `the CPI has no method ${method}`);
       return await verb(session.cloud, args);
     } finally {

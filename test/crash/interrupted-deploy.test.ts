@@ -10,6 +10,10 @@ let line: EmbeddedLine;
 
 before(async () => {
   line = await EmbeddedLine.prepare({ address: '127.64.78.30' });
+  // a cluster that is killed here does not come back by itself
+  await line.edit((text) =>
+    text.replace('    kubernetes:\n', '    deadlines: {connect: 1}\n    kubernetes:\n'),
+  );
   assertSucceeded(await line.command(['cluster', 'start']));
 });
 after(() => line.remove());

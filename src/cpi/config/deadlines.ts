@@ -27,6 +27,8 @@ export interface Deadlines {
   readonly updateDisk: number;
   /** How long a node has to be silent before it counts as lost. */
   readonly lostNode: number;
+  /** How long an API server that refuses connections is tried again. */
+  readonly connect: number;
   /** Until the API server has answered one request. */
   readonly request: number;
 }
@@ -46,6 +48,7 @@ const defaultDeadlines: Deadlines = {
   resizeDisk: 300,
   updateDisk: 1800,
   lostNode: 120,
+  connect: 90,
   request: 30,
 };
 
@@ -64,8 +67,15 @@ const keys: Readonly<Record<string, keyof Deadlines>> = {
   resize_disk: 'resizeDisk',
   update_disk: 'updateDisk',
   lost_node: 'lostNode',
+  connect: 'connect',
   request: 'request',
 };
+
+/** The deadline of a CPI method as a whole; undefined for those that have none. */
+export function deadlineOfMethod(method: string, deadlines: Deadlines): number | undefined {
+  const key = keys[method];
+  return key === undefined ? undefined : deadlines[key];
+}
 
 /** The section `deadlines`. Throws INVALID_CONFIG. */
 export function parseDeadlines(value: unknown, place: Place): Deadlines {

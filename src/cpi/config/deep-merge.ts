@@ -2,8 +2,6 @@ import type { Json } from '../input.ts';
 
 /** Objects merge key by key, anything else replaces. A kubeconfig is one value: two halves of two make none. */
 export function deepMerge(base: Json, over: Json): Json {
-  // most calls bring nothing of their own
-  if (Object.keys(over).length === 0) return base;
   const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {
     const former = merged.get(key);

@@ -53,21 +53,21 @@ export function mergeLayers({ file, request, contextName }: Layers, place: Place
 
 /** What the job's property `ntp` is becomes agent.ntp here, as in the job's template. */
 function overridesOf(request: Readonly<Json>, place: Place): Json {
-  const given: Json = {};
-  for (const key of known) if (request[key] !== undefined) given[key] = request[key];
+  const given: Json = Object.fromEntries(
+    known.map((key) => [key, request[key]]).filter(([, value]) => value !== undefined),
+  );
   if (request['ntp'] === undefined) return given;
   const agent = recordAt(given['agent'], at(place, 'agent'));
   return { ...given, agent: { ntp: request['ntp'], ...agent } };
 }
 
 function contextEntries(value: unknown, place: Place): Map<string, Json> {
-  const entries = new Map<string, Json>();
-  for (const [name, given] of Object.entries(recordAt(value, place))) {
+  const entries = Object.entries(recordAt(value, place)).map(([name, given]): [string, Json] => {
     const entry = recordAt(given, at(place, name));
     refuseUnknownKeys(entry, sections, at(place, name));
-    entries.set(name, entry);
-  }
-  return entries;
+    return [name, entry];
+  });
+  return new Map(entries);
 }
 
 /**

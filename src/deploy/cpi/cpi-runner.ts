@@ -31,6 +31,8 @@ export interface CpiRunnerOptions {
   /** How long a call in flight may go on after an interrupt, in milliseconds. */
   readonly grace: number;
   readonly onStart?: (pid: number, method: string) => void;
+  /** Told what a call waits for, as the CPI says it while it waits. */
+  readonly onWaiting?: (line: string) => void;
 }
 
 export type CpiRunner = (request: CpiRequest) => Promise<CpiResponse>;
@@ -49,6 +51,9 @@ export function createCpiRunner(executable: CpiExecutable, options: CpiRunnerOpt
     );
   };
 }
+
+/** Our CPI begins a line of stderr with it (src/cpi/session.ts); whatever else a CPI writes there is its log. */
+const waiting = 'waiting for ';
 
 async function call(
   executable: CpiExecutable,
@@ -69,6 +74,9 @@ async function call(
       signal: options.signal,
       grace: options.grace,
       onStart: (pid) => options.onStart?.(pid, request.method),
+      onErrorLine: (line) => {
+        if (line.startsWith(waiting)) options.onWaiting?.(line);
+      },
     });
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;

@@ -13,6 +13,8 @@ export interface ProcessRequest {
   /** When aborted, the process may end by itself for `grace` milliseconds more (0 without one). */
   readonly signal?: AbortSignal | undefined;
   readonly grace?: number;
+  /** Called with each whole line of stderr as it comes; lines of more than 1 KiB are left out. */
+  readonly onErrorLine?: ((line: string) => void) | undefined;
   /** Called before the process gets its input. */
   readonly onStart?: ((pid: number) => void) | undefined;
 }
@@ -29,6 +31,7 @@ export interface ProcessResult {
 
 const stderrLimit = 64 * 1024;
 const stdoutLimit = 64 * 1024 * 1024;
+const lineLimit = 1024;
 
 /**
  * Runs a program in a process group of its own, so that Ctrl-C of the terminal does not reach it and so that everything
@@ -43,6 +46,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   });
   const stopping = stopWhenAsked(child, request);
   const output = collect(child);
+  if (request.onErrorLine !== undefined) readLines(child, request.onErrorLine);
   try {
     await started(child);
     announce(child, request);
@@ -125,6 +129,17 @@ function collect(child: ChildProcess) {
     stdout: () => Buffer.concat(stdout).toString(),
     stderr: () => (isCut ? withoutFirstWord(stderr.toString()) : stderr.toString()),
   };
+}
+
+function readLines({ stderr }: ChildProcess, onLine: (line: string) => void): void {
+  const decoder = new TextDecoder();
+  let rest = '';
+  stderr?.on('data', (chunk: Buffer) => {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    // what is longer than a line may be is kept no longer than that, and left out when its end comes
+    rest = (lines.pop() ?? '').slice(0, lineLimit + 1);
+    for (const line of lines) if (line.length <= lineLimit) onLine(line);
+  });
 }
 
 async function started(child: ChildProcess): Promise<void> {

@@ -17,9 +17,10 @@ import { randomUUID } from 'node:crypto';
 export interface Fault {
   readonly method: string;
   /** The caller is killed instead of the work, after the work and before the answer, or a while before the work. */
-  readonly kind: 'kill-before' | 'kill-after' | 'orphan' | 'garbage' | 'exit' | 'hang' | 'error';
+  readonly kind: 'kill-before' | 'kill-after' | 'orphan' | 'garbage' | 'exit' | 'hang' | 'wait' | 'error';
   /** Of the error, for `error`. */
   readonly type?: string;
+  /** Of the error, or what is awaited. */
   readonly message?: string;
 }
 
@@ -138,6 +139,9 @@ function goWrong({ kind, type, message }: Fault): boolean {
     case 'hang':
       setInterval(() => readdirSync(directory), 1000);
       return true;
+    case 'wait':
+      process.stderr.write(`waiting for ${message ?? 'the cloud'}\n`);
+      return false;
     case 'error': {
       const error = {
         type: type ?? 'Bosh::Clouds::CloudError',

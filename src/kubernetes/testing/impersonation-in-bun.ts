@@ -3,11 +3,11 @@ import type { Access } from '../access.ts';
 import { openTransport } from '../open-transport.ts';
 import { execInPod } from '../pod-exec.ts';
 
-// Run by Bun with accesses as JSON on stdin; sends a request of each kind, and prints one JSON line per transport.
+// Run by Bun with accesses as JSON on stdin; sends a request of each kind, and prints one JSON line per way.
 const { access, proxied, exec } = JSON.parse(await text(process.stdin)) as Record<string, Access>;
 const kinds: Record<string, () => Promise<unknown>> = {
-  sockets: () => ask(access),
-  fetch: () => ask(proxied),
+  direct: () => ask(access),
+  proxied: () => ask(proxied),
   exec: () => command(exec),
 };
 for (const [name, send] of Object.entries(kinds)) {
@@ -21,7 +21,7 @@ for (const [name, send] of Object.entries(kinds)) {
 
 async function ask(way: Access | undefined): Promise<void> {
   if (way === undefined) throw new Error('no access was given');
-  const transport = await openTransport(way, { connectNow: true });
+  const transport = await openTransport(way);
   try {
     await transport.request({ method: 'POST', path: '/api/v1/pods', body: '{}' });
     for await (const _ of (await transport.stream({ method: 'GET', path: '/watch' })).chunks);

@@ -21,6 +21,8 @@ export interface Echo {
   body: string;
   socket: number;
   openStreams: number;
+  /** How often each method came to `/reset`. */
+  broken: Record<string, number>;
 }
 
 export function access(servers: HostileServers): Access {

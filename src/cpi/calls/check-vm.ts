@@ -1,2 +1,0 @@
-export * from '../call/real-call.ts';
-export { checkVm as verb } from '../vm/check-vm.ts';

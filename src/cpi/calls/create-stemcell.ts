@@ -1,2 +1,0 @@
-export * from '../call/real-call.ts';
-export { createStemcell as verb } from '../stemcell/create-stemcell.ts';

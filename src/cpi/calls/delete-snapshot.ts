@@ -1,2 +1,0 @@
-export * from '../call/real-call.ts';
-export { deleteSnapshot as verb } from '../snapshot/delete-snapshot.ts';

@@ -1,2 +1,0 @@
-export * from '../call/real-call.ts';
-export { updateDisk as verb } from '../disk/update-disk.ts';

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { CpiResponse } from '../../src/cpi/protocol.ts';
+import { startTlsServer } from '../../src/kubernetes/testing/tls-server.ts';
+import { isMissing, runCpi } from './artefact.ts';
+import { CpiWorld } from './cpi-world.ts';
+
+let world: CpiWorld;
+
+before(async () => {
+  world = await CpiWorld.start();
+});
+after(() => world.stop());
+
+/** What a call does while the API server is away, by real processes. */
+for (const name of ['executable', 'bundle'] as const) {
+  describe(`the CPI's ${name}`, { skip: isMissing(name) }, () => {
+    test('waits for an API server that restarts, says so on stderr, and answers', async (t) => {
+      const artefact = world.artefacts.get(name);
+      assert.ok(artefact !== undefined);
+      const requests: string[] = [];
+      const { server, access, close } = await startTlsServer((request, response) => {
+        requests.push(request.method ?? '');
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end('{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}');
+      });
+      t.after(close);
+      server.close();
+      await once(server, 'close');
+      const { server: url, ca, certificate, key } = access;
+      const { host, port } = new URL(url);
+      const kubernetes = { server: url, ca, client_certificate: certificate, client_key: key };
+      const config = join(world.directory, `refused-${name}.json`);
+      await writeFile(config, JSON.stringify({ kubernetes: { ...kubernetes, namespace: 'n' } }));
+
+      const request = JSON.stringify({ method: 'has_disk', arguments: ['disk-1'], context: {} });
+      const { stdout, stderr } = await runCpi(artefact, request, {
+        config,
+        // it listens as soon as the CPI has said that it waits
+        onStart: (child) => void child.stderr?.once('data', () => server.listen(Number(port), '127.0.0.1')),
+      });
+
+      assert.equal(stderr, `waiting for the Kubernetes API at ${host}, which refuses connections\n`);
+      const { result, error } = JSON.parse(stdout) as CpiResponse;
+      assert.deepEqual([result, error], [false, null]);
+      assert.deepEqual([...new Set(requests)], ['GET']);
+    });
+  });
+}
