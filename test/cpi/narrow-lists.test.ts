@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { localMethods, methods } from '../../src/cpi/methods.ts';
 import { volumeAttachments } from '../../src/cpi/disk/attach/volume-attachments.ts';
+import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { interceptingApi } from '../../src/cpi/testing/intercepting-api.ts';
 import { storageCloud } from '../../src/cpi/testing/storage-cloud.ts';
 import { verbScenarios } from '../../src/cpi/testing/verb-scenarios.ts';
@@ -9,13 +10,14 @@ import type { KubernetesApi, ListQuery, Resource } from '../../src/kubernetes/ap
 import {
   persistentVolumeClaims,
   persistentVolumes,
+  resourceQuotas,
   storageClasses,
   volumeSnapshotClasses,
 } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
 
 /** A cluster has some of these, however many pods and volumes it has. */
-const few: readonly Resource[] = [storageClasses, volumeSnapshotClasses];
+const few: readonly Resource[] = [storageClasses, volumeSnapshotClasses, resourceQuotas];
 
 /**
  * No VM has the disk, so it is not known on which node it may still be mounted, and a VolumeAttachment can be selected by
@@ -75,7 +77,7 @@ const bound = ({ spec, ...claim }: PersistentVolumeClaim): PersistentVolumeClaim
 
 for (const scenario of verbScenarios.filter(({ method }) => !localMethods.includes(method))) {
   test(`${scenario.name}: asks for nothing that grows with what others have`, async (t) => {
-    const { cloud } = await storageCloud(t, { deadlines: {}, ...scenario.config });
+    const { cloud } = await storageCloud(t, { deadlines: {}, ...scenario.config }, [networkPolicyKind]);
     const args = await scenario.prepare(cloud);
     const { api, wide } = watchedApi(cloud.api);
     const verb = await methods.get(scenario.method)?.();
