@@ -15,12 +15,12 @@ export interface VolumeSnapshot extends KubernetesObject {
   };
 }
 
-export interface SnapshotError {
+interface SnapshotError {
   time?: string;
   message?: string;
 }
 
-export type DeletionPolicy = 'Delete' | 'Retain';
+type DeletionPolicy = 'Delete' | 'Retain';
 
 export interface VolumeSnapshotContent extends KubernetesObject {
   spec: {

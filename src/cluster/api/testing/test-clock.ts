@@ -2,11 +2,7 @@ import type { Clock } from '../../../kubernetes/clock.ts';
 
 /** A clock that a test sets; nothing under test here sleeps on it. */
 export class TestClock implements Clock {
-  #now: number;
-
-  constructor(now = Date.parse('2030-01-01T00:00:00Z')) {
-    this.#now = now;
-  }
+  #now = Date.parse('2030-01-01T00:00:00Z');
 
   now(): number {
     return this.#now;
