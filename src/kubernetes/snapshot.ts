@@ -16,7 +16,6 @@ export interface VolumeSnapshot extends KubernetesObject {
 }
 
 interface SnapshotError {
-  time?: string;
   message?: string;
 }
 
@@ -44,7 +43,6 @@ export interface VolumeSnapshotContent extends KubernetesObject {
 export interface VolumeSnapshotClass extends KubernetesObject {
   driver: string;
   deletionPolicy: DeletionPolicy;
-  parameters?: Record<string, string>;
 }
 
 /** Annotations and finalizers (external-snapshotter pkg/utils/util.go, external-provisioner pkg/controller). */

@@ -1,18 +1,13 @@
 import { arch } from 'node:os';
 import { architectures, condition, type NodeObject } from '../node-object.ts';
-
-export interface SimulatedNode {
-  readonly name: string;
-  /** topology.kubernetes.io/zone. */
-  readonly zone?: string;
-}
+import type { NodeName } from '../parse-node.ts';
 
 /** Says of a Node that it reports status and runs nothing. */
 export const simulatedLabel = 'bosh-kubernetes.io/simulated';
 
 const roomy = { cpu: '10k', memory: '100Ti', 'ephemeral-storage': '1Pi', pods: '100k' };
 
-export function simulatedNodeObject({ name, zone }: SimulatedNode): NodeObject {
+export function simulatedNodeObject({ name, zone }: NodeName): NodeObject {
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -32,7 +27,7 @@ export function simulatedNodeObject({ name, zone }: SimulatedNode): NodeObject {
 
 /** The status of a simulated node that is well. `now` is a Kubernetes timestamp. */
 export function simulatedNodeStatus(
-  { name }: SimulatedNode,
+  { name }: NodeName,
   address: string,
   now: string,
 ): Record<string, unknown> {
