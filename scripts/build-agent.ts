@@ -6,7 +6,7 @@ import { buildExecutable } from './build-executable.ts';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Builds the agent into one executable, `outFile`; undefined where Bun cannot be run to make it. */
-export async function buildAgent(outFile: string): Promise<string | undefined> {
+async function buildAgent(outFile: string): Promise<string | undefined> {
   await mkdir(dirname(outFile), { recursive: true });
   return buildExecutable(join(root, 'src', 'agent', 'main.ts'), outFile);
 }

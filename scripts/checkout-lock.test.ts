@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { hasEnded, smallCheckout, until, type SmallCheckout } from './testing/small-checkout.ts';
+import { systemClock } from '../src/deploy/clock.ts';
+import { poll } from '../src/deploy/poll.ts';
+import { smallCheckout, type SmallCheckout } from './testing/small-checkout.ts';
 
 const steps = [
   ['ensureInstalled', 'npm', 'node_modules/.installed-from'],
@@ -72,4 +74,17 @@ test('of several starts that meet a dead holder one builds', async (t) => {
 
 async function locks({ directory }: SmallCheckout): Promise<string[]> {
   return (await readdir(directory)).filter((name) => name.startsWith('.installing'));
+}
+
+/** Whether a process has ended, or is a zombie that nobody waits for. */
+async function hasEnded(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') Z ');
+  return stat.includes(') Z ');
+}
+
+/** Waits, a minute at the longest. */
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const wait = { clock: systemClock, signal: undefined, budget: 60_000, longestPause: 100 };
+  const seen = await poll(async () => ((await isSo()) ? true : undefined), wait);
+  if (seen === undefined) throw new Error(`not within a minute: ${what}`);
 }

@@ -1,16 +1,12 @@
+import { groupResource } from '../../src/cluster/api/errors/status-errors.ts';
 import type { Kind } from '../../src/cluster/api/kinds/kind.ts';
 import type { LocalApi } from '../../src/cluster/api/local-api.ts';
-import { anything, kindSchema } from '../../src/cluster/api/schema/schema.ts';
 import { volumeAttachments } from '../../src/cpi/disk/attach/volume-attachments.ts';
+import { networkPolicyKind, volumeAttachmentKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import type { Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
-import {
-  networkPolicies,
-  persistentVolumeClaims,
-  persistentVolumes,
-  pods,
-} from '../../src/kubernetes/resources.ts';
+import { persistentVolumeClaims, persistentVolumes, pods } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
 import { volumeAnnotations } from '../../src/kubernetes/volume.ts';
 
@@ -21,23 +17,8 @@ const image = 'embedded.bosh-kubernetes/host-root:1';
 /** The embedded cluster has no driver that attaches volumes and enforces no policies, and so not these kinds. */
 export function serveForeignKinds({ registry }: LocalApi): void {
   const kinds = registry.kinds as Map<string, Kind>;
-  kinds.set('volumeattachments.storage.k8s.io', foreignKind(volumeAttachments, 'VolumeAttachment'));
-  kinds.set('networkpolicies.networking.k8s.io', foreignKind(networkPolicies, 'NetworkPolicy'));
+  for (const kind of [volumeAttachmentKind, networkPolicyKind]) kinds.set(groupResource(kind.resource), kind);
 }
-
-const foreignKind = (resource: Resource, name: string): Kind => ({
-  resource,
-  name,
-  singular: name.toLowerCase(),
-  shortNames: [],
-  categories: [],
-  schema: kindSchema({ spec: anything, status: anything }),
-  hasStatus: false,
-  countsGenerations: false,
-  nameRule: 'subdomain',
-  columns: [],
-  validate: () => [],
-});
 
 /** Makes the pods `from` to `to` of others, each with a claim and a volume that is attached to its node, and waits until all run. */
 export async function addOthers(

@@ -1,11 +1,9 @@
 import { spawn } from 'node:child_process';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
-import { systemClock } from '../../src/deploy/clock.ts';
-import { poll } from '../../src/deploy/poll.ts';
 
 type Step = 'ensureInstalled' | 'ensureBuilt';
 
@@ -85,17 +83,4 @@ function start(directory: string, words: readonly string[]): Start {
     return { exitCode, stdout, stderr };
   });
   return { pid: child.pid ?? 0, ended };
-}
-
-/** Whether a process has ended, or is a zombie that nobody waits for. */
-export async function hasEnded(pid: number): Promise<boolean> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') Z ');
-  return stat.includes(') Z ');
-}
-
-/** Waits, a minute at the longest. */
-export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const wait = { clock: systemClock, signal: undefined, budget: 60_000, longestPause: 100 };
-  const seen = await poll(async () => ((await isSo()) ? true : undefined), wait);
-  if (seen === undefined) throw new Error(`not within a minute: ${what}`);
 }

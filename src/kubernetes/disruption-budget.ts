@@ -24,7 +24,7 @@ export interface DisruptionBudgetStatus {
   conditions?: BudgetCondition[];
 }
 
-export interface BudgetCondition {
+interface BudgetCondition {
   type: string;
   status: 'True' | 'False';
   reason: string;

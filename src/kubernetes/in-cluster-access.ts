@@ -4,10 +4,10 @@ import { ProductError } from '../errors/product-error.ts';
 import type { Access } from './access.ts';
 
 /** Where a pod finds its service account (kubernetes: plugin/pkg/admission/serviceaccount). */
-export const serviceAccountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
+const serviceAccountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /** Written by the entry of a VM's container (src/cpi/vm/entry-script.ts): host and port, a line each. */
-export const apiServerFile = '/etc/bosh-kubernetes/api-server';
+const apiServerFile = '/etc/bosh-kubernetes/api-server';
 
 export interface InClusterOptions {
   /** The process's environment: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are read. */

@@ -39,9 +39,9 @@ function kubeconfig(cluster: object = {}, user: object = {}): object {
   };
 }
 
-async function refusal(source: unknown, choice = {}): Promise<string> {
+async function refusal(source: unknown): Promise<string> {
   try {
-    await resolveAccess(parseKubeconfig(source), choice);
+    await resolveAccess(parseKubeconfig(source));
   } catch (error) {
     assert.ok(isProductError(error, 'INVALID_CONFIG'), String(error));
     return error.message;

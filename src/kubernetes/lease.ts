@@ -8,8 +8,6 @@ export interface Lease extends KubernetesObject {
   spec?: {
     holderIdentity?: string;
     leaseDurationSeconds?: number;
-    acquireTime?: string;
     renewTime?: string;
-    leaseTransitions?: number;
   };
 }

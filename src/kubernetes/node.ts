@@ -9,10 +9,9 @@ export interface Taint {
 
 /** The part of v1.Node that we write or read. */
 export interface Node extends KubernetesObject {
-  spec?: { unschedulable?: boolean; taints?: Taint[]; podCIDR?: string; providerID?: string };
+  spec?: { unschedulable?: boolean; taints?: Taint[] };
   status?: {
     allocatable?: Record<string, string>;
-    capacity?: Record<string, string>;
     conditions?: {
       type: string;
       status: string;
@@ -21,7 +20,6 @@ export interface Node extends KubernetesObject {
       lastHeartbeatTime?: string;
       lastTransitionTime?: string;
     }[];
-    addresses?: { type: string; address: string }[];
   };
 }
 

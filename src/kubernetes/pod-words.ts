@@ -6,8 +6,7 @@ import { events as eventResource } from './resources.ts';
 
 /** core/v1 Event, the fields that tell a story. */
 export interface EventRecord extends KubernetesObject {
-  involvedObject?: { kind?: string; namespace?: string; name?: string; uid?: string };
-  type?: string;
+  involvedObject?: { kind?: string; namespace?: string; name?: string };
   reason?: string;
   message?: string;
   count?: number;

@@ -36,13 +36,13 @@ export interface PodSpec {
 }
 
 /** PodDNSConfig: lines of the pod's resolv.conf. */
-export interface DnsConfig {
+interface DnsConfig {
   nameservers?: string[];
   searches?: string[];
   options?: { name?: string; value?: string }[];
 }
 
-export interface PodSecurityContext {
+interface PodSecurityContext {
   runAsUser?: number;
   runAsGroup?: number;
   runAsNonRoot?: boolean;

@@ -37,13 +37,6 @@ export interface RestApiOptions {
 const writeQuery = { fieldManager: 'bosh-kubernetes', fieldValidation: 'Strict' };
 const pageSize = 500;
 
-export interface LogQuery {
-  readonly container?: string;
-  readonly tailLines?: number;
-  /** The container's former life. */
-  readonly previous?: boolean;
-}
-
 /**
  * The Kubernetes API over HTTPS. Retries what is safe to retry (`retry.ts`), and what a server that is just starting
  * forbids (`readiness.ts`), then rejects.
@@ -175,20 +168,6 @@ export class RestApi implements KubernetesApi {
     }
   }
 
-  /** A container's log so far, as text. */
-  async logs(pod: { namespace: string; name: string }, query: LogQuery = {}): Promise<string> {
-    const response = await this.#send({
-      method: 'GET',
-      path: resourcePath(podResource, pod.namespace, pod.name, 'log'),
-      query: {
-        ...(query.container !== undefined && { container: query.container }),
-        ...(query.tailLines !== undefined && { tailLines: String(query.tailLines) }),
-        ...(query.previous === true && { previous: 'true' }),
-      },
-    });
-    return response.body;
-  }
-
   /** Closes the connection; watches end. */
   close(): void {
     this.#transport.close();
@@ -250,8 +229,6 @@ export class RestApi implements KubernetesApi {
     return JSON.parse(response.body) as T;
   }
 }
-
-const podResource: Resource = { group: '', version: 'v1', plural: 'pods', namespaced: true };
 
 function pathOf(reference: ObjectReference, subresource?: string): string {
   const rest = subresource === undefined ? [] : [subresource];

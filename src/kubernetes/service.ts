@@ -49,9 +49,7 @@ export interface EndpointSlice extends KubernetesObject {
 export interface Endpoint {
   addresses: string[];
   conditions?: { ready?: boolean; serving?: boolean; terminating?: boolean };
-  hostname?: string;
   nodeName?: string;
-  zone?: string;
   targetRef?: { kind: string; namespace?: string; name?: string; uid?: string };
 }
 
@@ -59,7 +57,6 @@ export interface EndpointPort {
   name?: string;
   protocol?: string;
   port?: number;
-  appProtocol?: string;
 }
 
 /** The label of an EndpointSlice that names its Service. */

@@ -15,12 +15,11 @@ export interface VolumeSnapshot extends KubernetesObject {
   };
 }
 
-export interface SnapshotError {
-  time?: string;
+interface SnapshotError {
   message?: string;
 }
 
-export type DeletionPolicy = 'Delete' | 'Retain';
+type DeletionPolicy = 'Delete' | 'Retain';
 
 export interface VolumeSnapshotContent extends KubernetesObject {
   spec: {
@@ -44,7 +43,6 @@ export interface VolumeSnapshotContent extends KubernetesObject {
 export interface VolumeSnapshotClass extends KubernetesObject {
   driver: string;
   deletionPolicy: DeletionPolicy;
-  parameters?: Record<string, string>;
 }
 
 /** Annotations and finalizers (external-snapshotter pkg/utils/util.go, external-provisioner pkg/controller). */

@@ -7,7 +7,7 @@ export type AccessMode = 'ReadWriteOnce' | 'ReadOnlyMany' | 'ReadWriteMany' | 'R
 export interface PersistentVolumeClaim extends KubernetesObject {
   spec: {
     accessModes?: AccessMode[];
-    resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
+    resources?: { requests?: Record<string, string> };
     selector?: LabelSelector;
     /** Absent: the default class; empty: static volumes only. */
     storageClassName?: string;
@@ -20,7 +20,6 @@ export interface PersistentVolumeClaim extends KubernetesObject {
   };
   status?: {
     phase?: 'Pending' | 'Bound' | 'Lost';
-    accessModes?: AccessMode[];
     capacity?: Record<string, string>;
     conditions?: ClaimCondition[];
     currentVolumeAttributesClassName?: string;
@@ -45,7 +44,6 @@ export interface ClaimCondition {
   reason?: string;
   message?: string;
   lastProbeTime?: string;
-  lastTransitionTime?: string;
 }
 
 export interface ModifyVolumeStatus {
@@ -60,7 +58,6 @@ export interface ClaimReference {
   namespace: string;
   name: string;
   uid?: string;
-  resourceVersion?: string;
 }
 
 /** The part of v1.PersistentVolume that we write or read. */
@@ -74,16 +71,13 @@ export interface PersistentVolume extends KubernetesObject {
     volumeAttributesClassName?: string;
     volumeMode?: 'Filesystem' | 'Block';
     nodeAffinity?: { required?: { nodeSelectorTerms: NodeSelectorTerm[] } };
-    hostPath?: { path: string; type?: string };
+    hostPath?: { path: string };
     csi?: { driver: string; volumeHandle?: string; fsType?: string };
     local?: { path: string };
     nfs?: { server: string; path: string };
   };
   status?: {
     phase?: 'Pending' | 'Available' | 'Bound' | 'Released' | 'Failed';
-    message?: string;
-    reason?: string;
-    lastPhaseTransitionTime?: string;
   };
 }
 

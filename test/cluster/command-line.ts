@@ -14,7 +14,7 @@ export type Command =
       readonly isDownAfter: boolean;
     };
 
-export const usage = `npm run test:cluster -- [--name NAME] [--up | --down | --enter COMMAND... | PROGRAM/main.ts ARGUMENT... | [--down] TEST FILE...]
+const usage = `npm run test:cluster -- [--name NAME] [--up | --down | --enter COMMAND... | PROGRAM/main.ts ARGUMENT... | [--down] TEST FILE...]
 npm run test:cluster -- --build PROGRAM,...`;
 
 /** Throws a sentence for what cannot be meant. */

@@ -9,7 +9,7 @@ const { BOSH_KUBERNETES_TEST_CLUSTER: name = '', BOSH_KUBERNETES_TEST_KUBECONFIG
   process.env;
 
 /** For `test` and `describe`: a reason to skip where there is no real cluster, else nothing. */
-export const withoutCluster = kubeconfig === '' ? { skip: 'needs a real cluster: npm run test:cluster' } : {};
+const withoutCluster = kubeconfig === '' ? { skip: 'needs a real cluster: npm run test:cluster' } : {};
 
 /** The same for what reaches into nodes, which only the suite's own cluster allows. */
 export const withoutNodes =

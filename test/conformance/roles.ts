@@ -18,7 +18,7 @@ const kinds: Readonly<Record<string, Resource>> = {
 };
 
 /** Rules of a role, as the manifests have them. */
-export interface Rule {
+interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
@@ -48,7 +48,7 @@ export interface RoleOptions {
 }
 
 /** A token of `account`, good for an hour. */
-export async function tokenOf(access: Access, namespace: string, seconds = 3600): Promise<string> {
+export async function tokenOf(access: Access, namespace: string): Promise<string> {
   const transport = await openTransport(access);
   try {
     const { status, body } = await transport.request({
@@ -57,7 +57,7 @@ export async function tokenOf(access: Access, namespace: string, seconds = 3600)
       body: JSON.stringify({
         apiVersion: 'authentication.k8s.io/v1',
         kind: 'TokenRequest',
-        spec: { expirationSeconds: seconds },
+        spec: { expirationSeconds: 3600 },
       }),
     });
     assert.equal(status, 201, body);

@@ -30,11 +30,8 @@ export interface Target {
  * (comma-separated), and where pods get one of each family CONFORMANCE_DUAL_STACK (anything); without them an embedded
  * cluster of the suite's own, whose addresses are 127.64.76.0/24 and whose VMs run `agent` instead of ours.
  */
-export async function openTarget(
-  agent?: TestAgent,
-  environment: NodeJS.ProcessEnv = process.env,
-): Promise<Target> {
-  const { KUBECONFIG: path, CONFORMANCE_STEMCELL: image, CONFORMANCE_ADDRESSES: addresses } = environment;
+export async function openTarget(agent: TestAgent | undefined): Promise<Target> {
+  const { KUBECONFIG: path, CONFORMANCE_STEMCELL: image, CONFORMANCE_ADDRESSES: addresses } = process.env;
   if (path === undefined || path === '') return embedded(agent);
   if (image === undefined) throw new Error('KUBECONFIG is set: CONFORMANCE_STEMCELL has to name an image');
   const kubeconfig = await readFile(path, 'utf8');
@@ -42,12 +39,12 @@ export async function openTarget(
     kind: 'kubeconfig',
     access: await loadAccess(kubeconfig),
     kubeconfig,
-    kubeletRootDirectory: environment['CONFORMANCE_KUBELET_ROOT_DIR'] ?? '/var/lib/kubelet',
+    kubeletRootDirectory: process.env['CONFORMANCE_KUBELET_ROOT_DIR'] ?? '/var/lib/kubelet',
     stemcell: image,
     addresses: addresses === undefined ? [] : addresses.split(','),
-    offers: { networkPolicies: true, dualStack: (environment['CONFORMANCE_DUAL_STACK'] ?? '') !== '' },
+    offers: { networkPolicies: true, dualStack: (process.env['CONFORMANCE_DUAL_STACK'] ?? '') !== '' },
     // only that of npm run test:cluster is ours to restart
-    ...((environment['BOSH_KUBERNETES_TEST_CLUSTER'] ?? '') !== '' && {
+    ...((process.env['BOSH_KUBERNETES_TEST_CLUSTER'] ?? '') !== '' && {
       restart: () => testCluster().controlPlane.restartApiServer(),
     }),
     stop: async () => {},

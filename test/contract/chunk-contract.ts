@@ -39,10 +39,10 @@ export function chunkContract(makeSubject: () => Promise<WireSubject>): void {
       resourceVersion: list.metadata.resourceVersion,
     };
   };
-  const allPages = async (limit: number, query: Record<string, string> = {}): Promise<Page[]> => {
-    const pages = [await pageOf({ ...query, limit: String(limit) })];
+  const allPages = async (limit: number): Promise<Page[]> => {
+    const pages = [await pageOf({ limit: String(limit) })];
     for (let token = pages[0]?.token; token !== undefined; token = pages.at(-1)?.token) {
-      pages.push(await pageOf({ ...query, limit: String(limit), continue: token }));
+      pages.push(await pageOf({ limit: String(limit), continue: token }));
     }
     return pages;
   };

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { isApiError } from '../../src/kubernetes/api-error.ts';
-import type { DeleteOptions } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../src/kubernetes/object.ts';
 import { configMaps, persistentVolumes } from '../../src/kubernetes/resources.ts';
 import { configMap } from './contract-objects.ts';
@@ -41,8 +40,7 @@ export function collectionContract(makeSubject: () => Promise<Subject>): void {
     uid: metadata.uid ?? '',
     ...more,
   });
-  const remove = (name: string, propagationPolicy?: DeleteOptions['propagationPolicy']): Promise<void> =>
-    subject.api.delete(at(name), propagationPolicy === undefined ? {} : { propagationPolicy });
+  const remove = (name: string): Promise<void> => subject.api.delete(at(name));
   const gone = (name: string): Promise<true> =>
     until(`${name} to go`, async () => ((await find(name)) === undefined ? true : undefined));
   const leaving = (name: string): Promise<KubernetesObject> =>

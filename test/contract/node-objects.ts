@@ -5,7 +5,7 @@ import { nodes, pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 
 /** Only nodes and pods with this label, whose value is the suite's own, meet each other. */
-export const suiteLabel = 'bosh.cloudfoundry.org/contract';
+const suiteLabel = 'bosh.cloudfoundry.org/contract';
 
 /** On a real cluster our nodes, which no kubelet stands behind, are tainted before the suite has looked at them. */
 export const staying: readonly Toleration[] = ['not-ready', 'unreachable', 'network-unavailable'].map(

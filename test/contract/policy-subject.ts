@@ -20,7 +20,7 @@ import type { Transport } from '../../src/kubernetes/transport.ts';
 
 type Method = Parameters<Transport['request']>[0]['method'];
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly body: Record<string, unknown>;
   /** The header of that name. */

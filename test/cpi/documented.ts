@@ -45,7 +45,7 @@ export function valuesOf(key: string, value: unknown): unknown[] {
 }
 
 /** True for a key that an example uses. */
-export const isShown = (key: string, examples: readonly unknown[]): boolean =>
+const isShown = (key: string, examples: readonly unknown[]): boolean =>
   examples.some((example) => valuesOf(key, example).length > 0);
 
 const surprise = 'no-parser-knows-this';

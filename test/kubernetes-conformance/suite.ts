@@ -6,7 +6,7 @@ import { ofGo } from '../cluster/machine/of-go.ts';
 import { parseNames, parseReport } from './report.ts';
 import type { TestResult } from './report.ts';
 
-export interface Programs {
+interface Programs {
   /** Of the version whose tests these are. */
   readonly kubectl: string;
   readonly suite: string;

@@ -13,16 +13,16 @@ import {
   secrets,
   storageClasses,
 } from '../../kubernetes/resources.ts';
+import { ManualClock } from '../../kubernetes/testing/manual-clock.ts';
 import type { LocalApi } from './local-api.ts';
 import { openLocalApi } from './open-local-api.ts';
 import { temporaryDirectory } from './testing/temporary-directory.ts';
-import { TestClock } from './testing/test-clock.ts';
 
 async function open(
   t: TestContext,
   more: { historySize?: number } = {},
-): Promise<{ api: LocalApi; clock: TestClock }> {
-  const clock = new TestClock();
+): Promise<{ api: LocalApi; clock: ManualClock }> {
+  const clock = new ManualClock(Date.UTC(2030, 0, 1));
   const api = await openLocalApi({ directory: temporaryDirectory(t), clock, ...more });
   t.after(() => api.close());
   return { api, clock };

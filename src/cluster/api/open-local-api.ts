@@ -7,7 +7,6 @@ import { allKinds } from './kinds/all-kinds.ts';
 import type { Kind } from './kinds/kind.ts';
 import { LocalApi } from './local-api.ts';
 import { systemRandom } from './registry/random.ts';
-import type { Random } from './registry/random.ts';
 import { ObjectStore } from './store/object-store.ts';
 import { loadTokenKey } from './tokens/token-key.ts';
 
@@ -15,7 +14,6 @@ export interface LocalApiOptions {
   /** The cluster's directory; the objects are in its `journal/`. */
   readonly directory: string;
   readonly clock?: Clock;
-  readonly random?: Random;
   /** How many changes of the last five minutes a watch can look back, at least. */
   readonly historySize?: number;
   /** Served beside the cluster's own, for tests: their objects are kept, and nobody here acts on them. */
@@ -28,7 +26,7 @@ export interface LocalApiOptions {
  * Rejects with ProductError CLUSTER_JOURNAL_CORRUPT for a damaged journal.
  */
 export async function openLocalApi(options: LocalApiOptions): Promise<LocalApi> {
-  const { directory, clock = systemClock, random = systemRandom, historySize, moreKinds = [] } = options;
+  const { directory, clock = systemClock, historySize, moreKinds = [] } = options;
   const file = join(directory, 'journal', 'objects.journal');
   const store = ObjectStore.open({
     ...{ file, now: () => clock.now() },
@@ -36,7 +34,7 @@ export async function openLocalApi(options: LocalApiOptions): Promise<LocalApi> 
   });
   const more = moreKinds.map((kind) => [groupResource(kind.resource), kind] as const);
   const kinds = new Map([...allKinds, ...more]);
-  const registry = { store, kinds, clock, random, tokenKey: loadTokenKey(directory) };
+  const registry = { store, kinds, clock, random: systemRandom, tokenKey: loadTokenKey(directory) };
   const api = new LocalApi(registry);
   await bootstrapCluster(api);
   return api;

@@ -31,7 +31,6 @@ export interface DaemonOptions {
 }
 
 export interface DaemonInfo {
-  readonly directory: string;
   readonly kubeconfig: string;
   readonly process: ProcessRecord;
   /** False: it ran already. */
@@ -124,7 +123,6 @@ async function untilReady(directory: string, awaited: Awaited): Promise<DaemonIn
     const record = await findProcess(directory);
     if (record !== undefined && (await isReady(directory)) && !(await isEnding(record))) {
       return {
-        directory,
         kubeconfig: join(directory, 'kubeconfig'),
         process: record,
         started: child !== undefined,

@@ -4,9 +4,10 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { attachment, createVolume, hubVm } from './testing/hub-pods.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import { createVolume } from './testing/create-volume.ts';
 import { describeInNamespace } from './testing/in-namespace.ts';
-import { nodeWorld, until } from './testing/node-world.ts';
+import { container, nodeWorld, until, type NodeWorld } from './testing/node-world.ts';
 
 describeInNamespace(import.meta.filename, () => {
   const world = nodeWorld();
@@ -58,3 +59,52 @@ describeInNamespace(import.meta.filename, () => {
     await world.untilGone('early');
   });
 });
+
+/** A VM's pod with a hub, as the CPI makes it. */
+function hubVm(world: NodeWorld, name: string): Promise<Pod> {
+  return world.podOf(name, {
+    initContainers: [
+      container('mkdir -p /hub/disks', {
+        name: 'prepare',
+        volumeMounts: [{ name: 'hub', mountPath: '/hub' }],
+      }),
+    ],
+    containers: [
+      container('trap "exit 0" TERM; while :; do sleep 0.05; done', {
+        securityContext: { privileged: true },
+        volumeMounts: [{ name: 'hub', mountPath: '/hub', mountPropagation: 'HostToContainer' }],
+      }),
+    ],
+    volumes: [{ name: 'hub', emptyDir: { medium: 'Memory' } }],
+  });
+}
+
+/** A pod that binds a volume into the hub of a VM. */
+function attachment(world: NodeWorld, name: string, vm: Pod, volume: string): Promise<Pod> {
+  const path = join(
+    world.directory,
+    'kubelet/pods',
+    vm.metadata.uid ?? '',
+    'volumes/kubernetes.io~empty-dir/hub/disks',
+  );
+  return world.podOf(name, {
+    hostNetwork: true,
+    hostPID: true,
+    containers: [
+      container(
+        'mkdir -p /hub/d && mount --bind /volume /hub/d && trap "umount /hub/d && exit 0" TERM; while :; do sleep 0.05; done',
+        {
+          securityContext: { privileged: true },
+          volumeMounts: [
+            { name: 'hub', mountPath: '/hub', mountPropagation: 'Bidirectional' },
+            { name: 'volume', mountPath: '/volume' },
+          ],
+        },
+      ),
+    ],
+    volumes: [
+      { name: 'hub', hostPath: { path, type: 'Directory' } },
+      { name: 'volume', persistentVolumeClaim: { claimName: `claim-${volume}` } },
+    ],
+  });
+}

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pods } from '../../kubernetes/resources.ts';
-import { createVolume } from './testing/hub-pods.ts';
+import { createVolume } from './testing/create-volume.ts';
 import { describeInNamespace } from './testing/in-namespace.ts';
 import { container, nodeWorld, until } from './testing/node-world.ts';
 

@@ -82,11 +82,8 @@ describeInNamespace(import.meta.filename, () => {
     return status.message ?? status.containerStatuses?.[0]?.state?.terminated?.message ?? '';
   }
 
-  const capabilities = async (
-    securityContext: ContainerSecurityContext,
-    spec: Partial<PodSpec> = {},
-  ): Promise<Record<string, string>> => {
-    const lines = (await run('grep ^Cap /proc/self/status', securityContext, { spec })).trim().split('\n');
+  const capabilities = async (securityContext: ContainerSecurityContext): Promise<Record<string, string>> => {
+    const lines = (await run('grep ^Cap /proc/self/status', securityContext)).trim().split('\n');
     return Object.fromEntries(
       lines.map((line) => line.split(/:\s+/u)).map(([name = '', mask = '']) => [name, mask]),
     );

@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '../../kubernetes/clock.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
 import type { LocalApi } from '../api/local-api.ts';
 import { openLocalApi } from '../api/open-local-api.ts';
@@ -9,17 +8,16 @@ import { startApiServer } from '../api/start-api-server.ts';
 import type { NodeTimings } from '../controllers/nodes/node-timings.ts';
 import { startControllers } from '../controllers/start-controllers.ts';
 import { FakeProvisioner } from '../controllers/testing/cluster-fixture.ts';
+import type { NodeName } from '../node/parse-node.ts';
 import type { PodConsole } from '../node/pod-console.ts';
-import type { SimulatedNode } from '../node/simulated/simulated-node-object.ts';
 import { SimulatedNodes } from '../node/simulated/simulated-nodes.ts';
 
 export interface SimulatedClusterOptions {
-  readonly nodes: readonly SimulatedNode[];
+  readonly nodes: readonly NodeName[];
   /** Answers exec and logs of pods; absent: the error that nothing runs there. */
   readonly console?: PodConsole;
   /** Milliseconds. Absent: a node that is silent for a second is lost, so that suites need not wait. */
   readonly timings?: NodeTimings;
-  readonly clock?: Clock;
 }
 
 /** A cluster without root, processes or mounts: API over TLS, all controllers, simulated nodes. */
@@ -28,7 +26,6 @@ export interface SimulatedCluster {
   readonly nodes: SimulatedNodes;
   /** The administrator's kubeconfig, as text. */
   readonly kubeconfig: string;
-  readonly directory: string;
   /** What went wrong inside. */
   readonly errors: unknown[];
   stop(): Promise<void>;
@@ -37,23 +34,23 @@ export interface SimulatedCluster {
 const quick: NodeTimings = { grace: 1000, quarantine: 500 };
 
 export async function startSimulatedCluster(options: SimulatedClusterOptions): Promise<SimulatedCluster> {
-  const { clock = systemClock, timings = quick } = options;
+  const { timings = quick } = options;
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-simulated-'));
   const errors: unknown[] = [];
   const onError = (error: unknown): void => void errors.push(error);
-  const api = await openLocalApi({ directory, clock });
+  const api = await openLocalApi({ directory });
   const nodes = new SimulatedNodes({
-    ...{ api, nodes: options.nodes, clock, onError, heartbeat: timings.grace / 5 },
+    ...{ api, nodes: options.nodes, clock: systemClock, onError, heartbeat: timings.grace / 5 },
     ...(options.console !== undefined && { console: options.console }),
   });
   await nodes.start();
   const controllers = await startControllers({
-    ...{ api, provisioner: new FakeProvisioner(), clock, random: Math.random, onError },
+    ...{ api, provisioner: new FakeProvisioner(), clock: systemClock, random: Math.random, onError },
     nodeTimings: timings,
   });
   const server = await startApiServer({ api, console: nodes, directory, onError });
   return {
-    ...{ api, nodes, directory, errors },
+    ...{ api, nodes, errors },
     kubeconfig: await readFile(server.kubeconfig, 'utf8'),
     stop: async () => {
       await controllers.stop();

@@ -2,7 +2,7 @@ import { doneExit } from '../../kubernetes/pod-script.ts';
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
-import type { SimulatedNode } from '../../cluster/node/simulated/simulated-node-object.ts';
+import type { NodeName } from '../../cluster/node/parse-node.ts';
 import type { SimulatedCluster } from '../../cluster/testing/simulated-cluster.ts';
 import { startSimulatedCluster } from '../../cluster/testing/simulated-cluster.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
@@ -33,7 +33,7 @@ export async function startSimulatedWorld(
   config: object = {},
 ): Promise<SimulatedWorld> {
   const console = new HolderConsole();
-  const nodes: SimulatedNode[] = Array.from({ length: nodeCount }, (_, index) => ({
+  const nodes: NodeName[] = Array.from({ length: nodeCount }, (_, index) => ({
     name: `sim-${index + 1}`,
     zone: `z${index + 1}`,
   }));

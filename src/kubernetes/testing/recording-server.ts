@@ -5,7 +5,7 @@ import { startProxy } from './proxy-server.ts';
 import { startTlsServer } from './tls-server.ts';
 
 /** What a request said about whom it speaks as; plain data, in the order in which it was sent. */
-export interface Recorded {
+interface Recorded {
   readonly method: string;
   readonly path: string;
   /** Name in lower case and value of each line `Impersonate-...`. */

@@ -6,7 +6,7 @@ import type { TransportFailure } from '../transport-failure.ts';
 import type { Transport, TransportOptions, TransportResponse } from '../transport.ts';
 import type { HostileServers } from './hostile-server.ts';
 
-export type MakeTransport = (access: Access, options?: TransportOptions) => Transport;
+type MakeTransport = (access: Access, options?: TransportOptions) => Transport;
 
 export interface ConformanceCase {
   readonly name: string;

@@ -93,8 +93,8 @@ export class Machine {
   }
 
   /** Runs a command in the machine to its end; a non-zero exit code is a result. */
-  async run(command: readonly string[], input = ''): Promise<Ran> {
-    return run(await this.entering(command), { input });
+  async run(command: readonly string[]): Promise<Ran> {
+    return run(await this.entering(command));
   }
 
   /** The stdout of a command in the machine that has to succeed. */

@@ -9,10 +9,10 @@ export interface Ran {
 /** Runs a program to its end. A non-zero exit code is a result; a program that cannot be started, or a signal, rejects. */
 export function run(
   [program = '', ...args]: readonly string[],
-  { input = '', env }: { input?: string; env?: NodeJS.ProcessEnv } = {},
+  { input = '' }: { input?: string } = {},
 ): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    const options = { maxBuffer: 64 * 1024 * 1024, ...(env === undefined ? {} : { env }) };
+    const options = { maxBuffer: 64 * 1024 * 1024 };
     const child = execFile(program, args, options, (error, stdout, stderr) => {
       if (error !== null && typeof error.code !== 'number') reject(error);
       else resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });

@@ -20,7 +20,7 @@ export interface Authority {
   server(user: string, names: ServerNames): Promise<KeyPair>;
 }
 
-export interface ServerNames {
+interface ServerNames {
   readonly dns: readonly string[];
   readonly ip: readonly string[];
 }

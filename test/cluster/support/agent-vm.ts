@@ -6,7 +6,6 @@ import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { systemClock } from '../../../src/kubernetes/clock.ts';
 import { createTestAuthority } from '../../../src/kubernetes/testing/certificates.ts';
 import { until } from '../../support/until.ts';
-import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
 
 /** A VM of the real cluster whose agent answers, and the agent's client. */
@@ -53,12 +52,8 @@ export const untilAnswers = ({ client, cid }: AgentVm): Promise<boolean> =>
   });
 
 /** create_disk, attach_disk, and the agent mounts it at /var/vcap/store. */
-export async function newAgentDisk(
-  world: ClusterWorld,
-  { cid, client, cloud }: AgentVm,
-  storageClass: DiskClass = 'loop',
-): Promise<string> {
-  const disk = await world.newDisk(storageClass);
+export async function newAgentDisk(world: ClusterWorld, { cid, client, cloud }: AgentVm): Promise<string> {
+  const disk = await world.newDisk('loop');
   const hint = await attachDisk(cloud, [cid, disk]);
   await client.task('add_persistent_disk', disk, { path: hint });
   await client.task('mount_disk', disk);

@@ -4,7 +4,7 @@ import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { StockInit } from './stock-files.ts';
 
 /** What a command on a node printed. */
-export interface NodeOutcome {
+interface NodeOutcome {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;

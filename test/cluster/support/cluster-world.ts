@@ -142,8 +142,8 @@ export class ClusterWorld {
     return runWell(this.kubectlCommand(words));
   }
 
-  pod(name: string, namespace: string = this.namespace): Promise<Pod> {
-    return this.api.get<Pod>(this.podReference(name, namespace));
+  pod(name: string): Promise<Pod> {
+    return this.api.get<Pod>(this.podReference(name));
   }
 
   podReference(name: string, namespace: string = this.namespace): ObjectReference {
@@ -209,7 +209,7 @@ export class ClusterWorld {
   }
 
   /** Polls a command in a VM until it succeeds; a VM that restarts answers with errors for a while. */
-  async untilInVm(vm: string, script: string, deadlineMs = 120_000): Promise<string> {
+  async untilInVm(vm: string, script: string): Promise<string> {
     return until(
       `${script} in ${vm}`,
       async () => {
@@ -221,7 +221,7 @@ export class ClusterWorld {
           throw error;
         }
       },
-      deadlineMs,
+      120_000,
     ).then(({ stdout }) => stdout);
   }
 }

@@ -10,7 +10,7 @@ export interface DiskSubject {
 }
 
 /** attach_disk, or what calls it. */
-export type Attach = (cloud: Cloud, vm: string, disk: string) => Promise<string>;
+type Attach = (cloud: Cloud, vm: string, disk: string) => Promise<string>;
 
 /** How a disk comes to a VM. */
 export interface Coming {

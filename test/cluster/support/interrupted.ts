@@ -3,7 +3,7 @@ import type { Cloud } from '../../../src/cpi/cloud.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 
 /** When a verb has just made a pod, begins to ask a holder, or has just asked for the end of a pod. */
-export type Moment = 'pod made' | 'holder asked' | 'end requested';
+type Moment = 'pod made' | 'holder asked' | 'end requested';
 
 export interface Interruption {
   readonly moment: Moment;

@@ -8,7 +8,7 @@ export function withPreparedStemcells(stemcells: Readonly<Record<string, Stemcel
 }
 
 /** The stemcell of that kind, if whoever started this process has put it onto the nodes. */
-export function preparedStemcell(kind: string, environment = process.env): Stemcell | undefined {
-  const { [variable]: prepared = '{}' } = environment;
+export function preparedStemcell(kind: string): Stemcell | undefined {
+  const { [variable]: prepared = '{}' } = process.env;
   return (JSON.parse(prepared) as Readonly<Record<string, Stemcell>>)[kind];
 }

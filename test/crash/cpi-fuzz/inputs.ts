@@ -7,7 +7,7 @@ import { anyBytes, anyValue, mutate, mutateBytes } from './mutate.ts';
 import type { Random } from './random.ts';
 
 /** What an input is made of; `call` is a valid request with changed arguments or context. */
-export type InputKind = 'bytes' | 'json' | 'envelope' | 'call';
+type InputKind = 'bytes' | 'json' | 'envelope' | 'call';
 
 export interface Input {
   readonly kind: InputKind;

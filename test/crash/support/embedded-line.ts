@@ -161,8 +161,8 @@ export class EmbeddedLine {
     return this.command(['create-env', ...this.envWords(), ...flags], options);
   }
 
-  deleteEnv(options?: CommandOptions): Promise<Outcome> {
-    return this.command(['delete-env', ...this.envWords()], options);
+  deleteEnv(): Promise<Outcome> {
+    return this.command(['delete-env', ...this.envWords()]);
   }
 
   /** The manifest and the flags that say what it asks for: the same for ours and for the bosh CLI. */

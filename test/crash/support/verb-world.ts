@@ -93,13 +93,13 @@ export class VerbWorld {
   }
 
   /** A disk with content that no VM has. */
-  async filled(vm = this.vm): Promise<string> {
+  async filled(): Promise<string> {
     if (!this.#hasFolders) {
-      const disk = await this.attached(vm);
-      await this.world.call('detach_disk', vm, disk);
+      const disk = await this.attached();
+      await this.world.call('detach_disk', this.vm, disk);
       return disk;
     }
-    const disk = await this.world.newDisk({}, vm);
+    const disk = await this.world.newDisk({}, this.vm);
     await provision(this.world, disk);
     await this.#writeContent(disk);
     return disk;
@@ -122,7 +122,7 @@ export class VerbWorld {
   }
 
   /** Gives an attached disk its content, as its VM does. */
-  async fill(disk: string, vm = this.vm): Promise<void> {
+  async fill(disk: string, vm: string): Promise<void> {
     await this.world.run(vm, `echo kept > ${store(disk)}/content`);
   }
 
@@ -135,16 +135,16 @@ export class VerbWorld {
    * Asserts that the disk still has its content, and deletes it. That nothing has it mounted any more is seen by
    * `isAsBefore`: its volume would stay.
    */
-  async isKept(disk: string, vm = this.vm): Promise<void> {
+  async isKept(disk: string): Promise<void> {
     if (this.#hasFolders) {
       const content = await readFile(join(await storeFolder(this.world, disk), 'content'), 'utf8');
       assert.equal(content, 'kept\n');
     }
     if (this.#looksInside || !this.#hasFolders) {
       this.#looksInside = false;
-      await this.world.call('attach_disk', vm, disk);
-      assert.equal(await this.world.run(vm, `cat ${store(disk)}/content`), 'kept\n');
-      await this.world.call('detach_disk', vm, disk);
+      await this.world.call('attach_disk', this.vm, disk);
+      assert.equal(await this.world.run(this.vm, `cat ${store(disk)}/content`), 'kept\n');
+      await this.world.call('detach_disk', this.vm, disk);
     }
     await this.world.call('delete_disk', disk);
   }

@@ -17,7 +17,7 @@ export interface ResourceAttributes {
 }
 
 /** A path that is no resource: `/openapi/v3`. */
-export interface PathAttributes {
+interface PathAttributes {
   readonly verb: string;
   readonly path: string;
 }

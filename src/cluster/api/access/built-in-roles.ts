@@ -31,7 +31,6 @@ const view: PolicyRule[] = [
     reads,
   ),
   rule('policy', ['poddisruptionbudgets'], reads),
-  rule('networking.k8s.io', ['networkpolicies'], reads),
 ];
 const edit: PolicyRule[] = [
   ...view,
@@ -39,7 +38,6 @@ const edit: PolicyRule[] = [
   rule('', [...content, 'pods/eviction', 'pods/exec', 'secrets', 'services'], writes),
   rule('', ['serviceaccounts/token'], ['create']),
   rule('policy', ['poddisruptionbudgets'], writes),
-  rule('networking.k8s.io', ['networkpolicies'], writes),
 ];
 const admin: PolicyRule[] = [
   ...edit,

@@ -176,8 +176,3 @@ export function insufficientStorage(file: string): ApiError {
     `no space left for the cluster's journal ${file}: nothing of the request was stored; free space on that disk, and writes work again`,
   );
 }
-
-/** For what a real server would do and this one does not: said before anything changed. */
-export function notImplemented(what: string): ApiError {
-  return statusError(501, 'NotImplemented', `the embedded cluster does not implement ${what}`);
-}

@@ -74,8 +74,6 @@ export interface Kind {
   readonly ownFinalizers?: (object: StoredObject) => readonly string[];
   /** Throws ApiError for an object that may never be deleted. */
   readonly assertDeletable?: (object: StoredObject) => void;
-  /** Put on by a delete: somebody has to clean up before the object is gone. */
-  readonly deletionFinalizer?: string;
   /** What else changes in an object whose deletion begins. */
   readonly prepareDelete?: (draft: Draft) => void;
   /** Seconds between a delete and the end of the object; absent: none, gone at once. */

@@ -12,7 +12,7 @@ import type { AdmissionContext, Draft, Kind } from './kind.ts';
 import { checkQuantity } from './resources.ts';
 import { defaultClassAnnotation } from './storage-classes.ts';
 
-export const pvcProtection = 'kubernetes.io/pvc-protection';
+const pvcProtection = 'kubernetes.io/pvc-protection';
 
 /** v1.PersistentVolumeClaimSpec, also the template of a generic ephemeral volume. */
 export const claimSpec = fields({

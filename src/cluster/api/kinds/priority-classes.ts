@@ -8,7 +8,7 @@ import { ageColumn, column, nameColumn, textAt } from './columns.ts';
 import type { AdmissionContext, Draft, Kind } from './kind.ts';
 import { checkImmutable } from './object-meta.ts';
 
-export const highestUserPriority = 1_000_000_000;
+const highestUserPriority = 1_000_000_000;
 
 /** The classes that every cluster has (kubernetes: pkg/apis/scheduling/v1/helpers.go). */
 export const systemPriorities: ReadonlyMap<string, number> = new Map([

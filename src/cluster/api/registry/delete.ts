@@ -31,7 +31,6 @@ export function deleteObject(
   assertPreconditions(kind, current, options);
   kind.assertDeletable?.(current);
   const draft: Draft = { ...copyJson(current) };
-  addDeletionFinalizer(kind, draft, current);
   const seconds = settleGrace(kind, draft, options.gracePeriodSeconds);
   const resource = groupResource(kind.resource);
   if (seconds === 0 && pendingFinalizers(kind, draft).length === 0) {
@@ -66,12 +65,6 @@ export function assertPreconditions(
   }
 }
 
-/** Only where the deletion begins: it was taken off again by whoever cleaned up. */
-function addDeletionFinalizer({ deletionFinalizer }: Kind, { metadata }: Draft, current: StoredObject): void {
-  if (deletionFinalizer === undefined || current.metadata.deletionTimestamp !== undefined) return;
-  metadata.finalizers = [...new Set([...(metadata.finalizers ?? []), deletionFinalizer])];
-}
-
 /** Seconds that this deletion leaves; what an earlier one left can only get shorter. */
 function settleGrace(kind: Kind, draft: Draft, requested: number | undefined): number {
   if (kind.gracePeriod === undefined) return 0;
@@ -100,7 +93,6 @@ function markDeleted(registry: Registry, kind: Kind, draft: Draft, seconds: numb
 function sameDeletion({ metadata }: Draft, current: StoredObject): boolean {
   return (
     metadata.deletionTimestamp === current.metadata.deletionTimestamp &&
-    metadata.deletionGracePeriodSeconds === current.metadata.deletionGracePeriodSeconds &&
-    String(metadata.finalizers ?? []) === String(current.metadata.finalizers ?? [])
+    metadata.deletionGracePeriodSeconds === current.metadata.deletionGracePeriodSeconds
   );
 }

@@ -3,8 +3,26 @@ import { test } from 'node:test';
 import { pins } from '../../../../test/cluster/programs/pins.ts';
 import { allKinds } from '../kinds/all-kinds.ts';
 import { KubernetesDocument } from './testing/kubernetes-document.ts';
-import { objectsIn } from './testing/objects-in.ts';
+import type { ObjectSchema, Schema } from './schema.ts';
 import { isUpstreamField } from './upstream-fields.ts';
+
+interface ObjectNode {
+  /** Without indices; empty: the kind itself. */
+  readonly path: string;
+  readonly schema: ObjectSchema;
+}
+
+/** Every object in a kind's schema, the kind itself first; not metadata and status, which are the same for all. */
+function objectsIn(schema: Schema, path = ''): readonly ObjectNode[] {
+  if (path === 'metadata' || path === 'status') return [];
+  if (schema.type === 'list') return objectsIn(schema.items, path);
+  if (schema.type === 'map') return objectsIn(schema.values, `${path}.*`);
+  if (schema.type !== 'object') return [];
+  const members = Object.entries(schema.fields).flatMap(([name, member]) =>
+    objectsIn(member, path === '' ? name : `${path}.${name}`),
+  );
+  return [{ path, schema }, ...members];
+}
 
 const at = (path: string, field: string): string => (path === '' ? field : `${path}.${field}`);
 

@@ -25,8 +25,6 @@ export interface ListSchema {
 export interface ObjectSchema {
   readonly type: 'object';
   readonly fields: Readonly<Record<string, Schema>>;
-  /** Strategic merge `retainKeys`: of a union (volume sources) only one member stays. */
-  readonly union?: boolean;
 }
 
 export const text: Schema = { type: 'string' };
@@ -44,10 +42,6 @@ export const fields = (described: Record<string, Schema>): ObjectSchema => ({
   type: 'object',
   fields: described,
 });
-export const union = (described: Record<string, Schema>): ObjectSchema => ({
-  ...fields(described),
-  union: true,
-});
 export const listOf = (items: Schema, merge?: ListSchema['merge']): ListSchema => ({
   type: 'list',
   items,
@@ -64,7 +58,7 @@ const ownerReference = fields({
 });
 
 /** apimachinery ObjectMeta. `managedFields` may come along and is dropped. */
-export const objectMeta = fields({
+const objectMeta = fields({
   name: text,
   generateName: text,
   namespace: text,

@@ -5,8 +5,8 @@ import type { Clock } from '../../../kubernetes/clock.ts';
 import { ManualClock } from '../../../kubernetes/testing/manual-clock.ts';
 import { WorkQueue } from './work-queue.ts';
 
-async function turns(count = 10): Promise<void> {
-  for (let done = 0; done < count; done += 1) {
+async function turns(): Promise<void> {
+  for (let done = 0; done < 10; done += 1) {
     await turn();
   }
 }

@@ -24,12 +24,7 @@ export function podAffinityRefusal(
 }
 
 /** How many pods that a term selects live in the node's topology domain. */
-export function matchingPods(
-  pod: Pod,
-  term: PodAffinityTerm,
-  node: Node,
-  nodes: readonly NodeSituation[],
-): number {
+function matchingPods(pod: Pod, term: PodAffinityTerm, node: Node, nodes: readonly NodeSituation[]): number {
   return domainOf(node, term.topologyKey, nodes)
     .flatMap(({ podsOnNode }) => podsOnNode)
     .filter((other) => selects(term, pod, other)).length;

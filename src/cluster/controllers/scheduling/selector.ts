@@ -1,7 +1,7 @@
 import { matchesRequirement } from '../../../kubernetes/label-selector.ts';
 import type { NodeSelectorTerm } from '../../../kubernetes/pod.ts';
 
-export { matchesLabelSelector, matchesRequirement } from '../../../kubernetes/label-selector.ts';
+export { matchesLabelSelector } from '../../../kubernetes/label-selector.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -50,10 +50,7 @@ export function decideBinding(situation: BindingSituation): BindingDecision {
 }
 
 /** True for a claim whose volume is chosen together with its pod's node, which is not known yet. */
-export function waitsForConsumer(
-  claim: PersistentVolumeClaim,
-  storageClass: StorageClass | undefined,
-): boolean {
+function waitsForConsumer(claim: PersistentVolumeClaim, storageClass: StorageClass | undefined): boolean {
   return (
     storageClass?.volumeBindingMode === 'WaitForFirstConsumer' &&
     claim.metadata.annotations?.[volumeAnnotations.selectedNode] === undefined
@@ -61,7 +58,7 @@ export function waitsForConsumer(
 }
 
 /** True for a volume whose claimRef names this claim, by name alone or with its uid. */
-export function isReservedFor(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+function isReservedFor(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
   const reference = volume.spec.claimRef;
   return (
     reference !== undefined &&

@@ -73,7 +73,7 @@ export function createEphemeralClaims(context: ControllerContext): WorkQueue {
 }
 
 /** The claim that a pod's generic ephemeral volume asks for. Pure. */
-export function ephemeralClaim(pod: Pod, volume: Volume): PersistentVolumeClaim {
+function ephemeralClaim(pod: Pod, volume: Volume): PersistentVolumeClaim {
   const { name: podName = '', namespace, uid = '' } = pod.metadata;
   const template = volume.ephemeral?.volumeClaimTemplate;
   const claim = podClaims({ ...pod, spec: { ...pod.spec, volumes: [volume] } })[0];

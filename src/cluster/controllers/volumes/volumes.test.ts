@@ -3,8 +3,12 @@ import { suite, test } from 'node:test';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../../kubernetes/resources.ts';
 import type { PersistentVolume } from '../../../kubernetes/volume.ts';
-import { at, settled, startCluster } from '../testing/cluster-fixture.ts';
-import { bound, claim, createImmediateClass, finish, gone, using } from './testing/claims.ts';
+import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
+import { bound, claim, createImmediateClass, finish, gone } from './testing/claims.ts';
+
+const consumer = makePod('attach', {
+  volumes: [{ name: 'disk', persistentVolumeClaim: { claimName: 'disk-1' } }],
+});
 
 suite('volumes', () => {
   test('a claim waits for its first consumer, which then gets volume and node', async (t) => {
@@ -15,7 +19,7 @@ suite('volumes', () => {
     );
     assert.equal(cluster.provisioner.volumes.size, 0);
 
-    await cluster.api.create(pods, using('attach', 'disk-1'));
+    await cluster.api.create(pods, consumer);
     const disk = await bound(cluster, 'disk-1');
     const pod = await cluster.until('the pod to have a node', async () => {
       const found = await cluster.find<Pod>(at(pods, 'attach'));
@@ -44,7 +48,7 @@ suite('volumes', () => {
   test('a claim in use is deleted when its last pod is gone, and its directory with it', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
-    await cluster.api.create(pods, using('attach', 'disk-1'));
+    await cluster.api.create(pods, consumer);
     const disk = await bound(cluster, 'disk-1');
     await cluster.until('the node', async () => (await cluster.find<Pod>(at(pods, 'attach')))?.spec.nodeName);
 
@@ -67,7 +71,7 @@ suite('volumes', () => {
   test('a volume that is still used stays Released, with an event, until it is free', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
-    await cluster.api.create(pods, using('attach', 'disk-1'));
+    await cluster.api.create(pods, consumer);
     const name = (await bound(cluster, 'disk-1')).spec.volumeName ?? '';
     cluster.provisioner.busy.add(name);
     await cluster.api.delete(at(pods, 'attach'));
@@ -122,7 +126,7 @@ suite('volumes', () => {
   test('controllers that were stopped anywhere go on where they were', async (t) => {
     const cluster = await startCluster(t);
     await cluster.api.create(persistentVolumeClaims, claim('disk-1'));
-    await cluster.api.create(pods, using('attach', 'disk-1'));
+    await cluster.api.create(pods, consumer);
     for (let lives = 0; lives < 5; lives += 1) {
       await cluster.restart();
     }

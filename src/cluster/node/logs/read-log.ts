@@ -51,7 +51,7 @@ function splitLines(bytes: Buffer): { whole: Buffer[]; rest: Buffer } {
 }
 
 /** The last `count` lines, a line being its records up to the one that ends it. */
-export function tail(records: readonly LogRecord[], count: number): LogRecord[] {
+function tail(records: readonly LogRecord[], count: number): LogRecord[] {
   let lines = 0;
   let start = records.length;
   while (start > 0) {

@@ -1,7 +1,5 @@
 /** One line of /proc/<pid>/mountinfo (proc(5)), as far as the node reads it. */
 export interface MountEntry {
-  readonly id: number;
-  readonly parentId: number;
   /** `major:minor` of the file system, field 3. */
   readonly device: string;
   /** The directory of that file system which is mounted, field 4. */
@@ -9,12 +7,6 @@ export interface MountEntry {
   readonly target: string;
   /** Options of this mount alone, field 6. */
   readonly options: readonly string[];
-  /** Peer group when the mount is shared. */
-  readonly sharedGroup: number | undefined;
-  /** Peer group from which the mount receives. */
-  readonly masterGroup: number | undefined;
-  readonly type: string;
-  readonly source: string;
 }
 
 /** Octal escapes stand for bytes; the rest of the field is UTF-8 as it is. */
@@ -29,30 +21,18 @@ function decodePath(field: string): string {
   return Buffer.from(decoded, 'latin1').toString();
 }
 
-function group(fields: readonly string[], name: string): number | undefined {
-  const field = fields.find((each) => each.startsWith(`${name}:`));
-  return field === undefined ? undefined : Number(field.slice(name.length + 1));
-}
-
 function parseLine(line: string): MountEntry {
   const fields = line.split(' ');
   const separator = fields.indexOf('-', 6);
-  const [id, parentId, device, root, target, options] = fields;
+  const [, , device, root, target, options] = fields;
   if (separator === -1 || root === undefined || target === undefined || options === undefined) {
     throw new Error(`not a line of mountinfo: ${line}`);
   }
-  const optional = fields.slice(6, separator);
   return {
-    id: Number(id),
-    parentId: Number(parentId),
     device: device ?? '',
     root: decodePath(root),
     target: decodePath(target),
     options: options.split(','),
-    sharedGroup: group(optional, 'shared'),
-    masterGroup: group(optional, 'master'),
-    type: fields[separator + 1] ?? '',
-    source: decodePath(fields[separator + 2] ?? ''),
   };
 }
 

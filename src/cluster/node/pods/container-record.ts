@@ -11,8 +11,6 @@ export interface ContainerRecord {
   lastState: ContainerState | undefined;
 }
 
-export type Terminated = NonNullable<ContainerState['terminated']>;
-
 const waiting = (reason: string): ContainerState => ({ waiting: { reason } });
 
 /** Kubelet's word for a container whose end nobody saw (kuberuntime: ContainerStatusUnknown). */

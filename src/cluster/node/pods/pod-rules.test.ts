@@ -126,10 +126,9 @@ test('variables in commands are expanded as Kubernetes does', () => {
 });
 
 test('a pod that the node cannot run as written is refused with the reason', () => {
-  const refused = (changes: Partial<Container>, spec: Partial<PodSpec> = {}): string =>
+  const refused = (changes: Partial<Container>): string =>
     findUnsupported(
       podWith({
-        ...spec,
         containers: [{ name: 'main', image: hostRootImage, command: ['true'], ...changes }],
       }),
       [{ first: 0, count: 1 }],

@@ -9,7 +9,7 @@ import { BackOff, retryLimits } from './back-off.ts';
 import type { PodSurroundings } from './container-plan.ts';
 import { openRecord, type ContainerRecord } from './container-record.ts';
 import { ContainerRunner } from './container-runner.ts';
-import { timestamp, type Happening } from './events.ts';
+import { timestamp } from './events.ts';
 import { keepTokensFresh } from './keep-tokens-fresh.ts';
 import { takeAddress } from './take-address.ts';
 import { aborted, PodEnding, type EndReason } from './pod-ending.ts';
@@ -144,7 +144,7 @@ export class PodWorker {
 
   async #fail(reason: string, message: string): Promise<void> {
     this.#failure = { reason, message };
-    this.#event('Warning', reason, message);
+    this.#warn(reason, message);
     await this.#status.publish();
   }
 
@@ -188,11 +188,7 @@ export class PodWorker {
       try {
         return await attempt();
       } catch (error) {
-        this.#event(
-          'Warning',
-          reason,
-          `${prefix}: ${error instanceof Error ? error.message : String(error)}`,
-        );
+        this.#warn(reason, `${prefix}: ${error instanceof Error ? error.message : String(error)}`);
         void this.#status.publish();
         const delay = backOff.afterFailure(this.#services.clock.now());
         await this.#services.clock.sleep(Math.max(delay, retryLimits.first), this.#ending.signal);
@@ -261,7 +257,7 @@ export class PodWorker {
         await attempt();
         return true;
       } catch (error) {
-        this.#event('Warning', 'FailedUnmount', `UnmountVolume.TearDown failed: ${(error as Error).message}`);
+        this.#warn('FailedUnmount', `UnmountVolume.TearDown failed: ${(error as Error).message}`);
         const delay = backOff.afterFailure(this.#services.clock.now());
         await this.#services.clock.sleep(Math.max(delay, retryLimits.first), stop);
       }
@@ -296,7 +292,7 @@ export class PodWorker {
     return [...(this.#pod.spec.initContainers ?? []), ...this.#pod.spec.containers];
   }
 
-  #event(type: Happening['type'], reason: string, message: string): void {
-    this.#services.events.record(this.#pod, { type, reason, message });
+  #warn(reason: string, message: string): void {
+    this.#services.events.record(this.#pod, { type: 'Warning', reason, message });
   }
 }

@@ -44,7 +44,6 @@ export interface ContainerOutput {
 /** How it ended: 128 + n after signal n, as kubelet reports it. */
 export interface ContainerExit {
   readonly exitCode: number;
-  readonly signal: number | undefined;
 }
 
 export interface ContainerProcess {

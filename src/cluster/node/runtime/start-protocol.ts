@@ -20,7 +20,6 @@ export interface StartedCommand {
 /** 128 + n after signal n. */
 const bySignal = (signal: NodeJS.Signals): ContainerExit => ({
   exitCode: 128 + constants.signals[signal],
-  signal: constants.signals[signal],
 });
 
 function statusOf(child: ChildProcess): Readable {
@@ -37,13 +36,13 @@ function statusOf(child: ChildProcess): Readable {
  */
 function ended(child: ChildProcess, complaints: readonly string[]): Promise<ContainerExit> {
   return new Promise((resolve) => {
-    child.on('error', () => resolve({ exitCode: 128, signal: undefined }));
+    child.on('error', () => resolve({ exitCode: 128 }));
     child.on('close', (code, signal) => {
       const complained = complaints.some((text) => text.includes('unshare:'));
       if (signal !== null || (code === 1 && complained)) {
         resolve(bySignal(signal ?? 'SIGKILL'));
       } else {
-        resolve({ exitCode: code ?? 128, signal: undefined });
+        resolve({ exitCode: code ?? 128 });
       }
     });
   });
@@ -62,7 +61,7 @@ export async function execExit(child: ChildProcess): Promise<ContainerExit> {
   const code = await exit;
   // 126 and 127 before the command ran: the container's root or a program of the runtime is missing.
   const known = said ?? (code === 126 || code === 127 ? code : undefined);
-  return known === undefined ? bySignal('SIGKILL') : { exitCode: known, signal: undefined };
+  return known === undefined ? bySignal('SIGKILL') : { exitCode: known };
 }
 
 /**

@@ -1,23 +1,13 @@
 import { arch } from 'node:os';
 import { architectures, condition, type NodeObject } from '../node-object.ts';
-
-export interface SimulatedNode {
-  readonly name: string;
-  /** topology.kubernetes.io/zone and /region. */
-  readonly zone?: string;
-  readonly region?: string;
-  /** Beside those that every node has. */
-  readonly labels?: Readonly<Record<string, string>>;
-  /** cpu, memory, ephemeral-storage, pods; roomy when absent. */
-  readonly capacity?: Readonly<Record<string, string>>;
-}
+import type { NodeName } from '../parse-node.ts';
 
 /** Says of a Node that it reports status and runs nothing. */
 export const simulatedLabel = 'bosh-kubernetes.io/simulated';
 
 const roomy = { cpu: '10k', memory: '100Ti', 'ephemeral-storage': '1Pi', pods: '100k' };
 
-export function simulatedNodeObject({ name, zone, region, labels }: SimulatedNode): NodeObject {
+export function simulatedNodeObject({ name, zone }: NodeName): NodeObject {
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -29,8 +19,6 @@ export function simulatedNodeObject({ name, zone, region, labels }: SimulatedNod
         'kubernetes.io/arch': architectures[arch()] ?? arch(),
         [simulatedLabel]: 'true',
         ...(zone !== undefined && { 'topology.kubernetes.io/zone': zone }),
-        ...(region !== undefined && { 'topology.kubernetes.io/region': region }),
-        ...labels,
       },
     },
     spec: {},
@@ -39,14 +27,14 @@ export function simulatedNodeObject({ name, zone, region, labels }: SimulatedNod
 
 /** The status of a simulated node that is well. `now` is a Kubernetes timestamp. */
 export function simulatedNodeStatus(
-  { name, capacity = roomy }: SimulatedNode,
+  { name }: NodeName,
   address: string,
   now: string,
 ): Record<string, unknown> {
   const architecture = architectures[arch()] ?? arch();
   return {
-    capacity,
-    allocatable: capacity,
+    capacity: roomy,
+    allocatable: roomy,
     addresses: [
       { type: 'InternalIP', address },
       { type: 'Hostname', address: name },

@@ -5,18 +5,18 @@ import type { Node } from '../../../kubernetes/node.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { nodes, pods } from '../../../kubernetes/resources.ts';
 import { putNode } from '../node-object.ts';
+import type { NodeName } from '../parse-node.ts';
 import type { ExecRequest, ExecSession, LogRequest, PodConsole } from '../pod-console.ts';
 import { timestamp } from '../pods/events.ts';
 import { renewLease } from './heartbeat.ts';
 import { SimulatedAddresses } from './simulated-addresses.ts';
 import { simulatedConsole, unreachable } from './simulated-console.ts';
-import type { SimulatedNode } from './simulated-node-object.ts';
 import { simulatedNodeObject, simulatedNodeStatus } from './simulated-node-object.ts';
 import { SimulatedPods } from './simulated-pods.ts';
 
 export interface SimulatedNodesOptions {
   readonly api: KubernetesApi;
-  readonly nodes: readonly SimulatedNode[];
+  readonly nodes: readonly NodeName[];
   readonly clock: Clock;
   /** Serves the pods of other nodes; absent: there are none. */
   readonly behind?: PodConsole;
@@ -28,7 +28,7 @@ export interface SimulatedNodesOptions {
 }
 
 interface Known {
-  readonly node: SimulatedNode;
+  readonly node: NodeName;
   readonly address: string;
   isFrozen: boolean;
 }

@@ -104,7 +104,7 @@ async function makeEmpty(path: string): Promise<Copied> {
   return { bytes: 0, isFormatted: false };
 }
 
-export function toCsiVolume(driver: Driver, record: VolumeRecord): CsiVolume {
+function toCsiVolume(driver: Driver, record: VolumeRecord): CsiVolume {
   const { id, capacityBytes, source, zone } = record;
   return {
     volumeId: id,

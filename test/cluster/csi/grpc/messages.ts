@@ -28,7 +28,7 @@ export interface VolumeContentSource {
   readonly volume?: { readonly volumeId: string } | null;
 }
 
-export interface Topology {
+interface Topology {
   readonly segments: Readonly<Record<string, string>>;
 }
 

@@ -7,11 +7,11 @@ import { definitionOf } from './services.ts';
 import type { ServiceName } from './services.ts';
 
 /** What a method does; a CsiError is answered with its code, anything else is INTERNAL. */
-export type Handler = (request: never) => Promise<object>;
+type Handler = (request: never) => Promise<object>;
 export type Handlers = Readonly<Record<string, Handler>>;
 
 /** One line per call: what was asked of which volume, and how it ended. */
-export interface CallRecord {
+interface CallRecord {
   readonly method: string;
   readonly subject: string;
   readonly code: string;

@@ -10,7 +10,7 @@ import type { StorageClass, VolumeAttributesClass } from '../../../../src/kubern
 import { drivers, forgetful, loopDriver, plainDriver, zonalDriver } from '../drivers.ts';
 import type { Driver } from '../drivers.ts';
 
-export const csiDrivers: Resource = { ...storageClasses, plural: 'csidrivers' };
+const csiDrivers: Resource = { ...storageClasses, plural: 'csidrivers' };
 
 /** An object and where it belongs, to be created where it is missing. */
 export interface ClusterObject {

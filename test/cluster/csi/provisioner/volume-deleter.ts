@@ -72,7 +72,7 @@ export function createVolumeDeleter(context: DeleterContext): WorkQueue {
 }
 
 /** Released, or deleted by somebody while nobody has it, and the driver is to delete what is behind it. Pure. */
-export function isToDelete({ metadata, spec, status }: PersistentVolume, driverName: string): boolean {
+function isToDelete({ metadata, spec, status }: PersistentVolume, driverName: string): boolean {
   if (
     metadata.annotations?.[volumeAnnotations.provisionedBy] !== driverName ||
     spec.persistentVolumeReclaimPolicy !== 'Delete'

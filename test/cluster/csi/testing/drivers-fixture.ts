@@ -13,19 +13,16 @@ import { DriverProcess, openMountNamespace } from './driver-process.ts';
 
 /** Drivers as processes of their own: a controller, and one per node in a mount namespace of the node's. */
 export interface DriversFixture {
-  readonly directory: string;
-  readonly sockets: string;
   readonly controllerProcess: DriverProcess;
-  store(driver?: Driver): Promise<VolumeStore>;
+  store(): Promise<VolumeStore>;
   controller(driver?: Driver): CsiClient;
-  identity(driver?: Driver): CsiClient;
-  startNode(nodeId: string, zone?: string): Promise<NodeFixture>;
+  identity(): CsiClient;
+  startNode(nodeId: string): Promise<NodeFixture>;
 }
 
 export interface NodeFixture {
   readonly id: string;
   readonly process: DriverProcess;
-  readonly kubeletRoot: string;
   /** Of the process that holds its mount namespace. */
   readonly pid: number;
   readonly client: CsiClient;
@@ -66,22 +63,18 @@ export async function startDrivers(t: TestContext): Promise<DriversFixture> {
   };
   const controller = await launch(['controller']);
   return {
-    directory: data,
-    sockets,
     controllerProcess: controller.process,
-    store: (driver = loopDriver) => openVolumeStore(join(data, driver.name)),
+    store: () => openVolumeStore(join(data, loopDriver.name)),
     controller: (driver = loopDriver) => client('Controller', driver.socketName),
-    identity: (driver = loopDriver) => client('Identity', driver.socketName),
-    startNode: async (id, zone) => {
+    identity: () => client('Identity', loopDriver.socketName),
+    startNode: async (id) => {
       const kubeletRoot = join(directory, id);
       await mkdir(kubeletRoot);
-      const words = ['node', '--node-id', id, '--kubelet-root', kubeletRoot];
-      const { process, pid } = await launch(zone === undefined ? words : [...words, '--zone', zone]);
+      const { process, pid } = await launch(['node', '--node-id', id, '--kubelet-root', kubeletRoot]);
       return {
         id,
         process,
         pid,
-        kubeletRoot,
         client: client('Node', `${id}-loop`),
         path: (path) => `/proc/${pid}/root${path}`,
         staging: (volumeId) => join(kubeletRoot, 'plugins', volumeId, 'globalmount'),

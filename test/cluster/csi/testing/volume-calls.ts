@@ -3,7 +3,7 @@ import type { CsiVolume, VolumeContentSource } from '../grpc/messages.ts';
 import type { NodeFixture } from './drivers-fixture.ts';
 
 export const mebibyte = 1024 * 1024;
-export const volumeCapability = { mount: { fsType: 'ext4' }, accessMode: { mode: 'SINGLE_NODE_WRITER' } };
+const volumeCapability = { mount: { fsType: 'ext4' }, accessMode: { mode: 'SINGLE_NODE_WRITER' } };
 
 /** What the provisioner asks for. */
 export function createRequest(name: string, mebibytes: number, source?: VolumeContentSource): object {

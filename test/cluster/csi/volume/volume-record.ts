@@ -18,7 +18,7 @@ export type ContentSource =
   | { readonly kind: 'snapshot'; readonly id: string }
   | { readonly kind: 'volume'; readonly id: string };
 
-export interface Publication {
+interface Publication {
   readonly nodeId: string;
   readonly readonly: boolean;
   readonly mode: AccessModeName;

@@ -13,7 +13,7 @@ const isBad = (profile: SecurityProfile | undefined): boolean =>
   profile !== undefined && !['RuntimeDefault', 'Localhost'].includes(profile.type);
 
 /** Who sets a profile of that kind that takes protection away, and to what. */
-export function badProfiles(
+function badProfiles(
   pod: Pod,
   key: 'seccompProfile' | 'appArmorProfile',
 ): { readonly who: string; readonly types: string[] } | undefined {

@@ -7,7 +7,7 @@ import { defaultAccount } from '../service-accounts.ts';
 import { allContainers } from './pod-defaults.ts';
 
 /** Where containers find their token (kubernetes: plugin/pkg/admission/serviceaccount). */
-export const tokenMountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
+const tokenMountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** The ConfigMap with the cluster's authority that each namespace has. */
 export const rootCertificateName = 'kube-root-ca.crt';
 

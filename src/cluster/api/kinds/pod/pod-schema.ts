@@ -8,14 +8,13 @@ import {
   quantity,
   text,
   time,
-  union,
 } from '../../schema/schema.ts';
 import { labelSelector, nodeSelector, nodeSelectorTerm } from '../node-selector-schema.ts';
 import { claimSpec } from '../persistent-volume-claims.ts';
 
 const keyToPath = listOf(fields({ key: text, path: text, mode: integer }));
 
-const volume = union({
+const volume = fields({
   name: text,
   emptyDir: fields({ medium: text, sizeLimit: quantity }),
   secret: fields({ secretName: text, defaultMode: integer, optional: flag, items: keyToPath }),
@@ -24,7 +23,7 @@ const volume = union({
   projected: fields({
     defaultMode: integer,
     sources: listOf(
-      union({
+      fields({
         serviceAccountToken: fields({ audience: text, expirationSeconds: integer, path: text }),
         configMap: fields({ name: text, optional: flag, items: keyToPath }),
         secret: fields({ name: text, optional: flag, items: keyToPath }),

@@ -1,7 +1,6 @@
-import type { Pod } from '../../../../kubernetes/pod.ts';
 import { persistentVolumeClaims, pods, storageClasses } from '../../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../../../kubernetes/volume.ts';
-import { at, makePod, type ClusterFixture } from '../../testing/cluster-fixture.ts';
+import { at, type ClusterFixture } from '../../testing/cluster-fixture.ts';
 import { localProvisioner } from '../binding-decision.ts';
 
 /** A claim of 64 MiB in `bosh`. */
@@ -21,10 +20,6 @@ export function claim(
     },
   };
 }
-
-/** A pod that uses a claim. */
-export const using = (name: string, claimName: string): Pod =>
-  makePod(name, { volumes: [{ name: 'disk', persistentVolumeClaim: { claimName } }] });
 
 /** A class `immediate` of the node's own volumes. */
 export async function createImmediateClass(

@@ -1,0 +1,52 @@
+import type { KubernetesObject } from '../../../kubernetes/object.ts';
+import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/resources.ts';
+import { nodeLayout } from '../layout.ts';
+import { fromObject } from '../paths-in-objects.ts';
+import type { NodeWorld } from './node-world.ts';
+
+/** A volume of the node with a claim `claim-<name>` bound to it; resolves with its folder. */
+export async function createVolume({ api, node, directory }: NodeWorld, name: string): Promise<string> {
+  const path = await node.provision(name);
+  const accessModes = ['ReadWriteOnce'];
+  const claim = await api.create(persistentVolumeClaims, {
+    metadata: { namespace: 'bosh', name: `claim-${name}` },
+    spec: {
+      accessModes,
+      resources: { requests: { storage: '1Mi' } },
+      volumeName: name,
+      storageClassName: '',
+    },
+  } as KubernetesObject);
+  await api.replace(
+    persistentVolumeClaims,
+    { ...claim, status: { phase: 'Bound' } } as KubernetesObject,
+    'status',
+  );
+  const { uid, resourceVersion } = claim.metadata;
+  await api.create(persistentVolumes, {
+    metadata: { name },
+    spec: {
+      ...{
+        accessModes,
+        capacity: { storage: '1Mi' },
+        local: { path },
+        persistentVolumeReclaimPolicy: 'Retain',
+      },
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['embedded'] }] },
+          ],
+        },
+      },
+      claimRef: {
+        kind: 'PersistentVolumeClaim',
+        namespace: 'bosh',
+        name: `claim-${name}`,
+        uid,
+        resourceVersion,
+      },
+    },
+  } as KubernetesObject);
+  return fromObject(nodeLayout(directory), path);
+}
