@@ -5,6 +5,7 @@ import type { Offering } from './offerings/offering.ts';
 import { bind } from './operations/bind.ts';
 import { deprovision } from './operations/deprovision.ts';
 import { fetchBinding, fetchInstance, lastOperation } from './operations/fetch.ts';
+import { joinMigratedBinding } from './operations/join-migrated-binding.ts';
 import { plannedInstance, provision } from './operations/provision.ts';
 import type { JsonObject } from './operations/request.ts';
 import { parseBind, parseDeletion, parseProvision, parseUpdate } from './operations/request.ts';
@@ -41,6 +42,7 @@ export interface Broker {
 /** Each operation parses its request, decides by what is stored, and writes once. */
 export function broker(ports: BrokerPorts): Broker {
   const { offerings, store, scheme } = ports;
+  const join = (target: BindingTarget): Promise<void> => joinMigratedBinding(ports, target);
   return {
     provision: async (id, body) => {
       const parsed = parseProvision(body, offerings);
@@ -79,6 +81,7 @@ export function broker(ports: BrokerPorts): Broker {
     bind: async (target, body) => {
       const parsed = parseBind(body, offerings);
       if ('refused' in parsed) return parsed.refused;
+      await join(target);
       const { predecessorBindingId } = parsed.request;
       const predecessor =
         predecessorBindingId === undefined
@@ -89,10 +92,15 @@ export function broker(ports: BrokerPorts): Broker {
     unbind: async (target, query) => {
       const parsed = parseDeletion(query, offerings);
       if ('refused' in parsed) return parsed.refused;
+      await join(target);
       return store.change(target, (view) => unbind(view, target, parsed.request.offering));
     },
-    fetchBinding: async (target) => fetchBinding(await store.view(target), target, offerings),
+    fetchBinding: async (target) => {
+      await join(target);
+      return fetchBinding(await store.view(target), target, offerings);
+    },
     lastBindingOperation: async (target) => {
+      await join(target);
       const { binding } = await store.view(target);
       const exists = binding !== undefined && binding.instanceId === target.instanceId;
       return lastOperation(exists, `service binding ${target.bindingId}`);
