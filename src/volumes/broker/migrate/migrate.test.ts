@@ -137,6 +137,23 @@ test('a binding is joined at a fetch and at an unbind, too', async (t) => {
   assert.equal((await call('DELETE', other)).status, 410);
 });
 
+test('a broker that ends while it joins a binding goes on at the next request, and does not join it twice', async (t) => {
+  const { stub, migrate, broker } = await migration(t, 'credhub');
+  stub.credentials.set('/nfsbroker/i-1', { ...old, ServiceFingerPrint: 'server/export' });
+  stub.credentials.set('/nfsbroker/b-1', binding);
+  await migrate();
+  const call = await broker();
+  // the write that remembers the join, after the binding's
+  const isHalfWay = (): boolean => [...stub.credentials.keys()].some((name) => name.includes('/bindings/'));
+  stub.fail = (request) => (request.startsWith('PUT') && isHalfWay() ? 403 : undefined);
+  const unbind = `${bindingPath}${nfsQuery}`;
+  assert.equal((await call('DELETE', unbind)).status, 503);
+  assert.ok(isHalfWay());
+  stub.fail = () => undefined;
+  assert.equal((await call('DELETE', unbind)).status, 200);
+  assert.equal((await call('DELETE', unbind)).status, 410);
+});
+
 test('the volume id is made of what the old broker was given, and the mount of what it means', async (t) => {
   const { stub, migrate, broker } = await migration(t, 'sqlite');
   const given = { username: 'user', password: smbSecret, readonly: 'true' };
