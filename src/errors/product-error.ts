@@ -14,7 +14,12 @@ export class ProductError extends Error {
   }
 }
 
-/** True for a ProductError, of that code when one is given. */
+/** True for a ProductError, of that code when one is given; each bundle has its own copy of the class. */
 export function isProductError(error: unknown, code?: ErrorCode): error is ProductError {
-  return error instanceof ProductError && (code === undefined || error.code === code);
+  return (
+    error instanceof Error &&
+    error.name === 'ProductError' &&
+    'code' in error &&
+    (code === undefined || error.code === code)
+  );
 }

@@ -5,6 +5,7 @@ import type { Offering } from './offerings/offering.ts';
 import { bind } from './operations/bind.ts';
 import { deprovision } from './operations/deprovision.ts';
 import { fetchBinding, fetchInstance, lastOperation } from './operations/fetch.ts';
+import { joinMigratedBinding } from './operations/join-migrated-binding.ts';
 import { plannedInstance, provision } from './operations/provision.ts';
 import type { JsonObject } from './operations/request.ts';
 import { parseBind, parseDeletion, parseProvision, parseUpdate } from './operations/request.ts';
@@ -12,7 +13,7 @@ import { unbind } from './operations/unbind.ts';
 import { update } from './operations/update.ts';
 import type { VolumeIdScheme } from './operations/volume-id.ts';
 import type { Preflight, PreflightMode } from './preflight/preflight.ts';
-import type { BindingTarget, BrokerStore } from './store/broker-store.ts';
+import type { BindingTarget, BrokerStore, Change, View } from './store/broker-store.ts';
 import type { InstanceRecord } from './store/record.ts';
 
 export interface BrokerPorts {
@@ -41,16 +42,34 @@ export interface Broker {
 /** Each operation parses its request, decides by what is stored, and writes once. */
 export function broker(ports: BrokerPorts): Broker {
   const { offerings, store, scheme } = ports;
+  /** A binding of an old broker is joined first; other instances are not read twice for that. */
+  async function viewJoined(target: BindingTarget): Promise<View> {
+    const view = await store.view(target);
+    if (view.instance?.migrated === undefined) return view;
+    await joinMigratedBinding(ports, target);
+    return store.view(target);
+  }
+  async function changeJoined(target: BindingTarget, decide: (view: View) => Change): Promise<Answer> {
+    let isMigrated = false;
+    const answer = await store.change(target, (view) => {
+      isMigrated = view.instance?.migrated !== undefined;
+      return isMigrated ? { answer: { status: 200, body: {} } } : decide(view);
+    });
+    if (!isMigrated) return answer;
+    await joinMigratedBinding(ports, target);
+    return store.change(target, decide);
+  }
   return {
     provision: async (id, body) => {
       const parsed = parseProvision(body, offerings);
       if ('refused' in parsed) return parsed.refused;
       const planned = plannedInstance(id, parsed.request);
       if ('refused' in planned) return planned.refused;
-      // one that is there is not looked for again
-      const { instance } = await store.view({ instanceId: id });
-      if (instance === undefined) {
-        const refused = await refuseShare(ports, parsed.request.offering, planned.request);
+      const { offering } = parsed.request;
+      const isChecked = ports.preflight !== 'off' || offering.allowedShares !== undefined;
+      // the share of one that is there was checked when it was made
+      if (isChecked && (await store.view({ instanceId: id })).instance === undefined) {
+        const refused = await refuseShare(ports, offering, planned.request);
         if (refused !== undefined) return refused;
       }
       return store.change({ instanceId: id }, (view) => provision(view, planned.request));
@@ -84,16 +103,16 @@ export function broker(ports: BrokerPorts): Broker {
         predecessorBindingId === undefined
           ? undefined
           : (await store.view({ instanceId: target.instanceId, bindingId: predecessorBindingId })).binding;
-      return store.change(target, (view) => bind(view, target, parsed.request, { predecessor, scheme }));
+      return changeJoined(target, (view) => bind(view, target, parsed.request, { predecessor, scheme }));
     },
     unbind: async (target, query) => {
       const parsed = parseDeletion(query, offerings);
       if ('refused' in parsed) return parsed.refused;
-      return store.change(target, (view) => unbind(view, target, parsed.request.offering));
+      return changeJoined(target, (view) => unbind(view, target, parsed.request.offering));
     },
-    fetchBinding: async (target) => fetchBinding(await store.view(target), target, offerings),
+    fetchBinding: async (target) => fetchBinding(await viewJoined(target), target, offerings),
     lastBindingOperation: async (target) => {
-      const { binding } = await store.view(target);
+      const { binding } = await viewJoined(target);
       const exists = binding !== undefined && binding.instanceId === target.instanceId;
       return lastOperation(exists, `service binding ${target.bindingId}`);
     },

@@ -79,7 +79,7 @@ volume_id: none
     'username',
     'volume_id',
   ]);
-  assert.doesNotMatch(message, /geheim|red|here/u);
+  assert.doesNotMatch(message, /geheim|\bred\b|\bhere\b/u);
 });
 
 test('a key that is there twice, and what is no YAML, are told by their line', () => {
@@ -104,6 +104,36 @@ test('a database is read with what it needs', () => {
   const wrong = faultsOf(good.replace(/^store: .*$/mu, 'store: {postgresql: {port: 0}}'));
   for (const field of ['host', 'port', 'database', 'user'])
     assert.match(wrong, new RegExp(`- store\\.postgresql\\.${field} `, 'u'));
+});
+
+const credhubText = (settings: string): string =>
+  good.replace(/^store: .*$/mu, `store: {credhub: ${settings}}`).replace(/^encryption_keys: .*\n/mu, '');
+
+test('a CredHub is read with a client of its UAA or with a certificate, and has no keys', () => {
+  const uaa = '{client_id: c, client_secret: geheim, ca: /uaa.pem}';
+  const common = { url: 'https://credhub:8844', storeId: 'nfsbroker', caFile: '/ca.pem' };
+  const credhub = 'url: https://credhub:8844, store_id: nfsbroker, ca: /ca.pem';
+  const config = parseBrokerConfig(credhubText(`{${credhub}, uaa: ${uaa}}`), { VCAP_APPLICATION: '{}' });
+  const client = { url: undefined, id: 'c', secret: 'geheim', caFile: '/uaa.pem' };
+  assert.deepEqual(config.store, { credhub: { ...common, auth: { uaa: client } } });
+  assert.deepEqual(config.encryptionKeys, []);
+  const other = credhubText(`{${credhub}, client_certificate: /c.pem, client_key: /k.pem}`);
+  assert.deepEqual(parseBrokerConfig(other, {}).store, {
+    credhub: { ...common, auth: { certificateFile: '/c.pem', keyFile: '/k.pem' } },
+  });
+  const wrong = credhubText('{url: http://geheim, store_id: a/b, uaa: {url: geheim}, client_key: k}');
+  const message = faultsOf(`${wrong}encryption_keys: ['${key}']\nmigrate_from: [{}]\n`);
+  assert.deepEqual(
+    [...message.matchAll(/^- (\S+) /gmu)].map(([, field]) => field),
+    [
+      'encryption_keys',
+      ...['store_id', 'uaa', 'uaa.client_id', 'uaa.client_secret', 'url'].map(
+        (name) => `migrate_from[0].${name}`,
+      ),
+      ...['client_certificate', 'store_id', 'uaa', 'url'].map((name) => `store.credhub.${name}`),
+    ],
+  );
+  assert.doesNotMatch(message, /geheim/u);
 });
 
 test('SQLite is refused in an app of Cloud Foundry, whose disk does not stay', () => {

@@ -12,7 +12,9 @@ import { rowNamed } from './options/option-table.ts';
 import type { OptionValue } from './options/option-type.ts';
 import type { Options } from './options/parse-options.ts';
 import type { PreflightMode } from './preflight/preflight.ts';
-import type { PostgresAccess } from './store/postgres-store.ts';
+import { Settings } from './settings.ts';
+import type { CredhubConfig, StoreConfig } from './store-config.ts';
+import { credhubOf, storeOf } from './store-config.ts';
 
 /** What a broker runs with. */
 export interface BrokerConfig {
@@ -21,15 +23,13 @@ export interface BrokerConfig {
   readonly auth: BasicAuth;
   readonly offerings: readonly Offering[];
   readonly store: StoreConfig;
-  readonly encryptionKeys: readonly [Buffer, ...Buffer[]];
+  /** Of what lies in SQLite or PostgreSQL; CredHub encrypts what it keeps. */
+  readonly encryptionKeys: readonly Buffer[];
   readonly scheme: VolumeIdScheme;
   readonly preflight: PreflightMode;
+  /** Where the old brokers keep their records, for `volumes migrate`. */
+  readonly migrateFrom: readonly CredhubConfig[];
 }
-
-/** Where records are kept. */
-export type StoreConfig =
-  | { readonly sqlite: string }
-  | { readonly postgresql: Omit<PostgresAccess, 'ca'> & { readonly caFile: string | undefined } };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -46,6 +46,7 @@ const known = [
   'encryption_keys',
   'volume_id',
   'preflight',
+  'migrate_from',
 ];
 
 /**
@@ -61,19 +62,20 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
   const username = read.text('username');
   const password = read.text('password');
   const previous = read.optionalText('previous_password');
+  const store = storeOf(read, environment);
   const config = {
     listen: listenOf(read, environment),
     tls: tlsOf(read),
     auth: { username, passwords: previous === undefined ? [password] : [password, previous] },
     offerings: offeringsOf(read),
-    store: storeOf(read, environment),
-    encryptionKeys: keysOf(read),
+    store,
+    encryptionKeys: keysOf(read, store),
     scheme: schemeOf(read),
     preflight: preflightModeOf(read),
+    migrateFrom: read.items('migrate_from').map(credhubOf),
   };
-  const [first, ...others] = config.encryptionKeys;
-  if (faults.length > 0 || first === undefined) throw configError(faults);
-  return { ...config, encryptionKeys: [first, ...others] };
+  if (faults.length > 0) throw configError(faults);
+  return config;
 }
 
 function configError(faults: readonly string[]): ProductError {
@@ -93,67 +95,6 @@ function parseYaml(text: string): JsonObject {
   const value: unknown = document.toJS({ maxAliasCount: 0 });
   if (!isObject(value)) throw configError(['it must be a map of settings']);
   return value;
-}
-
-/** Reads settings of one map and collects what is wrong with them. */
-class Settings {
-  readonly #map: JsonObject;
-  readonly #path: string;
-  readonly #faults: string[];
-
-  constructor(map: JsonObject, path: string, faults: string[]) {
-    this.#map = map;
-    this.#path = path;
-    this.#faults = faults;
-  }
-
-  fault(name: string, what: string): void {
-    this.#faults.push(`${this.#path}${name} ${what}`);
-  }
-
-  value(name: string): unknown {
-    return Object.hasOwn(this.#map, name) ? (this.#map[name] ?? undefined) : undefined;
-  }
-
-  /** '' where it is missing or wrong, which is then a fault. */
-  text(name: string): string {
-    if (this.value(name) === undefined) this.fault(name, 'is missing');
-    return this.optionalText(name) ?? '';
-  }
-
-  optionalText(name: string): string | undefined {
-    const value = this.value(name);
-    if (value === undefined || (typeof value === 'string' && value !== '')) return value;
-    this.fault(name, 'must be a text; put digits into quotes');
-    return undefined;
-  }
-
-  map(name: string): JsonObject {
-    const value = this.value(name);
-    if (value === undefined) return {};
-    if (isObject(value)) return value;
-    this.fault(name, 'must be a map');
-    return {};
-  }
-
-  texts(name: string): readonly string[] | undefined {
-    const value = this.value(name);
-    if (value === undefined) return undefined;
-    const texts = Array.isArray(value) ? value.filter((text) => typeof text === 'string') : [];
-    if (Array.isArray(value) && texts.length === value.length) return texts;
-    this.fault(name, 'must be a list of texts');
-    return [];
-  }
-
-  item(name: string, index: number, entry: unknown): Settings {
-    const path = `${name}[${index}]`;
-    if (!isObject(entry)) this.fault(path, 'must be a map');
-    return new Settings(isObject(entry) ? entry : {}, `${this.#path}${path}.`, this.#faults);
-  }
-
-  nested(name: string): Settings {
-    return new Settings(this.map(name), `${this.#path}${name}.`, this.#faults);
-  }
 }
 
 function listenOf(read: Settings, { PORT }: Environment): BrokerConfig['listen'] {
@@ -177,35 +118,12 @@ function tlsOf(read: Settings): BrokerConfig['tls'] {
   return { certificate: tls.text('certificate'), privateKey: tls.text('private_key') };
 }
 
-function storeOf(read: Settings, { VCAP_APPLICATION }: Environment): StoreConfig {
-  const store = read.nested('store');
-  const names = Object.keys(read.map('store'));
-  if (names.length !== 1 || !['sqlite', 'postgresql'].includes(names[0] ?? '')) {
-    read.fault('store', 'must have one of sqlite and postgresql');
-    return { sqlite: '' };
-  }
-  if (names[0] === 'postgresql') return { postgresql: postgresOf(store.nested('postgresql')) };
-  if (VCAP_APPLICATION !== undefined)
-    store.fault('sqlite', 'is lost when an app of Cloud Foundry restarts; use postgresql');
-  return { sqlite: store.text('sqlite') };
-}
-
-function postgresOf(read: Settings): Extract<StoreConfig, { postgresql: unknown }>['postgresql'] {
-  const port = read.value('port') ?? 5432;
-  if (!(typeof port === 'number' && Number.isInteger(port) && port > 0 && port <= 65_535))
-    read.fault('port', 'must be a port');
-  return {
-    host: read.text('host'),
-    port: Number(port),
-    database: read.text('database'),
-    user: read.text('user'),
-    password: read.optionalText('password'),
-    caFile: read.optionalText('ca'),
-  };
-}
-
-function keysOf(read: Settings): Buffer[] {
+function keysOf(read: Settings, store: StoreConfig): Buffer[] {
   const value = read.value('encryption_keys');
+  if ('credhub' in store) {
+    if (value !== undefined) read.fault('encryption_keys', 'has no use: CredHub encrypts what it keeps');
+    return [];
+  }
   const keys = Array.isArray(value) ? value.map(keyOf) : [];
   if (keys.length === 0 || keys.length > 2 || keys.includes(undefined))
     read.fault(

@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '../../../test/support/until.ts';
+import { credhubStub, uaaClient } from './testing/credhub-stub.ts';
 import { noPostgres, postgresServer } from './testing/postgres-server.ts';
 import type { CallBroker } from './testing/test-broker.ts';
 import { auth, bindBody, callerOf, nfsPlan, nfsQuery, provisionBody } from './testing/test-broker.ts';
@@ -61,17 +64,34 @@ test(`${title}: PostgreSQL`, { skip: noPostgres }, async (t) => {
   await killUnderLoad(t, () => `{postgresql: ${JSON.stringify(server.access)}}`);
 });
 
+test(`${title}: CredHub`, async (t) => {
+  const stub = await credhubStub();
+  t.after(() => stub.stop());
+  stub.before = () => delay(2);
+  await killUnderLoad(t, (folder) => {
+    const ca = join(folder, 'ca.pem');
+    writeFileSync(ca, stub.ca);
+    const uaa = { client_id: uaaClient.id, client_secret: uaaClient.secret };
+    return JSON.stringify({ credhub: { url: stub.url, store_id: 'nfsbroker', ca, uaa } });
+  });
+  assert.deepEqual(
+    [...stub.credentials.keys()].filter((name) => name.endsWith('/instance') || name.includes('/bindings/')),
+    ['/nfsbroker/volume-broker/last/instance'],
+  );
+});
+
 /** `storeIn` is the setting `store` of a broker that may keep files in a folder. */
 async function killUnderLoad(t: TestContext, storeIn: (folder: string) => string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'broker-crash-'));
   t.after(() => rm(folder, { recursive: true }));
   const config = join(folder, 'broker.yml');
+  const store = storeIn(folder);
   const settings = [
     'listen: 127.0.0.1:0',
     `username: ${auth.username}`,
     `password: ${auth.passwords[0]}`,
-    `store: ${storeIn(folder)}`,
-    `encryption_keys: ['${key}']`,
+    `store: ${store}`,
+    ...(store.includes('credhub') ? [] : [`encryption_keys: ['${key}']`]),
     `volume_id: {key: '${key}'}`,
   ];
   await writeFile(config, settings.join('\n'), { mode: 0o600 });

@@ -1,5 +1,6 @@
 import { runBroker } from './run-broker.ts';
 
+export { runMigrate } from './migrate/run-migrate.ts';
 export { runBroker } from './run-broker.ts';
 
 // as an app of Cloud Foundry: node broker.mjs, with BROKER_CONFIG

@@ -37,7 +37,8 @@ function parseWords(words: readonly string[]): { config: string | undefined; isT
   throw new ProductError('INVALID_ARGUMENT', `volumes takes: ${brokerUsage}`);
 }
 
-async function readConfig(path: string): Promise<string> {
+/** The text of a configuration. */
+export async function readConfig(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {

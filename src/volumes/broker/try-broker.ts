@@ -69,6 +69,7 @@ function configIn(folder: string): BrokerConfig {
     encryptionKeys: [randomBytes(32)],
     scheme: { hmacKey: randomBytes(32) },
     preflight: 'off',
+    migrateFrom: [],
   };
 }
 

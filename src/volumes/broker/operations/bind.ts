@@ -88,7 +88,8 @@ const bindAnswer = (mount: VolumeMount): Record<string, unknown> => ({
   volume_mounts: [mount],
 });
 
-function volumeMountOf(
+/** The mount that a binding hands out. */
+export function volumeMountOf(
   { driver, table }: Offering,
   instanceId: string,
   options: Options,

@@ -23,7 +23,8 @@ export function plannedInstance(id: string, request: ProvisionRequest): Parsed<I
 export function provision({ instance }: View, planned: InstanceRecord): Change {
   if (instance === undefined) return { answer: { status: 201, body: {} }, instance: planned };
   // what an update changed since does not make the first PUT another one
-  const isSame = isDeepStrictEqual({ ...instance, options: planned.options }, planned);
+  const { migrated: _, ...stored } = instance;
+  const isSame = isDeepStrictEqual({ ...stored, options: planned.options }, planned);
   if (isSame) return { answer: { status: 200, body: {} } };
   const description = `service instance ${planned.id} exists with other attributes; use another id`;
   return { answer: refusal(409, 'Conflict', description) };

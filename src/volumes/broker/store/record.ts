@@ -11,6 +11,27 @@ export interface InstanceRecord {
   readonly provisioned: Options;
   /** What bindings of it get now, after updates. */
   readonly options: Options;
+  /** Where `volumes migrate` took it over from an old broker. */
+  readonly migrated?: MigratedInstance | MigratedBinding;
+}
+
+/** The parameters that an old broker was given, as texts: its volume ids are made of them. */
+type GivenTexts = Readonly<Record<string, string>>;
+
+export interface MigratedInstance {
+  readonly kind: 'instance';
+  readonly given: GivenTexts;
+}
+
+/**
+ * A binding of an old broker, which does not say of which instance it is: kept at an id that no request can name, until a request
+ * names both. It stays when it is joined, so that it is not taken over twice.
+ */
+export interface MigratedBinding {
+  readonly kind: 'binding';
+  readonly given: GivenTexts;
+  readonly appGuid: string;
+  readonly isJoined: boolean;
 }
 
 /** One mount as the platform hands it to a cell (OSBAPI 2.17, Volume Mounts Object). */

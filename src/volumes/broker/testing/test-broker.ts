@@ -47,6 +47,7 @@ export async function testBroker(
     encryptionKeys: [randomBytes(32)],
     scheme: { hmacKey: randomBytes(32) },
     preflight: 'off',
+    migrateFrom: [],
     ...changes,
   };
   const running = await startBroker(config, (line) => void log.push(line));

@@ -1,0 +1,36 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+
+/** A server in a Node of its own. */
+export interface ChildServer {
+  readonly url: string;
+  /** MiB resident. */
+  memory(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Starts a Node whose output names its port as `http://127.0.0.1:PORT`. */
+export async function startChildServer(words: readonly string[]): Promise<ChildServer> {
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [url] = /http:\/\/127\.0\.0\.1:\d+/u.exec(line) ?? [];
+    if (url === undefined) continue;
+    child.stdout.resume();
+    return { url, memory: () => memoryOf(child), stop: () => stopped(child) };
+  }
+  throw new Error(`node ${words.join(' ')} ended before it listened`);
+}
+
+async function memoryOf({ pid }: ChildProcess): Promise<number> {
+  const [, kibibytes] = /^VmRSS:\s+(\d+)/mu.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kibibytes) / 1024;
+}
+
+async function stopped(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}

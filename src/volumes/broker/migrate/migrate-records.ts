@@ -1,0 +1,60 @@
+import type { Offering } from '../offerings/offering.ts';
+import { migratedId } from '../operations/join-migrated-binding.ts';
+import type { BrokerStore } from '../store/broker-store.ts';
+import type { CredhubClient } from '../store/credhub-client.ts';
+import type { InstanceRecord } from '../store/record.ts';
+import { parseOldRecord } from './parse-old-record.ts';
+
+/** What became of the records of one old broker. */
+export interface MigrationResult {
+  readonly instances: number;
+  readonly bindings: number;
+  /** Taken over by a run before this one, or made by the new broker. */
+  readonly present: number;
+  /** Records that stay with the old broker alone, with the reason. */
+  readonly left: readonly { readonly name: string; readonly fault: string }[];
+}
+
+/** What migrate_mysql_to_credhub wrote. */
+const marker = 'migrated-from-sql';
+
+/**
+ * Takes over the records that an old broker keeps in CredHub below `/<storeId>`. They are read and never changed. Each record that is
+ * taken over is remembered, so that one which has been deleted since does not come back in another run.
+ */
+export async function migrateRecords(
+  from: { readonly client: CredhubClient; readonly storeId: string },
+  to: { readonly store: BrokerStore; readonly offerings: readonly Offering[] },
+): Promise<MigrationResult> {
+  const path = `/${from.storeId}`;
+  const counts = { instances: 0, bindings: 0, present: 0 };
+  const left: { name: string; fault: string }[] = [];
+  for (const name of (await from.client.list(path)).toSorted()) {
+    const id = name.slice(path.length + 1);
+    // what has another slash is the new broker's
+    if (id.includes('/') || id === marker) continue;
+    const parsed = parseOldRecord(id, await from.client.get(name), to.offerings);
+    if ('fault' in parsed) left.push({ name, fault: parsed.fault });
+    else counts[await takeOver(to.store, parsed.record)] += 1;
+  }
+  return { ...counts, left };
+}
+
+async function takeOver(
+  store: BrokerStore,
+  record: InstanceRecord,
+): Promise<'instances' | 'bindings' | 'present'> {
+  const { id, migrated } = record;
+  const remembered = { instanceId: migratedId(id) };
+  if ((await store.view(remembered)).instance !== undefined) return 'present';
+  let isPresent = false;
+  const answer = { status: 200, body: {} };
+  if (migrated?.kind === 'instance')
+    await store.change({ instanceId: id }, ({ instance }) => {
+      isPresent = instance !== undefined;
+      return { answer, ...(isPresent ? {} : { instance: record }) };
+    });
+  await store.change(remembered, () => ({ answer, instance: { ...record, id: migratedId(id) } }));
+  if (isPresent) return 'present';
+  return migrated?.kind === 'instance' ? 'instances' : 'bindings';
+}

@@ -1,0 +1,66 @@
+import type { Offering } from '../offerings/offering.ts';
+import type { JsonObject } from '../operations/request.ts';
+import { isObject } from '../operations/request.ts';
+import type { OptionPlace } from '../options/option-table.ts';
+import { parseOptions } from '../options/parse-options.ts';
+import type { InstanceRecord } from '../store/record.ts';
+
+/** A record to keep, or why it cannot be one; no value is quoted. */
+export type OldRecord = { readonly record: InstanceRecord } | { readonly fault: string };
+
+/**
+ * Reads what nfsbroker or smbbroker keep in CredHub under an id (reference volume-services.md 2.6): an instance, or a binding, which
+ * names no instance.
+ */
+export function parseOldRecord(id: string, value: unknown, offerings: readonly Offering[]): OldRecord {
+  if (!/^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,254}$/u.test(id)) return { fault: 'its name is no id of OSBAPI' };
+  if (!isObject(value)) return { fault: 'it is no JSON object' };
+  const text = (name: string): string => (typeof value[name] === 'string' ? value[name] : '');
+  const offering = offerings.find((candidate) => candidate.id === text('service_id'));
+  if (offering === undefined) return { fault: 'service_id names no offering of the configuration' };
+  const ids = {
+    id,
+    serviceId: offering.id,
+    planId: text('plan_id'),
+    organizationGuid: text('organization_guid'),
+    spaceGuid: text('space_guid'),
+  };
+  if (ids.planId !== offering.plan.id) return { fault: `plan_id names no plan of ${offering.name}` };
+  if (Object.hasOwn(value, 'ServiceFingerPrint')) {
+    const print = value['ServiceFingerPrint'];
+    const parameters = typeof print === 'string' ? { share: print } : print;
+    return withOptions(offering, parameters, 'provision', (options, given) => ({
+      ...ids,
+      provisioned: options,
+      options,
+      migrated: { kind: 'instance', given },
+    }));
+  }
+  const resource = value['bind_resource'];
+  const ofResource = isObject(resource) ? resource['app_guid'] : undefined;
+  const appGuid = text('app_guid') || (typeof ofResource === 'string' ? ofResource : '');
+  if (appGuid === '') return { fault: 'it is neither an instance nor a binding to an app' };
+  return withOptions(offering, value['parameters'] ?? {}, 'bind', (options, given) => ({
+    ...ids,
+    provisioned: options,
+    options,
+    migrated: { kind: 'binding', given, appGuid, isJoined: false },
+  }));
+}
+
+function withOptions(
+  { table }: Offering,
+  parameters: unknown,
+  place: OptionPlace,
+  recordOf: (options: InstanceRecord['options'], given: Record<string, string>) => InstanceRecord,
+): OldRecord {
+  if (!isObject(parameters)) return { fault: 'its parameters are no JSON object' };
+  // what the operator forces now may have been given then
+  const parsed = parseOptions(table, parameters, place, {});
+  if ('description' in parsed) return { fault: parsed.description.replaceAll('\n', ' ') };
+  return { record: recordOf(parsed.options, textsOf(parameters)) };
+}
+
+/** Values as the old brokers turned them into texts. What has another type did not pass the table. */
+const textsOf = (parameters: JsonObject): Record<string, string> =>
+  Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value)]));

@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { makeOwnFolder } from '../../platform/own-folder.ts';
+import type { BrokerConfig } from './config.ts';
+import type { CredhubConfig } from './store-config.ts';
+import type { BrokerStore } from './store/broker-store.ts';
+import type { CredhubClient } from './store/credhub-client.ts';
+import { credhubClient } from './store/credhub-client.ts';
+import { openCredhubStore } from './store/credhub-store.ts';
+import { sealedRecords } from './store/record-codec.ts';
+import { sealUnder } from './store/seal.ts';
+import { openSqliteStore } from './store/sqlite-store.ts';
+
+/** Opens the store of a configuration. One that is reached over a network need not be there yet. */
+export async function openStore({
+  store,
+  encryptionKeys,
+}: Pick<BrokerConfig, 'store' | 'encryptionKeys'>): Promise<BrokerStore> {
+  if ('credhub' in store) return openCredhubStore(store.credhub.storeId, connectCredhub(store.credhub));
+  const [first, ...others] = encryptionKeys;
+  if (first === undefined) throw new ProductError('BROKER_CONFIG_INVALID', 'encryption_keys is missing');
+  const records = sealedRecords(sealUnder([first, ...others]));
+  if ('sqlite' in store) {
+    await makeOwnFolder(dirname(store.sqlite));
+    return openSqliteStore(store.sqlite, records);
+  }
+  const { openPostgresStore } = await import('./store/postgres-store.ts');
+  const { caFile, ...access } = store.postgresql;
+  return openPostgresStore({ ...access, ca: readIfNamed(caFile, 'store.postgresql.ca') }, records);
+}
+
+/** A client of the CredHub of a configuration. */
+export function connectCredhub({ url, caFile, auth }: CredhubConfig): CredhubClient {
+  const ca = readIfNamed(caFile, 'credhub.ca');
+  if (!('uaa' in auth)) {
+    const certificate = readNamed(auth.certificateFile, 'credhub.client_certificate');
+    return credhubClient({
+      url,
+      ca,
+      auth: { certificate, key: readNamed(auth.keyFile, 'credhub.client_key') },
+    });
+  }
+  const { caFile: uaaCaFile, ...uaa } = auth.uaa;
+  return credhubClient({
+    url,
+    ca,
+    auth: { uaa: { ...uaa, ca: readIfNamed(uaaCaFile, 'credhub.uaa.ca') ?? ca } },
+  });
+}
+
+/** What the configuration holds that no log may show. */
+export function secretsOf({ auth, encryptionKeys, scheme, store, migrateFrom }: BrokerConfig): string[] {
+  const keys = scheme === 'md5' ? encryptionKeys : [...encryptionKeys, scheme.hmacKey];
+  const credhubs = 'credhub' in store ? [store.credhub, ...migrateFrom] : migrateFrom;
+  return [
+    ...auth.passwords,
+    ...keys.map((key) => key.toString('base64')),
+    ...('postgresql' in store && store.postgresql.password !== undefined ? [store.postgresql.password] : []),
+    ...credhubs.flatMap((credhub) => ('uaa' in credhub.auth ? [credhub.auth.uaa.secret] : [])),
+  ];
+}
+
+const readIfNamed = (path: string | undefined, setting: string): string | undefined =>
+  path === undefined ? undefined : readNamed(path, setting);
+
+/** The text of a file that a setting names. */
+export function readNamed(path: string, setting: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new ProductError(
+      'BROKER_CONFIG_INVALID',
+      `${setting} names a file that cannot be read: '${path}'`,
+      {
+        cause: error,
+      },
+    );
+  }
+}

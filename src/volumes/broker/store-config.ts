@@ -1,0 +1,90 @@
+import type { Settings } from './settings.ts';
+import type { PostgresAccess } from './store/postgres-store.ts';
+import type { UaaClient } from './store/uaa-token.ts';
+
+/** Where records are kept. */
+export type StoreConfig =
+  | { readonly sqlite: string }
+  | { readonly postgresql: Omit<PostgresAccess, 'ca'> & { readonly caFile: string | undefined } }
+  | { readonly credhub: CredhubConfig };
+
+/** A CredHub, and the path of a broker in it. */
+export interface CredhubConfig {
+  readonly url: string;
+  readonly storeId: string;
+  readonly caFile: string | undefined;
+  readonly auth:
+    | { readonly uaa: UaaClient & { readonly url: string | undefined; readonly caFile: string | undefined } }
+    | { readonly certificateFile: string; readonly keyFile: string };
+}
+
+const kinds = ['sqlite', 'postgresql', 'credhub'];
+
+/** Reads the setting `store`. */
+export function storeOf(
+  read: Settings,
+  { VCAP_APPLICATION }: Readonly<Record<string, string | undefined>>,
+): StoreConfig {
+  const store = read.nested('store');
+  const [kind = '', ...others] = Object.keys(read.map('store'));
+  if (others.length > 0 || !kinds.includes(kind)) {
+    read.fault('store', `must have one of ${kinds.join(', ')}`);
+    return { sqlite: '' };
+  }
+  if (kind === 'postgresql') return { postgresql: postgresOf(store.nested('postgresql')) };
+  if (kind === 'credhub') return { credhub: credhubOf(store.nested('credhub')) };
+  if (VCAP_APPLICATION !== undefined)
+    store.fault('sqlite', 'is lost when an app of Cloud Foundry restarts; use postgresql or credhub');
+  return { sqlite: store.text('sqlite') };
+}
+
+function postgresOf(read: Settings): Extract<StoreConfig, { postgresql: unknown }>['postgresql'] {
+  const port = read.value('port') ?? 5432;
+  if (!(typeof port === 'number' && Number.isInteger(port) && port > 0 && port <= 65_535))
+    read.fault('port', 'must be a port');
+  return {
+    host: read.text('host'),
+    port: Number(port),
+    database: read.text('database'),
+    user: read.text('user'),
+    password: read.optionalText('password'),
+    caFile: read.optionalText('ca'),
+  };
+}
+
+/** Reads a map that names a CredHub. */
+export function credhubOf(read: Settings): CredhubConfig {
+  const storeId = read.text('store_id');
+  // a part of names that end at 255 characters
+  if (storeId !== '' && !/^[A-Za-z0-9_-]{1,64}$/u.test(storeId))
+    read.fault('store_id', 'must be 1 to 64 letters, digits, dashes and underscores');
+  const common = { url: httpsUrl(read, read.text('url')), storeId, caFile: read.optionalText('ca') };
+  const byCertificate = ['client_certificate', 'client_key'].some((name) => read.value(name) !== undefined);
+  if (byCertificate === (read.value('uaa') !== undefined))
+    read.fault('uaa', 'is needed, or client_certificate and client_key in its place');
+  if (byCertificate) {
+    const auth = { certificateFile: read.text('client_certificate'), keyFile: read.text('client_key') };
+    return { ...common, auth };
+  }
+  const uaa = read.nested('uaa');
+  const url = uaa.optionalText('url');
+  return {
+    ...common,
+    auth: {
+      uaa: {
+        url: url === undefined ? undefined : httpsUrl(uaa, url),
+        id: uaa.text('client_id'),
+        secret: uaa.text('client_secret'),
+        caFile: uaa.optionalText('ca'),
+      },
+    },
+  };
+}
+
+function httpsUrl(read: Settings, text: string): string {
+  const url = URL.parse(text);
+  const isPlain =
+    url?.protocol === 'https:' && `${url.username}${url.password}${url.search}${url.hash}` === '';
+  if (text !== '' && !isPlain) read.fault('url', 'must be https://host:port, without user and query');
+  return text;
+}

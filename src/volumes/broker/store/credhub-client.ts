@@ -1,0 +1,140 @@
+import { Agent } from 'node:https';
+import { ProductError } from '../../../errors/product-error.ts';
+import type { HttpsReply, HttpsRequest } from './https-exchange.ts';
+import { exchange, objectIn } from './https-exchange.ts';
+import type { TokenSource, UaaClient } from './uaa-token.ts';
+import { uaaTokens } from './uaa-token.ts';
+
+/** How a CredHub is reached. Certificates and keys are PEM; without a CA, the system's authorities are trusted. */
+export interface CredhubAccess {
+  readonly url: string;
+  readonly ca: string | undefined;
+  readonly auth:
+    | { readonly uaa: UaaClient & { readonly url: string | undefined; readonly ca: string | undefined } }
+    | { readonly certificate: string; readonly key: string };
+}
+
+/** Credentials of type json in a CredHub. What fails for good rejects with STORE_UNAVAILABLE. */
+export interface CredhubClient {
+  /** Its current value; undefined where there is none, or where it may not be read. */
+  get(name: string, deadlineMs?: number): Promise<unknown>;
+  put(name: string, value: object): Promise<void>;
+  delete(name: string): Promise<void>;
+  /** Names of the credentials below a path. */
+  list(path: string): Promise<string[]>;
+  close(): void;
+}
+
+const usualDeadlineMs = 15_000;
+const connections = 64;
+
+/** A client of CredHub's API v1. All its requests may be sent twice, so that each is tried again until a deadline. */
+export function credhubClient(access: CredhubAccess): CredhubClient {
+  const { auth } = access;
+  const root = access.url.replace(/\/+$/u, '');
+  const trusting = (ca: string | undefined, own: { cert?: string; key?: string } = {}): Agent =>
+    new Agent({
+      keepAlive: true,
+      maxSockets: connections,
+      minVersion: 'TLSv1.2',
+      rejectUnauthorized: true,
+      ...(ca === undefined ? {} : { ca }),
+      ...own,
+    });
+  const agent = trusting(access.ca, 'uaa' in auth ? {} : { cert: auth.certificate, key: auth.key });
+  const uaaAgent = 'uaa' in auth ? trusting(auth.uaa.ca) : undefined;
+  const tokens: TokenSource | undefined =
+    'uaa' in auth && uaaAgent !== undefined ? uaaTokens(auth.uaa, uaaAgent) : undefined;
+  let uaaUrl = 'uaa' in auth ? auth.uaa.url : undefined;
+
+  async function tokenWithin(deadlineMs: number): Promise<string | undefined> {
+    if (tokens === undefined) return undefined;
+    uaaUrl ??= authServerIn(await exchange({ agent, method: 'GET', url: `${root}/info` }, deadlineMs));
+    return tokens.get(uaaUrl, deadlineMs);
+  }
+
+  async function send(
+    request: Pick<HttpsRequest, 'method' | 'body'>,
+    query: string,
+    deadlineMs: number,
+  ): Promise<HttpsReply> {
+    const end = performance.now() + deadlineMs;
+    for (let refused = 0; ; refused += 1) {
+      const left = Math.max(0, end - performance.now());
+      const token = await tokenWithin(left);
+      const headers = {
+        'content-type': 'application/json',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      };
+      const reply = await exchange({ ...request, agent, url: `${root}/api/v1/data${query}`, headers }, left);
+      if (reply.status !== 401 || token === undefined || refused > 0) return reply;
+      tokens?.drop(token);
+    }
+  }
+
+  async function call(
+    request: Pick<HttpsRequest, 'method' | 'body'>,
+    query: string,
+    deadlineMs = usualDeadlineMs,
+  ): Promise<HttpsReply> {
+    let reply: HttpsReply;
+    try {
+      reply = await send(request, query, deadlineMs);
+    } catch (error) {
+      throw unavailable(root, error instanceof Error ? error.message : String(error), error);
+    }
+    const { status } = reply;
+    if ((status >= 200 && status < 300) || status === 404) return reply;
+    const said = status === 401 || status === 403 ? `it refuses the client (${status})` : `status ${status}`;
+    throw unavailable(root, `${request.method} /api/v1/data: ${said}`);
+  }
+
+  return {
+    get: async (name, deadlineMs) => {
+      const query = `?current=true&name=${encodeURIComponent(name)}`;
+      const reply = await call({ method: 'GET' }, query, deadlineMs);
+      if (reply.status === 404) return undefined;
+      const [first] = listIn(root, reply, 'data');
+      return first?.['value'];
+    },
+    put: async (name, value) => {
+      const body = JSON.stringify({ name, type: 'json', value });
+      const { status } = await call({ method: 'PUT', body }, '');
+      if (status === 404) throw unavailable(root, `the client may not write ${name}`);
+    },
+    delete: async (name) => {
+      await call({ method: 'DELETE' }, `?name=${encodeURIComponent(name)}`);
+    },
+    list: async (path) => {
+      const reply = await call({ method: 'GET' }, `?path=${encodeURIComponent(path)}`);
+      if (reply.status === 404) return [];
+      const names = listIn(root, reply, 'credentials').map(({ name }) => String(name));
+      // CredHub takes an underscore of the path for any character
+      return names.filter((name) => name.startsWith(`${path}/`));
+    },
+    close: () => {
+      agent.destroy();
+      uaaAgent?.destroy();
+    },
+  };
+}
+
+function unavailable(root: string, cause: string, error?: unknown): ProductError {
+  const message = `the CredHub at ${root} cannot be read or written: ${cause}; look after CredHub, its UAA, the client's permissions and the way to them`;
+  return new ProductError('STORE_UNAVAILABLE', message, { cause: error });
+}
+
+/** Where CredHub says that tokens for it are made. */
+function authServerIn(reply: HttpsReply): string {
+  const server = reply.status === 200 ? objectIn(reply)['auth-server'] : undefined;
+  const url = (server as { url?: unknown } | undefined)?.url;
+  if (typeof url !== 'string' || !url.startsWith('https://'))
+    throw new Error(`/info names no UAA (status ${reply.status}); set the url of the uaa`);
+  return url;
+}
+
+function listIn(root: string, reply: HttpsReply, field: string): Record<string, unknown>[] {
+  const list = objectIn(reply)[field];
+  if (!Array.isArray(list)) throw unavailable(root, 'its answer is none of CredHub; check the url');
+  return list as Record<string, unknown>[];
+}

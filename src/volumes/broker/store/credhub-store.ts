@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { ProductError } from '../../../errors/product-error.ts';
+import type { BrokerStore, Change, Target, View } from './broker-store.ts';
+import type { CredhubClient } from './credhub-client.ts';
+import type { BindingRecord, InstanceRecord } from './record.ts';
+
+/** The credential that is written first, to see that the client may write and read. */
+const format = { format: 1 };
+/** Who asks for the health does not wait long for a server that is away. */
+const checkMs = 1_000;
+
+/**
+ * A store in CredHub: a credential of type json per instance and per binding, below `/<storeId>/volume-broker`, beside those of the
+ * old brokers. CredHub cannot compare before it writes, so that only one process may use a `storeId`; in it, what concerns one
+ * instance is done in turn, and instances do not wait for each other. CredHub encrypts what it keeps.
+ */
+export function openCredhubStore(storeId: string, client: CredhubClient): BrokerStore {
+  const root = `/${storeId}/volume-broker`;
+  const bindingsOf = (instanceId: string): string => `${root}/${segment(instanceId)}/bindings`;
+  const instanceName = (id: string): string => `${root}/${segment(id)}/instance`;
+  const bindingName = ({ instanceId, bindingId = '' }: Target): string =>
+    `${bindingsOf(instanceId)}/${segment(bindingId)}`;
+  const inTurn = turns();
+  let permitted: Promise<void> | undefined;
+
+  /** A client that may not read is told that there is nothing, which would be taken for a deleted record. */
+  async function assertPermitted(): Promise<void> {
+    const name = `${root}/format`;
+    if ((await client.get(name)) !== undefined) return;
+    await client.put(name, format);
+    if ((await client.get(name)) !== undefined) return;
+    const message = `CredHub does not let the broker read what it wrote to ${name}; give its client the permissions read, write and delete on /${storeId}/*`;
+    throw new ProductError('STORE_UNAVAILABLE', message);
+  }
+  async function whenPermitted<T>(work: () => Promise<T>): Promise<T> {
+    permitted ??= assertPermitted();
+    await permitted.catch((error: unknown) => {
+      permitted = undefined;
+      throw error;
+    });
+    return work();
+  }
+
+  async function bindingIds(instanceId: string): Promise<string[]> {
+    const path = bindingsOf(instanceId);
+    const names = await client.list(path);
+    const ids = names.map(async (name) => {
+      const id = name.slice(path.length + 1);
+      if (!id.startsWith(hashMark)) return id;
+      return ((await client.get(name)) as BindingRecord | undefined)?.id;
+    });
+    return (await Promise.all(ids)).filter((id) => id !== undefined).toSorted();
+  }
+  async function look(target: Target): Promise<View> {
+    const { instanceId, bindingId } = target;
+    const [instance, binding, ids] = await Promise.all([
+      client.get(instanceName(instanceId)),
+      bindingId === undefined ? undefined : client.get(bindingName(target)),
+      bindingIds(instanceId),
+    ]);
+    // what is there is what `write` put there
+    return {
+      instance: instance as InstanceRecord | undefined,
+      binding: binding as BindingRecord | undefined,
+      bindingIds: ids,
+    };
+  }
+  async function write(target: Target, { instance, binding }: Change): Promise<void> {
+    if (binding === null) await client.delete(bindingName(target));
+    if (instance === null) await client.delete(instanceName(target.instanceId));
+    if (instance) await client.put(instanceName(target.instanceId), instance);
+    if (binding) await client.put(bindingName(target), binding);
+  }
+
+  return {
+    view: (target) => whenPermitted(() => inTurn(target.instanceId, () => look(target))),
+    change: (target, decide) =>
+      whenPermitted(() =>
+        inTurn(target.instanceId, async () => {
+          const change = decide(await look(target));
+          await write(target, change);
+          return change.answer;
+        }),
+      ),
+    check: async () => void (await client.get(`${root}/format`, checkMs)),
+    close: async () => client.close(),
+  };
+}
+
+const hashMark = 'sha256.';
+
+/** An id in a name: names are the same in upper and lower case, end at 255 characters and have no tilde. */
+const segment = (id: string): string =>
+  /^[a-z0-9-]{1,64}$/u.test(id) ? id : `${hashMark}${createHash('sha256').update(id).digest('hex')}`;
+
+/** Runs what has one key in the order it came, each after the end of the one before it. */
+function turns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>();
+  return async (key, work) => {
+    const before = last.get(key) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    last.set(key, mine);
+    try {
+      return await mine;
+    } finally {
+      if (last.get(key) === mine) last.delete(key);
+    }
+  };
+}
