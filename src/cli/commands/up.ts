@@ -44,7 +44,8 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   await embeddedCluster(installation).start((line) => terminal.error(line));
   const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation.clusterDirectory);
   const logs = embeddedLogs(kubeconfig, installation.clusterDirectory);
-  const { cluster } = await lookAtCluster(statePath, kubeconfig, { onSecrets: context.secrets.add });
+  const { environment, secrets } = context;
+  const { cluster } = await lookAtCluster(statePath, kubeconfig, { environment, onSecrets: secrets.add });
 
   const result = await createEnv(
     {
