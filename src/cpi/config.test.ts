@@ -6,7 +6,8 @@ import { deepMerge } from './config/deep-merge.ts';
 import { parseConfig } from './config.ts';
 import type { Json } from './input.ts';
 
-const pem = '-----BEGIN CERTIFICATE-----';
+const pemOf = (label: string): string => `-----BEGIN ${label}-----\nMAA=\n-----END ${label}-----\n`;
+const pem = pemOf('CERTIFICATE');
 
 const invalid = (message: RegExp) => (error: unknown) => {
   assert.ok(isProductError(error, 'INVALID_CONFIG'), String(error));

@@ -11,7 +11,7 @@ import { resolveAccess } from './kubeconfig-access.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
 import { loadAccess } from './load-access.ts';
 
-const pem = (text: string): string => `-----BEGIN ${text}-----\nAAAA\n-----END ${text}-----\n`;
+const pem = (text: string): string => `-----BEGIN ${text}-----\nMAA=\n-----END ${text}-----\n`;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 const plugin = { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/s3cret' };
@@ -172,7 +172,7 @@ test('what is wrong is named by its key and never by its value', async () => {
     [kubeconfig({}, { token: 5 }), /users\[0\]\.user\.token must be a string/u],
     [kubeconfig({}, { token: '' }), /users\[0\]\.user has no token/u],
     [
-      kubeconfig({}, { 'client-certificate-data': base64(pem('X')) }),
+      kubeconfig({}, { 'client-certificate-data': base64(pem('CERTIFICATE')) }),
       /only one of client-certificate and client-key/u,
     ],
     [

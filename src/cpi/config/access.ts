@@ -1,3 +1,4 @@
+import { pemProblem } from '../../kubernetes/pem.ts';
 import type { Json, Place } from '../input.ts';
 import { at, optionalStringAt, wrong } from '../input.ts';
 
@@ -60,7 +61,8 @@ function serverOf(section: Json, url: string | undefined, place: Place): ServerC
     ['client_certificate', certificate],
     ['client_key', key],
   ] as const) {
-    if (pem !== undefined && !pem.includes('-----BEGIN ')) throw wrong(at(place, name), 'does not hold PEM');
+    const problem = pem && pemProblem(pem, name === 'client_key' ? 'key' : 'certificate');
+    if (problem !== undefined) throw wrong(at(place, name), problem);
   }
   return { url: serverUrl(url, at(place, 'server')), ca, token, certificate, key };
 }
