@@ -140,7 +140,10 @@ test('a stemcell of the same name and version with another image is uploaded, an
   assert.deepEqual(cloud.requests().find(({ method }) => method === 'delete_stemcell')?.arguments, [
     first?.cid,
   ]);
-  assert.match(ports.warnings.join('\n'), /names another image.*placeholder@sha256:1+, now registry@sha256:1+/u);
+  assert.match(
+    ports.warnings.join('\n'),
+    /names another image.*placeholder@sha256:1+, now registry@sha256:1+/u,
+  );
   const stemcells = (await state())['stemcells'] as { readonly image: string }[];
   assert.deepEqual(
     stemcells.map(({ image }) => image),
