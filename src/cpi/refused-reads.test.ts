@@ -151,7 +151,9 @@ test('persistentvolumes and storageclasses: a VM far from its disk is made, and 
     attachDisk(cloud, [far, nothing]),
     (error) =>
       isProductError(error) &&
-      /claim disk-.*: ProvisioningFailed.*storageclass.*"none" not found/u.test(error.message),
+      /claim disk-.*: ProvisioningFailed.*storageclass.*"none" not found.*, so make that class/u.test(
+        error.message,
+      ),
   );
 });
 

@@ -147,7 +147,10 @@ test('what is wrong is named by its key and never by its value', async () => {
       /clusters\[0\]\.cluster\.proxy-url .*http or https/u,
     ],
     [kubeconfig({ 'proxy-url': 's3cret' }), /clusters\[0\]\.cluster\.proxy-url .*not a URL/u],
-    [kubeconfig({ server: 'http://s3cret' }), /clusters\[0\]\.cluster\.server must be an https URL/u],
+    [
+      kubeconfig({ server: 'http://s3cret' }),
+      /clusters\[0\]\.cluster\.server must be an https URL: .*kubectl proxy/u,
+    ],
     [kubeconfig({ server: 's3cret' }), /clusters\[0\]\.cluster\.server is not a URL/u],
     [kubeconfig({ server: 'https://u:s3cret@host' }), /host, port and path only/u],
     [kubeconfig({ server: '' }), /clusters\[0\]\.cluster\.server is missing/u],
@@ -190,6 +193,8 @@ test('what is wrong is named by its key and never by its value', async () => {
     assert.doesNotMatch(message, /s3cret/u);
   }
   assert.match(await refusal('{"token": s3cret'), /not JSON/u);
+  assert.match(await refusal('"/home/me/.kube/s3cret"'), /name of a file.*give the content/u);
+  await assert.rejects(loadAccess('/home/me/.kube/config'), { message: /give the content of the file/u });
 });
 
 test('nothing but INVALID_CONFIG comes out of any JSON value', async () => {

@@ -1,4 +1,4 @@
-import type { Access } from './access.ts';
+import { type Access, mustBeHttps } from './access.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import type { Kubeconfig, NamedEntry } from './kubeconfig.ts';
@@ -137,7 +137,7 @@ function serverUrl(cluster: NamedEntry): string {
   }
   const url = new URL(value);
   if (url.protocol !== 'https:') {
-    throw invalidKubeconfig(key, 'must be an https URL');
+    throw invalidKubeconfig(key, mustBeHttps);
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw invalidKubeconfig(key, 'must hold host, port and path only');

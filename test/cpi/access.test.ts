@@ -66,7 +66,10 @@ for (const name of ['executable', 'bundle'] as const) {
       const cut = (text: string): string => text.trim().split('\n').toSpliced(2, 1).join('\n');
       const good = { ca, certificate, key };
       for (const [parts, expected] of [
-        [{ key: another }, /the client certificate is of another key; give client-certificate and client-key/u],
+        [
+          { key: another },
+          /the client certificate is of another key; give client-certificate and client-key/u,
+        ],
         [{ key: encrypted.toString() }, /key(?:-data)? is encrypted.*openssl pkey/u],
         [{ key: cut(key) }, /key(?:-data)? is cut off or damaged/u],
         [{ certificate: cut(certificate) }, /certificate(?:-data)? is cut off or damaged/u],

@@ -191,7 +191,9 @@ describe('stemcell push', () => {
     await build('at-once', '--push', name, '--plain-http');
     await build('later');
     const read = (folder: string): Promise<Buffer[]> =>
-      Promise.all(['stemcell.tgz', 'image/index.json'].map((file) => readFile(join(directory, folder, file))));
+      Promise.all(
+        ['stemcell.tgz', 'image/index.json'].map((file) => readFile(join(directory, folder, file))),
+      );
     const built = await read('later');
     registry.trouble = wantsBasic('robot', 'right');
     await assert.rejects(pushStemcell([join(directory, 'later'), name, '--plain-http'], said().context));

@@ -121,7 +121,7 @@ test('refused: what Pod Security does not admit, and a namespace that is not the
   );
   const labels = { 'pod-security.kubernetes.io/enforce': 'baseline' };
   await world.api.patch({ resource: namespaces, name: namespace }, { metadata: { labels } });
-  await refuses(world, next(), /violates PodSecurity "baseline:latest".*a lower profile/su);
+  await refuses(world, next(), /violates PodSecurity "baseline:latest".*give the VM that profile/su);
   assert.deepEqual(await check(world, next({ properties: { profile: 'baseline' } })), []);
 });
 
