@@ -71,11 +71,11 @@ function readIssued(plugin: ExecPlugin, output: string): Issued {
   if ((certificate === undefined) !== (key === undefined)) {
     throw wrongOutput(plugin, 'has only one of clientCertificateData and clientKeyData');
   }
-  for (const [name, kind, pem] of [
+  for (const [name, pemKind, pem] of [
     ['clientCertificateData', 'certificate', certificate],
     ['clientKeyData', 'key', key],
   ] as const) {
-    const problem = pem && pemProblem(pem, kind);
+    const problem = pem && pemProblem(pem, pemKind);
     if (problem !== undefined) throw wrongOutput(plugin, `has a status.${name} that ${problem}`);
   }
   if (token === undefined && certificate === undefined) {

@@ -1,4 +1,5 @@
 import { isHost, isRepository, registryUrlProblem } from '../../oci/registry/registry-location.ts';
+import { pemProblem } from '../../kubernetes/pem.ts';
 import type { Json, Place } from '../input.ts';
 import {
   at,
