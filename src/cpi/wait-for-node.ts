@@ -56,6 +56,6 @@ function classRemedy(events: string): string {
   if (/storageclass\S* "[^"]*" not found/u.test(events))
     return ', so make that class: the class of a claim cannot be changed (storage_class in cloud_properties is for new disks)';
   return events.includes('no storage class is set')
-    ? ', so mark a class as the default one (annotation storageclass.kubernetes.io/is-default-class), or name one for new disks (storage_class in cloud_properties)'
+    ? ', so make a static volume for it, or where the disk names no class mark one as the default (annotation storageclass.kubernetes.io/is-default-class)'
     : '';
 }
