@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 import { secretStrings, urlPasswords } from '../errors/redact/secret-strings.ts';
 import { usedCredentials, type Access } from '../kubernetes/access.ts';
@@ -14,18 +14,25 @@ export function kubeconfigPath(clusterDirectory: string): string {
   return join(clusterDirectory, 'kubeconfig');
 }
 
+export interface ConnectOptions {
+  /** For proxies and exec plugins; absent: empty, as for the embedded cluster, which needs neither. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Told what is secret in the file before it is used, and what requests were sent with before a result or an error is there. */
+  readonly onSecrets: (secrets: readonly string[]) => void;
+}
+
 /**
- * Runs `action` with a connection to the API that a kubeconfig file names, and closes the connection. `onSecrets` is told what is
- * secret in the file before it is used, and what requests were sent with before the result or an error is there to be printed.
+ * Runs `action` with a connection to the API that a kubeconfig file names, and closes the connection. The file is read as kubectl
+ * does: what it names by a relative path is beside it.
  */
 export async function withKubernetes<T>(
   kubeconfig: string,
   action: (api: KubernetesApi, access: Access) => Promise<T>,
-  onSecrets: (secrets: readonly string[]) => void,
+  { environment, onSecrets }: ConnectOptions,
 ): Promise<T> {
   const text = await readKubeconfig(kubeconfig);
   onSecrets(secretStrings(await secretsOfKubeconfig(text)));
-  const access = await loadAccess(text);
+  const access = await loadAccess(text, { directory: dirname(resolve(kubeconfig)), environment });
   onSecrets([...secretStrings({ key: access.key }), ...urlPasswords(access.proxy)]);
   const transport = await openTransport(access);
   try {

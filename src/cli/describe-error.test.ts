@@ -16,18 +16,24 @@ test('shows code and causes of a product error, outermost first', () => {
   );
 });
 
-test('says what Kubernetes answered', () => {
-  const error = new ApiError({
-    kind: 'Status',
-    apiVersion: 'v1',
-    metadata: {},
-    status: 'Failure',
-    code: 404,
-    reason: 'NotFound',
-    message: 'pods "x" not found',
-  });
+test('says what Kubernetes answered, with its code, and what to do about credentials', () => {
+  const answered = (code: number, reason: string, message: string): string =>
+    describeError(
+      new ApiError({
+        ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' },
+        ...{ code, reason, message },
+      }),
+    );
 
-  assert.equal(describeError(error), 'Kubernetes answered 404 NotFound: pods "x" not found');
+  assert.equal(
+    answered(404, 'NotFound', 'pods "x" not found'),
+    'Kubernetes answered 404 NotFound: pods "x" not found [KUBERNETES_NOT_FOUND]',
+  );
+  assert.match(
+    answered(401, 'Unauthorized', 'Unauthorized'),
+    /renew the token.* \[KUBERNETES_UNAUTHORIZED\]$/u,
+  );
+  assert.match(answered(403, 'Forbidden', 'no'), /that right.* \[KUBERNETES_FORBIDDEN\]$/u);
 });
 
 test('says what the machine lacks, without a stack', async () => {

@@ -1,4 +1,5 @@
 import { ApiError } from '../kubernetes/api-error.ts';
+import type { ErrorCode } from '../errors/error-table.ts';
 import { isProductError } from '../errors/product-error.ts';
 
 /**
@@ -7,11 +8,34 @@ import { isProductError } from '../errors/product-error.ts';
  */
 export function describeError(error: unknown): string {
   if (isProductError(error)) return [`${error.message} [${error.code}]`, ...causes(error)].join('\n');
-  if (error instanceof ApiError) return `Kubernetes answered ${error.code} ${error.reason}: ${error.message}`;
+  if (error instanceof ApiError) return describeApiError(error);
   if (isLack(error)) return `This machine refuses it: ${error.message}`;
   if (error instanceof Error) return error.stack ?? error.message;
   return String(error);
 }
+
+/** What an operator mends by other credentials or another role, and the code of the rest. */
+function describeApiError({ code: status, reason, message }: ApiError): string {
+  const said = `Kubernetes answered ${status} ${reason}: ${message}`;
+  switch (status) {
+    case 401:
+      return withCode(
+        `${said}; renew the token, the certificate or the login of the kubeconfig`,
+        'KUBERNETES_UNAUTHORIZED',
+      );
+    case 403:
+      return withCode(
+        `${said}; give that right to the user of the kubeconfig, or name another one by --kubeconfig`,
+        'KUBERNETES_FORBIDDEN',
+      );
+    case 404:
+      return withCode(said, 'KUBERNETES_NOT_FOUND');
+    default:
+      return withCode(said, 'KUBERNETES_API');
+  }
+}
+
+const withCode = (text: string, code: ErrorCode): string => `${text} [${code}]`;
 
 /** Room, rights, descriptors, a device that works. */
 const lacks = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM', 'EIO']);

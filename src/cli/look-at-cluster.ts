@@ -4,15 +4,13 @@ import { checkCluster, describeDeployment, nextSteps } from '../deploy/state/che
 import { describeCluster, readClusterNote, type ClusterIdentity } from '../deploy/state/cluster-note.ts';
 import { readKnownResources } from '../deploy/state/known-resources.ts';
 import { identifyCluster } from './cluster-identity.ts';
-import { withKubernetes } from './connect.ts';
+import { withKubernetes, type ConnectOptions } from './connect.ts';
 import { findVm } from './find-vm.ts';
 import { hasAnyDisk } from './has-any-disk.ts';
 
-export interface LookOptions {
+export interface LookOptions extends ConnectOptions {
   /** Of the VMs; absent: that of the kubeconfig. */
   readonly namespace?: string | undefined;
-  /** Told of what in the kubeconfig is secret, before any of it can be in an error. */
-  readonly onSecrets: (secrets: readonly string[]) => void;
 }
 
 export interface ClusterLook {
@@ -29,7 +27,7 @@ export interface ClusterLook {
 export function lookAtCluster(
   statePath: string,
   kubeconfig: string,
-  { namespace: askedNamespace, onSecrets }: LookOptions,
+  { namespace: askedNamespace, ...options }: LookOptions,
 ): Promise<ClusterLook> {
   return withKubernetes(
     kubeconfig,
@@ -51,6 +49,6 @@ export function lookAtCluster(
       }
       return { cluster, lostVm: found === 'lost' ? known.vmCid : undefined };
     },
-    onSecrets,
+    options,
   );
 }

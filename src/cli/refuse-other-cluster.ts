@@ -71,7 +71,7 @@ function hasAny(
       if (diskCids.length + unansweredDisks.length === 0) return false;
       return hasAnyDisk(api, namespace, diskCids, unansweredDisks);
     },
-    onSecrets,
+    { onSecrets },
   );
 }
 

@@ -6,7 +6,8 @@ import { deepMerge } from './config/deep-merge.ts';
 import { parseConfig } from './config.ts';
 import type { Json } from './input.ts';
 
-const pem = '-----BEGIN CERTIFICATE-----';
+const pemOf = (label: string): string => `-----BEGIN ${label}-----\nMAA=\n-----END ${label}-----\n`;
+const pem = pemOf('CERTIFICATE');
 
 const invalid = (message: RegExp) => (error: unknown) => {
   assert.ok(isProductError(error, 'INVALID_CONFIG'), String(error));
@@ -78,8 +79,8 @@ test('what is not known is refused by name, what has the wrong shape by its path
     [{ kubernetes: { kubeconfig: {}, server: 'https://h' } }, /two ways/u],
     [{ kubernetes: { context: 'c' } }, /config\.kubernetes\.context .*there is none/u],
     [{ kubernetes: { token: 'secret' } }, /config\.kubernetes\.token needs kubernetes\.server/u],
-    [{ kubernetes: { server: 'http://h' } }, /has to be https/u],
-    [{ kubernetes: { server: 'https://user:secret@h' } }, /has to be https/u],
+    [{ kubernetes: { server: 'http://h' } }, /must be an https URL/u],
+    [{ kubernetes: { server: 'https://user:secret@h' } }, /host, port and path only/u],
     [{ kubernetes: { server: 'https://h', client_key: pem } }, /only one of client_certificate/u],
     [{ kubernetes: { server: 'https://h', ca: 'secret' } }, /ca does not hold PEM/u],
     [{ env: { https_proxy: 7 } }, /config\.env\.https_proxy/u],

@@ -6,6 +6,7 @@ import {
   events,
   networkPolicies,
   persistentVolumeClaims,
+  pods,
   secrets,
   services,
   volumeSnapshots,
@@ -42,7 +43,7 @@ const rows: readonly Row[] = [
   {
     resource: secrets,
     finalizers: ['example.com/backup'],
-    says: 'held by its finalizers example.com/backup; see whether the controller that set these finalizers runs, then repeat the call',
+    says: 'held by its finalizers example.com/backup; neither BOSH nor Kubernetes set these: see whether the controller that did runs; where it is gone for good, remove them (kubectl edit secrets object-3 -n bosh), then repeat the call',
   },
   {
     resource: volumeSnapshots,
@@ -76,6 +77,19 @@ test('why an object does not go, and what to do: finalizers, events, a next step
     const last = { metadata: { name, namespace, finalizers: [...finalizers] } };
     assert.equal(await deletionWords(cloud, { resource, namespace, name }, last), says);
   }
+});
+
+test('a pod whose jobs have ended and that others hold: their finalizers, and no kubelet', async (t) => {
+  const { cloud } = await testCloud(t);
+  const held = { resource: pods, namespace, name: 'vm-1' };
+  const metadata = { name: 'vm-1', namespace, finalizers: ['example.com/audit'] };
+  assert.match(
+    await deletionWords(cloud, held, { metadata }),
+    /held by its finalizers example\.com\/audit; neither BOSH nor Kubernetes .*kubectl edit pods vm-1 -n /u,
+  );
+  const state = { running: { startedAt: '2026-01-01T00:00:00Z' } };
+  const status = { containerStatuses: [{ name: 'bosh', state }] };
+  assert.match(await deletionWords(cloud, held, { metadata, status } as never), /kubelet of its node runs/u);
 });
 
 test('what was asked of a claim and did not come: its events, or that there are none', async (t) => {

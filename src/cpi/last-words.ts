@@ -34,9 +34,15 @@ export async function deletionWords(
   { resource, name, namespace = '' }: ObjectReference,
   last: KubernetesObject | undefined,
 ): Promise<string> {
-  if (resource.plural === 'pods')
-    return `${await podLastWords(cloud.api, { namespace, name }, last as Pod | undefined)}; see whether the kubelet of its node runs, then repeat the call`;
   const finalizers = last?.metadata.finalizers ?? [];
+  if (resource.plural === 'pods') {
+    const pod = last as Pod | undefined;
+    const words = await podLastWords(cloud.api, { namespace, name }, pod);
+    if (finalizers.length === 0 || runs(pod))
+      return `${words}; see whether the kubelet of its node runs, then repeat the call`;
+    const next = nextStep(finalizers, { plural: 'pods', namespace, name });
+    return `${words}; held by its finalizers ${finalizers.join(', ')}; ${next}, then repeat the call`;
+  }
   const state =
     finalizers.length === 0 ? 'it is still there' : `held by its finalizers ${finalizers.join(', ')}`;
   const kind = kinds[resource.plural];
@@ -47,7 +53,7 @@ export async function deletionWords(
     state,
     ...(said === undefined ? [] : [`its driver said: ${said}`]),
     ...(events === '' ? [] : [`events: ${events}`]),
-    `${nextStep(finalizers)}, then repeat the call`,
+    `${nextStep(finalizers, { plural: resource.plural, namespace, name })}, then repeat the call`,
   ].join('; ');
 }
 
@@ -77,13 +83,25 @@ export async function claimWords(
   return `${events === '' ? 'nothing was said about it' : events}; ${next}, then repeat the call`;
 }
 
-function nextStep(finalizers: readonly string[]): string {
+interface Held {
+  readonly plural: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function nextStep(finalizers: readonly string[], { plural, namespace, name }: Held): string {
   const known = holders.find(([pattern]) => finalizers.some((finalizer) => pattern.test(finalizer)));
   if (known !== undefined) return known[1];
-  return finalizers.length === 0
-    ? 'see whether its API server and controllers run'
-    : 'see whether the controller that set these finalizers runs';
+  if (finalizers.length === 0) return 'see whether its API server and controllers run';
+  const object = `${plural} ${name}${namespace === '' ? '' : ` -n ${namespace}`}`;
+  return (
+    'neither BOSH nor Kubernetes set these: see whether the controller that did runs; where it is gone for good, remove them ' +
+    `(kubectl edit ${object})`
+  );
 }
+
+const runs = (pod: Pod | undefined): boolean =>
+  (pod?.status?.containerStatuses ?? []).some(({ state }) => state?.running !== undefined);
 
 /** An object's events; empty without any, and without the right to read them. */
 export const eventsOf = ({ api }: Cloud, object: EventSubject): Promise<string> => knownEvents(api, object);

@@ -39,7 +39,7 @@ test('every code of the table gives its BOSH type and whether to try again', () 
   for (const code of Object.keys(errorTable) as ErrorCode[]) {
     const { error } = failure(new ProductError(code, 'why'), plain);
     const { boshType, okToRetry } = errorTable[code];
-    assert.deepEqual(error, { type: boshType, message: 'why', ok_to_retry: okToRetry });
+    assert.deepEqual(error, { type: boshType, message: `why [${code}]`, ok_to_retry: okToRetry });
   }
 });
 

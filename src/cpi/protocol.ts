@@ -74,7 +74,8 @@ export function failure(error: unknown, redact: (text: string) => string): CpiRe
 function describe(error: unknown, redact: (text: string) => string): CpiError {
   if (isProductError(error)) {
     const { boshType, okToRetry } = errorTable[error.code];
-    return { type: boshType, message: redact(error.message), ok_to_retry: okToRetry };
+    // callers know the type alone, and most codes share one
+    return { type: boshType, message: `${redact(error.message)} [${error.code}]`, ok_to_retry: okToRetry };
   }
   return { type: 'Bosh::Clouds::CpiError', message: redact(faultOf(error)), ok_to_retry: false };
 }

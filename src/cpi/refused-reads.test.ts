@@ -146,12 +146,21 @@ test('persistentvolumes and storageclasses: a VM far from its disk is made, and 
     attachDisk(cloud, [far, disk]),
     (error) => isProductError(error) && /didn't match PersistentVolume's node affinity/u.test(error.message),
   );
+  const unbound = await createDisk(cloud, [16, { storage_class: '' }, null]);
+  await assert.rejects(
+    attachDisk(cloud, [far, unbound]),
+    (error) =>
+      isProductError(error) &&
+      /no storage class is set, so make a static volume for it.*is-default-class/u.test(error.message),
+  );
   const nothing = await createDisk(cloud, [16, { storage_class: 'none' }, null]);
   await assert.rejects(
     attachDisk(cloud, [far, nothing]),
     (error) =>
       isProductError(error) &&
-      /claim disk-.*: ProvisioningFailed.*storageclass.*"none" not found/u.test(error.message),
+      /claim disk-.*: ProvisioningFailed.*storageclass.*"none" not found.*, so make that class/u.test(
+        error.message,
+      ),
   );
 });
 

@@ -46,7 +46,16 @@ async function wordsOnClaims(cloud: Cloud, namespace: string, { spec }: Pod): Pr
   const names = (spec.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
   const words = names.map(async (name) => {
     const events = await claimEvents(cloud, { namespace, name });
-    return events === '' ? [] : [`claim ${name}: ${events}`];
+    return events === '' ? [] : [`claim ${name}: ${events}${classRemedy(events)}`];
   });
   return (await Promise.all(words)).flat();
+}
+
+/** By the words of the volume binder and of provisioners (kubernetes: pkg/controller/volume/persistentvolume). */
+function classRemedy(events: string): string {
+  if (/storageclass\S* "[^"]*" not found/u.test(events))
+    return ', so make that class: the class of a claim cannot be changed (storage_class in cloud_properties is for new disks)';
+  return events.includes('no storage class is set')
+    ? ', so make a static volume for it, or where the disk names no class mark one as the default (annotation storageclass.kubernetes.io/is-default-class)'
+    : '';
 }

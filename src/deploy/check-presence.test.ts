@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { access, cp, rm } from 'node:fs/promises';
+import { access, cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isProductError } from '../errors/product-error.ts';
@@ -150,4 +150,26 @@ test('a configuration that changes is no other place as long as the VM is there,
   await goElsewhere(world);
 
   assert.notEqual((await createEnv({ ...options, cluster: here, recreate: true }, ports)).vmCid, vmCid);
+});
+
+test('create-env whose disk alone is gone is refused while the VM runs, and names the way to an empty one', async (t) => {
+  const { options, ports, cloud, directory } = await testEnvironment(t);
+  const { vmCid, diskCid = '' } = await createEnv(options, ports);
+  await rm(join(directory, 'cloud', 'disks', `${diskCid}.json`));
+
+  await assert.rejects(createEnv({ ...options, recreate: true }, ports), (error) => {
+    assert.ok(isProductError(error, 'DISK_NOT_FOUND'), String(error));
+    for (const word of [diskCid, options.statePath, 'docs/operating.md', 'an empty disk'])
+      assert.ok(error.message.includes(word), `${word} is not in: ${error.message}`);
+    return true;
+  });
+  assert.deepEqual(cloud.vms(), [vmCid]);
+
+  // what the error says to do
+  const state = JSON.parse(await readFile(options.statePath, 'utf8')) as { disks: { cid: string }[] };
+  const disks = state.disks.filter(({ cid }) => cid !== diskCid);
+  await writeFile(options.statePath, JSON.stringify({ ...state, disks }));
+  const again = await createEnv({ ...options, recreate: true }, ports);
+  assert.notEqual(again.diskCid, diskCid);
+  assert.deepEqual(cloud.attachedDisks(), [again.diskCid]);
 });

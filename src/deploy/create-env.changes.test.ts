@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
 import { createEnv } from './create-env.ts';
 import { shutDownVerbs } from './testing/fake-agent.ts';
-import { packApp, testEnvironment } from './testing/test-environment.ts';
+import { packApp, testEnvironment, tinyStemcell } from './testing/test-environment.ts';
 
 const recreation = [
   'has_disk',
@@ -112,4 +114,41 @@ test('a changed manifest recreates the VM, a changed package compiles it and wha
     .filter(({ method }) => method === 'compile_package')
     .map(({ arguments: words }) => words[2]);
   assert.deepEqual(compiled, ['lib', 'app']);
+});
+
+test('a stemcell of the same name and version with another image is uploaded, and the VM made of it', async (t) => {
+  const { options, ports, cloud, directory, state } = await testEnvironment(t);
+  const named = (imageReference: string) =>
+    packLightStemcell(
+      { ...tinyStemcell, imageReference, imageDigest: `sha256:${'1'.repeat(64)}` },
+      join(directory, 'stemcell.tgz'),
+    );
+  await named('placeholder:1');
+  await createEnv(options, ports);
+  const [first] = (await state())['stemcells'] as { readonly cid: string }[];
+  await cloud.forgetRequests();
+  ports.output();
+
+  await named('registry:1');
+  await cloud.fail({ method: 'create_vm', kind: 'error' });
+  await assert.rejects(createEnv(options, ports));
+  assert.equal((await createEnv(options, ports)).changed, true);
+
+  assert.equal(cloud.calls().filter((method) => method === 'create_stemcell').length, 1);
+  const made = cloud.requests().filter(({ method }) => method === 'create_vm');
+  assert.equal(made.at(-1)?.arguments[1], 'stemcell-registry:1');
+  assert.deepEqual(cloud.requests().find(({ method }) => method === 'delete_stemcell')?.arguments, [
+    first?.cid,
+  ]);
+  assert.match(
+    ports.warnings.join('\n'),
+    /names another image.*placeholder@sha256:1+, now registry@sha256:1+/u,
+  );
+  const stemcells = (await state())['stemcells'] as { readonly image: string }[];
+  assert.deepEqual(
+    stemcells.map(({ image }) => image),
+    [`registry@sha256:${'1'.repeat(64)}`],
+  );
+  await named('registry:other-tag');
+  assert.equal((await createEnv(options, ports)).changed, false);
 });

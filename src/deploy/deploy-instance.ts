@@ -1,6 +1,7 @@
 import type { TemplateRenderer } from '../bosh/template/template-renderer.ts';
 import { openReleases } from './archive/open-releases.ts';
-import { checkPresence } from './check-presence.ts';
+import { checkPresence, refuseLostDisk } from './check-presence.ts';
+import { wantedDisk } from './disk/wanted-disk.ts';
 import { within } from './error-chain.ts';
 import { refuseLostAddress } from './instance/refuse-lost-address.ts';
 import { checkTemplates } from './instance/render-templates.ts';
@@ -32,7 +33,9 @@ export async function deployInstance(
   const skipDrain = options.skipDrain === true;
   renderer.preload();
   await checkCpi(run, stemcell.summary);
-  await checkPresence(run, async () => !isKnownCluster && (await isConfiguredOtherwise(state, properties)));
+  const isElsewhere = async () => !isKnownCluster && (await isConfiguredOtherwise(state, properties));
+  const lostDisk = await checkPresence(run, isElsewhere);
+  if (lostDisk !== undefined) refuseLostDisk(state, lostDisk, wantedDisk(valid.manifest));
   await refuseLostAddress(run, valid.manifest);
   await refuseOtherAgent(run, valid.manifest.cloudProvider.mbus);
   const releases = await openReleases(

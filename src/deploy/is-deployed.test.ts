@@ -10,23 +10,34 @@ const deployed: DeploymentState = {
   stemcells: [{ id: 's', name: 'stemcell', version: '1', cid: 'c' }],
   releases: [{ id: 'r', name: 'release', version: '1' }],
 };
+const image = (name: string): DeploymentState => ({
+  ...deployed,
+  stemcells: deployed.stemcells.map((record) => ({ ...record, image: name })),
+});
 const target = {
   manifestSha: 'sha',
-  stemcell: { name: 'stemcell', version: '1' },
+  stemcell: {
+    name: 'stemcell',
+    version: '1',
+    cloudProperties: { image_reference: 'r.example/a:1', digest: 'sha256:1' },
+  },
   releases: [{ name: 'release', version: '1' }],
 };
 
 test('the same manifest, stemcell and releases are deployed', () => {
   assert.equal(isDeployed(deployed, target), true);
+  assert.equal(isDeployed(image('r.example/a@sha256:1'), target), true);
 });
 
 test('any difference, or a deploy that did not end well, is not', () => {
   const differences: [DeploymentState, typeof target][] = [
     [deployed, { ...target, manifestSha: 'other' }],
-    [deployed, { ...target, stemcell: { name: 'stemcell', version: '2' } }],
+    [deployed, { ...target, stemcell: { ...target.stemcell, version: '2' } }],
     [deployed, { ...target, releases: [{ name: 'release', version: '2' }] }],
     [deployed, { ...target, releases: [...target.releases, { name: 'more', version: '1' }] }],
     [deployed, { ...target, releases: [] }],
+    [image('other.example/a@sha256:1'), target],
+    [image('r.example/a@sha256:2'), target],
     [{ ...deployed, current_manifest_sha: '' }, target],
     [{ ...deployed, current_stemcell_id: '' }, target],
     [

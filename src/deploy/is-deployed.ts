@@ -1,5 +1,6 @@
 import type { DeploymentState } from './state/deployment-state.ts';
 import { currentStemcell } from './state/state-changes.ts';
+import { isSameStemcell, type StemcellIdentity } from './stemcell/stemcell-image.ts';
 
 interface NameAndVersion {
   readonly name: string;
@@ -8,17 +9,18 @@ interface NameAndVersion {
 
 export interface Target {
   readonly manifestSha: string;
-  readonly stemcell: NameAndVersion;
+  readonly stemcell: StemcellIdentity;
   readonly releases: readonly NameAndVersion[];
 }
 
-/** True when the last deploy ended well and was of the same manifest, stemcell and releases (bosh-cli deployment/record.go). */
+/** True when the last deploy ended well and was of the same manifest, stemcell and releases (bosh-cli
+ * deployment/record.go, which takes any stemcell of that name and version for the same). */
 export function isDeployed(state: DeploymentState, { manifestSha, stemcell, releases }: Target): boolean {
   const deployed = currentStemcell(state);
   return (
     state.current_manifest_sha === manifestSha &&
     deployed !== undefined &&
-    isSame(deployed, stemcell) &&
+    isSameStemcell(deployed, stemcell) &&
     state.releases.length > 0 &&
     state.releases.length === releases.length &&
     releases.every((release) => state.releases.some((record) => isSame(record, release)))

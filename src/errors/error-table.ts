@@ -137,6 +137,9 @@ export const errorTable = {
     'the embedded cluster cannot read its journal; the objects in it are in doubt',
   ),
   CLUSTER_PORT_TAKEN: cloudError('the port of the embedded cluster is in use by another process'),
+  ADDRESS_TAKEN: cloudError(
+    'something on this machine listens where a VM of the embedded cluster should; no VM was changed',
+  ),
   MOUNT_IN_THE_WAY: cloudError('a directory was not removed because something is mounted in it'),
   VOLUME_BUSY: cloudError('a volume of the embedded node is still used by a process'),
   // static-ip

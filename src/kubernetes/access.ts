@@ -27,6 +27,10 @@ export interface Access {
   readonly namespace: string;
 }
 
+/** Of a server's URL that is none. */
+export const mustBeHttps =
+  'must be an https URL: over plain http anyone on the way reads the credentials; where that is a kubectl proxy, name the server behind it';
+
 /** Who the next request speaks as. Rejects with INVALID_CONFIG where that cannot be found out. */
 export async function credentialsOf(access: Access): Promise<Credentials> {
   if (access.credentials !== undefined) return access.credentials.current();

@@ -2,6 +2,7 @@ import { ProductError } from '../errors/product-error.ts';
 import type { Clock } from './clock.ts';
 import type { Credentials, CredentialSource } from './credentials.ts';
 import type { ExecPlugin } from './exec-plugin-config.ts';
+import { pemProblem } from './pem.ts';
 import { runPlugin } from './run-plugin.ts';
 
 export interface PluginSurroundings {
@@ -69,6 +70,13 @@ function readIssued(plugin: ExecPlugin, output: string): Issued {
   const key = text('clientKeyData');
   if ((certificate === undefined) !== (key === undefined)) {
     throw wrongOutput(plugin, 'has only one of clientCertificateData and clientKeyData');
+  }
+  for (const [name, pemKind, pem] of [
+    ['clientCertificateData', 'certificate', certificate],
+    ['clientKeyData', 'key', key],
+  ] as const) {
+    const problem = pem && pemProblem(pem, pemKind);
+    if (problem !== undefined) throw wrongOutput(plugin, `has a status.${name} that ${problem}`);
   }
   if (token === undefined && certificate === undefined) {
     throw wrongOutput(plugin, 'has neither a token nor a client certificate');

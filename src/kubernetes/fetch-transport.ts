@@ -2,6 +2,7 @@ import { isProductError } from '../errors/product-error.ts';
 import type { Access } from './access.ts';
 import { credentialsOf, identityHeadersInBun, serverAddress } from './access.ts';
 import type { Credentials } from './credentials.ts';
+import { keyPairProblem } from './key-pair.ts';
 import { answerTooLong, longestAnswer, unreachable } from './transport-failure.ts';
 import type {
   Transport,
@@ -32,6 +33,8 @@ export class FetchTransport implements Transport {
   readonly #address: string;
   readonly #timeoutMs: number;
   readonly #closed = new AbortController();
+  /** Of the latest request. */
+  #credentials: Credentials = {};
 
   constructor(access: Access, options: TransportOptions = {}) {
     this.#access = access;
@@ -70,6 +73,7 @@ export class FetchTransport implements Transport {
 
   async #fetch(request: TransportRequest, timeout: AbortSignal): Promise<Response> {
     const credentials = await credentialsOf(this.#access);
+    this.#credentials = credentials;
     const signals = [timeout, this.#closed.signal, ...(request.signal === undefined ? [] : [request.signal])];
     const init: BunInit = {
       method: request.method,
@@ -122,9 +126,14 @@ export class FetchTransport implements Transport {
     if (request.signal?.aborted === true) {
       return request.signal.reason;
     }
-    return unreachable(this.#address, timeout.aborted ? timeout.reason : error);
+    if (timeout.aborted) return unreachable(this.#address, timeout.reason);
+    return (isUnopened(error) && keyPairProblem(this.#credentials)) || unreachable(this.#address, error);
   }
 }
+
+/** Bun's only word for a client certificate that it cannot use; it has others for a server that is not there. */
+const isUnopened = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'FailedToOpenSocket';
 
 function head(response: Response): { status: number; headers: Record<string, string> } {
   return { status: response.status, headers: Object.fromEntries(response.headers) };

@@ -209,9 +209,9 @@ test('any key of as-user-extra becomes one header, from which a server reads the
 
 const bare: Access = {
   server: 'https://k8s.example',
-  ca: '-----BEGIN CERTIFICATE-----',
-  certificate: '-----BEGIN CERTIFICATE-----',
-  key: '-----BEGIN PRIVATE KEY-----',
+  ca: '-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----',
+  certificate: '-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----',
+  key: '-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----',
   namespace: 'bosh',
 };
 

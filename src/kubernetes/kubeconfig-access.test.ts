@@ -11,7 +11,7 @@ import { resolveAccess } from './kubeconfig-access.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
 import { loadAccess } from './load-access.ts';
 
-const pem = (text: string): string => `-----BEGIN ${text}-----\nAAAA\n-----END ${text}-----\n`;
+const pem = (text: string): string => `-----BEGIN ${text}-----\nMAA=\n-----END ${text}-----\n`;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 const plugin = { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/s3cret' };
@@ -147,7 +147,10 @@ test('what is wrong is named by its key and never by its value', async () => {
       /clusters\[0\]\.cluster\.proxy-url .*http or https/u,
     ],
     [kubeconfig({ 'proxy-url': 's3cret' }), /clusters\[0\]\.cluster\.proxy-url .*not a URL/u],
-    [kubeconfig({ server: 'http://s3cret' }), /clusters\[0\]\.cluster\.server must be an https URL/u],
+    [
+      kubeconfig({ server: 'http://s3cret' }),
+      /clusters\[0\]\.cluster\.server must be an https URL: .*kubectl proxy/u,
+    ],
     [kubeconfig({ server: 's3cret' }), /clusters\[0\]\.cluster\.server is not a URL/u],
     [kubeconfig({ server: 'https://u:s3cret@host' }), /host, port and path only/u],
     [kubeconfig({ server: '' }), /clusters\[0\]\.cluster\.server is missing/u],
@@ -172,7 +175,7 @@ test('what is wrong is named by its key and never by its value', async () => {
     [kubeconfig({}, { token: 5 }), /users\[0\]\.user\.token must be a string/u],
     [kubeconfig({}, { token: '' }), /users\[0\]\.user has no token/u],
     [
-      kubeconfig({}, { 'client-certificate-data': base64(pem('X')) }),
+      kubeconfig({}, { 'client-certificate-data': base64(pem('CERTIFICATE')) }),
       /only one of client-certificate and client-key/u,
     ],
     [
@@ -190,6 +193,8 @@ test('what is wrong is named by its key and never by its value', async () => {
     assert.doesNotMatch(message, /s3cret/u);
   }
   assert.match(await refusal('{"token": s3cret'), /not JSON/u);
+  assert.match(await refusal('"/home/me/.kube/s3cret"'), /name of a file.*give the content/u);
+  await assert.rejects(loadAccess('/home/me/.kube/config'), { message: /give the content of the file/u });
 });
 
 test('nothing but INVALID_CONFIG comes out of any JSON value', async () => {

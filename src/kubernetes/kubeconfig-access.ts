@@ -1,8 +1,9 @@
-import type { Access } from './access.ts';
+import { type Access, mustBeHttps } from './access.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import type { Kubeconfig, NamedEntry } from './kubeconfig.ts';
 import { invalidKubeconfig, optionalString } from './kubeconfig.ts';
+import { pemProblem } from './pem.ts';
 import { readTextFile } from './read-text-file.ts';
 import { environmentProxy, proxyProblem } from './proxy.ts';
 
@@ -136,7 +137,7 @@ function serverUrl(cluster: NamedEntry): string {
   }
   const url = new URL(value);
   if (url.protocol !== 'https:') {
-    throw invalidKubeconfig(key, 'must be an https URL');
+    throw invalidKubeconfig(key, mustBeHttps);
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw invalidKubeconfig(key, 'must hold host, port and path only');
@@ -149,21 +150,21 @@ function serverUrl(cluster: NamedEntry): string {
 /** `<name>-data` in base64, else the file that `<name>` names; the data wins, as in client-go. */
 function dataOrFile(entry: NamedEntry, name: string, directory: string | undefined): string | undefined {
   const data = field(entry, `${name}-data`);
-  if (data !== undefined) {
-    return decodeBase64(data, `${entry.key}.${name}-data`);
-  }
   const path = field(entry, name);
-  if (path === undefined) {
-    return undefined;
-  }
-  const key = `${entry.key}.${name}`;
-  return readReference(absolutePath(path, key, directory), key);
+  const key = data === undefined ? `${entry.key}.${name}` : `${entry.key}.${name}-data`;
+  const text =
+    data === undefined
+      ? path && readReference(absolutePath(path, key, directory), key)
+      : decodeBase64(data, key);
+  if (text === undefined) return undefined;
+  const problem = pemProblem(text, name === 'client-key' ? 'key' : 'certificate');
+  if (problem !== undefined) throw invalidKubeconfig(key, problem);
+  return text;
 }
 
 function decodeBase64(data: string, key: string): string {
   const text = pemOf(data);
   if (text === undefined) throw invalidKubeconfig(key, 'is not base64');
-  if (!text.includes('-----BEGIN ')) throw invalidKubeconfig(key, 'does not hold PEM');
   return text;
 }
 

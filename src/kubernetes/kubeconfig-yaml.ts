@@ -1,11 +1,11 @@
 import { load } from 'js-yaml';
 import { ProductError } from '../errors/product-error.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
-import { parseKubeconfig } from './kubeconfig.ts';
+import { kubeconfigOf } from './kubeconfig.ts';
 
 /** Parses a kubeconfig in YAML text. Loads a YAML parser, so import it only where the text is not JSON. */
 export function parseKubeconfigYaml(text: string): Kubeconfig {
-  return parseKubeconfig(parseYaml(text));
+  return kubeconfigOf(parseYaml(text));
 }
 
 function parseYaml(text: string): unknown {

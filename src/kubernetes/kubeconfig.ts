@@ -20,7 +20,17 @@ export interface NamedEntry {
  * Rejects the wrong shape with INVALID_CONFIG, which names the key and never a value.
  */
 export function parseKubeconfig(source: unknown): Kubeconfig {
-  const root = record(typeof source === 'string' ? parseJson(source) : source, 'kubeconfig');
+  return kubeconfigOf(typeof source === 'string' ? parseJson(source) : source);
+}
+
+/** The same of what a parser made. */
+export function kubeconfigOf(parsed: unknown): Kubeconfig {
+  if (typeof parsed === 'string')
+    throw new ProductError(
+      'INVALID_CONFIG',
+      'kubeconfig: it is a text and no mapping, perhaps the name of a file; give the content of the file, as kubectl config view --raw prints it',
+    );
+  const root = record(parsed, 'kubeconfig');
   const currentContext = optionalString(root, 'current-context', 'current-context');
   return {
     ...(currentContext !== undefined && { currentContext }),

@@ -4,6 +4,7 @@ import type { Access } from './access.ts';
 import { credentialsOf, identityHeaders, serverAddress } from './access.ts';
 import type { Credentials } from './credentials.ts';
 import type { HeaderLines } from './impersonation.ts';
+import { keyPairProblem } from './key-pair.ts';
 import { nodeTls } from './node-tls.ts';
 import { answerTooLong, longestAnswer, unreachable } from './transport-failure.ts';
 import type {
@@ -83,6 +84,8 @@ export class NodeHttpsTransport implements Transport {
   /** Kept alive as long as the client certificate stays the same. */
   #agentFor({ certificate, key }: Credentials): Agent {
     if (this.#agent === undefined || certificate !== this.#certificate) {
+      const problem = keyPairProblem({ certificate, key });
+      if (problem !== undefined) throw problem;
       this.#agent?.destroy();
       this.#certificate = certificate;
       this.#agent = new Agent({

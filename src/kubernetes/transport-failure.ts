@@ -30,12 +30,17 @@ const wordsOfFailure: Readonly<Record<TransportFailure, readonly [cause: string,
   other: ['the request failed', 'see whether the server is the one that the kubeconfig should name'],
 };
 
+const plainWords = [
+  'what answers there does not speak TLS',
+  'see whether that port is the one for https, and not one for plain http',
+] as const;
+
 /** The error of a transport, from what its runtime threw. `address` is host:port. */
 export function unreachable(address: string, cause: unknown): ProductError {
   const failure = classify(cause);
   const code = codeOf(cause);
   const detail = code === undefined ? '' : ` (${code})`;
-  const [words, next] = wordsOfFailure[failure];
+  const [words, next] = answersInPlain(cause) ? plainWords : wordsOfFailure[failure];
   return new ProductError(
     'KUBERNETES_UNREACHABLE',
     `the Kubernetes API at ${address} could not be reached: ${words}${detail}; ${next}`,
@@ -76,6 +81,11 @@ function classify(cause: unknown): TransportFailure {
     return 'other';
   }
   return failureOfCode[code] ?? (isTlsCode(code) ? 'tls' : 'other');
+}
+
+/** By the words of Node's OpenSSL, and of Bun. */
+function answersInPlain(cause: unknown): boolean {
+  return cause instanceof Error && /wrong version number|speak TLS on this port/u.test(cause.message);
 }
 
 /** OpenSSL's verify results and Node's own TLS codes (node: doc/api/tls.md, X509 certificate error codes). */

@@ -9,3 +9,6 @@ export function readImageReference(
   const { name, digest } = reference.exec(text)?.groups ?? {};
   return name === undefined ? undefined : { name, digest };
 }
+
+/** Stands where the host of a registry would, in the name of a stemcell's image that was built and not pushed. */
+export const placeholderHost = 'bosh-kubernetes.local';

@@ -1,4 +1,5 @@
 import { ProductError } from '../errors/product-error.ts';
+import { placeholderHost } from '../oci/image-reference.ts';
 import type { StemcellIdentity } from './publish.ts';
 
 /** What an operator asks for; absent: what the source says. */
@@ -29,7 +30,7 @@ export function identify(request: IdentityRequest, facts: SourceFacts): Stemcell
   const name = request.name ?? facts.name;
   const version =
     request.version ?? facts.version ?? `1.0.0-${facts.content.slice('sha256:'.length).slice(0, 12)}`;
-  const image = request.image ?? `bosh-kubernetes.local/${repositoryOf(name)}:${tagOf(version)}`;
+  const image = request.image ?? `${placeholderHost}/${repositoryOf(name)}:${tagOf(version)}`;
   return { name, version, operatingSystem, image, architecture: facts.architecture };
 }
 

@@ -24,7 +24,7 @@ export interface PublishedStemcell extends StemcellIdentity {
 }
 
 export const layoutFolder = 'image';
-const archiveFile = 'stemcell.tgz';
+export const archiveFile = 'stemcell.tgz';
 
 /** What a stemcell consists of; all that the manifest names was written by the BlobWriter. */
 export interface StemcellParts extends StemcellIdentity {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -53,6 +54,51 @@ for (const name of ['executable', 'bundle'] as const) {
       await writeFile(path, JSON.stringify(config));
       return call(artefact, { method, arguments: args, context: {} }, { config: path });
     };
+
+    test('refuses certificates and keys that it cannot use, in the properties and in a kubeconfig', async () => {
+      const { url, ca, certificate, key } = server;
+      const encrypted = createPrivateKey(key).export({
+        ...({ type: 'pkcs8', format: 'pem' } as const),
+        ...{ cipher: 'aes-256-cbc', passphrase: 'words' },
+      });
+      const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+      const another = other.export({ type: 'pkcs8', format: 'pem' }).toString();
+      const cut = (text: string): string => text.trim().split('\n').toSpliced(2, 1).join('\n');
+      const good = { ca, certificate, key };
+      for (const [parts, expected] of [
+        [
+          { key: another },
+          /the client certificate is of another key; give client-certificate and client-key/u,
+        ],
+        [{ key: encrypted.toString() }, /key(?:-data)? is encrypted.*openssl pkey/u],
+        [{ key: cut(key) }, /key(?:-data)? is cut off or damaged/u],
+        [{ certificate: cut(certificate) }, /certificate(?:-data)? is cut off or damaged/u],
+        [{ certificate: 'none' }, /certificate(?:-data)? does not hold PEM/u],
+        [{ ca: cut(ca) }, /(?:ca|certificate-authority-data) is cut off or damaged/u],
+        [{ ca: key }, /(?:ca|certificate-authority-data) holds PEM, and no certificate/u],
+      ] as const) {
+        const given = { ...good, ...parts };
+        const base64 = (text: string): string => Buffer.from(text).toString('base64');
+        const properties = {
+          ...{ server: url, ca: given.ca, client_certificate: given.certificate, client_key: given.key },
+          namespace,
+        };
+        const cluster = { server: url, 'certificate-authority-data': base64(given.ca) };
+        const user = {
+          'client-certificate-data': base64(given.certificate),
+          'client-key-data': base64(given.key),
+        };
+        const kubeconfig = {
+          ...{ 'current-context': 'c', contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }] },
+          ...{ clusters: [{ name: 'c', cluster }], users: [{ name: 'u', user }] },
+        };
+        for (const kubernetes of [properties, { kubeconfig, namespace }]) {
+          const { error } = await ask('has_disk', ['disk-none'], { kubernetes });
+          assert.match(error?.message ?? '', expected);
+          assert.match(error?.message ?? '', /\[INVALID_CONFIG\]$/u);
+        }
+      }
+    });
 
     test('knows a server with a client certificate', async () => {
       const { url, ca, certificate, key } = server;

@@ -40,6 +40,20 @@ test('a kubeconfig in YAML is JSON in the rendered configuration', async () => {
   }
 });
 
+test('a kubeconfig with anchors and times is read, and one that is not YAML is said to be none, unquoted', async () => {
+  const read = (text: string): Promise<unknown> => renderConfig({ kubernetes: { kubeconfig: text } });
+  const config = await read(
+    'clusters: &none []\nusers: *none\nexpiry: 2026-01-01T00:00:00Z\nday: 2026-01-01\n',
+  );
+  const { kubernetes } = config as { kubernetes: { kubeconfig: Record<string, unknown> } };
+  assert.deepEqual(kubernetes.kubeconfig['users'], []);
+  await assert.rejects(read('users: [{token: "s3cret'), (error) => {
+    assert.match(String(error), /kubernetes\.kubeconfig is not YAML; give the content of the file/u);
+    assert.doesNotMatch(String(error), /s3cret/u);
+    return true;
+  });
+});
+
 test('what is rendered is what the CPI reads, with every property set or none', async () => {
   const properties = {
     kubernetes: {

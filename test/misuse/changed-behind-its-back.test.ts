@@ -222,7 +222,7 @@ test('an address that another program of this machine has is named, and taken on
   other.close();
   await once(other, 'close');
 
-  assertRefused(refused, `address ${line.address} is in use by another process of this machine`);
+  assertRefused(refused, `listens on ${line.address}:6868 already`, '[ADDRESS_TAKEN]');
   assert.deepEqual(await line.objects(), nothing);
   assertSucceeded(await line.up());
   await assertConverged(line);

@@ -1,5 +1,6 @@
 import type { Command } from '../command.ts';
-import { kubeconfigPath, withKubernetes } from '../connect.ts';
+import { chooseKubeconfig } from '../choose-kubeconfig.ts';
+import { withKubernetes } from '../connect.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
 import { kubernetesUsage, parseKubernetesArguments } from '../kubernetes-arguments.ts';
 import type { Orphan } from '../orphans.ts';
@@ -11,21 +12,22 @@ export const orphans: Command = {
   name: 'orphans',
   usage: kubernetesUsage,
   summary: 'List disks, snapshots, copies and attachments that a killed call may have left',
-  async run(words, { installation, terminal, secrets }) {
+  async run(words, { installation, terminal, secrets, environment }) {
     const values = parseKubernetesArguments('orphans', words);
-    if (values.kubeconfig === undefined && !(await embeddedCluster(installation).isRunning())) {
+    const { clusterDirectory } = installation;
+    const kubeconfig = chooseKubeconfig(values.kubeconfig, clusterDirectory, environment);
+    if (kubeconfig.isEmbedded && !(await embeddedCluster(installation).isRunning())) {
       terminal.error('the embedded cluster does not run; start it with: bosh-kubernetes up');
       return 3;
     }
-    const kubeconfig = values.kubeconfig ?? kubeconfigPath(installation.clusterDirectory);
     const found = await withKubernetes(
-      kubeconfig,
+      kubeconfig.path,
       (api, access) =>
         listOrphans(api, {
           vms: values.namespace ?? access.namespace,
           disks: values['disk-namespace'] ?? values.namespace ?? access.namespace,
         }),
-      secrets.add,
+      { environment, onSecrets: secrets.add },
     );
     terminal.out(report(found));
     return 0;

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
+import { parse } from 'yaml';
 import { startTestServer } from '../../cluster/api/testing/test-server.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { kubeconfigPath } from '../connect.ts';
+import type { CommandContext } from '../command.ts';
 import type { Installation } from '../installation.ts';
 import { said } from '../testing/said.ts';
+import { orphans } from './orphans.ts';
 import { status } from './status.ts';
 
 test('status of a manifest whose recorded VM is not in the cluster says so and fails', async (t) => {
@@ -43,4 +46,57 @@ test('status of a manifest whose recorded VM is not in the cluster says so and f
     spec: { containers: [{ name: 'vm', image: 'any' }], automountServiceAccountToken: false },
   } as never);
   for (const words of deployment) assert.deepEqual(await run(...words), { exitCode: 0, errors: '' });
+});
+
+interface Kubeconfig {
+  readonly clusters: readonly { readonly cluster: Record<string, string> }[];
+  readonly users: readonly { user: Record<string, unknown> }[];
+}
+
+test('status and orphans open the kubeconfig of $KUBECONFIG with what stands beside it, its plugin on PATH and proxies', async (t) => {
+  const { directory } = await startTestServer(t);
+  const source = parse(await readFile(kubeconfigPath(directory), 'utf8')) as Kubeconfig;
+  const folder = join(directory, 'elsewhere');
+  const bin = join(directory, 'bin');
+  await mkdir(folder);
+  await mkdir(bin);
+  const [cluster, user] = [source.clusters[0]?.cluster ?? {}, source.users[0] ?? { user: {} }];
+  await writeFile(join(folder, 'ca.crt'), Buffer.from(cluster['certificate-authority-data'] ?? '', 'base64'));
+  delete cluster['certificate-authority-data'];
+  cluster['certificate-authority'] = 'ca.crt';
+  const { 'client-certificate-data': certificate, 'client-key-data': key } = user.user;
+  const decode = (data: unknown): string => Buffer.from(String(data), 'base64').toString();
+  const status64 = { clientCertificateData: decode(certificate), clientKeyData: decode(key) };
+  const apiVersion = 'client.authentication.k8s.io/v1';
+  await writeFile(
+    join(directory, 'credential.json'),
+    JSON.stringify({ apiVersion, kind: 'ExecCredential', status: status64 }),
+  );
+  await writeFile(join(bin, 'our-login'), '#!/bin/sh\nexec cat "$HOME/credential.json"\n');
+  await chmod(join(bin, 'our-login'), 0o755);
+  user.user = { exec: { apiVersion, command: 'our-login', interactiveMode: 'Never' } };
+  const path = join(folder, 'config');
+  await writeFile(path, JSON.stringify(source));
+  const environment = { KUBECONFIG: path, HOME: directory, PATH: `${bin}${delimiter}/usr/bin:/bin` };
+  // no embedded cluster was made there
+  const installation = { clusterDirectory: join(directory, 'none') } as Installation;
+  const run = async (command: typeof status, variables: Record<string, string>): Promise<string> => {
+    const at = said(variables);
+    const context: CommandContext = { ...at.context, installation };
+    assert.equal(await command.run([], context), 0, at.errors.join());
+    return at.out;
+  };
+
+  assert.match(await run(status, environment), /VM .*Instance/u);
+  assert.match(await run(orphans, environment), /Nothing that a killed call may have left/u);
+  await assert.rejects(
+    run(status, { ...environment, KUBECONFIG: `${path}${delimiter}${join(folder, 'ca.crt')}` }),
+    { code: 'INVALID_ARGUMENT', message: /KUBECONFIG names several files.*--kubeconfig/u },
+  );
+  cluster['server'] = 'https://k8s.example:6443';
+  await writeFile(path, JSON.stringify(source));
+  await assert.rejects(run(orphans, { ...environment, HTTPS_PROXY: 'http://127.0.0.1:1' }), {
+    code: 'KUBERNETES_UNREACHABLE',
+    message: /through the proxy 127\.0\.0\.1:1/u,
+  });
 });

@@ -2,7 +2,8 @@ import { statePathFor } from '../../deploy/state/state-file.ts';
 import { oneLine } from '../../errors/one-line.ts';
 import type { Command } from '../command.ts';
 import { listBoshObjects, type DiskSummary, type VmSummary } from '../bosh-objects.ts';
-import { kubeconfigPath, withKubernetes } from '../connect.ts';
+import { chooseKubeconfig } from '../choose-kubeconfig.ts';
+import { withKubernetes } from '../connect.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
 import { parseStatusArguments, statusUsage } from '../kubernetes-arguments.ts';
 import { lookAtCluster } from '../look-at-cluster.ts';
@@ -18,18 +19,21 @@ export const status: Command = {
   usage: statusUsage,
   summary:
     'List VMs and disks in the cluster, unclaimed disks among them, and whether the VM of a manifest is there',
-  async run(words, { installation, terminal, secrets }) {
+  async run(words, { installation, terminal, secrets, environment }) {
     const values = parseStatusArguments(words);
     const cluster = embeddedCluster(installation);
-    if (values.kubeconfig === undefined) {
+    const { clusterDirectory } = installation;
+    const chosen = chooseKubeconfig(values.kubeconfig, clusterDirectory, environment);
+    if (chosen.isEmbedded) {
       terminal.out(`${await cluster.describe()}\n`);
       if (!(await cluster.isRunning())) return 3;
     }
-    const kubeconfig = values.kubeconfig ?? kubeconfigPath(installation.clusterDirectory);
+    const kubeconfig = chosen.path;
+    const options = { environment, onSecrets: secrets.add };
     const { vms, disks } = await withKubernetes(
       kubeconfig,
       (api, access) => listBoshObjects(api, values.namespace ?? access.namespace, values['disk-namespace']),
-      secrets.add,
+      options,
     );
     terminal.out(report(vms, disks));
     const { manifestPath, state } = values;
@@ -37,7 +41,7 @@ export const status: Command = {
     const statePath = await statePathFor(manifestPath ?? '', state);
     const { lostVm } = await lookAtCluster(statePath, kubeconfig, {
       namespace: values.namespace,
-      onSecrets: secrets.add,
+      ...options,
     });
     if (lostVm === undefined) return 0;
     terminal.error(

@@ -4,6 +4,7 @@ import { statePathFor } from '../../deploy/state/state-file.ts';
 import { createEnv } from '../../deploy/create-env.ts';
 import { systemClock } from '../../deploy/clock.ts';
 import { readInstanceState } from '../../deploy/instance/instance-state.ts';
+import { readKnownResources } from '../../deploy/state/known-resources.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { announceUrl } from '../announce-url.ts';
 import { commandInVm } from '../command-in-vm.ts';
@@ -11,10 +12,11 @@ import type { Command, CommandContext } from '../command.ts';
 import { kubeconfigPath } from '../connect.ts';
 import { defaultCredentialsPath } from '../default-credentials.ts';
 import { lookAtCluster } from '../look-at-cluster.ts';
-import { embeddedCluster } from '../embedded-cluster.ts';
+import { embeddedCluster, type EmbeddedCluster } from '../embedded-cluster.ts';
 import { embeddedLogs } from '../embedded-logs.ts';
 import { envUsage, parseEnvArguments, type EnvArguments } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
+import { readListeners, refuseTakenAddress, type Listener } from '../taken-address.ts';
 import { checkUrlTag } from '../url-tag.ts';
 import { formatTable } from '../table.ts';
 import { holdCluster } from '../hold-cluster.ts';
@@ -41,17 +43,23 @@ export const up: Command = {
 async function converge(parsed: EnvArguments, context: CommandContext): Promise<number> {
   const { installation, terminal, signal } = context;
   const statePath = await statePathFor(parsed.manifestPath, parsed.statePath);
-  await embeddedCluster(installation).start((line) => terminal.error(line));
   const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation.clusterDirectory);
   const logs = embeddedLogs(kubeconfig, installation.clusterDirectory);
-  const { cluster } = await lookAtCluster(statePath, kubeconfig, { onSecrets: context.secrets.add });
+  const cluster = embeddedCluster(installation);
+  const others = logs === undefined ? [] : await listenersOfOthers(statePath, cluster);
+  await cluster.start((line) => terminal.error(line));
+  const { environment, secrets } = context;
+  const look = await lookAtCluster(statePath, kubeconfig, { environment, onSecrets: secrets.add });
 
   const result = await createEnv(
     {
       ...wanted,
       statePath,
-      cluster,
-      checkManifest: checkUrlTag,
+      cluster: look.cluster,
+      checkManifest: (manifest) => {
+        checkUrlTag(manifest);
+        refuseTakenAddress(manifest, others);
+      },
       workspace: installation.workspace,
       signal,
       onSecrets: context.secrets.add,
@@ -78,6 +86,13 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
     return 1;
   }
   return announceUrl(manifest.tags['url'], { terminal, clock: systemClock, signal, logs });
+}
+
+/** Where nothing of this deployment can listen: its cluster does not run, or it has no VM. */
+async function listenersOfOthers(statePath: string, cluster: EmbeddedCluster): Promise<Listener[]> {
+  const known = await readKnownResources(statePath);
+  const mayHaveVm = (known?.vmCid ?? known?.pendingAgentId) !== undefined;
+  return mayHaveVm && (await cluster.isRunning()) ? [] : readListeners();
 }
 
 /** What only the embedded cluster knows; the operator's own values win, a kubeconfig of another cluster among them. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { describe, test } from 'node:test';
@@ -170,6 +170,39 @@ describe('stemcell push', () => {
     await assert.rejects(build(['--push', name]), { code: 'REGISTRY_UNREACHABLE' });
     assert.match(at.errors.at(-1) ?? '', /: bosh-kubernetes stemcell push \S*out \S*team\/stemcell:1\.2$/u);
     await stat(join(output, 'stemcell.tgz'));
+  });
+
+  test('makes the folder of a build without --push what one with it would be', async (t) => {
+    const { registry, host } = await world(t);
+    const directory = await scratchDirectory(t);
+    const root = join(directory, 'root.tar.gz');
+    await packArchive(
+      ['bin/sh', 'var/vcap/bosh/bin/bosh-agent'].map((path) => {
+        return { kind: 'content', name: path, mode: 0o755, content: '#!' } as const;
+      }),
+      root,
+    );
+    const name = `${host}/team/stemcell:1`;
+    const build = (folder: string, ...more: string[]): Promise<number> =>
+      buildStemcell(
+        ['--from', root, '--operating-system', 'x', '--output', join(directory, folder), ...more],
+        said().context,
+      );
+    await build('at-once', '--push', name, '--plain-http');
+    await build('later');
+    const read = (folder: string): Promise<Buffer[]> =>
+      Promise.all(
+        ['stemcell.tgz', 'image/index.json'].map((file) => readFile(join(directory, folder, file))),
+      );
+    const built = await read('later');
+    registry.trouble = wantsBasic('robot', 'right');
+    await assert.rejects(pushStemcell([join(directory, 'later'), name, '--plain-http'], said().context));
+    assert.deepEqual(await read('later'), built);
+    registry.trouble = () => undefined;
+    const at = said();
+    await pushStemcell([join(directory, 'later'), name, '--plain-http'], at.context);
+    assert.deepEqual(await read('later'), await read('at-once'));
+    assert.match(at.errors.at(-1) ?? '', /Light stemcell '.*later\/stemcell\.tgz' names that image now/u);
   });
 
   test('a push that failed after a build is offered again with the options that were given', async (t) => {

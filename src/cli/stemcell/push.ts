@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
 import { formatImageName } from '../../oci/image-name.ts';
+import { readPublished, renamePublished } from '../../stemcell/rename-stemcell.ts';
 import type { CommandContext } from '../command.ts';
 import { firstSentence } from '../env-arguments.ts';
 import { expandHome } from '../expand-home.ts';
@@ -11,7 +12,10 @@ import { pushLayout } from './push-layout.ts';
 
 export const pushVerbUsage = `push FOLDER HOST/REPOSITORY[:TAG] ${pushUsage}`;
 
-/** `stemcell push`: brings an image that was built, here or elsewhere, to a registry. */
+/**
+ * `stemcell push`: brings an image that was built, here or elsewhere, to a registry. The light stemcell that `stemcell build` made
+ * beside it names the image there from then on.
+ */
 export async function pushStemcell(words: readonly string[], context: CommandContext): Promise<number> {
   const { values, positionals } = parseWords(words);
   const [folder, name, ...others] = positionals;
@@ -21,8 +25,16 @@ export async function pushStemcell(words: readonly string[], context: CommandCon
       `'stemcell push' wants a folder and a name. Usage: stemcell ${pushVerbUsage}`,
     );
   const target = parsePushTarget(name, values);
-  const digest = await pushLayout(await layoutIn(resolve(expandHome(folder))), target, context);
-  context.terminal.out(`${formatImageName(target.image)}@${digest}\n`);
+  const place = resolve(expandHome(folder));
+  // before anything is sent
+  const stemcell = await readPublished(place);
+  const imageReference = formatImageName(target.image);
+  const imageDigest = await pushLayout(await layoutIn(place), target, context);
+  if (stemcell !== undefined) {
+    const archive = await renamePublished(place, { ...stemcell, imageReference, imageDigest });
+    context.terminal.error(`Light stemcell '${archive}' names that image now`);
+  }
+  context.terminal.out(`${imageReference}@${imageDigest}\n`);
   return 0;
 }
 

@@ -13,7 +13,8 @@ export function refuseAddress({ own, attached }: Networks): void {
     if (fault === undefined) continue;
     throw new ProductError(
       'VM_CREATION_FAILED',
-      `network '${network.name}': the address ${network.address ?? ''} ${fault}; choose another one in static_ips`,
+      `network '${network.name}': the address ${network.address ?? ''} ${fault}; choose another one in static_ips, or correct the ` +
+        "subnet's range and gateway",
     );
   }
 }

@@ -1,3 +1,5 @@
+import { mustBeHttps } from '../../kubernetes/access.ts';
+import { pemProblem } from '../../kubernetes/pem.ts';
 import type { Json, Place } from '../input.ts';
 import { at, optionalStringAt, wrong } from '../input.ts';
 
@@ -60,7 +62,8 @@ function serverOf(section: Json, url: string | undefined, place: Place): ServerC
     ['client_certificate', certificate],
     ['client_key', key],
   ] as const) {
-    if (pem !== undefined && !pem.includes('-----BEGIN ')) throw wrong(at(place, name), 'does not hold PEM');
+    const problem = pem && pemProblem(pem, name === 'client_key' ? 'key' : 'certificate');
+    if (problem !== undefined) throw wrong(at(place, name), problem);
   }
   return { url: serverUrl(url, at(place, 'server')), ca, token, certificate, key };
 }
@@ -69,7 +72,7 @@ function serverUrl(text: string, place: Place): string {
   if (!URL.canParse(text)) throw wrong(place, 'is not a URL');
   const url = new URL(text);
   const isBare = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (url.protocol !== 'https:' || !isBare)
-    throw wrong(place, 'has to be https, with host, port and path only');
+  if (url.protocol !== 'https:') throw wrong(place, mustBeHttps);
+  if (!isBare) throw wrong(place, 'has to have host, port and path only');
   return (url.origin + url.pathname).replace(/\/+$/u, '');
 }

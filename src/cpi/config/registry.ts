@@ -1,4 +1,5 @@
 import { isHost, isRepository, registryUrlProblem } from '../../oci/registry/registry-location.ts';
+import { pemProblem } from '../../kubernetes/pem.ts';
 import type { Json, Place } from '../input.ts';
 import {
   at,
@@ -47,7 +48,8 @@ export function parseRegistry(value: unknown, place: Place): RegistryConfig | un
   if (!isRepository(repository))
     throw wrong(at(place, 'repository'), 'has to be a repository such as bosh/stemcells, in lower case');
   const ca = optionalStringAt(section['ca'], at(place, 'ca'));
-  if (ca !== undefined && !ca.includes('-----BEGIN ')) throw wrong(at(place, 'ca'), 'does not hold PEM');
+  const problem = ca && pemProblem(ca, 'certificate');
+  if (problem !== undefined) throw wrong(at(place, 'ca'), problem);
   const pullHost = optionalStringAt(section['pull_host'], at(place, 'pull_host')) ?? new URL(origin).host;
   if (!isHost(pullHost))
     throw wrong(at(place, 'pull_host'), 'has to be host or host:port, as in an image reference');

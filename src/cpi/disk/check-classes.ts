@@ -56,8 +56,11 @@ async function readClass<T extends KubernetesObject>(
       );
     }
     if (isApiError(error, 404)) {
-      const hint = resource === storageClasses ? ' (static volumes have the class "")' : '';
-      throw wrong(place, `names a class that the cluster does not have: "${name}"${hint}`);
+      const hint = resource === storageClasses ? '; static volumes have the class ""' : '';
+      throw wrong(
+        place,
+        `names a class that the cluster does not have: "${name}"; make it, or name one of kubectl get ${resource.plural}${hint}`,
+      );
     }
     // a role that may not read classes can still make claims
     if (isApiError(error, 403)) return undefined;

@@ -43,7 +43,25 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
       'pods "vm-1" is forbidden: violates PodSecurity "baseline:latest": privileged (container "bosh" must not set securityContext.privileged=true)',
     ),
     'KUBERNETES_FORBIDDEN',
-    /admits pods of the level baseline only/u,
+    /admits pods of the level baseline only: give the VM that profile \(profile in cloud_properties.* run kubectl label namespace NAMESPACE pod-security\.kubernetes\.io\/enforce=privileged --overwrite$/u,
+  ],
+  [
+    apiError(
+      403,
+      'pods "attach-disk-1" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volume "kubelet")',
+      {},
+      { method: 'POST', path: pods },
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /attachments of disks are privileged .*kubernetes\.disk_namespace\), or run kubectl label namespace bosh /u,
+  ],
+  [
+    apiError(
+      403,
+      'pods "vm-1" is forbidden: violates PodSecurity "restricted:v1.30": runAsNonRoot != true (pod must set it)',
+    ),
+    'KUBERNETES_FORBIDDEN',
+    /no profile of a VM meets: run kubectl label namespace .*enforce=baseline .*the profile baseline/u,
   ],
   [
     apiError(
@@ -164,7 +182,11 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
     /set requests\.cpu by resources in cloud_properties or by defaults\.resources$/u,
   ],
   [apiError(403, 'no'), 'KUBERNETES_FORBIDDEN', /has to admit it$/u],
-  [apiError(401, 'Unauthorized', { reason: 'Unauthorized' }), 'KUBERNETES_UNAUTHORIZED', /expired: renew/u],
+  [
+    apiError(401, 'Unauthorized', { reason: 'Unauthorized' }),
+    'KUBERNETES_UNAUTHORIZED',
+    /of another cluster: renew .*kubernetes\.token .*service account/u,
+  ],
   [
     apiError(404, 'namespaces "bosh" not found', { details: { kind: 'namespaces', name: 'bosh' } }),
     'KUBERNETES_NOT_FOUND',

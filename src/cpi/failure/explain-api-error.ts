@@ -30,7 +30,9 @@ function explanation(error: ApiError): Explanation {
     case 401:
       return {
         code: 'KUBERNETES_UNAUTHORIZED',
-        next: 'the credentials are wrong or have expired: renew the token, the certificate or the login of the kubeconfig',
+        next:
+          'the credentials are wrong, have expired or are of another cluster: renew the token, the certificate or the login of the ' +
+          "kubeconfig, or kubernetes.token and kubernetes.client_certificate; of a pod's service account, see whether it is still there",
       };
     case 403:
       return refusal(error);

@@ -21,13 +21,7 @@ const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) =
   ],
   [/failed quota: .*?: must specify (.+)/u, ([missing = '']) => unspecified(missing)],
   // plugin/pkg/admission/security/podsecurity
-  [
-    /violates PodSecurity "([^":]+)/u,
-    ([level = '']) =>
-      forbidden(
-        `the namespace admits pods of the level ${level} only: use another namespace or a lower profile`,
-      ),
-  ],
+  [/violates PodSecurity "([^":]+)/u, ([level = ''], error) => forbidden(podSecurity(level, error))],
   // apiserver: pkg/endpoints/handlers/responsewriters/errors.go
   [
     /cannot (\w+) resource "([^"]+)"(?: in API group "([^"]*)")?(?:.* in the namespace "([^"]+)")?/u,
@@ -90,6 +84,22 @@ export function refusal(error: ApiError): Explanation {
 
 function absent(what: string, property: string): Explanation {
   return forbidden(`create ${what} or correct ${property} in cloud_properties`);
+}
+
+/** What the levels admit: docs/cpi.md, Profiles. */
+function podSecurity(level: string, { message, request }: ApiError): string {
+  const [, namespace = 'NAMESPACE'] = /\/namespaces\/([^/]+)/u.exec(request?.path ?? '') ?? [];
+  const labelled = (wanted: string): string =>
+    `kubectl label namespace ${namespace} pod-security.kubernetes.io/enforce=${wanted} --overwrite`;
+  const admits = `the namespace admits pods of the level ${level} only`;
+  if (message.startsWith('pods "attach-'))
+    return (
+      `${admits}, and attachments of disks are privileged with every profile: have the disks in a namespace that admits them ` +
+      `(kubernetes.disk_namespace), or run ${labelled('privileged')}`
+    );
+  if (level === 'restricted')
+    return `${admits}, which no profile of a VM meets: run ${labelled('baseline')} and give the VM the profile baseline, or admit privileged`;
+  return `${admits}: give the VM that profile (profile in cloud_properties or defaults.profile), or run ${labelled('privileged')}`;
 }
 
 const forbidden = (next: string): Explanation => ({ code: 'KUBERNETES_FORBIDDEN', next });

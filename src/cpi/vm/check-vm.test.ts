@@ -63,7 +63,11 @@ const faults: readonly [string, Changes, RegExp][] = [
     manual({}),
     /networks\.default\.ip is missing: a manual network needs an address \(static_ips\)/u,
   ],
-  ["the gateway's address", manual({ ip: '127.64.0.1' }), /address 127\.64\.0\.1 is the gateway's; choose/u],
+  [
+    "the gateway's address",
+    manual({ ip: '127.64.0.1' }),
+    /address 127\.64\.0\.1 is the gateway's; choose another one in static_ips, or correct the subnet's range/u,
+  ],
   ['an address of no VM, the first', manual({ ip: '127.64.0.0' }), /127\.64\.0\.0 is the subnet's own/u],
   ['an address of no VM, the last', manual({ ip: '127.64.0.255' }), /127\.64\.0\.255 is the broadcast/u],
   [
@@ -85,7 +89,7 @@ const faults: readonly [string, Changes, RegExp][] = [
   [
     'a missing storage class',
     { properties: { ephemeral_disk: { storage_class: 'none' } } },
-    /ephemeral_disk\.storage_class names a class that the cluster does not have: "none"/u,
+    /ephemeral_disk\.storage_class names a class that the cluster does not have: "none"; make it, or name one of kubectl get storageclasses/u,
   ],
   [
     'a missing priority class',
@@ -121,7 +125,7 @@ test('refused: what Pod Security does not admit, and a namespace that is not the
   );
   const labels = { 'pod-security.kubernetes.io/enforce': 'baseline' };
   await world.api.patch({ resource: namespaces, name: namespace }, { metadata: { labels } });
-  await refuses(world, next(), /violates PodSecurity "baseline:latest".*a lower profile/su);
+  await refuses(world, next(), /violates PodSecurity "baseline:latest".*give the VM that profile/su);
   assert.deepEqual(await check(world, next({ properties: { profile: 'baseline' } })), []);
 });
 

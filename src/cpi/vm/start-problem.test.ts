@@ -32,6 +32,19 @@ suite('why a pod that has a node does not start', () => {
     assert.equal(problemOf([], [status('bosh', waiting('ContainerCreating'))]), undefined);
   });
 
+  test('an image that was built and not pushed: what its name means, and how it comes to the nodes', () => {
+    const image = 'bosh-kubernetes.local/tiny@sha256:00';
+    const pulled = { ...status('bosh', waiting('ImagePullBackOff')), image };
+    assert.match(
+      problemOf([], [pulled]) ?? '',
+      /no registry is called bosh-kubernetes\.local.*stemcell push FOLDER.*or load it into every node/u,
+    );
+    assert.doesNotMatch(
+      problemOf([], [{ ...pulled, ...status('bosh', waiting('CrashLoopBackOff')), image }]) ?? '',
+      /no registry/u,
+    );
+  });
+
   test('a sidecar that a webhook added, in front of ours or behind, decides nothing about our container', () => {
     for (const reason of ['CrashLoopBackOff', 'ImagePullBackOff', 'CreateContainerConfigError']) {
       const proxy = status('istio-proxy', waiting(reason));

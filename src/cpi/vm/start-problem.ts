@@ -1,4 +1,5 @@
 import type { ContainerStatus, Pod } from '../../kubernetes/pod.ts';
+import { placeholderHost } from '../../oci/image-reference.ts';
 import { isOwnContainer } from '../own-containers.ts';
 
 /** Waiting reasons of the kubelet that another try does not mend (kubernetes: pkg/kubelet/images/types.go, events). */
@@ -13,6 +14,9 @@ const lasting: Readonly<Record<string, string>> = {
 };
 
 const images = "check the stemcell's image_reference, image_pull_secrets and the way to the registry";
+const placeholder =
+  `no registry is called ${placeholderHost}: the stemcell was built and not pushed; push it (bosh-kubernetes stemcell push FOLDER ` +
+  'HOST/REPOSITORY:TAG) and use the stemcell.tgz that this writes, or load it into every node (bosh-kubernetes stemcell load FOLDER)';
 /** What is left to an operator where nothing better is known. */
 export const lookAtPod =
   'look at its events (kubectl get events) and, where it is still there, at its log (kubectl logs)';
@@ -40,7 +44,7 @@ export function startProblem(pod: Pod): string | undefined {
 }
 
 function containerProblem(status: ContainerStatus): string | undefined {
-  const { name, state } = status;
+  const { name, state, image } = status;
   const { reason = '', message } = state?.waiting ?? {};
   const cause = lasting[reason];
   if (cause === undefined) return undefined;
@@ -48,8 +52,13 @@ function containerProblem(status: ContainerStatus): string | undefined {
   // one that was added may wait in this way for its mesh
   if (!isOwn && reason === 'CrashLoopBackOff') return undefined;
   const detail = [message, formerEnd(status)].filter((part) => part !== undefined);
-  const remedy = isOwn ? (remedies[reason] ?? lookAtPod) : addedByOthers;
+  const remedy = isOwn ? ownRemedy(reason, image) : addedByOthers;
   return `${cause} (container ${name}, ${reason}): ${detail.join('; ')}; ${remedy}`;
+}
+
+function ownRemedy(reason: string, image: string): string {
+  const remedy = remedies[reason] ?? lookAtPod;
+  return remedy === images && image.startsWith(`${placeholderHost}/`) ? placeholder : remedy;
 }
 
 function formerEnd({ lastState }: ContainerStatus): string | undefined {

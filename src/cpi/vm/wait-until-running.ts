@@ -4,6 +4,7 @@ import { podLastWords } from '../../kubernetes/pod-words.ts';
 import { waitFor } from '../../kubernetes/wait.ts';
 import { addressProblem } from '../address/address-problem.ts';
 import type { Cloud } from '../cloud.ts';
+import { annotation } from '../labels.ts';
 import { eventsOf } from '../last-words.ts';
 import { vmContainer, vmContainerOf } from '../own-containers.ts';
 import { podReference } from './find-vm.ts';
@@ -11,10 +12,16 @@ import { waitForNode } from '../wait-for-node.ts';
 import { sandboxTrouble } from './sandbox-trouble.ts';
 import { lookAtPod, startProblem } from './start-problem.ts';
 
-const noSandbox = {
-  message: 'its sandbox cannot be made; see whether the network plugin of its node runs',
-  mayPass: true,
-};
+/** Where it asks for addresses, a network that has no such one is the likelier cause: plugins refuse it so. */
+function noSandbox(pod: Pod): { message: string; mayPass: boolean } {
+  const asked = pod.metadata.annotations?.[annotation.ipAddress];
+  const next =
+    asked === undefined
+      ? 'see whether the network plugin of its node runs'
+      : `it asks for the address ${asked}: see whether a subnet or pool of the cluster's network for pods holds that (static_ips of the ` +
+        'manifest), whether another pod has it, and whether the network plugin of its node runs';
+  return { message: `its sandbox cannot be made; ${next}`, mayPass: true };
+}
 const deletedMeanwhile = { message: 'its pod was deleted meanwhile; run the call again', mayPass: true };
 
 /**
@@ -64,7 +71,7 @@ function isRunning({ status }: Pod): boolean {
 }
 
 async function withoutSandbox(cloud: Cloud, pod: Pod, signal: AbortSignal): Promise<never> {
-  throw failure(noSandbox, await sandboxTrouble(cloud, pod, signal));
+  throw failure(noSandbox(pod), await sandboxTrouble(cloud, pod, signal));
 }
 
 function failure({ message, mayPass }: { message: string; mayPass: boolean }, events: string): ProductError {

@@ -17,6 +17,8 @@ export interface StemcellRecord extends JsonObject {
   readonly version: string;
   readonly api_version?: number;
   readonly cid: string;
+  /** Ours: the image that a light stemcell named when it was uploaded; unknown where the bosh CLI wrote the file. */
+  readonly image?: string;
 }
 
 export interface ReleaseRecord extends JsonObject {
@@ -80,7 +82,7 @@ export function parseState(text: string, path: string): DeploymentState {
     current_release_ids: reader.list('current_release_ids', (entry) => typeof entry === 'string'),
     current_manifest_sha: reader.text('current_manifest_sha'),
     disks: reader.list('disks', isRecord(['id', 'cid'])).map((disk) => readDisk(disk, invalid)),
-    stemcells: reader.list('stemcells', isRecord(['id', 'cid', 'name', 'version'])) as StemcellRecord[],
+    stemcells: reader.list('stemcells', isStemcell),
     releases: reader.list('releases', isRecord(['id', 'name', 'version'])) as ReleaseRecord[],
   };
 }
@@ -128,6 +130,12 @@ function readDisk(record: JsonObject, invalid: (what: string) => ProductError): 
   if (typeof size !== 'number')
     throw invalid(`has a disk '${String(record['cid'])}' whose 'size' is not a number`);
   return { ...record, size, cloud_properties: isObject(properties) ? properties : {} } as DiskRecord;
+}
+
+function isStemcell(entry: unknown): entry is StemcellRecord {
+  if (!isRecord(['id', 'cid', 'name', 'version'])(entry)) return false;
+  const { image } = entry;
+  return image === undefined || typeof image === 'string';
 }
 
 function isRecord(keys: readonly string[]): (entry: unknown) => entry is JsonObject {

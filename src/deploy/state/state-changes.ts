@@ -40,8 +40,12 @@ export function forgetVm(state: DeploymentState): DeploymentState {
   return { ...others, current_vm_cid: '', current_stemcell_id: '' };
 }
 
+/** A record of the same id is replaced. */
 export function recordStemcell(record: StemcellRecord): Change {
-  return (state) => ({ ...state, stemcells: [...state.stemcells, record] });
+  return (state) => ({
+    ...state,
+    stemcells: [...state.stemcells.filter(({ id }) => id !== record.id), record],
+  });
 }
 
 export function forgetStemcell(id: string): Change {

@@ -4,6 +4,7 @@ import type { Run } from '../run.ts';
 import type { Stage, Step } from '../stage/stage.ts';
 import type { StemcellRecord } from '../state/deployment-state.ts';
 import { forgetStemcell, recordStemcell } from '../state/state-changes.ts';
+import { isSameStemcell, stemcellImage } from './stemcell-image.ts';
 
 /** A stemcell that is at hand on this machine. */
 export interface LocalStemcell {
@@ -35,7 +36,7 @@ export async function checkCpi({ cloud }: Run, stemcell: LocalStemcell): Promise
   );
 }
 
-/** Gives the stemcell to the CPI unless the state file knows one of that name and version. */
+/** Gives the stemcell to the CPI unless the state file knows it, by name, version and the image that a light one names. */
 export async function uploadStemcell(
   run: Run,
   stage: Stage,
@@ -44,17 +45,25 @@ export async function uploadStemcell(
 ): Promise<StemcellRecord> {
   const { name, version, apiVersion, cloudProperties } = stemcell;
   return stage.perform(`Uploading stemcell '${name}/${version}'`, async (step) => {
-    const known = run.state.state.stemcells.find(
-      (record) => record.name === name && record.version === version,
-    );
+    const { stemcells } = run.state.state;
+    const known = stemcells.find((record) => isSameStemcell(record, stemcell));
     if (known !== undefined) {
       step.skip('Stemcell already uploaded');
       return known;
     }
+    const former = stemcells.find((record) => record.name === name && record.version === version);
+    const image = stemcellImage(stemcell);
+    if (former !== undefined)
+      run.warn(
+        `Stemcell '${name}/${version}' names another image than when it was uploaded: ${former.image}, now ${image ?? 'none'}; ` +
+          'it is uploaded again, and the VM is made from that',
+      );
     const cid = await within(`creating stemcell (${name} ${version})`, async () =>
       run.cloud.createStemcell(await imagePath(), cloudProperties),
     );
-    const record = { id: run.uuid(), name, version, api_version: apiVersion, cid };
+    // of the same cid there is one stemcell, and a second record of it would be deleted as unused
+    const id = stemcells.find((record) => record.cid === cid)?.id ?? run.uuid();
+    const record = { id, name, version, api_version: apiVersion, cid, ...(image !== undefined && { image }) };
     await run.state.change(recordStemcell(record));
     return record;
   });

@@ -164,17 +164,17 @@ async function writeArchives(directory: string): Promise<void> {
   await chmod(join(cpi, 'src/run/run'), 0o755);
   await packRelease({ directory: cpi, version: '1', outFile: join(directory, 'tinycpi.tgz') });
   await packApp(directory, '1');
-  await packLightStemcell(
-    {
-      name: 'tiny-stemcell',
-      version: '1.0',
-      operatingSystem: 'tiny',
-      formats: ['fake-format'],
-      imageReference: 'tiny-1.0',
-    },
-    join(directory, 'stemcell.tgz'),
-  );
+  await packLightStemcell(tinyStemcell, join(directory, 'stemcell.tgz'));
 }
+
+/** What the manifest names. */
+export const tinyStemcell = {
+  name: 'tiny-stemcell',
+  version: '1.0',
+  operatingSystem: 'tiny',
+  formats: ['fake-format'],
+  imageReference: 'tiny-1.0',
+};
 
 /** Makes another version of the application's release. */
 export async function packApp(directory: string, version: string): Promise<void> {

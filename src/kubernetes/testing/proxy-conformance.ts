@@ -23,6 +23,21 @@ export const proxyConformance: readonly ConformanceCase[] = [
       fails(make({ ...proxied(servers), proxy: servers.proxy, ca: servers.otherCa }), '/echo', 'tls'),
   },
   {
+    name: 'says of a server that speaks plain http what it is, and asks for no other certificate',
+    run: (make, servers) => {
+      const { port } = new URL(servers.refusingProxy);
+      return using(make({ ...access(servers), server: `https://127.0.0.1:${port}` }), (transport) =>
+        assert.rejects(transport.request({ method: 'GET', path: '/echo' }), (error) => {
+          assert.match(
+            String(error),
+            /does not speak TLS \(EPROTO\); see whether that port is the one for https/u,
+          );
+          return true;
+        }),
+      );
+    },
+  },
+  {
     name: 'reports a proxy that opens no tunnel, and a proxy that is not there',
     run: async (make, servers) => {
       await fails(make({ ...proxied(servers), proxy: servers.refusingProxy }), '/echo');

@@ -1,4 +1,5 @@
 import { imageInvalid, isRecord, parseObject } from '../blob/parse-descriptor.ts';
+import { replaceFile } from '../../platform/replace-file.ts';
 import { layoutPaths, referenceName } from './layout-paths.ts';
 import { readDocument } from './open-layout.ts';
 
@@ -13,4 +14,15 @@ export async function layoutReference(directory: string): Promise<string> {
   const [name, ...others] = names;
   if (typeof name === 'string' && others.length === 0) return name;
   throw imageInvalid(`'${path}' does not hold one image with a name (annotation ${referenceName})`);
+}
+
+/** Gives the one image in a layout another name; the image stays the same, digest and all. IMAGE_INVALID where it has several. */
+export async function renameLayout(directory: string, reference: string): Promise<void> {
+  const path = layoutPaths.index(directory);
+  const index = parseObject(await readDocument(path), `'${path}'`);
+  const [entry, ...others] = Array.isArray(index['manifests']) ? index['manifests'] : [];
+  if (!isRecord(entry) || others.length > 0) throw imageInvalid(`'${path}' does not hold one image`);
+  const annotations = isRecord(entry['annotations']) ? entry['annotations'] : {};
+  const renamed = { ...entry, annotations: { ...annotations, [referenceName]: reference } };
+  replaceFile(path, JSON.stringify({ ...index, manifests: [renamed] }), 0o644);
 }

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises';
+import type { Manifest } from '../bosh/manifest/manifest.ts';
+import { ProductError } from '../errors/product-error.ts';
+
+/** `127.64.0.10:8080`; the address is `*` where something listens on all of them. */
+export type Listener = `${string}:${number}`;
+
+const listening = '0A';
+
+/** Where something on this machine listens by IPv4, from the texts of /proc/net/tcp and tcp6 (proc(5)). */
+export function parseListeners(texts: readonly string[]): Listener[] {
+  return texts.flatMap((text) =>
+    text
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/u))
+      .filter(([, , , state]) => state === listening)
+      .flatMap(([, local = '']) => listenerAt(local) ?? []),
+  );
+}
+
+/** In the byte order of the machine, which is little-endian here; of IPv6 only `::`, which takes IPv4 too. */
+function listenerAt(local: string): Listener | undefined {
+  const [hex = '', port = ''] = local.split(':');
+  const at = Number.parseInt(port, 16);
+  if (/^0+$/u.test(hex)) return `*:${at}`;
+  if (hex.length !== 8) return undefined;
+  const bytes = (hex.match(/../gu) ?? []).toReversed().map((byte) => Number.parseInt(byte, 16));
+  return `${bytes.join('.')}:${at}`;
+}
+
+/** The same of this machine, now. */
+export async function readListeners(): Promise<Listener[]> {
+  const read = (path: string): Promise<string> =>
+    readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      // a kernel without IPv6
+      if (error.code === 'ENOENT') return '';
+      throw error;
+    });
+  return parseListeners(await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(read)));
+}
+
+/**
+ * Throws ADDRESS_TAKEN when the VM of a manifest could not have its address on the embedded cluster, whose VMs share the machine's
+ * network: something listens there already, or on all addresses at the port of its agent or of the tag `url`.
+ */
+export function refuseTakenAddress(
+  { instanceGroup, cloudProvider, tags }: Pick<Manifest, 'instanceGroup' | 'cloudProvider' | 'tags'>,
+  listeners: readonly Listener[],
+): void {
+  const addresses = instanceGroup.networks.flatMap(({ staticIps }) => staticIps);
+  const ports = [cloudProvider.mbus, tags['url']]
+    .filter((url) => url !== undefined && URL.canParse(url))
+    .map((url) => new URL(url ?? ''))
+    .filter(({ hostname }) => addresses.includes(hostname))
+    .map(({ port, protocol }) => Number(port || (protocol === 'https:' ? 443 : 80)));
+  const taken = listeners.find(
+    (listener) =>
+      addresses.some((address) => listener.startsWith(`${address}:`)) ||
+      ports.some((port) => listener === `*:${port}`),
+  );
+  if (taken === undefined) return;
+  throw new ProductError(
+    'ADDRESS_TAKEN',
+    `The address ${addresses.join(' and ')} of '${instanceGroup.name}' is taken: something on this machine listens on ${taken} already, ` +
+      'perhaps a VM of another embedded cluster; no VM was changed. Stop that (ss -ltnp shows it), or have the manifest name another ' +
+      'address or port: static_ips and mbus, and in the example tags.url',
+  );
+}

@@ -1,0 +1,54 @@
+/** What PEM text is meant to hold. */
+export type PemKind = 'certificate' | 'key';
+
+const block = /-----BEGIN (?<label>[A-Z0-9 ]+)-----(?<body>.*?)-----END \k<label>-----/gsu;
+
+/**
+ * Why a text cannot be the certificates or the private key in PEM that it should be, without quoting it; undefined where it can.
+ * By its form alone, so that every runtime finds the same and no call pays for node:crypto: whether a certificate is of a key, the
+ * connection tells (key-pair.ts).
+ */
+export function pemProblem(text: string, kind: PemKind): string | undefined {
+  const begun = text.split('-----BEGIN ').length - 1;
+  if (begun === 0) return 'does not hold PEM';
+  const blocks = [...text.matchAll(block)].map(({ groups }) => ({ label: '', body: '', ...groups }));
+  if (blocks.length < begun) return 'is cut off: a line -----BEGIN has no -----END behind it';
+  const wanted = blocks.filter(({ label }) => isOf(label, kind));
+  const [first] = wanted;
+  if (first === undefined) return `holds PEM, and no ${kind === 'key' ? 'private key' : 'certificate'}`;
+  if (wanted.some(isEncrypted))
+    return 'is encrypted, and there is no place for its passphrase: give the key as openssl pkey -in FILE prints it';
+  if (!wanted.every(({ body }) => isWhole(body))) return 'is cut off or damaged';
+  return undefined;
+}
+
+function isOf(label: string, kind: PemKind): boolean {
+  return kind === 'key' ? /(?:^| )PRIVATE KEY$/u.test(label) : /(?:^| )CERTIFICATE$/u.test(label);
+}
+
+/** PKCS #8 says it in the label, the older forms in a header (RFC 7468, RFC 1421). */
+function isEncrypted({ label, body }: { readonly label: string; readonly body: string }): boolean {
+  return label.startsWith('ENCRYPTED ') || body.includes('Proc-Type: 4,ENCRYPTED');
+}
+
+/** Whether it is one DER sequence of the length that its head says (X.690, 8.1.3). */
+function isWhole(body: string): boolean {
+  const bytes = decode(body);
+  if (bytes === undefined || bytes.charCodeAt(0) !== 0x30) return false;
+  const short = bytes.charCodeAt(1);
+  if (short < 0x80) return bytes.length === 2 + short;
+  const count = short - 0x80;
+  let length = 0;
+  for (let index = 0; index < count; index += 1) length = length * 256 + bytes.charCodeAt(2 + index);
+  return bytes.length === 2 + count + length;
+}
+
+/** Undefined where it is not base64. */
+function decode(base64: string): string | undefined {
+  try {
+    return atob(base64);
+  } catch (error) {
+    if (error instanceof DOMException) return undefined;
+    throw error;
+  }
+}
