@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeTree } from '../../platform/remove-tree.ts';
 import type { BrokerConfig } from './config.ts';
 import { nfsOffering } from './offerings/nfs.ts';
 import { smbOffering } from './offerings/smb.ts';
@@ -51,7 +52,7 @@ export async function tryBroker({ out, signal, isTerminal }: RunPorts): Promise<
       await running.stop();
     }
   } finally {
-    await rm(folder, { recursive: true });
+    await removeTree(folder, { within: tmpdir() });
   }
 }
 
