@@ -106,6 +106,13 @@ for (const uid of users) {
       assert.ok(listed.stdout.split('\n').includes(`pod/${String(vm)}`), listed.stdout);
     });
 
+    test('npm run volumes:broker goes through the life of a binding', async () => {
+      const tried = await checkout.npm(['run', 'volumes:broker']);
+
+      assert.equal(tried.exitCode, 0, tried.stdout + tried.stderr);
+      assert.match(tried.stdout, /Every answer is as OSBAPI has it\./);
+    });
+
     test('a second npm start says that nothing changed', async () => {
       const again = await checkout.npm(['start']);
 

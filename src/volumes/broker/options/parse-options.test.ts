@@ -146,6 +146,25 @@ test('a name and its other name are one option', () => {
   assert.match(faultsOf(smb.table, { ro: true, readonly: false }, 'bind'), /readonly is given twice/u);
 });
 
+test('whatever is handed on is known to the old drivers, which refuse a mount with any other key', () => {
+  // reference volume-services.md 3.5 and 3.6
+  const ofNfsDriver =
+    'auto_cache mount source experimental uid gid username password readonly version cache'.split(' ');
+  const ofSmbDriver =
+    'mfsymlinks username password file_mode dir_mode ro domain vers sec version noserverino forceuid noforceuid forcegid noforcegid nodfs readonly source mount'.split(
+      ' ',
+    );
+  for (const [{ table }, known] of [
+    [nfs, ofNfsDriver],
+    [nfsLdap, ofNfsDriver],
+    [smb, ofSmbDriver],
+  ] as const)
+    assert.deepEqual(
+      table.map(({ mountOption }) => mountOption).filter((key) => !known.includes(key)),
+      [],
+    );
+});
+
 test('no option smuggles a comma, a control character or a leading dash into a mount', () => {
   const smuggler = fc.oneof(
     fc.string(),
