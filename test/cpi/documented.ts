@@ -31,8 +31,12 @@ function rowsOf(text: string): Map<string, string> {
 }
 
 function examplesOf(text: string): unknown[] {
-  return [...text.matchAll(/^```yaml\n(.*?)^```$/gmsu)].map(([, yaml = '']) => parse(yaml) as unknown);
+  return [...text.matchAll(/^```yaml\n(.*?)^```$/gmsu)].map(([, yaml = '']) => parse(whole(yaml)) as unknown);
 }
+
+/** With the shortest body that certificates and keys can have in place of the dots that pages show of them. */
+const whole = (yaml: string): string =>
+  yaml.replaceAll(/"-----BEGIN ([A-Z ]+)-----\.\.\."/gu, '"-----BEGIN $1-----\\nMAA=\\n-----END $1-----"');
 
 /** All values of a key at any depth of the examples, `cloud_properties` for instance. */
 export function valuesOf(key: string, value: unknown): unknown[] {
