@@ -32,6 +32,14 @@ export const verbCases: readonly VerbCase[] = [
     check: async (verbs, _, result) => verbs.world.call('delete_vm', (result as [string])[0]),
   },
   {
+    ...{ row: 'check_vm', method: 'check_vm' },
+    prepare: async (verbs) => [...verbs.world.vmArguments(), verbs.vm],
+  },
+  {
+    ...{ row: 'check_vm (recreate)', method: 'check_vm', settings: recreate },
+    prepare: async (verbs) => [...verbs.world.vmArguments(), verbs.vm],
+  },
+  {
     ...{ row: 'delete_vm', method: 'delete_vm', waits: true },
     prepare: async (verbs) => [await verbs.world.newVm({ properties: { services } })],
   },
