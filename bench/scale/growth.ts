@@ -67,9 +67,9 @@ async function oneRound(round: Round, name: string): Promise<void> {
   const { timed } = round;
   const networks = { default: { type: 'dynamic', cloud_properties: {} } };
   const env = { bosh: { group: 'growth' } };
-  const [vm] = (await timed('create_vm', [`agent-${name}`, image, { cpu: 1 }, networks, [], env])) as [
-    string,
-  ];
+  const request = [`agent-${name}`, image, { cpu: 1 }, networks, [], env];
+  await timed('check_vm', [...request, null]);
+  const [vm] = (await timed('create_vm', request)) as [string];
   await timed('has_vm', [vm]);
   await timed('set_vm_metadata', [vm, metadata]);
   await attachedDisk(round, vm, name);

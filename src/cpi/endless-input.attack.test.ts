@@ -30,7 +30,8 @@ const expected = {
   result: null,
   error: {
     type: 'Bosh::Clouds::CloudError',
-    message: 'stdin holds more than 16777216 bytes, and no request does; look at what the caller sends [INVALID_REQUEST]',
+    message:
+      'stdin holds more than 16777216 bytes, and no request does; look at what the caller sends [INVALID_REQUEST]',
     ok_to_retry: false,
   },
   log: '',
