@@ -26,7 +26,10 @@ export function send(method: string, url: string, body?: object): Promise<string
   });
 }
 
-/** Requests in a second: `clients` do `work` again and again for a while. A run of `work` makes `requests` of them. */
+/**
+ * Requests in a second: `clients` do `work` again and again for a while. A run of `work` makes `requests`
+ * of them.
+ */
 export async function rate(
   clients: number,
   { seconds, requests }: { readonly seconds: number; readonly requests: number },

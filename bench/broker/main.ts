@@ -12,9 +12,10 @@ import { startChildServer } from './child-server.ts';
 import { bound, life, lifeRequests, rate, send } from './load.ts';
 
 /**
- * Requests in a second that the volume broker answers, on each store: lives of bindings at 1, 8 and 32 clients, a bind repeated, the
- * catalog beside a bare Node that answers its bytes, and memory beside an idle Node. The broker is the bundle, in a process of its own;
- * clients and the stub of CredHub share this one. `npm run bench:broker [-- --seconds N]`
+ * Requests in a second that the volume broker answers, on each store: lives of bindings at 1, 8 and 32
+ * clients, a bind repeated, the catalog beside a bare Node that answers its bytes, and memory beside an
+ * idle Node. The broker is the bundle, in a process of its own; clients and the stub of CredHub share this
+ * one. `npm run bench:broker [-- --seconds N]`
  */
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '3' } } });
 const seconds = Number(values.seconds);

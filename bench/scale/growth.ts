@@ -23,8 +23,8 @@ export interface Growth {
 }
 
 /**
- * Times every method that asks the API, one call at a time, and resolves with the table: the quickest call of each, which
- * other work on the machine disturbs least, and its ratio to that at the first count.
+ * Times every method that asks the API, one call at a time, and resolves with the table: the quickest call
+ * of each, which other work on the machine disturbs least, and its ratio to that at the first count.
  */
 export async function measureGrowth({ server, api, call, counts, rounds }: Growth): Promise<string> {
   await addClasses(api);
@@ -62,7 +62,10 @@ interface Round {
   readonly timed: Caller;
 }
 
-/** The life of one VM, of a disk on a volume that a driver attaches, of one that a class provisions, and of a network. */
+/**
+ * The life of one VM, of a disk on a volume that a driver attaches, of one that a class provisions, and of
+ * a network.
+ */
 async function oneRound(round: Round, name: string): Promise<void> {
   const { timed } = round;
   const networks = { default: { type: 'dynamic', cloud_properties: {} } };

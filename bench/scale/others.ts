@@ -14,13 +14,19 @@ const namespace = 'bosh';
 const driver = 'driver.example';
 const image = 'embedded.bosh-kubernetes/host-root:1';
 
-/** The embedded cluster has no driver that attaches volumes and enforces no policies, and so not these kinds. */
+/**
+ * The embedded cluster has no driver that attaches volumes and enforces no policies, and so not these
+ * kinds.
+ */
 export function serveForeignKinds({ registry }: LocalApi): void {
   const kinds = registry.kinds as Map<string, Kind>;
   for (const kind of [volumeAttachmentKind, networkPolicyKind]) kinds.set(groupResource(kind.resource), kind);
 }
 
-/** Makes the pods `from` to `to` of others, each with a claim and a volume that is attached to its node, and waits until all run. */
+/**
+ * Makes the pods `from` to `to` of others, each with a claim and a volume that is attached to its node, and
+ * waits until all run.
+ */
 export async function addOthers(
   api: LocalApi,
   { from, to, nodeCount }: { from: number; to: number; nodeCount: number },

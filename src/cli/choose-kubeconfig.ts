@@ -9,8 +9,9 @@ export interface ChosenKubeconfig {
 }
 
 /**
- * The kubeconfig of a command that reads a cluster: the one that was named; else that of the embedded cluster, where one was made;
- * else the file of `$KUBECONFIG`. INVALID_ARGUMENT where that names several: they are not merged.
+ * The kubeconfig of a command that reads a cluster: the one that was named; else that of the embedded
+ * cluster, where one was made; else the file of `$KUBECONFIG`. INVALID_ARGUMENT where that names several:
+ * they are not merged.
  */
 export function chooseKubeconfig(
   named: string | undefined,

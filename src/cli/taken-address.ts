@@ -40,8 +40,9 @@ export async function readListeners(): Promise<Listener[]> {
 }
 
 /**
- * Throws ADDRESS_TAKEN when the VM of a manifest could not have its address on the embedded cluster, whose VMs share the machine's
- * network: something listens there already, or on all addresses at the port of its agent or of the tag `url`.
+ * Throws ADDRESS_TAKEN when the VM of a manifest could not have its address on the embedded cluster, whose
+ * VMs share the machine's network: something listens there already, or on all addresses at the port of its
+ * agent or of the tag `url`.
  */
 export function refuseTakenAddress(
   { instanceGroup, cloudProvider, tags }: Pick<Manifest, 'instanceGroup' | 'cloudProvider' | 'tags'>,

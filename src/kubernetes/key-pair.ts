@@ -2,8 +2,8 @@ import { ProductError } from '../errors/product-error.ts';
 import type { Credentials } from './credentials.ts';
 
 /**
- * INVALID_CONFIG where a client certificate and its key are no pair, or one of them cannot be read; else undefined. No runtime opens a
- * connection with such ones, and each has other words for it.
+ * INVALID_CONFIG where a client certificate and its key are no pair, or one of them cannot be read; else
+ * undefined. No runtime opens a connection with such ones, and each has other words for it.
  */
 export function keyPairProblem({ certificate, key }: Credentials): ProductError | undefined {
   if (certificate === undefined || key === undefined) return undefined;

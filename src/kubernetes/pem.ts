@@ -4,9 +4,9 @@ export type PemKind = 'certificate' | 'key';
 const block = /-----BEGIN (?<label>[A-Z0-9 ]+)-----(?<body>.*?)-----END \k<label>-----/gsu;
 
 /**
- * Why a text cannot be the certificates or the private key in PEM that it should be, without quoting it; undefined where it can.
- * By its form alone, so that every runtime finds the same and no call pays for node:crypto: whether a certificate is of a key, the
- * connection tells (key-pair.ts).
+ * Why a text cannot be the certificates or the private key in PEM that it should be, without quoting it;
+ * undefined where it can. By its form alone, so that every runtime finds the same and no call pays for
+ * node:crypto: whether a certificate is of a key, the connection tells (key-pair.ts).
  */
 export function pemProblem(text: string, kind: PemKind): string | undefined {
   const begun = text.split('-----BEGIN ').length - 1;

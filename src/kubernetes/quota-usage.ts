@@ -12,7 +12,10 @@ const computeNames = ['cpu', 'memory', 'ephemeral-storage'];
 /** Kinds that a quota may name without `count/`. */
 const plainCounts = ['configmaps', 'persistentvolumeclaims', 'resourcequotas', 'secrets', 'services'];
 
-/** What one object takes, by the names of kubernetes: pkg/quota/v1/evaluator/core. `resource`: `pods`, `roles.rbac…` */
+/**
+ * What one object takes, by the names of kubernetes: pkg/quota/v1/evaluator/core. `resource`: `pods`,
+ * `roles.rbac…`
+ */
 export function objectUsage(resource: string, object: KubernetesObject): Usage {
   const counted: [string, bigint][] = [
     [`count/${resource}`, one],
@@ -68,8 +71,8 @@ function extendedOf({ containers, initContainers = [] }: Pod['spec']): string[] 
 }
 
 /**
- * The sum of what runs at the same time at most: all containers with the sidecars, or an init container with the sidecars before
- * it (component-helpers: resource/helpers.go).
+ * The sum of what runs at the same time at most: all containers with the sidecars, or an init container
+ * with the sidecars before it (component-helpers: resource/helpers.go).
  */
 function total({ containers, initContainers = [] }: Pod['spec'], part: 'requests' | 'limits', name: string) {
   const amount = ({ resources }: Container): bigint => amountOf(resources?.[part] ?? {}, name);

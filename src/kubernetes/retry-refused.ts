@@ -6,7 +6,9 @@ export interface RefusedRetryOptions {
   readonly clock: Clock;
   /** In [0, 1), spreads retries. */
   readonly random: () => number;
-  /** How long the server may refuse connections, counted from the first refused one since it last took one. */
+  /**
+   * How long the server may refuse connections, counted from the first refused one since it last took one.
+   */
   readonly patienceMs: number;
   /** The caller's own deadline: no attempt begins after this time of the clock. */
   readonly until?: number | undefined;
@@ -16,7 +18,10 @@ export interface RefusedRetryOptions {
   readonly onWaiting?: (() => void) | undefined;
 }
 
-/** Runs an attempt again while the server refuses its connection, then rejects with the last attempt's error. */
+/**
+ * Runs an attempt again while the server refuses its connection, then rejects with the last attempt's
+ * error.
+ */
 export type RetryRefused = <T>(attempt: () => Promise<T>) => Promise<T>;
 
 const firstPauseMs = 100;
@@ -24,8 +29,9 @@ const longestPauseMs = 2000;
 const noticeMs = 5000;
 
 /**
- * A refused connection reached nobody, so every verb is tried again: the API server of a control plane that restarts is away for
- * 20 to 60 s. All attempts through one RetryRefused share one patience: what cleans up after a failed request does not wait again.
+ * A refused connection reached nobody, so every verb is tried again: the API server of a control plane that
+ * restarts is away for 20 to 60 s. All attempts through one RetryRefused share one patience: what cleans up
+ * after a failed request does not wait again.
  */
 export function refusedRetrier(options: RefusedRetryOptions): RetryRefused {
   const { clock, random, patienceMs, until = Infinity, signal } = options;

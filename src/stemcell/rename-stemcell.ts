@@ -8,7 +8,10 @@ import { renameLayout } from '../oci/layout/layout-reference.ts';
 import { removeTree } from '../platform/remove-tree.ts';
 import { archiveFile, layoutFolder } from './publish.ts';
 
-/** What the light archive in a folder of publishStemcell says, but its image; undefined where the folder has none. */
+/**
+ * What the light archive in a folder of publishStemcell says, but its image; undefined where the folder has
+ * none.
+ */
 export async function readPublished(
   folder: string,
 ): Promise<Omit<LightStemcell, 'imageReference' | 'imageDigest'> | undefined> {
@@ -27,8 +30,9 @@ export async function readPublished(
 }
 
 /**
- * Has the image in OCI layout and the light archive name another image, as if the stemcell had been built with that name. Resolves
- * with the archive's path. Killed in between, each file is the old one or the new; the same again completes it.
+ * Has the image in OCI layout and the light archive name another image, as if the stemcell had been built
+ * with that name. Resolves with the archive's path. Killed in between, each file is the old one or the new;
+ * the same again completes it.
  */
 export async function renamePublished(folder: string, stemcell: LightStemcell): Promise<string> {
   await renameLayout(join(folder, layoutFolder), stemcell.imageReference);

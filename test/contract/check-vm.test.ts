@@ -27,8 +27,8 @@ import type { PolicySubject } from './policy-subject.ts';
 import { until } from './until.ts';
 
 /**
- * What check_vm relies on (kubernetes.io: Kubernetes API Concepts, dry-run): a create that is not carried out is admitted,
- * refused and counted as a real one is.
+ * What check_vm relies on (kubernetes.io: Kubernetes API Concepts, dry-run): a create that is not carried
+ * out is admitted, refused and counted as a real one is.
  */
 let subject: PolicySubject;
 before(async () => {

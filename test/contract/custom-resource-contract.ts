@@ -6,8 +6,9 @@ import type { VolumeSnapshot } from '../../src/kubernetes/snapshot.ts';
 import type { Subject } from './subject.ts';
 
 /**
- * VolumeSnapshots, which are custom resources: definitions of external-snapshotter (client/config/crd) in a real cluster
- * (kubernetes.io: Custom Resources; apiextensions pkg/apiserver/customresource_handler.go), a native kind in the embedded one.
+ * VolumeSnapshots, which are custom resources: definitions of external-snapshotter (client/config/crd) in a
+ * real cluster (kubernetes.io: Custom Resources; apiextensions pkg/apiserver/customresource_handler.go), a
+ * native kind in the embedded one.
  */
 export function customResourceContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;

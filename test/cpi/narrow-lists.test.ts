@@ -20,8 +20,8 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernet
 const few: readonly Resource[] = [storageClasses, volumeSnapshotClasses, resourceQuotas];
 
 /**
- * No VM has the disk, so it is not known on which node it may still be mounted, and a VolumeAttachment can be selected by
- * its name alone, which has the node in it.
+ * No VM has the disk, so it is not known on which node it may still be mounted, and a VolumeAttachment can
+ * be selected by its name alone, which has the node in it.
  */
 const anyNode: readonly string[] = ['delete_disk', 'resize_disk', 'update_disk'];
 
@@ -33,7 +33,9 @@ function isNarrow({ labelSelector = '', fieldSelector = '' }: ListQuery = {}): b
   );
 }
 
-/** Notes what is listed and watched of all there is. Every claim has a volume, of a driver that attaches it. */
+/**
+ * Notes what is listed and watched of all there is. Every claim has a volume, of a driver that attaches it.
+ */
 function watchedApi(api: KubernetesApi): { readonly api: KubernetesApi; readonly wide: Set<string> } {
   const wide = new Set<string>();
   const look = (resource: Resource, query: ListQuery | undefined): void => {

@@ -6,8 +6,9 @@ import type { Identities } from './identities.ts';
 const user = 'vcap';
 
 /**
- * Lets these keys log in as vcap (bosh-agent: platform/linux_platform.go, SetupSSH): in its home folder, which is the image's, so
- * that each start of the agent writes them. Answers why it could not; a VM whose jobs run is worth more than a login.
+ * Lets these keys log in as vcap (bosh-agent: platform/linux_platform.go, SetupSSH): in its home folder,
+ * which is the image's, so that each start of the agent writes them. Answers why it could not; a VM whose
+ * jobs run is worth more than a login.
  */
 export async function writeAuthorizedKeys(
   keys: readonly string[],

@@ -26,7 +26,10 @@ export interface UnusedEnvKey {
   readonly why: string;
 }
 
-/** The keys of a VM's env (bosh-agent: settings/settings.go) that ask for something that is not done, by name. */
+/**
+ * The keys of a VM's env (bosh-agent: settings/settings.go) that ask for something that is not done, by
+ * name.
+ */
 export function envWithoutEffect(env: Env): readonly UnusedEnvKey[] {
   const all = [
     ...noEffectWithOurAgent.map((key) => ({

@@ -2,7 +2,10 @@ import { Field, Problems } from '../yaml/field.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
 import type { VariableDefinition } from './variable.ts';
 
-/** The options of a definition as a field; options beyond the known ones are a fault. Throws what `read` notes. */
+/**
+ * The options of a definition as a field; options beyond the known ones are a fault. Throws what `read`
+ * notes.
+ */
 export function readOptions<T>(
   definition: VariableDefinition,
   known: readonly string[],

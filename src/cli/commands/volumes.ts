@@ -8,7 +8,10 @@ import type { Command } from '../command.ts';
 
 type BrokerModule = Pick<typeof Broker, 'runBroker'> & Pick<typeof Migrate, 'runMigrate'>;
 
-/** The volume services of Cloud Foundry. What they are made of is in a bundle of its own, which no other command loads. */
+/**
+ * The volume services of Cloud Foundry. What they are made of is in a bundle of its own, which no other
+ * command loads.
+ */
 export const volumes: Command = {
   name: 'volumes',
   usage: 'broker --config FILE | broker --try | migrate --config FILE',

@@ -4,8 +4,9 @@ import type { Networks } from './networks.ts';
 import type { Network } from './network.ts';
 
 /**
- * Throws VM_CREATION_FAILED for a fixed address that no VM of its subnet can have: the gateway's, the subnet's own or the broadcast
- * address, or one outside. A network without a gateway or a netmask does not tell its subnet, and passes. Pure.
+ * Throws VM_CREATION_FAILED for a fixed address that no VM of its subnet can have: the gateway's, the
+ * subnet's own or the broadcast address, or one outside. A network without a gateway or a netmask does not
+ * tell its subnet, and passes. Pure.
  */
 export function refuseAddress({ own, attached }: Networks): void {
   for (const network of [...own, ...attached]) {

@@ -30,11 +30,12 @@ import { parseVmRequest } from './vm-request.ts';
 import type { ParsedVmRequest, VmRequest } from './vm-request.ts';
 
 /**
- * check_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env, former_vm_cid): rejects where create_vm with the first
- * six would be refused, so that a caller knows it before it deletes the VM that the new one replaces, `former_vm_cid` (null: none).
- * What that VM has, its address and its part of the quotas, counts as free. Resolves with what could not be checked, a sentence
- * each. Changes nothing: the API server is asked by creates that it does not carry out. A method of this CPI alone; never
- * answers NotSupported or NotImplemented, by which a caller knows a CPI that has no such method.
+ * check_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env, former_vm_cid): rejects
+ * where create_vm with the first six would be refused, so that a caller knows it before it deletes the VM
+ * that the new one replaces, `former_vm_cid` (null: none). What that VM has, its address and its part of
+ * the quotas, counts as free. Resolves with what could not be checked, a sentence each. Changes nothing:
+ * the API server is asked by creates that it does not carry out. A method of this CPI alone; never answers
+ * NotSupported or NotImplemented, by which a caller knows a CPI that has no such method.
  */
 export async function checkVm(cloud: Cloud, args: readonly unknown[]): Promise<string[]> {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'check_vm' };
@@ -72,8 +73,8 @@ async function check(
 }
 
 /**
- * Whether nothing shows that the network gives a pod the address that it asks for: no plugin was seen or configured that does, and the
- * VM that is replaced has none of its own choice.
+ * Whether nothing shows that the network gives a pod the address that it asks for: no plugin was seen or
+ * configured that does, and the VM that is replaced has none of its own choice.
  */
 function unprovenAddress({ config }: Cloud, plan: VmPlan, former: Pod): string | undefined {
   const { annotations } = plan.networking;
@@ -158,7 +159,10 @@ interface Asked {
   readonly note?: string;
 }
 
-/** Rejects as a create does; a quota that is full is an answer, and so is an object of that name, which create_vm adopts or removes. */
+/**
+ * Rejects as a create does; a quota that is full is an answer, and so is an object of that name, which
+ * create_vm adopts or removes.
+ */
 async function tryCreate({ api }: Cloud, { resource, object, isOfCluster }: Made): Promise<Asked> {
   try {
     return { usage: objectUsage(resource.plural, await api.create(resource, object, { dryRun: true })) };

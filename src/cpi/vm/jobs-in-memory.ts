@@ -6,7 +6,10 @@ const defaultSize = '100m';
 const units: Readonly<Record<string, string>> = { '': '', k: 'Ki', m: 'Mi', g: 'Gi' };
 
 export interface JobsInMemory {
-  /** How much memory rendered jobs may take, as a quantity; undefined: they are on the disk of /var/vcap/data. */
+  /**
+   * How much memory rendered jobs may take, as a quantity; undefined: they are on the disk of
+   * /var/vcap/data.
+   */
   readonly jobsInMemory: string | undefined;
   /** What the agent gets of the env: a mount of its own would be empty after a restart of the container. */
   readonly env: Json;

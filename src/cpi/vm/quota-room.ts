@@ -26,8 +26,9 @@ export interface QuotaRefusal {
 }
 
 /**
- * What the admission plugin ResourceQuota says (apiserver: plugin/resourcequota/controller.go); undefined for another error. Of a
- * Secret the numbers are not known (kubernetes/secret-status.ts): its quota is empty. Pure.
+ * What the admission plugin ResourceQuota says (apiserver: plugin/resourcequota/controller.go); undefined
+ * for another error. Of a Secret the numbers are not known (kubernetes/secret-status.ts): its quota is
+ * empty. Pure.
  */
 export function quotaRefusal(error: unknown): QuotaRefusal | undefined {
   if (!isApiError(error, 403)) return undefined;
@@ -45,7 +46,8 @@ export const isRoleRefusal = (error: unknown): error is ApiError =>
   isApiError(error, 403) && /cannot \w+ resource "/u.test(error.message);
 
 /**
- * The first quota that has no room for what is requested when what is freed has gone, in words; undefined where all have. Pure.
+ * The first quota that has no room for what is requested when what is freed has gone, in words; undefined
+ * where all have. Pure.
  */
 export function shortage(quotas: readonly Quota[], requested: Usage, freed: Usage): string | undefined {
   for (const { name, hard, used } of quotas) {

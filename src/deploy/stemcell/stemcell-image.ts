@@ -8,8 +8,8 @@ export interface StemcellIdentity {
 }
 
 /**
- * The image that a light stemcell names (`image_reference` and `digest` of its cloud_properties), without a tag where a digest tells
- * which image it is; undefined for a heavy one.
+ * The image that a light stemcell names (`image_reference` and `digest` of its cloud_properties), without a
+ * tag where a digest tells which image it is; undefined for a heavy one.
  */
 export function stemcellImage({ cloudProperties }: StemcellIdentity): string | undefined {
   const { image_reference: reference, digest } = cloudProperties;
@@ -18,7 +18,10 @@ export function stemcellImage({ cloudProperties }: StemcellIdentity): string | u
   return `${reference.replace(/(?::[^:/@]+)?(?:@[^@]+)?$/u, '')}@${digest}`;
 }
 
-/** Whether a record is of that stemcell. A record that names no image, as the bosh CLI writes it, is told by name and version. */
+/**
+ * Whether a record is of that stemcell. A record that names no image, as the bosh CLI writes it, is told by
+ * name and version.
+ */
 export function isSameStemcell(record: StemcellRecord, stemcell: StemcellIdentity): boolean {
   return (
     record.name === stemcell.name &&

@@ -3,8 +3,9 @@ import type { Run } from '../run.ts';
 import type { VmSpecification } from './vm-specification.ts';
 
 /**
- * Asks the CPI whether it could create the instance's VM in place of the recorded one, while that still runs: rejects where it could
- * not, and warns of what it does not know. A CPI without such a method, as all others are, passes.
+ * Asks the CPI whether it could create the instance's VM in place of the recorded one, while that still
+ * runs: rejects where it could not, and warns of what it does not know. A CPI without such a method, as all
+ * others are, passes.
  */
 export async function checkVm(run: Run, specification: VmSpecification): Promise<void> {
   const { stemcellId: _, ...vm } = specification;

@@ -1,4 +1,7 @@
-/** Sends SIGTERM to a process group, by the id of the process that was started as its leader. One that is gone has ended. */
+/**
+ * Sends SIGTERM to a process group, by the id of the process that was started as its leader. One that is
+ * gone has ended.
+ */
 export function terminateGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGTERM');

@@ -50,8 +50,9 @@ const known = [
 ];
 
 /**
- * Reads the configuration, YAML as docs/volume-broker.md shows it. All faults are in one BROKER_CONFIG_INVALID, each with its
- * field; no value is quoted. PORT of an app of Cloud Foundry comes before `listen`.
+ * Reads the configuration, YAML as docs/volume-broker.md shows it. All faults are in one
+ * BROKER_CONFIG_INVALID, each with its field; no value is quoted. PORT of an app of Cloud Foundry comes
+ * before `listen`.
  */
 export function parseBrokerConfig(text: string, environment: Environment): BrokerConfig {
   const faults: string[] = [];

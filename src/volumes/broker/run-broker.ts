@@ -10,8 +10,9 @@ import { tryBroker } from './try-broker.ts';
 export const brokerUsage = 'broker --config FILE | broker --try';
 
 /**
- * Runs a broker until `signal`: that of the file, or of BROKER_CONFIG in the environment, which has the same text. `--try`
- * starts one of its own in a scratch folder and goes through the life of a binding. Resolves with the exit code.
+ * Runs a broker until `signal`: that of the file, or of BROKER_CONFIG in the environment, which has the
+ * same text. `--try` starts one of its own in a scratch folder and goes through the life of a binding.
+ * Resolves with the exit code.
  */
 export async function runBroker(words: readonly string[], ports: RunPorts): Promise<number> {
   const { config, isTry } = parseWords(words);

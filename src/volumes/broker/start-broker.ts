@@ -19,7 +19,10 @@ export interface RunningBroker {
   stop(): Promise<void>;
 }
 
-/** Starts a broker. `log` gets its log, a JSON object a line, with the secrets of the configuration taken out. */
+/**
+ * Starts a broker. `log` gets its log, a JSON object a line, with the secrets of the configuration taken
+ * out.
+ */
 export async function startBroker(config: BrokerConfig, log: (line: string) => void): Promise<RunningBroker> {
   const { auth, scheme, offerings } = config;
   const redact = redactor(secretsOf(config));

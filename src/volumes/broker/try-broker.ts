@@ -20,9 +20,10 @@ interface Step {
 }
 
 /**
- * Starts a broker on a free port of this machine, with both offerings and a SQLite file in a scratch folder, and goes through the
- * life of a binding. Each request is printed as a line for a shell, with its answer. On a terminal the broker then stays until
- * Ctrl-C, so that the lines can be pasted. The exit code is 1 where an answer is another one than OSBAPI asks for.
+ * Starts a broker on a free port of this machine, with both offerings and a SQLite file in a scratch
+ * folder, and goes through the life of a binding. Each request is printed as a line for a shell, with its
+ * answer. On a terminal the broker then stays until Ctrl-C, so that the lines can be pasted. The exit code
+ * is 1 where an answer is another one than OSBAPI asks for.
  */
 export async function tryBroker({ out, signal, isTerminal }: RunPorts): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'volume-broker-'));

@@ -26,7 +26,10 @@ interface World {
   readonly asked: ListQuery[];
 }
 
-/** A cluster with these VolumeAttachments, which go when they are watched. `volume` undefined: it may not be read. */
+/**
+ * A cluster with these VolumeAttachments, which go when they are watched. `volume` undefined: it may not be
+ * read.
+ */
 async function world(
   t: TestContext,
   volume: PersistentVolume['spec'] | undefined,

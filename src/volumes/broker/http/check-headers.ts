@@ -8,7 +8,10 @@ export interface BasicAuth {
   readonly passwords: readonly string[];
 }
 
-/** undefined where the header names the user and one of the passwords. Takes as long for a wrong one as for a right one. */
+/**
+ * undefined where the header names the user and one of the passwords. Takes as long for a wrong one as for
+ * a right one.
+ */
 export function checkAuthorization(
   header: string | undefined,
   { username, passwords }: BasicAuth,

@@ -42,7 +42,10 @@ const without = (body: object, ...names: string[]): object =>
   Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
 const withParameters = (body: object, parameters: unknown): object => ({ ...body, parameters });
 
-/** The statuses of OSBAPI 2.17 (reference volume-services.md 1.2), and the requests that the old brokers failed (2.7). */
+/**
+ * The statuses of OSBAPI 2.17 (reference volume-services.md 1.2), and the requests that the old brokers
+ * failed (2.7).
+ */
 const cases: readonly Case[] = [
   { title: 'provision', request: ['PUT', instancePath, { body: provisionBody }], status: 201 },
   {

@@ -31,7 +31,9 @@ export interface ServerOptions {
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
 }
 
-/** The broker's HTTP interface: the ten endpoints of OSBAPI 2.17, /healthz and /metrics. Not listening yet. */
+/**
+ * The broker's HTTP interface: the ten endpoints of OSBAPI 2.17, /healthz and /metrics. Not listening yet.
+ */
 export function brokerServer(options: ServerOptions): FastifyInstance {
   const { broker, auth, metrics, checkStore, tls } = options;
   const app = fastify({
@@ -183,7 +185,10 @@ function onBinding(work: (target: BindingTarget, request: FastifyRequest) => Pro
   };
 }
 
-/** Ids become parts of paths on cells: only the unreserved characters of RFC 3986, which the specification recommends. */
+/**
+ * Ids become parts of paths on cells: only the unreserved characters of RFC 3986, which the specification
+ * recommends.
+ */
 function idOf(request: FastifyRequest, name: string): string | undefined {
   const id = (request.params as Record<string, string | undefined>)[name] ?? '';
   return /^[A-Za-z0-9_~-][A-Za-z0-9._~-]*$/u.test(id) && id.length <= longestId ? id : undefined;

@@ -19,8 +19,9 @@ export interface MigrationResult {
 const marker = 'migrated-from-sql';
 
 /**
- * Takes over the records that an old broker keeps in CredHub below `/<storeId>`. They are read and never changed. Each record that is
- * taken over is remembered, so that one which has been deleted since does not come back in another run.
+ * Takes over the records that an old broker keeps in CredHub below `/<storeId>`. They are read and never
+ * changed. Each record that is taken over is remembered, so that one which has been deleted since does not
+ * come back in another run.
  */
 export async function migrateRecords(
   from: { readonly client: CredhubClient; readonly storeId: string },

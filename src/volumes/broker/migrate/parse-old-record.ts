@@ -9,8 +9,8 @@ import type { InstanceRecord } from '../store/record.ts';
 export type OldRecord = { readonly record: InstanceRecord } | { readonly fault: string };
 
 /**
- * Reads what nfsbroker or smbbroker keep in CredHub under an id (reference volume-services.md 2.6): an instance, or a binding, which
- * names no instance.
+ * Reads what nfsbroker or smbbroker keep in CredHub under an id (reference volume-services.md 2.6): an
+ * instance, or a binding, which names no instance.
  */
 export function parseOldRecord(id: string, value: unknown, offerings: readonly Offering[]): OldRecord {
   if (!/^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,254}$/u.test(id)) return { fault: 'its name is no id of OSBAPI' };

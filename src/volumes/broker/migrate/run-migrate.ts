@@ -10,8 +10,8 @@ import type { CredhubConfig } from '../store-config.ts';
 import { migrateRecords } from './migrate-records.ts';
 
 /**
- * Takes over the records of the old brokers that `migrate_from` names, into the store of the configuration; prints what became of
- * them. Resolves with the exit code: 1 where a record was left.
+ * Takes over the records of the old brokers that `migrate_from` names, into the store of the configuration;
+ * prints what became of them. Resolves with the exit code: 1 where a record was left.
  */
 export async function runMigrate(
   words: readonly string[],

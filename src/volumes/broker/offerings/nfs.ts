@@ -96,7 +96,9 @@ const byLdap: OptionTable = [
   password,
 ];
 
-/** The offering of nfsbroker. With `ldap`, users are named by username and password in place of uid and gid. */
+/**
+ * The offering of nfsbroker. With `ldap`, users are named by username and password in place of uid and gid.
+ */
 export function nfsOffering({ ldap, ...settings }: OfferingSettings & { readonly ldap: boolean }): Offering {
   return {
     id: '997f8f26-e10c-11e7-80c1-9a214cf093ae',

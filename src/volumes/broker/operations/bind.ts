@@ -12,8 +12,9 @@ import type { VolumeIdScheme } from './volume-id.ts';
 import { volumeId } from './volume-id.ts';
 
 /**
- * Creates a binding of an instance to an app; the same PUT again gets the stored answer, whatever became of the instance.
- * `predecessor` is the binding that the request wants replaced, where it names one: the new one has its app and options.
+ * Creates a binding of an instance to an app; the same PUT again gets the stored answer, whatever became of
+ * the instance. `predecessor` is the binding that the request wants replaced, where it names one: the new
+ * one has its app and options.
  */
 export function bind(
   { instance, binding }: View,

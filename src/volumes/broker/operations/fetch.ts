@@ -5,8 +5,8 @@ import { withoutSecrets } from '../options/parse-options.ts';
 import type { BindingTarget, View } from '../store/broker-store.ts';
 
 /**
- * An instance as its users may see it: Cloud Controller shows them what a fetch answers, so no secret is in it (reference
- * volume-services.md 1.9).
+ * An instance as its users may see it: Cloud Controller shows them what a fetch answers, so no secret is in
+ * it (reference volume-services.md 1.9).
  */
 export function fetchInstance({ instance }: View, id: string, offerings: readonly Offering[]): Answer {
   const offering = offerings.find((candidate) => candidate.id === instance?.serviceId);

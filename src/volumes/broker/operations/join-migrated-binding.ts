@@ -16,9 +16,9 @@ interface JoinPorts {
 }
 
 /**
- * Makes a binding of an old broker one of the instance that a request names beside it, with the volume id that the old broker gave
- * it. Does nothing for instances that were not taken over, and for bindings that are joined. Killed between its two writes it goes
- * on at the next request.
+ * Makes a binding of an old broker one of the instance that a request names beside it, with the volume id
+ * that the old broker gave it. Does nothing for instances that were not taken over, and for bindings that
+ * are joined. Killed between its two writes it goes on at the next request.
  */
 export async function joinMigratedBinding(
   { offerings, store, warn }: JoinPorts,

@@ -5,8 +5,8 @@ import { maintenanceConflict } from './provision.ts';
 import type { UpdateRequest } from './request.ts';
 
 /**
- * Changes options of an instance for the bindings made after it: those that exist keep what they have. What the parameters do
- * not name stays.
+ * Changes options of an instance for the bindings made after it: those that exist keep what they have. What
+ * the parameters do not name stays.
  */
 export function update({ instance }: View, id: string, request: UpdateRequest): Change {
   const { offering, parameters } = request;

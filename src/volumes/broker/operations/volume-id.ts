@@ -4,8 +4,9 @@ import { createHash, createHmac } from 'node:crypto';
 export type VolumeIdScheme = { readonly hmacKey: Buffer } | 'md5';
 
 /**
- * The id of a volume: bindings with the same options on the same instance have the same one. The md5 form covers the share's
- * password, so that who sees the id can try passwords: it is for cells on which volumes of an old broker are mounted.
+ * The id of a volume: bindings with the same options on the same instance have the same one. The md5 form
+ * covers the share's password, so that who sees the id can try passwords: it is for cells on which volumes
+ * of an old broker are mounted.
  */
 export function volumeId(
   instanceId: string,
@@ -20,7 +21,10 @@ export function volumeId(
   return `${instanceId}-${digest}`;
 }
 
-/** An object of texts as Go's encoding/json writes a map: keys in the order of their bytes, and < > & U+2028 U+2029 escaped. */
+/**
+ * An object of texts as Go's encoding/json writes a map: keys in the order of their bytes, and < > & U+2028
+ * U+2029 escaped.
+ */
 export function goJson(object: Readonly<Record<string, string>>): string {
   const keys = Object.keys(object).toSorted((one, other) =>
     Buffer.compare(Buffer.from(one), Buffer.from(other)),

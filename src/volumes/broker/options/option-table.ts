@@ -1,6 +1,8 @@
 import type { OptionType } from './option-type.ts';
 
-/** Where a user may give an option: to `cf create-service` and `cf update-service`, or to `cf bind-service`. */
+/**
+ * Where a user may give an option: to `cf create-service` and `cf update-service`, or to `cf bind-service`.
+ */
 export type OptionPlace = 'provision' | 'bind';
 
 /** One option of an offering. */

@@ -50,8 +50,8 @@ export function parseOptions(
 }
 
 /**
- * The options of a mount: the operator's defaults, over them the instance's, the binding's, and what the operator forces.
- * Refuses what contradicts itself and what lacks something that a mount needs.
+ * The options of a mount: the operator's defaults, over them the instance's, the binding's, and what the
+ * operator forces. Refuses what contradicts itself and what lacks something that a mount needs.
  */
 export function mergeOptions(
   table: OptionTable,

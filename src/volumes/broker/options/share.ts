@@ -6,7 +6,10 @@ const hostName = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?$/u;
 /** A comma would end an option, and a leading dash of a source would begin one. */
 const forbidden = /[\p{Cc}\p{Zl}\p{Zp},\\]/u;
 
-/** A share of an NFS server as `host/path`, the form that the old broker stored. Takes `host:/path` and `[IPv6]:/path`, too. */
+/**
+ * A share of an NFS server as `host/path`, the form that the old broker stored. Takes `host:/path` and
+ * `[IPv6]:/path`, too.
+ */
 export const nfsShare: OptionType = {
   parse: (value) => {
     const fault = { fault: 'must be host:/path or host/path, with an IPv6 address in brackets' };
@@ -18,7 +21,10 @@ export const nfsShare: OptionType = {
   schema: { type: 'string', minLength: 1, maxLength: longest },
 };
 
-/** A share of an SMB server as `//host/share[/path]`. Takes backslashes, too, and an IPv6 address in brackets. */
+/**
+ * A share of an SMB server as `//host/share[/path]`. Takes backslashes, too, and an IPv6 address in
+ * brackets.
+ */
 export const smbShare: OptionType = {
   parse: (value) => {
     const fault = { fault: 'must be //host/share or //host/share/path' };

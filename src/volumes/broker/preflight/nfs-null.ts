@@ -3,7 +3,9 @@ const version = 4;
 const transactionId = 0x6e_66_73_30;
 const lastFragment = 0x80_00_00_00;
 
-/** A call of NFS's procedure 0, which does nothing (RFC 5531 9, RFC 7530 16.1): record mark, then ten words. */
+/**
+ * A call of NFS's procedure 0, which does nothing (RFC 5531 9, RFC 7530 16.1): record mark, then ten words.
+ */
 export function nfsNull(): Buffer {
   const words = [transactionId, 0, 2, program, version, 0, 0, 0, 0, 0];
   const bytes = Buffer.alloc(4 + words.length * 4);

@@ -7,7 +7,10 @@ import { isSmbAnswer, smbNegotiate } from './smb-negotiate.ts';
 /** What to do about a file server that does not answer: nothing, a line in the log, or a refusal. */
 export type PreflightMode = 'off' | 'log' | 'require';
 
-/** Says what is wrong with the way to a share, or nothing where its server speaks the protocol. Never rejects. */
+/**
+ * Says what is wrong with the way to a share, or nothing where its server speaks the protocol. Never
+ * rejects.
+ */
 export type Preflight = (protocol: 'nfs' | 'smb', share: string) => Promise<string | undefined>;
 
 export interface PreflightOptions {
@@ -19,7 +22,10 @@ export interface PreflightOptions {
 /** The protocols' own ports: no parameter of a user reaches another one. */
 export const protocolPorts = { nfs: 2049, smb: 445 } as const;
 
-/** Resolves the server's name, connects, and asks for nothing but whether it speaks the protocol: no share is mounted. */
+/**
+ * Resolves the server's name, connects, and asks for nothing but whether it speaks the protocol: no share
+ * is mounted.
+ */
 export function preflightOf({ ports, deadlineMs }: PreflightOptions): Preflight {
   return async (protocol, share) => {
     const host = hostOfShare(share);

@@ -26,15 +26,16 @@ export interface Change {
 }
 
 /**
- * Where instances and bindings are kept. Adapters pass one suite (`testing/store-suite.ts`). What cannot be reached rejects with
- * STORE_UNAVAILABLE.
+ * Where instances and bindings are kept. Adapters pass one suite (`testing/store-suite.ts`). What cannot be
+ * reached rejects with STORE_UNAVAILABLE.
  */
 export interface BrokerStore {
   /** What there is of it, at one moment. */
   view(target: Target): Promise<View>;
   /**
-   * Decides and writes as one step: nobody changes the same instance or its bindings meanwhile. Resolves with the answer when the
-   * change is on the disk. Killed before that, all of the change is there, or nothing. `decide` may run more than once.
+   * Decides and writes as one step: nobody changes the same instance or its bindings meanwhile. Resolves
+   * with the answer when the change is on the disk. Killed before that, all of the change is there, or
+   * nothing. `decide` may run more than once.
    */
   change(target: Target, decide: (view: View) => Change): Promise<Answer>;
   /** Resolves when records can be read. */

@@ -5,7 +5,10 @@ import { exchange, objectIn } from './https-exchange.ts';
 import type { TokenSource, UaaClient } from './uaa-token.ts';
 import { uaaTokens } from './uaa-token.ts';
 
-/** How a CredHub is reached. Certificates and keys are PEM; without a CA, the system's authorities are trusted. */
+/**
+ * How a CredHub is reached. Certificates and keys are PEM; without a CA, the system's authorities are
+ * trusted.
+ */
 export interface CredhubAccess {
   readonly url: string;
   readonly ca: string | undefined;
@@ -28,7 +31,10 @@ export interface CredhubClient {
 const usualDeadlineMs = 15_000;
 const connections = 64;
 
-/** A client of CredHub's API v1. All its requests may be sent twice, so that each is tried again until a deadline. */
+/**
+ * A client of CredHub's API v1. All its requests may be sent twice, so that each is tried again until a
+ * deadline.
+ */
 export function credhubClient(access: CredhubAccess): CredhubClient {
   const { auth } = access;
   const root = access.url.replace(/\/+$/u, '');

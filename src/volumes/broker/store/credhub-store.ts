@@ -10,9 +10,10 @@ const format = { format: 1 };
 const checkMs = 1_000;
 
 /**
- * A store in CredHub: a credential of type json per instance and per binding, below `/<storeId>/volume-broker`, beside those of the
- * old brokers. CredHub cannot compare before it writes, so that only one process may use a `storeId`; in it, what concerns one
- * instance is done in turn, and instances do not wait for each other. CredHub encrypts what it keeps.
+ * A store in CredHub: a credential of type json per instance and per binding, below
+ * `/<storeId>/volume-broker`, beside those of the old brokers. CredHub cannot compare before it writes, so
+ * that only one process may use a `storeId`; in it, what concerns one instance is done in turn, and
+ * instances do not wait for each other. CredHub encrypts what it keeps.
  */
 export function openCredhubStore(storeId: string, client: CredhubClient): BrokerStore {
   const root = `/${storeId}/volume-broker`;

@@ -22,9 +22,9 @@ const firstDelayMs = 100;
 const longestDelayMs = 2_000;
 
 /**
- * Sends a request that may be sent twice, again while the server is busy (429, 5xx) or cannot be reached, until `deadlineMs` are
- * over; 0 sends it once. A certificate that is not trusted is not tried again. Resolves with the last reply, rejects with the last
- * error.
+ * Sends a request that may be sent twice, again while the server is busy (429, 5xx) or cannot be reached,
+ * until `deadlineMs` are over; 0 sends it once. A certificate that is not trusted is not tried again.
+ * Resolves with the last reply, rejects with the last error.
  */
 export async function exchange(sent: HttpsRequest, deadlineMs: number): Promise<HttpsReply> {
   const end = performance.now() + deadlineMs;
@@ -72,7 +72,10 @@ const isUntrusted = (error: unknown): boolean =>
   'code' in error &&
   /^(?:CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS_CERT)/u.test(String(error.code));
 
-/** The object in a reply; empty where it is none. The parser's own error would quote the text, which may hold a token. */
+/**
+ * The object in a reply; empty where it is none. The parser's own error would quote the text, which may
+ * hold a token.
+ */
 export function objectIn({ text }: HttpsReply): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);

@@ -32,8 +32,9 @@ const connections = 10;
 const schemaLock = 7_305_441;
 
 /**
- * A store in PostgreSQL, which several brokers may share. Whoever changes an instance or its bindings holds an advisory lock of its id
- * to the end of the transaction; the server takes it from a broker that dies. The tables are made at the first use.
+ * A store in PostgreSQL, which several brokers may share. Whoever changes an instance or its bindings holds
+ * an advisory lock of its id to the end of the transaction; the server takes it from a broker that dies.
+ * The tables are made at the first use.
  */
 export function openPostgresStore(access: PostgresAccess, records: RecordCodec): BrokerStore {
   const { ca, ...where } = access;

@@ -2,7 +2,10 @@ import type { BindingTarget } from './broker-store.ts';
 import type { BindingRecord, InstanceRecord } from './record.ts';
 import type { Seal } from './seal.ts';
 
-/** Records as the bytes that a database keeps. What `read` gets is what `write` made: the seal refuses anything else. */
+/**
+ * Records as the bytes that a database keeps. What `read` gets is what `write` made: the seal refuses
+ * anything else.
+ */
 export interface RecordCodec {
   writeInstance(record: InstanceRecord): Uint8Array;
   readInstance(bytes: Uint8Array, instanceId: string): InstanceRecord;

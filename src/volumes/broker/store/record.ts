@@ -24,8 +24,8 @@ export interface MigratedInstance {
 }
 
 /**
- * A binding of an old broker, which does not say of which instance it is: kept at an id that no request can name, until a request
- * names both. It stays when it is joined, so that it is not taken over twice.
+ * A binding of an old broker, which does not say of which instance it is: kept at an id that no request can
+ * name, until a request names both. It stays when it is joined, so that it is not taken over twice.
  */
 export interface MigratedBinding {
   readonly kind: 'binding';

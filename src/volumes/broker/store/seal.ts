@@ -14,8 +14,8 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * A seal under keys of 32 bytes: the first one closes, each of them opens, so that a new key can be put before the old one
- * (AES-256-GCM; a random nonce a record).
+ * A seal under keys of 32 bytes: the first one closes, each of them opens, so that a new key can be put
+ * before the old one (AES-256-GCM; a random nonce a record).
  */
 export function sealUnder(keys: readonly [Buffer, ...Buffer[]]): Seal {
   const named = keys.map((key) => ({

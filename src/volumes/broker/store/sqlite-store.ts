@@ -17,8 +17,9 @@ const schema = `
 const busyMs = 10_000;
 
 /**
- * Opens a store in one SQLite file (0600, with its -wal and -shm beside it), made where there is none. A change is one transaction
- * that is on the disk when it is answered (WAL, synchronous FULL). Several processes may share the file on one machine.
+ * Opens a store in one SQLite file (0600, with its -wal and -shm beside it), made where there is none. A
+ * change is one transaction that is on the disk when it is answered (WAL, synchronous FULL). Several
+ * processes may share the file on one machine.
  */
 export function openSqliteStore(path: string, records: RecordCodec): BrokerStore {
   // SQLite gives the files beside it the mode of this one

@@ -9,7 +9,10 @@ import type { CredhubAccess } from '../store/credhub-client.ts';
 
 export const uaaClient = { id: 'volume-broker', secret: 'geheim+des/clients' };
 
-/** A CredHub with its UAA, over TLS on a free loopback port. Fields that are not readonly may be set while it runs. */
+/**
+ * A CredHub with its UAA, over TLS on a free loopback port. Fields that are not readonly may be set while
+ * it runs.
+ */
 export interface CredhubStub {
   readonly url: string;
   readonly ca: string;

@@ -29,7 +29,9 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
-/** A server of the test's own, on a unix socket in a scratch folder. As root it runs as the user `postgres`. */
+/**
+ * A server of the test's own, on a unix socket in a scratch folder. As root it runs as the user `postgres`.
+ */
 export async function postgresServer(): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'broker-postgres-'));
   const isRoot = process.getuid?.() === 0;

@@ -32,7 +32,9 @@ const writing = (change: Omit<Change, 'answer'>): (() => Change) => {
   return () => ({ answer: done, ...change });
 };
 
-/** What every adapter of BrokerStore has to do. `open` gives one that is empty, and closes it with the test. */
+/**
+ * What every adapter of BrokerStore has to do. `open` gives one that is empty, and closes it with the test.
+ */
 export function storeSuite(name: string, open: (t: TestContext) => Promise<BrokerStore>): void {
   test(`${name}: what was written is read again, and gone when it was deleted`, async (t) => {
     const store = await open(t);

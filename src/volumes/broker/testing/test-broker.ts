@@ -31,7 +31,10 @@ export interface Reply {
 
 export type CallBroker = (method: string, path: string, call?: Call) => Promise<Reply>;
 
-/** A broker on a free port with a SQLite file, and a way to call it as Cloud Controller does. `log` is what it logged. */
+/**
+ * A broker on a free port with a SQLite file, and a way to call it as Cloud Controller does. `log` is what
+ * it logged.
+ */
 export async function testBroker(
   t: TestContext,
   changes: Partial<BrokerConfig> = {},
