@@ -437,6 +437,18 @@ test('an update reaches later bindings alone; a binding is rotated with what its
   });
 });
 
+test('a rotation that is asked for again gets its answer, also when its predecessor is gone', async (t) => {
+  const { call } = await testBroker(t);
+  await prepare(call, 'binding');
+  const { service_id, plan_id } = bindBody;
+  const body = { service_id, plan_id, predecessor_binding_id: 'binding-1' };
+  const rotated = await call('PUT', `${bindingPath}b`, { body });
+  assert.equal(rotated.status, 201);
+  assert.equal((await call('DELETE', `${bindingPath}${nfsQuery}`)).status, 200);
+  const again = await call('PUT', `${bindingPath}b`, { body });
+  assert.deepEqual([again.status, again.body], [200, rotated.body]);
+});
+
 test('the answer to a bind has what the drivers and Cloud Controller read', async (t) => {
   const { call } = await testBroker(t, { scheme: 'md5' });
   await prepare(call, 'instance');

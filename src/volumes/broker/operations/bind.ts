@@ -20,9 +20,13 @@ export function bind(
   { instance, binding }: View,
   { instanceId, bindingId }: BindingTarget,
   request: BindRequest,
-  { predecessor, scheme }: { predecessor: BindingRecord | undefined; scheme: VolumeIdScheme },
+  ports: { predecessor: BindingRecord | undefined; scheme: VolumeIdScheme },
 ): Change {
   const { offering, predecessorBindingId } = request;
+  // a rotation that is done has the app and the options of its predecessor, which may be gone
+  const isRotated =
+    predecessorBindingId !== undefined && binding?.predecessorBindingId === predecessorBindingId;
+  const predecessor = isRotated ? binding : ports.predecessor;
   const { table, operator } = offering;
   const refused = refuseBind(instance, instanceId, request, predecessor);
   if (refused !== undefined) return { answer: refused };
@@ -49,7 +53,7 @@ export function bind(
   if (!isAllowedTo(request, instance)) return { answer: invalid(shareNotAllowed) };
   const merged = mergeOptions(table, operator, instance.options, options);
   if ('description' in merged) return { answer: invalid(merged.description) };
-  const volumeMount = volumeMountOf(offering, instanceId, merged.options, scheme);
+  const volumeMount = volumeMountOf(offering, instanceId, merged.options, ports.scheme);
   return { answer: { status: 201, body: bindAnswer(volumeMount) }, binding: { ...asked, volumeMount } };
 }
 

@@ -25,6 +25,8 @@ const schema = `
     PRIMARY KEY (instance_id, id)
   );
 `;
+/** Of all reads of a transaction; a change begins without it, since it reads what the one before its lock wrote. */
+const atOneMoment = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 const connectMs = 5_000;
 const statementMs = 15_000;
 const connections = 10;
@@ -50,11 +52,11 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
   pool.on('error', () => undefined);
   let schemaMade: Promise<unknown> | undefined;
 
-  async function inTransaction<T>(work: (client: ClientBase) => Promise<T>): Promise<T> {
+  async function inTransaction<T>(work: (client: ClientBase) => Promise<T>, begin = 'BEGIN'): Promise<T> {
     const client = await pool.connect();
     let broken: Error | undefined;
     try {
-      await client.query('BEGIN');
+      await client.query(begin);
       const result = await work(client);
       await client.query('COMMIT');
       return result;
@@ -66,7 +68,7 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
     }
   }
 
-  async function withTables<T>(work: (client: ClientBase) => Promise<T>): Promise<T> {
+  async function withTables<T>(work: (client: ClientBase) => Promise<T>, begin?: string): Promise<T> {
     try {
       schemaMade ??= inTransaction(async (client) => {
         await client.query('SELECT pg_advisory_xact_lock($1)', [schemaLock]);
@@ -76,7 +78,7 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
         schemaMade = undefined;
         throw error;
       });
-      return await inTransaction(work);
+      return await inTransaction(work, begin);
     } catch (error) {
       throw explained(error);
     }
@@ -118,7 +120,7 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
   }
 
   return {
-    view: (target) => withTables((client) => look(client, target)),
+    view: (target) => withTables((client) => look(client, target), atOneMoment),
     change: (target, decide) =>
       withTables(async (client) => {
         await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [target.instanceId]);
