@@ -1,3 +1,4 @@
+import type { JsonObject } from './fields.ts';
 import type { Answer } from './http/answer.ts';
 import { invalid } from './http/answer.ts';
 import { isAllowed, shareNotAllowed } from './offerings/allowed-shares.ts';
@@ -7,7 +8,6 @@ import { deprovision } from './operations/deprovision.ts';
 import { fetchBinding, fetchInstance, lastOperation } from './operations/fetch.ts';
 import { joinMigratedBinding } from './operations/join-migrated-binding.ts';
 import { plannedInstance, provision } from './operations/provision.ts';
-import type { JsonObject } from './operations/request.ts';
 import { parseBind, parseDeletion, parseProvision, parseUpdate } from './operations/request.ts';
 import { unbind } from './operations/unbind.ts';
 import { update } from './operations/update.ts';

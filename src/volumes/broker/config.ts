@@ -1,18 +1,17 @@
 import { parseDocument } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
+import type { JsonObject } from './fields.ts';
+import { Fields, isObject } from './fields.ts';
 import type { BasicAuth } from './http/check-headers.ts';
 import type { AllowedShare } from './offerings/allowed-shares.ts';
 import type { Offering, OfferingSettings } from './offerings/offering.ts';
 import { nfsOffering } from './offerings/nfs.ts';
 import { smbOffering } from './offerings/smb.ts';
-import type { JsonObject } from './operations/request.ts';
-import { isObject } from './operations/request.ts';
 import type { VolumeIdScheme } from './operations/volume-id.ts';
 import { rowNamed } from './options/option-table.ts';
 import type { OptionValue } from './options/option-type.ts';
 import type { Options } from './options/parse-options.ts';
 import type { PreflightMode } from './preflight/preflight.ts';
-import { Settings } from './settings.ts';
 import type { CredhubConfig, StoreConfig } from './store-config.ts';
 import { credhubOf, storeOf } from './store-config.ts';
 
@@ -59,7 +58,7 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
   const root = parseYaml(text);
   for (const name of Object.keys(root))
     if (!known.includes(name)) faults.push(`${shown(name)} is no setting`);
-  const read = new Settings(root, '', faults);
+  const read = new Fields(root, '', faults);
   const username = read.text('username');
   const password = read.text('password');
   const previous = read.optionalText('previous_password');
@@ -98,7 +97,7 @@ function parseYaml(text: string): JsonObject {
   return value;
 }
 
-function listenOf(read: Settings, { PORT }: Environment): BrokerConfig['listen'] {
+function listenOf(read: Fields, { PORT }: Environment): BrokerConfig['listen'] {
   if (PORT !== undefined) {
     if (isPort(PORT)) return { host: '0.0.0.0', port: Number(PORT) };
     read.fault('PORT', 'in the environment must be a port');
@@ -113,13 +112,13 @@ function listenOf(read: Settings, { PORT }: Environment): BrokerConfig['listen']
 
 const isPort = (text: string): boolean => /^[0-9]{1,5}$/u.test(text) && Number(text) <= 65_535;
 
-function tlsOf(read: Settings): BrokerConfig['tls'] {
+function tlsOf(read: Fields): BrokerConfig['tls'] {
   if (read.value('tls') === undefined) return undefined;
   const tls = read.nested('tls');
   return { certificate: tls.text('certificate'), privateKey: tls.text('private_key') };
 }
 
-function keysOf(read: Settings, store: StoreConfig): Buffer[] {
+function keysOf(read: Fields, store: StoreConfig): Buffer[] {
   const value = read.value('encryption_keys');
   if ('credhub' in store) {
     if (value !== undefined) read.fault('encryption_keys', 'has no use: CredHub encrypts what it keeps');
@@ -134,7 +133,7 @@ function keysOf(read: Settings, store: StoreConfig): Buffer[] {
   return keys.filter((key) => key !== undefined);
 }
 
-function schemeOf(read: Settings): VolumeIdScheme {
+function schemeOf(read: Fields): VolumeIdScheme {
   const volumeId = read.value('volume_id');
   if (volumeId === 'md5') return 'md5';
   const key = isObject(volumeId) ? keyOf(volumeId['key']) : undefined;
@@ -146,7 +145,7 @@ function schemeOf(read: Settings): VolumeIdScheme {
   return { hmacKey: key ?? Buffer.alloc(0) };
 }
 
-function preflightModeOf(read: Settings): PreflightMode {
+function preflightModeOf(read: Fields): PreflightMode {
   const mode = read.value('preflight') ?? false;
   // YAML's `off` is false to some parsers
   if (mode === false || mode === 'off') return 'off';
@@ -161,7 +160,7 @@ function keyOf(value: unknown): Buffer | undefined {
 }
 
 /** Those that are named; both where neither is. */
-function offeringsOf(read: Settings): Offering[] {
+function offeringsOf(read: Fields): Offering[] {
   const isNamed = (name: string): boolean => read.value(name) !== undefined;
   const names = ['nfs', 'smb'].filter((name) => isNamed(name) || !(isNamed('nfs') || isNamed('smb')));
   return names.map((name) => {
@@ -191,7 +190,7 @@ function offeringsOf(read: Settings): Offering[] {
   });
 }
 
-function allowedSharesOf(settings: Settings, table: Offering['table']): readonly AllowedShare[] | undefined {
+function allowedSharesOf(settings: Fields, table: Offering['table']): readonly AllowedShare[] | undefined {
   const value = settings.value('allowed_shares');
   if (value === undefined) return undefined;
   if (!Array.isArray(value)) {
@@ -208,7 +207,7 @@ function allowedSharesOf(settings: Settings, table: Offering['table']): readonly
   });
 }
 
-function optionsOf(settings: Settings, name: string, table: Offering['table']): Options {
+function optionsOf(settings: Fields, name: string, table: Offering['table']): Options {
   const options: Record<string, OptionValue> = {};
   for (const [key, value] of Object.entries(settings.map(name))) {
     const row = rowNamed(table, key);
@@ -223,7 +222,7 @@ function optionsOf(settings: Settings, name: string, table: Offering['table']): 
   return options;
 }
 
-function maintenanceOf(settings: Settings): Offering['maintenance'] {
+function maintenanceOf(settings: Fields): Offering['maintenance'] {
   if (settings.value('maintenance_info') === undefined) return undefined;
   const info = settings.nested('maintenance_info');
   const version = info.text('version');

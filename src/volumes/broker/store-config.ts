@@ -1,4 +1,4 @@
-import type { Settings } from './settings.ts';
+import type { Fields } from './fields.ts';
 import type { PostgresAccess } from './store/postgres-store.ts';
 import type { UaaClient } from './store/uaa-token.ts';
 
@@ -22,7 +22,7 @@ const kinds = ['sqlite', 'postgresql', 'credhub'];
 
 /** Reads the setting `store`. */
 export function storeOf(
-  read: Settings,
+  read: Fields,
   { VCAP_APPLICATION }: Readonly<Record<string, string | undefined>>,
 ): StoreConfig {
   const store = read.nested('store');
@@ -38,7 +38,7 @@ export function storeOf(
   return { sqlite: store.text('sqlite') };
 }
 
-function postgresOf(read: Settings): Extract<StoreConfig, { postgresql: unknown }>['postgresql'] {
+function postgresOf(read: Fields): Extract<StoreConfig, { postgresql: unknown }>['postgresql'] {
   const port = read.value('port') ?? 5432;
   if (!(typeof port === 'number' && Number.isInteger(port) && port > 0 && port <= 65_535))
     read.fault('port', 'must be a port');
@@ -53,7 +53,7 @@ function postgresOf(read: Settings): Extract<StoreConfig, { postgresql: unknown 
 }
 
 /** Reads a map that names a CredHub. */
-export function credhubOf(read: Settings): CredhubConfig {
+export function credhubOf(read: Fields): CredhubConfig {
   const storeId = read.text('store_id');
   // a part of names that end at 255 characters
   if (storeId !== '' && !/^[A-Za-z0-9_-]{1,64}$/u.test(storeId))
@@ -81,7 +81,7 @@ export function credhubOf(read: Settings): CredhubConfig {
   };
 }
 
-function httpsUrl(read: Settings, text: string): string {
+function httpsUrl(read: Fields, text: string): string {
   const url = URL.parse(text);
   const isPlain =
     url?.protocol === 'https:' && `${url.username}${url.password}${url.search}${url.hash}` === '';

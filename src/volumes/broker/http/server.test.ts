@@ -106,7 +106,7 @@ const cases: readonly Case[] = [
     title: 'provision with parameters that are no object',
     request: ['PUT', instancePath, { body: withParameters(provisionBody, 'share') }],
     status: 400,
-    says: /^parameters must be a JSON object$/u,
+    says: /^parameters must be an object of names and values$/u,
   },
   {
     title: 'provision with source',

@@ -1,4 +1,4 @@
-import { containerDir } from '../options/container-dir.ts';
+import { mountRow } from '../options/mount-row.ts';
 import type { OptionRow, OptionTable } from '../options/option-table.ts';
 import { choice, flag, text, userId } from '../options/option-type.ts';
 import { nfsShare } from '../options/share.ts';
@@ -30,13 +30,7 @@ const common: OptionTable = [
     mountOption: 'readonly',
     description: 'the app cannot write',
   },
-  {
-    name: 'mount',
-    type: containerDir,
-    places: anywhere,
-    mountOption: 'mount',
-    description: "folder in the app's container; /var/vcap/data/INSTANCE without it",
-  },
+  mountRow,
   {
     name: 'auto_cache',
     type: flag,

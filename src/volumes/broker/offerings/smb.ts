@@ -1,4 +1,4 @@
-import { containerDir } from '../options/container-dir.ts';
+import { mountRow } from '../options/mount-row.ts';
 import type { OptionRow, OptionTable } from '../options/option-table.ts';
 import { choice, flag, text } from '../options/option-type.ts';
 import { smbShare } from '../options/share.ts';
@@ -67,13 +67,7 @@ const table: OptionTable = [
     mountOption: 'ro',
     description: 'the app cannot write',
   },
-  {
-    name: 'mount',
-    type: containerDir,
-    places: anywhere,
-    mountOption: 'mount',
-    description: "folder in the app's container; /var/vcap/data/INSTANCE without it",
-  },
+  mountRow,
   switchRow('mfsymlinks', 'symbolic links, kept in files that SMB clients understand'),
   switchRow('noserverino', 'the client makes inode numbers itself'),
   switchRow('nodfs', 'no distributed file system'),

@@ -23,10 +23,7 @@ export function bind(
   ports: { predecessor: BindingRecord | undefined; scheme: VolumeIdScheme },
 ): Change {
   const { offering, predecessorBindingId } = request;
-  // a rotation that is done has the app and the options of its predecessor, which may be gone
-  const isRotated =
-    predecessorBindingId !== undefined && binding?.predecessorBindingId === predecessorBindingId;
-  const predecessor = isRotated ? binding : ports.predecessor;
+  const predecessor = isRotated(binding, predecessorBindingId) ? binding : ports.predecessor;
   const { table, operator } = offering;
   const refused = refuseBind(instance, instanceId, request, predecessor);
   if (refused !== undefined) return { answer: refused };
@@ -56,6 +53,10 @@ export function bind(
   const volumeMount = volumeMountOf(offering, instanceId, merged.options, ports.scheme);
   return { answer: { status: 201, body: bindAnswer(volumeMount) }, binding: { ...asked, volumeMount } };
 }
+
+/** A rotation that is done has the app and the options of its predecessor, which may be gone. */
+const isRotated = (binding: BindingRecord | undefined, predecessorId: string | undefined): boolean =>
+  predecessorId !== undefined && binding?.predecessorBindingId === predecessorId;
 
 const requiresApp = refusal(
   422,

@@ -1,9 +1,8 @@
+import type { JsonObject } from '../fields.ts';
+import { Fields, isObject } from '../fields.ts';
 import type { Offering } from '../offerings/offering.ts';
 import type { Answer } from '../http/answer.ts';
 import { invalid } from '../http/answer.ts';
-
-/** A JSON object that came from outside. */
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 export interface ProvisionRequest {
   readonly offering: Offering;
@@ -31,12 +30,14 @@ export interface BindRequest {
 
 export type Parsed<T> = { readonly request: T } | { readonly refused: Answer };
 
+const longestText = 255;
+
 /** Reads PUT /v2/service_instances/:id. */
 export function parseProvision(body: unknown, offerings: readonly Offering[]): Parsed<ProvisionRequest> {
   return parsed(body, offerings, true, (fields) => ({
-    organizationGuid: fields.needed('organization_guid'),
-    spaceGuid: fields.needed('space_guid'),
-    parameters: fields.object('parameters'),
+    organizationGuid: fields.text('organization_guid'),
+    spaceGuid: fields.text('space_guid'),
+    parameters: fields.map('parameters'),
     maintenanceVersion: maintenanceVersionOf(fields),
   }));
 }
@@ -44,7 +45,7 @@ export function parseProvision(body: unknown, offerings: readonly Offering[]): P
 /** Reads PATCH /v2/service_instances/:id. */
 export function parseUpdate(body: unknown, offerings: readonly Offering[]): Parsed<UpdateRequest> {
   return parsed(body, offerings, false, (fields) => ({
-    parameters: fields.object('parameters'),
+    parameters: fields.map('parameters'),
     maintenanceVersion: maintenanceVersionOf(fields),
   }));
 }
@@ -55,11 +56,11 @@ export function parseBind(body: unknown, offerings: readonly Offering[]): Parsed
     const resource = fields.nested('bind_resource');
     const context = fields.nested('context');
     return {
-      appGuid: fields.optional('app_guid') ?? resource.optional('app_guid'),
-      spaceGuid: resource.optional('space_guid') ?? context.optional('space_guid'),
-      organizationGuid: context.optional('organization_guid'),
-      predecessorBindingId: fields.optional('predecessor_binding_id'),
-      parameters: fields.object('parameters'),
+      appGuid: fields.optionalText('app_guid') ?? resource.optionalText('app_guid'),
+      spaceGuid: resource.optionalText('space_guid') ?? context.optionalText('space_guid'),
+      organizationGuid: context.optionalText('organization_guid'),
+      predecessorBindingId: fields.optionalText('predecessor_binding_id'),
+      parameters: fields.map('parameters'),
     };
   });
 }
@@ -81,66 +82,11 @@ function parsed<T>(
 ): Parsed<T & { readonly offering: Offering }> {
   if (!isObject(body)) return { refused: invalid('the body must be one JSON object') };
   const faults: string[] = [];
-  const fields = new Fields(body, '', faults);
+  const fields = new Fields(body, '', faults, longestText);
   const offering = offeringOf(fields, offerings, needsPlan);
   const rest = read(fields);
   if (faults.length > 0 || offering === undefined) return { refused: invalid(faults.toSorted().join('; ')) };
   return { request: { ...rest, offering } };
-}
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const longestId = 255;
-
-/** Reads fields of one object and collects what is wrong with them. */
-class Fields {
-  readonly #object: JsonObject;
-  readonly #path: string;
-  readonly #faults: string[];
-
-  constructor(object: JsonObject, path: string, faults: string[]) {
-    this.#object = object;
-    this.#path = path;
-    this.#faults = faults;
-  }
-
-  fault(name: string, what: string): void {
-    this.#faults.push(`${this.#path}${name} ${what}`);
-  }
-
-  /** '' where it is missing or wrong, which is then a fault. */
-  needed(name: string): string {
-    const value = this.#own(name);
-    if (value === undefined) this.fault(name, 'is missing');
-    return this.optional(name) ?? '';
-  }
-
-  optional(name: string): string | undefined {
-    const value = this.#own(name);
-    if (value === undefined) return undefined;
-    if (typeof value === 'string' && value !== '' && value.length <= longestId) return value;
-    this.fault(name, `must be a text of 1 to ${longestId} characters`);
-    return undefined;
-  }
-
-  /** Empty where it is missing. */
-  object(name: string): JsonObject {
-    const value = this.#own(name);
-    if (value === undefined) return {};
-    if (isObject(value)) return value;
-    this.fault(name, 'must be a JSON object');
-    return {};
-  }
-
-  nested(name: string): Fields {
-    return new Fields(this.object(name), `${this.#path}${name}.`, this.#faults);
-  }
-
-  /** A null is no value. */
-  #own(name: string): unknown {
-    return Object.hasOwn(this.#object, name) ? (this.#object[name] ?? undefined) : undefined;
-  }
 }
 
 /** The offering that service_id names; a plan, which may be left out of a PATCH, has to be its own. */
@@ -149,8 +95,8 @@ function offeringOf(
   offerings: readonly Offering[],
   needsPlan: boolean,
 ): Offering | undefined {
-  const serviceId = fields.needed('service_id');
-  const planId = needsPlan ? fields.needed('plan_id') : fields.optional('plan_id');
+  const serviceId = fields.text('service_id');
+  const planId = needsPlan ? fields.text('plan_id') : fields.optionalText('plan_id');
   const offering = offerings.find(({ id }) => id === serviceId);
   if (offering === undefined) {
     if (serviceId !== '') fields.fault('service_id', 'is none of the catalog');
@@ -161,4 +107,4 @@ function offeringOf(
 }
 
 const maintenanceVersionOf = (fields: Fields): string | undefined =>
-  fields.nested('maintenance_info').optional('version');
+  fields.nested('maintenance_info').optionalText('version');

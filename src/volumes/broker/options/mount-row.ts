@@ -1,3 +1,4 @@
+import type { OptionRow } from './option-table.ts';
 import type { OptionType } from './option-type.ts';
 
 const longest = 1024;
@@ -5,7 +6,7 @@ const longest = 1024;
 const ofTheKernel = ['proc', 'sys', 'dev'];
 
 /** A folder in the app's container: absolute, without `.`, `..` and empty parts. */
-export const containerDir: OptionType = {
+const containerDir: OptionType = {
   parse: (value) => {
     const fault = {
       fault: `must be an absolute path of a folder in the container, without "..", ":", comma and control characters, not / and not in /${ofTheKernel.join(', /')}`,
@@ -19,4 +20,13 @@ export const containerDir: OptionType = {
     return { value: `/${parts.join('/')}` };
   },
   schema: { type: 'string', minLength: 2, maxLength: longest },
+};
+
+/** The option that says where an app finds the share, of every offering. */
+export const mountRow: OptionRow = {
+  name: 'mount',
+  type: containerDir,
+  places: ['provision', 'bind'],
+  mountOption: 'mount',
+  description: "folder in the app's container; /var/vcap/data/INSTANCE without it",
 };

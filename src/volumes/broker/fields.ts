@@ -1,22 +1,29 @@
-import type { JsonObject } from './operations/request.ts';
-import { isObject } from './operations/request.ts';
+/** A JSON or YAML object that came from outside. */
+export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Reads settings of one map and collects what is wrong with them. */
-export class Settings {
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Reads fields of an object from outside, a body or the configuration, and collects what is wrong with them. */
+export class Fields {
   readonly #map: JsonObject;
   readonly #path: string;
   readonly #faults: string[];
+  readonly #longest: number;
 
-  constructor(map: JsonObject, path: string, faults: string[]) {
+  /** Faults, each with the path of its field, are added to `faults`. Texts have at most `longest` characters. */
+  constructor(map: JsonObject, path: string, faults: string[], longest = Infinity) {
     this.#map = map;
     this.#path = path;
     this.#faults = faults;
+    this.#longest = longest;
   }
 
   fault(name: string, what: string): void {
     this.#faults.push(`${this.#path}${name} ${what}`);
   }
 
+  /** A null is no value. */
   value(name: string): unknown {
     return Object.hasOwn(this.#map, name) ? (this.#map[name] ?? undefined) : undefined;
   }
@@ -29,12 +36,14 @@ export class Settings {
 
   optionalText(name: string): string | undefined {
     const value = this.value(name);
-    if (value === undefined || (typeof value === 'string' && value !== '')) return value;
-    this.fault(name, 'must be a text; put digits into quotes');
+    if (value === undefined) return undefined;
+    if (typeof value === 'string' && value !== '' && value.length <= this.#longest) return value;
+    const most = this.#longest === Infinity ? '' : ` of at most ${this.#longest} characters`;
+    this.fault(name, `must be a text${most}, not empty, and in quotes where it is all digits`);
     return undefined;
   }
 
-  items(name: string): readonly Settings[] {
+  items(name: string): readonly Fields[] {
     const value = this.value(name) ?? [];
     if (Array.isArray(value)) return value.map((entry, index) => this.item(name, index, entry));
     this.fault(name, 'must be a list');
@@ -45,7 +54,7 @@ export class Settings {
     const value = this.value(name);
     if (value === undefined) return {};
     if (isObject(value)) return value;
-    this.fault(name, 'must be a map');
+    this.fault(name, 'must be an object of names and values');
     return {};
   }
 
@@ -58,13 +67,13 @@ export class Settings {
     return [];
   }
 
-  item(name: string, index: number, entry: unknown): Settings {
+  item(name: string, index: number, entry: unknown): Fields {
     const path = `${name}[${index}]`;
-    if (!isObject(entry)) this.fault(path, 'must be a map');
-    return new Settings(isObject(entry) ? entry : {}, `${this.#path}${path}.`, this.#faults);
+    if (!isObject(entry)) this.fault(path, 'must be an object of names and values');
+    return new Fields(isObject(entry) ? entry : {}, `${this.#path}${path}.`, this.#faults, this.#longest);
   }
 
-  nested(name: string): Settings {
-    return new Settings(this.map(name), `${this.#path}${name}.`, this.#faults);
+  nested(name: string): Fields {
+    return new Fields(this.map(name), `${this.#path}${name}.`, this.#faults, this.#longest);
   }
 }
