@@ -8,15 +8,14 @@ import { at } from '../columns.ts';
 /** VolumeSnapshotError. */
 export const snapshotError = fields({ message: text, time });
 
-/** Causes for `spec.source`, which has exactly one of two members. */
+/** Causes for `spec.source`, which has exactly one of two members (external-snapshotter 8.6's definitions). */
 export function checkSource(object: StoredObject, keys: readonly [string, string]): Cause[] {
   const source = at(object, 'spec', 'source');
   if (!isRecord(source)) return [required('spec.source')];
   const count = keys.filter((key) => source[key] !== undefined).length;
   if (count === 1) return [];
-  const found = count === 0 ? 'Found none valid' : `Found ${count} valid alternatives`;
-  const detail = `"spec.source" must validate one and only one schema (oneOf). ${found}`;
-  return [invalidValue('<nil>', '', detail)];
+  const message = `Invalid value: exactly one of ${keys.join(' and ')} must be set`;
+  return [{ reason: 'FieldValueInvalid', message, field: 'spec.source' }];
 }
 
 /** Causes for an update: each member of `spec.source` that is set stays as it is. */

@@ -13,7 +13,7 @@ import {
   snapshotError,
 } from './snapshot-fields.ts';
 
-const sources = ['snapshotHandle', 'volumeHandle'] as const;
+const sources = ['volumeHandle', 'snapshotHandle'] as const;
 
 /** external-snapshotter client/config/crd/snapshot.storage.k8s.io_volumesnapshotcontents.yaml */
 function validate(draft: Draft): Cause[] {

@@ -6,7 +6,7 @@ import { ageColumn, at, nameColumn, valueColumn } from '../columns.ts';
 import type { Draft, Kind } from '../kind.ts';
 import { checkSource, checkSourceIsKept, snapshotError } from './snapshot-fields.ts';
 
-const sources = ['persistentVolumeClaimName', 'volumeSnapshotContentName'] as const;
+const sources = ['volumeSnapshotContentName', 'persistentVolumeClaimName'] as const;
 const size = /^[+-]?[0-9.]+([eEinumkKMGTP]*[-+]?[0-9]*)$/;
 
 /** external-snapshotter client/config/crd/snapshot.storage.k8s.io_volumesnapshots.yaml */
