@@ -60,7 +60,9 @@ export function customResourceContract(makeSubject: () => Promise<Subject>): voi
     for (const source of [{}, both])
       await assert.rejects(
         api.create(volumeSnapshots, snapshot('bad', source)),
-        (error) => isApiError(error, 422, 'Invalid') && error.message.includes('exactly one of volumeSnapshotContentName and persistentVolumeClaimName'),
+        (error) =>
+          isApiError(error, 422, 'Invalid') &&
+          error.message.includes('exactly one of volumeSnapshotContentName and persistentVolumeClaimName'),
       );
     await api.create(volumeSnapshots, snapshot('kept', { persistentVolumeClaimName: 'a' }));
     for (const [source, message] of [

@@ -45,7 +45,10 @@ test('a content names its snapshot and a known policy, and its source stays', as
     [{ deletionPolicy: 'Keep' }, /Unsupported value: "Keep": supported values: "Delete", "Retain"/],
     [{ volumeSnapshotRef: { name: 's' } }, /spec\.volumeSnapshotRef\.namespace: Required value/],
     [{ driver: undefined }, /spec\.driver: Required value/],
-    [{ source: { volumeHandle: 'v', snapshotHandle: 's' } }, /exactly one of volumeHandle and snapshotHandle must be set/],
+    [
+      { source: { volumeHandle: 'v', snapshotHandle: 's' } },
+      /exactly one of volumeHandle and snapshotHandle must be set/,
+    ],
   ] as const)
     await assert.rejects(api.create(volumeSnapshotContents, content(spec)), invalid(message));
   await api.create(volumeSnapshotContents, content({}));
