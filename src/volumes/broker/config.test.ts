@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { newPair } from '../signature/testing/new-pair.ts';
 import { parseBrokerConfig } from './config.ts';
+import { secretsOf } from './open-store.ts';
 
 const key = Buffer.alloc(32, 7).toString('base64');
 const good = `
@@ -138,4 +140,18 @@ test('a CredHub is read with a client of its UAA or with a certificate, and has 
 
 test('SQLite is refused in an app of Cloud Foundry, whose disk does not stay', () => {
   assert.match(faultsOf(good, { VCAP_APPLICATION: '{}' }), /store\.sqlite is lost when an app/u);
+});
+
+test('a signing key is a text or a file, takes the place of volume_id, and is never logged', () => {
+  const without = good.replace(/^volume_id: .*\n/mu, '');
+  assert.deepEqual(parseBrokerConfig(`${without}signing: {key: /signing.pem}\n`, {}).scheme, {
+    signingKeyFile: '/signing.pem',
+  });
+  const { privatePem, key: signingKey } = newPair();
+  const config = parseBrokerConfig(`${without}signing: {key: ${JSON.stringify(privatePem)}}\n`, {});
+  assert.deepEqual('signingKey' in Object(config.scheme) && config.scheme, { signingKey });
+  assert.ok(secretsOf(config).includes(privatePem));
+  const wrong = faultsOf(`${good}signing: {key: '-----BEGIN PRIVATE KEY----- geheim'}\n`);
+  assert.match(wrong, /- signing\.key must be a private key.*\n- volume_id has no use/su);
+  assert.doesNotMatch(wrong, /geheim/u);
 });

@@ -7,6 +7,7 @@ import type { AllowedShare } from './offerings/allowed-shares.ts';
 import type { Offering, OfferingSettings } from './offerings/offering.ts';
 import { nfsOffering } from './offerings/nfs.ts';
 import { smbOffering } from './offerings/smb.ts';
+import { readSigningKey } from '../signature/signature-keys.ts';
 import type { VolumeIdScheme } from './operations/volume-id.ts';
 import { rowNamed } from './options/option-table.ts';
 import type { OptionValue } from './options/option-type.ts';
@@ -24,7 +25,7 @@ export interface BrokerConfig {
   readonly store: StoreConfig;
   /** Of what lies in SQLite or PostgreSQL; CredHub encrypts what it keeps. */
   readonly encryptionKeys: readonly Buffer[];
-  readonly scheme: VolumeIdScheme;
+  readonly scheme: VolumeIdScheme | { readonly signingKeyFile: string };
   readonly preflight: PreflightMode;
   /** Where the old brokers keep their records, for `volumes migrate`. */
   readonly migrateFrom: readonly CredhubConfig[];
@@ -44,6 +45,7 @@ const known = [
   'store',
   'encryption_keys',
   'volume_id',
+  'signing',
   'preflight',
   'migrate_from',
 ];
@@ -133,8 +135,12 @@ function keysOf(read: Fields, store: StoreConfig): Buffer[] {
   return keys.filter((key) => key !== undefined);
 }
 
-function schemeOf(read: Fields): VolumeIdScheme {
+function schemeOf(read: Fields): BrokerConfig['scheme'] {
   const volumeId = read.value('volume_id');
+  if (read.value('signing') !== undefined) {
+    if (volumeId !== undefined) read.fault('volume_id', 'has no use: the key of signing makes the ids');
+    return signingOf(read.nested('signing'));
+  }
   if (volumeId === 'md5') return 'md5';
   const key = isObject(volumeId) ? keyOf(volumeId['key']) : undefined;
   if (key === undefined)
@@ -143,6 +149,16 @@ function schemeOf(read: Fields): VolumeIdScheme {
       `must be md5, or a map with a key of ${keyBytes} bytes in base64: openssl rand -base64 ${keyBytes}`,
     );
   return { hmacKey: key ?? Buffer.alloc(0) };
+}
+
+/** The key itself, or the path of its file. */
+function signingOf(read: Fields): BrokerConfig['scheme'] {
+  const key = read.text('key');
+  if (!key.includes('-----BEGIN')) return { signingKeyFile: key };
+  const signingKey = readSigningKey(key);
+  if ('id' in signingKey) return { signingKey };
+  read.fault('key', signingKey.fault);
+  return { signingKeyFile: '' };
 }
 
 function preflightModeOf(read: Fields): PreflightMode {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isSignable, signVolumeId } from '../../signature/signed-volume-id.ts';
 import type { Answer } from '../http/answer.ts';
 import { invalid, refusal } from '../http/answer.ts';
 import { isAllowed, shareNotAllowed } from '../offerings/allowed-shares.ts';
@@ -50,7 +51,8 @@ export function bind(
   if (!isAllowedTo(request, instance)) return { answer: invalid(shareNotAllowed) };
   const merged = mergeOptions(table, operator, instance.options, options);
   if ('description' in merged) return { answer: invalid(merged.description) };
-  const volumeMount = volumeMountOf(offering, instanceId, merged.options, ports.scheme);
+  if (!canHaveId({ instanceId, appGuid }, ports.scheme)) return { answer: invalid(notSignable) };
+  const volumeMount = volumeMountOf(offering, { instanceId, appGuid }, merged.options, ports.scheme);
   return { answer: { status: 201, body: bindAnswer(volumeMount) }, binding: { ...asked, volumeMount } };
 }
 
@@ -94,19 +96,37 @@ const bindAnswer = (mount: VolumeMount): Record<string, unknown> => ({
   volume_mounts: [mount],
 });
 
-/** The mount that a binding hands out. */
+/** What a volume is of. */
+interface VolumeOwner {
+  readonly instanceId: string;
+  readonly appGuid: string;
+}
+
+function canHaveId({ instanceId, appGuid }: VolumeOwner, scheme: VolumeIdScheme): boolean {
+  if (scheme === 'md5' || 'hmacKey' in scheme) return true;
+  return isSignable(instanceId) && isSignable(appGuid);
+}
+
+const notSignable =
+  'a signed volume id needs ids of instance and app of at most 36 letters, digits and dashes, as GUIDs are';
+
+/** The mount that a binding hands out. A signed one says `mount` always, as the driver holds it against the id. */
 export function volumeMountOf(
   { driver, table }: Offering,
-  instanceId: string,
+  { instanceId, appGuid }: VolumeOwner,
   options: Options,
   scheme: VolumeIdScheme,
 ): VolumeMount {
+  const containerDir = String(options['mount'] ?? `/var/vcap/data/${instanceId}`);
+  const mode = options['readonly'] === true ? 'r' : 'rw';
   const mountOptions = mountOptionsOf(table, options);
-  return {
-    driver,
-    container_dir: String(options['mount'] ?? `/var/vcap/data/${instanceId}`),
-    mode: options['readonly'] === true ? 'r' : 'rw',
-    device_type: 'shared',
-    device: { volume_id: volumeId(instanceId, mountOptions, scheme), mount_config: mountOptions },
-  };
+  const common = { driver, container_dir: containerDir, mode, device_type: 'shared' } as const;
+  if (scheme === 'md5' || 'hmacKey' in scheme)
+    return {
+      ...common,
+      device: { volume_id: volumeId(instanceId, mountOptions, scheme), mount_config: mountOptions },
+    };
+  const signed = { ...mountOptions, mount: containerDir };
+  const id = signVolumeId({ instanceId, appGuid, containerDir, mode }, signed, scheme.signingKey);
+  return { ...common, device: { volume_id: id, mount_config: signed } };
 }
