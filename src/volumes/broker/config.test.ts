@@ -155,3 +155,17 @@ test('a signing key is a text or a file, takes the place of volume_id, and is ne
   assert.match(wrong, /- signing\.key must be a private key.*\n- volume_id has no use/su);
   assert.doesNotMatch(wrong, /geheim/u);
 });
+
+test('a place for secrets is one prefix in CredHub or in files, and needs signed volumes', () => {
+  const { privatePem } = newPair();
+  const signing = `signing: {key: ${JSON.stringify(privatePem)}}\n`;
+  const signed = `${good.replace(/^volume_id: .*\n/mu, '')}${signing}`;
+  const [nfs] = parseBrokerConfig(`${signed}secrets: {file: /var/secrets}\n`, {}).offerings;
+  const row = nfs?.table.find(({ name }) => name === 'password_ref');
+  assert.equal(row?.prefix, '((file:/var/secrets/');
+  assert.match(faultsOf(`${good}secrets: {credhub: /volumes}\n`), /- secrets needs signing/u);
+  for (const wrong of ['{}', '{vault: /a}', '{credhub: /a, file: /b}'])
+    assert.match(faultsOf(`${signed}secrets: ${wrong}\n`), /- secrets must have one of/u);
+  for (const wrong of ['volumes', '/', '/a/', '/a/../b', '/a b'])
+    assert.match(faultsOf(`${signed}secrets: {credhub: ${wrong}}\n`), /- secrets\.credhub must be a slash/u);
+});

@@ -1,6 +1,8 @@
 import { mountRow } from '../options/mount-row.ts';
 import type { OptionRow, OptionTable } from '../options/option-table.ts';
 import { choice, flag, text } from '../options/option-type.ts';
+import type { SecretPrefix } from '../options/password-rows.ts';
+import { passwordRows } from '../options/password-rows.ts';
 import { smbShare } from '../options/share.ts';
 import type { Offering, OfferingSettings } from './offering.ts';
 
@@ -10,7 +12,7 @@ function switchRow(name: string, description: string, excludes: readonly string[
   return { name, type: flag, places: anywhere, mountOption: name, excludes, description };
 }
 
-const table: OptionTable = [
+const tableOf = (secrets: SecretPrefix | undefined): OptionTable => [
   {
     name: 'share',
     type: smbShare,
@@ -32,15 +34,7 @@ const table: OptionTable = [
     neededAt: 'bind',
     description: 'user of the share',
   },
-  {
-    name: 'password',
-    type: text(/^[^\p{Cc}]+$/u, 512, 'a text without control characters'),
-    places: anywhere,
-    mountOption: 'password',
-    isSecret: true,
-    neededAt: 'bind',
-    description: 'password of that user',
-  },
+  ...passwordRows(secrets, { longest: 512, neededAt: 'bind' }),
   {
     name: 'domain',
     type: text(
@@ -77,8 +71,11 @@ const table: OptionTable = [
   switchRow('noforcegid', 'files are of the group that the server says'),
 ];
 
-/** The offering of smbbroker. */
-export function smbOffering(settings: OfferingSettings): Offering {
+/** The offering of smbbroker. `secrets` says where passwords may be named. */
+export function smbOffering({
+  secrets,
+  ...settings
+}: OfferingSettings & { readonly secrets?: SecretPrefix | undefined }): Offering {
   return {
     id: '9db9cca4-8fd5-4b96-a4c7-0a48f47c3bad',
     name: 'smb',
@@ -91,7 +88,7 @@ export function smbOffering(settings: OfferingSettings): Offering {
     },
     protocol: 'smb',
     driver: 'smbdriver',
-    table,
+    table: tableOf(secrets),
     ...settings,
   };
 }

@@ -16,6 +16,9 @@ const operator = { defaults: {}, forced: {} };
 const nfs = nfsOffering({ ldap: false, operator });
 const nfsLdap = nfsOffering({ ldap: true, operator });
 const smb = smbOffering({ operator });
+const secrets = { store: 'credhub', name: '/volumes' } as const;
+const nfsLdapByRef = nfsOffering({ ldap: true, operator, secrets });
+const smbByRef = smbOffering({ operator, secrets });
 const pair = newPair();
 const schemes: readonly VolumeIdScheme[] = [
   'md5',
@@ -66,6 +69,7 @@ const appGuid = '0b0b27a2-93e6-4b5c-9f8e-3f1d6a0b7c55';
 const flag = fc.constantFrom(true, false);
 const common = { readonly: flag, mount: fc.constantFrom('/a', '/var/b c') };
 const user = { username: fc.constant('user'), password: fc.string({ minLength: 1, maxLength: 20 }) };
+const userByRef = { username: fc.constant('user'), password_ref: fc.constantFrom('photos', 'team/photos') };
 const id = fc.integer({ min: 1, max: 65_535 });
 const cases = [
   {
@@ -85,6 +89,18 @@ const cases = [
     driver: ofNfsDriver,
     share: '[::1]:/p',
     parameters: fc.record({ ...common, ...user }),
+  },
+  {
+    offering: nfsLdapByRef,
+    driver: ofNfsDriver,
+    share: 'h:/p',
+    parameters: fc.record({ ...common, ...userByRef }),
+  },
+  {
+    offering: smbByRef,
+    driver: ofSmbDriver,
+    share: '//h/s',
+    parameters: fc.record({ ...common, ...userByRef }),
   },
   {
     offering: smb,

@@ -4,8 +4,8 @@ import type { Answer } from '../http/answer.ts';
 import { invalid, refusal } from '../http/answer.ts';
 import { isAllowed, shareNotAllowed } from '../offerings/allowed-shares.ts';
 import type { Offering } from '../offerings/offering.ts';
-import type { Options } from '../options/parse-options.ts';
-import { mergeOptions, mountOptionsOf, parseOptions } from '../options/parse-options.ts';
+import type { Options, ParsedOptions } from '../options/parse-options.ts';
+import { inSpace, mergeOptions, mountOptionsOf, overlay, parseOptions } from '../options/parse-options.ts';
 import type { BindingTarget, Change, View } from '../store/broker-store.ts';
 import type { BindingRecord, InstanceRecord, VolumeMount } from '../store/record.ts';
 import type { BindRequest } from './request.ts';
@@ -30,9 +30,9 @@ export function bind(
   if (refused !== undefined) return { answer: refused };
   const appGuid = request.appGuid ?? predecessor?.appGuid;
   if (instance === undefined || appGuid === undefined) return { answer: requiresApp };
-  const given = parseOptions(table, request.parameters, 'bind', operator.forced);
+  const given = bindOptions(request, instance, predecessor);
   if ('description' in given) return { answer: invalid(given.description) };
-  const options = predecessor === undefined ? given.options : { ...predecessor.options, ...given.options };
+  const { options } = given;
   const asked = {
     id: bindingId,
     instanceId,
@@ -54,6 +54,19 @@ export function bind(
   if (!canHaveId({ instanceId, appGuid }, ports.scheme)) return { answer: invalid(notSignable) };
   const volumeMount = volumeMountOf(offering, { instanceId, appGuid }, merged.options, ports.scheme);
   return { answer: { status: 201, body: bindAnswer(volumeMount) }, binding: { ...asked, volumeMount } };
+}
+
+/** What the binding says itself, over what its predecessor said. */
+function bindOptions(
+  { offering: { table, operator }, parameters, spaceGuid }: BindRequest,
+  instance: InstanceRecord,
+  predecessor: BindingRecord | undefined,
+): ParsedOptions {
+  const parsed = parseOptions(table, parameters, 'bind', operator.forced);
+  if ('description' in parsed) return parsed;
+  const given = inSpace(table, parsed.options, spaceGuid ?? instance.spaceGuid);
+  if ('description' in given) return given;
+  return { options: overlay(table, predecessor?.options ?? {}, given.options) };
 }
 
 /** A rotation that is done has the app and the options of its predecessor, which may be gone. */
