@@ -29,6 +29,8 @@ export interface BrokerConfig {
   readonly encryptionKeys: readonly Buffer[];
   readonly scheme: VolumeIdScheme | { readonly signingKeyFile: string };
   readonly preflight: PreflightMode;
+  /** Whether changes are answered by polling where the platform accepts that. */
+  readonly isAsync: boolean;
   /** Where the old brokers keep their records, for `volumes migrate`. */
   readonly migrateFrom: readonly CredhubConfig[];
 }
@@ -50,6 +52,7 @@ const known = [
   'signing',
   'secrets',
   'preflight',
+  'async',
   'migrate_from',
 ];
 
@@ -77,6 +80,7 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
     encryptionKeys: keysOf(read, store),
     scheme: schemeOf(read),
     preflight: preflightModeOf(read),
+    isAsync: isAsyncOf(read),
     migrateFrom: read.items('migrate_from').map(credhubOf),
   };
   if (faults.length > 0) throw configError(faults);
@@ -182,6 +186,12 @@ function secretsPrefixOf(read: Fields): SecretPrefix | undefined {
       'must be a slash and parts of letters, digits, dots, dashes and underscores, as /volumes',
     );
   return { store, name };
+}
+
+function isAsyncOf(read: Fields): boolean {
+  const isAsync = read.value('async') ?? false;
+  if (typeof isAsync !== 'boolean') read.fault('async', 'must be true or false');
+  return isAsync === true;
 }
 
 function preflightModeOf(read: Fields): PreflightMode {
