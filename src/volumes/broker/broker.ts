@@ -88,7 +88,7 @@ export function broker(ports: BrokerPorts): Broker {
     deprovision: async (id, query) => {
       const parsed = parseDeletion(query, offerings);
       if ('refused' in parsed) return parsed.refused;
-      return store.change({ instanceId: id }, (view) => deprovision(view, id, parsed.request.offering));
+      return store.changeInstance(id, (view) => deprovision(view, id, parsed.request.offering));
     },
     fetchInstance: async (id) => fetchInstance(await store.view({ instanceId: id }), id, offerings),
     lastInstanceOperation: async (id) => {
