@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { test } from 'node:test';
@@ -475,6 +476,33 @@ test('the answer to a bind has what the drivers and Cloud Controller read', asyn
       },
     ],
   });
+});
+
+test('a request that is sent again gets its answer, also when the operator has forced one of its options since', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'volume-broker-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const kept = { store: { sqlite: join(folder, 'broker.db') }, encryptionKeys: [Buffer.alloc(32, 1)] };
+  const provisioning = withParameters(provisionBody, { share: 'server/export', version: '3' });
+  const first = await testBroker(t, kept);
+  assert.equal((await first.call('PUT', instancePath, { body: provisioning })).status, 201);
+  const bound = await first.call('PUT', bindingPath, { body: bindBody });
+  assert.equal(bound.status, 201);
+
+  const operator = { defaults: {}, forced: { version: '4.1', uid: '7', gid: '7' } };
+  const { call } = await testBroker(t, { ...kept, offerings: [{ ...nfs, operator }] });
+  assert.equal((await call('PUT', instancePath, { body: provisioning })).status, 200);
+  const again = await call('PUT', bindingPath, { body: bindBody });
+  assert.deepEqual([again.status, again.body], [200, bound.body]);
+  const other = withParameters(bindBody, { uid: '8', gid: '8' });
+  assert.equal((await call('PUT', bindingPath, { body: other })).status, 409);
+  for (const [path, body] of [
+    [`${instancePath}-new`, provisioning],
+    [`${bindingPath}-new`, bindBody],
+  ] as const) {
+    const refused = await call('PUT', path, { body });
+    assert.equal(refused.status, 400);
+    assert.match(String(refused.body['description']), /^- Not allowed options: (version|gid, uid)$/u);
+  }
 });
 
 test('a share is allowed to its org and space, also where an instance is bound in another space', async (t) => {

@@ -29,7 +29,9 @@ export function bind(
   if (refused !== undefined) return { answer: refused };
   const appGuid = request.appGuid ?? predecessor?.appGuid;
   if (instance === undefined || appGuid === undefined) return { answer: requiresApp };
-  const given = parseOptions(table, request.parameters, 'bind', operator.forced);
+  // a binding that is there may have what the operator forces since
+  const forced = binding === undefined ? operator.forced : {};
+  const given = parseOptions(table, request.parameters, 'bind', forced);
   if ('description' in given) return { answer: invalid(given.description) };
   const options = predecessor === undefined ? given.options : { ...predecessor.options, ...given.options };
   const asked = {

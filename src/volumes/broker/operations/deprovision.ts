@@ -5,11 +5,7 @@ import type { Change, InstanceView } from '../store/broker-store.ts';
 const shownBindings = 20;
 
 /** Deletes an instance that has no bindings. Nothing on the file server is touched. */
-export function deprovision(
-  { instance, bindingIds }: InstanceView,
-  id: string,
-  offering: Offering,
-): Change {
+export function deprovision({ instance, bindingIds }: InstanceView, id: string, offering: Offering): Change {
   if (instance === undefined) return { answer: { status: 410, body: {} } };
   if (instance.serviceId !== offering.id)
     return { answer: invalid(`service instance ${id} is not of service ${offering.name}`) };
