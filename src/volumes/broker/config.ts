@@ -9,7 +9,7 @@ import { nfsOffering } from './offerings/nfs.ts';
 import { smbOffering } from './offerings/smb.ts';
 import type { VolumeIdScheme } from './operations/volume-id.ts';
 import { rowNamed } from './options/option-table.ts';
-import type { OptionValue } from './options/option-type.ts';
+import type { OptionValue } from '../options/option-type.ts';
 import type { Options } from './options/parse-options.ts';
 import type { PreflightMode } from './preflight/preflight.ts';
 import type { CredhubConfig, StoreConfig } from './store-config.ts';

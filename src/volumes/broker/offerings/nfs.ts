@@ -1,7 +1,8 @@
 import { mountRow } from '../options/mount-row.ts';
 import type { OptionRow, OptionTable } from '../options/option-table.ts';
-import { choice, flag, text, userId } from '../options/option-type.ts';
-import { nfsShare } from '../options/share.ts';
+import { flag, userId } from '../../options/option-type.ts';
+import { directoryPassword, directoryUser, nfsVersion } from '../../options/mount-values.ts';
+import { nfsShare } from '../../options/share.ts';
 import type { Offering, OfferingSettings } from './offering.ts';
 
 const anywhere = ['provision', 'bind'] as const;
@@ -18,7 +19,7 @@ const common: OptionTable = [
   },
   {
     name: 'version',
-    type: choice(['3', '3.0', '4', '4.0', '4.1', '4.2']),
+    type: nfsVersion,
     places: anywhere,
     mountOption: 'version',
     description: 'version of the NFS protocol; without it, server and client agree on one',
@@ -66,11 +67,9 @@ const byId: OptionTable = [
   },
 ];
 
-const name = /^[^\p{Cc}\p{Zl}\p{Zp},-][^\p{Cc}\p{Zl}\p{Zp},]*$/u;
 const password: OptionRow = {
   name: 'password',
-  // an empty one passes on servers that take it for an anonymous user (RFC 4513, 5.1.2)
-  type: text(/^[^\p{Cc}]+$/u, 1024, 'a text without control characters'),
+  type: directoryPassword,
   places: anywhere,
   mountOption: 'password',
   isSecret: true,
@@ -81,7 +80,7 @@ const password: OptionRow = {
 const byLdap: OptionTable = [
   {
     name: 'username',
-    type: text(name, 256, 'a name without comma, control characters and leading dash'),
+    type: directoryUser,
     places: anywhere,
     mountOption: 'username',
     needs: 'password',

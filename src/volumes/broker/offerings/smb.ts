@@ -1,7 +1,8 @@
 import { mountRow } from '../options/mount-row.ts';
 import type { OptionRow, OptionTable } from '../options/option-table.ts';
-import { choice, flag, text } from '../options/option-type.ts';
-import { smbShare } from '../options/share.ts';
+import { flag } from '../../options/option-type.ts';
+import { smbDomain, smbPassword, smbUser, smbVersion } from '../../options/mount-values.ts';
+import { smbShare } from '../../options/share.ts';
 import type { Offering, OfferingSettings } from './offering.ts';
 
 const anywhere = ['provision', 'bind'] as const;
@@ -21,12 +22,7 @@ const table: OptionTable = [
   },
   {
     name: 'username',
-    // mount.cifs takes what follows a percent sign for the password, and what precedes a slash for the domain
-    type: text(
-      /^[^\p{Cc}\p{Zl}\p{Zp},%/\\-][^\p{Cc}\p{Zl}\p{Zp},%/\\]*$/u,
-      256,
-      'a name without comma, %, slashes, control characters and leading dash',
-    ),
+    type: smbUser,
     places: anywhere,
     mountOption: 'username',
     neededAt: 'bind',
@@ -34,7 +30,7 @@ const table: OptionTable = [
   },
   {
     name: 'password',
-    type: text(/^[^\p{Cc}]+$/u, 512, 'a text without control characters'),
+    type: smbPassword,
     places: anywhere,
     mountOption: 'password',
     isSecret: true,
@@ -43,18 +39,14 @@ const table: OptionTable = [
   },
   {
     name: 'domain',
-    type: text(
-      /^[A-Za-z0-9][A-Za-z0-9._-]*$/u,
-      255,
-      'a name of letters, digits, dots, dashes and underscores',
-    ),
+    type: smbDomain,
     places: anywhere,
     mountOption: 'domain',
     description: 'domain of that user',
   },
   {
     name: 'version',
-    type: choice(['1.0', '2.0', '2.1', '3', '3.0', '3.1.1'], { '1': '1.0', '2': '2.0' }),
+    type: smbVersion,
     places: anywhere,
     mountOption: 'version',
     description: 'version of the SMB protocol; without it, server and client agree on one',

@@ -1,6 +1,6 @@
 import type { OptionPlace, OptionTable } from './option-table.ts';
 import { rowNamed } from './option-table.ts';
-import type { OptionValue } from './option-type.ts';
+import type { OptionValue } from '../../options/option-type.ts';
 
 /** Options by their name in the table. */
 export type Options = Readonly<Record<string, OptionValue>>;
