@@ -15,10 +15,10 @@ interface Cell {
   readonly volman: Volman;
   readonly logged: string[];
   readonly measured: string[];
-  driver(options?: SmallDriverOptions): Promise<SmallDriver>;
+  readonly driver: (options?: SmallDriverOptions) => Promise<SmallDriver>;
   /** A driver with a json spec file, of unique volume ids. */
-  listed(name: string): Promise<SmallDriver>;
-  write(file: string, content: string | object): Promise<void>;
+  readonly listed: (name: string) => Promise<SmallDriver>;
+  readonly write: (file: string, content: string | object) => Promise<void>;
 }
 
 const quick: DriverDeadlines = { short: 0.3, mount: 0.3 };
@@ -110,9 +110,9 @@ test('a volume of its own has both ids in its name, each with = for _', async (t
 test('both sides of a driver with TLS show a certificate of its CA', async (t) => {
   const { driver, write, volman, folder, logged } = await cell(t);
   const authority = await createTestAuthority();
-  const [own, client] = [await authority.server({ ip: '127.0.0.1' }), await authority.client('volman', [])];
+  const [own, client] = [await authority.server({ ip: '127.0.0.1' }), await authority.client('volman')];
   const stranger = await createTestAuthority();
-  const other = await stranger.client('volman', []);
+  const other = await stranger.client('volman');
   const wrongName = await authority.server({ ip: '127.0.0.9' });
   const files = {
     'ca.pem': authority.ca,
