@@ -16,8 +16,8 @@ export interface SmallDriver {
   readonly volumes: Map<string, SmallVolume>;
   /** Route and name of each request. */
   readonly requests: string[];
-  /** In place of the answer: a text is sent as it is; `hang` sends none; undefined answers. */
-  instead: (route: string, response: ServerResponse) => string | 'hang' | undefined;
+  /** In place of the answer: a text is sent as it is; null sends none; undefined answers. */
+  instead: (route: string, response: ServerResponse) => string | null | undefined;
   /** Resolves with the mount point, at the first mount. */
   mount: (name: string) => Promise<string>;
   /** At the last unmount. */
@@ -45,7 +45,7 @@ export async function smallDriver({ socketPath, tls }: SmallDriverOptions = {}):
     const name = body.Name ?? '';
     requests.push(`${route.split('.')[1]} ${name}`.trim());
     const other = driver.instead(route, response);
-    if (other === 'hang') return;
+    if (other === null) return;
     response.setHeader('content-type', 'application/json');
     response.end(other ?? JSON.stringify(await own(route, name, body.Opts)));
   }
@@ -59,28 +59,38 @@ export async function smallDriver({ socketPath, tls }: SmallDriverOptions = {}):
         volumes.set(name, { count: volume?.count ?? 0, options });
         return { Err: '' };
       case '/VolumeDriver.Mount':
-        if (volume === undefined) return { Err: `Volume '${name}' must be created before being mounted` };
-        volume.count += 1;
-        try {
-          return { Err: '', Mountpoint: await driver.mount(name) };
-        } catch (error) {
-          return { Err: JSON.stringify({ SafeDescription: (error as Error).message }) };
-        }
+        return volume === undefined ? unknown(name) : mount(name, volume);
       case '/VolumeDriver.Unmount':
-        if (volume === undefined) return { Err: `Volume '${name}' not found` };
-        if (volume.count > 1) volume.count -= 1;
-        else return drop(name);
+        if (volume === undefined) return unknown(name);
+        if (volume.count <= 1) return drop(name);
+        volume.count -= 1;
         return { Err: '' };
       case '/VolumeDriver.Remove':
-        if ((volume?.count ?? 0) > 0) return drop(name);
+        if (volume !== undefined && volume.count > 0) return drop(name);
         volumes.delete(name);
         return { Err: '' };
-      case '/VolumeDriver.List': {
-        const entries = [...volumes].map(([Name, { count }]) => ({ Name, MountCount: count }));
-        return { Err: '', Volumes: entries.length === 0 ? null : entries };
-      }
+      case '/VolumeDriver.List':
+        return { Err: '', Volumes: listed() };
       default:
         return { Err: `no route ${route}` };
+    }
+  }
+
+  const unknown = (name: string): object => ({ Err: `Volume '${name}' not found` });
+
+  /** Null without volumes, as Go writes it. */
+  function listed(): object[] | null {
+    const entries = [...volumes].map(([Name, { count }]) => ({ Name, MountCount: count }));
+    return entries.length === 0 ? null : entries;
+  }
+
+  /** A failed mount is counted, as by the released Go drivers. */
+  async function mount(name: string, volume: SmallVolume): Promise<object> {
+    volume.count += 1;
+    try {
+      return { Err: '', Mountpoint: await driver.mount(name) };
+    } catch (error) {
+      return { Err: JSON.stringify({ SafeDescription: (error as Error).message }) };
     }
   }
 
