@@ -20,7 +20,7 @@ import {
   whenProvisioning,
 } from './operations/operation.ts';
 import { OperationRunner } from './operations/operation-runner.ts';
-import { plannedInstance, provision } from './operations/provision.ts';
+import { plannedInstance, provision, refuseForced } from './operations/provision.ts';
 import { parseBind, parseDeletion, parseProvision, parseUpdate } from './operations/request.ts';
 import { unbind } from './operations/unbind.ts';
 import { update } from './operations/update.ts';
@@ -90,7 +90,7 @@ export function broker(ports: BrokerPorts): Broker {
   /** Whether a change of a share is checked after its answer. */
   const isCheckedLater = (query: JsonObject): boolean => accepts(query) && ports.preflight !== 'off';
   /** Writes a change, and goes on with what it began or found in progress. */
-  async function changeInstance(id: string, decide: (view: View) => Change): Promise<Answer> {
+  async function changeAndRun(id: string, decide: (view: View) => Change): Promise<Answer> {
     const answer = await store.change({ instanceId: id }, decide);
     if (answer.status === 202 || answer.status === 422)
       runner.start((await store.view({ instanceId: id })).instance);
@@ -108,17 +108,19 @@ export function broker(ports: BrokerPorts): Broker {
       const isChecked = ports.preflight !== 'off' || offering.allowedShares !== undefined;
       // the share of one that is there was checked when it was made
       if (isChecked && madeInstance((await store.view({ instanceId: id })).instance) === undefined) {
-        const refused = isLater
-          ? refuseNotAllowed(offering, planned.request)
-          : await refuseShare(ports, offering, planned.request);
+        const refused =
+          refuseForced(parsed.request) ??
+          (isLater
+            ? refuseNotAllowed(offering, planned.request)
+            : await refuseShare(ports, offering, planned.request));
         if (refused !== undefined) return refused;
       }
-      const decide = (view: View): Change => provision(view, planned.request);
-      if (!accepts(query)) return changeInstance(id, whenIdle(decide));
+      const decide = (view: View): Change => provision(view, planned.request, parsed.request);
+      if (!accepts(query)) return changeAndRun(id, whenIdle(decide));
       const operation = { id: randomUUID(), kind: 'provision' } as const;
       const begin = (view: View): Change =>
         isLater ? begun(view, decide(view), operation) : polled(decide(view), 'provision');
-      return changeInstance(id, whenProvisioning(planned.request, begin));
+      return changeAndRun(id, whenProvisioning(planned.request, begin));
     },
     update: async (id, body, query) => {
       const parsed = parseUpdate(body, offerings);
@@ -136,7 +138,7 @@ export function broker(ports: BrokerPorts): Broker {
         if (refused !== undefined) return refused;
       }
       const operation = { id: randomUUID(), kind: 'update' } as const;
-      return changeInstance(
+      return changeAndRun(
         id,
         whenIdle((now) =>
           isLater ? begun(now, decide(now), operation) : asAccepted(decide(now), 'update', query),
@@ -147,7 +149,7 @@ export function broker(ports: BrokerPorts): Broker {
       const parsed = parseDeletion(query, offerings);
       if ('refused' in parsed) return parsed.refused;
       const { offering } = parsed.request;
-      return store.change({ instanceId: id }, (view) =>
+      return store.changeInstance(id, (view) =>
         asAccepted(deprovision(view, id, offering), 'deprovision', query),
       );
     },

@@ -11,7 +11,7 @@ import { isSecretPath } from '../signature/secret-reference.ts';
 import { readSigningKey } from '../signature/signature-keys.ts';
 import type { VolumeIdScheme } from './operations/volume-id.ts';
 import { rowNamed } from './options/option-table.ts';
-import type { OptionValue } from './options/option-type.ts';
+import type { OptionValue } from '../options/option-type.ts';
 import type { Options } from './options/parse-options.ts';
 import type { SecretPrefix } from './options/password-rows.ts';
 import type { PreflightMode } from './preflight/preflight.ts';

@@ -1,9 +1,10 @@
 import { mountRow } from '../options/mount-row.ts';
+import { directoryPassword, directoryUser, nfsVersion } from '../../options/mount-values.ts';
+import { flag, userId } from '../../options/option-type.ts';
+import { nfsShare } from '../../options/share.ts';
 import type { OptionTable } from '../options/option-table.ts';
-import { choice, flag, text, userId } from '../options/option-type.ts';
 import type { SecretPrefix } from '../options/password-rows.ts';
 import { passwordRows } from '../options/password-rows.ts';
-import { nfsShare } from '../options/share.ts';
 import type { Offering, OfferingSettings } from './offering.ts';
 
 const anywhere = ['provision', 'bind'] as const;
@@ -20,7 +21,7 @@ const common: OptionTable = [
   },
   {
     name: 'version',
-    type: choice(['3', '3.0', '4', '4.0', '4.1', '4.2']),
+    type: nfsVersion,
     places: anywhere,
     mountOption: 'version',
     description: 'version of the NFS protocol; without it, server and client agree on one',
@@ -68,17 +69,16 @@ const byId: OptionTable = [
   },
 ];
 
-const name = /^[^\p{Cc}\p{Zl}\p{Zp},-][^\p{Cc}\p{Zl}\p{Zp},]*$/u;
 const byLdap = (secrets: SecretPrefix | undefined): OptionTable => [
   {
     name: 'username',
-    type: text(name, 256, 'a name without comma, control characters and leading dash'),
+    type: directoryUser,
     places: anywhere,
     mountOption: 'username',
     needs: 'password',
     description: 'user of the directory by whose uid and gid the app reads and writes',
   },
-  ...passwordRows(secrets, { longest: 1024, needs: 'username' }),
+  ...passwordRows(secrets, { type: directoryPassword, needs: 'username' }),
 ];
 
 /** How users of the server are named. */

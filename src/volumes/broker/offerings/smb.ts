@@ -1,9 +1,10 @@
 import { mountRow } from '../options/mount-row.ts';
 import type { OptionRow, OptionTable } from '../options/option-table.ts';
-import { choice, flag, text } from '../options/option-type.ts';
+import { smbDomain, smbPassword, smbUser, smbVersion } from '../../options/mount-values.ts';
+import { flag } from '../../options/option-type.ts';
+import { smbShare } from '../../options/share.ts';
 import type { SecretPrefix } from '../options/password-rows.ts';
 import { passwordRows } from '../options/password-rows.ts';
-import { smbShare } from '../options/share.ts';
 import type { Offering, OfferingSettings } from './offering.ts';
 
 const anywhere = ['provision', 'bind'] as const;
@@ -23,32 +24,23 @@ const tableOf = (secrets: SecretPrefix | undefined): OptionTable => [
   },
   {
     name: 'username',
-    // mount.cifs takes what follows a percent sign for the password, and what precedes a slash for the domain
-    type: text(
-      /^[^\p{Cc}\p{Zl}\p{Zp},%/\\-][^\p{Cc}\p{Zl}\p{Zp},%/\\]*$/u,
-      256,
-      'a name without comma, %, slashes, control characters and leading dash',
-    ),
+    type: smbUser,
     places: anywhere,
     mountOption: 'username',
     neededAt: 'bind',
     description: 'user of the share',
   },
-  ...passwordRows(secrets, { longest: 512, neededAt: 'bind' }),
+  ...passwordRows(secrets, { type: smbPassword, neededAt: 'bind' }),
   {
     name: 'domain',
-    type: text(
-      /^[A-Za-z0-9][A-Za-z0-9._-]*$/u,
-      255,
-      'a name of letters, digits, dots, dashes and underscores',
-    ),
+    type: smbDomain,
     places: anywhere,
     mountOption: 'domain',
     description: 'domain of that user',
   },
   {
     name: 'version',
-    type: choice(['1.0', '2.0', '2.1', '3', '3.0', '3.1.1'], { '1': '1.0', '2': '2.0' }),
+    type: smbVersion,
     places: anywhere,
     mountOption: 'version',
     description: 'version of the SMB protocol; without it, server and client agree on one',

@@ -1,4 +1,4 @@
-import type { OptionType } from './option-type.ts';
+import type { OptionType } from '../../options/option-type.ts';
 
 /**
  * Where a user may give an option: to `cf create-service` and `cf update-service`, or to `cf bind-service`.
