@@ -29,7 +29,8 @@ export async function openStore({
   }
   const { openPostgresStore } = await import('./store/postgres-store.ts');
   const { caFile, ...access } = store.postgresql;
-  return openPostgresStore({ ...access, ca: readIfNamed(caFile, 'store.postgresql.ca') }, records);
+  const ca = readIfNamed(caFile, 'store.postgresql.ca') ?? access.ca;
+  return openPostgresStore({ ...access, ca }, records);
 }
 
 /** A client of the CredHub of a configuration. */
