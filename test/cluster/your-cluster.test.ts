@@ -35,6 +35,16 @@ const podNetwork = {
   '10.88.0.1': network.controlPlane,
 };
 
+/**
+ * All machines of these clusters are one bridge, on which a node cannot pass on what comes for its port to a pod of another node: the
+ * frame would leave by the port that it came by.
+ */
+const placeOps = `
+- type: replace
+  path: /resource_pools/name=vms/cloud_properties/node_selector?
+  value: {kubernetes.io/hostname: node-1}
+`;
+
 describe('docs/your-cluster.md', () => {
   test(
     'its commands print what it says, by each way to the agent, and nothing is left',
@@ -118,6 +128,7 @@ async function operatorShell(t: TestContext): Promise<OperatorShell> {
     t.after(() => forgetRegistry(node, registry.host));
   }
   await writeFile(join(home, 'registry-ca.pem'), registry.ca);
+  await writeFile(join(home, 'place.yml'), placeOps);
   await writeFile(join(home, 'login.json'), loginOf(registry), { mode: 0o600 });
   const here = (command: string): string => adapted(command, registry);
   const env = {
@@ -128,7 +139,8 @@ async function operatorShell(t: TestContext): Promise<OperatorShell> {
     XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '', '.cache'),
   };
   return {
-    run: (commands) => runInShell(commands.map(here), { script: join(home, 'page.sh'), cwd: checkout, env }),
+    run: (commands) =>
+      runInShell(commands.map(here), { script: join(home, 'page.sh'), cwd: checkout, env, signal: t.signal }),
     shapeOf: (output) => shapeOnPage(output, home, registry),
   };
 }
@@ -150,8 +162,12 @@ function adapted(command: string, { host }: DockerRegistry): string {
     assert.equal(command, `${setting}=${page}`);
     return `${setting}=${here}`;
   }
-  if (setting === 'WAY')
-    return Object.entries(podNetwork).reduce((text, [page, here]) => text.replaceAll(page, here), command);
+  if (setting === 'WAY') {
+    const [way = '', ...more] = Object.entries(podNetwork)
+      .reduce((text, [page, here]) => text.replaceAll(page, here), command)
+      .split('; ');
+    return [way, 'WAY+=(-o ~/place.yml)', ...more].join('; ');
+  }
   const asRoot = command.replace(/^sudo /u, '');
   // the packages of the suites' stemcell, whose root is on this machine
   return asRoot.includes(' stemcell build ')

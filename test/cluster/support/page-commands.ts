@@ -42,22 +42,31 @@ export interface ShellOptions {
   readonly script: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Kills what runs then. */
+  readonly signal: AbortSignal;
 }
 
 /** Runs commands in one bash, up to the first that fails, and resolves with the stdout of each. Rejects with all output. */
 export async function runInShell(
   commands: readonly string[],
-  { script, cwd, env }: ShellOptions,
+  { script, cwd, env, signal }: ShellOptions,
 ): Promise<string[]> {
   const mark = (index: number): string => `--- command ${index} ---`;
   const lines = commands.map((command, index) => `printf '%s\\n' '${mark(index)}'\n${command}\n`);
   await writeFile(script, `set -euo pipefail\n${lines.join('')}`);
-  const child = spawn('bash', [script], { cwd, env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('bash', [script], {
+    ...{ cwd, env: { ...env }, detached: true },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const { pid } = child;
+  const kill = (): boolean => pid !== undefined && process.kill(-pid, 'SIGKILL');
+  signal.addEventListener('abort', kill);
   const ended = new Promise<number | null>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', resolve);
   });
   const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  signal.removeEventListener('abort', kill);
   assert.equal(code, 0, `${stdout}\n--- stderr ---\n${stderr}`);
   return commands.map((_, index) => {
     const begin = stdout.indexOf(`${mark(index)}\n`) + mark(index).length + 1;
