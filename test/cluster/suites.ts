@@ -32,6 +32,7 @@ export const troubling = [
 export const long = [
   'foreign',
   'create-env',
+  'your-cluster',
   'vm-gone',
   'stock-stemcell',
   'recreate',

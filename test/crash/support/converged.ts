@@ -10,7 +10,7 @@ export interface KillCase {
   readonly moment: Moment;
 }
 
-const readOnly = new Set(['info', 'has_disk', 'has_vm', 'check_vm']);
+const readOnly = new Set(['info', 'has_disk', 'has_vm', 'check_vm', 'describe_vm']);
 const lasting = new Set(['create_vm', 'delete_vm', 'create_disk', 'attach_disk', 'delete_disk']);
 
 /**
