@@ -5,6 +5,7 @@ import { directoriesOf } from './directories.ts';
 import { systemMountTable } from './disk/system-mount-table.ts';
 import { errorCode, errorText } from './file/error-code.ts';
 import { lineLog } from './log.ts';
+import { systemProbes } from './monit/system-probes.ts';
 import { procProcessTable } from './process/proc-process-table.ts';
 import { systemPrograms } from './process/system-programs.ts';
 import { ownAddress } from './spec/own-address.ts';
@@ -38,6 +39,7 @@ async function main(): Promise<void> {
       log,
       programs: systemPrograms,
       table: procProcessTable,
+      probes: systemProbes,
       mounts: systemMountTable([directories.store, directories.storeMigrationTarget]),
       identities,
       ownAddress,
