@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { packRelease } from '../src/bosh/release/pack-release.ts';
+import { embeddedAgentProperties } from '../src/bosh/stemcell/embedded-agent.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
 import { builtCommandLine } from '../src/cli/built-command-line.ts';
 import { besideCluster, builtCluster } from '../src/cluster/daemon/built-cluster.ts';
@@ -52,6 +53,7 @@ async function buildAll(beside: readonly string[]): Promise<void> {
         version: '1',
         operatingSystem: 'host-root',
         imageReference: hostRootImage,
+        cloudProperties: embeddedAgentProperties,
       },
       join(dist, 'embedded-stemcell.tgz'),
     ),
