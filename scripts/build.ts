@@ -150,7 +150,7 @@ async function buildCommandLine(main: string): Promise<void> {
 /** Each in one file of its own: Cloud Foundry can run the broker as an app, and cells the driver. */
 async function buildVolumeServices(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
-  for (const name of ['broker', 'driver']) {
+  for (const name of ['broker', 'driver', 'k8s-binding']) {
     const main = join(root, 'src', 'volumes', name, 'main.ts');
     await bundleForNode(main, join(directory, `${name}.mjs`), asModules);
   }

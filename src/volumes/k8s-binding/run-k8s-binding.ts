@@ -46,12 +46,18 @@ const objectName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/u;
 
 function parseWords(words: readonly string[]): Words {
   const options = {
-    ...{ namespace: { type: 'string' }, secret: { type: 'string' }, patch: { type: 'string' } },
-    ...{ inline: { type: 'boolean' }, 'run-as-owner': { type: 'boolean' } },
+    namespace: { type: 'string' },
+    secret: { type: 'string' },
+    patch: { type: 'string' },
+    inline: { type: 'boolean' },
+    'run-as-owner': { type: 'boolean' },
   } as const;
   try {
     const { values, positionals } = parseArgs({
-      ...{ args: [...words], options, strict: true, allowPositionals: true },
+      args: [...words],
+      options,
+      strict: true,
+      allowPositionals: true,
     });
     const { namespace, secret, patch } = values;
     const names = [namespace, secret, patch].filter((name) => name !== undefined);

@@ -59,7 +59,10 @@ export function volumesOfBinding(shares: readonly BoundShare[], choice: BindingC
   const identities = made.flatMap(({ volume: { identity } }) => identity ?? []);
   const [identity, ...others] = identities;
   if (others.some((other) => JSON.stringify(other) !== JSON.stringify(identity)))
-    throw refused('the shares of the binding', 'need one pod to run as several users; write each binding alone');
+    throw refused(
+      'the shares of the binding',
+      'need one pod to run as several users; write each binding alone',
+    );
   return {
     objects: made.flatMap(({ volume }) => volume.objects),
     volumes: made.map(({ name, volume }) => ({ name, ...volume.source })),
@@ -85,7 +88,8 @@ function volumeOf({ driver, config }: BoundShare, place: Place, where: string): 
   if (protocol === undefined)
     throw refused(where, `is of the driver '${driver}'; only nfsv3driver and smbdriver are known here`);
   const request = parseMountRequest(protocol, config, { noserverino: false, nodfs: false });
-  if ('fault' in request) throw refused(where, `has a mount_config that no mount could use:\n${request.fault}`);
+  if ('fault' in request)
+    throw refused(where, `has a mount_config that no mount could use:\n${request.fault}`);
   const { order, login } = request;
   if (login !== undefined)
     throw refused(
