@@ -3,23 +3,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { readPublicKeys, readSigningKey } from './signature-keys.ts';
-import type { PublicKeys, SigningKey } from './signature-keys.ts';
 import { readVolumeId, signVolumeId, verifyVolumeId } from './signed-volume-id.ts';
-
-interface Pair {
-  readonly key: SigningKey;
-  readonly publicPem: string;
-  readonly keys: PublicKeys;
-}
-
-function newPair(): Pair {
-  const pair = generateKeyPairSync('ed25519');
-  const key = readSigningKey(pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
-  const publicPem = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString();
-  const keys = readPublicKeys(publicPem);
-  assert.ok('id' in key && !('fault' in keys));
-  return { key, publicPem, keys };
-}
+import { newPair } from './testing/new-pair.ts';
 
 const { key, keys, publicPem } = newPair();
 

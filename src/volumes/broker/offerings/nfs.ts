@@ -1,8 +1,10 @@
 import { mountRow } from '../options/mount-row.ts';
-import type { OptionRow, OptionTable } from '../options/option-table.ts';
+import type { OptionTable } from '../options/option-table.ts';
 import { flag, userId } from '../../options/option-type.ts';
-import { directoryPassword, directoryUser, nfsVersion } from '../../options/mount-values.ts';
+import { directoryUser, nfsVersion } from '../../options/mount-values.ts';
 import { nfsShare } from '../../options/share.ts';
+import type { SecretPrefix } from '../options/password-rows.ts';
+import { passwordRows } from '../options/password-rows.ts';
 import type { Offering, OfferingSettings } from './offering.ts';
 
 const anywhere = ['provision', 'bind'] as const;
@@ -67,17 +69,7 @@ const byId: OptionTable = [
   },
 ];
 
-const password: OptionRow = {
-  name: 'password',
-  type: directoryPassword,
-  places: anywhere,
-  mountOption: 'password',
-  isSecret: true,
-  needs: 'username',
-  description: 'password of that user',
-};
-
-const byLdap: OptionTable = [
+const byLdap = (secrets: SecretPrefix | undefined): OptionTable => [
   {
     name: 'username',
     type: directoryUser,
@@ -86,13 +78,19 @@ const byLdap: OptionTable = [
     needs: 'password',
     description: 'user of the directory by whose uid and gid the app reads and writes',
   },
-  password,
+  ...passwordRows(secrets, { longest: 1024, needs: 'username' }),
 ];
 
-/**
- * The offering of nfsbroker. With `ldap`, users are named by username and password in place of uid and gid.
- */
-export function nfsOffering({ ldap, ...settings }: OfferingSettings & { readonly ldap: boolean }): Offering {
+/** How users of the server are named. */
+interface NfsUsers {
+  /** By username and password in place of uid and gid. */
+  readonly ldap: boolean;
+  /** Where passwords may be named. */
+  readonly secrets?: SecretPrefix | undefined;
+}
+
+/** The offering of nfsbroker. */
+export function nfsOffering({ ldap, secrets, ...settings }: OfferingSettings & NfsUsers): Offering {
   return {
     id: '997f8f26-e10c-11e7-80c1-9a214cf093ae',
     name: 'nfs',
@@ -105,7 +103,7 @@ export function nfsOffering({ ldap, ...settings }: OfferingSettings & { readonly
     },
     protocol: 'nfs',
     driver: 'nfsv3driver',
-    table: [...common, ...(ldap ? byLdap : byId)],
+    table: [...common, ...(ldap ? byLdap(secrets) : byId)],
     ...settings,
   };
 }

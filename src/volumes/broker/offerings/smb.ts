@@ -1,8 +1,10 @@
 import { mountRow } from '../options/mount-row.ts';
 import type { OptionRow, OptionTable } from '../options/option-table.ts';
 import { flag } from '../../options/option-type.ts';
-import { smbDomain, smbPassword, smbUser, smbVersion } from '../../options/mount-values.ts';
+import { smbDomain, smbUser, smbVersion } from '../../options/mount-values.ts';
 import { smbShare } from '../../options/share.ts';
+import type { SecretPrefix } from '../options/password-rows.ts';
+import { passwordRows } from '../options/password-rows.ts';
 import type { Offering, OfferingSettings } from './offering.ts';
 
 const anywhere = ['provision', 'bind'] as const;
@@ -11,7 +13,7 @@ function switchRow(name: string, description: string, excludes: readonly string[
   return { name, type: flag, places: anywhere, mountOption: name, excludes, description };
 }
 
-const table: OptionTable = [
+const tableOf = (secrets: SecretPrefix | undefined): OptionTable => [
   {
     name: 'share',
     type: smbShare,
@@ -28,15 +30,7 @@ const table: OptionTable = [
     neededAt: 'bind',
     description: 'user of the share',
   },
-  {
-    name: 'password',
-    type: smbPassword,
-    places: anywhere,
-    mountOption: 'password',
-    isSecret: true,
-    neededAt: 'bind',
-    description: 'password of that user',
-  },
+  ...passwordRows(secrets, { longest: 512, neededAt: 'bind' }),
   {
     name: 'domain',
     type: smbDomain,
@@ -69,8 +63,11 @@ const table: OptionTable = [
   switchRow('noforcegid', 'files are of the group that the server says'),
 ];
 
-/** The offering of smbbroker. */
-export function smbOffering(settings: OfferingSettings): Offering {
+/** The offering of smbbroker. `secrets` says where passwords may be named. */
+export function smbOffering({
+  secrets,
+  ...settings
+}: OfferingSettings & { readonly secrets?: SecretPrefix | undefined }): Offering {
   return {
     id: '9db9cca4-8fd5-4b96-a4c7-0a48f47c3bad',
     name: 'smb',
@@ -83,7 +80,7 @@ export function smbOffering(settings: OfferingSettings): Offering {
     },
     protocol: 'smb',
     driver: 'smbdriver',
-    table,
+    table: tableOf(secrets),
     ...settings,
   };
 }

@@ -1,11 +1,10 @@
 import type { OptionType, OptionValue } from '../../options/option-type.ts';
 import { choice, flag, text, userId } from '../../options/option-type.ts';
 import {
-  directoryPassword,
   directoryUser,
   nfsVersion,
+  password,
   smbDomain,
-  smbPassword,
   smbUser,
   smbVersion,
 } from '../../options/mount-values.ts';
@@ -41,7 +40,7 @@ const nfsOptions: OptionTypes = {
   uid: userId,
   gid: userId,
   username: directoryUser,
-  password: directoryPassword,
+  password,
   readonly: flag,
   version: nfsVersion,
   cache: flag,
@@ -64,7 +63,7 @@ const flagNames: readonly SmbFlag[] = [
 const smbOptions: OptionTypes = {
   source: smbShare,
   username: smbUser,
-  password: smbPassword,
+  password,
   domain: smbDomain,
   version: smbVersion,
   vers: smbVersion,

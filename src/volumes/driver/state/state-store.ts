@@ -12,6 +12,8 @@ const ending = '.json';
 /** What was found in the folder of records. */
 export interface LoadedState {
   readonly records: readonly VolumeRecord[];
+  /** No driver of ours ever kept records here. */
+  readonly isFirst: boolean;
   /** Files that are no records, which are set aside as `<name>.unreadable`. */
   readonly unreadable: readonly string[];
 }
@@ -19,9 +21,11 @@ export interface LoadedState {
 /** Records of volumes, a file each, in a folder that only this user enters (makeOwnFolder). */
 export class StateStore {
   readonly #folder: string;
+  readonly #marker: string;
 
   constructor(folder: string) {
     this.#folder = folder;
+    this.#marker = join(folder, 'README');
   }
 
   /** Written to the disk when it returns; a crash leaves the former record or this one. */
@@ -32,6 +36,11 @@ export class StateStore {
   async delete(name: VolumeName): Promise<void> {
     await rm(this.#pathOf(name), { force: true });
     syncDirectory(this.#folder);
+  }
+
+  /** All mounts that are there have their records from now on. */
+  begin(): void {
+    replaceFile(this.#marker, 'records of volumes, a file each\n');
   }
 
   async load(): Promise<LoadedState> {
@@ -49,7 +58,7 @@ export class StateStore {
         unreadable.push(file);
       }
     }
-    return { records, unreadable };
+    return { records, unreadable, isFirst: (await readOwnFile(this.#marker)) === undefined };
   }
 
   #pathOf(name: VolumeName): string {

@@ -41,6 +41,7 @@ export class VolumeMounts {
   readonly ports: VolumeMountsPorts;
   readonly #volumes = new Map<VolumeName, Volume>();
   readonly #queues = new Queues();
+  readonly #stopping = new AbortController();
   #isClosed = false;
 
   constructor(ports: VolumeMountsPorts) {
@@ -50,6 +51,12 @@ export class VolumeMounts {
   /** No share is mounted from now on. */
   close(): void {
     this.#isClosed = true;
+  }
+
+  /** Ends the programs that run; the next start of the driver finishes what they did. */
+  stop(): void {
+    this.close();
+    this.#stopping.abort();
   }
 
   inQueue<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -144,7 +151,8 @@ export class VolumeMounts {
 
   async unmountAt(target: string): Promise<void> {
     const { mounter, deadlines } = this.ports;
-    await mounter.unmount(target, AbortSignal.timeout(deadlines.unmount));
+    const deadline = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(deadlines.unmount)]);
+    await mounter.unmount(target, deadline);
     await removeTarget(target);
   }
 
@@ -153,9 +161,9 @@ export class VolumeMounts {
     await this.ports.mounter.mount(order, target, signal);
   }
 
-  #mountDeadline(signal?: AbortSignal): AbortSignal {
+  #mountDeadline(...signals: readonly AbortSignal[]): AbortSignal {
     const deadline = AbortSignal.timeout(this.ports.deadlines.mount);
-    return signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
+    return AbortSignal.any([deadline, this.#stopping.signal, ...signals]);
   }
 
   async #orderOf({ record, options }: Volume, signal: AbortSignal): Promise<MountOrder> {
