@@ -78,7 +78,7 @@ const byLdap = (secrets: SecretPrefix | undefined): OptionTable => [
     needs: 'password',
     description: 'user of the directory by whose uid and gid the app reads and writes',
   },
-  ...passwordRows(secrets, { longest: 1024, needs: 'username' }),
+  ...passwordRows(secrets, { type: directoryPassword, needs: 'username' }),
 ];
 
 /** How users of the server are named. */

@@ -30,7 +30,9 @@ export function bind(
   if (refused !== undefined) return { answer: refused };
   const appGuid = request.appGuid ?? predecessor?.appGuid;
   if (instance === undefined || appGuid === undefined) return { answer: requiresApp };
-  const given = bindOptions(request, instance, predecessor);
+  // a binding that is there may have what the operator forces since
+  const forced = binding === undefined ? operator.forced : {};
+  const given = bindOptions(request, { instance, predecessor, forced });
   if ('description' in given) return { answer: invalid(given.description) };
   const { options } = given;
   const asked = {
@@ -58,11 +60,11 @@ export function bind(
 
 /** What the binding says itself, over what its predecessor said. */
 function bindOptions(
-  { offering: { table, operator }, parameters, spaceGuid }: BindRequest,
-  instance: InstanceRecord,
-  predecessor: BindingRecord | undefined,
+  { offering: { table }, parameters, spaceGuid }: BindRequest,
+  by: { instance: InstanceRecord; predecessor: BindingRecord | undefined; forced: Options },
 ): ParsedOptions {
-  const parsed = parseOptions(table, parameters, 'bind', operator.forced);
+  const { instance, predecessor, forced } = by;
+  const parsed = parseOptions(table, parameters, 'bind', forced);
   if ('description' in parsed) return parsed;
   const given = inSpace(table, parsed.options, spaceGuid ?? instance.spaceGuid);
   if ('description' in given) return given;

@@ -1,3 +1,4 @@
+import type { OptionType } from '../../options/option-type.ts';
 import type { SecretReference } from '../../signature/secret-reference.ts';
 import { isSecretPath, parseSecretReference } from '../../signature/secret-reference.ts';
 import type { OptionRow } from './option-table.ts';
@@ -8,18 +9,18 @@ import { text } from '../../options/option-type.ts';
 export type SecretPrefix = SecretReference;
 
 /** What of the row differs between offerings. */
-type PasswordNeeds = Pick<OptionRow, 'needs' | 'neededAt'> & { readonly longest: number };
+type PasswordNeeds = Pick<OptionRow, 'type' | 'needs' | 'neededAt'>;
 
 /** The rows of a password: as a text, and where the operator has a place for secrets also by its name there. */
 export function passwordRows(
   secrets: SecretPrefix | undefined,
-  { longest, ...needs }: PasswordNeeds,
+  { type, ...needs }: PasswordNeeds,
 ): readonly OptionRow[] {
   const common = { places: ['provision', 'bind'], mountOption: 'password', ...needs } as const;
   const password: OptionRow = {
     ...common,
     name: 'password',
-    type: passwordType(longest),
+    type: exceptReferences(type),
     isSecret: true,
     description: 'password of that user',
   };
@@ -37,9 +38,7 @@ export function passwordRows(
   return [password, reference];
 }
 
-/** An empty one passes on servers that take it for an anonymous user (RFC 4513, 5.1.2). */
-function passwordType(longest: number): OptionType {
-  const type = text(/^[^\p{Cc}]+$/u, longest, 'a text without control characters');
+function exceptReferences(type: OptionType): OptionType {
   return {
     ...type,
     parse: (value) =>
