@@ -139,6 +139,7 @@ test('names that are no entry of the mount folder are refused by each verb, and 
     'a\0',
     'a\n',
     '.state',
+    'v_mapfs',
     'é'.repeat(125),
     5,
     {},

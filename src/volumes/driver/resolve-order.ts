@@ -1,4 +1,4 @@
-import { password as passwordType } from '../options/mount-values.ts';
+import { directoryPassword } from '../options/mount-values.ts';
 import { parseSecretReference } from '../signature/secret-reference.ts';
 import type { DriverLog } from './driver-log.ts';
 import { MountError } from './mount/mount-error.ts';
@@ -43,7 +43,7 @@ export async function resolveOrder(
     const reference = parseSecretReference(password);
     if (reference === undefined) return password;
     if (!check.isSigned) throw new MountError('NOT_SIGNED', `its password is a reference, and ${check.why}`);
-    const read = passwordType.parse(await readSecret(reference, secrets));
+    const read = directoryPassword.parse(await readSecret(reference, secrets));
     if ('value' in read) return String(read.value);
     throw new MountError('SECRET_UNAVAILABLE', `the password at the reference ${read.fault}`);
   };

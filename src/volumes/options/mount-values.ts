@@ -14,7 +14,7 @@ export const directoryUser = text(
 );
 
 /** An empty password passes on servers that take it for an anonymous user (RFC 4513, 5.1.2). */
-export const password = text(/^[^\p{Cc}]+$/u, 1024, 'a text without control characters');
+export const directoryPassword = text(/^[^\p{Cc}]+$/u, 1024, 'a text without control characters');
 
 /** mount.cifs takes what follows a percent sign for the password, and what precedes a slash for the domain. */
 export const smbUser = text(
@@ -22,6 +22,8 @@ export const smbUser = text(
   256,
   'a name without comma, %, slashes, control characters and leading dash',
 );
+
+export const smbPassword = text(/^[^\p{Cc}]+$/u, 512, 'a text without control characters');
 
 export const smbDomain = text(
   /^[A-Za-z0-9][A-Za-z0-9._-]*$/u,

@@ -1,7 +1,7 @@
 import { mountRow } from '../options/mount-row.ts';
 import type { OptionRow, OptionTable } from '../options/option-table.ts';
+import { smbDomain, smbPassword, smbUser, smbVersion } from '../../options/mount-values.ts';
 import { flag } from '../../options/option-type.ts';
-import { smbDomain, smbUser, smbVersion } from '../../options/mount-values.ts';
 import { smbShare } from '../../options/share.ts';
 import type { SecretPrefix } from '../options/password-rows.ts';
 import { passwordRows } from '../options/password-rows.ts';
@@ -30,7 +30,7 @@ const tableOf = (secrets: SecretPrefix | undefined): OptionTable => [
     neededAt: 'bind',
     description: 'user of the share',
   },
-  ...passwordRows(secrets, { longest: 512, neededAt: 'bind' }),
+  ...passwordRows(secrets, { type: smbPassword, neededAt: 'bind' }),
   {
     name: 'domain',
     type: smbDomain,

@@ -1,7 +1,7 @@
 import { isSecretPath } from '../../signature/secret-reference.ts';
 import type { OptionPlace, OptionTable } from './option-table.ts';
-import { namesOf, rowNamed } from './option-table.ts';
 import type { OptionValue } from '../../options/option-type.ts';
+import { namesOf, rowNamed } from './option-table.ts';
 
 /** Options by their name in the table. */
 export type Options = Readonly<Record<string, OptionValue>>;

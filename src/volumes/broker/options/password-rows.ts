@@ -2,8 +2,6 @@ import type { OptionType } from '../../options/option-type.ts';
 import type { SecretReference } from '../../signature/secret-reference.ts';
 import { isSecretPath, parseSecretReference } from '../../signature/secret-reference.ts';
 import type { OptionRow } from './option-table.ts';
-import type { OptionType } from '../../options/option-type.ts';
-import { text } from '../../options/option-type.ts';
 
 /** Where the secrets are that users may name in place of a password: `name` is the prefix of all of them. */
 export type SecretPrefix = SecretReference;

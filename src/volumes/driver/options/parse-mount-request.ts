@@ -1,10 +1,11 @@
 import type { OptionType, OptionValue } from '../../options/option-type.ts';
 import { choice, flag, text, userId } from '../../options/option-type.ts';
 import {
+  directoryPassword,
   directoryUser,
   nfsVersion,
-  password,
   smbDomain,
+  smbPassword,
   smbUser,
   smbVersion,
 } from '../../options/mount-values.ts';
@@ -40,7 +41,7 @@ const nfsOptions: OptionTypes = {
   uid: userId,
   gid: userId,
   username: directoryUser,
-  password,
+  password: directoryPassword,
   readonly: flag,
   version: nfsVersion,
   cache: flag,
@@ -63,7 +64,7 @@ const flagNames: readonly SmbFlag[] = [
 const smbOptions: OptionTypes = {
   source: smbShare,
   username: smbUser,
-  password,
+  password: smbPassword,
   domain: smbDomain,
   version: smbVersion,
   vers: smbVersion,
