@@ -29,8 +29,8 @@ export async function watch(mounts: VolumeMounts): Promise<void> {
 
 async function unmountLeft(mounts: VolumeMounts, volume: Volume): Promise<void> {
   await ifUnchanged(mounts, volume, async () => {
-    await mounts.unmount(volume);
-    if (!volume.record.isKept && holdersOf(volume.record) === 0) await mounts.forget(volume.record.name);
+    const isNeeded = volume.record.isKept || holdersOf(volume.record) > 0;
+    await mounts.unmount(volume, isNeeded ? 'keep' : 'forget');
   });
 }
 
@@ -50,7 +50,7 @@ async function checkMount(mounts: VolumeMounts, volume: Volume): Promise<MountHe
   }
   await ifUnchanged(mounts, volume, async () => {
     try {
-      mounts.put(await mounts.mount(volume, new AbortController().signal));
+      await mounts.mount(volume, new AbortController().signal);
       metrics.remounted('mounted');
       log.info('mounted-again', { volume: name });
     } catch (error) {
