@@ -180,6 +180,7 @@ export const errorTable = {
   IMAGE_INVALID: cloudError('an OCI image, or a layout of one, is wrong'),
   // volume services
   BROKER_CONFIG_INVALID: cloudError('the configuration of the volume broker is wrong; it did not start'),
+  DRIVER_CONFIG_INVALID: cloudError('the volume driver is started with something wrong; it did not start'),
   STORE_UNAVAILABLE: cloudError('the store of the volume broker cannot be read or written'),
   DRIVER_SPEC_INVALID: cloudError(
     'a spec file of a volume driver is wrong or not to be trusted; it was not used',

@@ -7,7 +7,7 @@ import { bind } from './operations/bind.ts';
 import { deprovision } from './operations/deprovision.ts';
 import { fetchBinding, fetchInstance, lastOperation } from './operations/fetch.ts';
 import { joinMigratedBinding } from './operations/join-migrated-binding.ts';
-import { plannedInstance, provision } from './operations/provision.ts';
+import { plannedInstance, provision, refuseForced } from './operations/provision.ts';
 import { parseBind, parseDeletion, parseProvision, parseUpdate } from './operations/request.ts';
 import { unbind } from './operations/unbind.ts';
 import { update } from './operations/update.ts';
@@ -69,10 +69,10 @@ export function broker(ports: BrokerPorts): Broker {
       const isChecked = ports.preflight !== 'off' || offering.allowedShares !== undefined;
       // the share of one that is there was checked when it was made
       if (isChecked && (await store.view({ instanceId: id })).instance === undefined) {
-        const refused = await refuseShare(ports, offering, planned.request);
+        const refused = refuseForced(parsed.request) ?? (await refuseShare(ports, offering, planned.request));
         if (refused !== undefined) return refused;
       }
-      return store.change({ instanceId: id }, (view) => provision(view, planned.request));
+      return store.change({ instanceId: id }, (view) => provision(view, planned.request, parsed.request));
     },
     update: async (id, body) => {
       const parsed = parseUpdate(body, offerings);
@@ -88,7 +88,7 @@ export function broker(ports: BrokerPorts): Broker {
     deprovision: async (id, query) => {
       const parsed = parseDeletion(query, offerings);
       if ('refused' in parsed) return parsed.refused;
-      return store.change({ instanceId: id }, (view) => deprovision(view, id, parsed.request.offering));
+      return store.changeInstance(id, (view) => deprovision(view, id, parsed.request.offering));
     },
     fetchInstance: async (id) => fetchInstance(await store.view({ instanceId: id }), id, offerings),
     lastInstanceOperation: async (id) => {

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ProductError } from '../../../errors/product-error.ts';
-import type { BrokerStore, Change, Target, View } from './broker-store.ts';
+import type { BrokerStore, Change, InstanceView, Target, View } from './broker-store.ts';
 import type { RecordCodec } from './record-codec.ts';
 
 const schema = `
@@ -47,8 +47,11 @@ export function openSqliteStore(path: string, records: RecordCodec): BrokerStore
         bindingRow && bindingId !== undefined
           ? records.readBinding(bytesOf(bindingRow), { instanceId, bindingId })
           : undefined,
-      bindingIds: bindingIds.all(instanceId).map(({ id }) => String(id)),
     };
+  }
+  function lookAtInstance(instanceId: string): InstanceView {
+    const ids = bindingIds.all(instanceId).map(({ id }) => String(id));
+    return { instance: look({ instanceId }).instance, bindingIds: ids };
   }
   function write({ instanceId, bindingId = '' }: Target, change: Change): void {
     if (change.binding === null) deleteBinding.run(instanceId, bindingId);
@@ -63,6 +66,12 @@ export function openSqliteStore(path: string, records: RecordCodec): BrokerStore
       inTransaction(database, 'IMMEDIATE', () => {
         const change = decide(look(target));
         write(target, change);
+        return change.answer;
+      }),
+    changeInstance: async (instanceId, decide) =>
+      inTransaction(database, 'IMMEDIATE', () => {
+        const change = decide(lookAtInstance(instanceId));
+        write({ instanceId }, change);
         return change.answer;
       }),
     check: async () => void inTransaction(database, 'DEFERRED', () => bindingIds.all('')),
