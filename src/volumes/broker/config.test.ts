@@ -42,6 +42,11 @@ test('a configuration is read, and PORT comes before listen', () => {
   assert.deepEqual(nfs.operator, { defaults: { version: '4.1' }, forced: { readonly: true } });
   assert.ok(nfs.table.some(({ name }) => name === 'username') && smb === undefined);
   assert.deepEqual(parseBrokerConfig(good, { PORT: '8080' }).listen, { host: '0.0.0.0', port: 8080 });
+  const one = parseBrokerConfig(good.replace(/nfs:\n( .*\n)+/u, 'smb:\n'), {});
+  assert.deepEqual(
+    one.offerings.map(({ name }) => name),
+    ['smb'],
+  );
   const both = parseBrokerConfig(good.replace(/nfs:\n( .*\n)+/u, ''), {});
   assert.deepEqual(
     both.offerings.map(({ name }) => name),
@@ -90,6 +95,7 @@ test('a key that is there twice, and what is no YAML, are told by their line', (
   assert.match(faultsOf(`${good}username: other\n`), /line 15: a key that is there already/u);
   assert.match(faultsOf('a: [geheim'), /line 1: no YAML/u);
   assert.match(faultsOf('- a'), /must be a map of settings/u);
+  assert.match(faultsOf('a: &b geheim\nc: *b\n'), /has an alias .*write its value out/u);
 });
 
 test('a database is read with what it needs', () => {

@@ -75,7 +75,7 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
     listen: listenOf(read, environment),
     tls: tlsOf(read),
     auth: { username, passwords: previous === undefined ? [password] : [password, previous] },
-    offerings: offeringsOf(read, secretsPrefixOf(read)),
+    offerings: offeringsOf(read, { named: Object.keys(root), secrets: secretsPrefixOf(read) }),
     store,
     encryptionKeys: keysOf(read, store),
     scheme: schemeOf(read),
@@ -101,9 +101,19 @@ function parseYaml(text: string): JsonObject {
       `line ${linePos?.[0].line ?? 1}: ${code === 'DUPLICATE_KEY' ? 'a key that is there already' : 'no YAML'}`,
   );
   if (faults.length > 0) throw configError(faults);
-  const value: unknown = document.toJS({ maxAliasCount: 0 });
+  const value: unknown = valueOf(document);
   if (!isObject(value)) throw configError(['it must be a map of settings']);
   return value;
+}
+
+/** The parser refuses an alias by a ReferenceError. */
+function valueOf(document: ReturnType<typeof parseDocument>): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 0 });
+  } catch (error) {
+    if (error instanceof ReferenceError) throw configError(['it has an alias (*name); write its value out']);
+    throw error;
+  }
 }
 
 function listenOf(read: Fields, { PORT }: Environment): BrokerConfig['listen'] {
@@ -208,9 +218,12 @@ function keyOf(value: unknown): Buffer | undefined {
   return Buffer.from(value, 'base64');
 }
 
-/** Those that are named; both where neither is. */
-function offeringsOf(read: Fields, secrets: SecretPrefix | undefined): Offering[] {
-  const isNamed = (name: string): boolean => read.value(name) !== undefined;
+/** Those that are named, also without a value; both where neither is. */
+function offeringsOf(
+  read: Fields,
+  { named, secrets }: { named: readonly string[]; secrets: SecretPrefix | undefined },
+): Offering[] {
+  const isNamed = (name: string): boolean => named.includes(name);
   const names = ['nfs', 'smb'].filter((name) => isNamed(name) || !(isNamed('nfs') || isNamed('smb')));
   return names.map((name) => {
     const settings = read.nested(name);

@@ -1,5 +1,7 @@
 import type { AddressInfo } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import { pino } from 'pino';
+import { ProductError } from '../../errors/product-error.ts';
 import { redactor } from '../../errors/redact/redactor.ts';
 import { broker } from './broker.ts';
 import type { BrokerConfig } from './config.ts';
@@ -40,6 +42,7 @@ export async function startBroker(
     { base: null, timestamp: pino.stdTimeFunctions.isoTime },
     { write: (line) => log(redact(line)) },
   );
+  if (tls !== undefined) assertPair(tls);
   const store = await openStore(config);
   if ('credhub' in config.store)
     logger.warn(
@@ -64,7 +67,7 @@ export async function startBroker(
       logger,
       tls,
     });
-    await app.listen(config.listen);
+    await listenOn(config.listen, () => app.listen(config.listen));
     const { port } = app.server.address() as AddressInfo;
     const host = config.listen.host.includes(':') ? `[${config.listen.host}]` : config.listen.host;
     return {
@@ -78,5 +81,30 @@ export async function startBroker(
   } catch (error) {
     await store.close();
     throw error;
+  }
+}
+
+/** What OpenSSL says of a file that it cannot read names no file. */
+function assertPair(tls: { readonly cert: string; readonly key: string }): void {
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    const message =
+      'tls.certificate and tls.private_key are no certificate in PEM with its key; name the files that belong together';
+    throw new ProductError('BROKER_CONFIG_INVALID', message, { cause: error });
+  }
+}
+
+async function listenOn(
+  { host, port }: BrokerConfig['listen'],
+  listen: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await listen();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+    if (code === undefined || !/^E[A-Z]+$/u.test(code)) throw error;
+    const message = `the broker cannot listen at ${host} port ${port} (${code}); set listen, or PORT in the environment, to an address of this machine and a port that is free`;
+    throw new ProductError('BROKER_CONFIG_INVALID', message, { cause: error });
   }
 }

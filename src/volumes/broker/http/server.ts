@@ -85,8 +85,13 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
   });
   app.decorateRequest('user', undefined);
 
+  let checking: Promise<void> | undefined;
   app.get('/healthz', async (_request, reply) => {
-    await checkStore();
+    // it wants no password: who asks often makes no more work than who asks once
+    checking ??= checkStore().finally(() => {
+      checking = undefined;
+    });
+    await checking;
     return send(reply, { status: 200, body: { status: 'ok' } });
   });
   app.register(async (guarded) => {
