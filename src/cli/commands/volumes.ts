@@ -4,25 +4,38 @@ import { pathToFileURL } from 'node:url';
 import { ProductError } from '../../errors/product-error.ts';
 import type * as Migrate from '../../volumes/broker/migrate/run-migrate.ts';
 import type * as Broker from '../../volumes/broker/run-broker.ts';
+import type * as Driver from '../../volumes/driver/run-driver.ts';
 import type { Command } from '../command.ts';
 
-type BrokerModule = Pick<typeof Broker, 'runBroker'> & Pick<typeof Migrate, 'runMigrate'>;
+type Bundles = Pick<typeof Broker, 'runBroker'> &
+  Pick<typeof Migrate, 'runMigrate'> &
+  Pick<typeof Driver, 'runDriver'>;
+
+/** The bundle that has a sub-command, and how it is called there. */
+const subCommands = {
+  broker: ['broker.mjs', 'runBroker'],
+  migrate: ['broker.mjs', 'runMigrate'],
+  driver: ['driver.mjs', 'runDriver'],
+} as const;
+
+const isSubCommand = (name: string): name is keyof typeof subCommands => Object.hasOwn(subCommands, name);
 
 /**
- * The volume services of Cloud Foundry. What they are made of is in a bundle of its own, which no other
+ * The volume services of Cloud Foundry. What they are made of is in bundles of their own, which no other
  * command loads.
  */
 export const volumes: Command = {
   name: 'volumes',
-  usage: 'broker --config FILE | broker --try | migrate --config FILE',
+  usage:
+    'broker --config FILE | broker --try | migrate --config FILE | driver --name nfsv3driver|smbdriver FLAGS',
   summary:
-    'Run the service broker for NFS and SMB shares, try it, or take over the records of the old brokers',
-  async run([name, ...words], { installation, terminal, environment, signal }) {
-    if (name !== 'broker' && name !== 'migrate')
-      throw new ProductError('INVALID_ARGUMENT', `Usage: volumes ${volumes.usage}`);
-    const path = join(installation.root, 'dist', 'volumes', 'broker.mjs');
-    const { runBroker, runMigrate } = (await import(pathToFileURL(path).href)) as BrokerModule;
-    return (name === 'broker' ? runBroker : runMigrate)(words, {
+    'Run the service broker for NFS and SMB shares, try it, take over the records of the old brokers, or run the volume driver of a cell',
+  async run([name = '', ...words], { installation, terminal, environment, signal }) {
+    if (!isSubCommand(name)) throw new ProductError('INVALID_ARGUMENT', `Usage: volumes ${volumes.usage}`);
+    const [file, main] = subCommands[name];
+    const path = join(installation.root, 'dist', 'volumes', file);
+    const bundle = (await import(pathToFileURL(path).href)) as Bundles;
+    return bundle[main](words, {
       environment,
       out: (text) => terminal.out(text),
       signal,

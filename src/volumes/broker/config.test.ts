@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { newPair } from '../signature/testing/new-pair.ts';
 import { parseBrokerConfig } from './config.ts';
+import { secretsOf } from './open-store.ts';
 
 const key = Buffer.alloc(32, 7).toString('base64');
 const good = `
@@ -144,4 +146,32 @@ test('a CredHub is read with a client of its UAA or with a certificate, and has 
 
 test('SQLite is refused in an app of Cloud Foundry, whose disk does not stay', () => {
   assert.match(faultsOf(good, { VCAP_APPLICATION: '{}' }), /store\.sqlite is lost when an app/u);
+});
+
+test('a signing key is a text or a file, takes the place of volume_id, and is never logged', () => {
+  const without = good.replace(/^volume_id: .*\n/mu, '');
+  assert.deepEqual(parseBrokerConfig(`${without}signing: {key: /signing.pem}\n`, {}).scheme, {
+    signingKeyFile: '/signing.pem',
+  });
+  const { privatePem, key: signingKey } = newPair();
+  const config = parseBrokerConfig(`${without}signing: {key: ${JSON.stringify(privatePem)}}\n`, {});
+  assert.deepEqual('signingKey' in Object(config.scheme) && config.scheme, { signingKey });
+  assert.ok(secretsOf(config).includes(privatePem));
+  const wrong = faultsOf(`${good}signing: {key: '-----BEGIN PRIVATE KEY----- geheim'}\n`);
+  assert.match(wrong, /- signing\.key must be a private key.*\n- volume_id has no use/su);
+  assert.doesNotMatch(wrong, /geheim/u);
+});
+
+test('a place for secrets is one prefix in CredHub or in files, and needs signed volumes', () => {
+  const { privatePem } = newPair();
+  const signing = `signing: {key: ${JSON.stringify(privatePem)}}\n`;
+  const signed = `${good.replace(/^volume_id: .*\n/mu, '')}${signing}`;
+  const [nfs] = parseBrokerConfig(`${signed}secrets: {file: /var/secrets}\n`, {}).offerings;
+  const row = nfs?.table.find(({ name }) => name === 'password_ref');
+  assert.equal(row?.prefix, '((file:/var/secrets/');
+  assert.match(faultsOf(`${good}secrets: {credhub: /volumes}\n`), /- secrets needs signing/u);
+  for (const wrong of ['{}', '{vault: /a}', '{credhub: /a, file: /b}'])
+    assert.match(faultsOf(`${signed}secrets: ${wrong}\n`), /- secrets must have one of/u);
+  for (const wrong of ['volumes', '/', '/a/', '/a/../b', '/a b'])
+    assert.match(faultsOf(`${signed}secrets: {credhub: ${wrong}}\n`), /- secrets\.credhub must be a slash/u);
 });

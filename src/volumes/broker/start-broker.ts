@@ -8,7 +8,7 @@ import type { BrokerConfig } from './config.ts';
 import { brokerMetrics } from './http/metrics.ts';
 import { brokerServer } from './http/server.ts';
 import { catalogOf } from './offerings/catalog.ts';
-import { openStore, readNamed, secretsOf } from './open-store.ts';
+import { openStore, readNamed, readScheme, secretsOf } from './open-store.ts';
 import { preflightOf, protocolPorts } from './preflight/preflight.ts';
 
 /** Milliseconds; a Cloud Controller waits a minute for an answer. */
@@ -26,8 +26,9 @@ export interface RunningBroker {
  * out.
  */
 export async function startBroker(config: BrokerConfig, log: (line: string) => void): Promise<RunningBroker> {
-  const { auth, scheme, offerings } = config;
-  const redact = redactor(secretsOf(config));
+  const { auth, offerings } = config;
+  const scheme = readScheme(config.scheme);
+  const redact = redactor(secretsOf({ ...config, scheme }));
   const tls = config.tls && {
     cert: readNamed(config.tls.certificate, 'tls.certificate'),
     key: readNamed(config.tls.privateKey, 'tls.private_key'),

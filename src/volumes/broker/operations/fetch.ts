@@ -1,3 +1,4 @@
+import { parseSecretReference } from '../../signature/secret-reference.ts';
 import type { Answer } from '../http/answer.ts';
 import { refusal } from '../http/answer.ts';
 import type { Offering } from '../offerings/offering.ts';
@@ -39,7 +40,9 @@ export function fetchBinding(
   const secret = offering.table
     .filter(({ isSecret }) => isSecret === true)
     .map(({ mountOption }) => mountOption);
-  const shown = Object.entries(config).filter(([name]) => !secret.includes(name));
+  const shown = Object.entries(config).filter(
+    ([name, value]) => !secret.includes(name) || parseSecretReference(value) !== undefined,
+  );
   const device = { volume_id: volumeId, mount_config: Object.fromEntries(shown) };
   return {
     status: 200,

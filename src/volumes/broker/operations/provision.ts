@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Answer } from '../http/answer.ts';
 import { invalid, refusal } from '../http/answer.ts';
 import type { Offering } from '../offerings/offering.ts';
-import { parseOptions } from '../options/parse-options.ts';
+import { inSpace, parseOptions } from '../options/parse-options.ts';
 import type { Change, View } from '../store/broker-store.ts';
 import type { InstanceRecord } from '../store/record.ts';
 import type { Parsed, ProvisionRequest } from './request.ts';
@@ -14,7 +14,9 @@ export function plannedInstance(id: string, request: ProvisionRequest): Parsed<I
   if (conflict !== undefined) return { refused: conflict };
   const parsed = parseOptions(offering.table, parameters, 'provision', {});
   if ('description' in parsed) return { refused: invalid(parsed.description) };
-  const { options } = parsed;
+  const placed = inSpace(offering.table, parsed.options, spaceGuid);
+  if ('description' in placed) return { refused: invalid(placed.description) };
+  const { options } = placed;
   const ids = { id, serviceId: offering.id, planId: offering.plan.id };
   return { request: { ...ids, organizationGuid, spaceGuid, provisioned: options, options } };
 }

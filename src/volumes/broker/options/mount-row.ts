@@ -1,5 +1,5 @@
 import type { OptionRow } from './option-table.ts';
-import type { OptionType } from './option-type.ts';
+import type { OptionType } from '../../options/option-type.ts';
 
 const longest = 1024;
 /** What a container needs for itself. */

@@ -1,5 +1,7 @@
-/** One line of /proc/<pid>/mountinfo (proc(5)), as far as the node reads it. */
+/** One line of /proc/<pid>/mountinfo (proc(5)), as far as it is read here. */
 export interface MountEntry {
+  /** Field 1; no two mounts have the same one at a time. */
+  readonly id: string;
   /** `major:minor` of the file system, field 3. */
   readonly device: string;
   /** The directory of that file system which is mounted, field 4. */
@@ -7,6 +9,11 @@ export interface MountEntry {
   readonly target: string;
   /** Options of this mount alone, field 6. */
   readonly options: readonly string[];
+  /** What is mounted below it shows in other mount namespaces, too (field 7). */
+  readonly isShared: boolean;
+  /** Of the file system. */
+  readonly type: string;
+  readonly source: string;
 }
 
 /** Octal escapes stand for bytes; the rest of the field is UTF-8 as it is. */
@@ -24,15 +31,19 @@ function decodePath(field: string): string {
 function parseLine(line: string): MountEntry {
   const fields = line.split(' ');
   const separator = fields.indexOf('-', 6);
-  const [, , device, root, target, options] = fields;
+  const [id = '', , device, root, target, options] = fields;
   if (separator === -1 || root === undefined || target === undefined || options === undefined) {
     throw new Error(`not a line of mountinfo: ${line}`);
   }
   return {
+    id,
     device: device ?? '',
     root: decodePath(root),
     target: decodePath(target),
     options: options.split(','),
+    isShared: fields.slice(6, separator).some((field) => field.startsWith('shared:')),
+    type: fields[separator + 1] ?? '',
+    source: decodePath(fields[separator + 2] ?? ''),
   };
 }
 
