@@ -23,11 +23,6 @@ export class Fields {
     this.#faults.push(`${this.#path}${name} ${what}`);
   }
 
-  /** Whether it is named at all, also without a value. */
-  has(name: string): boolean {
-    return Object.hasOwn(this.#map, name);
-  }
-
   /** A null is no value. */
   value(name: string): unknown {
     return Object.hasOwn(this.#map, name) ? (this.#map[name] ?? undefined) : undefined;

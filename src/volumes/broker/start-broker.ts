@@ -9,6 +9,7 @@ import { brokerMetrics } from './http/metrics.ts';
 import { brokerServer } from './http/server.ts';
 import { catalogOf } from './offerings/catalog.ts';
 import { openStore, readNamed, readScheme, secretsOf } from './open-store.ts';
+import type { Preflight } from './preflight/preflight.ts';
 import { preflightOf, protocolPorts } from './preflight/preflight.ts';
 
 /** Milliseconds; a Cloud Controller waits a minute for an answer. */
@@ -25,7 +26,11 @@ export interface RunningBroker {
  * Starts a broker. `log` gets its log, a JSON object a line, with the secrets of the configuration taken
  * out.
  */
-export async function startBroker(config: BrokerConfig, log: (line: string) => void): Promise<RunningBroker> {
+export async function startBroker(
+  config: BrokerConfig,
+  log: (line: string) => void,
+  checkShare: Preflight = preflightOf({ ports: protocolPorts, deadlineMs: preflightMs }),
+): Promise<RunningBroker> {
   const { auth, offerings } = config;
   const scheme = readScheme(config.scheme);
   const redact = redactor(secretsOf({ ...config, scheme }));
@@ -44,15 +49,17 @@ export async function startBroker(config: BrokerConfig, log: (line: string) => v
       `records are kept in CredHub, which cannot compare before it writes: run no other broker with store_id ${config.store.credhub.storeId}`,
     );
   try {
+    const operations = broker({
+      offerings,
+      store,
+      scheme,
+      preflight: config.preflight,
+      checkShare,
+      isAsync: config.isAsync,
+      warn: (line) => logger.warn(line),
+    });
     const app = brokerServer({
-      broker: broker({
-        offerings,
-        store,
-        scheme,
-        preflight: config.preflight,
-        checkShare: preflightOf({ ports: protocolPorts, deadlineMs: preflightMs }),
-        warn: (line) => logger.warn(line),
-      }),
+      broker: operations,
       catalog: catalogOf(offerings),
       auth,
       metrics: brokerMetrics(),
@@ -67,6 +74,7 @@ export async function startBroker(config: BrokerConfig, log: (line: string) => v
       url: `${tls === undefined ? 'http' : 'https'}://${host}:${port}`,
       stop: async () => {
         await app.close();
+        await operations.idle();
         await store.close();
       },
     };
