@@ -98,11 +98,12 @@ export class Guest {
     return answered as Promise<T>;
   }
 
-  /** Sends a signal to `ganesha.nfsd` or `smbd`. */
+  /** Sends a signal to each process of `ganesha.nfsd` or `smbd`. */
   async signalServer(program: string, signal: NodeJS.Signals): Promise<void> {
-    for (const [init] of [await childrenOf(this.#process.pid ?? 0)])
-      for (const pid of await childrenOf(init ?? 0))
-        if ((await readFile(`/proc/${pid}/comm`, 'utf8')).trimEnd() === program) process.kill(pid, signal);
+    const pids = await descendantsOf(this.#process.pid ?? 0);
+    const names = await Promise.all(pids.map(nameOf));
+    for (const [index, pid] of pids.entries())
+      if (names[index]?.startsWith(program) === true) process.kill(pid, signal);
   }
 
   /** Ends the guest and the servers, and removes their files. */
@@ -140,6 +141,19 @@ export class Guest {
     if (error === undefined) waiting?.resolve(value);
     else waiting?.reject(Object.assign(new Error(error.message), { code: error.code }));
   }
+}
+
+/** Empty when the process has ended. */
+async function nameOf(pid: number): Promise<string> {
+  return readFile(`/proc/${pid}/comm`, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ESRCH') return '';
+    throw error;
+  });
+}
+
+async function descendantsOf(pid: number): Promise<number[]> {
+  const children = await childrenOf(pid);
+  return [...children, ...(await Promise.all(children.map(descendantsOf))).flat()];
 }
 
 /** Files of the servers: configuration, accounts, shares. */
