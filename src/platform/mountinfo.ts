@@ -1,7 +1,5 @@
 /** One line of /proc/<pid>/mountinfo (proc(5)), as far as it is read here. */
 export interface MountEntry {
-  /** Field 1; no two mounts have the same one at a time. */
-  readonly id: string;
   /** `major:minor` of the file system, field 3. */
   readonly device: string;
   /** The directory of that file system which is mounted, field 4. */
@@ -31,12 +29,11 @@ function decodePath(field: string): string {
 function parseLine(line: string): MountEntry {
   const fields = line.split(' ');
   const separator = fields.indexOf('-', 6);
-  const [id = '', , device, root, target, options] = fields;
+  const [, , device, root, target, options] = fields;
   if (separator === -1 || root === undefined || target === undefined || options === undefined) {
     throw new Error(`not a line of mountinfo: ${line}`);
   }
   return {
-    id,
     device: device ?? '',
     root: decodePath(root),
     target: decodePath(target),

@@ -49,6 +49,11 @@ export interface DriverConfig {
   /** Milliseconds between two probes of all mounts; 0: no watchdog. */
   readonly watchEvery: number;
   readonly forcedFlags: ForcedFlags;
+  readonly signatures: 'off' | 'log' | 'require';
+  /** File of the broker's public keys, in PEM. */
+  readonly signatureKeys: string | undefined;
+  /** Folder of secrets that signed volumes may refer to. */
+  readonly secretFiles: string | undefined;
   readonly mapfsPath: string | undefined;
   /** Local folders below it are mounted in place of shares. */
   readonly bindFrom: string | undefined;
@@ -80,6 +85,9 @@ const flagTable: FlagTable = {
   probeTimeout: 'text',
   drainTimeout: 'text',
   watchInterval: 'text',
+  signatures: 'text',
+  signatureKeys: 'text',
+  secretFiles: 'text',
   bindFrom: 'text',
   // of the old drivers; there is no debug server, and one form of log
   debugAddr: 'text',
@@ -108,14 +116,14 @@ class Reader {
 
   config(): DriverConfig {
     const name = this.#name();
-    const driversPath = this.#folder('driversPath');
+    const driversPath = this.#path('driversPath');
     return {
       name,
       protocol: name === 'smbdriver' ? 'smb' : 'nfs',
       transport: this.#transport(name, driversPath),
       admin: this.#address('admin', ports[name] + 1),
       driversPath,
-      mountDir: this.#folder('mountDir'),
+      mountDir: this.#path('mountDir'),
       tls: this.#tls(),
       deadlines: {
         mount: this.#duration('mountTimeout', 30_000),
@@ -128,8 +136,9 @@ class Reader {
         noserverino: this.#flags.isSet('forceNoserverino'),
         nodfs: this.#flags.isSet('forceNoDfs'),
       },
+      ...this.#trust(),
       mapfsPath: this.#flags.text('mapfsPath'),
-      bindFrom: this.#flags.text('bindFrom') === undefined ? undefined : this.#folder('bindFrom'),
+      bindFrom: this.#optionalPath('bindFrom'),
     };
   }
 
@@ -140,11 +149,26 @@ class Reader {
     return 'nfsv3driver';
   }
 
-  #folder(flag: string): string {
+  #path(flag: string): string {
     const path = this.#flags.text(flag);
     if (path !== undefined && isAbsolute(path)) return path;
     this.#faults.push(`-${flag} must be an absolute path`);
     return '/';
+  }
+
+  #optionalPath(flag: string): string | undefined {
+    return this.#flags.text(flag) === undefined ? undefined : this.#path(flag);
+  }
+
+  #trust(): Pick<DriverConfig, 'signatures' | 'signatureKeys' | 'secretFiles'> {
+    const signatures = this.#flags.text('signatures') ?? 'off';
+    const isMode = signatures === 'off' || signatures === 'log' || signatures === 'require';
+    if (!isMode) this.#faults.push('-signatures must be off, log or require');
+    const signatureKeys = this.#optionalPath('signatureKeys');
+    const secretFiles = this.#optionalPath('secretFiles');
+    if (signatureKeys === undefined && (signatures !== 'off' || secretFiles !== undefined))
+      this.#faults.push('-signatureKeys is missing: a file with the public key of the broker');
+    return { signatures: isMode ? signatures : 'off', signatureKeys, secretFiles };
   }
 
   #transport(name: DriverName, driversPath: string): Transport {
@@ -185,11 +209,11 @@ class Reader {
         '-requireSSL needs -transport tcp-json: no other spec file says which certificates to use',
       );
     return {
-      ca: this.#folder('caFile'),
-      certificate: this.#folder('certFile'),
-      key: this.#folder('keyFile'),
-      clientCertificate: this.#folder('clientCertFile'),
-      clientKey: this.#folder('clientKeyFile'),
+      ca: this.#path('caFile'),
+      certificate: this.#path('certFile'),
+      key: this.#path('keyFile'),
+      clientCertificate: this.#path('clientCertFile'),
+      clientKey: this.#path('clientKeyFile'),
       insecureSkipVerify: this.#flags.isSet('insecureSkipVerify'),
     };
   }

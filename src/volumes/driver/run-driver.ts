@@ -1,8 +1,8 @@
-import { ProductError } from '../../errors/product-error.ts';
 import type { DriverConfig } from './config.ts';
 import { parseDriverConfig } from './config.ts';
 import type { Mounter } from './mount/mounter.ts';
 import { bindMounter } from './mount/bind-mounter.ts';
+import { ShareMounter } from './mount/share-mounter.ts';
 import { startDriver } from './start-driver.ts';
 
 /** What the command gets from its process. */
@@ -22,13 +22,11 @@ export async function runDriver(words: readonly string[], { out, signal }: Drive
   return 0;
 }
 
-function mounterOf({ bindFrom }: DriverConfig): { mounter: Mounter; standIn?: string } {
-  if (bindFrom === undefined)
-    throw new ProductError(
-      'DRIVER_CONFIG_INVALID',
-      'volumes driver has no mounter of NFS and SMB here; give -bindFrom',
-    );
-  return { mounter: bindMounter(bindFrom), standIn: `local bind from ${bindFrom}, no share` };
+function mounterOf({ bindFrom, mapfsPath, deadlines }: DriverConfig): { mounter: Mounter; standIn?: string } {
+  if (bindFrom !== undefined)
+    return { mounter: bindMounter(bindFrom), standIn: `local bind from ${bindFrom}, no share` };
+  const mountSeconds = deadlines.mount / 1000;
+  return { mounter: new ShareMounter({ mountSeconds, ...(mapfsPath !== undefined && { mapfsPath }) }) };
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -5,21 +5,27 @@ import { createServer as createTlsServer } from 'node:https';
 import { ProductError } from '../../errors/product-error.ts';
 import { takeFileLock } from '../../platform/file-lock.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
+import type { PublicKeys } from '../signature/signature-keys.ts';
+import { readPublicKeys } from '../signature/signature-keys.ts';
 import type { DriverConfig } from './config.ts';
 import { driverLog } from './driver-log.ts';
 import { adminRequests } from './http/admin-server.ts';
 import { driverRequests } from './http/driver-server.ts';
 import { closeServer, listenTcp, listenUnix } from './http/listen.ts';
-import { tlsOptions } from './http/tls-context.ts';
+import { tlsOptions } from './http/tls-options.ts';
+import { readPem } from './read-pem.ts';
 import { driverMetrics } from './metrics.ts';
 import { makeMountFolder } from './mount-folder.ts';
-import { MountError } from './mount/mount-error.ts';
 import type { Mounter } from './mount/mounter.ts';
-import { parseMountRequest } from './options/parse-mount-request.ts';
+import type { OrderPorts } from './resolve-order.ts';
+import { resolveOrder } from './resolve-order.ts';
 import { writeSpecFile } from './spec-file.ts';
 import { StateStore } from './state/state-store.ts';
+import { drain } from './volumes/drain.ts';
+import { recover } from './volumes/recover.ts';
 import { VolumeDriver } from './volumes/volume-driver.ts';
 import { VolumeMounts } from './volumes/volume-mounts.ts';
+import { startWatchdog } from './volumes/watchdog.ts';
 
 /** A driver that serves. */
 export interface RunningDriver {
@@ -53,20 +59,23 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
       'DRIVER_CONFIG_INVALID',
       `another volume driver runs on '${config.mountDir}'; stop it first`,
     );
-  const stops: (() => Promise<void> | void)[] = [() => lock.release()];
+  const stops: (() => Promise<void> | void)[] = [() => lock.release(), () => log.info('stopped')];
   const stop = async (): Promise<void> => {
     for (const each of stops.splice(0).toReversed()) await each();
   };
   try {
     const metrics = driverMetrics();
+    const orders: OrderPorts = {
+      protocol: config.protocol,
+      forcedFlags: config.forcedFlags,
+      signatures: { mode: config.signatures, keys: await keysOf(config) },
+      secrets: { filePrefix: config.secretFiles },
+      log,
+    };
     const mounts = new VolumeMounts({
       mounter: ports.mounter,
       store: new StateStore(folder.stateFolder),
-      resolveOrder: async (_name, options) => {
-        const parsed = parseMountRequest(config.protocol, options, config.forcedFlags);
-        if ('fault' in parsed) throw new MountError('INVALID_OPTION', parsed.fault);
-        return parsed.order;
-      },
+      resolveOrder: (name, options, signal) => resolveOrder(orders, name, options, signal),
       mountDir: folder.path,
       bootId: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim(),
       deadlines: config.deadlines,
@@ -74,10 +83,19 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
       metrics,
       clock: () => performance.now(),
     });
+    const { done } = await recover(mounts);
+    let stopWatchdog = (): Promise<void> => Promise.resolve();
+    stops.push(async () => {
+      mounts.stop();
+      await Promise.all([done, stopWatchdog()]);
+    });
+    let removeSpec = (): Promise<void> => Promise.resolve();
     const evacuation = Promise.withResolvers<void>();
     const evacuate = async (): Promise<string> => {
+      await removeSpec();
+      const left = await drain(mounts);
       evacuation.resolve();
-      return '';
+      return left;
     };
     const admin = createServer(adminRequests({ evacuate, metrics, log }));
     const adminAddress = await listenTcp(admin, config.admin);
@@ -85,13 +103,23 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
     const server = await serverOf(config, driverRequests(new VolumeDriver(mounts), log));
     const address = await listen(config, server);
     stops.push(() => closeServer(server, stopMs));
-    stops.push(await writeSpecFile(config, address));
+    removeSpec = await writeSpecFile(config, address);
+    stops.push(removeSpec);
+    stopWatchdog = startWatchdog(mounts, config.watchEvery);
     log.info('started', { address, admin: adminAddress });
     return { address, adminAddress, evacuated: evacuation.promise, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+async function keysOf({ signatureKeys }: DriverConfig): Promise<PublicKeys> {
+  if (signatureKeys === undefined) return new Map();
+  const keys = readPublicKeys(await readPem('signatureKeys', signatureKeys));
+  if ('fault' in keys)
+    throw new ProductError('DRIVER_CONFIG_INVALID', `'${signatureKeys}' of -signatureKeys ${keys.fault}`);
+  return keys;
 }
 
 async function serverOf({ tls }: DriverConfig, requests: RequestListener): Promise<Server> {

@@ -6,7 +6,7 @@ const longest = 1024;
 const ofTheKernel = ['proc', 'sys', 'dev'];
 
 /** A folder in the app's container: absolute, without `.`, `..` and empty parts. */
-const containerDir: OptionType = {
+export const containerDir: OptionType = {
   parse: (value) => {
     const fault = {
       fault: `must be an absolute path of a folder in the container, without "..", ":", comma and control characters, not / and not in /${ofTheKernel.join(', /')}`,

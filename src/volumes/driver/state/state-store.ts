@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readOwnFile } from '../../../platform/read-file.ts';
-import { replaceFile, syncDirectory } from '../../../platform/replace-file.ts';
+import { replaceFile } from '../../../platform/replace-file.ts';
 import type { VolumeName } from '../volumes/volume-name.ts';
 import type { VolumeRecord } from './volume-record.ts';
 import { parseRecord, recordText } from './volume-record.ts';
@@ -12,6 +12,8 @@ const ending = '.json';
 /** What was found in the folder of records. */
 export interface LoadedState {
   readonly records: readonly VolumeRecord[];
+  /** No driver of ours ever kept records here. */
+  readonly isFirst: boolean;
   /** Files that are no records, which are set aside as `<name>.unreadable`. */
   readonly unreadable: readonly string[];
 }
@@ -19,9 +21,11 @@ export interface LoadedState {
 /** Records of volumes, a file each, in a folder that only this user enters (makeOwnFolder). */
 export class StateStore {
   readonly #folder: string;
+  readonly #marker: string;
 
   constructor(folder: string) {
     this.#folder = folder;
+    this.#marker = join(folder, 'README');
   }
 
   /** Written to the disk when it returns; a crash leaves the former record or this one. */
@@ -29,9 +33,14 @@ export class StateStore {
     replaceFile(this.#pathOf(record.name), recordText(record));
   }
 
+  /** Not brought to the disk: one that a power cut brings back is of a former start of the machine. */
   async delete(name: VolumeName): Promise<void> {
     await rm(this.#pathOf(name), { force: true });
-    syncDirectory(this.#folder);
+  }
+
+  /** All mounts that are there have their records from now on. */
+  begin(): void {
+    replaceFile(this.#marker, 'records of volumes, a file each\n');
   }
 
   async load(): Promise<LoadedState> {
@@ -49,7 +58,7 @@ export class StateStore {
         unreadable.push(file);
       }
     }
-    return { records, unreadable };
+    return { records, unreadable, isFirst: (await readOwnFile(this.#marker)) === undefined };
   }
 
   #pathOf(name: VolumeName): string {

@@ -1,3 +1,4 @@
+import { parseSecretReference } from '../../signature/secret-reference.ts';
 import { withoutSecrets } from '../driver-log.ts';
 import { MountError } from '../mount/mount-error.ts';
 import type { VolumeRecord } from '../state/volume-record.ts';
@@ -49,10 +50,8 @@ export class VolumeDriver {
       return { Err: "Missing mandatory 'source' field in 'Opts'" };
     return this.#mounts.inQueue(name, async () => {
       this.#mounts.ports.log.info('create', { volume: name, opts: withoutSecrets(options) });
-      const { password, ...others } = options;
       const known = this.#mounts.get(name)?.record ?? this.#newRecord(name);
-      const record = { ...known, options: others, lacksSecrets: password !== undefined };
-      this.#mounts.put({ record, options });
+      this.#mounts.put({ record: { ...known, ...withoutPassword(options) }, options });
       return ok;
     });
   }
@@ -66,8 +65,12 @@ export class VolumeDriver {
       const volume = this.#mounts.get(name);
       if (volume === undefined) return noMount(`Volume '${name}' must be created before being mounted`);
       const Err = await this.#outcome('mount', name, async () => {
-        const mounted = (await this.#isHealthy(volume)) ? volume : await this.#mounts.mount(volume, gone);
-        this.#mounts.put({ ...mounted, record: withHolder(mounted.record, idIn(ID)) });
+        const id = idIn(ID);
+        const isKept = volume.record.isKept || id !== undefined;
+        const asked = { ...volume, record: { ...volume.record, isKept } };
+        const held = (record: VolumeRecord): VolumeRecord => withHolder(record, id);
+        if (await this.#isHealthy(asked)) this.#mounts.put({ ...asked, record: held(asked.record) });
+        else await this.#mounts.mount(asked, gone, held);
       });
       return { Err, Mountpoint: Err === '' ? this.#mounts.targetOf(name) : '' };
     });
@@ -86,13 +89,14 @@ export class VolumeDriver {
       if (record === undefined) {
         // Docker asks again when it got no answer
         if (id !== undefined) return ok;
+        // volman has no other verb for a volume whose mount failed
+        if (!volume.record.isKept) await this.#mounts.forget(name);
         const path = this.#mounts.targetOf(name);
         return { Err: `Volume ${name} does not exist (path: ${path}): volume not previously mounted` };
       }
       const Err = await this.#outcome('unmount', name, async () => {
         if (holdersOf(record) > 0) return this.#mounts.put({ ...volume, record });
-        await this.#mounts.unmount({ ...volume, record });
-        if (!record.isKept) await this.#mounts.forget(name);
+        await this.#mounts.unmount({ ...volume, record }, record.isKept ? 'keep' : 'forget');
       });
       return { Err };
     });
@@ -107,8 +111,8 @@ export class VolumeDriver {
       if (volume === undefined) return ok;
       const Err = await this.#outcome('remove', name, async () => {
         const record = { ...volume.record, count: 0, ids: [] };
-        if (record.phase !== 'created') await this.#mounts.unmount({ ...volume, record });
-        await this.#mounts.forget(name);
+        if (record.phase === 'created') await this.#mounts.forget(name);
+        else await this.#mounts.unmount({ ...volume, record }, 'forget');
       });
       return { Err };
     });
@@ -176,6 +180,15 @@ export class VolumeDriver {
     const Mountpoint = phase === 'created' ? '' : this.#mounts.targetOf(name);
     return { Name: name, Mountpoint, MountCount: holdersOf(record) };
   }
+}
+
+/** A reference to a password is none. */
+function withoutPassword(options: CreateOptions): Pick<VolumeRecord, 'options' | 'lacksSecrets'> {
+  const { password, ...others } = options;
+  const isReference = typeof password === 'string' && parseSecretReference(password) !== undefined;
+  return password === undefined || isReference
+    ? { options, lacksSecrets: false }
+    : { options: others, lacksSecrets: true };
 }
 
 const idIn = (ID: unknown): string | undefined => (typeof ID === 'string' && ID !== '' ? ID : undefined);

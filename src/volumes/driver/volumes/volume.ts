@@ -16,7 +16,7 @@ export const holdersOf = ({ count, ids }: Pick<VolumeRecord, 'count' | 'ids'>): 
 /** One more mount; an id counts once. */
 export function withHolder(record: VolumeRecord, id: string | undefined): VolumeRecord {
   if (id === undefined) return { ...record, count: record.count + 1 };
-  return { ...record, ids: [...new Set([...record.ids, id])], isKept: true };
+  return { ...record, ids: [...new Set([...record.ids, id])] };
 }
 
 /** One mount less; undefined where there is none of that id, or none without one. */
