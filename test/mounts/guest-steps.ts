@@ -50,10 +50,10 @@ export function startWaiting(path: string): void {
 
 /** How many of these processes wait yet, after so many milliseconds at most. */
 export async function stillWaiting(deadline: number): Promise<number> {
-  const running = (): number => waiting.filter((each) => each.exitCode === null).length;
+  const left = (): number => waiting.filter((each) => each.exitCode === null).length;
   const late = AbortSignal.timeout(deadline);
-  while (running() > 0 && !late.aborted) await pause(20);
-  return running();
+  while (left() > 0 && !late.aborted) await pause(20);
+  return left();
 }
 
 /** Lines of /proc/mounts for `path` and what belongs to it. */
