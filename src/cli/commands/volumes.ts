@@ -4,18 +4,24 @@ import { pathToFileURL } from 'node:url';
 import { ProductError } from '../../errors/product-error.ts';
 import type * as Migrate from '../../volumes/broker/migrate/run-migrate.ts';
 import type * as Broker from '../../volumes/broker/run-broker.ts';
+import type * as Cell from '../../volumes/cell/run-cell.ts';
+import type * as Demo from '../../volumes/demo/run-demo-command.ts';
 import type * as Driver from '../../volumes/driver/run-driver.ts';
 import type { Command } from '../command.ts';
 
 type Bundles = Pick<typeof Broker, 'runBroker'> &
   Pick<typeof Migrate, 'runMigrate'> &
-  Pick<typeof Driver, 'runDriver'>;
+  Pick<typeof Driver, 'runDriver'> &
+  Pick<typeof Cell, 'runCell'> &
+  Pick<typeof Demo, 'runDemoCommand'>;
 
 /** The bundle that has a sub-command, and how it is called there. */
 const subCommands = {
   broker: ['broker.mjs', 'runBroker'],
   migrate: ['broker.mjs', 'runMigrate'],
   driver: ['driver.mjs', 'runDriver'],
+  cell: ['cell.mjs', 'runCell'],
+  demo: ['demo.mjs', 'runDemoCommand'],
 } as const;
 
 const isSubCommand = (name: string): name is keyof typeof subCommands => Object.hasOwn(subCommands, name);
@@ -27,9 +33,9 @@ const isSubCommand = (name: string): name is keyof typeof subCommands => Object.
 export const volumes: Command = {
   name: 'volumes',
   usage:
-    'broker --config FILE | broker --try | migrate --config FILE | driver --name nfsv3driver|smbdriver FLAGS',
+    'broker --config FILE | broker --try | migrate --config FILE | driver --name nfsv3driver|smbdriver FLAGS | cell run|repair|purge|drivers | demo',
   summary:
-    'Run the service broker for NFS and SMB shares, try it, take over the records of the old brokers, or run the volume driver of a cell',
+    'Run the service broker for NFS and SMB shares, try it, take over the records of the old brokers, run the volume driver of a cell or an app with volumes, or see all of it in one demo',
   async run([name = '', ...words], { installation, terminal, environment, signal }) {
     if (!isSubCommand(name)) throw new ProductError('INVALID_ARGUMENT', `Usage: volumes ${volumes.usage}`);
     const [file, main] = subCommands[name];
