@@ -4,6 +4,8 @@ import { pathToFileURL } from 'node:url';
 import { ProductError } from '../../errors/product-error.ts';
 import type * as Migrate from '../../volumes/broker/migrate/run-migrate.ts';
 import type * as Broker from '../../volumes/broker/run-broker.ts';
+import type * as Cell from '../../volumes/cell/run-cell.ts';
+import type * as Demo from '../../volumes/demo/run-demo-command.ts';
 import type * as Driver from '../../volumes/driver/run-driver.ts';
 import type * as K8sBinding from '../../volumes/k8s-binding/run-k8s-binding.ts';
 import type { Command } from '../command.ts';
@@ -11,7 +13,9 @@ import type { Command } from '../command.ts';
 type Bundles = Pick<typeof Broker, 'runBroker'> &
   Pick<typeof Migrate, 'runMigrate'> &
   Pick<typeof Driver, 'runDriver'> &
-  Pick<typeof K8sBinding, 'runK8sBinding'>;
+  Pick<typeof K8sBinding, 'runK8sBinding'> &
+  Pick<typeof Cell, 'runCell'> &
+  Pick<typeof Demo, 'runDemoCommand'>;
 
 /** The bundle that has a sub-command, and how it is called there. */
 const subCommands = {
@@ -19,6 +23,8 @@ const subCommands = {
   migrate: ['broker.mjs', 'runMigrate'],
   driver: ['driver.mjs', 'runDriver'],
   'k8s-binding': ['k8s-binding.mjs', 'runK8sBinding'],
+  cell: ['cell.mjs', 'runCell'],
+  demo: ['demo.mjs', 'runDemoCommand'],
 } as const;
 
 const isSubCommand = (name: string): name is keyof typeof subCommands => Object.hasOwn(subCommands, name);
@@ -31,9 +37,9 @@ export const volumes: Command = {
   name: 'volumes',
   usage:
     'broker --config FILE | broker --try | migrate --config FILE | driver --name nfsv3driver|smbdriver FLAGS | ' +
-    'k8s-binding --namespace NAME [FILE]',
+    'k8s-binding --namespace NAME [FILE] | cell run|repair|purge|drivers | demo',
   summary:
-    'Run the service broker for NFS and SMB shares, try it, take over the records of the old brokers, run the volume driver of a cell, or write a binding for Kubernetes',
+    'Run the service broker for NFS and SMB shares, try it, take over the records of the old brokers, run the volume driver of a cell or an app with volumes, write a binding for Kubernetes, or see all of it in one demo',
   async run([name = '', ...words], { installation, terminal, environment, signal }) {
     if (!isSubCommand(name)) throw new ProductError('INVALID_ARGUMENT', `Usage: volumes ${volumes.usage}`);
     const [file, main] = subCommands[name];
