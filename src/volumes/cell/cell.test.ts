@@ -145,6 +145,16 @@ test('a second app on the same folder keeps its volume when the first ends', { s
   assert.deepEqual(await readdir(join(folder, 'apps')), []);
 });
 
+test('a driver that is not known is refused before anything is recorded', { skip }, async (t) => {
+  const { folder, ports, volume, order } = await testCell(t);
+  const [photos, other] = [await volume('photos'), await volume('other', { driver: 'smbdriver' })];
+  await ports.volman.scan();
+  await assert.rejects(runApp(order(['true'], [photos, other]), ports), { code: 'DRIVER_NOT_FOUND' });
+  const evil = { ...photos, volumeId: '../../evil' };
+  await assert.rejects(runApp(order(['true'], [photos, evil]), ports), { code: 'VOLUME_MOUNT_INVALID' });
+  assert.deepEqual(await readdir(join(folder, 'state')), []);
+});
+
 test('a folder that is reached by a link is refused before anything is mounted', { skip }, async (t) => {
   const { folder, driver, ports, volume, order } = await testCell(t);
   await mkdir(join(folder, 'elsewhere'));
