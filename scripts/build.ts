@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { packRelease } from '../src/bosh/release/pack-release.ts';
+import { embeddedAgentProperties } from '../src/bosh/stemcell/embedded-agent.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
 import { builtCommandLine } from '../src/cli/built-command-line.ts';
 import { besideCluster, builtCluster } from '../src/cluster/daemon/built-cluster.ts';
@@ -52,6 +53,7 @@ async function buildAll(beside: readonly string[]): Promise<void> {
         version: '1',
         operatingSystem: 'host-root',
         imageReference: hostRootImage,
+        cloudProperties: embeddedAgentProperties,
       },
       join(dist, 'embedded-stemcell.tgz'),
     ),
@@ -151,7 +153,7 @@ async function buildCommandLine(main: string): Promise<void> {
  */
 async function buildVolumeServices(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
-  for (const name of ['broker', 'driver']) {
+  for (const name of ['broker', 'driver', 'k8s-binding']) {
     const main = join(root, 'src', 'volumes', name, 'main.ts');
     await bundleForNode(main, join(directory, `${name}.mjs`), asModules);
   }

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { ProductError } from '../errors/product-error.ts';
 import { actionTable } from './actions/action-table.ts';
 import { restoreSpec } from './apply/apply-spec.ts';
@@ -7,6 +8,8 @@ import { busAddressOf } from './mbus/bus-address.ts';
 import type { BusAddress } from './mbus/bus-address.ts';
 import { serveBus } from './mbus/server.ts';
 import type { BusServer } from './mbus/server.ts';
+import { serveCommands } from './monit/command/command-server.ts';
+import type { CommandPorts } from './monit/command/run-command.ts';
 import { prepareDirectories } from './prepare-directories.ts';
 import { agentServices } from './services.ts';
 import type { AgentPorts, AgentServices } from './services.ts';
@@ -25,12 +28,25 @@ export interface AgentOptions {
 export class Agent {
   readonly #services: AgentServices;
   readonly #bus: BusServer;
+  readonly #endCommands: () => Promise<void>;
   readonly #closing = new AbortController();
   readonly #resumed: Promise<void>;
 
-  private constructor(services: AgentServices, bus: BusServer, isRestored: boolean) {
+  private constructor(
+    services: AgentServices,
+    {
+      bus,
+      endCommands,
+      isRestored,
+    }: {
+      readonly bus: BusServer;
+      readonly endCommands: () => Promise<void>;
+      readonly isRestored: boolean;
+    },
+  ) {
     this.#services = services;
     this.#bus = bus;
+    this.#endCommands = endCommands;
     this.#resumed = isRestored ? this.#resume() : Promise.resolve();
   }
 
@@ -54,7 +70,8 @@ export class Agent {
     const actions = actionTable(services);
     const bus = await serveBus({ ...services, actions, address, certificate });
     ports.log.info(`agent ${settings.agentId} listens on ${address.host}:${bus.port}`);
-    return new Agent(services, bus, isRestored);
+    const endCommands = await serveCommands(directories.monitSocket, commandPorts(services), ports.log);
+    return new Agent(services, { bus, endCommands, isRestored });
   }
 
   /** The port that the bus listens on. */
@@ -67,6 +84,7 @@ export class Agent {
     this.#closing.abort();
     this.#services.tasks.cancelAll();
     await this.#bus.close();
+    await this.#endCommands();
     await this.#resumed;
     await this.#services.supervisor.unmonitor();
   }
@@ -81,6 +99,20 @@ export class Agent {
       log.error(`jobs could not be resumed: ${errorText(error)}`);
     }
   }
+}
+
+function commandPorts({ supervisor, clock, table, probes }: AgentServices): CommandPorts {
+  const startedAt = clock.now();
+  return {
+    processes: () => supervisor.processes(),
+    request: (name, action) => supervisor.request(name, action),
+    reload: () => supervisor.reload(),
+    facts: async () => ({
+      ...{ now: clock.now(), startedAt, hostname: hostname() },
+      ...{ loadAverages: probes.loadAverages(), usages: await table.usages() },
+      ...{ memoryKilobytes: probes.memoryKilobytes, processors: probes.processors },
+    }),
+  };
 }
 
 function usableSettings(

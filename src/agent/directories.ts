@@ -6,6 +6,8 @@ export interface Directories {
   readonly bosh: string;
   readonly monit: string;
   readonly monitJobs: string;
+  /** The socket of the `monit` command. */
+  readonly monitSocket: string;
   readonly jobs: string;
   readonly packages: string;
   readonly instance: string;
@@ -34,6 +36,7 @@ export function directoriesOf(base: string): Directories {
     bosh,
     monit,
     monitJobs: join(monit, 'job'),
+    monitSocket: join(monit, 'control.sock'),
     jobs: join(base, 'jobs'),
     packages: join(base, 'packages'),
     instance: join(base, 'instance'),

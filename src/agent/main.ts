@@ -5,6 +5,8 @@ import { directoriesOf } from './directories.ts';
 import { systemMountTable } from './disk/system-mount-table.ts';
 import { errorCode, errorText } from './file/error-code.ts';
 import { lineLog } from './log.ts';
+import { callAgent } from './monit/command/call-agent.ts';
+import { systemProbes } from './monit/system-probes.ts';
 import { procProcessTable } from './process/proc-process-table.ts';
 import { systemPrograms } from './process/system-programs.ts';
 import { ownAddress } from './spec/own-address.ts';
@@ -21,7 +23,17 @@ process.stdout.on('error', (error) => {
   if (errorCode(error) !== 'EPIPE') throw error;
 });
 
+/** `monit SOCKET WORDS`: what the script at /var/vcap/bosh/bin/monit runs. */
+async function monit([socket = '', ...words]: readonly string[]): Promise<void> {
+  const { code, output, error } = await callAgent(socket, words);
+  process.stdout.write(output);
+  process.stderr.write(error);
+  process.exitCode = code;
+}
+
 async function main(): Promise<void> {
+  const [first, ...rest] = process.argv.slice(2);
+  if (first === 'monit') return monit(rest);
   const commandLine = parseCommandLine(process.argv.slice(2));
   if (commandLine.isVersionAsked) return void process.stdout.write(`${version}\n`);
   if (process.pid === 1)
@@ -38,6 +50,7 @@ async function main(): Promise<void> {
       log,
       programs: systemPrograms,
       table: procProcessTable,
+      probes: systemProbes,
       mounts: systemMountTable([directories.store, directories.storeMigrationTarget]),
       identities,
       ownAddress,

@@ -9,6 +9,7 @@ import { PersistentDisks } from './disk/persistent-disks.ts';
 import { JobStart } from './job-start.ts';
 import type { Log } from './log.ts';
 import { JobSupervisor } from './monit/job-supervisor.ts';
+import type { Probes } from './monit/probes.ts';
 import type { ProcessTable } from './process/process-table.ts';
 import type { Programs } from './process/program.ts';
 import type { Settings } from './settings/settings.ts';
@@ -23,6 +24,7 @@ export interface AgentPorts {
   readonly log: Log;
   readonly programs: Programs;
   readonly table: ProcessTable;
+  readonly probes: Probes;
   readonly mounts: MountTable;
   readonly identities: Identities;
   /** The VM's own address, for dynamic networks. */

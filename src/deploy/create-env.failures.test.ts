@@ -10,7 +10,9 @@ import { ProductError, isProductError } from '../errors/product-error.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
 import { createEnv } from './create-env.ts';
 import { errorChain } from './error-chain.ts';
-import { testEnvironment } from './testing/test-environment.ts';
+import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
+import { embeddedAgentProperties } from '../bosh/stemcell/embedded-agent.ts';
+import { packApp, testEnvironment, tinyStemcell } from './testing/test-environment.ts';
 
 const fails =
   (code: ErrorCode, ...words: string[]) =>
@@ -40,6 +42,49 @@ for (const [what, verb, step, stage] of [
     assert.match(ports.output(), new RegExp(`${stage} 'hello/0'\\.\\.\\. Failed`));
   });
 }
+
+test('monit lines that our agent refuses are found before a VM is touched and before compiling', async (t) => {
+  const { directory, options, ports, agent, cloud } = await testEnvironment(t);
+  const monit = (more: string): string =>
+    `check process app with pidfile /x.pid\n  start program "/bin/app"\n  group vcap\n  ${more}\n`;
+  const refused = fails(
+    'MONIT_INVALID',
+    "release 'tinyapp', job 'app': monit line 4, column 3: ",
+    "'if failed port 53 type udp then alert'",
+  );
+  // a stemcell with upstream's monit judges for itself
+  await packApp(directory, '2', monit('if failed port 53 type udp then alert'));
+  await createEnv(options, ports);
+
+  const ours = { ...tinyStemcell, version: '1.1', cloudProperties: embeddedAgentProperties };
+  await packLightStemcell(ours, join(directory, 'stemcell.tgz'));
+  const [vms, verbs] = [cloud.vms(), agent.verbs.length];
+  await assert.rejects(createEnv(options, ports), refused);
+  assert.deepEqual(cloud.vms(), vms);
+  assert.ok(!agent.verbs.slice(verbs).includes('stop'), agent.verbs.join());
+
+  await packApp(directory, '3', monit('depends on db'));
+  await assert.rejects(
+    createEnv(options, ports),
+    fails('MONIT_INVALID', "release 'tinyapp', job 'app': monit line 1", "depends on 'db', which no job"),
+  );
+  await packApp(directory, '4', monit('if failed port 53 then restart'));
+  await createEnv(options, ports);
+});
+
+test('without a VM to lose such lines are found before anything is compiled', async (t) => {
+  const { directory, options, ports, agent } = await testEnvironment(t);
+  await packLightStemcell(
+    { ...tinyStemcell, cloudProperties: embeddedAgentProperties },
+    join(directory, 'stemcell.tgz'),
+  );
+  await packApp(directory, '2', 'check system here\n');
+  await assert.rejects(
+    createEnv(options, ports),
+    fails('MONIT_INVALID', "job 'app': monit line 1", 'check system'),
+  );
+  assert.ok(!agent.verbs.includes('compile_package'), agent.verbs.join());
+});
 
 test('what the CPI waits for is printed', async (t) => {
   const { options, ports, cloud } = await testEnvironment(t);
@@ -228,7 +273,6 @@ test('a template that cannot be rendered is told while the VM still runs, and th
 
 test('a stemcell of a format that the CPI does not take is refused before it is uploaded', async (t) => {
   const { options, ports, cloud, directory } = await testEnvironment(t);
-  const { packLightStemcell } = await import('../bosh/stemcell/pack-light-stemcell.ts');
   const stemcell = {
     name: 's',
     version: '2',

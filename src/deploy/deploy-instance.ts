@@ -1,3 +1,4 @@
+import { hasEmbeddedAgent } from '../bosh/stemcell/embedded-agent.ts';
 import type { TemplateRenderer } from '../bosh/template/template-renderer.ts';
 import { openReleases } from './archive/open-releases.ts';
 import { checkPresence, refuseLostDisk } from './check-presence.ts';
@@ -42,7 +43,11 @@ export async function deployInstance(
     valid.releases,
     valid.manifest.instanceGroup.jobs.map(({ release }) => release),
   );
-  await checkTemplates(run, { manifest: valid.manifest, releases, renderer, directory });
+  const templates = {
+    ...{ manifest: valid.manifest, releases, renderer, directory },
+    hasEmbeddedAgent: hasEmbeddedAgent(stemcell.summary.cloudProperties),
+  };
+  await checkTemplates(run, templates);
   await writeCpiNote(state, properties);
   const record = await uploadStemcell(run, stage, stemcell.summary, () => stemcell.imagePath());
   const diskCids = state.state.disks.map(({ cid }) => cid);
@@ -51,12 +56,7 @@ export async function deployInstance(
     within('Deploying', async () => {
       await state.change(clearDeployed);
       const reached = await replaceInstance(run, group, {
-        valid,
-        releases,
-        renderer,
-        record,
-        directory,
-        skipDrain,
+        ...{ valid, record, skipDrain, templates },
       });
       const deployed = targetOf(valid).releases.map(({ name, version }) => ({
         id: ports.uuid(),

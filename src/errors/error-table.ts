@@ -205,6 +205,7 @@ export const errorTable = {
   REGISTRY_DELETES_NOTHING: cloudError(
     'a container registry does not allow deletion, so the image of a stemcell is still there',
   ),
+  MONIT_INVALID: cloudError("the agent of the stemcell cannot run what a job's monit file says"),
   TEMPLATE_INVALID: cloudError('a job template cannot be rendered'),
   RUBY_FAILED: cloudError('the ruby that renders job templates cannot be run, or a template made it end'),
   AGENT_UNREACHABLE: cloudError('nobody answers at the address of the agent'),

@@ -48,6 +48,7 @@ async function workbench(t: TestContext): Promise<Bench> {
     epoch: 5,
     agent,
     architecture: 'amd64',
+    isOwnAgent: true,
     signal: t.signal,
   } as const;
   return {
@@ -72,6 +73,7 @@ test('agent, services and the paths of a VM come over the root', async (t) => {
   assert.equal(files.get('var/vcap/bosh/etc/stemcell_version')?.text, made.version);
   assert.equal(files.get('var/vcap/bosh/etc/operating_system')?.text, 'debian-bookworm');
   assert.ok(files.has('warden-cpi-dev/'));
+  assert.match(files.get('var/vcap/bosh/bin/monit')?.text ?? '', /bosh-agent monit .*control\.sock "\$@"/);
   // an upstream agent ends where it does not find it
   assert.equal(files.get('var/vcap/bosh/bin/bosh-agent-rc')?.mode, 0o755);
   assert.equal(await readFile(join(directory, 'out', 'packages.txt'), 'utf8'), 'bash 5.2 amd64\n');
@@ -84,6 +86,7 @@ test('agent, services and the paths of a VM come over the root', async (t) => {
   assert.deepEqual(light.cloudProperties, {
     ...{ image_reference: made.image, digest: made.manifest.digest },
     architecture: made.architecture,
+    agent: 'bosh-kubernetes',
   });
 });
 
@@ -126,12 +129,18 @@ test('the same root and agent are the same bytes, and another agent is another v
   assert.deepEqual(await readFile(one.archive), await readFile(two.archive));
   const other = join(directory, 'other-agent');
   await writeFile(other, '#!/bin/sh\nexit\n');
-  const changed = await build('three', { agent: other, monit: other });
+  const changed = await build('three', { agent: other, monit: other, isOwnAgent: false });
   assert.notEqual(changed.version, one.version);
   assert.equal(
     (await filesOverRoot(changed.layout)).get('var/vcap/bosh/bin/monit')?.target,
     '/usr/lib/bosh-kubernetes/monit',
   );
+  const light = await openStemcell({
+    archivePath: changed.archive,
+    directory: join(directory, 'light'),
+    within: directory,
+  });
+  assert.equal(light.cloudProperties['agent'], undefined);
 });
 
 test('a build that fails leaves nothing', async (t) => {

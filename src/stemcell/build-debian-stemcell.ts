@@ -25,6 +25,8 @@ export interface DebianStemcellRequest extends IdentityRequest {
   /** Path of the agent's executable. */
   readonly agent: string;
   readonly monit?: string | undefined;
+  /** True where the agent is ours. */
+  readonly isOwnAgent: boolean;
   /** Aborted: the build ends with its reason, and leaves nothing. */
   readonly signal: AbortSignal;
 }
@@ -34,16 +36,17 @@ export interface DebianStemcellRequest extends IdentityRequest {
  * have the root and the programs in layers that are the same, which a registry keeps and a node unpacks once.
  */
 export async function buildDebianStemcell(request: DebianStemcellRequest): Promise<PublishedStemcell> {
-  const { output, suite, profile, root, epoch, agent, monit, architecture, signal } = request;
+  const { output, suite, profile, root, epoch, architecture, signal } = request;
   const identity = identify(request, {
     name: `bosh-kubernetes-debian-${suite}-${profile}`,
     operatingSystem: `debian-${suite}`,
     content: await contentDigest(request),
     architecture,
+    hasEmbeddedAgent: request.isOwnAgent,
   });
   const { version, operatingSystem } = identity;
   return publishStemcell(output, signal, async (blobs) => {
-    const files = await vmFiles({ profile, version, operatingSystem, agent, monit });
+    const files = await vmFiles({ ...request, version, operatingSystem });
     const rootLayer = await blobs.add(
       root.descriptor.mediaType,
       freeAsItPasses(root.image.open(root.descriptor), signal),
@@ -80,10 +83,11 @@ export async function buildDebianStemcell(request: DebianStemcellRequest): Promi
 }
 
 /** Of root, agent and files of the VM; the version, which is in one of them, is made from it. */
-async function contentDigest({ root, profile, suite, agent, monit }: DebianStemcellRequest): Promise<string> {
+async function contentDigest(request: DebianStemcellRequest): Promise<string> {
+  const { root, suite, agent, monit } = request;
   const hash = createHash('sha256').update(`${root.descriptor.digest}\n${await digestOfFile(agent)}\n`);
   if (monit !== undefined) hash.update(await digestOfFile(monit));
-  const files = await vmFiles({ profile, version: '', operatingSystem: suite, agent, monit });
+  const files = await vmFiles({ ...request, version: '', operatingSystem: suite });
   for (const file of files)
     hash.update(`${file.name}\0${file.mode}\0`).update(file.kind === 'content' ? file.content : '');
   return `sha256:${hash.digest('hex')}`;

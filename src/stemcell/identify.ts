@@ -17,6 +17,7 @@ export interface SourceFacts extends IdentityRequest {
   /** `sha256:<hex>`; names a version where nothing else does, so that other content is another version. */
   readonly content: string;
   readonly architecture: string;
+  readonly hasEmbeddedAgent?: boolean;
 }
 
 /** Names a stemcell and its image. INVALID_ARGUMENT where nothing says what its operating system is. */
@@ -31,7 +32,8 @@ export function identify(request: IdentityRequest, facts: SourceFacts): Stemcell
   const version =
     request.version ?? facts.version ?? `1.0.0-${facts.content.slice('sha256:'.length).slice(0, 12)}`;
   const image = request.image ?? `${placeholderHost}/${repositoryOf(name)}:${tagOf(version)}`;
-  return { name, version, operatingSystem, image, architecture: facts.architecture };
+  const { architecture, hasEmbeddedAgent = false } = facts;
+  return { name, version, operatingSystem, image, architecture, hasEmbeddedAgent };
 }
 
 /** A name of a stemcell may hold what one of an image may not. */

@@ -1,3 +1,4 @@
+import { embeddedAgentProperties } from '../bosh/stemcell/embedded-agent.ts';
 import type { Layer } from '../oci/layer/add-layer.ts';
 import type { StemcellIdentity } from './publish.ts';
 
@@ -7,17 +8,22 @@ export const stemcellLabels = {
   version: 'org.opencontainers.image.version',
   operatingSystem: 'bosh.cloudfoundry.org/operating-system',
   profile: 'bosh.cloudfoundry.org/profile',
+  agent: 'bosh.cloudfoundry.org/agent',
 } as const;
 
 export function labelsOf({
   name,
   version,
   operatingSystem,
-}: Pick<StemcellIdentity, 'name' | 'version' | 'operatingSystem'>): Readonly<Record<string, string>> {
+  hasEmbeddedAgent,
+}: Pick<StemcellIdentity, 'name' | 'version' | 'operatingSystem' | 'hasEmbeddedAgent'>): Readonly<
+  Record<string, string>
+> {
   return {
     [stemcellLabels.name]: name,
     [stemcellLabels.version]: version,
     [stemcellLabels.operatingSystem]: operatingSystem,
+    ...(hasEmbeddedAgent ? { [stemcellLabels.agent]: embeddedAgentProperties.agent } : {}),
   };
 }
 

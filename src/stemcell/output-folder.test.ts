@@ -104,6 +104,7 @@ test('what another build has made meanwhile stays, and that is said', async (t) 
     operatingSystem: 'x',
     image: 'a.example/b:1',
     architecture: 'amd64',
+    hasEmbeddedAgent: false,
   };
   const made = publishStemcell(output, t.signal, async (blobs) => {
     await mkdir(join(output, 'image'), { recursive: true });

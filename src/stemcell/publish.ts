@@ -1,5 +1,6 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { embeddedAgentProperties } from '../bosh/stemcell/embedded-agent.ts';
 import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
 import type { Descriptor } from '../oci/image-source.ts';
 import { writeLayout } from '../oci/layout/write-layout.ts';
@@ -13,6 +14,8 @@ export interface StemcellIdentity {
   /** Reference of the image, without digest, that nodes will pull or have been given. */
   readonly image: string;
   readonly architecture: string;
+  /** True where its agent is ours. */
+  readonly hasEmbeddedAgent: boolean;
 }
 
 export interface PublishedStemcell extends StemcellIdentity {
@@ -51,11 +54,12 @@ export async function publishStemcell(
       const stemcell = await make(blobs);
       return { ...stemcell, reference: stemcell.image };
     });
-    const { name, version, operatingSystem, architecture, manifest } = parts;
+    const { name, version, operatingSystem, architecture, hasEmbeddedAgent, manifest } = parts;
     for (const [file, content] of Object.entries(files)) await writeFile(join(partial, file), content);
+    const cloudProperties = { architecture, ...(hasEmbeddedAgent ? embeddedAgentProperties : {}) };
     await packLightStemcell(
       {
-        ...{ name, version, operatingSystem, cloudProperties: { architecture } },
+        ...{ name, version, operatingSystem, cloudProperties },
         ...{ imageReference: reference, imageDigest: manifest.digest },
       },
       join(partial, archiveFile),

@@ -14,6 +14,8 @@ export interface VmFilesRequest {
   readonly agent: string;
   /** Path of monit's executable, which an upstream agent runs jobs with. */
   readonly monit?: string | undefined;
+  /** True where the agent is ours, which answers the command `monit` itself. */
+  readonly isOwnAgent: boolean;
 }
 
 const home = 'usr/lib/bosh-kubernetes';
@@ -29,7 +31,7 @@ const directories = [
  * Entries for a tar over the root, sorted, all of root's.
  */
 export async function vmFiles(request: VmFilesRequest): Promise<readonly ArchiveEntry[]> {
-  const { profile, agent, monit } = request;
+  const { profile, agent, monit, isOwnAgent } = request;
   const entries: ArchiveEntry[] = [
     ...directories.map((name): ArchiveEntry => ({ kind: 'directory', name, mode: 0o755 })),
     await program(`${home}/bosh-agent`, agent),
@@ -53,9 +55,13 @@ export async function vmFiles(request: VmFilesRequest): Promise<readonly Archive
       mode: 0o777,
       target: `/${home}/monit`,
     });
-  }
+  } else if (isOwnAgent) entries.push(text(`${bosh}/bin/monit`, monitCommand, 0o755));
   return entries.toSorted((a, b) => byBytes(a.name, b.name));
 }
+
+const monitCommand = `#!/bin/sh
+exec /${home}/bosh-agent monit /var/vcap/monit/control.sock "$@"
+`;
 
 /** Programs that an upstream agent runs; in a container there is little for them to do (stock warden stemcells have the like). */
 const hooks: readonly (readonly [string, string])[] = [

@@ -22,4 +22,5 @@ ip link set vec0 up
 rpcbind
 rpc.statd --no-notify
 stty -F /dev/ttyS0 raw -echo
-exec "$GUEST_NODE" "$GUEST_FOLDER/guest-agent.ts" < /dev/ttyS0 > /dev/ttyS0
+# not by exec: a shell reaps the children of processes that have ended
+"$GUEST_NODE" "$GUEST_FOLDER/guest-agent.ts" < /dev/ttyS0 > /dev/ttyS0

@@ -87,6 +87,8 @@ test('a share that cannot be mounted is refused with its reason', { skip }, asyn
   ] as const;
   for (const [code, order] of reasons) {
     await assert.rejects(guestMounter(guest).mount(order, path, inTime), hasCode(code), code);
+    // a part of a mount is listed, too, so that it is found after a crash
+    assert.deepEqual(await guestMounter(guest).mounted(volumes), 'ids' in order ? [path] : []);
     await guestMounter(guest).unmount(path, inTime);
     assert.deepEqual(await linesOf(path), [], code);
   }
@@ -106,6 +108,7 @@ test('a server that is frozen under a hard mount holds up neither probe nor unmo
   await guestMounter(guest).unmount(other, inTime);
   assert.equal(await guest.call('mountInKilledProcess', [plain, killed]), 1, 'mount.nfs outlives its driver');
   await guestMounter(guest).unmount(killed, inTime);
+  assert.equal(await guest.call('killAll', ['mount.nfs']), 0);
   await guest.signalServer('ganesha.nfsd', 'SIGCONT');
   assert.deepEqual(await linesOf(volumes), []);
   assert.equal(await guest.call('killAll', ['bindfs']), 0);

@@ -17,11 +17,11 @@ test('what a job cannot have here is refused at apply, and the VM stays as it wa
   const spec = await readFile(join(vm.directories.bosh, 'spec.json'), 'utf8');
   const files: Record<string, ArchiveEntry> = {
     ...helloJob(vm.directories),
-    './hello/extra.monit': '\ncheck file x with path /x\n',
+    './hello/extra.monit': '\ncheck directory x with path /x\n',
   };
   await assert.rejects(
     client.task('apply', await specWith(client, files)),
-    /job 'hello': monit line 2, column 1: the agent does not know the clause 'check file x with path \/x' yet/,
+    /job 'hello': monit line 2, column 1: the agent does not know the clause 'check directory x with path \/x'/,
   );
   const owned = (helloJob(vm.directories)['./hello/monit'] ?? '').replace(
     'with timeout',

@@ -10,6 +10,8 @@ export interface SupervisionRecord {
   readonly known?: ProcessIdentity | undefined;
   /** The mark of its start program, and so of all that this began. */
   readonly mark?: string | undefined;
+  /** True where the monit command stopped or unmonitored it. */
+  readonly isLeftAlone?: boolean | undefined;
 }
 
 /** Which process each name was last, in monit/processes.json, so that a restarted agent knows them again. */
@@ -55,10 +57,11 @@ function parse(text: string | undefined): Readonly<Record<string, unknown>> {
 
 function recordOf(value: unknown): SupervisionRecord {
   if (!isObject(value)) return {};
-  const { known, mark } = value;
+  const { known, mark, isLeftAlone } = value;
   return {
     ...(isIdentity(known) ? { known } : {}),
     ...(typeof mark === 'string' ? { mark } : {}),
+    ...(isLeftAlone === true ? { isLeftAlone } : {}),
   };
 }
 

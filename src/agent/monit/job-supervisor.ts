@@ -1,5 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { connectedServices, inStartOrder } from '../../bosh/monit/check-services.ts';
+import type { MonitService } from '../../bosh/monit/monit-service.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../clock.ts';
 import type { Directories } from '../directories.ts';
@@ -11,37 +13,49 @@ import type { Programs } from '../process/program.ts';
 import type { Identities } from '../user/identities.ts';
 import { IdentityFile } from './identity-file.ts';
 import { launchProgram } from './launch.ts';
-import type { MonitProcess } from './monit-process.ts';
+import type { Probes } from './probes.ts';
 import { jobStateOf } from './process-state.ts';
 import type { JobState, ProcessState } from './process-state.ts';
-import { SupervisedProcess } from './supervised-process.ts';
-import type { SupervisionPorts } from './supervised-process.ts';
+import { ServiceChain } from './service-chain.ts';
+import type { ServiceAction } from './service-chain.ts';
+import { SupervisedService } from './supervised-service.ts';
+import type { ServiceProblem, SupervisionPorts } from './supervised-service.ts';
 
 export interface JobSupervisorOptions {
   readonly directories: Directories;
   readonly programs: Programs;
   readonly table: ProcessTable;
+  readonly probes: Probes;
   readonly identities: Identities;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** A process as get_state tells it. */
+/** A service as get_state and the monit command tell it. */
 export interface ProcessStatus {
+  readonly definition: MonitService;
   readonly name: string;
   readonly state: ProcessState;
+  readonly problems: readonly ServiceProblem[];
+  /** What `monit` was asked for and is not done yet. */
+  readonly pending: ServiceAction | undefined;
   readonly live: LiveProcess | undefined;
 }
 
+/** What becomes of an action that the monit command asks for. */
+export type ActionAnswer = 'accepted' | 'busy' | 'unknown';
+
 /**
- * Supervises the processes of all jobs, as monit does on a stemcell. The file monit/stopped says that `stop` was
+ * Supervises the services of all jobs, as monit does on a stemcell. The file monit/stopped says that `stop` was
  * the last word; without it a restart of the agent or of the VM runs every job again.
  */
 export class JobSupervisor {
   readonly #stoppedPath: string;
   readonly #identityFile: IdentityFile;
   readonly #ports: SupervisionPorts;
-  #processes: readonly SupervisedProcess[] = [];
+  /** In the order of the monit files. */
+  #services: readonly SupervisedService[] = [];
+  #chains: readonly ServiceChain[] = [];
   readonly #problems = new Map<'spec' | 'disk', string>();
 
   constructor(options: JobSupervisorOptions) {
@@ -50,6 +64,7 @@ export class JobSupervisor {
     this.#identityFile = new IdentityFile(directories);
     this.#ports = {
       table: options.table,
+      probes: options.probes,
       clock,
       log: options.log,
       launch: (...call) => launchProgram({ programs, identities, now: () => clock.now() }, ...call),
@@ -63,13 +78,25 @@ export class JobSupervisor {
     await this.#identityFile.load();
   }
 
-  /** Takes these processes over without starting any; a living one that is not among them is stopped first. */
-  async replace(definitions: readonly MonitProcess[]): Promise<void> {
+  /** Takes these services over without starting any; a living one that is not among them is stopped first. */
+  async replace(definitions: readonly MonitService[]): Promise<void> {
     await this.unmonitor();
     const kept = new Set(definitions.map((definition) => definition.name));
-    await stopAll(this.#processes.filter((process) => !kept.has(process.definition.name)));
-    this.#processes = definitions.map(
-      (definition) => new SupervisedProcess(definition, this.#ports, this.#identityFile.get(definition.name)),
+    await settleAll(
+      this.#chains.map((chain) =>
+        chain.stop(chain.services.filter(({ definition }) => !kept.has(definition.name))),
+      ),
+    );
+    this.#services = definitions.map(
+      (definition) => new SupervisedService(definition, this.#ports, this.#identityFile.get(definition.name)),
+    );
+    const byDefinition = new Map(this.#services.map((service) => [service.definition, service]));
+    this.#chains = connectedServices(inStartOrder(definitions)).map(
+      (group) =>
+        new ServiceChain(
+          group.flatMap((one) => byDefinition.get(one) ?? []),
+          this.#ports,
+        ),
     );
   }
 
@@ -79,46 +106,67 @@ export class JobSupervisor {
     else this.#problems.set(what, problem);
   }
 
-  /** Starts every process and watches it; answers at once, `state` says how it goes. Throws while something holds. */
+  /** Starts every service and watches it; answers at once, `state` says how it goes. Throws while something holds. */
   async start(): Promise<void> {
     for (const problem of this.#problems.values()) {
       throw new ProductError('AGENT_JOB_FAILED', `jobs are not started: ${problem}`);
     }
     await rm(this.#stoppedPath, { force: true });
-    for (const process of this.#processes) process.watch();
+    for (const chain of this.#chains) chain.start();
   }
 
-  /** Goes on after a restart of the agent: starts every process unless `stop` was the last word. */
+  /** Goes on after a restart of the agent: starts every service unless `stop` was the last word. */
   async resume(): Promise<void> {
-    if (!(await this.#isStopped())) for (const process of this.#processes) process.watch();
+    if (!(await this.#isStopped())) for (const chain of this.#chains) chain.resume();
   }
 
-  /** Stops every process and waits until they are gone; the decision is recorded first. */
+  /** Stops every service and waits until they are gone; the decision is recorded first. */
   async stop(): Promise<void> {
     await writeDurableFile(this.#stoppedPath, '');
-    await stopAll(this.#processes);
+    await settleAll(this.#chains.map((chain) => chain.stop()));
   }
 
-  /** Ends watching every process and leaves it as it is, before drain scripts run. */
+  /** Ends watching every service and leaves it as it is, before drain scripts run. */
   async unmonitor(): Promise<void> {
-    await Promise.all(this.#processes.map((process) => process.unwatch()));
+    await Promise.all(this.#chains.map((chain) => chain.unmonitor()));
+  }
+
+  /** Has an action of the monit command done; answers before it is done. */
+  request(name: string, action: ServiceAction): ActionAnswer {
+    for (const chain of this.#chains) {
+      const service = chain.services.find(({ definition }) => definition.name === name);
+      if (service !== undefined) return chain.request(service, action) ? 'accepted' : 'busy';
+    }
+    return 'unknown';
+  }
+
+  /** Has all rules count anew. */
+  reload(): void {
+    for (const service of this.#services) {
+      service.restarts.reset();
+      service.resetRules();
+    }
   }
 
   async state(): Promise<JobState> {
     const isStopped = await this.#isStopped();
     if (this.#problems.size > 0 && !isStopped) return 'failing';
     return jobStateOf(
-      this.#processes.map((process) => process.state),
+      this.#services.map((service) => service.state),
       isStopped,
     );
   }
 
+  /** Every service, in the order of the monit files. */
   processes(): Promise<readonly ProcessStatus[]> {
     return Promise.all(
-      this.#processes.map(async (process) => ({
-        name: process.definition.name,
-        state: process.state,
-        live: await process.find(),
+      this.#services.map(async (service) => ({
+        definition: service.definition,
+        name: service.definition.name,
+        state: service.state,
+        problems: service.problems,
+        pending: this.#chains.find(({ services }) => services.includes(service))?.pending(service),
+        live: await service.find(),
       })),
     );
   }
@@ -128,7 +176,7 @@ export class JobSupervisor {
   }
 }
 
-async function stopAll(processes: readonly SupervisedProcess[]): Promise<void> {
-  const results = await Promise.allSettled(processes.map((process) => process.stop()));
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
+/** Waits for all, then throws what went wrong first. */
+async function settleAll(work: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason;
 }

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
+import type { MonitProgram, MonitService } from '../../bosh/monit/monit-service.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Programs, StartedProgram } from '../process/program.ts';
 import type { Identities } from '../user/identities.ts';
-import type { MonitProcess, MonitProgram } from './monit-process.ts';
 
 // monit clears the environment and the file mode mask of what it starts (monit: src/env.c, src/util.h)
 const path = '/bin:/usr/bin:/sbin:/usr/sbin';
@@ -14,19 +14,19 @@ const monitUmask = 0o077;
  */
 export function launchProgram(
   ports: { readonly programs: Programs; readonly identities: Identities; readonly now: () => number },
-  process: MonitProcess,
+  service: MonitService,
   program: MonitProgram,
   event: string,
   mark?: string,
 ): StartedProgram {
   const [file, ...rest] = program.arguments;
-  const owner = ownerOf(program, process.job, ports.identities);
+  const owner = ownerOf(program, service.job, ports.identities);
   return ports.programs.start({
     file,
     arguments: rest,
     environment: {
       PATH: path,
-      MONIT_SERVICE: process.name,
+      MONIT_SERVICE: service.name,
       MONIT_EVENT: event,
       MONIT_DESCRIPTION: event,
       MONIT_HOST: hostname(),

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import type { MonitService } from '../../bosh/monit/monit-service.ts';
 import { systemClock } from '../clock.ts';
 import { newLaunchMark } from '../process/launch-mark.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
@@ -18,11 +19,14 @@ import {
   hostileUserIsMissing,
   identitiesWithVcap,
 } from '../testing/hostile-user.ts';
+import { monitScript, monitService } from '../testing/monit-services.ts';
+import { watchedService } from '../testing/watched-service.ts';
+import type { WatchedService } from '../testing/watched-service.ts';
 import type { SupervisionRecord } from './identity-file.ts';
 import { launchProgram } from './launch.ts';
-import type { MonitProcess, MonitProgram } from './monit-process.ts';
-import { SupervisedProcess } from './supervised-process.ts';
-import type { SupervisionPorts } from './supervised-process.ts';
+import { SupervisedService } from './supervised-service.ts';
+import type { SupervisionPorts } from './supervised-service.ts';
+import { systemProbes } from './system-probes.ts';
 
 interface Scene {
   /** sys/run/job: root's, writable for the job user's group. */
@@ -31,9 +35,9 @@ interface Scene {
   /** A process of root that is none of the job. */
   readonly victim: ChildProcess;
   readonly variables: Readonly<Record<string, string>>;
-  readonly supervise: (start: string, user?: string, path?: string) => SupervisedProcess;
+  readonly supervise: (start: string, user?: string, path?: string) => WatchedService;
   /** The same process as an agent supervises it that has been started again and knows no process. */
-  readonly superviseAgain: (process: SupervisedProcess) => SupervisedProcess;
+  readonly superviseAgain: (process: WatchedService) => WatchedService;
 }
 
 async function scene(t: TestContext): Promise<Scene> {
@@ -45,7 +49,7 @@ async function scene(t: TestContext): Promise<Scene> {
   await chmod(run, 0o770);
   const victim = spawn('sleep', ['1000'], { stdio: 'ignore' });
   await once(victim, 'spawn');
-  const supervised: SupervisedProcess[] = [];
+  const supervised: WatchedService[] = [];
   t.after(async () => {
     for (const process of supervised) await process.stop();
     victim.kill('SIGKILL');
@@ -56,6 +60,7 @@ async function scene(t: TestContext): Promise<Scene> {
   let kept: SupervisionRecord = {};
   const ports: SupervisionPorts = {
     table: procProcessTable,
+    probes: systemProbes,
     clock: systemClock,
     log: { info: () => undefined, error: () => undefined },
     launch: (...call) =>
@@ -63,8 +68,8 @@ async function scene(t: TestContext): Promise<Scene> {
     newMark: newLaunchMark,
     remember: async (_, record) => void (kept = record),
   };
-  const superviseDefinition = (definition: MonitProcess, record: SupervisionRecord): SupervisedProcess => {
-    const process = new SupervisedProcess(definition, ports, record);
+  const superviseDefinition = (definition: MonitService, record: SupervisionRecord): WatchedService => {
+    const process = watchedService(definition, ports, record);
     supervised.push(process);
     return process;
   };
@@ -73,18 +78,15 @@ async function scene(t: TestContext): Promise<Scene> {
     variables: { RUN: run, PIDFILE: pidFile, VICTIM: String(victim.pid), BASE: base },
     superviseAgain: ({ definition }) => superviseDefinition(definition, { ...kept, known: undefined }),
     supervise(start, user?, path = pidFile) {
-      const program: MonitProgram = {
-        ...{ arguments: ['/bin/bash', '-c', start], timeoutSeconds: 20, user, group: undefined },
-      };
       return superviseDefinition(
-        { job: 'job', name: 'job', pidFile: path, start: program, stop: undefined },
+        monitService({ subject: { kind: 'pidfile', path }, start: monitScript(start, 20, user) }),
         {},
       );
     },
   };
 }
 
-async function assertSpared(process: SupervisedProcess, { victim }: Scene): Promise<void> {
+async function assertSpared(process: WatchedService, { victim }: Scene): Promise<void> {
   assert.equal(await process.find(), undefined, 'the named process passes for the job');
   await process.stop();
   assert.equal(victim.exitCode ?? victim.signalCode, null, 'the named process was ended');
@@ -170,8 +172,8 @@ test(...title('the folder of the pidfile is a link, and the pidfile has a second
   await writeFile(join(elsewhere, 'root.pid'), String(here.victim.pid));
   await asHostileUser('ln -s "$BASE/elsewhere" "$RUN/deep"', here.variables);
   const process = here.supervise('exit 1');
-  const deep = new SupervisedProcess(
-    { ...process.definition, pidFile: join(here.run, 'deep', 'root.pid') },
+  const deep = new SupervisedService(
+    monitService({ subject: { kind: 'pidfile', path: join(here.run, 'deep', 'root.pid') } }),
     { table: procProcessTable, clock: systemClock } as never,
     {},
   );

@@ -38,6 +38,29 @@ export const procProcessTable: ProcessTable = {
     }
   },
 
+  async usages() {
+    const found = (await pids()).map(async (pid) => {
+      const stat = parseProcStat((await readGone(`/proc/${pid}/stat`)) ?? '');
+      if (stat === undefined || stat.state === 'Z' || stat.state === 'X') return [];
+      return {
+        pid: Number(pid),
+        startTicks: stat.startTicks,
+        parentPid: stat.parentPid,
+        memoryKilobytes: stat.residentPages * pageKilobytes,
+        cpuSeconds: stat.cpuTicks / ticksPerSecond,
+      };
+    });
+    return (await Promise.all(found)).flat();
+  },
+
+  async matching(pattern) {
+    const found = (await pids()).map(async (pid) => {
+      const words = (await readGone(`/proc/${pid}/cmdline`))?.replace(/\0+$/, '').replaceAll('\0', ' ') ?? '';
+      return words !== '' && pattern.test(words) ? [Number(pid)] : [];
+    });
+    return (await Promise.all(found)).flat().filter((pid) => pid !== process.pid && pid !== 1);
+  },
+
   async signal(identity: ProcessIdentity, name) {
     const live = await procProcessTable.find(identity.pid);
     if (live?.startTicks !== identity.startTicks) return false;
@@ -51,14 +74,17 @@ export const procProcessTable: ProcessTable = {
 
   async holders(directory) {
     const found: string[] = [];
-    for (const entry of await readdir('/proc')) {
-      if (!/^[0-9]+$/.test(entry)) continue;
+    for (const entry of await pids()) {
       const held = await heldBelow(entry, directory);
       if (held !== undefined) found.push(`${await processName(entry)} (pid ${entry}, ${held})`);
     }
     return found;
   },
 };
+
+async function pids(): Promise<readonly string[]> {
+  return (await readdir('/proc')).filter((entry) => /^[0-9]+$/.test(entry));
+}
 
 async function heldBelow(pid: string, directory: string): Promise<string | undefined> {
   const isBelow = (path: string | undefined): boolean =>

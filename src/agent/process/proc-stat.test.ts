@@ -11,6 +11,7 @@ test('property: any name of a process is read', () => {
       assert.deepEqual(parseProcStat(`42 (${name}) ${rest}\n`), {
         name,
         state: 'S',
+        parentPid: 1,
         startTicks: 98_765,
         cpuTicks: 33,
         residentPages: 250,

@@ -2,6 +2,7 @@
 export interface ProcStat {
   readonly name: string;
   readonly state: string;
+  readonly parentPid: number;
   readonly startTicks: number;
   readonly cpuTicks: number;
   readonly residentPages: number;
@@ -21,6 +22,7 @@ export function parseProcStat(text: string): ProcStat | undefined {
   const stat = {
     name: text.slice(open + 1, close),
     state: fields[0] ?? '',
+    parentPid: number(4),
     startTicks: number(22),
     cpuTicks: number(14) + number(15),
     residentPages: number(24),

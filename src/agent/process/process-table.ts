@@ -19,9 +19,20 @@ export interface LiveProcess extends ProcessIdentity {
   readonly cpuSeconds: number;
 }
 
+/** One process among all. */
+export interface ProcessUsage extends ProcessIdentity {
+  readonly parentPid: number;
+  readonly memoryKilobytes: number;
+  readonly cpuSeconds: number;
+}
+
 /** The processes of this machine. */
 export interface ProcessTable {
   find(pid: number): Promise<LiveProcess | undefined>;
+  /** All that live, this program among them. */
+  usages(): Promise<readonly ProcessUsage[]>;
+  /** The pids of processes whose command line, its arguments joined by blanks, matches; not this program's own. */
+  matching(pattern: RegExp): Promise<readonly number[]>;
   /** Sends a signal to one process, if it is still the one meant; answers whether it was. */
   signal(identity: ProcessIdentity, name: 'SIGTERM' | 'SIGKILL'): Promise<boolean>;
   /** Processes that hold something at or below a directory: what they are and what they hold. */

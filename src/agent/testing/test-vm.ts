@@ -7,6 +7,7 @@ import { Agent } from '../agent.ts';
 import { systemClock } from '../clock.ts';
 import { directoriesOf } from '../directories.ts';
 import type { Directories } from '../directories.ts';
+import { systemProbes } from '../monit/system-probes.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
 import { systemPrograms } from '../process/system-programs.ts';
 import { loadIdentities } from '../user/identities.ts';
@@ -73,6 +74,7 @@ export class TestVm {
         log: { info: write, error: write },
         programs: systemPrograms,
         table: procProcessTable,
+        probes: systemProbes,
         mounts: this.mounts,
         identities: this.#identities,
         ownAddress: async () => '10.0.0.7',

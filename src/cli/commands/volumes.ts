@@ -7,13 +7,15 @@ import type * as Broker from '../../volumes/broker/run-broker.ts';
 import type * as Cell from '../../volumes/cell/run-cell.ts';
 import type * as Demo from '../../volumes/demo/run-demo-command.ts';
 import type * as Driver from '../../volumes/driver/run-driver.ts';
+import type * as K8sBinding from '../../volumes/k8s-binding/run-k8s-binding.ts';
 import type { Command } from '../command.ts';
 
 type Bundles = Pick<typeof Broker, 'runBroker'> &
   Pick<typeof Migrate, 'runMigrate'> &
   Pick<typeof Driver, 'runDriver'> &
   Pick<typeof Cell, 'runCell'> &
-  Pick<typeof Demo, 'runDemoCommand'>;
+  Pick<typeof Demo, 'runDemoCommand'> &
+  Pick<typeof K8sBinding, 'runK8sBinding'>;
 
 /** The bundle that has a sub-command, and how it is called there. */
 const subCommands = {
@@ -22,6 +24,7 @@ const subCommands = {
   driver: ['driver.mjs', 'runDriver'],
   cell: ['cell.mjs', 'runCell'],
   demo: ['demo.mjs', 'runDemoCommand'],
+  'k8s-binding': ['k8s-binding.mjs', 'runK8sBinding'],
 } as const;
 
 const isSubCommand = (name: string): name is keyof typeof subCommands => Object.hasOwn(subCommands, name);
@@ -33,9 +36,10 @@ const isSubCommand = (name: string): name is keyof typeof subCommands => Object.
 export const volumes: Command = {
   name: 'volumes',
   usage:
-    'broker --config FILE | broker --try | migrate --config FILE | driver --name nfsv3driver|smbdriver FLAGS | cell run|repair|purge|drivers | demo',
+    'broker --config FILE | broker --try | migrate --config FILE | driver --name nfsv3driver|smbdriver FLAGS | ' +
+    'cell run|repair|purge|drivers | demo | k8s-binding --namespace NAME [FILE]',
   summary:
-    'Run the service broker for NFS and SMB shares, try it, take over the records of the old brokers, run the volume driver of a cell or an app with volumes, or see all of it in one demo',
+    'Run the service broker for NFS and SMB shares, try it, take over the records of the old brokers, run the volume driver of a cell or an app with volumes, see all of it in one demo, or write a binding for Kubernetes',
   async run([name = '', ...words], { installation, terminal, environment, signal }) {
     if (!isSubCommand(name)) throw new ProductError('INVALID_ARGUMENT', `Usage: volumes ${volumes.usage}`);
     const [file, main] = subCommands[name];
@@ -45,6 +49,10 @@ export const volumes: Command = {
       environment,
       out: (text) => terminal.out(text),
       signal,
+      // a stream is made of it when it is first asked for
+      get input() {
+        return process.stdin;
+      },
       isTerminal: isatty(process.stdout.fd),
     });
   },

@@ -84,7 +84,7 @@ async function fromDebian(
     const root = await debianRoot(request, cache, { signal, environment, user: process.geteuid?.() });
     const agent = from.agent ?? (await buildAgent(join(scratch, 'bosh-agent'), context));
     const { epoch } = request;
-    const parts = { root, agent, architecture, epoch };
+    const parts = { root, agent, architecture, epoch, isOwnAgent: from.agent === undefined };
     return await buildDebianStemcell({ ...identity, ...from, ...parts, output, signal });
   } finally {
     await removeTree(scratch, { within: tmpdir() });

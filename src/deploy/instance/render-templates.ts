@@ -8,6 +8,7 @@ import { jobOfRelease } from '../archive/open-releases.ts';
 import { within } from '../error-chain.ts';
 import type { InstallationDirectory } from '../install/installation-directory.ts';
 import type { Run } from '../run.ts';
+import { checkMonitFiles } from './check-monit-files.ts';
 import { instanceAddress } from './instance-address.ts';
 
 export interface TemplatesToRender {
@@ -16,6 +17,8 @@ export interface TemplatesToRender {
   readonly releases: readonly Release[];
   readonly renderer: TemplateRenderer;
   readonly directory: InstallationDirectory;
+  /** True where the VM's agent is ours, which reads monit files itself. */
+  readonly hasEmbeddedAgent: boolean;
 }
 
 /** The jobs of the instance group with the properties that the manifest gives them. */
@@ -27,14 +30,17 @@ export function jobsToRender({ manifest, releases }: TemplatesToRender): readonl
   }));
 }
 
-/** Renders them below the folder that the end of the run empties: they hold secrets. */
-export function renderTemplates(
+/**
+ * Renders them below the folder that the end of the run empties: they hold secrets. MONIT_INVALID where the VM's agent could
+ * not run what a monit file says.
+ */
+export async function renderTemplates(
   { uuid }: Run,
   templates: TemplatesToRender,
   address: string | undefined,
 ): Promise<readonly RenderedJob[]> {
-  const { manifest, renderer, directory } = templates;
-  return renderJobs({
+  const { manifest, renderer, directory, hasEmbeddedAgent } = templates;
+  const rendered = await renderJobs({
     jobs: jobsToRender(templates),
     deployment: manifest.name,
     globalProperties: manifest.properties,
@@ -44,6 +50,8 @@ export function renderTemplates(
     directory: join(directory.temporary, 'rendered'),
     renderer,
   });
+  if (hasEmbeddedAgent) await checkMonitFiles(rendered, manifest.instanceGroup.jobs);
+  return rendered;
 }
 
 /**

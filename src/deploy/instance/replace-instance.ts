@@ -1,9 +1,6 @@
-import type { Release } from '../../bosh/release/release.ts';
-import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
 import { deployDisk } from '../disk/deploy-disk.ts';
 import { wantedDisk } from '../disk/wanted-disk.ts';
 import { within } from '../error-chain.ts';
-import type { InstallationDirectory } from '../install/installation-directory.ts';
 import type { Run } from '../run.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { StemcellRecord } from '../state/deployment-state.ts';
@@ -12,17 +9,15 @@ import { createVm } from '../vm/create-vm.ts';
 import { deleteCurrentVm } from '../vm/delete-vm.ts';
 import { diskMetadata, vmMetadata, vmSpecification } from '../vm/vm-specification.ts';
 import { deployJobs } from './deploy-jobs.ts';
+import type { TemplatesToRender } from './render-templates.ts';
 import { newAgentBudget, waitForAgent } from './wait-for-agent.ts';
 import { checkWhoseAgent } from './whose-agent.ts';
 
 export interface Replacement {
   readonly valid: ValidDeployment;
-  /** Those of the instance group's jobs. */
-  readonly releases: readonly Release[];
-  readonly renderer: TemplateRenderer;
+  readonly templates: TemplatesToRender;
   /** What the VM is made from. */
   readonly record: StemcellRecord;
-  readonly directory: InstallationDirectory;
   readonly skipDrain: boolean;
 }
 
@@ -35,7 +30,7 @@ export async function replaceInstance(
   stage: Stage,
   replacement: Replacement,
 ): Promise<string | undefined> {
-  const { valid, releases, renderer, record, directory, skipDrain } = replacement;
+  const { valid, templates, record, skipDrain } = replacement;
   const { manifest } = valid;
   const instance = `${manifest.instanceGroup.name}/0`;
   const diskCids = run.state.state.disks.map(({ cid }) => cid);
@@ -49,7 +44,7 @@ export async function replaceInstance(
     );
   });
   const stemcell = `${record.name}/${record.version}`;
-  return deployJobs(run, stage, { manifest, releases, stemcell, renderer, directory });
+  return deployJobs(run, stage, { ...templates, stemcell });
 }
 
 async function createInstanceVm(
@@ -72,7 +67,7 @@ async function createInstanceVm(
   );
   await within('Waiting until instance is ready', () =>
     stage.perform(`Waiting for the agent on VM '${vmCid}' to be ready`, async () => {
-      await waitForAgent(run, newAgentBudget);
+      await waitForAgent(run, newAgentBudget, vmCid);
       await checkWhoseAgent(run, { vmCid, agentId, mbus: manifest.cloudProvider.mbus });
     }),
   );

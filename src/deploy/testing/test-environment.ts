@@ -177,13 +177,17 @@ export const tinyStemcell = {
 };
 
 /** Makes another version of the application's release. */
-export async function packApp(directory: string, version: string): Promise<void> {
+export async function packApp(
+  directory: string,
+  version: string,
+  monit = 'check process app with pidfile /var/vcap/sys/run/app.pid\n',
+): Promise<void> {
   const app = join(directory, 'tinyapp');
   await writeFiles(app, {
     'config/final.yml': 'name: tinyapp\n',
     'jobs/app/spec':
       'name: app\ntemplates: {config.erb: config/app}\npackages: [app]\nproperties:\n  greeting: {default: hi}\n',
-    'jobs/app/monit': 'check process app with pidfile /var/vcap/sys/run/app.pid\n',
+    'jobs/app/monit': monit,
     'jobs/app/templates/config.erb': '<%= p("greeting") %> from <%= spec.address %>\n',
     'packages/app/spec': 'name: app\ndependencies: [lib]\nfiles: []\n',
     'packages/app/packaging': 'true\n',

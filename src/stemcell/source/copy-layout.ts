@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { hasEmbeddedAgent } from '../../bosh/stemcell/embedded-agent.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { imageInvalid, isRecord, parseObject } from '../../oci/blob/parse-descriptor.ts';
 import { copyImage } from '../../oci/layout/add-image.ts';
@@ -76,6 +77,7 @@ export async function copyLayout(
     operatingSystem: label(stemcellLabels.operatingSystem),
     content: image.descriptor.digest,
     architecture,
+    hasEmbeddedAgent: hasEmbeddedAgent({ agent: label(stemcellLabels.agent) }),
   };
   return { manifest: await copyImage(blobs, image), facts };
 }

@@ -42,6 +42,11 @@ test('a configuration is read, and PORT comes before listen', () => {
   assert.deepEqual(nfs.operator, { defaults: { version: '4.1' }, forced: { readonly: true } });
   assert.ok(nfs.table.some(({ name }) => name === 'username') && smb === undefined);
   assert.deepEqual(parseBrokerConfig(good, { PORT: '8080' }).listen, { host: '0.0.0.0', port: 8080 });
+  const one = parseBrokerConfig(good.replace(/nfs:\n( .*\n)+/u, 'smb:\n'), {});
+  assert.deepEqual(
+    one.offerings.map(({ name }) => name),
+    ['smb'],
+  );
   const both = parseBrokerConfig(good.replace(/nfs:\n( .*\n)+/u, ''), {});
   assert.deepEqual(
     both.offerings.map(({ name }) => name),
@@ -57,6 +62,7 @@ passwort: geheim-2
 nfs: {defaults: {uid: geheim-3, colour: red}, maintenance_info: {version: geheim}}
 smb: {ldap: true, allowed_shares: [{share: geheim, spaces: geheim}, geheim]}
 preflight: geheim
+async: geheim
 store: {}
 encryption_keys: [geheim-4]
 volume_id: none
@@ -64,6 +70,7 @@ volume_id: none
   const message = faultsOf(wrong);
   const fields = [...message.matchAll(/^- (\S+) /gmu)].map(([, field]) => field);
   assert.deepEqual(fields, [
+    'async',
     'encryption_keys',
     'listen',
     'nfs.defaults.colour',
@@ -88,6 +95,7 @@ test('a key that is there twice, and what is no YAML, are told by their line', (
   assert.match(faultsOf(`${good}username: other\n`), /line 15: a key that is there already/u);
   assert.match(faultsOf('a: [geheim'), /line 1: no YAML/u);
   assert.match(faultsOf('- a'), /must be a map of settings/u);
+  assert.match(faultsOf('a: &b geheim\nc: *b\n'), /has an alias .*write its value out/u);
 });
 
 test('a database is read with what it needs', () => {

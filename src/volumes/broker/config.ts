@@ -29,6 +29,8 @@ export interface BrokerConfig {
   readonly encryptionKeys: readonly Buffer[];
   readonly scheme: VolumeIdScheme | { readonly signingKeyFile: string };
   readonly preflight: PreflightMode;
+  /** Whether changes are answered by polling where the platform accepts that. */
+  readonly isAsync: boolean;
   /** Where the old brokers keep their records, for `volumes migrate`. */
   readonly migrateFrom: readonly CredhubConfig[];
 }
@@ -50,6 +52,7 @@ const known = [
   'signing',
   'secrets',
   'preflight',
+  'async',
   'migrate_from',
 ];
 
@@ -72,11 +75,12 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
     listen: listenOf(read, environment),
     tls: tlsOf(read),
     auth: { username, passwords: previous === undefined ? [password] : [password, previous] },
-    offerings: offeringsOf(read, secretsPrefixOf(read)),
+    offerings: offeringsOf(read, { named: Object.keys(root), secrets: secretsPrefixOf(read) }),
     store,
     encryptionKeys: keysOf(read, store),
     scheme: schemeOf(read),
     preflight: preflightModeOf(read),
+    isAsync: isAsyncOf(read),
     migrateFrom: read.items('migrate_from').map(credhubOf),
   };
   if (faults.length > 0) throw configError(faults);
@@ -97,9 +101,19 @@ function parseYaml(text: string): JsonObject {
       `line ${linePos?.[0].line ?? 1}: ${code === 'DUPLICATE_KEY' ? 'a key that is there already' : 'no YAML'}`,
   );
   if (faults.length > 0) throw configError(faults);
-  const value: unknown = document.toJS({ maxAliasCount: 0 });
+  const value: unknown = valueOf(document);
   if (!isObject(value)) throw configError(['it must be a map of settings']);
   return value;
+}
+
+/** The parser refuses an alias by a ReferenceError. */
+function valueOf(document: ReturnType<typeof parseDocument>): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 0 });
+  } catch (error) {
+    if (error instanceof ReferenceError) throw configError(['it has an alias (*name); write its value out']);
+    throw error;
+  }
 }
 
 function listenOf(read: Fields, { PORT }: Environment): BrokerConfig['listen'] {
@@ -184,6 +198,12 @@ function secretsPrefixOf(read: Fields): SecretPrefix | undefined {
   return { store, name };
 }
 
+function isAsyncOf(read: Fields): boolean {
+  const isAsync = read.value('async') ?? false;
+  if (typeof isAsync !== 'boolean') read.fault('async', 'must be true or false');
+  return isAsync === true;
+}
+
 function preflightModeOf(read: Fields): PreflightMode {
   const mode = read.value('preflight') ?? false;
   // YAML's `off` is false to some parsers
@@ -198,9 +218,12 @@ function keyOf(value: unknown): Buffer | undefined {
   return Buffer.from(value, 'base64');
 }
 
-/** Those that are named; both where neither is. */
-function offeringsOf(read: Fields, secrets: SecretPrefix | undefined): Offering[] {
-  const isNamed = (name: string): boolean => read.value(name) !== undefined;
+/** Those that are named, also without a value; both where neither is. */
+function offeringsOf(
+  read: Fields,
+  { named, secrets }: { named: readonly string[]; secrets: SecretPrefix | undefined },
+): Offering[] {
+  const isNamed = (name: string): boolean => named.includes(name);
   const names = ['nfs', 'smb'].filter((name) => isNamed(name) || !(isNamed('nfs') || isNamed('smb')));
   return names.map((name) => {
     const settings = read.nested(name);

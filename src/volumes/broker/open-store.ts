@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ProductError } from '../../errors/product-error.ts';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { makeOwnFolder } from '../../platform/own-folder.ts';
 import { readSigningKey } from '../signature/signature-keys.ts';
 import type { BrokerConfig } from './config.ts';
@@ -10,6 +10,7 @@ import type { BrokerStore } from './store/broker-store.ts';
 import type { CredhubClient } from './store/credhub-client.ts';
 import { credhubClient } from './store/credhub-client.ts';
 import { openCredhubStore } from './store/credhub-store.ts';
+import type { RecordCodec } from './store/record-codec.ts';
 import { sealedRecords } from './store/record-codec.ts';
 import { sealUnder } from './store/seal.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
@@ -23,13 +24,21 @@ export async function openStore({
   const [first, ...others] = encryptionKeys;
   if (first === undefined) throw new ProductError('BROKER_CONFIG_INVALID', 'encryption_keys is missing');
   const records = sealedRecords(sealUnder([first, ...others]));
-  if ('sqlite' in store) {
-    await makeOwnFolder(dirname(store.sqlite));
-    return openSqliteStore(store.sqlite, records);
-  }
+  if ('sqlite' in store) return openSqlite(store.sqlite, records);
   const { openPostgresStore } = await import('./store/postgres-store.ts');
   const { caFile, ...access } = store.postgresql;
   return openPostgresStore({ ...access, ca: readIfNamed(caFile, 'store.postgresql.ca') }, records);
+}
+
+async function openSqlite(path: string, records: RecordCodec): Promise<BrokerStore> {
+  try {
+    await makeOwnFolder(dirname(path));
+    return openSqliteStore(path, records);
+  } catch (error) {
+    if (isProductError(error) || !(error instanceof Error)) throw error;
+    const message = `store.sqlite names a file that cannot be used, '${path}': ${error.message}; name one in a folder that this user may write, or put the broker's file back`;
+    throw new ProductError('BROKER_CONFIG_INVALID', message, { cause: error });
+  }
 }
 
 /** A client of the CredHub of a configuration. */

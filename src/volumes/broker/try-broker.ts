@@ -72,6 +72,7 @@ export function scratchConfig(folder: string): BrokerConfig {
     encryptionKeys: [randomBytes(32)],
     scheme: { hmacKey: randomBytes(32) },
     preflight: 'off',
+    isAsync: false,
     migrateFrom: [],
   };
 }

@@ -209,12 +209,12 @@ test('drain: spec file gone first, all unmounted, what is left named at the dead
   };
   const evacuated = await admin('/evacuate');
   assert.equal(evacuated.status, 500);
-  assert.match(evacuated.text, /1 volumes are still mounted: c/u);
+  assert.match(evacuated.text, /volumes are still mounted: (?:.*, )?c/u);
   assert.match(log.join(''), /drain-progress/u);
   await running.evacuated;
+  await until('the others', async () => mounter.mounts.size === 1);
   await call('VolumeDriver.Create', { Name: 'd', Opts: nfsOptions });
   assert.match(safeDescription(await call('VolumeDriver.Mount', { Name: 'd' })), /the driver is draining/u);
-  assert.equal(mounter.mounts.size, 1);
   assert.match((await admin('/metrics')).text, /volume_driver_mount_duration_seconds_count 3/u);
 });
 

@@ -1,5 +1,9 @@
+import { ProductError } from '../../errors/product-error.ts';
 import type { DriverConfig } from './config.ts';
 import { parseDriverConfig } from './config.ts';
+import { parseLdapSettings } from './ldap/ldap-settings.ts';
+import type { ResolveIds } from './ldap/resolve-ids.ts';
+import { ldapResolver } from './ldap/resolve-ids.ts';
 import type { Mounter } from './mount/mounter.ts';
 import { bindMounter } from './mount/bind-mounter.ts';
 import { ShareMounter } from './mount/share-mounter.ts';
@@ -14,9 +18,11 @@ export interface DriverRunPorts {
 }
 
 /** Runs a volume driver with the flags of the old ones until `signal`, or until it is evacuated. */
-export async function runDriver(words: readonly string[], { out, signal }: DriverRunPorts): Promise<number> {
+export async function runDriver(words: readonly string[], ports: DriverRunPorts): Promise<number> {
+  const { environment, out, signal } = ports;
   const config = parseDriverConfig(words);
-  const driver = await startDriver(config, { ...mounterOf(config), out });
+  const idsOf = config.protocol === 'nfs' ? directoryOf(environment) : undefined;
+  const driver = await startDriver(config, { ...mounterOf(config), idsOf, out });
   await Promise.race([driver.evacuated, aborted(signal)]);
   await driver.stop();
   return 0;
@@ -27,6 +33,14 @@ function mounterOf({ bindFrom, mapfsPath, deadlines }: DriverConfig): { mounter:
     return { mounter: bindMounter(bindFrom), standIn: `local bind from ${bindFrom}, no share` };
   const mountSeconds = deadlines.mount / 1000;
   return { mounter: new ShareMounter({ mountSeconds, ...(mapfsPath !== undefined && { mapfsPath }) }) };
+}
+
+function directoryOf(environment: DriverRunPorts['environment']): ResolveIds | undefined {
+  const faults: string[] = [];
+  const settings = parseLdapSettings(environment, faults);
+  if (faults.length > 0)
+    throw new ProductError('DRIVER_CONFIG_INVALID', `volumes driver does not start: ${faults.join('; ')}`);
+  return settings && ldapResolver(settings);
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -99,9 +99,11 @@ function refuseBind(
 
 /** An instance can be bound in a space that it was shared into: that one has to be allowed the share. */
 function isAllowedTo(request: BindRequest, instance: InstanceRecord): boolean {
+  const spaceGuid = request.spaceGuid ?? instance.spaceGuid;
+  const isShared = spaceGuid !== instance.spaceGuid;
   return isAllowed(request.offering.allowedShares, String(instance.options['share']), {
-    organizationGuid: request.organizationGuid ?? instance.organizationGuid,
-    spaceGuid: request.spaceGuid ?? instance.spaceGuid,
+    organizationGuid: isShared ? request.organizationGuid : instance.organizationGuid,
+    spaceGuid,
   });
 }
 

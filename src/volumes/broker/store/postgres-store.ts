@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { DatabaseError, Pool } from 'pg';
-import { ProductError } from '../../../errors/product-error.ts';
+import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import type { BrokerStore, Change, InstanceView, Target, View } from './broker-store.ts';
 import type { RecordCodec } from './record-codec.ts';
 
@@ -139,7 +139,12 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
     change: (target, decide) => locked(target, async (client) => decide(await look(client, target))),
     changeInstance: (instanceId, decide) =>
       locked({ instanceId }, async (client) => decide(await lookAtInstance(client, instanceId))),
-    check: () => withTables(async (client) => void (await client.query('SELECT 1 FROM instances LIMIT 1'))),
+    check: () =>
+      withTables(async (client) => {
+        // with a record, where there is one: keys may be missing
+        const [row] = await rowsOf(client, 'SELECT id, record FROM instances LIMIT 1', []);
+        if (row !== undefined) records.readInstance(row.record, row.id);
+      }),
     close: () => pool.end(),
   };
 }
@@ -166,6 +171,7 @@ async function rolledBack(client: ClientBase, error: unknown): Promise<Error | u
 
 /** What the database or the way to it said; what a decision threw is left as it is. */
 function explained(error: unknown): unknown {
+  if (isProductError(error)) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
   const isOurs = !(
     error instanceof DatabaseError ||

@@ -29,6 +29,7 @@ export function openSqliteStore(path: string, records: RecordCodec): BrokerStore
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
   database.exec(schema);
   const instance = database.prepare('SELECT record FROM instances WHERE id = ?');
+  const anyInstance = database.prepare('SELECT id, record FROM instances LIMIT 1');
   const binding = database.prepare('SELECT record FROM bindings WHERE instance_id = ? AND id = ?');
   const bindingIds = database.prepare('SELECT id FROM bindings WHERE instance_id = ? ORDER BY id');
   const putInstance = database.prepare('INSERT OR REPLACE INTO instances (record, id) VALUES (?, ?)');
@@ -74,7 +75,11 @@ export function openSqliteStore(path: string, records: RecordCodec): BrokerStore
         write({ instanceId }, change);
         return change.answer;
       }),
-    check: async () => void inTransaction(database, 'DEFERRED', () => bindingIds.all('')),
+    check: async () => {
+      // with a record, where there is one: keys may be missing
+      const row = inTransaction(database, 'DEFERRED', () => anyInstance.get());
+      if (row !== undefined) records.readInstance(bytesOf(row), String(row['id']));
+    },
     close: async () => {
       database.close();
     },

@@ -7,6 +7,7 @@ import { base, noSlapd, service, startSlapd, type Slapd } from './testing/slapd.
 
 const skip = noSlapd;
 const password = 'correct-horse';
+const alice = { username: 'alice', password };
 const inTime = AbortSignal.timeout(600_000);
 
 const user = (cn: string, lines: readonly string[], rdn = `cn=${cn}`): string =>
@@ -63,18 +64,18 @@ const refusedAs = (code: MountErrorCode, words: RegExp) => (error: unknown) => {
 
 test('a user has the ids of the directory, with and without TLS', { skip }, async () => {
   const byTls = ldapResolver(settings());
-  assert.deepEqual(await byTls('alice', password, inTime), { uid: 4000, gid: 4001 });
-  assert.deepEqual(await byTls('no group', password, inTime), { uid: 4002, gid: 4002 });
+  assert.deepEqual(await byTls(alice, inTime), { uid: 4000, gid: 4001 });
+  assert.deepEqual(await byTls({ username: 'no group', password }, inTime), { uid: 4002, gid: 4002 });
   const plain = ldapResolver(settings({ LDAP_PORT: String(slapd.port), LDAP_CA_CERT: '' }));
-  assert.deepEqual(await plain('alice', password, inTime), { uid: 4000, gid: 4001 });
+  assert.deepEqual(await plain(alice, inTime), { uid: 4000, gid: 4001 });
 });
 
 test('characters of a filter in a name stand for themselves', { skip }, async () => {
   const resolveIds = ldapResolver(settings());
-  assert.deepEqual(await resolveIds('a*(b)\\c', password, inTime), { uid: 4003, gid: 4003 });
-  for (const name of ['a*', 'ali*', 'alice)(cn=*', 'x)(|(cn=alice)'])
+  assert.deepEqual(await resolveIds({ username: 'a*(b)\\c', password }, inTime), { uid: 4003, gid: 4003 });
+  for (const username of ['a*', 'ali*', 'alice)(cn=*', 'x)(|(cn=alice)'])
     await assert.rejects(
-      resolveIds(name, password, inTime),
+      resolveIds({ username, password }, inTime),
       refusedAs('BAD_CREDENTIALS', /User does not exist/u),
     );
 });
@@ -84,9 +85,12 @@ test(
   { skip },
   async () => {
     const resolveIds = ldapResolver(settings());
-    await assert.rejects(resolveIds('alice', '', inTime), refusedAs('BAD_CREDENTIALS', /must not be empty/u));
     await assert.rejects(
-      resolveIds('', password, inTime),
+      resolveIds({ ...alice, password: '' }, inTime),
+      refusedAs('BAD_CREDENTIALS', /must not be empty/u),
+    );
+    await assert.rejects(
+      resolveIds({ username: '', password }, inTime),
       refusedAs('BAD_CREDENTIALS', /must not be empty/u),
     );
   },
@@ -101,35 +105,32 @@ test('each refusal says whose it is to correct', { skip }, async () => {
     ['nobody', password, 'FAILED', /no uidNumber/u],
     ['root', password, 'FAILED', /uidNumber of the user/u],
   ] as const;
-  for (const [name, given, code, words] of cases)
-    await assert.rejects(resolveIds(name, given, inTime), refusedAs(code, words), name);
+  for (const [username, given, code, words] of cases)
+    await assert.rejects(resolveIds({ username, password: given }, inTime), refusedAs(code, words), username);
   const badService = ldapResolver(settings({ LDAP_SVC_PASS: 'wrong' }));
-  await assert.rejects(badService('alice', password, inTime), refusedAs('FAILED', /LDAP_SVC_USER/u));
+  await assert.rejects(badService(alice, inTime), refusedAs('FAILED', /LDAP_SVC_USER/u));
   const badBase = ldapResolver(settings({ LDAP_USER_FQDN: 'dc=elsewhere' }));
-  await assert.rejects(badBase('alice', password, inTime), refusedAs('FAILED', /LDAP_USER_FQDN/u));
+  await assert.rejects(badBase(alice, inTime), refusedAs('FAILED', /LDAP_USER_FQDN/u));
 });
 
 test('a server with a certificate of another CA, or none, gets no password', { skip }, async () => {
   const other = await startSlapd('');
   await other.stop();
   const wrongCa = ldapResolver(settings({ LDAP_CA_CERT: other.ca }));
-  await assert.rejects(wrongCa('alice', password, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
+  await assert.rejects(wrongCa(alice, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
   const noTls = ldapResolver(settings({ LDAP_PORT: String(slapd.port) }));
-  await assert.rejects(noTls('alice', password, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
+  await assert.rejects(noTls(alice, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
   const gone = ldapResolver(settings({ LDAP_PORT: String(other.port) }));
-  await assert.rejects(gone('alice', password, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
+  await assert.rejects(gone(alice, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
 });
 
 test('a server that does not answer ends with the deadline', { skip }, async (t) => {
   slapd.signal('SIGSTOP');
   t.after(() => slapd.signal('SIGCONT'));
   const resolveIds = ldapResolver(settings({ LDAP_TIMEOUT: '1' }));
-  await assert.rejects(resolveIds('alice', password, inTime), refusedAs('TIMED_OUT', /in time/u));
+  await assert.rejects(resolveIds(alice, inTime), refusedAs('TIMED_OUT', /in time/u));
   const patient = ldapResolver(settings());
-  await assert.rejects(
-    patient('alice', password, AbortSignal.timeout(500)),
-    refusedAs('TIMED_OUT', /in time/u),
-  );
+  await assert.rejects(patient(alice, AbortSignal.timeout(500)), refusedAs('TIMED_OUT', /in time/u));
 });
 
 test('settings are read from the variables of nfsv3driver, and faults name them', () => {

@@ -1,19 +1,20 @@
 import type { Client, Entry } from 'ldapts';
 import { MountError, type MountErrorCode } from '../mount/mount-error.ts';
 import type { MappedIds } from '../mount/mount-order.ts';
+import type { Login } from '../options/parse-mount-request.ts';
 import type { LdapSettings } from './ldap-settings.ts';
 
 /** Finds the ids that a user has in the directory, and checks the password. Throws MountError without secrets. */
-export type ResolveIds = (username: string, password: string, signal: AbortSignal) => Promise<MappedIds>;
+export type ResolveIds = (login: Login, signal: AbortSignal) => Promise<MappedIds>;
 
 /** 4294967295 is -1 to the kernel, and 0 is root. */
 const lastId = 4_294_967_294;
 
 /** Asks the LDAP server at each mount, so that a changed password counts at once. The library is loaded then. */
 export function ldapResolver(settings: LdapSettings): ResolveIds {
-  return async (username, password, signal) => {
+  return async (login, signal) => {
     // a server takes a bind without a password for an anonymous one, and lets it succeed (RFC 4513, 5.1.2)
-    if (username === '' || password === '')
+    if (login.username === '' || login.password === '')
       throw refused('BAD_CREDENTIALS', 'username and password must not be empty; correct the binding');
     const { Client } = await import('ldapts');
     const { url, caCertificate, timeout } = settings;
@@ -30,7 +31,7 @@ export function ldapResolver(settings: LdapSettings): ResolveIds {
     late.addEventListener('abort', onAbort, { once: true });
     if (late.aborted) onAbort();
     try {
-      return await Promise.race([resolve(client, settings, username, password), aborted.promise]);
+      return await Promise.race([resolve(client, settings, login), aborted.promise]);
     } finally {
       late.removeEventListener('abort', onAbort);
       await client.unbind();
@@ -41,8 +42,7 @@ export function ldapResolver(settings: LdapSettings): ResolveIds {
 async function resolve(
   client: Client,
   { serviceUser, servicePassword, usersBelow }: LdapSettings,
-  username: string,
-  password: string,
+  { username, password }: Login,
 ): Promise<MappedIds> {
   const { AndFilter, EqualityFilter } = await import('ldapts');
   await client.bind(serviceUser, servicePassword).catch((error: Error) => {

@@ -17,12 +17,9 @@ export async function killPrograms(names: readonly string[], paths: readonly str
     if (!names.includes((await procFile(pid, 'comm')).trimEnd())) return false;
     return (await procFile(pid, 'cmdline')).split('\0').some((arg) => paths.includes(arg));
   };
-  const found: string[] = [];
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/u.test(name))) {
-    if (!(await isOne(pid))) continue;
-    kill(Number(pid));
-    found.push(pid);
-  }
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/u.test(name));
+  const found = (await Promise.all(pids.map(async (pid) => ((await isOne(pid)) ? [pid] : [])))).flat();
+  for (const pid of found) kill(Number(pid));
   const deadline = AbortSignal.timeout(grace);
   for (const pid of found) while (!deadline.aborted && (await isOne(pid))) await pause(10);
 }

@@ -7,7 +7,7 @@ import { mountCommand } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
 import type { MappedIds, MountOrder, NfsOrder } from './mount-order.ts';
 import type { Mounter, MountHealth } from './mounter.ts';
-import { parseMountInfo } from './mountinfo.ts';
+import { parseMountInfo, type MountEntry } from './mountinfo.ts';
 import { runProgram, type ProgramResult, type ProgramRun } from './run-program.ts';
 
 export interface ShareMounterOptions {
@@ -51,10 +51,12 @@ export class ShareMounter implements Mounter {
   async unmount(target: string, signal: AbortSignal): Promise<void> {
     const path = await resolvedPath(target);
     const kernelPath = path + kernelSuffix;
-    // of a driver that was killed
-    await killPrograms(mountPrograms, [path, kernelPath]);
+    const entries = (await mountEntries()).filter((entry) => [path, kernelPath].includes(entry.target));
+    // a driver that was killed may have left programs that mount yet
+    if (entries.length === 0) await killPrograms([...mountPrograms, ...helperPrograms], [path, kernelPath]);
     await this.#detach(path, signal);
-    await killPrograms(helperPrograms, [path]);
+    const hasHelper = entries.some(({ target: at, type }) => at === kernelPath || type.startsWith('fuse'));
+    if (hasHelper) await killPrograms(helperPrograms, [path]);
     await this.#detach(kernelPath, signal);
     await rmdir(kernelPath).catch(ignore('ENOENT'));
   }
@@ -147,9 +149,12 @@ export class ShareMounter implements Mounter {
 const shareOf = (order: MountOrder): string =>
   order.kind === 'nfs' ? `${order.host}:${order.path}` : order.share;
 
-async function mountTargets(): Promise<readonly string[]> {
-  return parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8')).map(({ target }) => target);
+async function mountEntries(): Promise<readonly MountEntry[]> {
+  return parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
 }
+
+const mountTargets = async (): Promise<readonly string[]> =>
+  (await mountEntries()).map(({ target }) => target);
 
 /** As mountinfo has it. Only the folder above is looked at, since a look at a dead mount may not end. */
 async function resolvedPath(target: string): Promise<string> {

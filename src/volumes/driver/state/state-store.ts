@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readOwnFile } from '../../../platform/read-file.ts';
-import { replaceFile, syncDirectory } from '../../../platform/replace-file.ts';
+import { replaceFile } from '../../../platform/replace-file.ts';
 import type { VolumeName } from '../volumes/volume-name.ts';
 import type { VolumeRecord } from './volume-record.ts';
 import { parseRecord, recordText } from './volume-record.ts';
@@ -33,9 +33,9 @@ export class StateStore {
     replaceFile(this.#pathOf(record.name), recordText(record));
   }
 
+  /** Not brought to the disk: one that a power cut brings back is of a former start of the machine. */
   async delete(name: VolumeName): Promise<void> {
     await rm(this.#pathOf(name), { force: true });
-    syncDirectory(this.#folder);
   }
 
   /** All mounts that are there have their records from now on. */

@@ -37,6 +37,7 @@ async function unmountAndForget(mounts: VolumeMounts, name: VolumeName): Promise
   const volume = mounts.get(name);
   if (volume === undefined) return;
   const record = { ...volume.record, count: 0, ids: [] };
-  if (record.phase !== 'created') await mounts.unmount({ ...volume, record });
-  if (!record.isKept) await mounts.forget(name);
+  const then = record.isKept ? 'keep' : 'forget';
+  if (record.phase !== 'created') await mounts.unmount({ ...volume, record }, then);
+  else if (then === 'forget') await mounts.forget(name);
 }

@@ -44,9 +44,9 @@ export async function recover(mounts: VolumeMounts): Promise<{ readonly done: Pr
       mounts.inQueue(name, async () => {
         const volume = mounts.get(name);
         if (volume === undefined) return;
-        await mounts.unmount(volume);
         const { phase, isKept } = volume.record;
-        if (phase === 'unmounting' && !isKept && holdersOf(volume.record) === 0) await mounts.forget(name);
+        const isOver = phase === 'unmounting' && !isKept && holdersOf(volume.record) === 0;
+        await mounts.unmount(volume, isOver ? 'forget' : 'keep');
       }),
   );
   const strays = plan.strays.map(

@@ -68,8 +68,9 @@ export class VolumeDriver {
         const id = idIn(ID);
         const isKept = volume.record.isKept || id !== undefined;
         const asked = { ...volume, record: { ...volume.record, isKept } };
-        const mounted = (await this.#isHealthy(asked)) ? asked : await this.#mounts.mount(asked, gone);
-        this.#mounts.put({ ...mounted, record: withHolder(mounted.record, id) });
+        const held = (record: VolumeRecord): VolumeRecord => withHolder(record, id);
+        if (await this.#isHealthy(asked)) this.#mounts.put({ ...asked, record: held(asked.record) });
+        else await this.#mounts.mount(asked, gone, held);
       });
       return { Err, Mountpoint: Err === '' ? this.#mounts.targetOf(name) : '' };
     });
@@ -95,8 +96,7 @@ export class VolumeDriver {
       }
       const Err = await this.#outcome('unmount', name, async () => {
         if (holdersOf(record) > 0) return this.#mounts.put({ ...volume, record });
-        await this.#mounts.unmount({ ...volume, record });
-        if (!record.isKept) await this.#mounts.forget(name);
+        await this.#mounts.unmount({ ...volume, record }, record.isKept ? 'keep' : 'forget');
       });
       return { Err };
     });
@@ -111,8 +111,8 @@ export class VolumeDriver {
       if (volume === undefined) return ok;
       const Err = await this.#outcome('remove', name, async () => {
         const record = { ...volume.record, count: 0, ids: [] };
-        if (record.phase !== 'created') await this.#mounts.unmount({ ...volume, record });
-        await this.#mounts.forget(name);
+        if (record.phase === 'created') await this.#mounts.forget(name);
+        else await this.#mounts.unmount({ ...volume, record }, 'forget');
       });
       return { Err };
     });

@@ -96,10 +96,10 @@ export class VolumeMounts {
   }
 
   /**
-   * Mounts the volume in place of what is mounted there, and resolves with it. Where it rejects no mount is left,
-   * or the phase is `unmounting`.
+   * Mounts the volume in place of what is mounted there; `then` says what its record is afterwards. Where it rejects
+   * no mount is left, or the phase is `unmounting`.
    */
-  async mount(volume: Volume, signal: AbortSignal): Promise<Volume> {
+  async mount(volume: Volume, signal: AbortSignal, then = (record: VolumeRecord) => record): Promise<void> {
     const { metrics, log, clock, bootId } = this.ports;
     const { name } = volume.record;
     const target = this.targetOf(name);
@@ -111,16 +111,16 @@ export class VolumeMounts {
     try {
       await this.#mountAt(target, order, deadline);
       if (signal.aborted) throw new MountError('FAILED', 'who asked for the mount has gone');
+      this.put({ ...volume, record: then({ ...volume.record, phase: 'mounted', bootId }) });
     } catch (error) {
       metrics.mountFailed(error);
-      await this.#undo(volume);
+      await this.#undo({ ...volume, record: { ...volume.record, phase: 'mounting' } });
       throw error;
     }
     const took = clock() - started;
     metrics.mounted(took / 1000);
     if (took > slowMs)
       log.info('mount-duration-too-high', { volume: name, seconds: Math.round(took / 1000) });
-    return { ...volume, record: { ...volume.record, phase: 'mounted', bootId } };
   }
 
   /** Mounts the volume's share at another place and unmounts it: rejects while its server does not answer. */
@@ -134,19 +134,35 @@ export class VolumeMounts {
     }
   }
 
-  /** Afterwards the volume is created, and has the holders that `volume` has. */
-  async unmount(volume: Volume): Promise<void> {
+  /** Afterwards the volume is created with the holders that `volume` has, or forgotten. */
+  async unmount(volume: Volume, then: 'keep' | 'forget' = 'keep'): Promise<void> {
     const { metrics, clock } = this.ports;
+    const { name } = volume.record;
     const started = clock();
-    this.put({ ...volume, record: { ...volume.record, phase: 'unmounting' } });
+    this.#beginUnmount(volume);
     try {
-      await this.unmountAt(this.targetOf(volume.record.name));
+      await this.unmountAt(this.targetOf(name));
     } catch (error) {
       metrics.unmountFailed(error);
       throw error;
     }
     metrics.unmounted((clock() - started) / 1000);
-    this.put({ ...volume, record: { ...volume.record, phase: 'created' } });
+    if (then === 'forget') await this.forget(name);
+    else this.put({ ...volume, record: { ...volume.record, phase: 'created' } });
+  }
+
+  /** A disk that is full keeps no share mounted: the next start mounts again then, and volman's purge unmounts. */
+  #beginUnmount(volume: Volume): void {
+    const { name, phase } = volume.record;
+    const unmounting: Volume = { ...volume, record: { ...volume.record, phase: 'unmounting' } };
+    this.#volumes.set(name, unmounting);
+    // a record that says `mounting` leads to the same
+    if (phase === 'mounting' || phase === 'unmounting') return;
+    try {
+      this.ports.store.put(unmounting.record);
+    } catch (error) {
+      this.ports.log.error('state', error, { volume: name });
+    }
   }
 
   async unmountAt(target: string): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Token } from './lexer.ts';
-import type { MonitProgram } from './monit-process.ts';
+import type { MonitProgram } from './monit-service.ts';
 import { splitArguments } from './split-arguments.ts';
 import type { TokenReader } from './token-reader.ts';
 
@@ -7,8 +7,8 @@ import type { TokenReader } from './token-reader.ts';
 const defaultTimeoutSeconds = 30;
 
 /**
- * Reads what follows `start` or `stop`: `program "<path> <arguments>"`, then in any order `as uid X and gid Y` and
- * `with timeout N seconds`. `keyword` is the token that errors point at.
+ * Reads what follows `start`, `stop` or `exec`: `program "<path> <arguments>"`, then in any order `as uid X and gid Y`
+ * and, but for exec, `with timeout N seconds`. `keyword` is the token that errors point at.
  */
 export function programAt(reader: TokenReader, keyword: Token): MonitProgram {
   reader.take('=');
@@ -18,26 +18,28 @@ export function programAt(reader: TokenReader, keyword: Token): MonitProgram {
   if (path === undefined)
     throw reader.invalid(text, 'the program is empty or has a single quote without an end');
   if (!path.startsWith('/')) throw reader.invalid(text, `the program '${path}' is no absolute path`);
-  return { arguments: [path, ...rest], ...optionsAt(reader) };
+  const hasTimeout = !reader.is(keyword, 'exec', 'execute');
+  return { arguments: [path, ...rest], ...optionsAt(reader, hasTimeout) };
 }
 
-function optionsAt(reader: TokenReader): Omit<MonitProgram, 'arguments'> {
+function optionsAt(reader: TokenReader, hasTimeout: boolean): Omit<MonitProgram, 'arguments'> {
   let timeoutSeconds = defaultTimeoutSeconds;
   let user: string | undefined;
   let group: string | undefined;
   for (;;) {
     if (reader.take('uid')) user = reader.value('a user');
     else if (reader.take('gid')) group = reader.value('a group');
-    else if (reader.take('timeout')) timeoutSeconds = secondsAt(reader);
+    else if (hasTimeout && reader.take('timeout')) timeoutSeconds = secondsAt(reader);
     else return { timeoutSeconds, user, group };
   }
 }
 
-function secondsAt(reader: TokenReader): number {
+/** Reads what follows `timeout`: `N seconds`. */
+export function secondsAt(reader: TokenReader): number {
   const token = reader.peek();
-  const seconds = Number(reader.value('the seconds of a timeout'));
-  if (!Number.isInteger(seconds) || seconds <= 0)
+  const seconds = reader.takeNumber();
+  if (seconds === undefined || !Number.isInteger(seconds) || seconds <= 0)
     throw reader.invalid(token, 'the timeout is no number of seconds');
-  if (!reader.take('seconds')) reader.take('second');
+  reader.take('seconds', 'second');
   return seconds;
 }

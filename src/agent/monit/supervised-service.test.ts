@@ -6,18 +6,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import type { MonitProgram, MonitService } from '../../bosh/monit/monit-service.ts';
 import { systemClock } from '../clock.ts';
 import { newLaunchMark } from '../process/launch-mark.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
 import type { StartedProgram } from '../process/program.ts';
 import { systemPrograms } from '../process/system-programs.ts';
 import { eventually } from '../testing/eventually.ts';
+import { monitScript, monitService } from '../testing/monit-services.ts';
+import { watchedService } from '../testing/watched-service.ts';
+import type { WatchedService } from '../testing/watched-service.ts';
 import { loadIdentities } from '../user/identities.ts';
 import { launchProgram } from './launch.ts';
-import type { MonitProgram } from './monit-process.ts';
 import { jobStateOf } from './process-state.ts';
 import { restartDelay } from './restart-delay.ts';
-import { SupervisedProcess } from './supervised-process.ts';
+import { systemProbes } from './system-probes.ts';
 
 interface Bench {
   readonly pidFile: string;
@@ -30,7 +33,7 @@ interface Bench {
     stop?: string,
     timeoutSeconds?: number,
     name?: string,
-  ) => SupervisedProcess;
+  ) => WatchedService;
 }
 
 async function bench(t: TestContext): Promise<Bench> {
@@ -39,13 +42,7 @@ async function bench(t: TestContext): Promise<Bench> {
   const lines: string[] = [];
   const started: StartedProgram[] = [];
   const identities = await loadIdentities();
-  const program = (script: string, timeoutSeconds: number): MonitProgram => ({
-    arguments: ['/bin/bash', '-c', script],
-    timeoutSeconds,
-    user: undefined,
-    group: undefined,
-  });
-  const processes: SupervisedProcess[] = [];
+  const processes: WatchedService[] = [];
   t.after(async () => {
     for (const process of processes) await process.stop();
     await rm(folder, { recursive: true });
@@ -56,19 +53,19 @@ async function bench(t: TestContext): Promise<Bench> {
     lines,
     started,
     supervise(start, stop, timeoutSeconds = 20, name = 'job') {
-      const definition = {
-        job: 'job',
+      const definition = monitService({
         name,
-        pidFile: join(folder, `${name}.pid`),
-        start: program(start, timeoutSeconds),
-        stop: stop === undefined ? undefined : program(stop, timeoutSeconds),
-      };
+        subject: { kind: 'pidfile', path: join(folder, `${name}.pid`) },
+        start: monitScript(start, timeoutSeconds),
+        stop: stop === undefined ? undefined : monitScript(stop, timeoutSeconds),
+      });
       const write = (text: string): void => void lines.push(text);
       const ports = {
         table: procProcessTable,
+        probes: systemProbes,
         clock: systemClock,
         log: { info: write, error: write },
-        launch: (...call: [typeof definition, MonitProgram, string, string?]) => {
+        launch: (...call: [MonitService, MonitProgram, string, string?]) => {
           const launched = launchProgram({ programs: systemPrograms, identities, now: Date.now }, ...call);
           started.push(launched);
           return launched;
@@ -76,14 +73,14 @@ async function bench(t: TestContext): Promise<Bench> {
         newMark: newLaunchMark,
         remember: async (): Promise<void> => undefined,
       };
-      const process = new SupervisedProcess(definition, ports, {});
+      const process = watchedService(definition, ports, {});
       processes.push(process);
       return process;
     },
   };
 }
 
-const runs = (process: SupervisedProcess): Promise<true> =>
+const runs = (process: WatchedService): Promise<true> =>
   eventually('a running process', async () => (process.state === 'running' ? true : undefined));
 
 test('a start program that becomes the process itself is not ended by its timeout', async (t) => {

@@ -4,6 +4,8 @@ export interface Token {
   /** The word, the text between the quotes, or the mark. */
   readonly value: string;
   readonly quote: '"' | "'" | undefined;
+  /** True where a comma stands before it, which only lists of names ask for. */
+  readonly afterComma: boolean;
   readonly line: number;
   readonly column: number;
 }
@@ -15,34 +17,41 @@ export interface LexicalError {
   readonly cause: string;
 }
 
+type Read = { readonly token: Pick<Token, 'kind' | 'value' | 'quote'>; readonly length: number };
+
 // monit's own sets (monit: src/l.l): white space between tokens, and what a bare word cannot hold
 const space = /[ \r\t\n;,()]/;
 const wordEndMark = /[!@:{}"';(),%]/;
 const isWordEnd = (character: string): boolean => character <= ' ' || wordEndMark.test(character);
+// one token in monit, and elsewhere a parenthesis is white space
+const loadAverage = /loadavg[ ]*\([ ]*(1|5|15)[ ]*(?:m|min)?[ ]*\)/iy;
+// a mail format is free text in braces, quotes and all
+const mailFormat = /mail-format[ \r\t\n]*\{[^}]*\}/iy;
 
 /** Splits a monit file into tokens. Comments run from a `#` at a token's start to the end of the line. */
 export function tokenize(source: string): readonly Token[] | LexicalError {
   const tokens: Token[] = [];
   const position = new Position(source);
+  let afterComma = false;
   while (position.index < source.length) {
     const character = source[position.index] ?? '';
-    if (space.test(character) || character === '\\') position.advance(1);
-    else if (character === '#') position.advance(lengthUntil(source, position.index, '\n'));
+    if (space.test(character) || character === '\\') {
+      afterComma ||= character === ',';
+      position.advance(1);
+    } else if (character === '#') position.advance(lengthUntil(source, position.index, '\n'));
     else {
       const { line, column } = position;
       const token = tokenAt(source, position.index);
       if (token === undefined) return { line, column, cause: `the ${character} has no closing ${character}` };
-      tokens.push({ ...token.token, line, column });
+      tokens.push({ ...token.token, afterComma, line, column });
+      afterComma = false;
       position.advance(token.length);
     }
   }
   return tokens;
 }
 
-function tokenAt(
-  source: string,
-  index: number,
-): { token: Omit<Token, 'line' | 'column'>; length: number } | undefined {
+function tokenAt(source: string, index: number): Read | undefined {
   const character = source[index] ?? '';
   if (character === '"' || character === "'") {
     const end = source.indexOf(character, index + 1);
@@ -50,10 +59,27 @@ function tokenAt(
     const value = source.slice(index + 1, end);
     return { token: { kind: 'text', value, quote: character }, length: end + 1 - index };
   }
+  const whole = wholeAt(source, index);
+  if (whole !== undefined) return whole;
   let end = index;
   while (end < source.length && !isWordEnd(source[end] ?? '')) end++;
   if (end === index) return { token: { kind: 'mark', value: character, quote: undefined }, length: 1 };
   return { token: { kind: 'word', value: source.slice(index, end), quote: undefined }, length: end - index };
+}
+
+/** A word that holds what elsewhere ends one. */
+function wholeAt(source: string, index: number): Read | undefined {
+  const word = (value: string, length: number): Read => ({
+    token: { kind: 'word', value, quote: undefined },
+    length,
+  });
+  if (source.startsWith('!=', index)) return word('!=', 2);
+  loadAverage.lastIndex = index;
+  const load = loadAverage.exec(source);
+  if (load !== null) return word(`loadavg(${load[1]}min)`, load[0].length);
+  mailFormat.lastIndex = index;
+  const format = mailFormat.exec(source);
+  return format === null ? undefined : word('mail-format', format[0].length);
 }
 
 function lengthUntil(source: string, index: number, end: string): number {

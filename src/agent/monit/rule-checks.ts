@@ -1,0 +1,204 @@
+import type { MonitAction, MonitRule, MonitService, MonitTest } from '../../bosh/monit/monit-service.ts';
+import { printRule } from '../../bosh/monit/print-rule.ts';
+import type { Clock } from '../clock.ts';
+import { errorText } from '../file/error-code.ts';
+import type { Log } from '../log.ts';
+import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
+import type { Probes } from './probes.ts';
+import { cpuPercent, sampleOf } from './process-sample.ts';
+import type { ProcessSample } from './process-sample.ts';
+import { RuleState } from './rule-state.ts';
+import type { Finding } from './rule-state.ts';
+
+export interface RuleCheckPorts {
+  readonly table: ProcessTable;
+  readonly probes: Probes;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What monit calls a failed rule (monit: src/event.c, Event_Table). */
+export type RuleProblem =
+  | 'Checksum changed'
+  | 'Connection failed'
+  | 'PID changed'
+  | 'PPID changed'
+  | 'Resource limit matched'
+  | 'Timestamp changed';
+
+interface Checked {
+  readonly rule: MonitRule;
+  readonly state: RuleState;
+  /** What a test for changes saw last. */
+  seen: string | undefined;
+}
+
+/** The rules of one service, but for `does not exist`, which is about whether there is anything to check. */
+export class RuleChecks {
+  readonly #name: string;
+  readonly #subject: MonitService['subject'];
+  readonly #ports: RuleCheckPorts;
+  readonly #checked: readonly Checked[];
+  #sample: ProcessSample | undefined;
+
+  constructor({ name, subject, rules }: MonitService, ports: RuleCheckPorts) {
+    this.#name = name;
+    this.#subject = subject;
+    this.#ports = ports;
+    this.#checked = rules
+      .filter(({ test }) => test.kind !== 'nonexistent')
+      .map((rule) => ({ rule, state: new RuleState(rule), seen: undefined }));
+  }
+
+  get problems(): readonly RuleProblem[] {
+    return this.#checked.filter(({ state }) => state.isFailed).map(({ rule }) => problemOf(rule.test));
+  }
+
+  /** Forgets what was seen, as after a restart. */
+  reset(): void {
+    for (const one of this.#checked) {
+      one.state.reset();
+      one.seen = undefined;
+    }
+    this.#sample = undefined;
+  }
+
+  /** Looks at every rule once and answers the actions that are due. `live` is the process of a check of a process. */
+  async cycle(live: LiveProcess | undefined): Promise<readonly MonitAction[]> {
+    const sample = await this.#takeSample(live);
+    const due: MonitAction[] = [];
+    for (const one of this.#checked) {
+      const finding = await this.#look(one, live, sample);
+      if (finding === undefined) continue;
+      const action = one.state.post(finding.finding);
+      if (action === undefined) continue;
+      this.#ports.log.info(`'${this.#name}': ${printRule(one.rule)}: ${finding.detail}`);
+      due.push(action);
+    }
+    this.#sample = sample;
+    return due;
+  }
+
+  async #takeSample(live: LiveProcess | undefined): Promise<ProcessSample | undefined> {
+    const isNeeded = this.#checked.some(
+      ({ rule: { test } }) => test.kind === 'resource' || (test.kind === 'changed' && test.what === 'ppid'),
+    );
+    if (live === undefined || !isNeeded) return undefined;
+    return sampleOf(live, await this.#ports.table.usages(), this.#ports.clock.now());
+  }
+
+  async #look(
+    one: Checked,
+    live: LiveProcess | undefined,
+    sample: ProcessSample | undefined,
+  ): Promise<{ readonly finding: Finding; readonly detail: string } | undefined> {
+    const { test } = one.rule;
+    const { probes } = this.#ports;
+    if (test.kind === 'connection') {
+      const problem = await probes.connect(test);
+      return { finding: problem === undefined ? 'passed' : 'failed', detail: problem ?? 'succeeded' };
+    }
+    if (test.kind === 'resource') {
+      const value = valueOf(test, probes, { sample, former: this.#sample });
+      if (value === undefined) return undefined;
+      return { finding: compares(value, test) ? 'failed' : 'passed', detail: `it is ${value.toFixed(1)}` };
+    }
+    if (test.kind === 'nonexistent') return undefined;
+    const now = await this.#changing(test.what, live, sample);
+    if (now === undefined) return undefined;
+    const { seen } = one;
+    one.seen = now;
+    if (seen === undefined) return undefined;
+    return { finding: seen === now ? 'unchanged' : 'changed', detail: `${seen} before, ${now} now` };
+  }
+
+  async #changing(
+    what: Extract<MonitTest, { kind: 'changed' }>['what'],
+    live: LiveProcess | undefined,
+    sample: ProcessSample | undefined,
+  ): Promise<string | undefined> {
+    if (what === 'pid') return live === undefined ? undefined : String(live.pid);
+    if (what === 'ppid') return sample === undefined ? undefined : String(sample.parentPid);
+    if (this.#subject.kind !== 'file') return undefined;
+    const { path } = this.#subject;
+    if (what === 'timestamp') {
+      const file = await this.#ports.probes.file(path);
+      return file === undefined ? undefined : new Date(file.changedAt).toISOString();
+    }
+    try {
+      return await this.#ports.probes.checksum(path);
+    } catch (error) {
+      this.#ports.log.error(`'${this.#name}': no checksum: ${errorText(error)}`);
+      return undefined;
+    }
+  }
+}
+
+function problemOf(test: MonitTest): RuleProblem {
+  if (test.kind === 'connection') return 'Connection failed';
+  if (test.kind !== 'changed') return 'Resource limit matched';
+  return changeProblems[test.what];
+}
+
+const changeProblems = {
+  pid: 'PID changed',
+  ppid: 'PPID changed',
+  timestamp: 'Timestamp changed',
+  checksum: 'Checksum changed',
+} as const;
+
+type ResourceTest = Extract<MonitTest, { kind: 'resource' }>;
+
+/** Undefined where there is nothing to measure yet. */
+function valueOf(
+  { resource, unit }: ResourceTest,
+  probes: Probes,
+  {
+    sample,
+    former,
+  }: { readonly sample: ProcessSample | undefined; readonly former: ProcessSample | undefined },
+): number | undefined {
+  const [one = 0, five = 0, fifteen = 0] = probes.loadAverages();
+  const memory = (kilobytes: number): number =>
+    unit === '%' ? (kilobytes / probes.memoryKilobytes) * 100 : kilobytes;
+  const cpu = (isTotal: boolean): number | undefined =>
+    former === undefined || sample === undefined
+      ? undefined
+      : cpuPercent(former, sample, { processors: probes.processors, isTotal });
+  switch (resource) {
+    case 'loadavg(1min)':
+      return one;
+    case 'loadavg(5min)':
+      return five;
+    case 'loadavg(15min)':
+      return fifteen;
+    case 'mem':
+      return sample === undefined ? undefined : memory(sample.memoryKilobytes);
+    case 'totalmem':
+      return sample === undefined ? undefined : memory(sample.totalMemoryKilobytes);
+    case 'children':
+      return sample?.children;
+    case 'cpu':
+      return cpu(false);
+    case 'totalcpu':
+      return cpu(true);
+  }
+}
+
+// one decimal counts, as with monit; what a division left beside it does not
+const tenths = (value: number): number => Math.floor(value * 10 + 1e-6);
+
+function compares(value: number, { operator, limit }: ResourceTest): boolean {
+  const known = tenths(value);
+  const wanted = tenths(limit);
+  switch (operator) {
+    case '>':
+      return known > wanted;
+    case '<':
+      return known < wanted;
+    case '=':
+      return known === wanted;
+    case '!=':
+      return known !== wanted;
+  }
+}

@@ -1,0 +1,271 @@
+import type { MonitAction } from '../../bosh/monit/monit-service.ts';
+import { errorText } from '../file/error-code.ts';
+import { describeExit } from '../process/program.ts';
+import type { SupervisedService, SupervisionPorts } from './supervised-service.ts';
+
+/** What `monit` can be asked to do with a service. */
+export type ServiceAction = 'start' | 'stop' | 'restart' | 'monitor' | 'unmonitor';
+
+const pollMilliseconds = 1000;
+// what stemcells set (bosh-linux-stemcell-builder: stages/bosh_monit)
+const cycleMilliseconds = 10_000;
+
+interface Request {
+  /** Undefined: all of the chain. */
+  readonly service: SupervisedService | undefined;
+  readonly action: ServiceAction;
+}
+
+interface Loop {
+  readonly cancel: AbortController;
+  readonly done: Promise<void>;
+}
+
+/**
+ * Services that depend on each other, in the order in which they start. One thing is done at a time, as by monit: what
+ * is asked for, a look whether each is up (every second), its rules (every cycle). Other chains go on meanwhile.
+ */
+export class ServiceChain {
+  readonly services: readonly SupervisedService[];
+  readonly #ports: SupervisionPorts;
+  readonly #requests: Request[] = [];
+  readonly #nextCycle = new Map<SupervisedService, number>();
+  #loop: Loop | undefined;
+  #pause = new AbortController();
+  #isStopping = false;
+
+  constructor(services: readonly SupervisedService[], ports: SupervisionPorts) {
+    this.services = services;
+    this.#ports = ports;
+  }
+
+  /** Starts every service that is not up, and watches all. */
+  start(): void {
+    for (const service of this.services) service.monitor();
+    this.#requests.push({ service: undefined, action: 'start' });
+    this.#wake();
+  }
+
+  /** Watches again what was watched before the agent ended: what is down is started. */
+  resume(): void {
+    const watched = this.services.filter(
+      ({ definition, isLeftAlone }) => definition.mode !== 'manual' && !isLeftAlone,
+    );
+    for (const service of watched) service.monitor();
+    this.#wake();
+  }
+
+  /** Has an action done as soon as what goes on has ended; false where one waits for that service already. */
+  request(service: SupervisedService, action: ServiceAction): boolean {
+    if (this.#isStopping || this.pending(service) !== undefined) return false;
+    this.#requests.push({ service, action });
+    this.#wake();
+    return true;
+  }
+
+  /** The action that waits for a service. */
+  pending(service: SupervisedService): ServiceAction | undefined {
+    const waiting = this.#requests.find((one) => one.service === service || one.service === undefined);
+    return waiting?.action;
+  }
+
+  /** Ends watching; the services themselves are left alone. */
+  async unmonitor(): Promise<void> {
+    this.#requests.length = 0;
+    this.#loop?.cancel.abort();
+    this.#pause.abort();
+    await this.#loop?.done;
+    for (const service of this.services) service.unmonitor();
+  }
+
+  /** Stops those services for good, the last to start first; throws what went wrong once all were tried. */
+  async stop(services = this.services): Promise<void> {
+    this.#isStopping = true;
+    const failures: unknown[] = [];
+    try {
+      await this.unmonitor();
+      for (const service of services.toReversed())
+        await service.stop().catch((error: unknown) => failures.push(error));
+    } finally {
+      this.#isStopping = false;
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  #wake(): void {
+    this.#pause.abort();
+    if (this.#loop !== undefined) return;
+    const cancel = new AbortController();
+    this.#loop = { cancel, done: this.#run(cancel.signal) };
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    // #loop is set before it can end
+    await Promise.resolve();
+    while (!signal.aborted) {
+      const [request] = this.#requests;
+      if (request !== undefined) {
+        const { service, action } = request;
+        if (service === undefined) await this.#begin(this.services, signal);
+        else await this.#guard(service, () => this.#control(service, action, signal));
+        if (this.#requests[0] === request) this.#requests.shift();
+        continue;
+      }
+      if (!this.services.some(({ isMonitored }) => isMonitored)) break;
+      for (const service of this.services) await this.#guard(service, () => this.#visit(service, signal));
+      if (this.#requests.length > 0 || signal.aborted) continue;
+      this.#pause = new AbortController();
+      await this.#ports.clock.sleep(pollMilliseconds, this.#pause.signal);
+    }
+    this.#loop = undefined;
+  }
+
+  // a supervisor outlives whatever went wrong; the state says so until the next look succeeds
+  async #guard(service: SupervisedService, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      service.noteFailure(errorText(error));
+    }
+  }
+
+  async #visit(service: SupervisedService, signal: AbortSignal): Promise<void> {
+    if (!service.isMonitored || signal.aborted) return;
+    const isDue = this.#ports.clock.now() >= (this.#nextCycle.get(service) ?? 0);
+    if (isDue) {
+      this.#beginCycle(service);
+      await this.#actAll(service, service.restarts.cycle(), signal);
+    } else if (!isQuick(service)) return;
+    if (!service.isMonitored) return;
+    const { live, problem } = await service.read();
+    if (problem !== undefined) return this.#answerAbsence(service, problem, signal);
+    await service.noteUp(live);
+    const recovery = service.existence?.post('passed');
+    if (recovery !== undefined) await this.#act(service, recovery, signal);
+    if (isDue) await this.#actAll(service, await service.checks.cycle(live), signal);
+  }
+
+  async #answerAbsence(service: SupervisedService, problem: string, signal: AbortSignal): Promise<void> {
+    const { existence, definition } = service;
+    const isRestarted = existence === undefined && definition.mode !== 'passive';
+    await service.noteDown(problem, isRestarted);
+    const action = existence?.post('failed');
+    if (action !== undefined) await this.#act(service, action, signal);
+    else if (isRestarted && service.mayStart()) await this.#act(service, { kind: 'restart' }, signal);
+  }
+
+  /** An action may end the watching, and with it what the others are for. */
+  async #actAll(
+    service: SupervisedService,
+    actions: readonly MonitAction[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const action of actions) {
+      if (!service.isMonitored || signal.aborted) return;
+      await this.#act(service, action, signal);
+    }
+  }
+
+  #beginCycle(service: SupervisedService): void {
+    this.#nextCycle.set(service, this.#ports.clock.now() + cycleMilliseconds * service.definition.every);
+  }
+
+  /** Does what a rule asks for. */
+  async #act(service: SupervisedService, action: MonitAction, signal: AbortSignal): Promise<void> {
+    const { definition } = service;
+    if (action.kind === 'alert') return;
+    if (action.kind === 'exec') {
+      const [file] = action.program.arguments;
+      this.#ports.log.info(`${service.what}: exec ${file}`);
+      void this.#ports.launch(definition, action.program, 'Executed').exit.then((exit) => {
+        if (exit.code !== 0) this.#ports.log.error(`${service.what}: ${file} ${describeExit(exit)}`);
+      });
+      return;
+    }
+    if (action.kind !== 'unmonitor') {
+      if (action.kind !== 'stop') service.restarts.note();
+      if (definition.mode === 'passive') return;
+    }
+    await this.#control(service, action.kind, signal);
+  }
+
+  /** Does an action with what it means for services that depend on this one (monit: src/control.c, control_service). */
+  async #control(service: SupervisedService, action: ServiceAction, signal: AbortSignal): Promise<void> {
+    const dependants = this.#dependantsOf(service);
+    switch (action) {
+      case 'start': {
+        const isRunning = (await service.find()) !== undefined;
+        if (!isRunning) await this.#halt(dependants);
+        return this.#begin(isRunning ? [service] : [service, ...dependants], signal);
+      }
+      case 'restart':
+        await this.#halt([service, ...dependants]);
+        return this.#begin([service, ...dependants], signal);
+      case 'stop':
+        await this.#halt([service, ...dependants]);
+        return this.#leaveAlone([service, ...dependants]);
+      case 'unmonitor':
+        return this.#leaveAlone([service, ...dependants]);
+      case 'monitor':
+        for (const needed of [...this.#neededBy(service), service]) {
+          needed.monitor();
+          await needed.leaveAlone(false);
+        }
+    }
+  }
+
+  async #halt(services: readonly SupervisedService[]): Promise<void> {
+    for (const service of services.toReversed()) {
+      await service.stop();
+      service.resetRules();
+    }
+  }
+
+  async #leaveAlone(services: readonly SupervisedService[]): Promise<void> {
+    for (const service of services) {
+      service.unmonitor();
+      await service.leaveAlone(true);
+    }
+  }
+
+  /** Starts services, and before each what it depends on; one that fails does not keep the next from being tried. */
+  async #begin(services: readonly SupervisedService[], signal: AbortSignal): Promise<void> {
+    const wanted = new Set(services.flatMap((service) => [...this.#neededBy(service), service]));
+    for (const service of wanted) {
+      if (signal.aborted) return;
+      service.monitor();
+      await service.leaveAlone(false);
+      const live = await service.find();
+      if (live === undefined) await this.#guard(service, () => service.start(signal));
+      else await service.noteUp(live);
+      this.#beginCycle(service);
+    }
+  }
+
+  /** All that depend on a service, directly or not, in start order. */
+  #dependantsOf({ definition }: SupervisedService): readonly SupervisedService[] {
+    const names = new Set([definition.name]);
+    const found = this.services.filter((other) => {
+      const depends = other.definition.dependsOn.some((name) => names.has(name));
+      if (depends) names.add(other.definition.name);
+      return depends;
+    });
+    return found;
+  }
+
+  /** All that a service depends on, directly or not, in start order. */
+  #neededBy({ definition }: SupervisedService): readonly SupervisedService[] {
+    const names = new Set(definition.dependsOn);
+    const found = this.services.toReversed().filter((other) => {
+      if (!names.has(other.definition.name)) return false;
+      for (const name of other.definition.dependsOn) names.add(name);
+      return true;
+    });
+    return found.toReversed();
+  }
+}
+
+/** Looked at every second, and not only once in a cycle: a look at a pidfile costs little. */
+function isQuick({ definition, existence }: SupervisedService): boolean {
+  return definition.subject.kind === 'pidfile' && definition.every === 1 && existence === undefined;
+}

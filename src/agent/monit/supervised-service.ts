@@ -1,0 +1,315 @@
+import { isProcess } from '../../bosh/monit/monit-service.ts';
+import type { MonitProgram, MonitService } from '../../bosh/monit/monit-service.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { errorText } from '../file/error-code.ts';
+import { isGone } from '../process/is-gone.ts';
+import { describeExit } from '../process/program.ts';
+import type { ProgramExit, StartedProgram } from '../process/program.ts';
+import type { LiveProcess } from '../process/process-table.ts';
+import type { SupervisionRecord } from './identity-file.ts';
+import { processOfPattern } from './matching-process.ts';
+import { processOfPidFile } from './pid-file.ts';
+import type { PidFileReading } from './pid-file.ts';
+import type { ProcessState } from './process-state.ts';
+import { RestartCount } from './restart-count.ts';
+import { restartDelay } from './restart-delay.ts';
+import { RuleChecks } from './rule-checks.ts';
+import type { RuleCheckPorts, RuleProblem } from './rule-checks.ts';
+import { RuleState } from './rule-state.ts';
+
+export interface SupervisionPorts extends RuleCheckPorts {
+  /** Starts a program of a service in a session of its own. */
+  readonly launch: (
+    service: MonitService,
+    program: MonitProgram,
+    event: string,
+    mark?: string,
+  ) => StartedProgram;
+  readonly newMark: () => string;
+  /** Keeps what is known of a service over a restart of the agent. */
+  readonly remember: (name: string, record: SupervisionRecord) => Promise<void>;
+}
+
+/** What monit calls what is wrong with a service (monit: src/event.c, Event_Table). */
+export type ServiceProblem = RuleProblem | 'Does not exist' | 'Execution failed';
+
+const stopPollMilliseconds = 100;
+const killWaitMilliseconds = 5000;
+const settleMilliseconds = 2000;
+const defaultStopSeconds = 30;
+// after this long without an end a process counts as steady and its next restart is immediate again
+const steadyMilliseconds = 30_000;
+
+interface Starter {
+  readonly program: StartedProgram;
+  exit: ProgramExit | undefined;
+}
+
+/** Whether a service is up: a process lives, a file is there. A host always counts as up; its rules say more. */
+type Reading = PidFileReading | { readonly live?: undefined; readonly problem?: undefined };
+
+/** One service of a monit file: how it is, and how it is started and stopped. Who decides that is ServiceChain. */
+export class SupervisedService {
+  readonly definition: MonitService;
+  readonly checks: RuleChecks;
+  readonly restarts: RestartCount;
+  /** Of its own `if does not exist`; without one a service that does not exist is restarted. */
+  readonly existence: RuleState | undefined;
+  readonly #ports: SupervisionPorts;
+  readonly #problems = new Set<'Does not exist' | 'Execution failed'>();
+  #isMonitored = false;
+  #isSeen = false;
+  #record: SupervisionRecord;
+  #starter: Starter | undefined;
+  #isStarting = false;
+  #attempts = 0;
+  #startedAt = 0;
+  #nextStartAt = 0;
+
+  constructor(definition: MonitService, ports: SupervisionPorts, record: SupervisionRecord) {
+    this.definition = definition;
+    this.checks = new RuleChecks(definition, ports);
+    this.restarts = new RestartCount(definition.restartLimits);
+    const rule = definition.rules.find(({ test }) => test.kind === 'nonexistent');
+    this.existence = rule === undefined ? undefined : new RuleState(rule);
+    this.#ports = ports;
+    this.#record = record;
+  }
+
+  get isMonitored(): boolean {
+    return this.#isMonitored;
+  }
+
+  /** True where `monit stop` or `unmonitor` was the last word: an agent that comes back leaves it so. */
+  get isLeftAlone(): boolean {
+    return this.#record.isLeftAlone === true;
+  }
+
+  get state(): ProcessState {
+    if (!this.#isMonitored) return 'unmonitored';
+    if (this.problems.length > 0) return 'failing';
+    return this.#isSeen ? 'running' : 'starting';
+  }
+
+  get problems(): readonly ServiceProblem[] {
+    return [...this.#problems, ...this.checks.problems];
+  }
+
+  /** The living process of a check of a process, whether it is watched or not. */
+  async find(): Promise<LiveProcess | undefined> {
+    return (await this.read()).live;
+  }
+
+  /** Looks whether the service is up: it is where there is no problem. */
+  async read(): Promise<Reading> {
+    const { subject } = this.definition;
+    switch (subject.kind) {
+      case 'pidfile':
+        return processOfPidFile(subject.path, this.#ports.table, this.#record);
+      case 'matching':
+        return processOfPattern(subject.pattern, this.#ports.table, this.#record);
+      case 'file': {
+        const file = await this.#ports.probes.file(subject.path);
+        return file === undefined ? { problem: `there is no file ${subject.path}` } : {};
+      }
+      case 'host':
+        return {};
+    }
+  }
+
+  /** Has it watched from now on. */
+  monitor(): void {
+    this.#isMonitored = true;
+  }
+
+  /** Ends watching; the service itself is left alone. */
+  unmonitor(): void {
+    this.#isMonitored = false;
+    this.#isSeen = false;
+    this.#problems.clear();
+    this.#attempts = 0;
+    this.#nextStartAt = 0;
+    this.restarts.reset();
+    this.resetRules();
+  }
+
+  resetRules(): void {
+    this.checks.reset();
+    this.existence?.reset();
+  }
+
+  /** Keeps over a restart of the agent that it is to be left alone, or that it is not. */
+  async leaveAlone(isLeftAlone: boolean): Promise<void> {
+    if (this.isLeftAlone !== isLeftAlone) await this.#remember({ isLeftAlone: isLeftAlone || undefined });
+  }
+
+  /** False while the pause between two starts lasts. */
+  mayStart(): boolean {
+    return this.#ports.clock.now() >= this.#nextStartAt;
+  }
+
+  /** Notes that it was found up, as this process where it is one. */
+  async noteUp(live: LiveProcess | undefined): Promise<void> {
+    const { known } = this.#record;
+    const isNew = live !== undefined && (known?.pid !== live.pid || known.startTicks !== live.startTicks);
+    if (isNew || !this.#isSeen || this.#problems.size > 0) {
+      this.#ports.log.info(`${this.what}: running${live === undefined ? '' : ` as pid ${live.pid}`}`);
+    }
+    this.#isStarting = false;
+    this.#isSeen = true;
+    this.#problems.clear();
+    if (this.#ports.clock.now() - this.#startedAt > steadyMilliseconds) this.#attempts = 0;
+    if (isNew) await this.#remember({ known: { pid: live.pid, startTicks: live.startTicks } });
+  }
+
+  /** Notes that it was found down; where a start follows that decides how it is, if it was never up before. */
+  async noteDown(problem: string, isStarted: boolean): Promise<void> {
+    this.#isSeen ||= !isStarted;
+    if (this.#isSeen && !this.#problems.has('Does not exist')) {
+      this.#problems.add('Does not exist');
+      const pid = this.#record.known?.pid;
+      this.#ports.log.error(`${this.what}: ${pid === undefined ? problem : `pid ${pid} has ended`}`);
+    }
+    // its number may come back to the very process that is started next
+    if (this.#record.known !== undefined) await this.#remember({ known: undefined });
+  }
+
+  /** Notes that an action on it went wrong. */
+  noteFailure(cause: string): void {
+    this.#problems.add('Execution failed');
+    this.#ports.log.error(`${this.what}: ${cause}`);
+  }
+
+  /** `process 'web'` */
+  get what(): string {
+    const { name, subject } = this.definition;
+    return `${isProcess(this.definition) ? 'process' : subject.kind} '${name}'`;
+  }
+
+  /** Runs its start program and waits until it is up or the program's timeout is over; `signal` ends the wait. */
+  async start(signal: AbortSignal): Promise<void> {
+    const { start, subject } = this.definition;
+    if (start === undefined) return;
+    // a start program that neither ended nor brought up its process must not do so beside the next one
+    this.#starter?.program.signal('SIGKILL');
+    this.#ports.log.info(`${this.what}: starting`);
+    this.#noteAttempt();
+    const starter = this.#begin(start, await this.#mark());
+    if (subject.kind === 'host') return;
+    this.#isStarting = true;
+    const deadline = this.#ports.clock.now() + start.timeoutSeconds * 1000;
+    let problem = 'no time to look';
+    for (let wait = 25; this.#ports.clock.now() < deadline; wait = Math.min(wait * 2, 1000)) {
+      const reading = await this.read();
+      if (reading.problem === undefined) return this.noteUp(reading.live);
+      if (signal.aborted) return;
+      problem = reading.problem;
+      if (starter.exit !== undefined && (starter.exit.code !== 0 || subject.kind === 'file')) break;
+      await this.#ports.clock.sleep(wait, signal);
+    }
+    if (signal.aborted) return;
+    this.#isStarting = false;
+    this.#isSeen = true;
+    this.#nextStartAt = this.#ports.clock.now() + restartDelay(this.#attempts);
+    const why = starter.exit === undefined ? 'still runs' : describeExit(starter.exit);
+    this.noteFailure(`did not come up: its start program ${why}; ${problem}`);
+  }
+
+  /**
+   * Stops it: its stop program, then, when the program's timeout is over, SIGKILL for the process. A process without a
+   * stop program gets SIGTERM first. Throws AGENT_JOB_FAILED when it still lives.
+   */
+  async stop(): Promise<void> {
+    if (isProcess(this.definition)) {
+      const live = await this.#settled();
+      if (live !== undefined) await this.#end(live);
+    } else await this.#runStopProgram();
+    // what its pidfile names from now on was not started here
+    const { known, mark } = this.#record;
+    if (known !== undefined || mark !== undefined)
+      await this.#remember({ known: undefined, mark: undefined });
+  }
+
+  #noteAttempt(): void {
+    this.#attempts++;
+    this.#startedAt = this.#ports.clock.now();
+    this.#nextStartAt = this.#startedAt + restartDelay(this.#attempts);
+  }
+
+  async #mark(): Promise<string> {
+    // one mark until a stop: what an earlier start began may be slow to write its pidfile
+    const mark = this.#record.mark ?? this.#ports.newMark();
+    await this.#remember({ mark }).catch((error: unknown) => {
+      // a full disk must not keep a job from running; only a restart of the agent would miss this
+      this.#ports.log.error(`${this.what}: its start is not recorded: ${errorText(error)}`);
+    });
+    return mark;
+  }
+
+  #begin(start: MonitProgram, mark: string): Starter {
+    const program = this.#ports.launch(this.definition, start, 'Started', mark);
+    const starter: Starter = { program, exit: undefined };
+    void program.exit.then((exit) => (starter.exit = exit));
+    this.#starter = starter;
+    return starter;
+  }
+
+  async #end(live: LiveProcess): Promise<void> {
+    const { stop, subject } = this.definition;
+    const { table, log } = this.#ports;
+    const isOwn = subject.kind === 'pidfile' || (live.mark !== undefined && live.mark === this.#record.mark);
+    log.info(`${this.what}: stopping pid ${live.pid}`);
+    if (stop !== undefined) this.#ports.launch(this.definition, stop, 'Stopped');
+    else if (isOwn) await table.signal(live, 'SIGTERM');
+    if (await isGone(this.#ports, live, (stop?.timeoutSeconds ?? defaultStopSeconds) * 1000)) return;
+    if (!isOwn) {
+      // any user can have a process whose command line matches
+      const cause = 'its start program did not begin it, so it is not killed';
+      throw new ProductError('AGENT_JOB_FAILED', `${this.what} (pid ${live.pid}) did not end: ${cause}`);
+    }
+    log.error(`${this.what}: pid ${live.pid} did not end in time, killing it`);
+    await table.signal(live, 'SIGKILL');
+    if (await isGone(this.#ports, live, killWaitMilliseconds)) return;
+    throw new ProductError('AGENT_JOB_FAILED', `${this.what} (pid ${live.pid}) lives on after SIGKILL`);
+  }
+
+  async #runStopProgram(): Promise<void> {
+    this.#starter?.program.signal('SIGKILL');
+    const { stop } = this.definition;
+    if (stop === undefined) return;
+    this.#ports.log.info(`${this.what}: stopping`);
+    const program = this.#ports.launch(this.definition, stop, 'Stopped');
+    const ended = new AbortController();
+    const late = this.#ports.clock
+      .sleep(stop.timeoutSeconds * 1000, ended.signal)
+      .then(() => program.signal('SIGKILL'));
+    const exit = await program.exit;
+    ended.abort();
+    await late;
+    if (exit.code !== 0) this.#ports.log.error(`${this.what}: its stop program ${describeExit(exit)}`);
+  }
+
+  /**
+   * The living process; a start that was under way, or that outlived its timeout, is ended or waited for first, so that
+   * nothing comes up later.
+   */
+  async #settled(): Promise<LiveProcess | undefined> {
+    const live = await this.find();
+    const startRuns = this.#starter !== undefined && this.#starter.exit === undefined;
+    if (live !== undefined || !(this.#isStarting || startRuns)) return live;
+    this.#starter?.program.signal('SIGKILL');
+    this.#isStarting = false;
+    const deadline = this.#ports.clock.now() + settleMilliseconds;
+    while (this.#ports.clock.now() < deadline) {
+      const late = await this.find();
+      if (late !== undefined) return late;
+      await this.#ports.clock.sleep(stopPollMilliseconds);
+    }
+    return undefined;
+  }
+
+  async #remember(change: SupervisionRecord): Promise<void> {
+    this.#record = { ...this.#record, ...change };
+    await this.#ports.remember(this.definition.name, this.#record);
+  }
+}

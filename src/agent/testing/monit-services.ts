@@ -1,0 +1,23 @@
+import type { MonitProgram, MonitService } from '../../bosh/monit/monit-service.ts';
+
+/** A check of a process that says nothing but what is given. */
+export function monitService(parts: Pick<MonitService, 'subject'> & Partial<MonitService>): MonitService {
+  return {
+    ...{
+      job: 'job',
+      name: 'job',
+      line: 1,
+      start: undefined,
+      stop: undefined,
+      groups: ['vcap'],
+      dependsOn: [],
+    },
+    ...{ mode: 'active', every: 1, rules: [], restartLimits: [] },
+    ...parts,
+  };
+}
+
+/** A shell script as a program. */
+export function monitScript(script: string, timeoutSeconds = 20, user?: string): MonitProgram {
+  return { arguments: ['/bin/bash', '-c', script], timeoutSeconds, user, group: undefined };
+}

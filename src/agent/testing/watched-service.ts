@@ -1,0 +1,36 @@
+import type { MonitService } from '../../bosh/monit/monit-service.ts';
+import type { SupervisionRecord } from '../monit/identity-file.ts';
+import type { ProcessState } from '../monit/process-state.ts';
+import { ServiceChain } from '../monit/service-chain.ts';
+import { SupervisedService } from '../monit/supervised-service.ts';
+import type { SupervisionPorts } from '../monit/supervised-service.ts';
+import type { LiveProcess } from '../process/process-table.ts';
+
+/** A service that depends on no other. */
+export interface WatchedService {
+  readonly definition: MonitService;
+  readonly state: ProcessState;
+  find(): Promise<LiveProcess | undefined>;
+  watch(): void;
+  unwatch(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function watchedService(
+  definition: MonitService,
+  ports: SupervisionPorts,
+  record: SupervisionRecord,
+): WatchedService {
+  const service = new SupervisedService(definition, ports, record);
+  const chain = new ServiceChain([service], ports);
+  return {
+    definition,
+    get state() {
+      return service.state;
+    },
+    find: () => service.find(),
+    watch: () => chain.resume(),
+    unwatch: () => chain.unmonitor(),
+    stop: () => chain.stop(),
+  };
+}

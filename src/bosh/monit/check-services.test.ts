@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isProductError } from '../../errors/product-error.ts';
+import { connectedServices, inStartOrder } from './check-services.ts';
+import type { MonitService } from './monit-service.ts';
+import { parseMonit } from './parse-monit.ts';
+
+/** `{ web: 'db, cache' }` */
+function services(dependencies: Readonly<Record<string, string>>, job = 'job'): readonly MonitService[] {
+  const text = Object.entries(dependencies).map(
+    ([name, on]) => `check file ${name} path /${name} group vcap ${on === '' ? '' : `depends on ${on}`}`,
+  );
+  return parseMonit(text.join('\n'), job);
+}
+
+const names = (list: readonly MonitService[]): string => list.map(({ name }) => name).join(' ');
+
+test('a service starts behind all that it depends on, whatever job declares it', () => {
+  const all = [
+    ...services({ web: 'db, cache', alone: '', check: 'web' }, 'one'),
+    ...services({ cache: 'db', db: '', other: 'alone' }, 'two'),
+  ];
+  assert.equal(names(inStartOrder(all)), 'db cache web alone check other');
+  assert.deepEqual(connectedServices(inStartOrder(all)).map(names), ['db cache web check', 'alone other']);
+});
+
+for (const [what, list, message] of [
+  ['itself', services({ a: 'a' }), /^job 'job': monit line 1, column 1: .*circle: 'a' on 'a'/],
+  ['a circle', services({ x: 'a', a: 'b', b: 'c', c: 'a' }), /line 2.*circle: 'a' on 'b' on 'c' on 'a'/],
+  ['a stranger', services({ a: 'z' }), /'a' depends on 'z', which no job of this VM declares/],
+  ['a twin', services({ a: '' }).concat(services({ a: '' }, 'two')), /job 'two'.*declared by job 'job', too/],
+  ['a twin in one file', parseMonit('check file a path /a group vcap\n'.repeat(2), 'job'), /lines 1 and 2/],
+] as const) {
+  test(`refuses ${what}`, () => {
+    assert.throws(
+      () => inStartOrder(list),
+      (error) => isProductError(error, 'AGENT_MONIT_INVALID') && message.test(error.message),
+    );
+  });
+}

@@ -1,0 +1,60 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { MonitService } from './monit-service.ts';
+
+/**
+ * Checks the services of all jobs of a VM as a whole and answers them in the order in which they start: each behind all
+ * that it depends on, otherwise as they were. AGENT_MONIT_INVALID, naming jobs, for a name that is declared twice, a
+ * dependency that nobody declares, and a circle.
+ */
+export function inStartOrder(services: readonly MonitService[]): readonly MonitService[] {
+  const byName = new Map<string, MonitService>();
+  for (const service of services) {
+    const other = byName.get(service.name);
+    if (other !== undefined) {
+      const where =
+        other.job === service.job
+          ? `declared twice, in lines ${other.line} and ${service.line}`
+          : `declared by job '${other.job}', too`;
+      throw invalid(service, `'${service.name}' is ${where}: rename one`);
+    }
+    byName.set(service.name, service);
+  }
+  const ordered = new Set<MonitService>();
+  for (const service of services) visit(service, [], { byName, ordered });
+  return [...ordered];
+}
+
+function visit(
+  service: MonitService,
+  path: readonly MonitService[],
+  known: { readonly byName: ReadonlyMap<string, MonitService>; readonly ordered: Set<MonitService> },
+): void {
+  if (known.ordered.has(service)) return;
+  if (path.includes(service)) {
+    const names = [...path.slice(path.indexOf(service)), service].map(({ name }) => `'${name}'`);
+    throw invalid(service, `'depends on' goes in a circle: ${names.join(' on ')}: take one of them out`);
+  }
+  for (const name of service.dependsOn) {
+    const needed = known.byName.get(name);
+    if (needed === undefined)
+      throw invalid(service, `'${service.name}' depends on '${name}', which no job of this VM declares`);
+    visit(needed, [...path, service], known);
+  }
+  known.ordered.add(service);
+}
+
+/** The services that depend on each other, directly or not, each group in the given order. */
+export function connectedServices(services: readonly MonitService[]): readonly (readonly MonitService[])[] {
+  const groups = new Map<string, string>();
+  const rootOf = (name: string): string => {
+    const parent = groups.get(name) ?? name;
+    return parent === name ? name : rootOf(parent);
+  };
+  for (const { name, dependsOn } of services)
+    for (const needed of dependsOn) groups.set(rootOf(needed), rootOf(name));
+  return [...Map.groupBy(services, ({ name }) => rootOf(name)).values()];
+}
+
+function invalid({ job, line }: MonitService, cause: string): ProductError {
+  return new ProductError('AGENT_MONIT_INVALID', `job '${job}': monit line ${line}, column 1: ${cause}`);
+}

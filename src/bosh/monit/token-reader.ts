@@ -1,0 +1,125 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { Token } from './lexer.ts';
+
+// words that monit skips wherever they stand (monit: src/l.l)
+const noise = new Set(
+  'is as are for on only with within without program programs and has using use the sum than usage was times but of does'.split(
+    ' ',
+  ),
+);
+const largest = 2 ** 31 - 1;
+
+/** Walks the tokens of one monit file; keywords are read in any case, as monit does. */
+export class TokenReader {
+  readonly job: string;
+  readonly #tokens: readonly Token[];
+  readonly #lines: readonly string[];
+  #index = 0;
+
+  constructor(tokens: readonly Token[], source: string, job: string) {
+    this.job = job;
+    this.#tokens = tokens;
+    this.#lines = source.split('\n');
+  }
+
+  /** The next token that is no noise word, or undefined at the end. */
+  peek(): Token | undefined {
+    while (this.#isNoise(this.#tokens[this.#index])) this.#index++;
+    return this.#tokens[this.#index];
+  }
+
+  /** The very next token, be it a noise word. */
+  peekRaw(): Token | undefined {
+    return this.#tokens[this.#index];
+  }
+
+  is(token: Token | undefined, ...keywords: readonly string[]): boolean {
+    return token?.kind === 'word' && keywords.includes(token.value.toLowerCase());
+  }
+
+  /** Steps over the next token if it is one of these keywords. */
+  take(...keywords: readonly string[]): boolean {
+    if (!this.is(this.peek(), ...keywords)) return false;
+    this.#index++;
+    return true;
+  }
+
+  /** Steps over the next token if it is this punctuation mark. */
+  takeMark(mark: string): boolean {
+    const token = this.peek();
+    if (token?.kind !== 'mark' || token.value !== mark) return false;
+    this.#index++;
+    return true;
+  }
+
+  /** Steps over the next token, whatever it is. */
+  skip(): void {
+    this.#index++;
+  }
+
+  /** Steps over the next token if it is a double-quoted text, and answers that. */
+  takeText(): Token | undefined {
+    const token = this.peek();
+    if (token?.kind !== 'text' || token.quote !== '"') return undefined;
+    this.#index++;
+    return token;
+  }
+
+  /** The value right here, bare or quoted; a name may be a noise word. `what` names it when it is missing. */
+  value(what: string): string {
+    const token = this.#tokens[this.#index];
+    if (token === undefined || token.kind === 'mark' || token.value === '')
+      throw this.invalid(token, `missing ${what}`);
+    this.#index++;
+    return token.value;
+  }
+
+  /** Steps over the next token if it is a number, whole or with decimals, and answers that. */
+  takeNumber(): number | undefined {
+    const token = this.peek();
+    if (token?.kind !== 'word' || !/^[0-9]+(\.[0-9]+)?$/.test(token.value)) return undefined;
+    if (Number(token.value) > largest) throw this.invalid(token, `the number ${token.value} is too large`);
+    this.#index++;
+    return Number(token.value);
+  }
+
+  /** The whole number from `least` on that has to be here. `what` names it. */
+  wholeNumber(what: string, least: number, most = largest): number {
+    const token = this.peek();
+    const number = this.takeNumber();
+    if (number !== undefined && Number.isInteger(number) && number >= least && number <= most) return number;
+    const range = most === largest ? `from ${least} on` : `from ${least} to ${most}`;
+    throw this.invalid(token, `${what} is not a whole number ${range}`);
+  }
+
+  /** Steps over a keyword that has to be here. */
+  expect(...keywords: readonly [string, ...string[]]): void {
+    if (this.take(...keywords)) return;
+    const token = this.peek();
+    const found = token === undefined ? 'the file ends' : `'${token.value}' stands here`;
+    throw this.invalid(token, `${found} where '${keywords[0]}' is expected`);
+  }
+
+  /** An error for what monit would not read either. */
+  invalid(token: Token | undefined, cause: string): ProductError {
+    return new ProductError('AGENT_MONIT_INVALID', `${this.#where(token)}: ${cause}`);
+  }
+
+  /** An error for what monit knows and the agent does not; without a cause it quotes the clause. */
+  unsupported(token: Token, cause?: string): ProductError {
+    const clause = this.#lines[token.line - 1]?.slice(token.column - 1).trim() ?? token.value;
+    return new ProductError(
+      'AGENT_NOT_SUPPORTED',
+      `${this.#where(token)}: ${cause ?? `the agent does not know the clause '${clause}'`}: take it out of the job's monit file, or use a stemcell with upstream's agent and monit`,
+    );
+  }
+
+  #where(token: Token | undefined): string {
+    const at = token ?? this.#tokens.at(-1);
+    return `job '${this.job}': monit line ${at?.line ?? 1}, column ${at?.column ?? 1}`;
+  }
+
+  #isNoise(token: Token | undefined): boolean {
+    return token?.kind === 'word' && noise.has(token.value.toLowerCase());
+  }
+}
