@@ -13,18 +13,18 @@ import type { Command } from '../command.ts';
 type Bundles = Pick<typeof Broker, 'runBroker'> &
   Pick<typeof Migrate, 'runMigrate'> &
   Pick<typeof Driver, 'runDriver'> &
-  Pick<typeof K8sBinding, 'runK8sBinding'> &
   Pick<typeof Cell, 'runCell'> &
-  Pick<typeof Demo, 'runDemoCommand'>;
+  Pick<typeof Demo, 'runDemoCommand'> &
+  Pick<typeof K8sBinding, 'runK8sBinding'>;
 
 /** The bundle that has a sub-command, and how it is called there. */
 const subCommands = {
   broker: ['broker.mjs', 'runBroker'],
   migrate: ['broker.mjs', 'runMigrate'],
   driver: ['driver.mjs', 'runDriver'],
-  'k8s-binding': ['k8s-binding.mjs', 'runK8sBinding'],
   cell: ['cell.mjs', 'runCell'],
   demo: ['demo.mjs', 'runDemoCommand'],
+  'k8s-binding': ['k8s-binding.mjs', 'runK8sBinding'],
 } as const;
 
 const isSubCommand = (name: string): name is keyof typeof subCommands => Object.hasOwn(subCommands, name);
@@ -37,9 +37,9 @@ export const volumes: Command = {
   name: 'volumes',
   usage:
     'broker --config FILE | broker --try | migrate --config FILE | driver --name nfsv3driver|smbdriver FLAGS | ' +
-    'k8s-binding --namespace NAME [FILE] | cell run|repair|purge|drivers | demo',
+    'cell run|repair|purge|drivers | demo | k8s-binding --namespace NAME [FILE]',
   summary:
-    'Run the service broker for NFS and SMB shares, try it, take over the records of the old brokers, run the volume driver of a cell or an app with volumes, write a binding for Kubernetes, or see all of it in one demo',
+    'Run the service broker for NFS and SMB shares, try it, take over the records of the old brokers, run the volume driver of a cell or an app with volumes, see all of it in one demo, or write a binding for Kubernetes',
   async run([name = '', ...words], { installation, terminal, environment, signal }) {
     if (!isSubCommand(name)) throw new ProductError('INVALID_ARGUMENT', `Usage: volumes ${volumes.usage}`);
     const [file, main] = subCommands[name];
