@@ -74,6 +74,7 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
       signatures: { mode: config.signatures, keys: await keysOf(config) },
       secrets: { filePrefix: config.secretFiles },
       log,
+      metrics,
       idsOf: ports.idsOf,
     };
     const mounts = new VolumeMounts({
