@@ -43,7 +43,7 @@ export class ShareMounter implements Mounter {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#mountSeconds * 1000)]);
     const path = await freeTarget(target);
     if (order.kind === 'smb' || order.ids === undefined) return this.#mountShare(order, path, deadline);
-    await mkdir(path + kernelSuffix, { mode: 0o700 }).catch(ignore('EEXIST'));
+    await makeFreshFolder(path + kernelSuffix);
     await this.#mountShare(order, path + kernelSuffix, deadline);
     await this.#mapIds(order, order.ids, path, deadline);
   }
@@ -184,6 +184,16 @@ async function freeTarget(target: string): Promise<string> {
   if ((await mountTargets()).some((other) => other === path || other === path + kernelSuffix))
     throw new MountError('BUSY', `'${path}' is mounted already; unmount it first`);
   return path;
+}
+
+/** An empty folder that an unmount left is made anew; a link, or what is not empty, is another user's. */
+async function makeFreshFolder(path: string): Promise<void> {
+  try {
+    await rmdir(path).catch(ignore('ENOENT'));
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    throw new MountError('FAILED', `'${path}' is in the way of a mount; look at it and remove it`, { cause: error });
+  }
 }
 
 const ignore =
