@@ -124,6 +124,16 @@ test('a reference to a secret is read when signed, below the prefix, and from fi
   assert.doesNotMatch(log.join(''), /geheim|neues|outside"/u);
 });
 
+test('a folder of secrets in which others can put links is a start error', async (t) => {
+  const folder = await driverFolder(t);
+  const secrets = join(folder, 'secrets');
+  await mkdir(secrets);
+  await chmod(secrets, 0o777);
+  await writeFile(join(folder, 'keys.pem'), newPair().publicPem);
+  const words = ['-signatureKeys', join(folder, 'keys.pem'), '-secretFiles', secrets];
+  await assert.rejects(testDriver(t, { folder, words }), { code: 'FILE_NOT_TRUSTED' });
+});
+
 test('a key file that is none is a start error', async (t) => {
   const folder = await driverFolder(t);
   await writeFile(join(folder, 'keys.pem'), newPair().privatePem);
