@@ -1,5 +1,9 @@
+import { ProductError } from '../../errors/product-error.ts';
 import type { DriverConfig } from './config.ts';
 import { parseDriverConfig } from './config.ts';
+import { parseLdapSettings } from './ldap/ldap-settings.ts';
+import type { ResolveIds } from './ldap/resolve-ids.ts';
+import { ldapResolver } from './ldap/resolve-ids.ts';
 import type { Mounter } from './mount/mounter.ts';
 import { bindMounter } from './mount/bind-mounter.ts';
 import { ShareMounter } from './mount/share-mounter.ts';
@@ -14,12 +18,24 @@ export interface DriverRunPorts {
 }
 
 /** Runs a volume driver with the flags of the old ones until `signal`, or until it is evacuated. */
-export async function runDriver(words: readonly string[], { out, signal }: DriverRunPorts): Promise<number> {
+export async function runDriver(
+  words: readonly string[],
+  { environment, out, signal }: DriverRunPorts,
+): Promise<number> {
   const config = parseDriverConfig(words);
-  const driver = await startDriver(config, { ...mounterOf(config), out });
+  const idsOf = config.protocol === 'nfs' ? directoryOf(environment) : undefined;
+  const driver = await startDriver(config, { ...mounterOf(config), idsOf, out });
   await Promise.race([driver.evacuated, aborted(signal)]);
   await driver.stop();
   return 0;
+}
+
+function directoryOf(environment: DriverRunPorts['environment']): ResolveIds | undefined {
+  const faults: string[] = [];
+  const settings = parseLdapSettings(environment, faults);
+  if (faults.length > 0)
+    throw new ProductError('DRIVER_CONFIG_INVALID', `volumes driver does not start: ${faults.join('; ')}`);
+  return settings && ldapResolver(settings);
 }
 
 function mounterOf({ bindFrom, mapfsPath, deadlines }: DriverConfig): { mounter: Mounter; standIn?: string } {

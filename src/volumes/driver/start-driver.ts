@@ -42,6 +42,8 @@ export interface DriverPorts {
   readonly mounter: Mounter;
   /** What the mounter mounts, where that is no real share. */
   readonly standIn?: string | undefined;
+  /** Asks the directory for a user's ids; absent: there is none. */
+  readonly idsOf?: OrderPorts['idsOf'];
   readonly out: (line: string) => void;
 }
 
@@ -71,6 +73,7 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
       signatures: { mode: config.signatures, keys: await keysOf(config) },
       secrets: { filePrefix: config.secretFiles },
       log,
+      idsOf: ports.idsOf,
     };
     const mounts = new VolumeMounts({
       mounter: ports.mounter,
