@@ -1,9 +1,10 @@
 import { directoryPassword } from '../options/mount-values.ts';
 import { parseSecretReference } from '../signature/secret-reference.ts';
 import type { DriverLog } from './driver-log.ts';
+import type { ResolveIds } from './ldap/resolve-ids.ts';
 import { MountError } from './mount/mount-error.ts';
-import type { MappedIds, MountOrder } from './mount/mount-order.ts';
-import type { ForcedFlags, Login } from './options/parse-mount-request.ts';
+import type { MountOrder } from './mount/mount-order.ts';
+import type { ForcedFlags } from './options/parse-mount-request.ts';
 import { parseMountRequest } from './options/parse-mount-request.ts';
 import type { SignaturePolicy } from './trust/check-signature.ts';
 import { checkSignature } from './trust/check-signature.ts';
@@ -19,7 +20,7 @@ export interface OrderPorts {
   readonly secrets: SecretPlaces;
   readonly log: DriverLog;
   /** Asks the directory for a user's ids; absent: there is none. */
-  readonly idsOf?: ((login: Login, signal: AbortSignal) => Promise<MappedIds>) | undefined;
+  readonly idsOf?: ResolveIds | undefined;
 }
 
 /**

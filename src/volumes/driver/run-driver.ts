@@ -18,10 +18,8 @@ export interface DriverRunPorts {
 }
 
 /** Runs a volume driver with the flags of the old ones until `signal`, or until it is evacuated. */
-export async function runDriver(
-  words: readonly string[],
-  { environment, out, signal }: DriverRunPorts,
-): Promise<number> {
+export async function runDriver(words: readonly string[], ports: DriverRunPorts): Promise<number> {
+  const { environment, out, signal } = ports;
   const config = parseDriverConfig(words);
   const idsOf = config.protocol === 'nfs' ? directoryOf(environment) : undefined;
   const driver = await startDriver(config, { ...mounterOf(config), idsOf, out });

@@ -14,6 +14,7 @@ import { driverRequests } from './http/driver-server.ts';
 import { closeServer, listenTcp, listenUnix } from './http/listen.ts';
 import { tlsOptions } from './http/tls-options.ts';
 import { readPem } from './read-pem.ts';
+import type { ResolveIds } from './ldap/resolve-ids.ts';
 import { driverMetrics } from './metrics.ts';
 import { makeMountFolder } from './mount-folder.ts';
 import type { Mounter } from './mount/mounter.ts';
@@ -42,8 +43,8 @@ export interface DriverPorts {
   readonly mounter: Mounter;
   /** What the mounter mounts, where that is no real share. */
   readonly standIn?: string | undefined;
-  /** Asks the directory for a user's ids; absent: there is none. */
-  readonly idsOf?: OrderPorts['idsOf'];
+  /** Asks the directory for the ids of a user of NFS; absent: options name ids. */
+  readonly idsOf?: ResolveIds | undefined;
   readonly out: (line: string) => void;
 }
 

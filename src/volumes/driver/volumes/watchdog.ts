@@ -19,7 +19,10 @@ export async function watch(mounts: VolumeMounts): Promise<void> {
     const { log } = mounts.ports;
     try {
       if (volume.record.phase === 'unmounting') await unmountLeft(mounts, volume);
-      if (holdersOf(volume.record) > 0) health[await checkMount(mounts, volume)] += 1;
+      if (holdersOf(volume.record) === 0) return;
+      const found = await healthOf(mounts, volume);
+      health[found] += 1;
+      if (found !== 'answers') await replaceMount(mounts, volume, found);
     } catch (error) {
       log.error('watch', error, { volume: volume.record.name });
     }
@@ -34,14 +37,19 @@ async function unmountLeft(mounts: VolumeMounts, volume: Volume): Promise<void> 
   });
 }
 
-/** The health that it found. */
-async function checkMount(mounts: VolumeMounts, volume: Volume): Promise<MountHealth> {
+async function healthOf(mounts: VolumeMounts, { record }: Volume): Promise<MountHealth> {
+  const { metrics, clock } = mounts.ports;
+  const started = clock();
+  const health = await mounts.probe(mounts.targetOf(record.name));
+  metrics.probed((clock() - started) / 1000);
+  return health;
+}
+
+async function replaceMount(mounts: VolumeMounts, volume: Volume, health: MountHealth): Promise<void> {
   const { log, metrics, mountDir } = mounts.ports;
   const { name } = volume.record;
-  const started = mounts.ports.clock();
-  const health = await mounts.probe(mounts.targetOf(name));
-  metrics.probed((mounts.ports.clock() - started) / 1000);
-  if (health === 'answers' || mounts.get(name) !== volume || volume.options === undefined) return health;
+  // it was changed meanwhile, or there are no options to mount it by
+  if (mounts.get(name) !== volume || volume.options === undefined) return;
   log.info('mount-broken', { volume: name, health });
   if (health === 'stale') {
     // a server that is silent for a while has its mount when it speaks again; a forced unmount fails its users
@@ -58,7 +66,6 @@ async function checkMount(mounts: VolumeMounts, volume: Volume): Promise<MountHe
       throw error;
     }
   });
-  return health;
 }
 
 /** A volume object is another one after each change. */

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { until } from '../../../test/support/until.ts';
+import { MountError } from './mount/mount-error.ts';
+import { untilDeadline } from './testing/memory-mounter.ts';
+import type { TestDriver } from './testing/test-driver.ts';
+import { driverFolder, nfsOptions, testDriver } from './testing/test-driver.ts';
+
+/** A driver with a watchdog, and one volume that is mounted. */
+async function watched(
+  t: TestContext,
+): Promise<TestDriver & { target: string; metric: (name: string) => Promise<number> }> {
+  const folder = await driverFolder(t);
+  const words = ['-watchInterval', '20ms', '-mountTimeout', '50ms', '-unmountTimeout', '50ms'];
+  const driver = await testDriver(t, { folder, words });
+  await driver.call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
+  assert.equal((await driver.call('VolumeDriver.Mount', { Name: 'v' })).Err, '');
+  const metric = async (name: string): Promise<number> => {
+    const text = await (await fetch(`http://${driver.running.adminAddress}/metrics`)).text();
+    return Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${name} `))
+        ?.slice(name.length),
+    );
+  };
+  return { ...driver, target: join(folder, 'mounts', 'v'), metric };
+}
+
+test('a mount that is gone, or whose helper died, is mounted again, and counted', async (t) => {
+  const { mounter, target, metric, call } = await watched(t);
+  await until(
+    'the healthy mount',
+    async () => (await metric('volume_driver_mounts{health="answers"}')) === 1,
+  );
+  mounter.mounts.delete(target);
+  await until('the new mount', async () => mounter.mounts.has(target));
+  mounter.health.set(target, 'stale');
+  await until('the next new mount', async () => !mounter.health.has(target));
+  await until(
+    'both in the metrics',
+    async () => (await metric('volume_driver_remounts_total{result="mounted"}')) === 2,
+  );
+  assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 1);
+  assert.deepEqual([...mounter.mounts.keys()], [target], 'no trial is left');
+});
+
+test('a mount whose server is silent stays as it is, until the server answers', async (t) => {
+  const { mounter, target, metric, call } = await watched(t);
+  mounter.before = (_order, _target, signal) => untilDeadline(signal);
+  mounter.health.set(target, 'stale');
+  const trials = (): number =>
+    mounter.calls.filter((each) => each.startsWith('mount') && each.includes('/.trial-')).length;
+  await until('two trials', async () => trials() >= 2);
+  assert.ok(mounter.mounts.has(target));
+  assert.ok(!mounter.calls.includes(`unmount ${target}`));
+  assert.equal(await metric('volume_driver_mounts{health="stale"}'), 1);
+  // the app stops meanwhile: nothing waits for the trial
+  assert.equal((await call('VolumeDriver.Unmount', { Name: 'v' })).Err, '');
+  assert.ok(!mounter.mounts.has(target));
+});
+
+test('what an unmount could not unmount is unmounted later; a mount that failed is not tried again', async (t) => {
+  const { mounter, target, call } = await watched(t);
+  mounter.beforeUnmount = async () => {
+    throw new MountError('BUSY', 'somebody uses it');
+  };
+  assert.match((await call('VolumeDriver.Unmount', { Name: 'v' })).Err, /BUSY: somebody uses it/u);
+  assert.ok(mounter.mounts.has(target));
+  mounter.beforeUnmount = async () => undefined;
+  await until('the unmount', async () => !mounter.mounts.has(target));
+  await until('its end', async () => (await call('VolumeDriver.List')).Volumes?.length === 0);
+});
