@@ -147,12 +147,20 @@ async function buildCommandLine(main: string): Promise<void> {
   });
 }
 
-/** Each in one file of its own: Cloud Foundry can run the broker as an app, and cells the driver. */
+/**
+ * Each in one file of its own: Cloud Foundry can run the broker as an app, and cells the driver. The cell starts a source
+ * of its own in an app's namespaces.
+ */
 async function buildVolumeServices(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   for (const name of ['broker', 'driver', 'k8s-binding']) {
     const main = join(root, 'src', 'volumes', name, 'main.ts');
     await bundleForNode(main, join(directory, `${name}.mjs`), asModules);
+  }
+  for (const name of ['cell', 'demo']) {
+    const outFile = join(directory, `${name}.mjs`);
+    const plugins = [besideSources(join(root, 'src'), outFile)];
+    await bundleForNode(join(root, 'src', 'volumes', name, 'main.ts'), outFile, { ...asModules, plugins });
   }
 }
 

@@ -4,6 +4,8 @@ import { pathToFileURL } from 'node:url';
 import { ProductError } from '../../errors/product-error.ts';
 import type * as Migrate from '../../volumes/broker/migrate/run-migrate.ts';
 import type * as Broker from '../../volumes/broker/run-broker.ts';
+import type * as Cell from '../../volumes/cell/run-cell.ts';
+import type * as Demo from '../../volumes/demo/run-demo-command.ts';
 import type * as Driver from '../../volumes/driver/run-driver.ts';
 import type * as K8sBinding from '../../volumes/k8s-binding/run-k8s-binding.ts';
 import type { Command } from '../command.ts';
@@ -11,6 +13,8 @@ import type { Command } from '../command.ts';
 type Bundles = Pick<typeof Broker, 'runBroker'> &
   Pick<typeof Migrate, 'runMigrate'> &
   Pick<typeof Driver, 'runDriver'> &
+  Pick<typeof Cell, 'runCell'> &
+  Pick<typeof Demo, 'runDemoCommand'> &
   Pick<typeof K8sBinding, 'runK8sBinding'>;
 
 /** The bundle that has a sub-command, and how it is called there. */
@@ -18,6 +22,8 @@ const subCommands = {
   broker: ['broker.mjs', 'runBroker'],
   migrate: ['broker.mjs', 'runMigrate'],
   driver: ['driver.mjs', 'runDriver'],
+  cell: ['cell.mjs', 'runCell'],
+  demo: ['demo.mjs', 'runDemoCommand'],
   'k8s-binding': ['k8s-binding.mjs', 'runK8sBinding'],
 } as const;
 
@@ -31,9 +37,9 @@ export const volumes: Command = {
   name: 'volumes',
   usage:
     'broker --config FILE | broker --try | migrate --config FILE | driver --name nfsv3driver|smbdriver FLAGS | ' +
-    'k8s-binding --namespace NAME [FILE]',
+    'cell run|repair|purge|drivers | demo | k8s-binding --namespace NAME [FILE]',
   summary:
-    'Run the service broker for NFS and SMB shares, try it, take over the records of the old brokers, run the volume driver of a cell, or write a binding for Kubernetes',
+    'Run the service broker for NFS and SMB shares, try it, take over the records of the old brokers, run the volume driver of a cell or an app with volumes, see all of it in one demo, or write a binding for Kubernetes',
   async run([name = '', ...words], { installation, terminal, environment, signal }) {
     if (!isSubCommand(name)) throw new ProductError('INVALID_ARGUMENT', `Usage: volumes ${volumes.usage}`);
     const [file, main] = subCommands[name];

@@ -28,7 +28,7 @@ interface Step {
 export async function tryBroker({ out, signal, isTerminal }: RunPorts): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'volume-broker-'));
   try {
-    const config = configIn(folder);
+    const config = scratchConfig(folder);
     const running = await startBroker(config, () => undefined);
     try {
       const curlrc = join(folder, 'curlrc');
@@ -57,7 +57,8 @@ export async function tryBroker({ out, signal, isTerminal }: RunPorts): Promise<
   }
 }
 
-function configIn(folder: string): BrokerConfig {
+/** The configuration of a broker whose files are in that folder. */
+export function scratchConfig(folder: string): BrokerConfig {
   const operator = { defaults: {}, forced: {} };
   return {
     listen: { host: '127.0.0.1', port: 0 },

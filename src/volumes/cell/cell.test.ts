@@ -145,6 +145,31 @@ test('a second app on the same folder keeps its volume when the first ends', { s
   assert.deepEqual(await readdir(join(folder, 'apps')), []);
 });
 
+test('an app has a root of its own, and its volumes below it', { skip }, async (t) => {
+  const { folder, ports, volume, order } = await testCell(t);
+  const root = join(folder, 'apps/root');
+  for (const name of ['usr', 'proc']) await mkdir(join(root, name), { recursive: true });
+  for (const name of ['bin', 'lib', 'lib64']) await symlink(`usr/${name}`, join(root, name));
+  await run('mount', ['--bind', '/usr', join(root, 'usr')]);
+  const photos = await volume('photos', { containerDir: '/data/photos' });
+  await ports.volman.scan();
+  const script = '{ ls -d /*; id -u; ls -d /proc/[0-9]* | wc -l; } > /data/photos/said';
+  assert.equal(await runApp({ ...order(['sh', '-c', script], [photos]), root }, ports), 0);
+  const said = await readFile(join(folder, 'shares/photos/said'), 'utf8');
+  assert.match(said, /^\/bin\n\/data\n\/lib\n\/lib64\n\/proc\n\/usr\n2000\n[2-9]\n$/u);
+  assert.equal(existsSync(join(root, 'data')), false);
+});
+
+test('a driver that is not known is refused before anything is recorded', { skip }, async (t) => {
+  const { folder, ports, volume, order } = await testCell(t);
+  const [photos, other] = [await volume('photos'), await volume('other', { driver: 'smbdriver' })];
+  await ports.volman.scan();
+  await assert.rejects(runApp(order(['true'], [photos, other]), ports), { code: 'DRIVER_NOT_FOUND' });
+  const evil = { ...photos, volumeId: '../../evil' };
+  await assert.rejects(runApp(order(['true'], [photos, evil]), ports), { code: 'VOLUME_MOUNT_INVALID' });
+  assert.deepEqual(await readdir(join(folder, 'state')), []);
+});
+
 test('a folder that is reached by a link is refused before anything is mounted', { skip }, async (t) => {
   const { folder, driver, ports, volume, order } = await testCell(t);
   await mkdir(join(folder, 'elsewhere'));

@@ -64,7 +64,9 @@ export function writeRecord(state: string, record: ContainerRecord): void {
 export function removeRecord(state: string, container: PathSegment): void {
   rmSync(join(state, `${container}${suffix}`), { force: true });
   syncDirectory(state);
-  rmSync(join(state, `${container}.lock`), { force: true });
+  // SQLite has a journal beside a lock that is held
+  for (const ending of ['lock', 'lock-journal'])
+    rmSync(join(state, `${container}.${ending}`), { force: true });
 }
 
 export async function readRecords(state: string): Promise<readonly ContainerRecord[]> {

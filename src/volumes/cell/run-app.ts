@@ -50,6 +50,8 @@ export interface ContainerOrder extends AppOrder {
  * is mounted is in a record before it is: after a kill -9 at any moment, `repair` unmounts it.
  */
 export async function runApp(order: ContainerOrder, ports: CellPorts): Promise<number> {
+  for (const { driver, volumeId } of order.volumes)
+    ports.volman.refuseUnmountable({ driver, volumeId, containerId: order.container });
   const state = await makeOwnFolder(ports.state);
   const lock = await lockContainer(state, order.container);
   if (lock === undefined)

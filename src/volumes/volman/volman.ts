@@ -87,9 +87,7 @@ export class Volman {
    */
   async mount(order: VolumeOrder, options: object): Promise<string> {
     return this.#measured('Mount', order.driver, async () => {
-      const { spec, client, isListed } = this.#known(order.driver);
-      if (!isListed) throw notFound(order.driver);
-      const name = volumeName(order, spec.hasUniqueVolumeIds);
+      const { client, name } = this.#mountable(order);
       await client.create(name, options);
       const path = await client.mount(name, order.containerId);
       if (this.#ports.mountFolders.some((folder) => path.startsWith(`${folder}/`))) return path;
@@ -99,6 +97,11 @@ export class Volman {
           'name its folder for mounts, if it is to be trusted there',
       );
     });
+  }
+
+  /** Throws what `mount` would throw without asking a driver: DRIVER_NOT_FOUND, VOLUME_MOUNT_INVALID. */
+  refuseUnmountable(order: VolumeOrder): void {
+    this.#mountable(order);
   }
 
   /** Unmounts a volume of a container, once. */
@@ -180,6 +183,12 @@ export class Volman {
       this.#ports.log(messageOf(error));
       if (this.#drivers.has(name)) this.#drivers.set(name, { ...found, isActive: false, isListed: true });
     }
+  }
+
+  #mountable(order: VolumeOrder): { readonly client: DriverClient; readonly name: string } {
+    const { spec, client, isListed } = this.#known(order.driver);
+    if (!isListed) throw notFound(order.driver);
+    return { client, name: volumeName(order, spec.hasUniqueVolumeIds) };
   }
 
   #known(name: string): KnownDriver {

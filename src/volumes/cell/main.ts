@@ -1,0 +1,1 @@
+export { runCell } from './run-cell.ts';

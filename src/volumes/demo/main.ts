@@ -1,0 +1,1 @@
+export { runDemoCommand } from './run-demo-command.ts';

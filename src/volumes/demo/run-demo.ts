@@ -1,0 +1,219 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, chown, mkdir, mkdtemp, readFile, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { parsePathSegment } from '../../platform/path-segment.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
+import type { BrokerConfig } from '../broker/config.ts';
+import { startBroker } from '../broker/start-broker.ts';
+import { scratchConfig } from '../broker/try-broker.ts';
+import { parseAppVolumes } from '../cell/app-volumes.ts';
+import { runApp } from '../cell/run-app.ts';
+import { parseDriverConfig } from '../driver/config.ts';
+import { bindMounter } from '../driver/mount/bind-mounter.ts';
+import { ShareMounter } from '../driver/mount/share-mounter.ts';
+import { startDriver } from '../driver/start-driver.ts';
+import { Volman } from '../volman/volman.ts';
+
+/** A share for the demo, and where its files show as the server has them. */
+export interface DemoShare {
+  /** `host:/path`. */
+  readonly share: string;
+  readonly serverFolder: string;
+  /** By whose rights on the server the app writes. */
+  readonly uid: number;
+  readonly gid: number;
+  readonly version: string;
+}
+
+export interface DemoPorts {
+  /** Without it, a folder of this machine is bound in place of a share, and every line says so. */
+  readonly share?: DemoShare | undefined;
+  readonly out: (text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** The app's own, as on Cloud Foundry. */
+const appUser = 2000;
+const written = 'hello from the app';
+
+/**
+ * The life of a share on one machine: broker, driver, volume manager and cell; an instance and a binding are made, an app
+ * writes through its volume, the server has the file, and all of it is taken away again. Resolves with 1 where a step fails.
+ */
+export async function runDemo(ports: DemoPorts): Promise<number> {
+  if (process.geteuid?.() !== 0)
+    throw new ProductError('NOT_SUPPORTED', 'volumes demo mounts, which only root may: run it with sudo');
+  const demo = await prepare(ports);
+  const before = await mounts();
+  const stops: (() => Promise<unknown>)[] = [() => removeTree(demo.folder, { within: tmpdir() })];
+  let code = 0;
+  try {
+    await walk(demo, stops);
+  } catch (error) {
+    demo.say(`FAILED: ${error instanceof Error ? error.message : String(error)}`);
+    code = 1;
+  }
+  for (const stop of stops.toReversed()) await stop();
+  const left = (await mounts()).filter((line) => !before.includes(line));
+  if (left.length > 0) code = 1;
+  demo.say(left.length === 0 ? 'nothing is left mounted' : `FAILED: still mounted: ${left.join(', ')}`);
+  return code;
+}
+
+interface Demo extends DemoPorts {
+  readonly folder: string;
+  readonly serverFolder: string;
+  readonly say: (line: string) => void;
+}
+
+async function prepare(ports: DemoPorts): Promise<Demo> {
+  const folder = await mkdtemp(join(tmpdir(), 'volumes-demo-'));
+  // the app, another user, passes through it
+  await chmod(folder, 0o755);
+  const serverFolder = ports.share?.serverFolder ?? join(folder, 'server/export/photos');
+  if (ports.share === undefined) {
+    await mkdir(serverFolder, { recursive: true });
+    await chmod(serverFolder, 0o700);
+    await chown(serverFolder, appUser, appUser);
+  }
+  const kind = ports.share === undefined ? 'local bind, no NFS' : `NFS ${ports.share.version}`;
+  const say = (line: string): void =>
+    ports.out(
+      line
+        .split('\n')
+        .map((part) => `${kind} | ${part}\n`)
+        .join(''),
+    );
+  return { ...ports, folder, serverFolder, say };
+}
+
+/** `stops`: what ends that which has begun, the last one first. */
+async function walk(demo: Demo, stops: (() => Promise<unknown>)[]): Promise<void> {
+  const { folder, serverFolder, share, say, signal } = demo;
+  const config = scratchConfig(folder);
+  const broker = await startBroker(config, () => undefined);
+  stops.push(() => broker.stop());
+  say(`broker: listens at ${broker.url}`);
+
+  await startDemoDriver(demo, stops);
+  const volman = new Volman({
+    folders: [join(folder, 'voldrivers')],
+    mountFolders: [join(folder, 'volumes')],
+    deadlines: { short: 30, mount: 120 },
+    metrics: { count: (name) => say(`volman: ${name}`), time: () => undefined },
+    log: (line) => say(`volman: ${line}`),
+    clock: () => performance.now(),
+  });
+  await volman.scan();
+  stops.push(() => volman.purge());
+  const drivers = volman.listDrivers();
+  say(`volman: knows ${drivers.join(', ')}`);
+  expect(drivers.includes('nfsv3driver'), 'volman does not know the driver');
+
+  const [nfs] = config.offerings;
+  const instance = `/v2/service_instances/${randomUUID()}`;
+  const binding = `${instance}/service_bindings/${randomUUID()}`;
+  const plan = { service_id: nfs?.id ?? '', plan_id: nfs?.plan.id ?? '' };
+  const send = sender(demo, config, broker.url);
+  await send('cf create-service nfs Existing photos', 'PUT', instance, 201, {
+    ...plan,
+    organization_guid: randomUUID(),
+    space_guid: randomUUID(),
+    parameters: { share: share?.share ?? 'server:/export/photos', ...(share && { version: share.version }) },
+  });
+  const ids = share && { uid: String(share.uid), gid: String(share.gid) };
+  const answer = await send('cf bind-service my-app photos', 'PUT', binding, 201, {
+    ...plan,
+    app_guid: randomUUID(),
+    parameters: { mount: join(folder, 'container/photos'), ...ids },
+  });
+
+  const volumes = parseAppVolumes(answer);
+  const place = volumes[0]?.containerDir ?? '';
+  const script = `echo '${written}' > "$1/hello"`;
+  say(`cell: runs as uid ${appUser}: sh -c '${script.replaceAll("'", '"')}' sh ${place}`);
+  const container = parsePathSegment(`app-${randomUUID()}`);
+  expect(container !== undefined, 'the container has no name');
+  const code = await runApp(
+    { container, volumes, command: ['sh', '-c', script, 'sh', place], uid: appUser, gid: appUser, root: '/' },
+    {
+      volman,
+      state: join(folder, 'cell'),
+      deadlines: { start: 60, grace: 10, kill: 10, watch: 5 },
+      log: (line) => say(`cell: ${line}`),
+      step: (step) => say(`cell: ${step}`),
+      signal,
+    },
+  );
+  expect(code === 0, `the app ended with code ${code}`);
+
+  const file = join(serverFolder, 'hello');
+  const [text, found] = [await readFile(file, 'utf8'), await stat(file)];
+  say(`server: hello has ${JSON.stringify(text)} and belongs to ${found.uid}:${found.gid}`);
+  const owner = share === undefined ? [appUser, appUser] : [share.uid, share.gid];
+  expect(text === `${written}\n`, 'the file has another content');
+  expect(found.uid === owner[0] && found.gid === owner[1], `the file does not belong to ${owner.join(':')}`);
+
+  const query = `?service_id=${plan.service_id}&plan_id=${plan.plan_id}`;
+  await send('cf unbind-service my-app photos', 'DELETE', `${binding}${query}`, 200);
+  await send('cf delete-service photos', 'DELETE', `${instance}${query}`, 200);
+}
+
+async function startDemoDriver(
+  { folder, share, say }: Demo,
+  stops: (() => Promise<unknown>)[],
+): Promise<void> {
+  const words = [
+    ...[
+      '--name',
+      'nfsv3driver',
+      '-transport',
+      'tcp-json',
+      '-listenAddr',
+      '127.0.0.1:0',
+      '-adminAddr',
+      '127.0.0.1:0',
+    ],
+    ...['-driversPath', join(folder, 'voldrivers'), '-mountDir', join(folder, 'volumes')],
+    ...(share === undefined ? ['-bindFrom', join(folder, 'server')] : []),
+  ];
+  say(`driver: volumes driver ${words.join(' ')}`);
+  const mounter =
+    share === undefined ? bindMounter(join(folder, 'server')) : new ShareMounter({ mountSeconds: 60 });
+  const driver = await startDriver(parseDriverConfig(words), { mounter, out: () => undefined });
+  stops.push(() => driver.stop());
+  say(`driver: listens at ${driver.address}`);
+}
+
+type Send = (title: string, method: string, path: string, status: number, body?: object) => Promise<string>;
+
+/** Sends a request to the broker as Cloud Controller does, and prints it with its answer. */
+function sender({ say }: Demo, { auth }: BrokerConfig, url: string): Send {
+  return async (title, method, path, status, body) => {
+    say(`${title}: ${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`);
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Basic ${Buffer.from(`${auth.username}:${auth.passwords[0] ?? ''}`).toString('base64')}`,
+        'x-broker-api-version': '2.15',
+        'content-type': 'application/json',
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer = await response.text();
+    say(`broker: ${response.status} ${answer}`);
+    expect(response.status === status, `OSBAPI wants status ${status} there`);
+    return answer;
+  };
+}
+
+function expect(holds: boolean, otherwise: string): asserts holds {
+  if (!holds) throw new ProductError('CONTAINER_FAILED', `${otherwise}; see the lines above`);
+}
+
+async function mounts(): Promise<readonly string[]> {
+  const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
+  return lines.map((line) => line.split(' ').slice(4).join(' '));
+}

@@ -1,0 +1,33 @@
+// npm run volumes:demo: on a real NFS share in a guest kernel where that can be, else on a folder of this machine.
+import { runDemo } from '../../src/volumes/demo/run-demo.ts';
+import { demoOnShare } from './demo-on-share.ts';
+import { Guest, noGuest } from './guest.ts';
+
+const out = (text: string): void => void process.stdout.write(text);
+const stopping = new AbortController();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
+const why = noGuest();
+try {
+  process.exitCode = why === false ? await inGuest() : await local(why);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+async function local(reason: string): Promise<number> {
+  out(`local bind, no NFS | a real share ${reason}\n`);
+  return runDemo({ out, signal: stopping.signal });
+}
+
+async function inGuest(): Promise<number> {
+  out('A server of NFS and a User-Mode-Linux guest start; what follows runs in the guest.\n');
+  const guest = await Guest.boot();
+  try {
+    stopping.signal.throwIfAborted();
+    const { code, text } = await demoOnShare(guest);
+    out(text);
+    return code;
+  } finally {
+    await guest.stop();
+  }
+}
