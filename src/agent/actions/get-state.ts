@@ -42,8 +42,10 @@ export function getState(options: GetStateOptions): Action {
   };
 }
 
-function processStatus({ name, state, live }: ProcessStatus, now: number): Record<string, unknown> {
-  if (live === undefined) return { name, state, uptime: {}, mem: { percent: 0 }, cpu: { total: 0 } };
+function processStatus({ name, state, live, trouble }: ProcessStatus, now: number): Record<string, unknown> {
+  // not of upstream: what the deployer tells where an instance does not come up
+  const more = trouble === undefined ? {} : { last_exit: trouble.lastExit, output: trouble.output };
+  if (live === undefined) return { name, state, uptime: {}, mem: { percent: 0 }, cpu: { total: 0 }, ...more };
   const seconds = Math.max(1, Math.floor((now - live.startedAt) / 1000));
   return {
     name,
@@ -51,5 +53,6 @@ function processStatus({ name, state, live }: ProcessStatus, now: number): Recor
     uptime: { secs: seconds },
     mem: { kb: live.memoryKilobytes, percent: 0 },
     cpu: { total: Number(((live.cpuSeconds / seconds) * 100).toFixed(1)) },
+    ...more,
   };
 }

@@ -134,6 +134,7 @@ export class ServiceChain {
     const isDue = this.#ports.clock.now() >= (this.#nextCycle.get(service) ?? 0);
     if (isDue) {
       this.#beginCycle(service);
+      await this.#ports.rotate(service.definition.name);
       await this.#actAll(service, service.restarts.cycle(), signal);
     } else if (!isQuick(service)) return;
     if (!service.isMonitored) return;
