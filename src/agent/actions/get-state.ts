@@ -18,6 +18,7 @@ export function getState(options: GetStateOptions): Action {
     async run(list) {
       const { settings, supervisor } = options;
       const spec = await options.specFile.read();
+      const jobState = await supervisor.state();
       const processes = (await supervisor.processes()).map((process) =>
         processStatus(process, options.now()),
       );
@@ -33,7 +34,7 @@ export function getState(options: GetStateOptions): Action {
         rendered_templates_archive: { sha1: null, blobstore_id: '' },
         ...spec.source,
         agent_id: settings.agentId,
-        job_state: await supervisor.state(),
+        job_state: jobState,
         vm: { name: settings.vmName },
         ...(list[0] === 'full' ? { vitals: await options.vitals() } : {}),
         ...(processes.length > 0 ? { processes } : {}),
