@@ -45,7 +45,7 @@ async function buildAll(beside: readonly string[]): Promise<void> {
       buildCluster(builtCluster(root)),
       buildCommandLine(builtCommandLine(root)),
     ]).then(() => runBeside(beside)),
-    buildVolumeBroker(join(dist, 'volumes', 'broker.mjs')),
+    buildVolumeServices(join(dist, 'volumes')),
     packExample('hello'),
     packLightStemcell(
       {
@@ -147,10 +147,13 @@ async function buildCommandLine(main: string): Promise<void> {
   });
 }
 
-/** In one file of its own, which Cloud Foundry can run as an app. */
-async function buildVolumeBroker(main: string): Promise<void> {
-  await mkdir(dirname(main), { recursive: true });
-  await bundleForNode(join(root, 'src', 'volumes', 'broker', 'main.ts'), main, asModules);
+/** Each in one file of its own: Cloud Foundry can run the broker as an app, and cells the driver. */
+async function buildVolumeServices(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  for (const name of ['broker', 'driver', 'k8s-binding']) {
+    const main = join(root, 'src', 'volumes', name, 'main.ts');
+    await bundleForNode(main, join(directory, `${name}.mjs`), asModules);
+  }
 }
 
 async function placeNode(path: string): Promise<void> {

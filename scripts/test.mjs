@@ -1,7 +1,7 @@
 // npm test: installs and builds what is missing, then runs the fast suite on the pinned Node.
-// Arguments name other suites: folders, or files. `--long` stands for all `*.long.test.ts` (most take minutes; the fast suite has
-// a short test of each), `--crash` for all `*.crash.test.ts` and `--attack` for all `*.attack.test.ts` (attacks that once worked),
-// wherever they lie. TESTS_AT_ONCE says how many files run at once.
+// Arguments name other suites: folders, or files. `--long` stands for all `*.long.test.ts` (most take minutes; the other suites have
+// a short test of each), which no folder stands for; `--crash` for all `*.crash.test.ts` and `--attack` for all `*.attack.test.ts`
+// (attacks that once worked), wherever they lie. TESTS_AT_ONCE says how many files run at once.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,6 +24,7 @@ const beside = [
   'test/kubernetes-conformance',
 ].flatMap((path) => testsBelow(path));
 const isOwnSuite = (path) => /\.(crash|long|attack)\.test\.ts$/.test(path);
+const isLong = (path) => path.endsWith('.long.test.ts');
 const files =
   asked.length === 0 ? beside.filter((path) => !isOwnSuite(path)) : asked.flatMap((word) => testsOf(word));
 if (files.length === 0) {
@@ -76,10 +77,10 @@ if (line === '') {
 }
 
 function testsOf(word) {
-  if (['--long', '--crash', '--attack'].includes(word)) {
+  if (word === '--long') return [...beside, ...testsBelow('test/crash')].filter(isLong);
+  if (word === '--crash' || word === '--attack')
     return beside.filter((path) => path.endsWith(`.${word.slice(2)}.test.ts`));
-  }
-  return testsBelow(word);
+  return testsBelow(word).filter((path) => path === word || !isLong(path));
 }
 
 function testsBelow(path) {

@@ -78,6 +78,7 @@ async function inWorld<T>(
       newUuid: randomUUID,
       directorUuid: 'bench',
       note: () => undefined,
+      say: () => undefined,
     };
     const args = await scenario.prepare(cloud);
     if (scenario.exec !== undefined) world.commands.exec = scenario.exec(cloud);

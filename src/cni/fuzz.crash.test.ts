@@ -12,5 +12,5 @@ describe('as processes', { skip: executableIsMissing }, () => {
   });
   after(() => built.remove());
 
-  test('300 calls that cannot succeed are one CNI error each', () => assertFuzzedProcesses(built.path, 300));
+  test('100 calls that cannot succeed are one CNI error each', () => assertFuzzedProcesses(built.path, 100));
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { until } from '../../test/support/until.ts';
-import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { describeInOneNamespace } from '../cluster/node/testing/in-namespace.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { Cloud } from './cloud.ts';
 import { annotation } from './labels.ts';
@@ -19,7 +19,7 @@ import { interceptingApi } from './testing/intercepting-api.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
 /** What the one container of an attachment does on the embedded node: binds, holds, lets go (docs/decisions/0021). */
-describeInNamespace(import.meta.filename, () => {
+describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   const { newVm, newDisk, podOf, mountsOf } = embeddedVms(() => world, '127.64.13');
 

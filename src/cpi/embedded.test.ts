@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { until } from '../../test/support/until.ts';
-import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { describeInOneNamespace } from '../cluster/node/testing/in-namespace.ts';
 import { isApiError } from '../kubernetes/api-error.ts';
 import { isProductError } from '../errors/product-error.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../kubernetes/resources.ts';
@@ -17,7 +17,7 @@ import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
 /** The verbs on the embedded node: real processes, real mounts, real propagation. */
-describeInNamespace(import.meta.filename, () => {
+describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   const { newVm, newDisk, podOf, mountsOf } = embeddedVms(() => world, '127.64.7');
 

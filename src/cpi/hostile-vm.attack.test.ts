@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as hostile from '../../test/support/hostile-vm.ts';
 import { until } from '../../test/support/until.ts';
-import { describeInNamespace, namespaceMode } from '../cluster/node/testing/in-namespace.ts';
+import { describeInOneNamespace, namespaceMode } from '../cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -13,7 +13,7 @@ import { deleteVm } from './vm/delete-vm.ts';
 import { profiles } from './vm/profile.ts';
 
 /** Root of a VM against the attachment of its disk, on the embedded node; on a real kubelet: test/cluster/hostile-vm.attack.test.ts. */
-describeInNamespace(import.meta.filename, () => {
+describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   const { newVm, newDisk } = embeddedVms(() => world, '127.64.23');
 

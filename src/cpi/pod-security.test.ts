@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually } from '../agent/testing/eventually.ts';
-import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { describeInOneNamespace } from '../cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
 import { isApiError } from '../kubernetes/api-error.ts';
 import { namespaces, pods } from '../kubernetes/resources.ts';
@@ -22,7 +22,7 @@ const enforce = 'pod-security.kubernetes.io/enforce';
 const diskNamespace = 'disks';
 
 /** VMs in a namespace that enforces Pod Security "baseline", their disks hot-attached from one that does not. */
-describeInNamespace(import.meta.filename, () => {
+describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   let cloud: Cloud;
 

@@ -63,6 +63,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       newUuid: () => crypto.randomUUID(),
       directorUuid,
       note: (line) => void notes.push(`${line}\n`),
+      say: options.say,
     },
     log: () => notes.join(''),
     secrets: async () => [await usedCredentials(access)],

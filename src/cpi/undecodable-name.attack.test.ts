@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { describeInOneNamespace } from '../cluster/node/testing/in-namespace.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
 import { embeddedVms } from './testing/embedded-vms.ts';
@@ -10,7 +10,7 @@ import { EmbeddedWorld } from './testing/embedded-world.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
 /** Root of a VM against what removes its files, on the embedded node. */
-describeInNamespace(import.meta.filename, () => {
+describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   const { newVm, newDisk } = embeddedVms(() => world, '127.64.29');
 

@@ -180,7 +180,24 @@ export const errorTable = {
   IMAGE_INVALID: cloudError('an OCI image, or a layout of one, is wrong'),
   // volume services
   BROKER_CONFIG_INVALID: cloudError('the configuration of the volume broker is wrong; it did not start'),
+  DRIVER_CONFIG_INVALID: cloudError('the volume driver is started with something wrong; it did not start'),
   STORE_UNAVAILABLE: cloudError('the store of the volume broker cannot be read or written'),
+  DRIVER_SPEC_INVALID: cloudError(
+    'a spec file of a volume driver is wrong or not to be trusted; it was not used',
+  ),
+  DRIVER_NOT_FOUND: cloudError('no volume driver of that name is in the folders for spec files'),
+  DRIVER_UNREACHABLE: cloudError(
+    'a volume driver gave no answer in time, or one that is not of its protocol',
+  ),
+  DRIVER_FAILED: cloudError('a volume driver answered with an error that is for the operator alone'),
+  DRIVER_REFUSED: cloudError(
+    "a volume driver could not do it, for a reason that the app's developer may read",
+  ),
+  VOLUME_MOUNT_INVALID: cloudError('the volume_mounts of a binding are wrong; nothing was mounted'),
+  CONTAINER_FAILED: cloudError('an app was not started with its volumes; they are unmounted again'),
+  CONTAINER_STUCK: cloudError(
+    'an app or one of its volumes is still there; another `volumes cell` tries again',
+  ),
   REGISTRY_UNREACHABLE: cloudError('a container registry could not be reached'),
   REGISTRY_UNAUTHORIZED: cloudError('a container registry does not accept the user, or what the user wants'),
   REGISTRY_BUSY: cloudError('a container registry was too busy, or not able to answer, for several tries'),

@@ -164,6 +164,7 @@ export interface Volume {
   projected?: ProjectedVolume;
   hostPath?: { path: string; type?: '' | 'Directory' | 'DirectoryOrCreate' | 'File' };
   persistentVolumeClaim?: { claimName: string; readOnly?: boolean };
+  csi?: { driver: string; readOnly?: boolean; volumeAttributes?: Record<string, string> };
   ephemeral?: {
     volumeClaimTemplate: {
       metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };

@@ -1,55 +1,37 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
-import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import { deleteAttachmentByForce } from './support/delete-by-force.ts';
 import { deleteVms } from './support/delete-vms.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { diskForOnePod } from './support/disk-for-one-pod.ts';
-import { bystander, startBystander } from './support/bystander.ts';
-import { drain } from './support/drain.ts';
+import type { DiskSubject } from './support/disk-subject.ts';
 import { emptiesHub } from './support/empties-hub.ts';
 import { endsInEmptiedHub } from './support/ends-in-emptied-hub.ts';
 import { endsWhole } from './support/ends-whole.ts';
-import { evict } from './support/evict.ts';
-import type { DiskSubject } from './support/disk-subject.ts';
 import { isHarm } from './support/is-harm.ts';
-import { type EndOfAttachment, outlivesAttachmentEnd } from './support/outlives-attachment-end.ts';
-import { outlivesLeftMount } from './support/outlives-left-mount.ts';
+import { outlivesDetach } from './support/outlives-detach.ts';
 import { outlivesPowerCut } from './support/outlives-power-cut.ts';
-import { type DetachInUse, outlivesDetach } from './support/outlives-detach.ts';
-import { outlivesRestart, restartedPrograms } from './support/outlives-restart.ts';
-import { outlivesTwoDisks } from './support/outlives-two-disks.ts';
-import { killContainers, killSandbox, leaveMount, untilSecondLife } from './support/harm-attachment.ts';
+import { outlivesReboot } from './support/outlives-reboot.ts';
+import { outlivesUpdate } from './support/outlives-update.ts';
 import {
   deafHolder,
-  lateHolder,
+  forgetfulVm,
   makesDisks,
   noBusyCheck,
+  noDisksGate,
+  noSource,
   noTmpfsCheck,
   plainHub,
-  noDisksGate,
-  type Weakness,
   weakenedCloud,
 } from './support/weakened-cloud.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 /**
- * The suites beside this one find lost data where there is some: what they run (`support/outlives-*.ts`, `endsWhole`) is run here
- * and in loss-agent.test.ts against a CPI without one of its guards, and has to report the loss. Of the attachment deleted by force
- * alone no harm comes: kubelet 1.36 keeps a device that is still mounted somewhere (attachment-gone.test.ts); of what detach_disk
- * does after that, it does. What is in the hands of the kubelet or the driver alone is in loss-driver.test.ts: recreate, resize,
- * snapshots, attributes, create-env. Two more look at data: profiles and stock-stemcell ask as those do, `canary` and the job's
- * answer. In lost-volumes there is no CPI; its second test is the counterpart of its first.
+ * The suites beside this one find lost data where there is some: what they run is run here against a CPI without one of its
+ * guards, and has to report the loss. One of each kind of guard; each suite's own is in `loss*.long.test.ts`.
  */
 describeCluster('what the data-survival tests would find', (world) => {
   // harmed as they are, they would be in the way of a power cut
-  afterEach(async () => {
-    await deleteVms(world());
-    const standing = world().podReference(bystander);
-    if (await world().isThere(standing)) await world().api.delete(standing);
-  });
+  afterEach(() => deleteVms(world()));
 
   test(
     'the busy check off: detach_disk takes the disk from under a job, and what it writes then is lost',
@@ -61,148 +43,19 @@ describeCluster('what the data-survival tests would find', (world) => {
     },
   );
 
-  test('the busy check off, two disks: detach_disk takes each from under its job', withoutNodes, async () => {
-    const weak = weakenedCloud(world().cloud, [noBusyCheck]);
-    const vm = await world().newVm({ cloud: weak.cloud });
-    await assert.rejects(outlivesTwoDisks(world(), vm, { cloud: weak.cloud }), isHarm);
-    weak.assertUsed();
-  });
-
   test(
-    'the busy check off, a claim that only one pod may use (ReadWriteOncePod): the same',
+    "a hub on the node's disk: a VM pod deleted by kubectl takes the data of its disk with it",
     withoutNodes,
     async () => {
-      const weak = weakenedCloud(world().cloud, [noBusyCheck]);
-      const inUse: DetachInUse = { create: (vm) => diskForOnePod(world(), vm) };
-      await assert.rejects(outlivesDetach(world(), inUse, { cloud: weak.cloud }), isHarm);
-      weak.assertUsed();
-    },
-  );
-
-  const attachmentEnds: Readonly<Record<string, (pod: string) => Promise<unknown>>> = {
-    deleted: (pod) => world().api.delete(world().podReference(pod)),
-    evicted: (pod) => evict(world(), pod),
-  };
-  for (const [what, end] of Object.entries(attachmentEnds)) {
-    test(
-      `the busy check off: an attachment that is ${what} takes the disk from under a job, and what it writes then is lost`,
-      withoutNodes,
-      async () => {
-        const weak = weakenedCloud(world().cloud, [noBusyCheck]);
-        await assert.rejects(outlivesAttachmentEnd(world(), { end }, { cloud: weak.cloud }), isHarm);
-        weak.assertUsed();
-      },
-    );
-  }
-
-  test(
-    'the busy check off, the attachment deleted by force: detach_disk takes the disk from under a job',
-    withoutNodes,
-    async () => {
-      const weak = weakenedCloud(world().cloud, [noBusyCheck]);
-      const ends: EndOfAttachment = {
-        end: (pod) => deleteAttachmentByForce(world(), pod),
-        after: async ({ vm, disks: [disk] }) => void (await detachDisk(weak.cloud, [vm, disk])),
+      // whoever lets go first wins: the holder must not, as when jobs or the node are slow
+      const weak = weakenedCloud(world().cloud, [plainHub, noTmpfsCheck, deafHolder]);
+      const end = async (vm: string): Promise<void> => {
+        // before delete_vm, which has the attachment let go
+        await emptiesHub(world(), vm, (pod) => world().kubectl('delete', 'pod', pod, '--wait=false'));
+        await deleteVm(world().cloud, [vm]);
       };
-      // its own holder checks: one that does not would let go as it ends
-      await assert.rejects(outlivesAttachmentEnd(world(), ends), isHarm);
-      weak.assertUsed();
-    },
-  );
-
-  const harms: Readonly<Record<string, (subject: DiskSubject) => Promise<void>>> = {
-    'the containers of the attachment killed': async (subject) => {
-      await killContainers(world(), subject);
-      await untilSecondLife(world(), subject);
-    },
-    'beside a bystander with copies of its mounts': async (subject) => {
-      await startBystander(world(), subject);
-    },
-    'its sandbox killed': async (subject) => {
-      await killSandbox(world(), subject);
-      await untilSecondLife(world(), subject);
-    },
-  };
-  for (const [what, before] of Object.entries(harms)) {
-    test(
-      `the busy check off, ${what}: detach_disk takes the disk from under a job`,
-      withoutNodes,
-      async () => {
-        const weak = weakenedCloud(world().cloud, [noBusyCheck]);
-        await assert.rejects(outlivesDetach(world(), { before }, { cloud: weak.cloud }), isHarm);
-        weak.assertUsed();
-      },
-    );
-  }
-
-  test(
-    'the busy check off, the attachment gone and its mount left: detach_disk takes the disk from under a job',
-    withoutNodes,
-    async () => {
-      const weak = weakenedCloud(world().cloud, [noBusyCheck]);
-      const inUse: DetachInUse = {
-        // a holder that checks nothing would let go as it ends, and leave nothing
-        attach: (_, vm, disk) => attachDisk(world().cloud, [vm, disk]),
-        before: (subject) => leaveMount(world(), subject),
-      };
-      await assert.rejects(outlivesDetach(world(), inUse, { cloud: weak.cloud }), isHarm);
-      weak.assertUsed();
-    },
-  );
-
-  for (const program of restartedPrograms) {
-    test(
-      `the busy check off, ${program} restarted in the middle of the attach and of the detach: the disk is taken from under a job`,
-      withoutNodes,
-      async () => {
-        // longer than the holder is out of reach: a detach that ends before it could ask refuses, and harms nothing
-        const patient = world().cloudWith({}, { deadlines: { release: 60 } });
-        const weak = weakenedCloud(patient, [noBusyCheck]);
-        await assert.rejects(outlivesRestart(world(), program, { cloud: weak.cloud }), isHarm);
-        weak.assertUsed();
-      },
-    );
-  }
-
-  const endings: Readonly<
-    Record<string, { readonly remove: (vm: string) => Promise<unknown>; readonly holder?: Weakness }>
-  > = {
-    'deleted by force': {
-      remove: (vm) => world().kubectl('delete', 'pod', vm, '--force', '--grace-period=0'),
-    },
-    'deleted by kubectl': { remove: (vm) => world().kubectl('delete', 'pod', vm, '--wait=false') },
-    'that is evicted': { remove: (vm) => evict(world(), vm) },
-    // the attachment is told to end, too
-    'whose node is drained': { remove: (vm) => drain(world(), vm), holder: lateHolder },
-  };
-  for (const [what, { remove, holder = deafHolder }] of Object.entries(endings)) {
-    test(
-      `a hub on the node's disk: a VM pod ${what} takes the data of its disk with it`,
-      withoutNodes,
-      async () => {
-        // whoever lets go first wins: the holder must not, as when jobs or the node are slow
-        const weak = weakenedCloud(world().cloud, [plainHub, noTmpfsCheck, holder]);
-        const end = async (vm: string): Promise<void> => {
-          // before delete_vm, which has the attachment let go
-          await emptiesHub(world(), vm, remove);
-          // a pod that was not deleted by force stays until then
-          await deleteVm(world().cloud, [vm]);
-        };
-        const ends = { classes: ['loop'] as const, withinSeconds: 600, end };
-        await assert.rejects(endsWhole(world(), ends, { cloud: weak.cloud }), isHarm);
-        weak.assertUsed();
-      },
-    );
-  }
-
-  test(
-    "a hub on the node's disk, the attachment gone and its mount left: the VM's end takes the data of its disk with it",
-    withoutNodes,
-    async () => {
-      const weak = weakenedCloud(world().cloud, [plainHub, noTmpfsCheck]);
-      const remove = (vm: string): Promise<void> =>
-        emptiesHub(world(), vm, (pod) => world().api.delete(world().podReference(pod)));
-      await assert.rejects(outlivesLeftMount(world(), remove, { cloud: weak.cloud }), isHarm);
+      const ends = { classes: ['loop'] as const, withinSeconds: 600, end };
+      await assert.rejects(endsWhole(world(), ends, { cloud: weak.cloud }), isHarm);
       weak.assertUsed();
     },
   );
@@ -218,4 +71,20 @@ describeCluster('what the data-survival tests would find', (world) => {
       weak.assertUsed();
     },
   );
+
+  test(
+    'a VM that forgets its disk: after reboot_vm the job runs on an empty store, and what it writes is lost',
+    withoutNodes,
+    async () => {
+      const weak = weakenedCloud(world().cloud, [forgetfulVm]);
+      await assert.rejects(outlivesReboot(world(), {}, { cloud: weak.cloud }), isHarm);
+      weak.assertUsed();
+    },
+  );
+
+  test('a copy without a source: update_disk into another class loses the data', withoutNodes, async () => {
+    const weak = weakenedCloud(world().cloud, [noSource]);
+    await assert.rejects(outlivesUpdate(world(), { cloud: weak.cloud }), isHarm);
+    weak.assertUsed();
+  });
 });

@@ -5,17 +5,20 @@ import { test } from 'node:test';
 import { checkout } from '../support/embedded-line.ts';
 import { lanesOf, long, suites, suitesBelow, troubling } from './suites.ts';
 
-test('suites that trouble nodes run one by one on clusters of their own; conformance after the others, contract after them', () => {
+test('suites that trouble nodes run one by one on clusters of their own, then the conformance and the contract', () => {
   const files = ['networks', 'hot', 'lost-node', 'restarts'].map((name) => `test/cluster/${name}.test.ts`);
   assert.deepEqual(lanesOf([...files, 'test/contract/nodes.test.ts', 'test/conformance/vms.test.ts']), [
     {
       cluster: 0,
+      groups: [{ files: ['test/cluster/hot.test.ts', 'test/cluster/networks.test.ts'], concurrency: 5 }],
+    },
+    {
+      cluster: 1,
       groups: [
-        { files: ['test/cluster/hot.test.ts', 'test/cluster/networks.test.ts'], concurrency: 5 },
+        { files: ['test/cluster/lost-node.test.ts'], concurrency: 1 },
         { files: ['test/conformance/vms.test.ts'], concurrency: 1 },
       ],
     },
-    { cluster: 1, groups: [{ files: ['test/cluster/lost-node.test.ts'], concurrency: 1 }] },
     {
       cluster: 2,
       groups: [
@@ -31,6 +34,12 @@ test('every suite runs in one lane', () => {
   const files = suites.flatMap((path) => suitesBelow(checkout, path));
   const ran = lanesOf(files).flatMap(({ groups }) => groups.flatMap((group) => group.files));
   assert.deepEqual(ran.toSorted(), files.toSorted());
+});
+
+test('what runs by hand only runs where it is named', () => {
+  const file = 'test/cluster/loss.long.test.ts';
+  assert.ok(!suitesBelow(checkout, 'test/cluster').includes(file));
+  assert.deepEqual(suitesBelow(checkout, file), [file]);
 });
 
 test('what a lane names is there', () => {

@@ -15,30 +15,33 @@ const ofEmbedded = ['crash', 'local-api', 'rest-api'];
 /** What runs against a real cluster when nothing is named. */
 export const suites = ['test/cluster', 'test/contract', 'test/conformance'];
 
-/** Of the test files at or below a path those that a real cluster is asked by. */
+/** Of the test files at or below a path those that a real cluster is asked by; `*.long.test.ts` only where that is the path. */
 export function suitesBelow(checkout: string, path: string): string[] {
   return testsBelow(checkout, path).filter(
-    (file) => !file.startsWith('test/contract/') || !ofEmbedded.includes(basename(file, '.test.ts')),
+    (file) =>
+      (file === path || !file.endsWith('.long.test.ts')) &&
+      (!file.startsWith('test/contract/') || !ofEmbedded.includes(basename(file, '.test.ts'))),
   );
 }
 
 /** They trouble a node or its network, or count what is on it, so nothing may run beside them on their cluster. */
 export const troubling = [
-  ['static-ip', 'lost-node', 'loss-agent', 'lost-volumes', 'drained', 'up'],
-  ['power-cut', 'restarts', 'loss', 'leftovers', 'nodes'],
+  ['static-ip', 'lost-node', 'loss-agent.long', 'lost-volumes', 'drained', 'up'],
+  ['power-cut', 'restarts', 'loss', 'loss.long', 'leftovers', 'nodes'],
 ] as const;
 
 /** They take minutes: begun late they would end when nothing else runs any more. */
 export const long = [
   'foreign',
   'create-env',
+  'your-cluster',
   'vm-gone',
   'stock-stemcell',
   'recreate',
   'disk-changes',
   'crash',
   'hot',
-  'loss-driver',
+  'loss-driver.long',
 ];
 
 /** Files that run beside each other. */
@@ -55,9 +58,8 @@ export interface Lane {
 }
 
 /**
- * The lanes that files run in, so that they take about the same time. Most only wait for the cluster, several at once in one, and
- * then the conformance suite has it; what troubles nodes runs one by one on clusters of its own, and the contract after those that
- * take less.
+ * The lanes that files run in, so that they take about the same time. Most only wait for the cluster, several at once in one; what
+ * troubles nodes runs one by one on clusters of its own, with the conformance suite after it on one and the contract on the other.
  */
 export function lanesOf(files: readonly string[]): Lane[] {
   const nameOf = (file: string): string => basename(file, '.test.ts');
@@ -72,8 +74,8 @@ export function lanesOf(files: readonly string[]): Lane[] {
   const longFirst = [...quiet.filter(isLong), ...quiet.filter((file) => !isLong(file))];
   const alone = (each: readonly string[]): SuiteGroup => ({ files: each, concurrency: 1 });
   const lanes: Lane[] = [
-    { cluster: 0, groups: [{ files: longFirst, concurrency: 5 }, alone(others)] },
-    { cluster: 1, groups: [alone(first)] },
+    { cluster: 0, groups: [{ files: longFirst, concurrency: 5 }] },
+    { cluster: 1, groups: [alone(first), alone(others)] },
     { cluster: 2, groups: [alone(second), alone(files.filter(isContract))] },
   ];
   return lanes

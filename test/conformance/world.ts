@@ -81,8 +81,11 @@ export class World {
     this.#addresses = [...parts.target.addresses];
   }
 
-  /** `agent`: what VMs of an embedded target run instead of ours. */
-  static async open({ agent }: { agent?: TestAgent } = {}): Promise<World> {
+  /**
+   * `agent`: what VMs of an embedded target run instead of ours. `agentPort`: where a server of the test listens at 127.0.0.1 for all
+   * of their agents, since its pods share the machine's network.
+   */
+  static async open({ agent, agentPort }: { agent?: TestAgent; agentPort?: number } = {}): Promise<World> {
     const target = await openTarget(agent);
     const api = await openApi(target.access);
     await removeDeadNodes(api, Date.now());
@@ -99,7 +102,7 @@ export class World {
         namespace,
         kubelet_root_dir: target.kubeletRootDirectory,
       },
-      agent: { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` },
+      agent: { mbus: `https://mbus:${mbusPassword}@${agentAddress(target, agentPort)}` },
       deadlines: {
         schedule: 10,
         sandbox: 10,
@@ -286,6 +289,9 @@ export class World {
     };
   }
 }
+
+const agentAddress = ({ kind }: Target, port: number | undefined): string =>
+  kind === 'embedded' && port !== undefined ? `127.0.0.1:${port}` : '0.0.0.0:6868';
 
 function merge(base: Settings, over: Readonly<Record<string, unknown>>): Settings {
   const sections = Object.entries(over).map(

@@ -47,6 +47,7 @@ const cloudWith = (kubernetes: object): Cloud => ({
   newUuid: randomUUID,
   directorUuid: undefined,
   note: () => undefined,
+  say: () => undefined,
 });
 
 const argumentsOf = (agentId: string, properties: object): unknown[] =>

@@ -60,6 +60,7 @@ async function vmAndDisk(caller: Caller, stemcell: string): Promise<void> {
   assert.equal(await call('has_vm', [vm]), true);
   const successor = createVmArguments({ agentId: 'successor', networks: { default: { type: 'dynamic' } } });
   assert.deepEqual(await call('check_vm', [...successor, vm]), []);
+  assert.equal(await call('describe_vm', [vm]), null);
   await call('set_vm_metadata', [vm, { job: 'j' }]);
   const disk = String(
     await call('create_disk', [16, { storage_class: 'local', snapshot_class: 'local' }, vm]),

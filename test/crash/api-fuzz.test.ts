@@ -9,7 +9,7 @@ import type { FuzzRequest } from './support/fuzz/fuzz-requests.ts';
 import { KeptConnection } from './support/fuzz/kept-connection.ts';
 import { seeded } from './support/fuzz/seeded.ts';
 
-const total = Number(process.env['BOSH_KUBERNETES_FUZZ_REQUESTS'] ?? 20_000);
+const total = Number(process.env['BOSH_KUBERNETES_FUZZ_REQUESTS'] ?? 8_000);
 const seed = Number(process.env['BOSH_KUBERNETES_FUZZ_SEED'] ?? randomInt(2 ** 32));
 
 test(

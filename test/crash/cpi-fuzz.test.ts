@@ -13,7 +13,7 @@ import { seededRandom } from './cpi-fuzz/random.ts';
 
 /** Anything on stdin: one valid envelope on stdout, no fault of ours, no secret. */
 const seed = Number(process.env['BOSH_KUBERNETES_FUZZ_SEED'] ?? Date.now() % 2 ** 32);
-const inputs = Number(process.env['BOSH_KUBERNETES_FUZZ_INPUTS'] ?? 20_000);
+const inputs = Number(process.env['BOSH_KUBERNETES_FUZZ_INPUTS'] ?? 8_000);
 const processes = Number(process.env['BOSH_KUBERNETES_FUZZ_PROCESSES'] ?? 200);
 const atOnce = 24;
 const perWorld = 2_000;

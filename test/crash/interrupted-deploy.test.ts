@@ -39,12 +39,10 @@ async function changeManifest(audience: string): Promise<void> {
 }
 
 const stages = [
-  'Started validating',
   "Compiling package 'bosh_kubernetes_cpi",
   'Uploading stemcell',
   'Creating VM for instance',
   'Attaching disk',
-  "Compiling package 'hello-server",
   "Updating instance 'hello/0'",
 ];
 
@@ -82,12 +80,7 @@ async function killCluster(): Promise<void> {
   process.kill(Number.parseInt(record, 10), 'SIGKILL');
 }
 
-for (const stage of [
-  "Deleting VM '",
-  'Creating VM for instance',
-  'Attaching disk',
-  "Updating instance 'hello/0'",
-]) {
+for (const stage of ["Deleting VM '", 'Attaching disk']) {
   test(`kill -9 of the cluster at '${stage}': the run says so, and the next one converges with the same disk`, async () => {
     const content = await line.answer();
     const { disks } = await line.state();

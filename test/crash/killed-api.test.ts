@@ -10,7 +10,7 @@ import type { ApiProcess } from './support/api-process.ts';
 import { seeded } from './support/fuzz/seeded.ts';
 import type { Chance } from './support/fuzz/seeded.ts';
 
-const kills = 50;
+const kills = Number(process.env['BOSH_KUBERNETES_KILLS'] ?? 15);
 const seed = Number(process.env['BOSH_KUBERNETES_FUZZ_SEED'] ?? randomInt(2 ** 32));
 const writers = ['a', 'b', 'c', 'd'].map((writer) => [1, 2, 3, 4].map((n) => `${writer}${n}`));
 

@@ -71,7 +71,7 @@ test('after a kill -9 of everything up brings the same VM back, and no CPI call 
 // Each deployment that survives a kill is deleted by a delete-env that is killed too.
 const deletions = killCases(deletion);
 for (const [index, { call, method, moment }] of killCases(creation).entries()) {
-  const lost = method === 'create_disk' && moment !== 'before' ? 1 : 0;
+  const lost = method === 'create_disk' ? 1 : 0;
 
   test(`killed ${moment} ${method} of a first deploy, the next run has one VM and one disk`, async () => {
     await control.killAt(call, moment);

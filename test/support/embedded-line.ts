@@ -168,7 +168,7 @@ export class EmbeddedLine {
       deadlines: {
         release: 2,
         create_vm: 240,
-        attach_disk: 60,
+        attach_disk: 30,
         detach_disk: 60,
         delete_vm: 240,
         delete_disk: 30,

@@ -129,16 +129,25 @@ export class MbusConnection {
     if (certificateFaults.test(code)) {
       return new ProductError(
         'AGENT_UNTRUSTED',
-        `The certificate of the agent at ${this.address} is refused: ${error.message} (${code}); cloud_provider.cert.ca has to be the CA that signed it`,
+        `The certificate of the agent at ${this.address} is refused: ${error.message} (${code}); ${certificateStep(code)}`,
         { cause: error },
       );
     }
-    const why = error.message === '' ? code : error.message;
+    // of OpenSSL's words the reason; the others are places in its source
+    const said = error.message.replace(/^.*:SSL routines:[^:]*:([^:]*):.*$/su, 'no TLS: $1');
+    const why = said === '' ? code : said;
     return new ProductError('AGENT_UNREACHABLE', `The agent at ${this.address} cannot be reached: ${why}`, {
       cause: error,
     });
   }
 }
+
+/** A vars store keeps a certificate whose options have changed. */
+const certificateStep = (code: string): string =>
+  code === 'ERR_TLS_CERT_ALTNAME_INVALID'
+    ? "cloud_provider.mbus has to name a host of the certificate's alternative_names; where those are right by now, remove the variable of " +
+      'cloud_provider.cert from the vars store and create the VM again'
+    : 'cloud_provider.cert.ca has to be the CA that signed it';
 
 async function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {

@@ -17,7 +17,7 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import { execInPod } from '../../kubernetes/pod-exec.ts';
 import { nodes, pods } from '../../kubernetes/resources.ts';
 import { hostRootImage } from '../node/image/host-root-image.ts';
-import { parseMountInfo } from '../node/mounts/mountinfo.ts';
+import { parseMountInfo } from '../../platform/mountinfo.ts';
 import { checkRequirements } from './check-requirements.ts';
 import { daemonStatus } from './daemon-status.ts';
 import { isAlive, type ProcessRecord } from './process-record.ts';

@@ -47,7 +47,7 @@ const createVmParameters: readonly Parameter[] = [
   optional('env', 'object'),
 ];
 
-/** The positional arguments of every method but `info`: the contract's (reference cpi.md 1.5, 1.6), and `check_vm`, which is ours. */
+/** The positional arguments of every method but `info`: the contract's (reference cpi.md 1.5, 1.6), and `check_vm` and `describe_vm`, which are ours. */
 export const signatures: ReadonlyMap<string, Signature> = new Map<string, Signature>([
   [
     'create_stemcell',
@@ -67,6 +67,7 @@ export const signatures: ReadonlyMap<string, Signature> = new Map<string, Signat
       parameters: [...createVmParameters, { ...optional('former_vm_cid', 'vm cid'), mayBeElsewhere: true }],
     },
   ],
+  ['describe_vm', { parameters: [cid('vm')] }],
   ['delete_vm', { parameters: [cid('vm')] }],
   ['has_vm', { parameters: [cid('vm')] }],
   ['reboot_vm', { parameters: [cid('vm')] }],

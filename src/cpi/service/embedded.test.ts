@@ -5,7 +5,7 @@ import type { Server } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { after, before, test } from 'node:test';
-import { describeInNamespace } from '../../cluster/node/testing/in-namespace.ts';
+import { describeInOneNamespace } from '../../cluster/node/testing/in-namespace.ts';
 import { startServiceProxy } from '../../cluster/proxy/start-service-proxy.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
@@ -19,7 +19,7 @@ const port = 8080;
 const nodePort = 30_777;
 
 /** Services with the embedded cluster's controllers, its collector and its proxies. */
-describeInNamespace(import.meta.filename, () => {
+describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   let proxy: { stop(): Promise<void> };
   const jobs: Server[] = [];

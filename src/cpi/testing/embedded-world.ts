@@ -98,6 +98,7 @@ export class EmbeddedWorld {
       newUuid: randomUUID,
       directorUuid: 'director-1',
       note: () => undefined,
+      say: () => undefined,
     };
   }
 

@@ -54,6 +54,7 @@ function simulatedCloud(cluster: SimulatedCluster, api: KubernetesApi, config: o
     newUuid: randomUUID,
     directorUuid: 'director-1',
     note: () => undefined,
+    say: () => undefined,
   };
 }
 

@@ -48,6 +48,7 @@ export async function testCloud(
     newUuid: randomUUID,
     directorUuid: 'director-1',
     note: () => undefined,
+    say: () => undefined,
   };
   return { cloud, api, node };
 }

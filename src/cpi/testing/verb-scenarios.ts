@@ -127,6 +127,7 @@ export const verbScenarios: readonly VerbScenario[] = [
   onRecreate(createWithService),
   checkVmScenario,
   onRecreate(checkVmScenario),
+  given('describe_vm', withVm),
   deleteVmScenario,
   deleteWithDisk,
   onRecreate(deleteVmScenario),

@@ -9,6 +9,7 @@ import { eventsOf } from '../last-words.ts';
 import { vmContainer, vmContainerOf } from '../own-containers.ts';
 import { podReference } from './find-vm.ts';
 import { waitForNode } from '../wait-for-node.ts';
+import { sayWhatVmWaitsFor } from './say-what-vm-waits-for.ts';
 import { sandboxTrouble } from './sandbox-trouble.ts';
 import { lookAtPod, startProblem } from './start-problem.ts';
 
@@ -29,15 +30,18 @@ const deletedMeanwhile = { message: 'its pod was deleted meanwhile; run the call
  * capacity may help, with what Kubernetes says about it.
  */
 export async function waitUntilRunning(cloud: Cloud, pod: Pod): Promise<Pod> {
-  await waitForNode(cloud, pod, () => failure(deletedMeanwhile, ''));
   const finished = new AbortController();
-  const sandbox = withoutSandbox(cloud, pod, finished.signal);
+  const saying = sayWhatVmWaitsFor(cloud, pod, finished.signal);
+  const looking = [saying];
   try {
-    return await Promise.race([started(cloud, pod), sandbox]);
+    await Promise.race([waitForNode(cloud, pod, () => failure(deletedMeanwhile, '')), saying]);
+    const sandbox = withoutSandbox(cloud, pod, finished.signal);
+    looking.push(sandbox);
+    return await Promise.race([started(cloud, pod), sandbox, saying]);
   } finally {
     finished.abort();
-    // what it meets after the VM's start is decided is nobody's concern
-    sandbox.catch(() => undefined);
+    // what they meet after the VM's start is decided is nobody's concern
+    for (const look of looking) look.catch(() => undefined);
   }
 }
 

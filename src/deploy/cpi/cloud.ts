@@ -35,6 +35,11 @@ export interface Cloud {
    * sentence each. Only our CPI has the method (docs/cpi.md): of another one nothing is known, and nothing is said.
    */
   checkVm(vm: CreateVmArguments, formerCid: string | undefined): Promise<readonly string[]>;
+  /**
+   * What keeps the VM's container from running, and what to do; undefined where it runs. Only our CPI has the method: of another
+   * one nothing is known.
+   */
+  describeVm(cid: string): Promise<string | undefined>;
   deleteVm(cid: string): Promise<void>;
   hasVm(cid: string): Promise<boolean>;
   /** Undefined: the CPI has no such method. */
@@ -85,6 +90,11 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
       const result = (await unlessUnknown(checked, ['NOT_IMPLEMENTED', 'NOT_SUPPORTED'])) ?? [];
       if (!isTextList(result)) throw unexpected('check_vm', result);
       return result;
+    },
+    describeVm: async (vm) => {
+      const described = call('describe_vm', vm);
+      const result = await unlessUnknown(described, ['NOT_IMPLEMENTED', 'NOT_SUPPORTED']);
+      return typeof result === 'string' ? result : undefined;
     },
     deleteVm: (vm) => unanswered('delete_vm', vm),
     hasVm: async (vm) => expectBoolean('has_vm', await call('has_vm', vm)),

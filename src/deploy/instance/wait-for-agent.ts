@@ -1,14 +1,25 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
+import type { Cloud } from '../cpi/cloud.ts';
 import { poll } from '../poll.ts';
 import type { Run } from '../run.ts';
+import { explainUnreachable } from './explain-unreachable.ts';
 
 /** How long a new VM's agent may take, and an old one's, in milliseconds (bosh-cli deployment/instance). */
 export const newAgentBudget = 600_000;
 export const oldAgentBudget = 10_000;
 
-/** Pings until the agent answers. AGENT_UNREACHABLE after the budget; any other error at once, a refused certificate among them. */
-export async function waitForAgent({ agent, clock, signal }: Run, budget: number): Promise<void> {
+/** An agent that comes sooner needs no explanation; and how long the CPI is not asked again. Milliseconds. */
+const quietTime = 5000;
+const pauseOfCpi = 10_000;
+
+/**
+ * Pings until the agent answers. AGENT_UNREACHABLE with the cause after the budget; any other error at once, a refused
+ * certificate among them. While the agent of `newVm` does not answer, warns of the cause, and again when that has changed.
+ */
+export async function waitForAgent(run: Run, budget: number, newVm?: string): Promise<void> {
+  const { agent, clock, signal } = run;
   let last: ProductError | undefined;
+  const explain = newVm === undefined ? undefined : explainer(run, newVm);
   const attempt = async (): Promise<true | undefined> => {
     try {
       await agent.ping();
@@ -16,11 +27,46 @@ export async function waitForAgent({ agent, clock, signal }: Run, budget: number
     } catch (error) {
       if (!isProductError(error, 'AGENT_UNREACHABLE')) throw error;
       last = error;
+      await explain?.(error);
       return undefined;
     }
   };
   if (await poll(attempt, { clock, signal, budget, longestPause: 500 })) return;
-  throw new ProductError('AGENT_UNREACHABLE', `The agent did not answer a ping within ${budget / 1000} s`, {
-    cause: last,
-  });
+  const why = last === undefined ? '' : `: ${explainUnreachable(last)}`;
+  throw new ProductError(
+    'AGENT_UNREACHABLE',
+    `The agent did not answer a ping within ${budget / 1000} s${why}`,
+    {
+      cause: last,
+    },
+  );
+}
+
+/** Warns of what keeps the VM's agent: its pod, where the CPI can tell, else the way to it. */
+function explainer({ cloud, clock, warn }: Run, vmCid: string): (error: ProductError) => Promise<void> {
+  const begun = clock.now().getTime();
+  let askedAt = -Infinity;
+  let trouble: string | undefined;
+  let said = '';
+  return async (error) => {
+    const now = clock.now().getTime();
+    if (now - begun < quietTime) return;
+    if (now - askedAt >= pauseOfCpi) {
+      askedAt = now;
+      trouble = await describe(cloud, vmCid);
+    }
+    const line = trouble === undefined ? explainUnreachable(error) : `VM '${vmCid}': ${trouble}`;
+    if (line !== said) warn(`waiting for the agent: ${line}`);
+    said = line;
+  };
+}
+
+/** A CPI that cannot tell has its own trouble, which the operator should know, and which does not end the wait. */
+async function describe(cloud: Cloud, vmCid: string): Promise<string | undefined> {
+  try {
+    return await cloud.describeVm(vmCid);
+  } catch (error) {
+    if (!isProductError(error) || error.code === 'INTERRUPTED') throw error;
+    return `the CPI cannot say how it is: ${error.message}`;
+  }
 }

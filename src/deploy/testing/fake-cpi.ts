@@ -80,6 +80,10 @@ const methods: Readonly<Record<string, (words: Words) => unknown>> = {
   delete_vm: ([cid]) => remove('vms', cid, 'Bosh::Clouds::VMNotFound'),
   has_vm: ([cid]) => existsSync(path('vms', cid)),
   has_disk: ([cid]) => existsSync(path('disks', cid)),
+  describe_vm: () => {
+    const trouble = join(directory, 'trouble.txt');
+    return existsSync(trouble) ? readFileSync(trouble, 'utf8') : null;
+  },
   set_vm_metadata: ([cid, metadata]) => (write('vms', cid, { ...readVm(cid), metadata }), null),
   create_disk: ([size, properties]) => {
     const cid = `disk-${randomUUID()}`;

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { newPair } from '../signature/testing/new-pair.ts';
 import { parseBrokerConfig } from './config.ts';
+import { secretsOf } from './open-store.ts';
 
 const key = Buffer.alloc(32, 7).toString('base64');
 const good = `
@@ -40,6 +42,11 @@ test('a configuration is read, and PORT comes before listen', () => {
   assert.deepEqual(nfs.operator, { defaults: { version: '4.1' }, forced: { readonly: true } });
   assert.ok(nfs.table.some(({ name }) => name === 'username') && smb === undefined);
   assert.deepEqual(parseBrokerConfig(good, { PORT: '8080' }).listen, { host: '0.0.0.0', port: 8080 });
+  const one = parseBrokerConfig(good.replace(/nfs:\n( .*\n)+/u, 'smb:\n'), {});
+  assert.deepEqual(
+    one.offerings.map(({ name }) => name),
+    ['smb'],
+  );
   const both = parseBrokerConfig(good.replace(/nfs:\n( .*\n)+/u, ''), {});
   assert.deepEqual(
     both.offerings.map(({ name }) => name),
@@ -55,6 +62,7 @@ passwort: geheim-2
 nfs: {defaults: {uid: geheim-3, colour: red}, maintenance_info: {version: geheim}}
 smb: {ldap: true, allowed_shares: [{share: geheim, spaces: geheim}, geheim]}
 preflight: geheim
+async: geheim
 store: {}
 encryption_keys: [geheim-4]
 volume_id: none
@@ -62,6 +70,7 @@ volume_id: none
   const message = faultsOf(wrong);
   const fields = [...message.matchAll(/^- (\S+) /gmu)].map(([, field]) => field);
   assert.deepEqual(fields, [
+    'async',
     'encryption_keys',
     'listen',
     'nfs.defaults.colour',
@@ -86,6 +95,7 @@ test('a key that is there twice, and what is no YAML, are told by their line', (
   assert.match(faultsOf(`${good}username: other\n`), /line 15: a key that is there already/u);
   assert.match(faultsOf('a: [geheim'), /line 1: no YAML/u);
   assert.match(faultsOf('- a'), /must be a map of settings/u);
+  assert.match(faultsOf('a: &b geheim\nc: *b\n'), /has an alias .*write its value out/u);
 });
 
 test('a database is read with what it needs', () => {
@@ -138,4 +148,32 @@ test('a CredHub is read with a client of its UAA or with a certificate, and has 
 
 test('SQLite is refused in an app of Cloud Foundry, whose disk does not stay', () => {
   assert.match(faultsOf(good, { VCAP_APPLICATION: '{}' }), /store\.sqlite is lost when an app/u);
+});
+
+test('a signing key is a text or a file, takes the place of volume_id, and is never logged', () => {
+  const without = good.replace(/^volume_id: .*\n/mu, '');
+  assert.deepEqual(parseBrokerConfig(`${without}signing: {key: /signing.pem}\n`, {}).scheme, {
+    signingKeyFile: '/signing.pem',
+  });
+  const { privatePem, key: signingKey } = newPair();
+  const config = parseBrokerConfig(`${without}signing: {key: ${JSON.stringify(privatePem)}}\n`, {});
+  assert.deepEqual('signingKey' in Object(config.scheme) && config.scheme, { signingKey });
+  assert.ok(secretsOf(config).includes(privatePem));
+  const wrong = faultsOf(`${good}signing: {key: '-----BEGIN PRIVATE KEY----- geheim'}\n`);
+  assert.match(wrong, /- signing\.key must be a private key.*\n- volume_id has no use/su);
+  assert.doesNotMatch(wrong, /geheim/u);
+});
+
+test('a place for secrets is one prefix in CredHub or in files, and needs signed volumes', () => {
+  const { privatePem } = newPair();
+  const signing = `signing: {key: ${JSON.stringify(privatePem)}}\n`;
+  const signed = `${good.replace(/^volume_id: .*\n/mu, '')}${signing}`;
+  const [nfs] = parseBrokerConfig(`${signed}secrets: {file: /var/secrets}\n`, {}).offerings;
+  const row = nfs?.table.find(({ name }) => name === 'password_ref');
+  assert.equal(row?.prefix, '((file:/var/secrets/');
+  assert.match(faultsOf(`${good}secrets: {credhub: /volumes}\n`), /- secrets needs signing/u);
+  for (const wrong of ['{}', '{vault: /a}', '{credhub: /a, file: /b}'])
+    assert.match(faultsOf(`${signed}secrets: ${wrong}\n`), /- secrets must have one of/u);
+  for (const wrong of ['volumes', '/', '/a/', '/a/../b', '/a b'])
+    assert.match(faultsOf(`${signed}secrets: {credhub: ${wrong}}\n`), /- secrets\.credhub must be a slash/u);
 });

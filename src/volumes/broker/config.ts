@@ -7,10 +7,13 @@ import type { AllowedShare } from './offerings/allowed-shares.ts';
 import type { Offering, OfferingSettings } from './offerings/offering.ts';
 import { nfsOffering } from './offerings/nfs.ts';
 import { smbOffering } from './offerings/smb.ts';
+import { isSecretPath } from '../signature/secret-reference.ts';
+import { readSigningKey } from '../signature/signature-keys.ts';
 import type { VolumeIdScheme } from './operations/volume-id.ts';
 import { rowNamed } from './options/option-table.ts';
-import type { OptionValue } from './options/option-type.ts';
+import type { OptionValue } from '../options/option-type.ts';
 import type { Options } from './options/parse-options.ts';
+import type { SecretPrefix } from './options/password-rows.ts';
 import type { PreflightMode } from './preflight/preflight.ts';
 import type { CredhubConfig, StoreConfig } from './store-config.ts';
 import { credhubOf, storeOf } from './store-config.ts';
@@ -24,8 +27,10 @@ export interface BrokerConfig {
   readonly store: StoreConfig;
   /** Of what lies in SQLite or PostgreSQL; CredHub encrypts what it keeps. */
   readonly encryptionKeys: readonly Buffer[];
-  readonly scheme: VolumeIdScheme;
+  readonly scheme: VolumeIdScheme | { readonly signingKeyFile: string };
   readonly preflight: PreflightMode;
+  /** Whether changes are answered by polling where the platform accepts that. */
+  readonly isAsync: boolean;
   /** Where the old brokers keep their records, for `volumes migrate`. */
   readonly migrateFrom: readonly CredhubConfig[];
 }
@@ -44,7 +49,10 @@ const known = [
   'store',
   'encryption_keys',
   'volume_id',
+  'signing',
+  'secrets',
   'preflight',
+  'async',
   'migrate_from',
 ];
 
@@ -67,11 +75,12 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
     listen: listenOf(read, environment),
     tls: tlsOf(read),
     auth: { username, passwords: previous === undefined ? [password] : [password, previous] },
-    offerings: offeringsOf(read),
+    offerings: offeringsOf(read, { named: Object.keys(root), secrets: secretsPrefixOf(read) }),
     store,
     encryptionKeys: keysOf(read, store),
     scheme: schemeOf(read),
     preflight: preflightModeOf(read),
+    isAsync: isAsyncOf(read),
     migrateFrom: read.items('migrate_from').map(credhubOf),
   };
   if (faults.length > 0) throw configError(faults);
@@ -92,9 +101,19 @@ function parseYaml(text: string): JsonObject {
       `line ${linePos?.[0].line ?? 1}: ${code === 'DUPLICATE_KEY' ? 'a key that is there already' : 'no YAML'}`,
   );
   if (faults.length > 0) throw configError(faults);
-  const value: unknown = document.toJS({ maxAliasCount: 0 });
+  const value: unknown = valueOf(document);
   if (!isObject(value)) throw configError(['it must be a map of settings']);
   return value;
+}
+
+/** The parser refuses an alias by a ReferenceError. */
+function valueOf(document: ReturnType<typeof parseDocument>): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 0 });
+  } catch (error) {
+    if (error instanceof ReferenceError) throw configError(['it has an alias (*name); write its value out']);
+    throw error;
+  }
 }
 
 function listenOf(read: Fields, { PORT }: Environment): BrokerConfig['listen'] {
@@ -133,8 +152,12 @@ function keysOf(read: Fields, store: StoreConfig): Buffer[] {
   return keys.filter((key) => key !== undefined);
 }
 
-function schemeOf(read: Fields): VolumeIdScheme {
+function schemeOf(read: Fields): BrokerConfig['scheme'] {
   const volumeId = read.value('volume_id');
+  if (read.value('signing') !== undefined) {
+    if (volumeId !== undefined) read.fault('volume_id', 'has no use: the key of signing makes the ids');
+    return signingOf(read.nested('signing'));
+  }
   if (volumeId === 'md5') return 'md5';
   const key = isObject(volumeId) ? keyOf(volumeId['key']) : undefined;
   if (key === undefined)
@@ -143,6 +166,42 @@ function schemeOf(read: Fields): VolumeIdScheme {
       `must be md5, or a map with a key of ${keyBytes} bytes in base64: openssl rand -base64 ${keyBytes}`,
     );
   return { hmacKey: key ?? Buffer.alloc(0) };
+}
+
+/** The key itself, or the path of its file. */
+function signingOf(read: Fields): BrokerConfig['scheme'] {
+  const key = read.text('key');
+  if (!key.includes('-----BEGIN')) return { signingKeyFile: key };
+  const signingKey = readSigningKey(key);
+  if ('id' in signingKey) return { signingKey };
+  read.fault('key', signingKey.fault);
+  return { signingKeyFile: '' };
+}
+
+/** Where users may name secrets: `credhub` or `file`, and the prefix there. */
+function secretsPrefixOf(read: Fields): SecretPrefix | undefined {
+  if (read.value('secrets') === undefined) return undefined;
+  if (read.value('signing') === undefined)
+    read.fault('secrets', 'needs signing: drivers read no secret for a volume that is not signed');
+  const secrets = read.nested('secrets');
+  const [store = '', ...others] = Object.keys(read.map('secrets'));
+  if (others.length > 0 || (store !== 'credhub' && store !== 'file')) {
+    read.fault('secrets', 'must have one of credhub, file');
+    return undefined;
+  }
+  const name = secrets.text(store);
+  if (name !== '' && !(name.startsWith('/') && isSecretPath(name.slice(1))))
+    secrets.fault(
+      store,
+      'must be a slash and parts of letters, digits, dots, dashes and underscores, as /volumes',
+    );
+  return { store, name };
+}
+
+function isAsyncOf(read: Fields): boolean {
+  const isAsync = read.value('async') ?? false;
+  if (typeof isAsync !== 'boolean') read.fault('async', 'must be true or false');
+  return isAsync === true;
 }
 
 function preflightModeOf(read: Fields): PreflightMode {
@@ -159,9 +218,12 @@ function keyOf(value: unknown): Buffer | undefined {
   return Buffer.from(value, 'base64');
 }
 
-/** Those that are named; both where neither is. */
-function offeringsOf(read: Fields): Offering[] {
-  const isNamed = (name: string): boolean => read.value(name) !== undefined;
+/** Those that are named, also without a value; both where neither is. */
+function offeringsOf(
+  read: Fields,
+  { named, secrets }: { named: readonly string[]; secrets: SecretPrefix | undefined },
+): Offering[] {
+  const isNamed = (name: string): boolean => named.includes(name);
   const names = ['nfs', 'smb'].filter((name) => isNamed(name) || !(isNamed('nfs') || isNamed('smb')));
   return names.map((name) => {
     const settings = read.nested(name);
@@ -179,8 +241,8 @@ function offeringsOf(read: Fields): Offering[] {
     const maintenance = maintenanceOf(settings);
     const make = (own: Pick<OfferingSettings, 'operator' | 'allowedShares'>): Offering =>
       name === 'nfs'
-        ? nfsOffering({ ...own, ldap: ldap === true, maintenance })
-        : smbOffering({ ...own, maintenance });
+        ? nfsOffering({ ...own, ldap: ldap === true, secrets, maintenance })
+        : smbOffering({ ...own, secrets, maintenance });
     const { table } = make({ operator: { defaults: {}, forced: {} } });
     const operator = {
       defaults: optionsOf(settings, 'defaults', table),

@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ProductError } from '../../errors/product-error.ts';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { makeOwnFolder } from '../../platform/own-folder.ts';
+import { readSigningKey } from '../signature/signature-keys.ts';
 import type { BrokerConfig } from './config.ts';
+import type { VolumeIdScheme } from './operations/volume-id.ts';
 import type { CredhubConfig } from './store-config.ts';
 import type { BrokerStore } from './store/broker-store.ts';
 import type { CredhubClient } from './store/credhub-client.ts';
 import { credhubClient } from './store/credhub-client.ts';
 import { openCredhubStore } from './store/credhub-store.ts';
+import type { RecordCodec } from './store/record-codec.ts';
 import { sealedRecords } from './store/record-codec.ts';
 import { sealUnder } from './store/seal.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
@@ -21,13 +24,22 @@ export async function openStore({
   const [first, ...others] = encryptionKeys;
   if (first === undefined) throw new ProductError('BROKER_CONFIG_INVALID', 'encryption_keys is missing');
   const records = sealedRecords(sealUnder([first, ...others]));
-  if ('sqlite' in store) {
-    await makeOwnFolder(dirname(store.sqlite));
-    return openSqliteStore(store.sqlite, records);
-  }
+  if ('sqlite' in store) return openSqlite(store.sqlite, records);
   const { openPostgresStore } = await import('./store/postgres-store.ts');
   const { caFile, ...access } = store.postgresql;
-  return openPostgresStore({ ...access, ca: readIfNamed(caFile, 'store.postgresql.ca') }, records);
+  const ca = readIfNamed(caFile, 'store.postgresql.ca') ?? access.ca;
+  return openPostgresStore({ ...access, ca }, records);
+}
+
+async function openSqlite(path: string, records: RecordCodec): Promise<BrokerStore> {
+  try {
+    await makeOwnFolder(dirname(path));
+    return openSqliteStore(path, records);
+  } catch (error) {
+    if (isProductError(error) || !(error instanceof Error)) throw error;
+    const message = `store.sqlite names a file that cannot be used, '${path}': ${error.message}; name one in a folder that this user may write, or put the broker's file back`;
+    throw new ProductError('BROKER_CONFIG_INVALID', message, { cause: error });
+  }
 }
 
 /** A client of the CredHub of a configuration. */
@@ -51,11 +63,14 @@ export function connectCredhub({ url, caFile, auth }: CredhubConfig): CredhubCli
 
 /** What the configuration holds that no log may show. */
 export function secretsOf({ auth, encryptionKeys, scheme, store, migrateFrom }: BrokerConfig): string[] {
-  const keys = scheme === 'md5' ? encryptionKeys : [...encryptionKeys, scheme.hmacKey];
+  const hmacKeys = typeof scheme === 'object' && 'hmacKey' in scheme ? [scheme.hmacKey] : [];
   const credhubs = 'credhub' in store ? [store.credhub, ...migrateFrom] : migrateFrom;
   return [
     ...auth.passwords,
-    ...keys.map((key) => key.toString('base64')),
+    ...[...encryptionKeys, ...hmacKeys].map((key) => key.toString('base64')),
+    ...(typeof scheme === 'object' && 'signingKey' in scheme
+      ? [scheme.signingKey.key.export({ type: 'pkcs8', format: 'pem' }).toString()]
+      : []),
     ...('postgresql' in store && store.postgresql.password !== undefined ? [store.postgresql.password] : []),
     ...credhubs.flatMap((credhub) => ('uaa' in credhub.auth ? [credhub.auth.uaa.secret] : [])),
   ];
@@ -63,6 +78,17 @@ export function secretsOf({ auth, encryptionKeys, scheme, store, migrateFrom }: 
 
 const readIfNamed = (path: string | undefined, setting: string): string | undefined =>
   path === undefined ? undefined : readNamed(path, setting);
+
+/** How volumes get their ids, with the key of a file that the configuration names. */
+export function readScheme(scheme: BrokerConfig['scheme']): VolumeIdScheme {
+  if (!(typeof scheme === 'object' && 'signingKeyFile' in scheme)) return scheme;
+  const signingKey = readSigningKey(readNamed(scheme.signingKeyFile, 'signing.key'));
+  if ('id' in signingKey) return { signingKey };
+  throw new ProductError(
+    'BROKER_CONFIG_INVALID',
+    `signing.key names '${scheme.signingKeyFile}', which ${signingKey.fault}`,
+  );
+}
 
 /** The text of a file that a setting names. */
 export function readNamed(path: string, setting: string): string {

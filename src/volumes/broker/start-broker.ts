@@ -1,12 +1,15 @@
 import type { AddressInfo } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import { pino } from 'pino';
+import { ProductError } from '../../errors/product-error.ts';
 import { redactor } from '../../errors/redact/redactor.ts';
 import { broker } from './broker.ts';
 import type { BrokerConfig } from './config.ts';
 import { brokerMetrics } from './http/metrics.ts';
 import { brokerServer } from './http/server.ts';
 import { catalogOf } from './offerings/catalog.ts';
-import { openStore, readNamed, secretsOf } from './open-store.ts';
+import { openStore, readNamed, readScheme, secretsOf } from './open-store.ts';
+import type { Preflight } from './preflight/preflight.ts';
 import { preflightOf, protocolPorts } from './preflight/preflight.ts';
 
 /** Milliseconds; a Cloud Controller waits a minute for an answer. */
@@ -23,9 +26,14 @@ export interface RunningBroker {
  * Starts a broker. `log` gets its log, a JSON object a line, with the secrets of the configuration taken
  * out.
  */
-export async function startBroker(config: BrokerConfig, log: (line: string) => void): Promise<RunningBroker> {
-  const { auth, scheme, offerings } = config;
-  const redact = redactor(secretsOf(config));
+export async function startBroker(
+  config: BrokerConfig,
+  log: (line: string) => void,
+  checkShare: Preflight = preflightOf({ ports: protocolPorts, deadlineMs: preflightMs }),
+): Promise<RunningBroker> {
+  const { auth, offerings } = config;
+  const scheme = readScheme(config.scheme);
+  const redact = redactor(secretsOf({ ...config, scheme }));
   const tls = config.tls && {
     cert: readNamed(config.tls.certificate, 'tls.certificate'),
     key: readNamed(config.tls.privateKey, 'tls.private_key'),
@@ -34,21 +42,24 @@ export async function startBroker(config: BrokerConfig, log: (line: string) => v
     { base: null, timestamp: pino.stdTimeFunctions.isoTime },
     { write: (line) => log(redact(line)) },
   );
+  if (tls !== undefined) assertPair(tls);
   const store = await openStore(config);
   if ('credhub' in config.store)
     logger.warn(
       `records are kept in CredHub, which cannot compare before it writes: run no other broker with store_id ${config.store.credhub.storeId}`,
     );
   try {
+    const operations = broker({
+      offerings,
+      store,
+      scheme,
+      preflight: config.preflight,
+      checkShare,
+      isAsync: config.isAsync,
+      warn: (line) => logger.warn(line),
+    });
     const app = brokerServer({
-      broker: broker({
-        offerings,
-        store,
-        scheme,
-        preflight: config.preflight,
-        checkShare: preflightOf({ ports: protocolPorts, deadlineMs: preflightMs }),
-        warn: (line) => logger.warn(line),
-      }),
+      broker: operations,
       catalog: catalogOf(offerings),
       auth,
       metrics: brokerMetrics(),
@@ -56,18 +67,44 @@ export async function startBroker(config: BrokerConfig, log: (line: string) => v
       logger,
       tls,
     });
-    await app.listen(config.listen);
+    await listenOn(config.listen, () => app.listen(config.listen));
     const { port } = app.server.address() as AddressInfo;
     const host = config.listen.host.includes(':') ? `[${config.listen.host}]` : config.listen.host;
     return {
       url: `${tls === undefined ? 'http' : 'https'}://${host}:${port}`,
       stop: async () => {
         await app.close();
+        await operations.idle();
         await store.close();
       },
     };
   } catch (error) {
     await store.close();
     throw error;
+  }
+}
+
+/** What OpenSSL says of a file that it cannot read names no file. */
+function assertPair(tls: { readonly cert: string; readonly key: string }): void {
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    const message =
+      'tls.certificate and tls.private_key are no certificate in PEM with its key; name the files that belong together';
+    throw new ProductError('BROKER_CONFIG_INVALID', message, { cause: error });
+  }
+}
+
+async function listenOn(
+  { host, port }: BrokerConfig['listen'],
+  listen: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await listen();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+    if (code === undefined || !/^E[A-Z]+$/u.test(code)) throw error;
+    const message = `the broker cannot listen at ${host} port ${port} (${code}); set listen, or PORT in the environment, to an address of this machine and a port that is free`;
+    throw new ProductError('BROKER_CONFIG_INVALID', message, { cause: error });
   }
 }

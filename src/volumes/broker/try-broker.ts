@@ -71,6 +71,7 @@ function configIn(folder: string): BrokerConfig {
     encryptionKeys: [randomBytes(32)],
     scheme: { hmacKey: randomBytes(32) },
     preflight: 'off',
+    isAsync: false,
     migrateFrom: [],
   };
 }

@@ -109,6 +109,7 @@ export class ClusterWorld {
       newUuid: randomUUID,
       directorUuid: 'director-1',
       note: () => {},
+      say: () => undefined,
     };
   }
 

@@ -15,7 +15,7 @@ import { stemcellDigest } from './stemcell-digest.ts';
  * runc for what bpm does, nodejs for the example's job, the inits of stock stemcells (stock-stemcell.ts), which do nothing in
  * these; the rest so that the roots of all profiles are one, made once.
  */
-const packages = [
+export const stemcellPackages = [
   ...['runc', 'nodejs', 'iptables', 'kmod', 'nftables'],
   ...['systemd-sysv', 'dbus', 'cron', 'runit'],
 ];
@@ -44,7 +44,7 @@ export async function suiteStemcell(
 
 /** Where that stemcell is on this machine, without a cluster. */
 export async function stemcellDirectory(profile: Profile, upstream?: UpstreamAgent): Promise<string> {
-  const key = await stemcellDigest(packages, upstream);
+  const key = await stemcellDigest(stemcellPackages, upstream);
   return cachedFolder(kindOf(profile, upstream), key, (made) => build(made, profile, upstream));
 }
 
@@ -59,7 +59,7 @@ async function build(
     profile,
     '--output',
     directory,
-    ...packages.flatMap((name) => ['--include', name]),
+    ...stemcellPackages.flatMap((name) => ['--include', name]),
   ];
   const words = upstream === undefined ? own : [...own, '--agent', upstream.agent, '--monit', upstream.monit];
   const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');

@@ -9,7 +9,15 @@ const twoDisks = async (verbs: VerbWorld, vm: string): Promise<string> => {
   return vm;
 };
 
-/** What the rows of `verbCases` do, where one strategy, Service or disk meets another: for kills alone. */
+/** The disks of a VM that goes are kept. */
+export const deletionBesideDisks: VerbCase = {
+  ...{ row: 'delete_vm (recreate, a disk attached)', title: 'delete_vm (recreate, two disks attached)' },
+  method: 'delete_vm',
+  prepare: async (verbs) => [await twoDisks(verbs, await verbs.newRecreated())],
+  check: async (verbs) => keepsDisks(verbs, 2),
+};
+
+/** What the rows of `verbCases` do, where one strategy, Service or disk meets another: for kills alone, and by hand. */
 export const combinedCases: readonly VerbCase[] = [
   {
     ...{ row: 'create_vm (recreate, a Service)', method: 'create_vm', settings: recreate },
@@ -19,12 +27,6 @@ export const combinedCases: readonly VerbCase[] = [
   {
     ...{ row: 'delete_vm (recreate, a Service)', method: 'delete_vm' },
     prepare: async (verbs) => [await verbs.newRecreated({ properties: { services } })],
-  },
-  {
-    ...{ row: 'delete_vm (recreate, a disk attached)', title: 'delete_vm (recreate, two disks attached)' },
-    method: 'delete_vm',
-    prepare: async (verbs) => [await twoDisks(verbs, await verbs.newRecreated())],
-    check: async (verbs) => keepsDisks(verbs, 2),
   },
   {
     ...{ row: 'attach_disk (recreate)', title: 'attach_disk (recreate, a second disk)' },

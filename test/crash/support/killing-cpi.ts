@@ -2,24 +2,27 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * What happens at the chosen call: the deployer dies before the CPI does anything; it dies while the CPI works, which comes
- * to its end without it; it dies at the moment when the CPI has answered.
+ * What happens at the chosen call: the deployer dies while the CPI works, which comes to its end without it; or it dies when
+ * the CPI has answered.
  */
-export const moments = ['before', 'during', 'after'] as const;
-export type Moment = (typeof moments)[number];
+export type Moment = 'during' | 'after';
 
-/** A `bin/cpi` that ends its caller at the call that `rule` in the control folder names, and notes every call. */
+/** A `bin/cpi` that ends its caller at the call that `rule` in the control folder names, and notes every call but describe_vm. */
 export const killingCpi = `#!/bin/sh
 real=\${0%/*}/cpi-real
 request=$(cat)
+# how often it is asked depends on how long an agent takes
+case $request in
+  '{"method":"describe_vm"'*)
+    printf '%s' "$request" | "$real"
+    exit
+    ;;
+esac
 printf '%s\\n' "$request" | sed -n 's/^{"method":"\\([a-z_]*\\)".*/\\1/p' >> "$CPI_CONTROL/calls"
 number=0 moment=
 [ ! -f "$CPI_CONTROL/rule" ] || read -r number moment < "$CPI_CONTROL/rule"
 [ "$(wc -l < "$CPI_CONTROL/calls")" -eq "$number" ] || moment=
 case $moment in
-  before)
-    kill -9 "$PPID"
-    ;;
   during)
     kill -9 "$PPID"
     printf '%s' "$request" | "$real" > "$CPI_CONTROL/unheard"

@@ -70,6 +70,7 @@ export const verbCases: readonly VerbCase[] = [
     prepare: async (verbs) => [await verbs.world.newVm()],
     check: async (verbs, [own]) => verbs.world.call('delete_vm', own),
   },
+  { row: 'describe_vm', method: 'describe_vm', prepare: async (verbs) => [verbs.vm] },
   { row: 'has_vm', method: 'has_vm', prepare: async (verbs) => [verbs.vm] },
   {
     ...{ row: 'set_vm_metadata', method: 'set_vm_metadata' },

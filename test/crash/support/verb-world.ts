@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { idleAgent } from '../../../src/cpi/testing/agents.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';
@@ -58,10 +60,15 @@ export class VerbWorld {
   readonly #isMultusOurs: boolean;
   /** The volumes are folders of this machine; elsewhere content is a VM's matter. */
   readonly #hasFolders: boolean;
+  readonly #agents: Server;
   #looksInside = false;
 
-  private constructor(world: World, parts: { vm: string; recreated: string; isMultusOurs: boolean }) {
+  private constructor(
+    world: World,
+    parts: { vm: string; recreated: string; isMultusOurs: boolean; agents: Server },
+  ) {
     this.world = world;
+    this.#agents = parts.agents;
     this.vm = parts.vm;
     this.recreated = parts.recreated;
     this.otherClass = `${world.namespace}-other`;
@@ -71,13 +78,17 @@ export class VerbWorld {
 
   static async open(): Promise<VerbWorld> {
     // nobody speaks to these agents, and the start of each of hundreds costs more than the call that makes its VM
-    const world = await World.open({ agent: idleAgent });
+    const agents = createServer().listen(0, '127.0.0.1');
+    await once(agents, 'listening');
+    // what looks for an agent that listens finds one at once
+    const { port } = agents.address() as AddressInfo;
+    const world = await World.open({ agent: idleAgent, agentPort: port });
     const vm = await world.newVm();
     const made = await world.request('create_vm', world.vmArguments(), { settings: recreate });
     assert.equal(made.error, null, made.error?.message);
     const [recreated] = made.result as [string];
     const isMultusOurs = await installMultus(world.api);
-    const verbs = new VerbWorld(world, { vm, recreated, isMultusOurs });
+    const verbs = new VerbWorld(world, { vm, recreated, isMultusOurs, agents });
     const [first] = (await world.api.list(storageClasses)).items;
     assert.ok(first !== undefined);
     const { metadata: _, ...rest } = first;
@@ -90,6 +101,7 @@ export class VerbWorld {
     await api.delete({ resource: storageClasses, name: this.otherClass });
     if (this.#isMultusOurs) await api.delete(multusDefinition);
     await this.world.close();
+    this.#agents.close();
   }
 
   /** A disk with content that no VM has. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatFstab } from './fstab.ts';
-import { parseMountInfo } from './mountinfo.ts';
+import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import { flagsToKeep, mountOf, mountsAtOrBelow, mountsOfPlace, placeOf } from './mount-table.ts';
 
 const table = parseMountInfo(

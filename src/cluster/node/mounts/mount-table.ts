@@ -1,5 +1,5 @@
 import { readFile, readdir } from 'node:fs/promises';
-import { parseMountInfo, type MountEntry } from './mountinfo.ts';
+import { parseMountInfo, type MountEntry } from '../../../platform/mountinfo.ts';
 
 /** A place in a file system, independent of where it is mounted: mountinfo's device and root. */
 export interface FileSystemPlace {

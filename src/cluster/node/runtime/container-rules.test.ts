@@ -5,7 +5,7 @@ import { formatCommandFile } from './command-file.ts';
 import { batchMounts } from './container-fstab.ts';
 import type { ContainerMount } from './container-runtime.ts';
 import { findMountMismatch } from './mount-check.ts';
-import { parseMountInfo } from '../mounts/mountinfo.ts';
+import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import { formatIdentityMap, hasId, parseIdMap } from './user-namespace.ts';
 
 const none = { privileged: false, ownUserNamespace: true, add: [], drop: [] };

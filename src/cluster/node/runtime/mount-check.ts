@@ -1,5 +1,5 @@
 import type { FileSystemPlace } from '../mounts/mount-table.ts';
-import type { MountEntry } from '../mounts/mountinfo.ts';
+import type { MountEntry } from '../../../platform/mountinfo.ts';
 
 export interface ExpectedMount {
   readonly target: string;

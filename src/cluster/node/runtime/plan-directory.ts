@@ -2,7 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { formatFstab, type FstabEntry } from '../mounts/fstab.ts';
 import { flagsToKeep, mountOf } from '../mounts/mount-table.ts';
-import type { MountEntry } from '../mounts/mountinfo.ts';
+import type { MountEntry } from '../../../platform/mountinfo.ts';
 import { formatCommandFile } from './command-file.ts';
 import { batchMounts, bindOptions } from './container-fstab.ts';
 import type { ContainerMount, ContainerPlan } from './container-runtime.ts';

@@ -7,7 +7,7 @@ import { helperEnvironment } from '../command.ts';
 import { isolatedCommand } from '../isolated-command.ts';
 import type { NodeLayout } from '../layout.ts';
 import { placeOf, readMountTable } from '../mounts/mount-table.ts';
-import type { MountEntry } from '../mounts/mountinfo.ts';
+import type { MountEntry } from '../../../platform/mountinfo.ts';
 import { safeRemove } from '../removal/safe-remove.ts';
 import { rootMounts, type RootFolders } from './container-fstab.ts';
 import type {

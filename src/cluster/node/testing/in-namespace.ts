@@ -55,11 +55,20 @@ export const namespaceMode = process.env[marker];
  * unprivileged user, as far as this process may become them. Nothing that they mount or start outlives them.
  */
 export function describeInNamespace(file: string, define: () => void): void {
+  describeAs(modes, file, define);
+}
+
+/** The same as the user of this process alone: for what is not about the node. */
+export function describeInOneNamespace(file: string, define: () => void): void {
+  describeAs(modes.slice(0, 1), file, define);
+}
+
+function describeAs(users: readonly Mode[], file: string, define: () => void): void {
   if (namespaceMode !== undefined) {
     define();
     return;
   }
-  for (const mode of modes) {
+  for (const mode of users) {
     test(`in namespaces, as ${mode.name}`, async (t) => {
       const why = whyNotRun(mode.prefix, file);
       if (why !== undefined) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { describeInNamespace } from '../../../cluster/node/testing/in-namespace.ts';
+import { describeInOneNamespace } from '../../../cluster/node/testing/in-namespace.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import {
   persistentVolumeClaims,
@@ -27,7 +27,7 @@ import { resizeDisk } from '../resize-disk.ts';
 import { updateDisk } from '../update-disk.ts';
 
 /** Changes of disks on the embedded node: real directories, real copies, a real scheduler. */
-describeInNamespace(import.meta.filename, () => {
+describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   let vm: string;
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
@@ -14,6 +15,7 @@ import {
 
 /** How long; a longer search is asked for by the variable. */
 const milliseconds = Number(process.env['BOSH_KUBERNETES_FUZZ_MS'] ?? 5_000);
+const seed = Number(process.env['BOSH_KUBERNETES_FUZZ_SEED'] ?? randomInt(2 ** 31));
 
 const path = fc.oneof(
   fc.constantFrom(
@@ -68,6 +70,7 @@ const headers = fc.record(
 );
 
 test('whatever comes gets an answer of JSON that is no 5xx, and the broker lives', async (t) => {
+  t.diagnostic(`seed ${seed}; BOSH_KUBERNETES_FUZZ_SEED=${seed} sends the same requests again`);
   const { call, log } = await testBroker(t);
   const method = fc.constantFrom('GET', 'PUT', 'PUT', 'PUT', 'PATCH', 'DELETE', 'POST');
   await fc.assert(
@@ -76,7 +79,7 @@ test('whatever comes gets an answer of JSON that is no 5xx, and the broker lives
       assert.ok(reply.status < 500, `${reply.status} ${reply.text}`);
       if (reply.text !== '' && place !== '/metrics') assert.equal(typeof JSON.parse(reply.text), 'object');
     }),
-    { numRuns: 1_000_000, interruptAfterTimeLimit: milliseconds, markInterruptAsFailure: false },
+    { seed, numRuns: 1_000_000, interruptAfterTimeLimit: milliseconds, markInterruptAsFailure: false },
   );
   assert.equal((await call('GET', '/healthz')).status, 200);
   assert.doesNotMatch(log.join(''), /a fault in the broker/u);

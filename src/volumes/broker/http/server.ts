@@ -85,8 +85,13 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
   });
   app.decorateRequest('user', undefined);
 
+  let checking: Promise<void> | undefined;
   app.get('/healthz', async (_request, reply) => {
-    await checkStore();
+    // it wants no password: who asks often makes no more work than who asks once
+    checking ??= checkStore().finally(() => {
+      checking = undefined;
+    });
+    await checking;
     return send(reply, { status: 200, body: { status: 'ok' } });
   });
   app.register(async (guarded) => {
@@ -128,7 +133,7 @@ function addEndpoints(api: FastifyInstance, broker: Broker, catalog: object): vo
   const instance = '/service_instances/:instanceId';
   api.put(
     instance,
-    onInstance((id, request) => broker.provision(id, request.body)),
+    onInstance((id, request) => broker.provision(id, request.body, queryOf(request))),
   );
   api.get(
     instance,
@@ -136,7 +141,7 @@ function addEndpoints(api: FastifyInstance, broker: Broker, catalog: object): vo
   );
   api.patch(
     instance,
-    onInstance((id, request) => broker.update(id, request.body)),
+    onInstance((id, request) => broker.update(id, request.body, queryOf(request))),
   );
   api.delete(
     instance,
@@ -144,13 +149,13 @@ function addEndpoints(api: FastifyInstance, broker: Broker, catalog: object): vo
   );
   api.get(
     `${instance}/last_operation`,
-    onInstance((id) => broker.lastInstanceOperation(id)),
+    onInstance((id, request) => broker.lastInstanceOperation(id, queryOf(request))),
   );
 
   const binding = `${instance}/service_bindings/:bindingId`;
   api.put(
     binding,
-    onBinding((target, request) => broker.bind(target, request.body)),
+    onBinding((target, request) => broker.bind(target, request.body, queryOf(request))),
   );
   api.get(
     binding,
@@ -162,7 +167,7 @@ function addEndpoints(api: FastifyInstance, broker: Broker, catalog: object): vo
   );
   api.get(
     `${binding}/last_operation`,
-    onBinding((target) => broker.lastBindingOperation(target)),
+    onBinding((target, request) => broker.lastBindingOperation(target, queryOf(request))),
   );
 }
 

@@ -56,7 +56,9 @@ function withOptions(
 ): OldRecord {
   if (!isObject(parameters)) return { fault: 'its parameters are no JSON object' };
   // what the operator forces now may have been given then
-  const parsed = parseOptions(table, parameters, place, {});
+  // the old brokers kept names that they did not know, for any space
+  const known = table.filter(({ isInSpace }) => isInSpace !== true);
+  const parsed = parseOptions(known, parameters, place, {});
   if ('description' in parsed) return { fault: parsed.description.replaceAll('\n', ' ') };
   return { record: recordOf(parsed.options, textsOf(parameters)) };
 }

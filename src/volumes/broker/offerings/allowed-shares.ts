@@ -9,7 +9,8 @@ export interface AllowedShare {
 
 /** For whom a share is asked. */
 export interface Asker {
-  readonly organizationGuid: string;
+  /** undefined where the platform does not say it: no rule that names organizations allows that. */
+  readonly organizationGuid: string | undefined;
   readonly spaceGuid: string;
 }
 
@@ -19,10 +20,13 @@ export function isAllowed(rules: readonly AllowedShare[] | undefined, share: str
   return rules.some(
     (rule) =>
       liesIn(share, rule.share) &&
-      (rule.organizations?.includes(asker.organizationGuid) ?? true) &&
-      (rule.spaces?.includes(asker.spaceGuid) ?? true),
+      isAmong(asker.organizationGuid, rule.organizations) &&
+      isAmong(asker.spaceGuid, rule.spaces),
   );
 }
+
+const isAmong = (guid: string | undefined, allowed: readonly string[] | undefined): boolean =>
+  allowed === undefined || (guid !== undefined && allowed.includes(guid));
 
 function liesIn(share: string, folder: string): boolean {
   const whole = folder.replace(/\/+$/u, '');

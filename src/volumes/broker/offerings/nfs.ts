@@ -1,7 +1,10 @@
 import { mountRow } from '../options/mount-row.ts';
-import type { OptionRow, OptionTable } from '../options/option-table.ts';
-import { choice, flag, text, userId } from '../options/option-type.ts';
-import { nfsShare } from '../options/share.ts';
+import { directoryPassword, directoryUser, nfsVersion } from '../../options/mount-values.ts';
+import { flag, userId } from '../../options/option-type.ts';
+import { nfsShare } from '../../options/share.ts';
+import type { OptionTable } from '../options/option-table.ts';
+import type { SecretPrefix } from '../options/password-rows.ts';
+import { passwordRows } from '../options/password-rows.ts';
 import type { Offering, OfferingSettings } from './offering.ts';
 
 const anywhere = ['provision', 'bind'] as const;
@@ -18,7 +21,7 @@ const common: OptionTable = [
   },
   {
     name: 'version',
-    type: choice(['3', '3.0', '4', '4.0', '4.1', '4.2']),
+    type: nfsVersion,
     places: anywhere,
     mountOption: 'version',
     description: 'version of the NFS protocol; without it, server and client agree on one',
@@ -66,34 +69,28 @@ const byId: OptionTable = [
   },
 ];
 
-const name = /^[^\p{Cc}\p{Zl}\p{Zp},-][^\p{Cc}\p{Zl}\p{Zp},]*$/u;
-const password: OptionRow = {
-  name: 'password',
-  // an empty one passes on servers that take it for an anonymous user (RFC 4513, 5.1.2)
-  type: text(/^[^\p{Cc}]+$/u, 1024, 'a text without control characters'),
-  places: anywhere,
-  mountOption: 'password',
-  isSecret: true,
-  needs: 'username',
-  description: 'password of that user',
-};
-
-const byLdap: OptionTable = [
+const byLdap = (secrets: SecretPrefix | undefined): OptionTable => [
   {
     name: 'username',
-    type: text(name, 256, 'a name without comma, control characters and leading dash'),
+    type: directoryUser,
     places: anywhere,
     mountOption: 'username',
     needs: 'password',
     description: 'user of the directory by whose uid and gid the app reads and writes',
   },
-  password,
+  ...passwordRows(secrets, { type: directoryPassword, needs: 'username' }),
 ];
 
-/**
- * The offering of nfsbroker. With `ldap`, users are named by username and password in place of uid and gid.
- */
-export function nfsOffering({ ldap, ...settings }: OfferingSettings & { readonly ldap: boolean }): Offering {
+/** How users of the server are named. */
+interface NfsUsers {
+  /** By username and password in place of uid and gid. */
+  readonly ldap: boolean;
+  /** Where passwords may be named. */
+  readonly secrets?: SecretPrefix | undefined;
+}
+
+/** The offering of nfsbroker. */
+export function nfsOffering({ ldap, secrets, ...settings }: OfferingSettings & NfsUsers): Offering {
   return {
     id: '997f8f26-e10c-11e7-80c1-9a214cf093ae',
     name: 'nfs',
@@ -106,7 +103,7 @@ export function nfsOffering({ ldap, ...settings }: OfferingSettings & { readonly
     },
     protocol: 'nfs',
     driver: 'nfsv3driver',
-    table: [...common, ...(ldap ? byLdap : byId)],
+    table: [...common, ...(ldap ? byLdap(secrets) : byId)],
     ...settings,
   };
 }

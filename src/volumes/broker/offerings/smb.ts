@@ -1,7 +1,10 @@
 import { mountRow } from '../options/mount-row.ts';
 import type { OptionRow, OptionTable } from '../options/option-table.ts';
-import { choice, flag, text } from '../options/option-type.ts';
-import { smbShare } from '../options/share.ts';
+import { smbDomain, smbPassword, smbUser, smbVersion } from '../../options/mount-values.ts';
+import { flag } from '../../options/option-type.ts';
+import { smbShare } from '../../options/share.ts';
+import type { SecretPrefix } from '../options/password-rows.ts';
+import { passwordRows } from '../options/password-rows.ts';
 import type { Offering, OfferingSettings } from './offering.ts';
 
 const anywhere = ['provision', 'bind'] as const;
@@ -10,7 +13,7 @@ function switchRow(name: string, description: string, excludes: readonly string[
   return { name, type: flag, places: anywhere, mountOption: name, excludes, description };
 }
 
-const table: OptionTable = [
+const tableOf = (secrets: SecretPrefix | undefined): OptionTable => [
   {
     name: 'share',
     type: smbShare,
@@ -21,40 +24,23 @@ const table: OptionTable = [
   },
   {
     name: 'username',
-    // mount.cifs takes what follows a percent sign for the password, and what precedes a slash for the domain
-    type: text(
-      /^[^\p{Cc}\p{Zl}\p{Zp},%/\\-][^\p{Cc}\p{Zl}\p{Zp},%/\\]*$/u,
-      256,
-      'a name without comma, %, slashes, control characters and leading dash',
-    ),
+    type: smbUser,
     places: anywhere,
     mountOption: 'username',
     neededAt: 'bind',
     description: 'user of the share',
   },
-  {
-    name: 'password',
-    type: text(/^[^\p{Cc}]+$/u, 512, 'a text without control characters'),
-    places: anywhere,
-    mountOption: 'password',
-    isSecret: true,
-    neededAt: 'bind',
-    description: 'password of that user',
-  },
+  ...passwordRows(secrets, { type: smbPassword, neededAt: 'bind' }),
   {
     name: 'domain',
-    type: text(
-      /^[A-Za-z0-9][A-Za-z0-9._-]*$/u,
-      255,
-      'a name of letters, digits, dots, dashes and underscores',
-    ),
+    type: smbDomain,
     places: anywhere,
     mountOption: 'domain',
     description: 'domain of that user',
   },
   {
     name: 'version',
-    type: choice(['1.0', '2.0', '2.1', '3', '3.0', '3.1.1'], { '1': '1.0', '2': '2.0' }),
+    type: smbVersion,
     places: anywhere,
     mountOption: 'version',
     description: 'version of the SMB protocol; without it, server and client agree on one',
@@ -77,8 +63,11 @@ const table: OptionTable = [
   switchRow('noforcegid', 'files are of the group that the server says'),
 ];
 
-/** The offering of smbbroker. */
-export function smbOffering(settings: OfferingSettings): Offering {
+/** The offering of smbbroker. `secrets` says where passwords may be named. */
+export function smbOffering({
+  secrets,
+  ...settings
+}: OfferingSettings & { readonly secrets?: SecretPrefix | undefined }): Offering {
   return {
     id: '9db9cca4-8fd5-4b96-a4c7-0a48f47c3bad',
     name: 'smb',
@@ -91,7 +80,7 @@ export function smbOffering(settings: OfferingSettings): Offering {
     },
     protocol: 'smb',
     driver: 'smbdriver',
-    table,
+    table: tableOf(secrets),
     ...settings,
   };
 }

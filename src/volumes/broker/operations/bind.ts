@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isSignable, signVolumeId } from '../../signature/signed-volume-id.ts';
 import type { Answer } from '../http/answer.ts';
 import { invalid, refusal } from '../http/answer.ts';
 import { isAllowed, shareNotAllowed } from '../offerings/allowed-shares.ts';
 import type { Offering } from '../offerings/offering.ts';
-import type { Options } from '../options/parse-options.ts';
-import { mergeOptions, mountOptionsOf, parseOptions } from '../options/parse-options.ts';
+import type { Options, ParsedOptions } from '../options/parse-options.ts';
+import { inSpace, mergeOptions, mountOptionsOf, overlay, parseOptions } from '../options/parse-options.ts';
 import type { BindingTarget, Change, View } from '../store/broker-store.ts';
 import type { BindingRecord, InstanceRecord, VolumeMount } from '../store/record.ts';
 import type { BindRequest } from './request.ts';
@@ -29,9 +30,11 @@ export function bind(
   if (refused !== undefined) return { answer: refused };
   const appGuid = request.appGuid ?? predecessor?.appGuid;
   if (instance === undefined || appGuid === undefined) return { answer: requiresApp };
-  const given = parseOptions(table, request.parameters, 'bind', operator.forced);
+  // a binding that is there may have what the operator forces since
+  const forced = binding === undefined ? operator.forced : {};
+  const given = bindOptions(request, { instance, predecessor, forced });
   if ('description' in given) return { answer: invalid(given.description) };
-  const options = predecessor === undefined ? given.options : { ...predecessor.options, ...given.options };
+  const { options } = given;
   const asked = {
     id: bindingId,
     instanceId,
@@ -50,8 +53,22 @@ export function bind(
   if (!isAllowedTo(request, instance)) return { answer: invalid(shareNotAllowed) };
   const merged = mergeOptions(table, operator, instance.options, options);
   if ('description' in merged) return { answer: invalid(merged.description) };
-  const volumeMount = volumeMountOf(offering, instanceId, merged.options, ports.scheme);
+  if (!canHaveId({ instanceId, appGuid }, ports.scheme)) return { answer: invalid(notSignable) };
+  const volumeMount = volumeMountOf(offering, { instanceId, appGuid }, merged.options, ports.scheme);
   return { answer: { status: 201, body: bindAnswer(volumeMount) }, binding: { ...asked, volumeMount } };
+}
+
+/** What the binding says itself, over what its predecessor said. */
+function bindOptions(
+  { offering: { table }, parameters, spaceGuid }: BindRequest,
+  by: { instance: InstanceRecord; predecessor: BindingRecord | undefined; forced: Options },
+): ParsedOptions {
+  const { instance, predecessor, forced } = by;
+  const parsed = parseOptions(table, parameters, 'bind', forced);
+  if ('description' in parsed) return parsed;
+  const given = inSpace(table, parsed.options, spaceGuid ?? instance.spaceGuid);
+  if ('description' in given) return given;
+  return { options: overlay(table, predecessor?.options ?? {}, given.options) };
 }
 
 /** A rotation that is done has the app and the options of its predecessor, which may be gone. */
@@ -82,9 +99,11 @@ function refuseBind(
 
 /** An instance can be bound in a space that it was shared into: that one has to be allowed the share. */
 function isAllowedTo(request: BindRequest, instance: InstanceRecord): boolean {
+  const spaceGuid = request.spaceGuid ?? instance.spaceGuid;
+  const isShared = spaceGuid !== instance.spaceGuid;
   return isAllowed(request.offering.allowedShares, String(instance.options['share']), {
-    organizationGuid: request.organizationGuid ?? instance.organizationGuid,
-    spaceGuid: request.spaceGuid ?? instance.spaceGuid,
+    organizationGuid: isShared ? request.organizationGuid : instance.organizationGuid,
+    spaceGuid,
   });
 }
 
@@ -94,19 +113,37 @@ const bindAnswer = (mount: VolumeMount): Record<string, unknown> => ({
   volume_mounts: [mount],
 });
 
-/** The mount that a binding hands out. */
+/** What a volume is of. */
+interface VolumeOwner {
+  readonly instanceId: string;
+  readonly appGuid: string;
+}
+
+function canHaveId({ instanceId, appGuid }: VolumeOwner, scheme: VolumeIdScheme): boolean {
+  if (scheme === 'md5' || 'hmacKey' in scheme) return true;
+  return isSignable(instanceId) && isSignable(appGuid);
+}
+
+const notSignable =
+  'a signed volume id needs ids of instance and app of at most 36 letters, digits and dashes, as GUIDs are';
+
+/** The mount that a binding hands out. A signed one says `mount` always, as the driver holds it against the id. */
 export function volumeMountOf(
   { driver, table }: Offering,
-  instanceId: string,
+  { instanceId, appGuid }: VolumeOwner,
   options: Options,
   scheme: VolumeIdScheme,
 ): VolumeMount {
+  const containerDir = String(options['mount'] ?? `/var/vcap/data/${instanceId}`);
+  const mode = options['readonly'] === true ? 'r' : 'rw';
   const mountOptions = mountOptionsOf(table, options);
-  return {
-    driver,
-    container_dir: String(options['mount'] ?? `/var/vcap/data/${instanceId}`),
-    mode: options['readonly'] === true ? 'r' : 'rw',
-    device_type: 'shared',
-    device: { volume_id: volumeId(instanceId, mountOptions, scheme), mount_config: mountOptions },
-  };
+  const common = { driver, container_dir: containerDir, mode, device_type: 'shared' } as const;
+  if (scheme === 'md5' || 'hmacKey' in scheme)
+    return {
+      ...common,
+      device: { volume_id: volumeId(instanceId, mountOptions, scheme), mount_config: mountOptions },
+    };
+  const signed = { ...mountOptions, mount: containerDir };
+  const id = signVolumeId({ instanceId, appGuid, containerDir, mode }, signed, scheme.signingKey);
+  return { ...common, device: { volume_id: id, mount_config: signed } };
 }

@@ -1,11 +1,11 @@
 import { invalid } from '../http/answer.ts';
 import type { Offering } from '../offerings/offering.ts';
-import type { Change, View } from '../store/broker-store.ts';
+import type { Change, InstanceView } from '../store/broker-store.ts';
 
 const shownBindings = 20;
 
 /** Deletes an instance that has no bindings. Nothing on the file server is touched. */
-export function deprovision({ instance, bindingIds }: View, id: string, offering: Offering): Change {
+export function deprovision({ instance, bindingIds }: InstanceView, id: string, offering: Offering): Change {
   if (instance === undefined) return { answer: { status: 410, body: {} } };
   if (instance.serviceId !== offering.id)
     return { answer: invalid(`service instance ${id} is not of service ${offering.name}`) };

@@ -1,8 +1,10 @@
+import { parseSecretReference } from '../../signature/secret-reference.ts';
 import type { Answer } from '../http/answer.ts';
 import { refusal } from '../http/answer.ts';
 import type { Offering } from '../offerings/offering.ts';
 import { withoutSecrets } from '../options/parse-options.ts';
 import type { BindingTarget, View } from '../store/broker-store.ts';
+import type { BindingRecord } from '../store/record.ts';
 
 /**
  * An instance as its users may see it: Cloud Controller shows them what a fetch answers, so no secret is in
@@ -36,9 +38,7 @@ export function fetchBinding(
     return refusal(404, 'NotFound', `there is no service binding ${bindingId} of instance ${instanceId}`);
   const { options, volumeMount } = binding;
   const { volume_id: volumeId, mount_config: config } = volumeMount.device;
-  const secret = offering.table
-    .filter(({ isSecret }) => isSecret === true)
-    .map(({ mountOption }) => mountOption);
+  const secret = secretsIn(offering, binding);
   const shown = Object.entries(config).filter(([name]) => !secret.includes(name));
   const device = { volume_id: volumeId, mount_config: Object.fromEntries(shown) };
   return {
@@ -51,9 +51,14 @@ export function fetchBinding(
   };
 }
 
-/** The state of a change: everything is done by the time that it is answered. */
-export function lastOperation(exists: boolean, what: string): Answer {
-  return exists
-    ? { status: 200, body: { state: 'succeeded' } }
-    : refusal(404, 'NotFound', `there is no ${what}`);
+/** Whether a fetch of the binding has less than the answer to its bind. */
+export const hasSecret = (offering: Offering, binding: BindingRecord): boolean =>
+  secretsIn(offering, binding).length > 0;
+
+/** Names of what nobody may see in a mount; a reference to a secret is none. */
+function secretsIn({ table }: Offering, { volumeMount }: BindingRecord): string[] {
+  const secret = table.filter(({ isSecret }) => isSecret === true).map(({ mountOption }) => mountOption);
+  return Object.entries(volumeMount.device.mount_config)
+    .filter(([name, value]) => secret.includes(name) && parseSecretReference(value) === undefined)
+    .map(([name]) => name);
 }

@@ -56,7 +56,8 @@ function joinedBinding(
   // as it was when the old broker bound it, whatever was updated since
   const merged = mergeOptions(table, operator, instance.provisioned, kept.options);
   if ('description' in merged) return merged;
-  const mount = volumeMountOf(offering, instanceId, merged.options, 'md5');
+  const { appGuid } = ofBinding;
+  const mount = volumeMountOf(offering, { instanceId, appGuid }, merged.options, 'md5');
   const oldOptions = {
     ...mountOptionsOf(table, operator.defaults),
     ...oldMountOptions(offering, ofInstance.given),
@@ -68,7 +69,7 @@ function joinedBinding(
     instanceId,
     serviceId: kept.serviceId,
     planId: kept.planId,
-    appGuid: ofBinding.appGuid,
+    appGuid,
     options: kept.options,
     volumeMount: {
       ...mount,

@@ -2,26 +2,37 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Answer } from '../http/answer.ts';
 import { invalid, refusal } from '../http/answer.ts';
 import type { Offering } from '../offerings/offering.ts';
-import { parseOptions } from '../options/parse-options.ts';
+import { inSpace, parseOptions } from '../options/parse-options.ts';
 import type { Change, View } from '../store/broker-store.ts';
 import type { InstanceRecord } from '../store/record.ts';
 import type { Parsed, ProvisionRequest } from './request.ts';
 
-/** The record that a PUT of an instance asks for. */
+/** The record that a PUT of an instance asks for; a new one may yet be refused by `refuseForced`. */
 export function plannedInstance(id: string, request: ProvisionRequest): Parsed<InstanceRecord> {
   const { offering, organizationGuid, spaceGuid, parameters } = request;
   const conflict = maintenanceConflict(offering, request.maintenanceVersion);
   if (conflict !== undefined) return { refused: conflict };
-  const parsed = parseOptions(offering.table, parameters, 'provision', offering.operator.forced);
+  const parsed = parseOptions(offering.table, parameters, 'provision', {});
   if ('description' in parsed) return { refused: invalid(parsed.description) };
-  const { options } = parsed;
+  const placed = inSpace(offering.table, parsed.options, spaceGuid);
+  if ('description' in placed) return { refused: invalid(placed.description) };
+  const { options } = placed;
   const ids = { id, serviceId: offering.id, planId: offering.plan.id };
   return { request: { ...ids, organizationGuid, spaceGuid, provisioned: options, options } };
 }
 
+/** What the operator forces is refused in a new instance; one that is there may have it from before. */
+export function refuseForced({ offering, parameters }: ProvisionRequest): Answer | undefined {
+  const parsed = parseOptions(offering.table, parameters, 'provision', offering.operator.forced);
+  return 'description' in parsed ? invalid(parsed.description) : undefined;
+}
+
 /** Creates the instance; the same PUT again gets 200, another one with that id 409. */
-export function provision({ instance }: View, planned: InstanceRecord): Change {
-  if (instance === undefined) return { answer: { status: 201, body: {} }, instance: planned };
+export function provision({ instance }: View, planned: InstanceRecord, request: ProvisionRequest): Change {
+  if (instance === undefined) {
+    const refused = refuseForced(request);
+    return refused ? { answer: refused } : { answer: { status: 201, body: {} }, instance: planned };
+  }
   // what an update changed since does not make the first PUT another one
   const { migrated: _, ...stored } = instance;
   const isSame = isDeepStrictEqual({ ...stored, options: planned.options }, planned);

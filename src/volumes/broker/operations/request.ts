@@ -23,6 +23,7 @@ export interface BindRequest {
   readonly appGuid: string | undefined;
   /** Of the app, where the platform says it: an instance can be shared into another space. */
   readonly spaceGuid: string | undefined;
+  /** Of that space, where the platform says it: the context may be that of the instance. */
   readonly organizationGuid: string | undefined;
   readonly predecessorBindingId: string | undefined;
   readonly parameters: JsonObject;
@@ -55,10 +56,13 @@ export function parseBind(body: unknown, offerings: readonly Offering[]): Parsed
   return parsed(body, offerings, true, (fields) => {
     const resource = fields.nested('bind_resource');
     const context = fields.nested('context');
+    const contextSpace = context.optionalText('space_guid');
+    const contextOrganization = context.optionalText('organization_guid');
+    const spaceGuid = resource.optionalText('space_guid') ?? contextSpace;
     return {
       appGuid: fields.optionalText('app_guid') ?? resource.optionalText('app_guid'),
-      spaceGuid: resource.optionalText('space_guid') ?? context.optionalText('space_guid'),
-      organizationGuid: context.optionalText('organization_guid'),
+      spaceGuid,
+      organizationGuid: spaceGuid === contextSpace ? contextOrganization : undefined,
       predecessorBindingId: fields.optionalText('predecessor_binding_id'),
       parameters: fields.map('parameters'),
     };

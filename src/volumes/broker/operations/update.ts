@@ -1,5 +1,5 @@
 import { invalid, refusal } from '../http/answer.ts';
-import { parseOptions } from '../options/parse-options.ts';
+import { inSpace, overlay, parseOptions } from '../options/parse-options.ts';
 import type { Change, View } from '../store/broker-store.ts';
 import { maintenanceConflict } from './provision.ts';
 import type { UpdateRequest } from './request.ts';
@@ -23,8 +23,10 @@ export function update({ instance }: View, id: string, request: UpdateRequest): 
     Object.hasOwn(parameters, 'share') || share === undefined ? parameters : { ...parameters, share };
   const parsed = parseOptions(table, whole, 'provision', operator.forced);
   if ('description' in parsed) return { answer: invalid(parsed.description) };
+  const placed = inSpace(table, parsed.options, instance.spaceGuid);
+  if ('description' in placed) return { answer: invalid(placed.description) };
   return {
     answer: { status: 200, body: {} },
-    instance: { ...instance, options: { ...instance.options, ...parsed.options } },
+    instance: { ...instance, options: overlay(table, instance.options, placed.options) },
   };
 }

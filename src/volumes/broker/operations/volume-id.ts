@@ -1,7 +1,11 @@
 import { createHash, createHmac } from 'node:crypto';
+import type { SigningKey } from '../../signature/signature-keys.ts';
 
-/** How a volume gets its id: an HMAC under a key of the operator, or the old brokers' md5. */
-export type VolumeIdScheme = { readonly hmacKey: Buffer } | 'md5';
+/** An id made of a digest: an HMAC under a key of the operator, or the old brokers' md5. */
+type DigestScheme = { readonly hmacKey: Buffer } | 'md5';
+
+/** How a volume gets its id: of a digest, or signed. */
+export type VolumeIdScheme = DigestScheme | { readonly signingKey: SigningKey };
 
 /**
  * The id of a volume: bindings with the same options on the same instance have the same one. The md5 form
@@ -11,7 +15,7 @@ export type VolumeIdScheme = { readonly hmacKey: Buffer } | 'md5';
 export function volumeId(
   instanceId: string,
   mountOptions: Readonly<Record<string, string>>,
-  scheme: VolumeIdScheme,
+  scheme: DigestScheme,
 ): string {
   const text = goJson(mountOptions);
   const digest =

@@ -1,12 +1,12 @@
 import type { OptionRow } from './option-table.ts';
-import type { OptionType } from './option-type.ts';
+import type { OptionType } from '../../options/option-type.ts';
 
 const longest = 1024;
 /** What a container needs for itself. */
 const ofTheKernel = ['proc', 'sys', 'dev'];
 
 /** A folder in the app's container: absolute, without `.`, `..` and empty parts. */
-const containerDir: OptionType = {
+export const containerDir: OptionType = {
   parse: (value) => {
     const fault = {
       fault: `must be an absolute path of a folder in the container, without "..", ":", comma and control characters, not / and not in /${ofTheKernel.join(', /')}`,

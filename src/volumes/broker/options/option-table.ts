@@ -1,4 +1,4 @@
-import type { OptionType } from './option-type.ts';
+import type { OptionType } from '../../options/option-type.ts';
 
 /**
  * Where a user may give an option: to `cf create-service` and `cf update-service`, or to `cf bind-service`.
@@ -14,6 +14,10 @@ export interface OptionRow {
   readonly mountOption: string;
   /** What stands before the value there. */
   readonly prefix?: string;
+  /** What stands after it. */
+  readonly suffix?: string;
+  /** A path below the space of the user who gives it: nobody can name what is another space's. */
+  readonly isInSpace?: boolean;
   /** Another name that users may write. */
   readonly alias?: string;
   /** Never in an answer to a fetch, a log or an error. */
@@ -28,6 +32,10 @@ export interface OptionRow {
 }
 
 export type OptionTable = readonly OptionRow[];
+
+/** Names of the options that end up as the same option of a mount: one of them takes another one's place. */
+export const namesOf = (table: OptionTable, mountOption: string): readonly string[] =>
+  table.filter((row) => row.mountOption === mountOption).map(({ name }) => name);
 
 /** The row that a user means by a name. */
 export const rowNamed = (table: OptionTable, name: string): OptionRow | undefined =>

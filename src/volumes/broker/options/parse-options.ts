@@ -1,6 +1,7 @@
+import { isSecretPath } from '../../signature/secret-reference.ts';
 import type { OptionPlace, OptionTable } from './option-table.ts';
-import { rowNamed } from './option-table.ts';
-import type { OptionValue } from './option-type.ts';
+import type { OptionValue } from '../../options/option-type.ts';
+import { namesOf, rowNamed } from './option-table.ts';
 
 /** Options by their name in the table. */
 export type Options = Readonly<Record<string, OptionValue>>;
@@ -33,12 +34,16 @@ export function parseOptions(
   const options: Record<string, OptionValue> = {};
   for (const [name, value] of Object.entries(parameters)) {
     const row = rowNamed(table, name);
-    if (row === undefined || !row.places.includes(place) || Object.hasOwn(forced, row.name)) {
+    const names = row === undefined ? [] : namesOf(table, row.mountOption);
+    const isForced = names.some((other) => Object.hasOwn(forced, other));
+    if (row === undefined || !row.places.includes(place) || isForced) {
       faults.notAllowed.push(shown(name));
       continue;
     }
-    if (Object.hasOwn(options, row.name)) {
-      faults.invalid.push(`${row.name} is given twice, also as ${row.alias ?? row.name}`);
+    const given = names.find((other) => Object.hasOwn(options, other));
+    if (given !== undefined) {
+      const other = given === row.name ? (row.alias ?? row.name) : given;
+      faults.invalid.push(`${row.name} is given twice, also as ${other}`);
       continue;
     }
     const parsed = row.type.parse(value);
@@ -59,24 +64,55 @@ export function mergeOptions(
   instance: Options,
   binding: Options,
 ): ParsedOptions {
-  const options: Options = { ...defaults, ...instance, ...binding, ...forced };
+  const options = [instance, binding, forced].reduce(
+    (lower, upper) => overlay(table, lower, upper),
+    defaults,
+  );
   const faults: Faults = { invalid: [], notAllowed: [], missing: [] };
   const isGiven = (name: string): boolean => options[name] !== undefined && options[name] !== false;
+  const isMet = (name: string): boolean => alternatives(table, name).some(isGiven);
   for (const row of table.filter(({ name }) => isGiven(name))) {
     for (const other of (row.excludes ?? []).filter(isGiven))
       faults.invalid.push(`${row.name} cannot be given beside ${other}`);
-    if (row.needs !== undefined && !isGiven(row.needs)) faults.missing.push(row.needs);
+    if (row.needs !== undefined && !isMet(row.needs)) faults.missing.push(row.needs);
   }
   faults.missing.push(...missing(table, options, 'bind', options));
   return outcome(options, faults);
 }
 
+/** Options over others, each in the place of those that mean the same option of a mount. */
+export function overlay(table: OptionTable, lower: Options, upper: Options): Options {
+  const replaced = new Set(Object.keys(upper).flatMap((name) => alternatives(table, name)));
+  return { ...Object.fromEntries(Object.entries(lower).filter(([name]) => !replaced.has(name))), ...upper };
+}
+
+/** Options with what is of a space below its GUID; what has it already stays as it is. */
+export function inSpace(table: OptionTable, options: Options, spaceGuid: string): ParsedOptions {
+  const names = table.filter(({ isInSpace }) => isInSpace === true).map(({ name }) => name);
+  const given = names.filter((name) => options[name] !== undefined);
+  if (given.length === 0) return { options };
+  if (!isSecretPath(spaceGuid) || spaceGuid.includes('/'))
+    return { description: `${given.join(', ')} cannot be used: the GUID of the space is no part of a path` };
+  const below = given.map((name) => {
+    const path = String(options[name]);
+    return [name, path.startsWith(`${spaceGuid}/`) ? path : `${spaceGuid}/${path}`] as const;
+  });
+  return { options: { ...options, ...Object.fromEntries(below) } };
+}
+
+/** The option, and those that mean the same option of a mount. */
+function alternatives(table: OptionTable, name: string): readonly string[] {
+  const row = rowNamed(table, name);
+  return row === undefined ? [name] : namesOf(table, row.mountOption);
+}
+
 /** Options as `mount_config` has them: keys that the drivers know, all values texts, flags only where set. */
 export function mountOptionsOf(table: OptionTable, options: Options): Record<string, string> {
   const mountOptions: Record<string, string> = {};
-  for (const { name, mountOption, prefix = '' } of table) {
+  for (const { name, mountOption, prefix = '', suffix = '' } of table) {
     const value = options[name];
-    if (value !== undefined && value !== false) mountOptions[mountOption] = `${prefix}${String(value)}`;
+    if (value !== undefined && value !== false)
+      mountOptions[mountOption] = `${prefix}${String(value)}${suffix}`;
   }
   return mountOptions;
 }
@@ -97,7 +133,7 @@ function missing(
     .filter(({ neededAt }) => neededAt === place)
     .filter(({ name, alias = name }) => !Object.hasOwn(given, name) && !Object.hasOwn(given, alias))
     .map(({ name }) => name)
-    .filter((name) => options[name] === undefined);
+    .filter((name) => alternatives(table, name).every((other) => options[other] === undefined));
 }
 
 /** The three lines of the old brokers, whose acceptance tests look for the second one; each sorted. */

@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import { hostOfShare } from '../options/share.ts';
+import { hostOfShare } from '../../options/share.ts';
 import { exchange } from './exchange.ts';
 import { nfsNull, isNfsAnswer } from './nfs-null.ts';
 import { isSmbAnswer, smbNegotiate } from './smb-negotiate.ts';

@@ -14,7 +14,11 @@ export type BindingTarget = Target & { readonly bindingId: string };
 export interface View {
   readonly instance: InstanceRecord | undefined;
   readonly binding: BindingRecord | undefined;
-  /** Of all bindings of the instance, sorted. */
+}
+
+/** An instance, and the ids of all its bindings, sorted. */
+export interface InstanceView {
+  readonly instance: InstanceRecord | undefined;
   readonly bindingIds: readonly string[];
 }
 
@@ -38,6 +42,8 @@ export interface BrokerStore {
    * nothing. `decide` may run more than once.
    */
   change(target: Target, decide: (view: View) => Change): Promise<Answer>;
+  /** The same for an instance, where its bindings count, too: to list them takes longer. */
+  changeInstance(instanceId: string, decide: (view: InstanceView) => Change): Promise<Answer>;
   /** Resolves when records can be read. */
   check(): Promise<void>;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ProductError } from '../../../errors/product-error.ts';
-import type { BrokerStore, Change, Target, View } from './broker-store.ts';
+import type { BrokerStore, Change, InstanceView, Target, View } from './broker-store.ts';
 import type { CredhubClient } from './credhub-client.ts';
 import type { BindingRecord, InstanceRecord } from './record.ts';
 
@@ -54,17 +54,19 @@ export function openCredhubStore(storeId: string, client: CredhubClient): Broker
   }
   async function look(target: Target): Promise<View> {
     const { instanceId, bindingId } = target;
-    const [instance, binding, ids] = await Promise.all([
+    const [instance, binding] = await Promise.all([
       client.get(instanceName(instanceId)),
       bindingId === undefined ? undefined : client.get(bindingName(target)),
-      bindingIds(instanceId),
     ]);
     // what is there is what `write` put there
     return {
       instance: instance as InstanceRecord | undefined,
       binding: binding as BindingRecord | undefined,
-      bindingIds: ids,
     };
+  }
+  async function lookAtInstance(instanceId: string): Promise<InstanceView> {
+    const [{ instance }, ids] = await Promise.all([look({ instanceId }), bindingIds(instanceId)]);
+    return { instance, bindingIds: ids };
   }
   async function write(target: Target, { instance, binding }: Change): Promise<void> {
     if (binding === null) await client.delete(bindingName(target));
@@ -80,6 +82,14 @@ export function openCredhubStore(storeId: string, client: CredhubClient): Broker
         inTurn(target.instanceId, async () => {
           const change = decide(await look(target));
           await write(target, change);
+          return change.answer;
+        }),
+      ),
+    changeInstance: (instanceId, decide) =>
+      whenPermitted(() =>
+        inTurn(instanceId, async () => {
+          const change = decide(await lookAtInstance(instanceId));
+          await write({ instanceId }, change);
           return change.answer;
         }),
       ),

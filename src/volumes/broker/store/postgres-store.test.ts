@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { Client } from 'pg';
+import { until } from '../../../../test/support/until.ts';
 import type { PostgresServer } from '../testing/postgres-server.ts';
 import { noPostgres, postgresServer } from '../testing/postgres-server.ts';
 import { instanceRecord, storeSuite } from '../testing/store-suite.ts';
@@ -51,6 +52,39 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     await Promise.all(Array.from({ length: 30 }, (_, index) => add(stores[index % 2] as BrokerStore)));
     for (const store of stores)
       assert.equal((await store.view({ instanceId: 'i' })).instance?.options['count'], '30');
+  });
+
+  test('who changes an instance waits for its lock, not for that of others, until its holder is gone', async (t) => {
+    const database = await newDatabase();
+    const store = openIn(t, database);
+    await store.change({ instanceId: 'i' }, () => ({ answer, instance: instanceRecord('i') }));
+    const [holder, watcher] = [new Client({ ...server.access, database }), new Client(server.access)];
+    // it ends by the watcher's hand
+    holder.on('error', () => undefined);
+    await Promise.all([holder.connect(), watcher.connect()]);
+    t.after(() => watcher.end());
+    await holder.query("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('i', 0))");
+    const order: string[] = [];
+    const held = store.change({ instanceId: 'i' }, () => ({ answer })).then(() => order.push('i'));
+    await until('a waiter', async () => {
+      const sql = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+      return (await watcher.query(sql)).rowCount === 1;
+    });
+    await store.change({ instanceId: 'j' }, () => ({ answer })).then(() => order.push('j'));
+    const { rows } = await holder.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    await watcher.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid]);
+    await held;
+    assert.deepEqual(order, ['j', 'i']);
+  });
+
+  test('a key that is gone from the configuration is told of by name', async (t) => {
+    const database = await newDatabase();
+    const first = openIn(t, database);
+    await first.change({ instanceId: 'i' }, () => ({ answer, instance: instanceRecord('i') }));
+    const other = sealedRecords(sealUnder([randomBytes(32)]));
+    const store = openPostgresStore({ ...server.access, database }, other);
+    t.after(() => store.close());
+    await assert.rejects(store.check(), { message: /^no key of the configuration opens instances\/i/u });
   });
 
   test('a server that is away is told of, and used again when it is back', async (t) => {

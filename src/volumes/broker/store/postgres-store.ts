@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { DatabaseError, Pool } from 'pg';
-import { ProductError } from '../../../errors/product-error.ts';
-import type { BrokerStore, Change, Target, View } from './broker-store.ts';
+import { isProductError, ProductError } from '../../../errors/product-error.ts';
+import type { BrokerStore, Change, InstanceView, Target, View } from './broker-store.ts';
 import type { RecordCodec } from './record-codec.ts';
 
 /** How a database is reached. */
@@ -85,18 +85,21 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
   }
 
   async function look(client: ClientBase, { instanceId, bindingId }: Target): Promise<View> {
-    const instance = await rowsOf(client, 'SELECT record FROM instances WHERE id = $1', [instanceId]);
-    const sql = 'SELECT id, record FROM bindings WHERE instance_id = $1 ORDER BY id COLLATE "C"';
-    const bindings = await rowsOf(client, sql, [instanceId]);
-    const binding = bindings.find(({ id }) => id === bindingId);
+    const instance = await rowsOf(client, 'SELECT id, record FROM instances WHERE id = $1', [instanceId]);
+    const found = instance[0] && records.readInstance(instance[0].record, instanceId);
+    if (bindingId === undefined) return { instance: found, binding: undefined };
+    const sql = 'SELECT id, record FROM bindings WHERE instance_id = $1 AND id = $2';
+    const [binding] = await rowsOf(client, sql, [instanceId, bindingId]);
     return {
-      instance: instance[0] && records.readInstance(instance[0].record, instanceId),
-      binding:
-        binding && bindingId !== undefined
-          ? records.readBinding(binding.record, { instanceId, bindingId })
-          : undefined,
-      bindingIds: bindings.map(({ id }) => id),
+      instance: found,
+      binding: binding && records.readBinding(binding.record, { instanceId, bindingId }),
     };
+  }
+  async function lookAtInstance(client: ClientBase, instanceId: string): Promise<InstanceView> {
+    const { instance } = await look(client, { instanceId });
+    const sql = 'SELECT id FROM bindings WHERE instance_id = $1 ORDER BY id COLLATE "C"';
+    const { rows } = await client.query<Pick<Row, 'id'>>(sql, [instanceId]);
+    return { instance, bindingIds: rows.map(({ id }) => id) };
   }
   async function write(
     client: ClientBase,
@@ -119,16 +122,29 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
       );
   }
 
+  async function locked(
+    target: Target,
+    decide: (client: ClientBase) => Promise<Change>,
+  ): Promise<Change['answer']> {
+    return withTables(async (client) => {
+      await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [target.instanceId]);
+      const change = await decide(client);
+      await write(client, target, change);
+      return change.answer;
+    });
+  }
+
   return {
     view: (target) => withTables((client) => look(client, target), atOneMoment),
-    change: (target, decide) =>
+    change: (target, decide) => locked(target, async (client) => decide(await look(client, target))),
+    changeInstance: (instanceId, decide) =>
+      locked({ instanceId }, async (client) => decide(await lookAtInstance(client, instanceId))),
+    check: () =>
       withTables(async (client) => {
-        await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [target.instanceId]);
-        const change = decide(await look(client, target));
-        await write(client, target, change);
-        return change.answer;
+        // with a record, where there is one: keys may be missing
+        const [row] = await rowsOf(client, 'SELECT id, record FROM instances LIMIT 1', []);
+        if (row !== undefined) records.readInstance(row.record, row.id);
       }),
-    check: () => withTables(async (client) => void (await client.query('SELECT 1 FROM instances LIMIT 1'))),
     close: () => pool.end(),
   };
 }
@@ -155,6 +171,7 @@ async function rolledBack(client: ClientBase, error: unknown): Promise<Error | u
 
 /** What the database or the way to it said; what a decision threw is left as it is. */
 function explained(error: unknown): unknown {
+  if (isProductError(error)) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
   const isOurs = !(
     error instanceof DatabaseError ||

@@ -13,6 +13,19 @@ export interface InstanceRecord {
   readonly options: Options;
   /** Where `volumes migrate` took it over from an old broker. */
   readonly migrated?: MigratedInstance | MigratedBinding;
+  /** What is being done to it, or was tried in vain. */
+  readonly operation?: InstanceOperation;
+}
+
+/** A create or an update that is answered by polling while its share is being checked. */
+export interface InstanceOperation {
+  readonly id: string;
+  readonly kind: 'provision' | 'update';
+  readonly state: 'in progress' | 'failed';
+  /** Why it failed. */
+  readonly description?: string;
+  /** What an update makes of the options. */
+  readonly options?: Options;
 }
 
 /** The parameters that an old broker was given, as texts: its volume ids are made of them. */

@@ -1,12 +1,19 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { ProductError } from '../../../errors/product-error.ts';
 
 /** Encrypts and decrypts records that lie on a disk. */
 export interface Seal {
   /** `place` is where the text will lie: it cannot be opened in another one. */
   close(text: string, place: string): Uint8Array;
-  /** Throws where no key fits, or the bytes are not those that `close` made for that place. */
+  /** Throws STORE_UNAVAILABLE where no key fits, and where the bytes are not those that `close` made for that place. */
   open(sealed: Uint8Array, place: string): string;
 }
+
+const noKey = (place: string): ProductError =>
+  new ProductError(
+    'STORE_UNAVAILABLE',
+    `no key of the configuration opens ${place}; put the key that it was written under last in encryption_keys`,
+  );
 
 const algorithm = 'aes-256-gcm';
 const keyIdBytes = 4;
@@ -34,7 +41,7 @@ export function sealUnder(keys: readonly [Buffer, ...Buffer[]]): Seal {
       const bytes = Buffer.from(sealed);
       const id = bytes.subarray(0, keyIdBytes);
       const found = named.find((candidate) => candidate.id.equals(id));
-      if (found === undefined) throw new Error(`no key of the configuration opens ${place}`);
+      if (found === undefined) throw noKey(place);
       const nonce = bytes.subarray(keyIdBytes, keyIdBytes + nonceBytes);
       const bodyAt = keyIdBytes + nonceBytes + tagBytes;
       const decipher = createDecipheriv(algorithm, found.key, nonce, { authTagLength: tagBytes });

@@ -41,7 +41,11 @@ test('another process reads what this one wrote, with the new key before the old
   await second.change(target, () => ({ answer, binding: bindingRecord('b', 'i') }));
   const third = openSqliteStore(path, sealed([next]));
   t.after(() => third.close());
-  await assert.rejects(third.view(target), /no key of the configuration opens instances\/i/u);
+  for (const work of [third.view(target), third.check()])
+    await assert.rejects(work, {
+      code: 'STORE_UNAVAILABLE',
+      message: /no key of the configuration opens instances\/i; put the key .* in encryption_keys/u,
+    });
 });
 
 test('files are for their user alone, also where the file was there already', async (t) => {

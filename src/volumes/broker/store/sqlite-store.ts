@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ProductError } from '../../../errors/product-error.ts';
-import type { BrokerStore, Change, Target, View } from './broker-store.ts';
+import type { BrokerStore, Change, InstanceView, Target, View } from './broker-store.ts';
 import type { RecordCodec } from './record-codec.ts';
 
 const schema = `
@@ -29,6 +29,7 @@ export function openSqliteStore(path: string, records: RecordCodec): BrokerStore
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
   database.exec(schema);
   const instance = database.prepare('SELECT record FROM instances WHERE id = ?');
+  const anyInstance = database.prepare('SELECT id, record FROM instances LIMIT 1');
   const binding = database.prepare('SELECT record FROM bindings WHERE instance_id = ? AND id = ?');
   const bindingIds = database.prepare('SELECT id FROM bindings WHERE instance_id = ? ORDER BY id');
   const putInstance = database.prepare('INSERT OR REPLACE INTO instances (record, id) VALUES (?, ?)');
@@ -47,8 +48,11 @@ export function openSqliteStore(path: string, records: RecordCodec): BrokerStore
         bindingRow && bindingId !== undefined
           ? records.readBinding(bytesOf(bindingRow), { instanceId, bindingId })
           : undefined,
-      bindingIds: bindingIds.all(instanceId).map(({ id }) => String(id)),
     };
+  }
+  function lookAtInstance(instanceId: string): InstanceView {
+    const ids = bindingIds.all(instanceId).map(({ id }) => String(id));
+    return { instance: look({ instanceId }).instance, bindingIds: ids };
   }
   function write({ instanceId, bindingId = '' }: Target, change: Change): void {
     if (change.binding === null) deleteBinding.run(instanceId, bindingId);
@@ -65,7 +69,17 @@ export function openSqliteStore(path: string, records: RecordCodec): BrokerStore
         write(target, change);
         return change.answer;
       }),
-    check: async () => void inTransaction(database, 'DEFERRED', () => bindingIds.all('')),
+    changeInstance: async (instanceId, decide) =>
+      inTransaction(database, 'IMMEDIATE', () => {
+        const change = decide(lookAtInstance(instanceId));
+        write({ instanceId }, change);
+        return change.answer;
+      }),
+    check: async () => {
+      // with a record, where there is one: keys may be missing
+      const row = inTransaction(database, 'DEFERRED', () => anyInstance.get());
+      if (row !== undefined) records.readInstance(bytesOf(row), String(row['id']));
+    },
     close: async () => {
       database.close();
     },

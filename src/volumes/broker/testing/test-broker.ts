@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test';
 import type { BrokerConfig } from '../config.ts';
 import { nfsOffering } from '../offerings/nfs.ts';
 import { smbOffering } from '../offerings/smb.ts';
+import type { Preflight } from '../preflight/preflight.ts';
 import { startBroker } from '../start-broker.ts';
 
 const operator = { defaults: {}, forced: {} };
@@ -31,6 +32,27 @@ export interface Reply {
 
 export type CallBroker = (method: string, path: string, call?: Call) => Promise<Reply>;
 
+const configIn = (folder: string): BrokerConfig => ({
+  listen: { host: '127.0.0.1', port: 0 },
+  tls: undefined,
+  auth,
+  offerings: [nfs, smb],
+  store: { sqlite: join(folder, 'broker.db') },
+  encryptionKeys: [randomBytes(32)],
+  scheme: { hmacKey: randomBytes(32) },
+  preflight: 'off',
+  isAsync: false,
+  migrateFrom: [],
+});
+
+/** Of brokers that come one after the other on one folder, check shares, and answer by polling. */
+export const asyncConfig = (folder: string): BrokerConfig => ({
+  ...configIn(folder),
+  encryptionKeys: [Buffer.alloc(32, 1)],
+  preflight: 'require',
+  isAsync: true,
+});
+
 /**
  * A broker on a free port with a SQLite file, and a way to call it as Cloud Controller does. `log` is what
  * it logged.
@@ -38,22 +60,12 @@ export type CallBroker = (method: string, path: string, call?: Call) => Promise<
 export async function testBroker(
   t: TestContext,
   changes: Partial<BrokerConfig> = {},
+  checkShare?: Preflight,
 ): Promise<{ call: CallBroker; url: string; log: string[]; folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'volume-broker-'));
   const log: string[] = [];
-  const config: BrokerConfig = {
-    listen: { host: '127.0.0.1', port: 0 },
-    tls: undefined,
-    auth,
-    offerings: [nfs, smb],
-    store: { sqlite: join(folder, 'broker.db') },
-    encryptionKeys: [randomBytes(32)],
-    scheme: { hmacKey: randomBytes(32) },
-    preflight: 'off',
-    migrateFrom: [],
-    ...changes,
-  };
-  const running = await startBroker(config, (line) => void log.push(line));
+  const config = { ...configIn(folder), ...changes };
+  const running = await startBroker(config, (line) => void log.push(line), checkShare);
   const { url } = running;
   t.after(async () => {
     await running.stop();

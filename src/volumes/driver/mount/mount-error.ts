@@ -7,6 +7,8 @@ export type MountErrorCode =
   | 'NOT_SUPPORTED'
   | 'INVALID_OPTION'
   | 'TIMED_OUT'
+  | 'NOT_SIGNED'
+  | 'SECRET_UNAVAILABLE'
   | 'BUSY'
   | 'HELPER_FAILED'
   | 'FAILED';

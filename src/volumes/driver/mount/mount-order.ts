@@ -14,7 +14,8 @@ export interface NfsOrder {
   readonly host: string;
   /** Absolute. */
   readonly path: string;
-  readonly version?: '3' | '4.0' | '4.1' | '4.2';
+  /** `4`: the minor version that client and server agree on. */
+  readonly version?: '3' | '4' | '4.0' | '4.1' | '4.2';
   readonly readOnly: boolean;
   /** Attributes are cached by the kernel, and no longer asked for at each access. */
   readonly cachesAttributes: boolean;

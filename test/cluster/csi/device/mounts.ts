@@ -1,6 +1,6 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 import { readAllMountTables, readMountTable } from '../../../../src/cluster/node/mounts/mount-table.ts';
-import type { MountEntry } from '../../../../src/cluster/node/mounts/mountinfo.ts';
+import type { MountEntry } from '../../../../src/platform/mountinfo.ts';
 import { run } from './run.ts';
 
 /** What is mounted at exactly that path in this mount namespace: the uppermost. */

@@ -36,6 +36,10 @@ const volume = fields({
     ),
   }),
   persistentVolumeClaim: fields({ claimName: text, readOnly: flag }),
+  csi: fields({
+    ...{ driver: text, fsType: text, readOnly: flag, volumeAttributes: mapOf(text) },
+    nodePublishSecretRef: fields({ name: text }),
+  }),
   ephemeral: fields({
     volumeClaimTemplate: fields({
       metadata: fields({ labels: mapOf(text), annotations: mapOf(text) }),

@@ -33,6 +33,7 @@ function checkSource(at: string, volume: Volume): Cause[] {
     configMap,
     hostPath,
     persistentVolumeClaim: claim,
+    csi,
     ephemeral,
     projected,
   } = volume;
@@ -45,6 +46,7 @@ function checkSource(at: string, volume: Volume): Cause[] {
     ...(projected === undefined ? [] : checkProjected(`${at}.projected`, projected)),
     ...(hostPath === undefined ? [] : checkHostPath(`${at}.hostPath`, hostPath)),
     ...(claim === undefined ? [] : needed(`${at}.persistentVolumeClaim.claimName`, claim.claimName)),
+    ...(csi === undefined ? [] : needed(`${at}.csi.driver`, csi.driver)),
     ...(ephemeral === undefined
       ? []
       : checkClaimSpec(`${at}.ephemeral.volumeClaimTemplate.spec`, ephemeral.volumeClaimTemplate?.spec)),

@@ -1,4 +1,4 @@
-/** One line of /proc/<pid>/mountinfo (proc(5)), as far as the node reads it. */
+/** One line of /proc/<pid>/mountinfo (proc(5)), as far as it is read here. */
 export interface MountEntry {
   /** `major:minor` of the file system, field 3. */
   readonly device: string;
@@ -7,6 +7,11 @@ export interface MountEntry {
   readonly target: string;
   /** Options of this mount alone, field 6. */
   readonly options: readonly string[];
+  /** What is mounted below it shows in other mount namespaces, too (field 7). */
+  readonly isShared: boolean;
+  /** Of the file system. */
+  readonly type: string;
+  readonly source: string;
 }
 
 /** Octal escapes stand for bytes; the rest of the field is UTF-8 as it is. */
@@ -33,6 +38,9 @@ function parseLine(line: string): MountEntry {
     root: decodePath(root),
     target: decodePath(target),
     options: options.split(','),
+    isShared: fields.slice(6, separator).some((field) => field.startsWith('shared:')),
+    type: fields[separator + 1] ?? '',
+    source: decodePath(fields[separator + 2] ?? ''),
   };
 }
 

@@ -6,6 +6,9 @@ const hostName = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?$/u;
 /** A comma would end an option, and a leading dash of a source would begin one. */
 const forbidden = /[\p{Cc}\p{Zl}\p{Zp},\\]/u;
 
+/** Windows takes dots and blanks from the end of a name. */
+const upwards = /^\.[. ]+$/u;
+
 /**
  * A share of an NFS server as `host/path`, the form that the old broker stored. Takes `host:/path` and
  * `[IPv6]:/path`, too.
@@ -51,6 +54,7 @@ const isHost = (host: string): boolean =>
 function checkedPath(path: string, share: string): ParsedOption {
   if (forbidden.test(path))
     return { fault: 'must have no comma, backslash or control character in its path' };
-  if (path.split('/').includes('..')) return { fault: 'must have no part ".." in its path' };
+  if (path.split('/').some((part) => upwards.test(part)))
+    return { fault: 'must have no part ".." in its path' };
   return { value: share };
 }

@@ -1,5 +1,5 @@
 import { combinedCases } from './support/combined-cases.ts';
 import { describeKills } from './support/describe-kills.ts';
 
-/** A file of its own: beside the single verbs on the other core. */
+/** Each does in the same places what killed-verbs.test.ts shows of one strategy and one disk. */
 describeKills('killed combinations', combinedCases);

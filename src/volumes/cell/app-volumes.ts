@@ -1,0 +1,83 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { JsonObject } from '../broker/fields.ts';
+import { Fields, isObject } from '../broker/fields.ts';
+import { containerDir } from '../broker/options/mount-row.ts';
+
+/** A volume that an app gets, as a binding says (OSBAPI 2.17, Volume Mounts Object). */
+export interface AppVolume {
+  readonly driver: string;
+  readonly volumeId: string;
+  /** Absolute, without `.`, `..` and links of the text's own. */
+  readonly containerDir: string;
+  readonly isReadOnly: boolean;
+  /** For the driver; it may hold a password. */
+  readonly config: JsonObject;
+}
+
+const longest = 4096;
+
+/**
+ * Reads the answer to a bind, or a list of such answers, in JSON. VOLUME_MOUNT_INVALID with all faults; two mounts for one
+ * folder of the container, or for one inside the other, are one of them: Cloud Controller also hands over the mounts
+ * of superseded bindings, and which of the two an app then sees would be chance.
+ */
+export function parseAppVolumes(text: string): readonly AppVolume[] {
+  const faults: string[] = [];
+  const volumes = answersOf(text).flatMap((answer, index) =>
+    new Fields(answer, index === 0 ? '' : `[${index}].`, faults, longest)
+      .items('volume_mounts')
+      .map((mount) => volumeOf(mount)),
+  );
+  if (faults.length === 0) faults.push(...collisions(volumes));
+  if (faults.length === 0) return volumes;
+  throw new ProductError(
+    'VOLUME_MOUNT_INVALID',
+    `the volume mounts of the app are wrong, nothing was mounted: ${faults.join('; ')}. Correct them, or unbind and bind anew`,
+  );
+}
+
+function answersOf(text: string): readonly JsonObject[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    const answers: readonly unknown[] = Array.isArray(value) ? value : [value];
+    if (answers.every(isObject)) return answers;
+  } catch (error) {
+    // its message has a part of the text, which may be a password
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new ProductError(
+    'VOLUME_MOUNT_INVALID',
+    'what was given as the answer to a bind is no JSON object, and no list of such objects; give it as the broker sent it',
+  );
+}
+
+function volumeOf(mount: Fields): AppVolume {
+  const device = mount.nested('device');
+  const [driver, mode, kind] = [mount.text('driver'), mount.text('mode'), mount.text('device_type')];
+  if (mode !== 'r' && mode !== 'rw') mount.fault('mode', 'must be r or rw');
+  if (kind !== 'shared') mount.fault('device_type', 'must be shared');
+  const folder = containerDir.parse(mount.text('container_dir'));
+  if ('fault' in folder) mount.fault('container_dir', folder.fault);
+  return {
+    driver,
+    volumeId: device.text('volume_id'),
+    containerDir: 'value' in folder ? String(folder.value) : '',
+    isReadOnly: mode === 'r',
+    config: device.map('mount_config'),
+  };
+}
+
+function collisions(volumes: readonly AppVolume[]): readonly string[] {
+  const sorted = volumes.toSorted((one, other) =>
+    `${one.containerDir}/` < `${other.containerDir}/` ? -1 : 1,
+  );
+  return sorted.flatMap((volume, index) => {
+    const before = sorted[index - 1];
+    if (before === undefined || !`${volume.containerDir}/`.startsWith(`${before.containerDir}/`)) return [];
+    const where =
+      before.containerDir === volume.containerDir
+        ? `are both for ${volume.containerDir}`
+        : `are one inside the other, at ${before.containerDir} and ${volume.containerDir}`;
+    return [`volumes ${before.volumeId} and ${volume.volumeId} ${where}: keep the binding that the app uses`];
+  });
+}

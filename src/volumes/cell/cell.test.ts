@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { until } from '../../../test/support/until.ts';
+import { runApp } from './run-app.ts';
+import { mountInfo, notRoot, run, testCell } from './testing/test-cell.ts';
+
+const skip = notRoot;
+
+test(
+  'an app has its volumes at their folders while it runs, as its user and with their modes',
+  { skip },
+  async (t) => {
+    const { folder, driver, ports, steps, volume, order } = await testCell(t);
+    const [photos, rules] = [await volume('photos'), await volume('rules', { isReadOnly: true })];
+    await ports.volman.scan();
+    const before = await mountInfo();
+    // no mount is answered before all are asked for
+    let asked = 0;
+    const { mount } = driver;
+    driver.mount = async (name) => {
+      asked += 1;
+      await until('the other mount', async () => asked === 2);
+      return mount(name);
+    };
+    const script = `set -u; id -u; id -g; id -G; grep -h 'CapEff\\|NoNewPrivs' /proc/self/status
+    touch "$1/made" && stat -c %u "$1/made"; touch "$2/made" 2>&1
+    grep -c "$1" /proc/self/mountinfo; exit 7`;
+    const out = join(photos.containerDir, 'said');
+    const command = ['sh', '-c', `{ ${script}; } > "$3"`, 'sh', photos.containerDir, rules.containerDir, out];
+    assert.equal(await runApp(order(command, [photos, rules]), ports), 7);
+    const said = await readFile(join(folder, 'shares/photos/said'), 'utf8');
+    assert.match(
+      said,
+      /^2000\n2000\n2000\nCapEff:\s0+\nNoNewPrivs:\s1\n2000\n.*Read-only file system\n1\n$/u,
+    );
+    assert.equal((await stat(join(folder, 'shares/photos/made'))).uid, 2000);
+    assert.equal(await mountInfo(), before);
+    assert.deepEqual([await readdir(join(folder, 'apps')), await readdir(join(folder, 'mounts'))], [[], []]);
+    assert.deepEqual(
+      (await readdir(join(folder, 'state'))).filter((name) => name !== 'records.lock'),
+      [],
+    );
+    assert.deepEqual(steps.slice(-4), [
+      'end',
+      'unmount nfsv3driver rules',
+      'unmount nfsv3driver photos',
+      'forget',
+    ]);
+    assert.equal(driver.volumes.size, 0);
+  },
+);
+
+test(
+  'what one volume says against it, the app is not started, and the others are unmounted',
+  { skip },
+  async (t) => {
+    const { folder, driver, ports, volume, order } = await testCell(t);
+    const [photos, gone] = [await volume('photos'), await volume('gone')];
+    await ports.volman.scan();
+    const before = await mountInfo();
+    const { mount } = driver;
+    driver.mount = async (name) => {
+      if (name.startsWith('gone')) throw new Error('the server has no such export');
+      return mount(name);
+    };
+    await assert.rejects(runApp(order(['touch', join(photos.containerDir, 'ran')], [photos, gone]), ports), {
+      code: 'CONTAINER_FAILED',
+      message: `failed to mount volume, errors: ${gone.containerDir}: the server has no such export`,
+    });
+    assert.equal(existsSync(join(folder, 'shares/photos/ran')), false);
+    assert.equal(await mountInfo(), before);
+    assert.equal(driver.volumes.size, 0);
+    // a driver that mounts in another namespace leaves an empty folder to write into
+    driver.mount = async (name) => {
+      await mkdir(join(folder, 'mounts', name), { recursive: true });
+      return join(folder, 'mounts', name);
+    };
+    await assert.rejects(runApp(order(['true'], [photos]), ports), {
+      message: /but nothing is mounted there/u,
+    });
+    assert.deepEqual(await readdir(join(folder, 'apps')), []);
+  },
+);
+
+test('an app that runs gets a mount that its driver made anew', { skip }, async (t) => {
+  const { folder, ports, stopping, steps, logged, volume, order } = await testCell(t);
+  const photos = await volume('photos');
+  await volume('other');
+  await ports.volman.scan();
+  const script = 'while sleep 0.05; do echo > "$1/beat"; done';
+  const running = runApp(order(['sh', '-c', script, 'sh', photos.containerDir], [photos]), ports);
+  await until('the app', async () => existsSync(join(folder, 'shares/photos/beat')));
+  const target = join(folder, 'mounts/photos_app-1');
+  await run('umount', ['--lazy', target]);
+  await run('mount', ['-t', 'tmpfs', 'tmpfs', target]);
+  await run('chmod', ['777', target]);
+  await until('the app on the new mount', async () => existsSync(join(target, 'beat')));
+  stopping.abort();
+  assert.equal(await running, 143, logged.join('\n'));
+  assert.ok(steps.includes(`again ${photos.containerDir}`), steps.join());
+  assert.match(logged.join('\n'), /anew; in the app: bound over the one of before/u);
+});
+
+test('an app that does not heed SIGTERM is killed, and its volumes are unmounted', { skip }, async (t) => {
+  const { folder, driver, ports, stopping, volume, order } = await testCell(t);
+  const photos = await volume('photos');
+  await ports.volman.scan();
+  const script =
+    'trap "" TERM; setsid sh -c \'trap "" TERM; while sleep 0.1; do :; done\' & echo > "$1/up"; while :; do sleep 0.1; done';
+  const deadlines = { ...ports.deadlines, grace: 0.2 };
+  const running = runApp(order(['sh', '-c', script, 'sh', photos.containerDir], [photos]), {
+    ...ports,
+    deadlines,
+  });
+  await until('the app', async () => existsSync(join(folder, 'shares/photos/up')));
+  stopping.abort();
+  assert.equal(await running, 137);
+  assert.equal(driver.volumes.size, 0);
+});
+
+test('a second app on the same folder keeps its volume when the first ends', { skip }, async (t) => {
+  const { folder, ports, volume, order } = await testCell(t);
+  const photos = await volume('photos');
+  await ports.volman.scan();
+  const script = 'echo > "$1/up-$2"; until [ -e "$1/end-$2" ]; do sleep 0.02; done; touch "$1/ended-$2"';
+  const app = async (number: string): Promise<number> =>
+    runApp(
+      {
+        ...order(['sh', '-c', script, 'sh', photos.containerDir, number], [photos]),
+        container: `app-${number}` as ReturnType<typeof order>['container'],
+      },
+      ports,
+    );
+  const apps = [app('1'), app('2')] as const;
+  const share = join(folder, 'shares/photos');
+  await until('both', async () => [1, 2].every((number) => existsSync(join(share, `up-${number}`))));
+  await writeFile(join(share, 'end-1'), '');
+  assert.equal(await apps[0], 0);
+  await writeFile(join(share, 'end-2'), '');
+  assert.equal(await apps[1], 0);
+  assert.ok(existsSync(join(share, 'ended-2')));
+  assert.deepEqual(await readdir(join(folder, 'apps')), []);
+});
+
+test('a folder that is reached by a link is refused before anything is mounted', { skip }, async (t) => {
+  const { folder, driver, ports, volume, order } = await testCell(t);
+  await mkdir(join(folder, 'elsewhere'));
+  await symlink(join(folder, 'elsewhere'), join(folder, 'apps/link'));
+  const photos = await volume('photos', { containerDir: join(folder, 'apps/link/data') });
+  await ports.volman.scan();
+  await assert.rejects(runApp(order(['true'], [photos]), ports), {
+    code: 'VOLUME_MOUNT_INVALID',
+    message: /'link'/u,
+  });
+  assert.deepEqual(await readdir(join(folder, 'elsewhere')), []);
+  assert.equal(driver.volumes.size, 0);
+});

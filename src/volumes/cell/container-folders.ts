@@ -1,0 +1,47 @@
+import type { PathSegment } from '../../platform/path-segment.ts';
+import type { ContainerRecord } from './container-record.ts';
+import { readRecords, removeRecord, withRecords, writeRecord } from './container-record.ts';
+import { missingFolders, removeEmptyFolder, withFolder } from './held-folder.ts';
+
+/**
+ * Records a container and makes its mount points. Folders of another container's record are this one's, too: who is the last
+ * removes them.
+ */
+export async function claimFolders(
+  state: string,
+  claim: Omit<ContainerRecord, 'folders'>,
+  recorded: () => void,
+): Promise<ContainerRecord> {
+  return withRecords(state, async () => {
+    const others = new Set((await readRecords(state)).flatMap(({ folders }) => folders));
+    const isOnTheWay = (folder: string): boolean =>
+      claim.targets.some((target) => `${target}/`.startsWith(`${folder}/`));
+    const missing = claim.targets.flatMap((target) => missingFolders(target));
+    const folders = [...new Set([...missing, ...[...others].filter(isOnTheWay)])];
+    const record = { ...claim, folders: folders.toSorted((one, other) => one.length - other.length) };
+    writeRecord(state, record);
+    recorded();
+    try {
+      for (const target of claim.targets) withFolder(target, () => undefined, true);
+    } catch (error) {
+      for (const folder of missing.toReversed()) removeEmptyFolder(folder);
+      removeRecord(state, claim.container);
+      throw error;
+    }
+    return record;
+  });
+}
+
+/** Removes what only this container needed, and its record. */
+export async function disclaimFolders(state: string, container: PathSegment): Promise<void> {
+  await withRecords(state, async () => {
+    const records = await readRecords(state);
+    const own = records.find((record) => record.container === container);
+    const others = records.filter((record) => record !== own).flatMap(({ targets }) => targets);
+    // the kernel takes a mount off a folder that is removed, in whichever namespace it is
+    const isNeeded = (folder: string): boolean =>
+      others.some((target) => `${target}/`.startsWith(`${folder}/`));
+    for (const folder of own?.folders.toReversed() ?? []) if (!isNeeded(folder)) removeEmptyFolder(folder);
+    removeRecord(state, container);
+  });
+}

@@ -1,0 +1,107 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ProductError } from '../../errors/product-error.ts';
+import type { FileLock } from '../../platform/file-lock.ts';
+import { takeFileLock } from '../../platform/file-lock.ts';
+import type { PathSegment } from '../../platform/path-segment.ts';
+import { parsePathSegment } from '../../platform/path-segment.ts';
+import { readOwnFile } from '../../platform/read-file.ts';
+import { replaceFile, syncDirectory } from '../../platform/replace-file.ts';
+
+/**
+ * What a container may have made on this machine, written before it makes any of it: enough to take all of it back, and no
+ * secret.
+ */
+export interface ContainerRecord {
+  readonly container: PathSegment;
+  /** In the order in which they are mounted. */
+  readonly volumes: readonly RecordedVolume[];
+  /** Mount points, on this machine. */
+  readonly targets: readonly string[];
+  /** Folders that were missing on the way to these, each after the one that it is in. */
+  readonly folders: readonly string[];
+}
+
+export interface RecordedVolume {
+  readonly driver: string;
+  readonly volumeId: string;
+}
+
+const suffix = '.container.json';
+const lockSeconds = 60;
+
+/** The lock of a container's life; undefined while its cell lives. */
+export async function lockContainer(state: string, container: PathSegment): Promise<FileLock | undefined> {
+  return takeFileLock(state, `${container}.lock` as PathSegment);
+}
+
+/** Runs `act` while no other cell changes records or folders. */
+export async function withRecords<T>(state: string, act: () => Promise<T>): Promise<T> {
+  for (let waited = 0; ; waited += 0.02) {
+    const lock = await takeFileLock(state, 'records.lock' as PathSegment);
+    if (lock !== undefined) {
+      try {
+        return await act();
+      } finally {
+        lock.release();
+      }
+    }
+    if (waited > lockSeconds)
+      throw new ProductError(
+        'DEADLINE',
+        `another cell has held the records in '${state}' for ${lockSeconds} seconds; look for a 'volumes cell' that is stuck, and end it`,
+      );
+    await delay(20);
+  }
+}
+
+export function writeRecord(state: string, record: ContainerRecord): void {
+  replaceFile(join(state, `${record.container}${suffix}`), `${JSON.stringify(record)}\n`);
+}
+
+/** Forgets a container, whose lock the caller has. */
+export function removeRecord(state: string, container: PathSegment): void {
+  rmSync(join(state, `${container}${suffix}`), { force: true });
+  syncDirectory(state);
+  rmSync(join(state, `${container}.lock`), { force: true });
+}
+
+export async function readRecords(state: string): Promise<readonly ContainerRecord[]> {
+  const names = readdirSync(state).filter((name) => name.endsWith(suffix));
+  const records = await Promise.all(names.map((name) => readRecord(join(state, name))));
+  return records.filter((record) => record !== undefined);
+}
+
+/** STATE_INVALID for a file that is no record: it tells what is mounted, so it is not passed over. */
+async function readRecord(path: string): Promise<ContainerRecord | undefined> {
+  const text = await readOwnFile(path);
+  if (text === undefined) return undefined;
+  const record = parseRecord(text);
+  if (record !== undefined && path.endsWith(`/${record.container}${suffix}`)) return record;
+  throw new ProductError(
+    'STATE_INVALID',
+    `'${path}' is no record of a container; see what its driver has mounted, unmount that, and remove the file`,
+  );
+}
+
+function parseRecord(text: string): ContainerRecord | undefined {
+  try {
+    const { container, volumes, targets, folders } = { ...(JSON.parse(text) as Record<string, unknown>) };
+    const name = typeof container === 'string' ? parsePathSegment(container) : undefined;
+    if (name === undefined || !Array.isArray(volumes) || !isPaths(targets) || !isPaths(folders))
+      return undefined;
+    return volumes.every(isVolume) ? { container: name, volumes, targets, folders } : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+const isPaths = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((path) => typeof path === 'string' && path.startsWith('/'));
+
+function isVolume(value: unknown): value is RecordedVolume {
+  const { driver, volumeId } = { ...(value as Record<string, unknown>) };
+  return typeof driver === 'string' && typeof volumeId === 'string';
+}

@@ -1,0 +1,240 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ProductError } from '../../errors/product-error.ts';
+import type { FileLock } from '../../platform/file-lock.ts';
+import type { MountEntry } from '../../platform/mountinfo.ts';
+import { parseMountInfo } from '../../platform/mountinfo.ts';
+import { makeOwnFolder } from '../../platform/own-folder.ts';
+import type { PathSegment } from '../../platform/path-segment.ts';
+import type { Volman } from '../volman/volman.ts';
+import type { AppOrder } from './app-process.ts';
+import { AppProcess } from './app-process.ts';
+import type { AppVolume } from './app-volumes.ts';
+import { claimFolders } from './container-folders.ts';
+import { lockContainer } from './container-record.ts';
+import type { PlannedVolume } from './inside/plan.ts';
+import { letGo } from './let-go.ts';
+import { runProgram } from './run-program.ts';
+
+/** All in seconds. */
+export interface CellDeadlines {
+  /** From all volumes mounted to the app's start. */
+  readonly start: number;
+  /** That an app has between SIGTERM and SIGKILL. */
+  readonly grace: number;
+  /** That processes have to be gone, and one program to run. */
+  readonly kill: number;
+  /** Between two looks for mounts that a driver made anew. */
+  readonly watch: number;
+}
+
+export interface CellPorts {
+  readonly volman: Volman;
+  /** Folder of the records, of this user's own. */
+  readonly state: string;
+  readonly deadlines: CellDeadlines;
+  readonly log: (line: string) => void;
+  /** Told of each step when it is done. */
+  readonly step: (step: string) => void;
+  /** Aborted when the app has to stop. */
+  readonly signal: AbortSignal;
+}
+
+export interface ContainerOrder extends AppOrder {
+  readonly container: PathSegment;
+  readonly volumes: readonly AppVolume[];
+}
+
+/**
+ * Runs an app with its volumes until it ends or `signal`, and resolves with its exit code when they are unmounted again. What
+ * is mounted is in a record before it is: after a kill -9 at any moment, `repair` unmounts it.
+ */
+export async function runApp(order: ContainerOrder, ports: CellPorts): Promise<number> {
+  const state = await makeOwnFolder(ports.state);
+  const lock = await lockContainer(state, order.container);
+  if (lock === undefined)
+    throw new ProductError(
+      'INVALID_ARGUMENT',
+      `container '${order.container}' runs already; give this one another name`,
+    );
+  return runLocked(order, { ...ports, state }, lock);
+}
+
+async function runLocked(order: ContainerOrder, ports: CellPorts, lock: FileLock): Promise<number> {
+  const { container, volumes, root } = order;
+  const { state, volman, step } = ports;
+  try {
+    const targets = volumes.map(({ containerDir }) => `${root === '/' ? '' : root}${containerDir}`);
+    const named = volumes.map(({ driver, volumeId }) => ({ driver, volumeId }));
+    const record = await claimFolders(state, { container, volumes: named, targets }, () => step('record'));
+    step('folders');
+    let code: number;
+    try {
+      const planned = await mountAll(order, ports);
+      code = await runWith(order, planned, ports);
+    } catch (error) {
+      // what the app was not started for is the first thing to say
+      const left = await letGo({ record, state, volman, step });
+      if (left.length === 0) throw error;
+      throw stuck(order, [String(error instanceof Error ? error.message : error), ...left]);
+    }
+    const left = await letGo({ record, state, volman, step });
+    if (left.length > 0) throw stuck(order, left);
+    return code;
+  } finally {
+    lock.release();
+  }
+}
+
+/** Mounts all volumes at a time. CONTAINER_FAILED with the reason of each that failed. */
+async function mountAll(
+  order: ContainerOrder,
+  { volman, step }: CellPorts,
+): Promise<readonly PlannedVolume[]> {
+  const { container: containerId, volumes } = order;
+  const mounted = await Promise.allSettled(
+    volumes.map(async ({ driver, volumeId, config }) => {
+      const path = await volman.mount({ driver, volumeId, containerId }, config);
+      step(`mount ${driver} ${volumeId}`);
+      return path;
+    }),
+  );
+  const failures = mounted.flatMap((result, index) =>
+    result.status === 'fulfilled' ? [] : [`${volumes[index]?.containerDir}: ${messageOf(result.reason)}`],
+  );
+  if (failures.length > 0)
+    throw new ProductError('CONTAINER_FAILED', `failed to mount volume, errors: ${failures.join('; ')}`);
+  const mounts = await ownMounts();
+  return volumes.map(({ driver, containerDir, isReadOnly }, index) => {
+    const result = mounted[index];
+    const source = result?.status === 'fulfilled' ? result.value : '';
+    const device = mountAt(mounts, source)?.device;
+    if (device !== undefined) return { source, device, containerDir, isReadOnly };
+    throw new ProductError(
+      'CONTAINER_FAILED',
+      `volume driver '${driver}' says that it mounted at '${source}', but nothing is mounted there: run cell and driver in one mount namespace`,
+    );
+  });
+}
+
+async function runWith(
+  order: ContainerOrder,
+  planned: readonly PlannedVolume[],
+  ports: CellPorts,
+): Promise<number> {
+  const { deadlines, signal, step, log } = ports;
+  if (signal.aborted)
+    throw new ProductError('INTERRUPTED', 'the app was not started, as it had to stop before');
+  const app = await AppProcess.start(order, planned, deadlines.start);
+  step('start');
+  const ended = new AbortController();
+  const watching = keepMounted(app, planned, { ...ports, signal: ended.signal });
+  const stopping = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+  try {
+    const code = await Promise.race([app.exited, stopping]);
+    if (code !== undefined) return code;
+    if (await stop(app, planned, ports)) return await app.exited;
+    log(`processes of the app do not end, though they were killed and their file servers' mounts forced`);
+    throw new ProductError(
+      'CONTAINER_STUCK',
+      `processes of container '${order.container}' do not end; look for their file server, and restart the machine if it stays away`,
+    );
+  } finally {
+    step('end');
+    ended.abort();
+    await watching;
+  }
+}
+
+/**
+ * SIGTERM, SIGKILL, and then umount -f of the volumes: a process that waits for a dead server may not be killable
+ * until its requests are aborted. This comes last, since it fails the requests of other containers on that server, too.
+ */
+async function stop(
+  app: AppProcess,
+  planned: readonly PlannedVolume[],
+  { deadlines, log }: CellPorts,
+): Promise<boolean> {
+  const { grace, kill } = deadlines;
+  const told = await app.terminate(kill);
+  if (await app.hasEndedWithin(told === undefined ? grace : 0)) return true;
+  log(`the app is killed: ${told ?? `it did not stop within ${grace} seconds`}`);
+  app.kill();
+  if (await app.hasEndedWithin(kill)) return true;
+  for (const { source } of planned) {
+    const failed = await runProgram('umount', ['--force', '--no-canonicalize', '--', source], kill);
+    log(`umount --force ${source}: ${failed ?? 'done'}`);
+  }
+  return app.hasEndedWithin(kill);
+}
+
+/** Binds a mount that its driver made anew over the dead one that the app still has. */
+async function keepMounted(
+  app: AppProcess,
+  planned: readonly PlannedVolume[],
+  { deadlines, log, step, signal }: CellPorts,
+): Promise<void> {
+  // the number of a device is given to no other one while the app has it; that of a mount is
+  const known = new Map(planned.map(({ source, device }) => [source, device]));
+  const first = await ownMounts();
+  for (const { source } of planned) {
+    if (!holds(first, source)?.isShared)
+      log(
+        `if the driver has to mount ${source} anew, this app does not get it until it is started again: ` +
+          `the mount that has that folder is private (mount --make-shared ${holds(first, source)?.target ?? '/'})`,
+      );
+  }
+  while (await pause(deadlines.watch, signal)) {
+    const mounts = await ownMounts();
+    for (const volume of planned) {
+      const found = mountAt(mounts, volume.source);
+      if (found === undefined || found.device === known.get(volume.source)) continue;
+      known.set(volume.source, found.device);
+      const failed = await app.mountAgain([{ ...volume, device: found.device }], deadlines.start);
+      log(
+        `the driver mounted ${volume.source} anew; in the app: ${failed ?? 'bound over the one of before'}`,
+      );
+      if (failed === undefined) step(`again ${volume.containerDir}`);
+    }
+  }
+}
+
+/** False when `signal` ended it. */
+async function pause(seconds: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await delay(seconds * 1000, undefined, { signal });
+    return true;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  }
+}
+
+/** Reading it asks no file server anything. */
+const ownMounts = async (): Promise<readonly MountEntry[]> =>
+  parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
+
+const mountAt = (mounts: readonly MountEntry[], path: string): MountEntry | undefined =>
+  mounts.findLast(({ target }) => target === path);
+
+/** The mount whose folder a mount point is. */
+function holds(mounts: readonly MountEntry[], path: string): MountEntry | undefined {
+  const above = mounts.filter(
+    ({ target }) => target !== path && `${path}/`.startsWith(target === '/' ? '/' : `${target}/`),
+  );
+  return above.reduce<MountEntry | undefined>(
+    (best, mount) => (best !== undefined && best.target.length > mount.target.length ? best : mount),
+    undefined,
+  );
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const stuck = ({ container }: ContainerOrder, left: readonly string[]): ProductError =>
+  new ProductError(
+    'CONTAINER_STUCK',
+    `not all of container '${container}' is gone: ${left.join('; ')}. Run: volumes cell repair`,
+  );

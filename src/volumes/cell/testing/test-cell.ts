@@ -1,0 +1,117 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import type { PathSegment } from '../../../platform/path-segment.ts';
+import { smallDriver } from '../../volman/testing/small-driver.ts';
+import type { SmallDriver } from '../../volman/testing/small-driver.ts';
+import { Volman } from '../../volman/volman.ts';
+import type { AppVolume } from '../app-volumes.ts';
+import type { CellPorts, ContainerOrder } from '../run-app.ts';
+
+export const run = promisify(execFile);
+
+export const notRoot =
+  process.geteuid?.() === 0 ? false : 'only root can mount, and run an app as another user';
+
+/** A folder on a shared mount, a driver that binds `shares/NAME` of it, and what a cell needs. */
+export interface TestCell {
+  readonly folder: string;
+  readonly driver: SmallDriver;
+  readonly steps: string[];
+  readonly logged: string[];
+  readonly stopping: AbortController;
+  readonly ports: CellPorts;
+  /** A volume of the share of that name, for a folder below `apps`. */
+  readonly volume: (name: string, changes?: Partial<AppVolume>) => Promise<AppVolume>;
+  readonly order: (command: readonly string[], volumes: readonly AppVolume[]) => ContainerOrder;
+}
+
+export const mountInfo = async (): Promise<string> => readFile('/proc/self/mountinfo', 'utf8');
+
+export async function testCell(t: TestContext): Promise<TestCell> {
+  const folder = await mkdtemp(join(tmpdir(), 'cell-'));
+  await run('mount', ['-t', 'tmpfs', '-o', 'mode=0755', 'tmpfs', folder]);
+  const cell = cellOf(folder);
+  t.after(async () => {
+    cell.stopping.abort();
+    await run('umount', ['--recursive', '--lazy', folder]);
+    await rmdir(folder);
+  });
+  await run('mount', ['--make-shared', folder]);
+  for (const name of ['mounts', 'shares', 'apps', 'drivers', 'state']) await mkdir(join(folder, name));
+  await chmod(join(folder, 'mounts'), 0o700);
+  const driver = await bindDriver(folder);
+  t.after(() => driver.stop());
+  return { ...cell, folder, driver, ...helpers(folder) };
+}
+
+/** What a cell needs, of a folder that testCell made. */
+export function cellOf(folder: string): Pick<TestCell, 'steps' | 'logged' | 'stopping' | 'ports'> {
+  const [steps, logged, stopping] = [[] as string[], [] as string[], new AbortController()];
+  const log = (line: string): void => void logged.push(line);
+  const volman = new Volman({
+    folders: [join(folder, 'drivers')],
+    mountFolders: [join(folder, 'mounts')],
+    deadlines: { short: 60, mount: 60 },
+    metrics: { count: () => undefined, time: () => undefined },
+    log,
+    clock: () => 0,
+  });
+  const ports = {
+    volman,
+    state: join(folder, 'state'),
+    deadlines: { start: 60, grace: 60, kill: 60, watch: 0.02 },
+    log,
+    step: (step: string) => void steps.push(step),
+    signal: stopping.signal,
+  };
+  return { steps, logged, stopping, ports };
+}
+
+export function helpers(folder: string): Pick<TestCell, 'volume' | 'order'> {
+  return {
+    volume: async (name, changes = {}) => {
+      const share = join(folder, 'shares', name);
+      await mkdir(share, { recursive: true });
+      await chmod(share, 0o777);
+      return {
+        driver: 'nfsv3driver',
+        volumeId: name,
+        containerDir: join(folder, 'apps/data', name),
+        isReadOnly: false,
+        config: { source: share },
+        ...changes,
+      };
+    },
+    order: (command, volumes) => ({
+      container: 'app-1' as PathSegment,
+      command,
+      volumes,
+      uid: 2000,
+      gid: 2000,
+      root: '/',
+    }),
+  };
+}
+
+async function bindDriver(folder: string): Promise<SmallDriver> {
+  const driver = await smallDriver();
+  driver.mount = async (name) => {
+    const target = join(folder, 'mounts', name);
+    await mkdir(target, { recursive: true });
+    const { source } = { ...(driver.volumes.get(name)?.options as { source?: string }) };
+    await run('mount', ['--bind', source ?? '', target]);
+    return target;
+  };
+  driver.unmount = async (name) => {
+    const target = join(folder, 'mounts', name);
+    if ((await mountInfo()).includes(` ${target} `)) await run('umount', ['--lazy', target]);
+    await rm(target, { recursive: true, force: true });
+  };
+  const spec = { Name: 'nfsv3driver', Addr: driver.url, UniqueVolumeIds: true };
+  await writeFile(join(folder, 'drivers/nfsv3driver.json'), JSON.stringify(spec), { mode: 0o644 });
+  return driver;
+}

@@ -1,0 +1,230 @@
+import { isAbsolute, join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import type { FlagTable, Flags } from './flags.ts';
+import { parseFlags } from './flags.ts';
+import type { ForcedFlags } from './options/parse-mount-request.ts';
+
+/** The names that Cloud Foundry's brokers put into their volume mounts. */
+export type DriverName = 'nfsv3driver' | 'smbdriver';
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where volman or Docker reaches the driver. */
+export type Transport =
+  | { readonly kind: 'tcp'; readonly listen: Address; readonly specFile: 'spec' | 'json' }
+  | { readonly kind: 'unix'; readonly path: string };
+
+/** Files in PEM. The client's are for the spec file: volman shows them to the driver. */
+export interface TlsFiles {
+  readonly ca: string;
+  readonly certificate: string;
+  readonly key: string;
+  readonly clientCertificate: string;
+  readonly clientKey: string;
+  readonly insecureSkipVerify: boolean;
+}
+
+/** Milliseconds. */
+export interface Deadlines {
+  readonly mount: number;
+  readonly unmount: number;
+  readonly probe: number;
+  readonly drain: number;
+}
+
+/** What a driver process is started with. */
+export interface DriverConfig {
+  readonly name: DriverName;
+  readonly protocol: 'nfs' | 'smb';
+  readonly transport: Transport;
+  readonly admin: Address;
+  readonly driversPath: string;
+  /** Volumes are mounted in folders of it, named as they are. */
+  readonly mountDir: string;
+  readonly tls: TlsFiles | undefined;
+  readonly deadlines: Deadlines;
+  /** Milliseconds between two probes of all mounts; 0: no watchdog. */
+  readonly watchEvery: number;
+  readonly forcedFlags: ForcedFlags;
+  readonly signatures: 'off' | 'log' | 'require';
+  /** File of the broker's public keys, in PEM. */
+  readonly signatureKeys: string | undefined;
+  /** Folder of secrets that signed volumes may refer to. */
+  readonly secretFiles: string | undefined;
+  readonly mapfsPath: string | undefined;
+  /** Local folders below it are mounted in place of shares. */
+  readonly bindFrom: string | undefined;
+}
+
+const ports = { nfsv3driver: 7589, smbdriver: 8589 };
+
+const flagTable: FlagTable = {
+  name: 'text',
+  listenAddr: 'text',
+  adminAddr: 'text',
+  listenPort: 'text',
+  adminPort: 'text',
+  driversPath: 'text',
+  transport: 'text',
+  mountDir: 'text',
+  mapfsPath: 'text',
+  forceNoserverino: 'switch',
+  forceNoDfs: 'switch',
+  requireSSL: 'switch',
+  caFile: 'text',
+  certFile: 'text',
+  keyFile: 'text',
+  clientCertFile: 'text',
+  clientKeyFile: 'text',
+  insecureSkipVerify: 'switch',
+  mountTimeout: 'text',
+  unmountTimeout: 'text',
+  probeTimeout: 'text',
+  drainTimeout: 'text',
+  watchInterval: 'text',
+  signatures: 'text',
+  signatureKeys: 'text',
+  secretFiles: 'text',
+  bindFrom: 'text',
+  // of the old drivers; there is no debug server, and one form of log
+  debugAddr: 'text',
+  logLevel: 'text',
+  timeFormat: 'text',
+};
+
+/** Parses the words after `volumes driver`. All faults are in one error. */
+export function parseDriverConfig(words: readonly string[]): DriverConfig {
+  const faults: string[] = [];
+  const flags = parseFlags(words, flagTable, faults);
+  const config = new Reader(flags, faults).config();
+  if (faults.length > 0)
+    throw new ProductError('DRIVER_CONFIG_INVALID', `volumes driver does not start: ${faults.join('; ')}`);
+  return config;
+}
+
+class Reader {
+  readonly #flags: Flags;
+  readonly #faults: string[];
+
+  constructor(flags: Flags, faults: string[]) {
+    this.#flags = flags;
+    this.#faults = faults;
+  }
+
+  config(): DriverConfig {
+    const name = this.#name();
+    const driversPath = this.#path('driversPath');
+    return {
+      name,
+      protocol: name === 'smbdriver' ? 'smb' : 'nfs',
+      transport: this.#transport(name, driversPath),
+      admin: this.#address('admin', ports[name] + 1),
+      driversPath,
+      mountDir: this.#path('mountDir'),
+      tls: this.#tls(),
+      deadlines: {
+        mount: this.#duration('mountTimeout', 30_000),
+        unmount: this.#duration('unmountTimeout', 30_000),
+        probe: this.#duration('probeTimeout', 5_000),
+        drain: this.#duration('drainTimeout', 300_000),
+      },
+      watchEvery: this.#duration('watchInterval', 30_000),
+      forcedFlags: {
+        noserverino: this.#flags.isSet('forceNoserverino'),
+        nodfs: this.#flags.isSet('forceNoDfs'),
+      },
+      ...this.#trust(),
+      mapfsPath: this.#flags.text('mapfsPath'),
+      bindFrom: this.#optionalPath('bindFrom'),
+    };
+  }
+
+  #name(): DriverName {
+    const name = this.#flags.text('name');
+    if (name === 'nfsv3driver' || name === 'smbdriver') return name;
+    this.#faults.push('-name must be nfsv3driver or smbdriver');
+    return 'nfsv3driver';
+  }
+
+  #path(flag: string): string {
+    const path = this.#flags.text(flag);
+    if (path !== undefined && isAbsolute(path)) return path;
+    this.#faults.push(`-${flag} must be an absolute path`);
+    return '/';
+  }
+
+  #optionalPath(flag: string): string | undefined {
+    return this.#flags.text(flag) === undefined ? undefined : this.#path(flag);
+  }
+
+  #trust(): Pick<DriverConfig, 'signatures' | 'signatureKeys' | 'secretFiles'> {
+    const signatures = this.#flags.text('signatures') ?? 'off';
+    const isMode = signatures === 'off' || signatures === 'log' || signatures === 'require';
+    if (!isMode) this.#faults.push('-signatures must be off, log or require');
+    const signatureKeys = this.#optionalPath('signatureKeys');
+    const secretFiles = this.#optionalPath('secretFiles');
+    if (signatureKeys === undefined && (signatures !== 'off' || secretFiles !== undefined))
+      this.#faults.push('-signatureKeys is missing: a file with the public key of the broker');
+    return { signatures: isMode ? signatures : 'off', signatureKeys, secretFiles };
+  }
+
+  #transport(name: DriverName, driversPath: string): Transport {
+    const transport = this.#flags.text('transport') ?? 'tcp';
+    const address = this.#flags.text('listenAddr');
+    if (transport === 'tcp' || transport === 'tcp-json') {
+      const specFile = transport === 'tcp' ? 'spec' : 'json';
+      return { kind: 'tcp', listen: this.#address('listen', ports[name]), specFile };
+    }
+    if (transport !== 'unix') this.#faults.push('-transport must be tcp, tcp-json or unix');
+    const path = address?.startsWith('/') === true ? address : join(driversPath, `${name}.sock`);
+    return { kind: 'unix', path };
+  }
+
+  /** nfsv3driver has one flag of host and port, smbdriver one of the port, on loopback. */
+  #address(which: 'listen' | 'admin', usual: number): Address {
+    const port = this.#flags.text(`${which}Port`);
+    const address = this.#flags.text(`${which}Addr`);
+    if (port !== undefined && address !== undefined)
+      this.#faults.push(`-${which}Port and -${which}Addr exclude each other`);
+    if (address === undefined) return { host: '127.0.0.1', port: this.#port(`${which}Port`, port, usual) };
+    const [, bracketed, plain = '', number] = /^(?:\[([^\]]+)\]|([^:]*)):(\d+)$/u.exec(address) ?? [];
+    if (number === undefined) this.#faults.push(`-${which}Addr must be host:port`);
+    return { host: bracketed ?? plain, port: this.#port(`${which}Addr`, number, usual) };
+  }
+
+  #port(flag: string, text: string | undefined, usual: number): number {
+    const port = text === undefined ? usual : /^\d{1,5}$/u.test(text) ? Number(text) : NaN;
+    if (port <= 65_535) return port;
+    this.#faults.push(`-${flag} must have a port from 0 to 65535`);
+    return 0;
+  }
+
+  #tls(): TlsFiles | undefined {
+    if (!this.#flags.isSet('requireSSL')) return undefined;
+    if (this.#flags.text('transport') !== 'tcp-json')
+      this.#faults.push(
+        '-requireSSL needs -transport tcp-json: no other spec file says which certificates to use',
+      );
+    return {
+      ca: this.#path('caFile'),
+      certificate: this.#path('certFile'),
+      key: this.#path('keyFile'),
+      clientCertificate: this.#path('clientCertFile'),
+      clientKey: this.#path('clientKeyFile'),
+      insecureSkipVerify: this.#flags.isSet('insecureSkipVerify'),
+    };
+  }
+
+  /** As Go writes durations, of one unit: 500ms, 30s, 5m. */
+  #duration(flag: string, usual: number): number {
+    const text = this.#flags.text(flag);
+    if (text === undefined) return usual;
+    const [, number, unit] = /^(\d{1,6})(ms|s|m)?$/u.exec(text) ?? [];
+    if (number === undefined || (unit === undefined && number !== '0'))
+      this.#faults.push(`-${flag} must be a duration such as 500ms, 30s or 5m`);
+    return Number(number) * (unit === 'm' ? 60_000 : unit === 's' ? 1000 : 1);
+  }
+}

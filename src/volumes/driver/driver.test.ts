@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { until } from '../../../test/support/until.ts';
+import { untilDeadline } from './testing/memory-mounter.ts';
+import { driverFolder, nfsOptions, safeDescription, smbOptions, testDriver } from './testing/test-driver.ts';
+
+test('volman: each route, its answer, and the folder of a volume that comes and goes', async (t) => {
+  const folder = await driverFolder(t);
+  const { call, mounter, log } = await testDriver(t, { folder });
+  const Mountpoint = join(folder, 'mounts', 'id_c');
+  assert.deepEqual(await call('Plugin.Activate'), { Err: '', Implements: ['VolumeDriver'] });
+  assert.deepEqual(await call('VolumeDriver.Capabilities'), { Capabilities: { Scope: 'local' } });
+  assert.deepEqual(await call('VolumeDriver.Create', { Name: 'id_c', Opts: nfsOptions }), { Err: '' });
+  assert.deepEqual(await call('VolumeDriver.Path', { Name: 'id_c' }), {
+    Err: 'volume not previously mounted',
+    Mountpoint: '',
+  });
+  assert.deepEqual(await call('VolumeDriver.Mount', { Name: 'id_c' }), { Err: '', Mountpoint });
+  assert.deepEqual(await call('VolumeDriver.Path', { Name: 'id_c' }), { Err: '', Mountpoint });
+  assert.deepEqual(await call('VolumeDriver.Get', { Name: 'id_c' }), {
+    Volume: { Name: 'id_c', Mountpoint, MountCount: 0 },
+    Err: '',
+  });
+  assert.deepEqual(await call('VolumeDriver.Mount', { Name: 'id_c' }), { Err: '', Mountpoint });
+  const mounted = { Volumes: [{ Name: 'id_c', Mountpoint, MountCount: 2 }], Err: '' };
+  assert.deepEqual(await call('VolumeDriver.List'), mounted);
+  assert.deepEqual([...mounter.mounts.keys()], [Mountpoint]);
+  for (const _ of [1, 2]) assert.deepEqual(await call('VolumeDriver.Unmount', { Name: 'id_c' }), { Err: '' });
+  assert.deepEqual(await call('VolumeDriver.List'), { Volumes: [], Err: '' });
+  assert.deepEqual([...mounter.mounts.keys()], []);
+  assert.deepEqual(await readdir(join(folder, 'mounts')), ['.state']);
+  assert.match(log[0] ?? '', /nfs-driver-server\.recovered/u);
+  assert.match(log.join(''), /driver-server\.started/u);
+});
+
+test('the messages of the old drivers, all with status 200', async (t) => {
+  const { call } = await testDriver(t);
+  const error = async (verb: string, body?: unknown): Promise<string> =>
+    (await call(`VolumeDriver.${verb}`, body)).Err;
+  for (const verb of ['Create', 'Mount', 'Unmount', 'Remove', 'Path'])
+    assert.equal(await error(verb, {}), "Missing mandatory 'volume_name'", verb);
+  for (const Opts of [undefined, {}, { source: 5 }, [], 'x', null])
+    assert.equal(await error('Create', { Name: 'v', Opts }), "Missing mandatory 'source' field in 'Opts'");
+  assert.equal(await error('Mount', { Name: 'v' }), "Volume 'v' must be created before being mounted");
+  assert.equal(await error('Get', { Name: 'v' }), 'volume not found');
+  assert.equal(await error('Path', { Name: 'v' }), "Volume 'v' not found");
+  assert.equal(await error('Unmount', { Name: 'v' }), "Volume 'v' not found");
+  assert.equal(await error('Remove', { Name: 'v' }), '');
+});
+
+test('what is no request of the protocol', async (t) => {
+  const { running, mounter } = await testDriver(t);
+  const url = `http://${running.address}`;
+  const post = async (body: string | Uint8Array<ArrayBuffer>): Promise<string> =>
+    (await fetch(`${url}/VolumeDriver.Create`, { method: 'POST', body })).text();
+  for (const body of ['{', '[]', '5', '"x"', 'null', new Uint8Array([0xff, 0xfe])])
+    assert.equal(await post(body), '{"Err":"the body is no JSON object in UTF-8"}');
+  assert.match(await post(JSON.stringify({ Name: 'x'.repeat(300_000) })), /more than 262144 bytes/u);
+  assert.equal((await fetch(`${url}/VolumeDriver.Create`)).status, 405);
+  assert.equal((await fetch(`${url}/VolumeDriver.Nothing`, { method: 'POST' })).status, 404);
+  assert.equal((await fetch(`${url}/__proto__`, { method: 'POST' })).status, 404);
+  assert.deepEqual(mounter.calls, []);
+});
+
+test('Docker: its media type, and mounts counted by their ids', async (t) => {
+  const { running, call, mounter } = await testDriver(t);
+  const type = 'application/vnd.docker.plugins.v1.2+json';
+  const activated = await fetch(`http://${running.address}/Plugin.Activate`, {
+    method: 'POST',
+    headers: { accept: type },
+  });
+  assert.equal(activated.headers.get('content-type'), type);
+  await call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
+  for (const ID of ['a', 'a', 'b'])
+    assert.equal((await call('VolumeDriver.Mount', { Name: 'v', ID })).Err, '');
+  assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 2);
+  for (const ID of ['a', 'a', 'unknown'])
+    assert.equal((await call('VolumeDriver.Unmount', { Name: 'v', ID })).Err, '');
+  assert.equal(mounter.mounts.size, 1);
+  assert.equal((await call('VolumeDriver.Unmount', { Name: 'v', ID: 'b' })).Err, '');
+  assert.equal(mounter.mounts.size, 0);
+  // Docker mounts a volume again that it created once
+  assert.equal((await call('VolumeDriver.Mount', { Name: 'v', ID: 'c' })).Err, '');
+  assert.equal((await call('VolumeDriver.Remove', { Name: 'v' })).Err, '');
+  assert.deepEqual((await call('VolumeDriver.List')).Volumes, []);
+  assert.equal(mounter.mounts.size, 0);
+});
+
+test('certification of drivers: options that are missing, the log, and Unmount after a mount that failed', async (t) => {
+  const { call, log } = await testDriver(t, { words: ['-name', 'smbdriver'] });
+  const { source } = smbOptions;
+  assert.equal((await call('VolumeDriver.Create', { Name: 'v', Opts: { source } })).Err, '');
+  const failed = await call('VolumeDriver.Mount', { Name: 'v' });
+  assert.equal(safeDescription(failed), 'INVALID_OPTION: - Missing mandatory options: username, password');
+  assert.match((await call('VolumeDriver.Unmount', { Name: 'v' })).Err, /^Volume v does not exist/u);
+  assert.deepEqual((await call('VolumeDriver.List')).Volumes, []);
+  assert.equal((await call('VolumeDriver.Create', { Name: 'v', Opts: smbOptions })).Err, '');
+  assert.equal((await call('VolumeDriver.Mount', { Name: 'v' })).Err, '');
+  assert.match(log.join(''), /smb-driver-server\.started/u);
+  assert.match(log.join(''), /REDACTED/u);
+  assert.doesNotMatch(log.join(''), /open sesame/u);
+});
+
+test('no secret is on the disk; a driver that was started anew asks for another Create', async (t) => {
+  const folder = await driverFolder(t);
+  const words = ['-name', 'smbdriver'];
+  const first = await testDriver(t, { folder, words });
+  await first.call('VolumeDriver.Create', { Name: 'v', Opts: smbOptions });
+  await first.call('VolumeDriver.Mount', { Name: 'v' });
+  await first.running.stop();
+  const state = join(folder, 'mounts', '.state');
+  for (const file of await readdir(state))
+    assert.doesNotMatch(await readFile(join(state, file), 'latin1'), /open sesame/u);
+  const { mounter } = first;
+  const { call } = await testDriver(t, { folder, words, mounter });
+  assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 1, 'adopted');
+  assert.equal((await call('VolumeDriver.Mount', { Name: 'v' })).Err, '', 'its mount answers');
+  mounter.mounts.clear();
+  assert.match(safeDescription(await call('VolumeDriver.Mount', { Name: 'v' })), /restart the app/u);
+  await call('VolumeDriver.Create', { Name: 'v', Opts: smbOptions });
+  assert.equal((await call('VolumeDriver.Mount', { Name: 'v' })).Err, '');
+});
+
+test('names that are no entry of the mount folder are refused by each verb, and nothing is made', async (t) => {
+  const folder = await driverFolder(t);
+  const { call, mounter } = await testDriver(t, { folder });
+  const names = [
+    '..',
+    '.',
+    '../../evil',
+    'a/b',
+    '/a',
+    'a\\b',
+    'a..b',
+    'a\0',
+    'a\n',
+    '.state',
+    'v_mapfs',
+    'é'.repeat(125),
+    5,
+    {},
+    ['v'],
+  ];
+  for (const Name of names)
+    for (const verb of ['Create', 'Mount', 'Unmount', 'Remove', 'Path', 'Get'])
+      assert.match(
+        (await call(`VolumeDriver.${verb}`, { Name, Opts: nfsOptions })).Err,
+        /^invalid volume name: /u,
+        `${verb} ${JSON.stringify(Name)}`,
+      );
+  assert.deepEqual(await readdir(join(folder, 'mounts')), ['.state']);
+  assert.deepEqual(mounter.calls, []);
+  const longest = 'v'.repeat(249);
+  await call('VolumeDriver.Create', { Name: longest, Opts: nfsOptions });
+  assert.equal((await call('VolumeDriver.Mount', { Name: longest })).Err, '');
+});
+
+test('a mount ends at its deadline, counts for nothing, and holds up no other volume', async (t) => {
+  const { call, mounter } = await testDriver(t, { words: ['-mountTimeout', '50ms'] });
+  mounter.before = (_order, target, signal) =>
+    target.endsWith('/frozen') ? untilDeadline(signal) : Promise.resolve();
+  for (const Name of ['frozen', 'v']) await call('VolumeDriver.Create', { Name, Opts: nfsOptions });
+  const frozen = call('VolumeDriver.Mount', { Name: 'frozen' });
+  assert.equal((await call('VolumeDriver.Mount', { Name: 'v' })).Err, '');
+  assert.match(safeDescription(await frozen), /^TIMED_OUT: /u);
+  const counts = (await call('VolumeDriver.List')).Volumes?.map(({ Name, MountCount }) => [Name, MountCount]);
+  assert.deepEqual(counts, [
+    ['frozen', 0],
+    ['v', 1],
+  ]);
+});
+
+test('a client that goes before its answer leaves no mount', async (t) => {
+  const { running, call, mounter } = await testDriver(t);
+  await call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
+  const begun = Promise.withResolvers<void>();
+  mounter.before = (_order, _target, signal) => {
+    begun.resolve();
+    return untilDeadline(signal);
+  };
+  const sent = request(`http://${running.address}/VolumeDriver.Mount`, { method: 'POST' });
+  sent.on('error', () => undefined);
+  sent.end(JSON.stringify({ Name: 'v' }));
+  await begun.promise;
+  sent.destroy();
+  await until('the undone mount', async () => mounter.calls.at(-1)?.startsWith('unmount') === true);
+  assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 0);
+});
+
+test('drain: spec file gone first, all unmounted, what is left named at the deadline, then the process stops', async (t) => {
+  const folder = await driverFolder(t);
+  const { running, call, mounter, log } = await testDriver(t, { folder, words: ['-drainTimeout', '100ms'] });
+  const admin = async (path: string): Promise<{ status: number; text: string }> => {
+    const response = await fetch(`http://${running.adminAddress}${path}`);
+    return { status: response.status, text: await response.text() };
+  };
+  assert.deepEqual(await admin('/ping'), { status: 200, text: '{"Err":""}' });
+  for (const Name of ['a', 'b', 'c']) {
+    await call('VolumeDriver.Create', { Name, Opts: nfsOptions });
+    await call('VolumeDriver.Mount', { Name });
+  }
+  mounter.beforeUnmount = async (target, signal) => {
+    assert.deepEqual(await readdir(join(folder, 'drivers')), []);
+    if (target.endsWith('/c')) await untilDeadline(signal);
+  };
+  const evacuated = await admin('/evacuate');
+  assert.equal(evacuated.status, 500);
+  assert.match(evacuated.text, /volumes are still mounted: (?:.*, )?c/u);
+  assert.match(log.join(''), /drain-progress/u);
+  await running.evacuated;
+  await until('the others', async () => mounter.mounts.size === 1);
+  await call('VolumeDriver.Create', { Name: 'd', Opts: nfsOptions });
+  assert.match(safeDescription(await call('VolumeDriver.Mount', { Name: 'd' })), /the driver is draining/u);
+  assert.match((await admin('/metrics')).text, /volume_driver_mount_duration_seconds_count 3/u);
+});
+
+test('a unix socket that only root opens, in place of what was left there', async (t) => {
+  const folder = await driverFolder(t);
+  const path = join(folder, 'drivers', 'nfsv3driver.sock');
+  await mkdir(join(folder, 'drivers'));
+  await writeFile(path, 'left');
+  const { running } = await testDriver(t, {
+    folder,
+    words: ['-transport', 'unix', '-listenAddr', path],
+  });
+  assert.equal(running.address, path);
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+  const answer = await new Promise<string>((resolve, reject) => {
+    request({ socketPath: path, path: '/Plugin.Activate', method: 'POST' }, (response) =>
+      resolve(text(response)),
+    )
+      .on('error', reject)
+      .end();
+  });
+  assert.match(answer, /VolumeDriver/u);
+});

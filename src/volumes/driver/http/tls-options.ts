@@ -1,0 +1,15 @@
+import type { ServerOptions } from 'node:https';
+import type { TlsFiles } from '../config.ts';
+import { readPem } from '../read-pem.ts';
+
+/** Mutual TLS: clients show a certificate of the CA. */
+export async function tlsOptions({ ca, certificate, key }: TlsFiles): Promise<ServerOptions> {
+  return {
+    ca: await readPem('caFile', ca),
+    cert: await readPem('certFile', certificate),
+    key: await readPem('keyFile', key),
+    requestCert: true,
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
+  };
+}

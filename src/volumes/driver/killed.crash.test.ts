@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { until } from '../../../test/support/until.ts';
+import { bindMounter } from './mount/bind-mounter.ts';
+import { parseMountInfo } from './mount/mountinfo.ts';
+import { startDriver } from './start-driver.ts';
+import type { CallDriver } from './testing/test-driver.ts';
+import { callerOf, configIn, driverFolder, nfsOptions } from './testing/test-driver.ts';
+
+const skip = process.getuid?.() === 0 ? false : 'needs root: it mounts';
+
+/** The verbs in their order, and what a client knows of them when the driver was killed. */
+type Known = 'nothing' | 'create' | 'mount' | 'unmount';
+
+const mountsIn = async (folder: string): Promise<string[]> =>
+  parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'))
+    .map(({ target }) => target)
+    .filter((target) => target.startsWith(`${folder}/mounts/`));
+
+/** Runs one life of a volume under a driver that dies at a step; undefined when it got to the end. */
+async function lifeUntilDeath(folder: string, dieAt: number): Promise<Known | undefined> {
+  const child = spawn(
+    process.execPath,
+    [
+      join(import.meta.dirname, 'testing', 'dying-driver.ts'),
+      ...['-name', 'nfsv3driver', '-listenAddr', '127.0.0.1:0', '-adminAddr', '127.0.0.1:0'],
+      ...['-driversPath', join(folder, 'drivers'), '-mountDir', join(folder, 'mounts')],
+      ...['-bindFrom', join(folder, 'shares'), '-watchInterval', '0'],
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, DIE_AT: String(dieAt) } },
+  );
+  const exited = once(child, 'exit');
+  const call = callerOf(await addressIn(child.stdout));
+  child.stdout.resume();
+  let known: Known = 'nothing';
+  try {
+    for (const verb of ['Create', 'Mount', 'Unmount'] as const) {
+      const { Err } = await call(`VolumeDriver.${verb}`, { Name: 'v', Opts: nfsOptions });
+      assert.equal(Err, '');
+      known = verb.toLowerCase() as Known;
+    }
+    child.kill('SIGKILL');
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return known;
+  } finally {
+    await exited;
+  }
+}
+
+async function addressIn(lines: NodeJS.ReadableStream): Promise<string> {
+  for await (const line of createInterface({ input: lines })) {
+    const address = /driver-server\.started.*"address":"([^"]+)"/u.exec(line)?.[1];
+    if (address !== undefined) return address;
+  }
+  throw new Error('the driver ended before it listened');
+}
+
+test(
+  'killed at each step of a life, a driver knows every mount and nothing is mounted that was not asked for',
+  {
+    skip,
+  },
+  async (t) => {
+    let dieAt = 1;
+    for (; ; dieAt += 1) {
+      const folder = await folderWithShare(t);
+      const known = await lifeUntilDeath(folder, dieAt);
+      await afterDeath(folder, known ?? 'unmount', dieAt);
+      if (known === undefined) break;
+    }
+    assert.ok(dieAt > 9, `${dieAt} steps`);
+  },
+);
+
+async function folderWithShare(t: TestContext): Promise<string> {
+  const folder = await driverFolder(t);
+  await mkdir(join(folder, 'shares', 'export'), { recursive: true });
+  await writeFile(join(folder, 'shares', 'export', 'file'), 'of the share');
+  t.after(async () => {
+    const mounter = bindMounter('/');
+    for (const target of await mountsIn(folder)) await mounter.unmount(target, AbortSignal.timeout(30_000));
+  });
+  return folder;
+}
+
+/** The next driver: what a client was told holds, what it was not told is undone, and the same life goes again. */
+async function afterDeath(folder: string, known: Known, dieAt: number): Promise<void> {
+  const at = `died at step ${dieAt}, client knows ${known}`;
+  const target = join(folder, 'mounts', 'v');
+  const mounter = bindMounter(join(folder, 'shares'));
+  const running = await startDriver(configIn(folder), { mounter, out: () => undefined });
+  const call: CallDriver = callerOf(running.address);
+  try {
+    const counted = async (): Promise<number> => {
+      const [volume] = (await call('VolumeDriver.List')).Volumes ?? [];
+      return volume?.MountCount ?? 0;
+    };
+    const isMounted = async (): Promise<boolean> => (await mountsIn(folder)).length > 0;
+    await until(
+      `${at}: mounts are as the driver counts them`,
+      async () => (await counted()) > 0 === (await isMounted()),
+    );
+    const count = await counted();
+    if (known === 'unmount') assert.equal(count, 0, at);
+    if (known === 'nothing' || known === 'create') assert.ok(count <= 1, at);
+    if (known === 'mount' && count > 0)
+      assert.equal(await readFile(join(target, 'file'), 'utf8'), 'of the share', at);
+    assert.ok((await mountsIn(folder)).length <= 1, at);
+
+    // an app that starts again, and purge of volman
+    for (const verb of ['Create', 'Mount'] as const)
+      assert.equal((await call(`VolumeDriver.${verb}`, { Name: 'v', Opts: nfsOptions })).Err, '', at);
+    assert.deepEqual(await mountsIn(folder), [target], at);
+    assert.equal(await readFile(join(target, 'file'), 'utf8'), 'of the share', at);
+    for (let left = count + 1; left > 0; left -= 1)
+      assert.equal((await call('VolumeDriver.Unmount', { Name: 'v' })).Err, '', at);
+    assert.deepEqual((await call('VolumeDriver.List')).Volumes, [], at);
+  } finally {
+    await running.stop();
+  }
+  assert.deepEqual(await mountsIn(folder), [], at);
+  assert.deepEqual(await readdir(join(folder, 'mounts')), ['.state'], at);
+}

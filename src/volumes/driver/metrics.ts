@@ -1,0 +1,61 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { MountError } from './mount/mount-error.ts';
+import type { MountHealth } from './mount/mounter.ts';
+
+/** What /metrics of the admin address shows. */
+export interface DriverMetrics {
+  readonly contentType: string;
+  text(): Promise<string>;
+  mounted(seconds: number): void;
+  mountFailed(error: unknown): void;
+  unmounted(seconds: number): void;
+  unmountFailed(error: unknown): void;
+  probed(seconds: number): void;
+  /** How many mounts in use the watchdog found in which health. */
+  watched(health: Readonly<Record<MountHealth, number>>): void;
+  /** The watchdog mounted again in place of a mount that was gone or dead, or could not. */
+  remounted(result: 'mounted' | 'failed'): void;
+}
+
+/** The metrics of one driver. */
+export function driverMetrics(): DriverMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const histogram = (name: string, help: string): Histogram =>
+    new Histogram({ name, help, registers, buckets: [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60] });
+  const errors = (name: string, help: string): Counter<'code'> =>
+    new Counter({ name, help, registers, labelNames: ['code'] });
+  const mounts = histogram('volume_driver_mount_duration_seconds', 'Mounts that succeeded');
+  const unmounts = histogram('volume_driver_unmount_duration_seconds', 'Unmounts that succeeded');
+  const mountErrors = errors('volume_driver_mount_errors_total', 'Mounts that failed, by code');
+  const unmountErrors = errors('volume_driver_unmount_errors_total', 'Unmounts that failed, by code');
+  const probes = histogram('volume_driver_probe_duration_seconds', 'Probes of mounts by the watchdog');
+  const mountsByHealth = new Gauge({
+    name: 'volume_driver_mounts',
+    help: 'Mounts in use when the watchdog last looked, by health',
+    registers,
+    labelNames: ['health'],
+  });
+  const remounts = new Counter({
+    name: 'volume_driver_remounts_total',
+    help: 'Dead mounts that the watchdog replaced, or could not: containers that run keep the dead one until their app is restarted',
+    registers,
+    labelNames: ['result'],
+  });
+  for (const result of ['mounted', 'failed'] as const) remounts.inc({ result }, 0);
+  return {
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+    mounted: (seconds) => mounts.observe(seconds),
+    mountFailed: (error) => mountErrors.inc({ code: codeOf(error) }),
+    unmounted: (seconds) => unmounts.observe(seconds),
+    probed: (seconds) => probes.observe(seconds),
+    watched: (health) => {
+      for (const [name, count] of Object.entries(health)) mountsByHealth.set({ health: name }, count);
+    },
+    remounted: (result) => remounts.inc({ result }),
+    unmountFailed: (error) => unmountErrors.inc({ code: codeOf(error) }),
+  };
+}
+
+const codeOf = (error: unknown): string => (error instanceof MountError ? error.code : 'INTERNAL');

@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MountError } from './mount-error.ts';
+import type { MountOrder } from './mount-order.ts';
+import type { Mounter } from './mounter.ts';
+import { parseMountInfo } from './mountinfo.ts';
+import { runProgram } from './run-program.ts';
+
+const searchPath = '/usr/sbin:/usr/bin:/sbin:/bin';
+
+/**
+ * A stand-in for demos and tests without file servers: in place of a share it binds the local folder below
+ * `from` that has the share's path. Needs root.
+ */
+export function bindMounter(from: string): Mounter {
+  return {
+    mount: async (order, target, signal) => {
+      const options = `bind,nosuid,nodev${order.readOnly ? ',ro' : ''}`;
+      await run('mount', ['-o', options, '--', join(from, pathOf(order)), target], signal);
+    },
+    unmount: async (target, signal) => {
+      while ((await mountPoints()).includes(target)) await run('umount', ['-l', '--', target], signal);
+    },
+    probe: async (target, deadlineSeconds) => {
+      if (!(await mountPoints()).includes(target)) return 'absent';
+      const signal = AbortSignal.timeout(deadlineSeconds * 1000);
+      const { exitCode } = await runProgram({
+        program: 'stat',
+        args: ['-f', '--', target],
+        searchPath,
+        signal,
+      });
+      return exitCode === 0 ? 'answers' : 'stale';
+    },
+    mounted: async (folder) => {
+      const below = (await mountPoints()).filter((point) => point.startsWith(`${folder}/`));
+      return [...new Set(below)];
+    },
+  };
+}
+
+const pathOf = (order: MountOrder): string =>
+  order.kind === 'nfs' ? order.path : order.share.replace(/^\/\/[^/]*/u, '');
+
+async function run(program: string, args: readonly string[], signal: AbortSignal): Promise<void> {
+  const { exitCode, stderr, wasKilled } = await runProgram({ program, args, searchPath, signal });
+  if (exitCode === 0) return;
+  if (wasKilled) throw new MountError('TIMED_OUT', `${program} did not end in time`);
+  const isMissing = /does not exist|No such/u.test(stderr);
+  throw new MountError(isMissing ? 'NO_SUCH_SHARE' : 'FAILED', `local bind, no share: ${stderr.trim()}`);
+}
+
+async function mountPoints(): Promise<readonly string[]> {
+  return parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8')).map(({ target }) => target);
+}

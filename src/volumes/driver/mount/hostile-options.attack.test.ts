@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { mountCommand } from './mount-command.ts';
+import { MountError } from './mount-error.ts';
+import type { MountOrder, NfsOrder, SmbOrder } from './mount-order.ts';
+import { ShareMounter } from './share-mounter.ts';
+
+const nfs: NfsOrder = { kind: 'nfs', host: 'h', path: '/x', readOnly: false, cachesAttributes: false };
+const smb: SmbOrder = {
+  kind: 'smb',
+  share: '//h/s',
+  username: 'u',
+  password: 'p',
+  readOnly: false,
+  flags: [],
+};
+
+const attacks: Readonly<Record<string, MountOrder>> = {
+  'an option in a domain': { ...smb, domain: 'W,noperm' },
+  'an option in a user name': { ...smb, username: 'u,uid=0' },
+  'an option in a file mode': { ...smb, fileMode: '0777,suid' },
+  'an option in a security mode': { ...smb, security: 'none,credentials=/etc/shadow' },
+  'a second line in a user name': { ...smb, username: 'u\npassword=x' },
+  'a second line in a password': { ...smb, password: 'p\nuid=0' },
+  'a share that mount.cifs takes for options': { ...smb, share: '//h/s,uid=0' },
+  'a host that mount.nfs takes for an option': { ...nfs, host: '-o' },
+  'a share that mount.cifs takes for an option': { ...smb, share: '-ouid=0' },
+};
+
+for (const [name, order] of Object.entries(attacks))
+  test(`${name} is refused`, () => {
+    assert.throws(
+      () => mountCommand(order, '/t'),
+      (error) => error instanceof MountError && error.code === 'INVALID_OPTION',
+    );
+  });
+
+const noRoot = process.geteuid?.() !== 0 && 'needs root, whose the folder of mounts has to be';
+
+/** A folder of root's with a mount(8) that notes how it was called, and fails. */
+async function recordingMount(t: TestContext, end: string): Promise<{ folder: string; bin: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'share-mounter-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const bin = join(folder, 'bin');
+  await mkdir(bin);
+  const notes = `cat /proc/$$/cmdline > ${folder}/argv; cat /proc/$$/environ > ${folder}/environ`;
+  await writeFile(join(bin, 'mount'), `#!/bin/sh\n${notes}; ${end}\n`, { mode: 0o755 });
+  return { folder, bin: `${bin}:/usr/bin:/bin` };
+}
+
+test('a password reaches mount(8) by a descriptor alone, and no error', { skip: noRoot }, async (t) => {
+  const { folder, bin } = await recordingMount(t, 'cat <&3 | tee "$(dirname "$0")/../got" >&2; exit 32');
+  const password = `correct,horse="battery" \\staple`;
+  const mounter = new ShareMounter({ searchPath: bin });
+  await assert.rejects(
+    mounter.mount({ ...smb, password }, join(folder, 't'), AbortSignal.timeout(60_000)),
+    (error) =>
+      error instanceof MountError && !error.message.includes('staple') && error.message.includes('redacted'),
+  );
+  assert.equal(await readFile(join(folder, 'got'), 'utf8'), password);
+  for (const file of ['argv', 'environ'])
+    assert.doesNotMatch(await readFile(join(folder, file), 'utf8'), /horse|staple/u, file);
+});
+
+test('a mount(8) that does not end is killed with all that it started', { skip: noRoot }, async (t) => {
+  const { folder, bin } = await recordingMount(t, `sleep 1000 & echo $! > "$(dirname "$0")/../pid"; wait`);
+  const mounter = new ShareMounter({ searchPath: bin, mountSeconds: 1 });
+  await assert.rejects(
+    mounter.mount(nfs, join(folder, 't'), AbortSignal.timeout(60_000)),
+    (error) => error instanceof MountError && error.code === 'TIMED_OUT',
+  );
+  const pid = (await readFile(join(folder, 'pid'), 'utf8')).trim();
+  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => 'gone');
+  assert.match(state, /^gone$|\) [ZX] /u);
+});
+
+test('nothing is mounted in a folder that others can write', { skip: noRoot }, async (t) => {
+  const { folder, bin } = await recordingMount(t, 'exit 0');
+  const mounter = new ShareMounter({ searchPath: bin });
+  const refused = async (): Promise<void> =>
+    assert.rejects(mounter.mount(nfs, join(folder, 't'), AbortSignal.timeout(60_000)), /go-w/u);
+  await chmod(folder, 0o777);
+  await refused();
+  await chmod(folder, 0o711);
+  await chown(folder, 65534, 65534);
+  await refused();
+  await assert.rejects(readFile(join(folder, 'argv')), 'mount was not called');
+});

@@ -1,0 +1,42 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** mount(8) and what it runs. */
+export const mountPrograms: readonly string[] = ['mount', 'mount.nfs', 'mount.nfs4', 'mount.cifs'];
+
+/** Milliseconds in which a killed program has to end. */
+const grace = 1000;
+
+/**
+ * Kills the programs of these names that have one of `paths` as an argument, whoever started them, and waits a second at
+ * most for their end. Who imitates such a command line has only a process of their own ended.
+ */
+export async function killPrograms(names: readonly string[], paths: readonly string[]): Promise<void> {
+  const isOne = async (pid: string): Promise<boolean> => {
+    // only then cmdline, which may not answer for a process that waits for a dead mount
+    if (!names.includes((await procFile(pid, 'comm')).trimEnd())) return false;
+    return (await procFile(pid, 'cmdline')).split('\0').some((arg) => paths.includes(arg));
+  };
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/u.test(name));
+  const found = (await Promise.all(pids.map(async (pid) => ((await isOne(pid)) ? [pid] : [])))).flat();
+  for (const pid of found) kill(Number(pid));
+  const deadline = AbortSignal.timeout(grace);
+  for (const pid of found) while (!deadline.aborted && (await isOne(pid))) await pause(10);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+async function procFile(pid: string, name: string): Promise<string> {
+  try {
+    return await readFile(`/proc/${pid}/${name}`, 'utf8');
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
+    throw error;
+  }
+}

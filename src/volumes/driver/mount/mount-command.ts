@@ -1,0 +1,70 @@
+import { isIPv6 } from 'node:net';
+import { MountError } from './mount-error.ts';
+import type { MountOrder, NfsOrder, SmbOrder } from './mount-order.ts';
+
+/** Arguments of mount(8), and what no argument may show. */
+export interface MountCommand {
+  readonly args: readonly string[];
+  /** What mount.cifs reads from the descriptor that PASSWD_FD names. */
+  readonly password?: string;
+}
+
+/** The user that owns the files of a share inside the container (vcap of Cloud Foundry's apps). */
+export const containerId = 2000;
+
+/** The command that mounts `order` at `target`. INVALID_OPTION where a value would be read as another option. */
+export function mountCommand(order: MountOrder, target: string): MountCommand {
+  const options = order.kind === 'nfs' ? nfsOptions(order) : smbOptions(order);
+  const source = order.kind === 'nfs' ? nfsSource(order) : order.share;
+  for (const option of options) refuse(/[\p{Cc},]/u, option, 'has a comma or a control character');
+  refuse(/^-|[\p{Cc},]/u, source, 'begins with a dash, or has a comma or a control character');
+  if (order.kind === 'smb') refuse(/[\n\r\0]/u, order.password, 'has a line break or a NUL', 'the password');
+  const type = order.kind === 'nfs' ? 'nfs' : 'cifs';
+  return {
+    args: ['-t', type, '-o', options.join(','), '--', source, target],
+    ...(order.kind === 'smb' && { password: order.password }),
+  };
+}
+
+const common = ['nosuid', 'nodev'];
+
+/** `retry=0`: mount.nfs would try a server that refuses for two minutes, and its reason would be lost. */
+function nfsOptions(order: NfsOrder): string[] {
+  return [
+    ...common,
+    ...(order.readOnly ? ['ro'] : []),
+    ...['hard', 'timeo=600', 'retrans=2', 'rsize=1048576', 'wsize=1048576', 'retry=0'],
+    ...(order.cachesAttributes ? [] : ['actimeo=0']),
+    ...(order.version === undefined ? [] : [`vers=${order.version}`]),
+  ];
+}
+
+function nfsSource({ host, path }: NfsOrder): string {
+  return `${isIPv6(host) ? `[${host}]` : host}:${path}`;
+}
+
+function smbOptions(order: SmbOrder): string[] {
+  const values = {
+    username: order.username,
+    domain: order.domain,
+    vers: order.version,
+    file_mode: order.fileMode,
+    dir_mode: order.dirMode,
+    sec: order.security,
+  };
+  return [
+    ...common,
+    ...(order.readOnly ? ['ro'] : []),
+    ...[`uid=${containerId}`, `gid=${containerId}`],
+    ...Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`])),
+    ...order.flags,
+  ];
+}
+
+function refuse(pattern: RegExp, value: string, fault: string, name = `'${value}'`): void {
+  if (pattern.test(value))
+    throw new MountError(
+      'INVALID_OPTION',
+      `The share was not mounted: ${name} ${fault}; correct the binding`,
+    );
+}

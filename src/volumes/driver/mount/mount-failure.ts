@@ -1,0 +1,124 @@
+import { redactor } from '../../../errors/redact/redactor.ts';
+import { MountError, type MountErrorCode } from './mount-error.ts';
+
+interface FailureRule {
+  readonly pattern: RegExp;
+  readonly code: MountErrorCode;
+  /** What a developer can do about it. */
+  readonly sentence: string;
+}
+
+const unreachable =
+  'The file server cannot be reached from this machine: check the host name, the firewall and that the server runs';
+const noShare = 'The server has no such share: check the name of the share and its path';
+const tooOld =
+  'The server does not speak this version of the protocol: choose another `version`, or leave it out';
+const noAccess =
+  'The server does not let this machine mount the share: check its name, and that the server exports it to this machine';
+const credentials =
+  'The server refused the user name and password, or this user may not use the share: correct username, password and domain';
+const option =
+  'The kernel or the server refused an option of the mount: check `version` and the other options';
+const noHelper = 'This machine lacks the mount helper or the kernel module for this protocol; install it';
+
+/** What mount(8), mount.nfs and mount.cifs say, in C's locale; mount.cifs has the error numbers of the kernel. */
+const mountRules: readonly FailureRule[] = [
+  {
+    pattern: /rpc\.statd is not running/u,
+    code: 'NOT_SUPPORTED',
+    sentence: 'NFS 3 needs rpc.statd on this machine; start it, or choose version 4.1',
+  },
+  {
+    pattern: /access denied by server|reason given by server: (?:Permission denied|Operation not permitted)/u,
+    code: 'ACCESS_DENIED',
+    sentence: noAccess,
+  },
+  {
+    pattern: /reason given by server: No such file|mount error\((?:2|6)\)/u,
+    code: 'NO_SUCH_SHARE',
+    sentence: noShare,
+  },
+  {
+    pattern:
+      /mount error\((?:13|126|127|128|129)\)|mount\.nfs: (?:Permission denied|Operation not permitted)/u,
+    code: 'BAD_CREDENTIALS',
+    sentence: credentials,
+  },
+  {
+    pattern:
+      /protocol not supported|protocol is not supported|mount error\((?:93|95|112)\)|version mismatch/iu,
+    code: 'NOT_SUPPORTED',
+    sentence: tooOld,
+  },
+  {
+    pattern: /No such device|unknown filesystem type|helper program|mount error\(19\)/u,
+    code: 'NOT_SUPPORTED',
+    sentence: noHelper,
+  },
+  {
+    pattern:
+      /No route to host|Connection (?:refused|timed out|reset)|Network is unreachable|Host is down|could not (?:resolve|connect)|Failed to resolve|Name or service not known|Resource temporarily unavailable|name resolution|RPC:|mount error\((?:101|104|110|111|113|115)\)/u,
+    code: 'UNREACHABLE',
+    sentence: unreachable,
+  },
+  {
+    pattern: /incorrect mount option|Invalid argument|bad option|mount error\(22\)/u,
+    code: 'INVALID_OPTION',
+    sentence: option,
+  },
+  {
+    pattern: /already mounted|busy/u,
+    code: 'BUSY',
+    sentence: 'Something else is mounted there, or uses the folder',
+  },
+];
+
+const helperRules: readonly FailureRule[] = [
+  {
+    pattern: /permission denied|could not open source|access/iu,
+    code: 'ACCESS_DENIED',
+    sentence:
+      "The share's folder is closed to the mapped user: check uid and gid, and the folder's mode on the server",
+  },
+];
+
+export interface ProgramFailure {
+  /** As in an error: `//host/share`. */
+  readonly share: string;
+  readonly stderr: string;
+  readonly wasKilled: boolean;
+  /** Cut out of what the program said. */
+  readonly secrets: readonly string[];
+}
+
+/** The error for a mount that failed, with the program's words and without secrets. */
+export function mountFailure(failure: ProgramFailure): MountError {
+  return describe(failure, mountRules, {
+    code: 'FAILED',
+    sentence: 'The share was not mounted for a reason that this driver does not know',
+  });
+}
+
+/** The error for a helper of mapped ids that did not start. */
+export function helperFailure(failure: ProgramFailure): MountError {
+  return describe(failure, helperRules, {
+    code: 'HELPER_FAILED',
+    sentence: 'The program that maps user ids did not start: see whether /dev/fuse is there',
+  });
+}
+
+function describe(
+  failure: ProgramFailure,
+  rules: readonly FailureRule[],
+  other: Omit<FailureRule, 'pattern'>,
+): MountError {
+  const said = redactor(failure.secrets)(failure.stderr.trim()).replaceAll(/\s+/gu, ' ').slice(0, 500);
+  const quoted = said === '' ? '' : ` (${said})`;
+  if (failure.wasKilled)
+    return new MountError(
+      'TIMED_OUT',
+      `${failure.share}: The server did not answer in time: check that it runs and can be reached${quoted}`,
+    );
+  const { code, sentence } = rules.find(({ pattern }) => pattern.test(failure.stderr)) ?? other;
+  return new MountError(code, `${failure.share}: ${sentence}${quoted}`);
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { bindMounter } from './bind-mounter.ts';
+import type { NfsOrder } from './mount-order.ts';
+import type { Mounter } from './mounter.ts';
+import { ShareMounter } from './share-mounter.ts';
+import { mounterSuite, type MounterSubject } from './testing/mounter-suite.ts';
+
+/** Mounts on this machine, whose kernel may have no NFS: `npm run test:mounts` has real shares. */
+const skip =
+  (process.geteuid?.() !== 0 && 'needs root') ||
+  (spawnSync('unshare', ['--mount', 'true']).status !== 0 && 'needs the right to mount');
+
+const order: NfsOrder = {
+  kind: 'nfs',
+  host: 'server',
+  path: '/share',
+  readOnly: false,
+  cachesAttributes: false,
+};
+const mapped: NfsOrder = { ...order, ids: { uid: 4000, gid: 4001 } };
+const inTime = AbortSignal.timeout(600_000);
+let scratch = '';
+let subjects: Readonly<Record<'bind' | 'plain' | 'mapfs', MounterSubject>>;
+
+before(async () => {
+  if (skip !== false) return;
+  scratch = await mkdtemp(join(tmpdir(), 'mounters-'));
+  const bin = join(scratch, 'bin');
+  for (const folder of ['bin', 'server', 'server/share']) await mkdir(join(scratch, folder));
+  await chmod(join(scratch, 'server/share'), 0o777);
+  await writeFile(join(bin, 'mount'), mountStandIn(join(scratch, 'server')), { mode: 0o755 });
+  await writeFile(join(bin, 'mapfs'), mapfsStandIn(scratch), { mode: 0o755 });
+  execFileSync('mkfifo', [join(scratch, 'fifo')]);
+  const searchPath = `${bin}:/usr/sbin:/usr/bin:/sbin:/bin`;
+  subjects = {
+    bind: await subject('bind', bindMounter(join(scratch, 'server')), order),
+    plain: await subject('plain', new ShareMounter({ searchPath }), order),
+    mapfs: await subject('mapfs', new ShareMounter({ searchPath, mapfsPath: join(bin, 'mapfs') }), mapped),
+  };
+});
+after(() => scratch !== '' && rm(scratch, { recursive: true }));
+
+/** In place of mount(8): a bind mount of a folder of the test, or what mount.nfs says of a share that is not there. */
+const mountStandIn = (server: string): string => `#!/bin/sh
+[ "$1$2$3$5" = "-tnfs-o--" ] || exit 1
+folder="${server}/\${6#*:/}"
+[ -d "$folder" ] || { echo "mount.nfs: mounting $6 failed, reason given by server: No such file or directory" >&2; exit 32; }
+case ",$4," in *,ro,*) exec /bin/mount -o bind,ro -- "$folder" "$7" ;; esac
+exec /bin/mount --bind -- "$folder" "$7"
+`;
+
+/** In place of mapfs: a bind mount, and a process that stays. */
+const mapfsStandIn = (folder: string): string => `#!/bin/sh
+echo "$1 $2 $3 $4" > ${folder}/mapfs-arguments
+/bin/mount --bind -- "$6" "$5"
+read line < ${folder}/fifo
+`;
+
+async function subject(name: string, mounter: Mounter, ofShare: NfsOrder): Promise<MounterSubject> {
+  const folder = join(scratch, name);
+  await mkdir(folder, { mode: 0o711 });
+  return {
+    mounter,
+    folder,
+    order: ofShare,
+    missing: { ...ofShare, path: '/missing' },
+    makeFolder: async (path) => void (await mkdir(path, { recursive: true })),
+    write: (place, file, text) => writeFile(join(place, file), text),
+    read: (place, file) => readFile(join(place, file), 'utf8'),
+    holdOpen: async (place, file) => {
+      const opened = await open(join(place, file));
+      return () => opened.close();
+    },
+  };
+}
+
+mounterSuite('bind mounts', () => subjects.bind, skip);
+mounterSuite('mount(8)', () => subjects.plain, skip);
+mounterSuite('mount(8) and mapfs', () => subjects.mapfs, skip);
+
+test('mapfs gets the ids, and ends with the mount that it serves', { skip }, async () => {
+  const { mounter, folder } = subjects.mapfs;
+  const target = join(folder, 'ids');
+  await mkdir(target);
+  await mounter.mount(mapped, target, inTime);
+  assert.equal(await readFile(join(scratch, 'mapfs-arguments'), 'utf8'), '-uid 4000 -gid 4001\n');
+  assert.equal(await helpersOf(target), 1);
+  await mounter.unmount(target, inTime);
+  assert.equal(await helpersOf(target), 0);
+  await assert.rejects(stat(`${target}_mapfs`), { code: 'ENOENT' });
+});
+
+test(
+  'a target that has a mount, and a name that is taken for a part of one, are refused',
+  { skip },
+  async () => {
+    const { mounter, folder } = subjects.plain;
+    const target = join(folder, 'taken');
+    await mkdir(target);
+    await mounter.mount(order, target, inTime);
+    await assert.rejects(mounter.mount(order, target, inTime), { code: 'BUSY' });
+    await mounter.unmount(target, inTime);
+    await assert.rejects(mounter.mount(order, `${target}_mapfs`, inTime), { code: 'INVALID_OPTION' });
+    assert.deepEqual(await mounter.mounted(folder), []);
+  },
+);
+
+/** Processes with that path among their arguments. */
+async function helpersOf(path: string): Promise<number> {
+  const all = (await readdir('/proc')).filter((name) => /^\d+$/u.test(name));
+  const lines = await Promise.all(all.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
+  return lines.filter((line) => line.split('\0').includes(path)).length;
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { parseMountInfo } from './mountinfo.ts';
+
+/** As the kernel's show_mountinfo escapes a path. */
+const escaped = (path: string): string =>
+  path.replaceAll(/[ \t\n\\]/gu, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`);
+
+test('a path of any characters is read as it is', () => {
+  const path = fc
+    .array(fc.constantFrom(' ', '\t', '\n', '\\', '0', '4', 'a', '-', '#', 'é'), { minLength: 1 })
+    .map((chars) => `/${chars.join('')}`);
+  fc.assert(
+    fc.property(fc.array(path), (paths) => {
+      const lines = paths.map(
+        (each, index) =>
+          `${index} 1 0:${index} / ${escaped(each)} rw,nosuid shared:1 master:2 - nfs4 h:/x rw\n`,
+      );
+      assert.deepEqual(
+        parseMountInfo(lines.join('')).map(({ target }) => target),
+        paths,
+      );
+    }),
+  );
+});
+
+test('type and source are told, with and without optional fields', () => {
+  const text = `35 98 0:33 / /mnt/a\\040b ro - cifs //host/my\\040share rw,vers=3.1.1
+36 98 0:34 / /mnt/c rw shared:9 - fuse /mnt/c_mapfs rw,user_id=0\n`;
+  assert.deepEqual(parseMountInfo(text), [
+    { target: '/mnt/a b', type: 'cifs', source: '//host/my share' },
+    { target: '/mnt/c', type: 'fuse', source: '/mnt/c_mapfs' },
+  ]);
+});

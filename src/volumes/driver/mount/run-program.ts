@@ -1,0 +1,102 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { MountError } from './mount-error.ts';
+
+export interface ProgramRun {
+  /** Looked up in `searchPath`. */
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly searchPath: string;
+  /** Aborted at the deadline: the program and all that it started are killed. */
+  readonly signal: AbortSignal;
+  /** What the program reads on descriptor 3, and the environment that tells it so. */
+  readonly secret?: { readonly text: string; readonly environment: Readonly<Record<string, string>> };
+}
+
+export interface ProgramResult {
+  readonly exitCode: number | null;
+  /** The first 4 KiB. */
+  readonly stderr: string;
+  /** The signal was aborted before the program ended. */
+  readonly wasKilled: boolean;
+}
+
+const stderrLimit = 4096;
+/** Milliseconds in which a killed program has to end, and an ended one's output to arrive. */
+const grace = 1000;
+
+/**
+ * Runs a program of the system in a process group of its own, with nothing of this process's environment. When the
+ * signal is aborted it returns, even where the kernel cannot end the program, as in a call to a server that is gone.
+ * Throws MountError when the program cannot be started.
+ */
+export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
+  if (run.signal.aborted) return { exitCode: null, stderr: '', wasKilled: true };
+  const child = spawn(run.program, run.args, {
+    cwd: '/',
+    detached: true,
+    env: { PATH: run.searchPath, LC_ALL: 'C', ...run.secret?.environment },
+    stdio: ['ignore', 'ignore', 'pipe', run.secret === undefined ? 'ignore' : 'pipe'],
+  });
+  const stderr = collect(child);
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', (error: NodeJS.ErrnoException) => reject(cannotStart(run.program, error)));
+    child.once('exit', resolve);
+  });
+  let wasKilled = false;
+  const kill = (): void => {
+    wasKilled = child.exitCode === null && child.signalCode === null;
+    if (wasKilled && child.pid !== undefined) killGroup(child.pid);
+  };
+  const aborted = new Promise<void>((resolve) =>
+    run.signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
+  run.signal.addEventListener('abort', kill, { once: true });
+  try {
+    if (run.secret !== undefined) feed(child.stdio[3] as Writable, run.secret.text);
+    const exitCode = await Promise.race([ended, aborted.then(() => pause(grace, null, { ref: false }))]);
+    // a daemon that the program started may hold its stderr open
+    await Promise.race([closed, pause(grace, undefined, { ref: false })]);
+    return { exitCode, stderr: stderr(), wasKilled };
+  } finally {
+    run.signal.removeEventListener('abort', kill);
+    child.stderr?.destroy();
+    child.unref();
+  }
+}
+
+/** Sends SIGKILL to a process group; one that has ended is left alone. */
+export function killGroup(pid: number): void {
+  // to kill(2) -1 is every process, and 0 this one's own group
+  if (!Number.isSafeInteger(pid) || pid <= 1) throw new Error(`${pid} is no process group of a program`);
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+export function cannotStart(program: string, error: NodeJS.ErrnoException): MountError {
+  return new MountError(
+    'NOT_SUPPORTED',
+    `The program '${program}' cannot be started on this machine (${error.code ?? error.message}); install it`,
+    { cause: error },
+  );
+}
+
+function collect({ stderr }: ChildProcess): () => string {
+  let text = '';
+  stderr?.setEncoding('utf8');
+  stderr?.on('data', (chunk: string) => (text = (text + chunk).slice(0, stderrLimit)));
+  return () => text;
+}
+
+/** A program that ends without reading has its exit code to say why. */
+function feed(stream: Writable, secret: string): void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error;
+  });
+  stream.end(secret);
+}

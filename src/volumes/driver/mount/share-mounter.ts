@@ -1,0 +1,188 @@
+import { lstat, mkdir, readFile, realpath, rmdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { helperFailure, mountFailure } from './mount-failure.ts';
+import { helperPrograms, startHelper } from './id-helper.ts';
+import { killPrograms, mountPrograms } from './kill-programs.ts';
+import { mountCommand } from './mount-command.ts';
+import { MountError } from './mount-error.ts';
+import type { MappedIds, MountOrder, NfsOrder } from './mount-order.ts';
+import type { Mounter, MountHealth } from './mounter.ts';
+import { parseMountInfo, type MountEntry } from './mountinfo.ts';
+import { runProgram, type ProgramResult, type ProgramRun } from './run-program.ts';
+
+export interface ShareMounterOptions {
+  /** Where mount, umount, stat, setpriv and bindfs are looked up. */
+  readonly searchPath?: string;
+  /** The mapfs that maps ids; without it bindfs does. */
+  readonly mapfsPath?: string;
+  /** Seconds for one mount. */
+  readonly mountSeconds?: number;
+  /** Seconds for each step of an unmount: plain, forced, lazy. */
+  readonly unmountSeconds?: number;
+}
+
+const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** The kernel's mount of a share whose ids are mapped lies beside the target. */
+const kernelSuffix = '_mapfs';
+
+/** Mounts shares of NFS and SMB by mount(8), and maps ids of NFS by bindfs or mapfs. Needs root. */
+export class ShareMounter implements Mounter {
+  readonly #searchPath: string;
+  readonly #mapfsPath: string | undefined;
+  readonly #mountSeconds: number;
+  readonly #unmountSeconds: number;
+
+  constructor(options: ShareMounterOptions = {}) {
+    this.#searchPath = options.searchPath ?? systemPath;
+    this.#mapfsPath = options.mapfsPath;
+    this.#mountSeconds = options.mountSeconds ?? 30;
+    this.#unmountSeconds = options.unmountSeconds ?? 5;
+  }
+
+  async mount(order: MountOrder, target: string, signal: AbortSignal): Promise<void> {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#mountSeconds * 1000)]);
+    const path = await freeTarget(target);
+    if (order.kind === 'smb' || order.ids === undefined) return this.#mountShare(order, path, deadline);
+    await mkdir(path + kernelSuffix, { mode: 0o700 }).catch(ignore('EEXIST'));
+    await this.#mountShare(order, path + kernelSuffix, deadline);
+    await this.#mapIds(order, order.ids, path, deadline);
+  }
+
+  async unmount(target: string, signal: AbortSignal): Promise<void> {
+    const path = await resolvedPath(target);
+    const kernelPath = path + kernelSuffix;
+    const entries = (await mountEntries()).filter((entry) => [path, kernelPath].includes(entry.target));
+    // a driver that was killed may have left programs that mount yet
+    if (entries.length === 0) await killPrograms([...mountPrograms, ...helperPrograms], [path, kernelPath]);
+    await this.#detach(path, signal);
+    const hasHelper = entries.some(({ target: at, type }) => at === kernelPath || type.startsWith('fuse'));
+    if (hasHelper) await killPrograms(helperPrograms, [path]);
+    await this.#detach(kernelPath, signal);
+    await rmdir(kernelPath).catch(ignore('ENOENT'));
+  }
+
+  async probe(target: string, deadlineSeconds: number): Promise<MountHealth> {
+    const path = await resolvedPath(target);
+    const targets = await mountTargets();
+    if (!targets.includes(path)) return targets.includes(path + kernelSuffix) ? 'stale' : 'absent';
+    return (await this.#answers(path, AbortSignal.timeout(deadlineSeconds * 1000))) ? 'answers' : 'stale';
+  }
+
+  async mounted(folder: string): Promise<readonly string[]> {
+    const path = await realpath(folder);
+    const names = (await mountTargets())
+      .filter((target) => dirname(target) === path)
+      .map((target) => basename(target).replace(/_mapfs$/u, ''));
+    return [...new Set(names)].map((name) => join(folder, name));
+  }
+
+  async #mountShare(order: MountOrder, path: string, signal: AbortSignal): Promise<void> {
+    const { args, password } = mountCommand(order, path);
+    const secret = password === undefined ? undefined : { text: password, environment: { PASSWD_FD: '3' } };
+    const result = await this.#run('mount', args, signal, secret);
+    if (result.exitCode !== 0)
+      throw mountFailure({
+        ...result,
+        share: shareOf(order),
+        secrets: password === undefined ? [] : [password],
+      });
+  }
+
+  async #mapIds(order: NfsOrder, ids: MappedIds, path: string, signal: AbortSignal): Promise<void> {
+    const failure = await startHelper({
+      ids,
+      source: path + kernelSuffix,
+      target: path,
+      readOnly: order.readOnly,
+      searchPath: this.#searchPath,
+      mapfsPath: this.#mapfsPath,
+      isMounted: async () => (await mountTargets()).includes(path),
+      signal,
+    });
+    if (failure !== undefined) throw helperFailure({ ...failure, share: shareOf(order), secrets: [] });
+    if (!(await this.#answers(path, signal)))
+      throw helperFailure({ stderr: '', wasKilled: signal.aborted, share: shareOf(order), secrets: [] });
+  }
+
+  /** Detaches every mount at `path`; one may hide another. */
+  async #detach(path: string, signal: AbortSignal): Promise<void> {
+    const mounts = async (): Promise<number> =>
+      (await mountTargets()).filter((target) => target === path).length;
+    for (let before = await mounts(); before > 0; before = await mounts()) {
+      const plain = await this.#umount(path, [], signal);
+      if ((await mounts()) < before) continue;
+      // a share in use answers, and force would fail the writes that are under way
+      if (!plain.stderr.includes('busy')) {
+        await this.#umount(path, ['-f'], signal);
+        if ((await mounts()) < before) continue;
+      }
+      const lazy = await this.#umount(path, ['-l'], signal);
+      if ((await mounts()) < before) continue;
+      throw new MountError(
+        lazy.wasKilled ? 'TIMED_OUT' : 'BUSY',
+        `'${path}' is still mounted: umount -l failed (${lazy.stderr.trim().slice(0, 300)}); restart this machine if it stays so`,
+      );
+    }
+  }
+
+  /** Neither asks the server for the path nor tells it by umount.nfs, which waits for one that is gone. */
+  #umount(path: string, how: readonly string[], signal: AbortSignal): Promise<ProgramResult> {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#unmountSeconds * 1000)]);
+    return this.#run('umount', ['-i', '-c', ...how, '--', path], deadline);
+  }
+
+  /** statfs(2) is not answered from a cache. */
+  async #answers(path: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.#run('stat', ['-f', '--', path], signal)).exitCode === 0;
+  }
+
+  #run(
+    program: string,
+    args: readonly string[],
+    signal: AbortSignal,
+    secret?: ProgramRun['secret'],
+  ): Promise<ProgramResult> {
+    return runProgram({ program, args, searchPath: this.#searchPath, signal, ...(secret && { secret }) });
+  }
+}
+
+const shareOf = (order: MountOrder): string =>
+  order.kind === 'nfs' ? `${order.host}:${order.path}` : order.share;
+
+async function mountEntries(): Promise<readonly MountEntry[]> {
+  return parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
+}
+
+const mountTargets = async (): Promise<readonly string[]> =>
+  (await mountEntries()).map(({ target }) => target);
+
+/** As mountinfo has it. Only the folder above is looked at, since a look at a dead mount may not end. */
+async function resolvedPath(target: string): Promise<string> {
+  return join(await realpath(dirname(target)), basename(target));
+}
+
+/** A target that nobody but root can replace while root mounts there, and that is free. */
+async function freeTarget(target: string): Promise<string> {
+  const path = await resolvedPath(target);
+  const folder = dirname(path);
+  const { uid, mode } = await lstat(folder);
+  if (uid !== 0 || (mode & 0o022) !== 0)
+    throw new MountError(
+      'FAILED',
+      `Nothing was mounted below '${folder}', which others than root can write; run: chown root '${folder}' && chmod go-w '${folder}'`,
+    );
+  if (path.endsWith(kernelSuffix))
+    throw new MountError(
+      'INVALID_OPTION',
+      `The name '${basename(path)}' ends in ${kernelSuffix}; choose another`,
+    );
+  if ((await mountTargets()).some((other) => other === path || other === path + kernelSuffix))
+    throw new MountError('BUSY', `'${path}' is mounted already; unmount it first`);
+  return path;
+}
+
+const ignore =
+  (code: string) =>
+  (error: NodeJS.ErrnoException): void => {
+    if (error.code !== code) throw error;
+  };

@@ -1,0 +1,254 @@
+import type { OptionType, OptionValue } from '../../options/option-type.ts';
+import { choice, flag, text, userId } from '../../options/option-type.ts';
+import {
+  directoryPassword,
+  directoryUser,
+  nfsVersion,
+  smbDomain,
+  smbPassword,
+  smbUser,
+  smbVersion,
+} from '../../options/mount-values.ts';
+import { nfsShare, smbShare } from '../../options/share.ts';
+import type { MountOrder, NfsOrder, SmbFlag, SmbOrder } from '../mount/mount-order.ts';
+
+/** A user whose ids a directory has. */
+export interface Login {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** What options ask for. Passwords may be references to secrets yet. */
+export interface MountRequest {
+  readonly order: MountOrder;
+  /** NFS: by whose ids files are owned. */
+  readonly login?: Login;
+}
+
+export type ParsedMountRequest = MountRequest | { readonly fault: string };
+
+/** Settings of the operator for all SMB mounts. */
+export interface ForcedFlags {
+  readonly noserverino: boolean;
+  readonly nodfs: boolean;
+}
+
+/** What a driver knows an option to be; what it ignores is of the broker, or without effect today. */
+type OptionTypes = Readonly<Record<string, OptionType | 'ignored'>>;
+
+const nfsOptions: OptionTypes = {
+  source: nfsShare,
+  uid: userId,
+  gid: userId,
+  username: directoryUser,
+  password: directoryPassword,
+  readonly: flag,
+  version: nfsVersion,
+  cache: flag,
+  auto_cache: 'ignored',
+  experimental: 'ignored',
+  mount: 'ignored',
+};
+
+const octal = text(/^0?[0-7]{3,4}$/u, 5, 'an octal mode such as 0755');
+const flagNames: readonly SmbFlag[] = [
+  'mfsymlinks',
+  'noserverino',
+  'nodfs',
+  'forceuid',
+  'noforceuid',
+  'forcegid',
+  'noforcegid',
+];
+
+const smbOptions: OptionTypes = {
+  source: smbShare,
+  username: smbUser,
+  password: smbPassword,
+  domain: smbDomain,
+  version: smbVersion,
+  vers: smbVersion,
+  ro: flag,
+  readonly: flag,
+  file_mode: octal,
+  dir_mode: octal,
+  sec: choice('none krb5 krb5i ntlm ntlmi ntlmv2 ntlmv2i ntlmssp ntlmsspi'.split(' ')),
+  ...Object.fromEntries(flagNames.map((name) => [name, flag])),
+  mount: 'ignored',
+};
+
+/**
+ * Parses options of Create. Keys that begin with an underscore are the cell's, and are left out. Faults are in the
+ * old drivers' words.
+ */
+export function parseMountRequest(
+  protocol: 'nfs' | 'smb',
+  options: Readonly<Record<string, unknown>>,
+  forced: ForcedFlags,
+): ParsedMountRequest {
+  return protocol === 'nfs' ? parseNfs(options) : parseSmb(options, forced);
+}
+
+function parseNfs(options: Readonly<Record<string, unknown>>): ParsedMountRequest {
+  const source = options['source'];
+  const share = typeof source === 'string' ? source.replace(/^nfs:\/\//u, '') : source;
+  const read = new Values({ ...options, source: share }, nfsOptions);
+  const hasLogin = read.has('username') || read.has('password');
+  read.need('source');
+  if (hasLogin) {
+    read.need('username', 'password');
+    read.refuse('gid', 'uid');
+  } else {
+    read.needBoth('uid', 'gid');
+  }
+  const fault = read.faults();
+  if (fault !== '') return { fault };
+  const order = nfsOrder(read);
+  if (!hasLogin) return { order };
+  return { order, login: { username: read.text('username'), password: read.text('password') } };
+}
+
+function nfsOrder(read: Values): NfsOrder {
+  const [, bracketed, plain = '', path = ''] =
+    /^(?:\[([^\]]*)\]|([^/]*))(.*)$/su.exec(read.text('source')) ?? [];
+  return {
+    kind: 'nfs',
+    host: bracketed ?? plain,
+    path,
+    ...given('version', nfsVersions[read.text('version')]),
+    readOnly: read.isSet('readonly'),
+    cachesAttributes: read.isSet('cache') || read.isSet('readonly'),
+    ...(read.has('uid') ? { ids: { uid: Number(read.text('uid')), gid: Number(read.text('gid')) } } : {}),
+  };
+}
+
+const nfsVersions: Readonly<Record<string, NonNullable<NfsOrder['version']>>> = {
+  '3': '3',
+  '3.0': '3',
+  '4': '4',
+  '4.0': '4.0',
+  '4.1': '4.1',
+  '4.2': '4.2',
+};
+
+const smbVersions: Readonly<Record<string, NonNullable<SmbOrder['version']>>> = {
+  '1.0': '1.0',
+  '2.0': '2.0',
+  '2.1': '2.1',
+  '3': '3',
+  '3.0': '3.0',
+  '3.1.1': '3.1.1',
+};
+
+function parseSmb(options: Readonly<Record<string, unknown>>, forced: ForcedFlags): ParsedMountRequest {
+  // an empty domain is none
+  const { domain, ...others } = options;
+  const read = new Values(domain === '' ? others : options, smbOptions);
+  read.need('source');
+  read.need('username', 'password');
+  const [version, vers] = [read.optional('version'), read.optional('vers')];
+  if (version !== undefined && vers !== undefined && version !== vers)
+    read.fault('version and vers say different things');
+  for (const id of ['forceuid', 'forcegid'] as const)
+    if (read.isSet(id) && read.isSet(`no${id}`)) read.fault(`${id} cannot be given beside no${id}`);
+  const fault = read.faults();
+  if (fault !== '') return { fault };
+  const isForced = (name: SmbFlag): boolean =>
+    (name === 'noserverino' && forced.noserverino) || (name === 'nodfs' && forced.nodfs);
+  const order: SmbOrder = {
+    kind: 'smb',
+    share: read.text('source'),
+    username: read.text('username'),
+    password: read.text('password'),
+    ...given('domain', read.optional('domain')),
+    ...given('version', smbVersions[version ?? vers ?? '']),
+    readOnly: read.isSet('ro') || read.isSet('readonly'),
+    flags: flagNames.filter((name) => read.isSet(name) || isForced(name)),
+    ...given('fileMode', read.optional('file_mode')),
+    ...given('dirMode', read.optional('dir_mode')),
+    ...given('security', read.optional('sec')),
+  };
+  return { order };
+}
+
+/** A member of an object where it has a value. */
+function given<K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> {
+  const member: Partial<Record<K, V>> = {};
+  if (value !== undefined) member[key] = value;
+  return member;
+}
+
+/** Options by the types that a driver knows, with what is wrong with them. */
+class Values {
+  readonly #values = new Map<string, OptionValue>();
+  readonly #given: ReadonlySet<string>;
+  readonly #invalid: string[] = [];
+  readonly #notAllowed: string[] = [];
+  readonly #missing: string[] = [];
+
+  constructor(options: Readonly<Record<string, unknown>>, types: OptionTypes) {
+    const own = Object.entries(options).filter(
+      ([name, value]) => !name.startsWith('_') && value !== undefined,
+    );
+    this.#given = new Set(own.map(([name]) => name));
+    for (const [name, value] of own) {
+      const type = Object.hasOwn(types, name) ? types[name] : undefined;
+      if (type === undefined) this.#notAllowed.push(shown(name));
+      if (type === undefined || type === 'ignored') continue;
+      const parsed = type.parse(value);
+      if ('value' in parsed) this.#values.set(name, parsed.value);
+      else if (type === userId) this.fault(`Invalid '${name}' option (0, negative, or non-integer)`);
+      else this.fault(`${name} ${parsed.fault}`);
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#given.has(name);
+  }
+
+  isSet(name: string): boolean {
+    return this.#values.get(name) === true;
+  }
+
+  optional(name: string): string | undefined {
+    const value = this.#values.get(name);
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  text(name: string): string {
+    return this.optional(name) ?? '';
+  }
+
+  fault(what: string): void {
+    this.#invalid.push(what);
+  }
+
+  need(...names: readonly string[]): void {
+    this.#missing.push(...names.filter((name) => !this.has(name)));
+  }
+
+  needBoth(...names: readonly [string, string]): void {
+    const missing = names.filter((name) => !this.has(name));
+    if (missing.length === 1) this.fault(`required '${missing[0]}' option is missing`);
+  }
+
+  refuse(...names: readonly string[]): void {
+    this.#notAllowed.push(...names.filter((name) => this.has(name)));
+  }
+
+  faults(): string {
+    const lines = [
+      ['validation mount options failed: ', this.#invalid.toSorted().join('; ')],
+      ['Not allowed options: ', this.#notAllowed.toSorted().join(', ')],
+      ['Missing mandatory options: ', this.#missing.join(', ')],
+    ] as const;
+    return lines
+      .filter(([, what]) => what !== '')
+      .map(([title, what]) => `- ${title}${what}`)
+      .join('\n');
+  }
+}
+
+/** A name that came from outside, so that it fits into one line. */
+const shown = (name: string): string =>
+  name === '' ? '""' : name.slice(0, 64).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { chown, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { until } from '../../../test/support/until.ts';
+import { StateStore } from './state/state-store.ts';
+import { recordText } from './state/volume-record.ts';
+import type { Phase, VolumeRecord } from './state/volume-record.ts';
+import type { MemoryMounter } from './testing/memory-mounter.ts';
+import { memoryMounter } from './testing/memory-mounter.ts';
+import type { CallDriver } from './testing/test-driver.ts';
+import { driverFolder, nfsOptions, testDriver } from './testing/test-driver.ts';
+import type { VolumeName } from './volumes/volume-name.ts';
+
+const order = {
+  kind: 'nfs',
+  host: 'server',
+  path: '/export',
+  readOnly: false,
+  cachesAttributes: false,
+} as const;
+
+/** A folder that a driver has run in and left, with the mounts of its last life in memory. */
+async function usedFolder(
+  t: TestContext,
+): Promise<{ folder: string; mounter: MemoryMounter; bootId: string }> {
+  const folder = await driverFolder(t);
+  const { running, call, mounter } = await testDriver(t, { folder });
+  await call('VolumeDriver.Create', { Name: 'first', Opts: nfsOptions });
+  const { records } = await new StateStore(join(folder, 'mounts', '.state')).load();
+  await call('VolumeDriver.Remove', { Name: 'first' });
+  await running.stop();
+  return { folder, mounter, bootId: records[0]?.bootId ?? '' };
+}
+
+const countsOf = async (call: CallDriver): Promise<Record<string, number>> =>
+  Object.fromEntries(
+    ((await call('VolumeDriver.List')).Volumes ?? []).map(({ Name, MountCount }) => [Name, MountCount]),
+  );
+
+test('1,000 volumes: mounts are adopted, what was half done is undone, and all is unmounted by a drain', async (t) => {
+  const { folder, mounter, bootId } = await usedFolder(t);
+  const halfDone: [Phase, boolean][] = [
+    ['mounting', true],
+    ['mounting', false],
+    ['unmounting', true],
+  ];
+  for (let number = 0; number < 1000; number += 1) {
+    const name = `volume-${number}` as VolumeName;
+    const rest: [Phase, boolean] = number < 200 ? ['mounted', true] : ['created', false];
+    const [phase, isMounted] = number < 970 ? rest : (halfDone[number % 3] ?? rest);
+    const count = phase === 'mounted' ? 1 : 0;
+    const file = `${createHash('sha256').update(name).digest('hex')}.json`;
+    await writeFile(
+      join(folder, 'mounts', '.state', file),
+      recordText({ ...record(name, bootId), phase, count }),
+      { mode: 0o600 },
+    );
+    if (isMounted) mounter.mounts.set(join(folder, 'mounts', name), order);
+  }
+  const { running, call } = await testDriver(t, { folder, mounter });
+  await until('the undone mounts', async () => mounter.mounts.size === 200);
+  await until('what is over', async () => Object.keys(await countsOf(call)).length === 990);
+  const counts = Object.values(await countsOf(call));
+  assert.equal(counts.filter((count) => count === 1).length, 200);
+  assert.equal((await call('VolumeDriver.Mount', { Name: 'volume-999' })).Err, '');
+  const evacuated = await fetch(`http://${running.adminAddress}/evacuate`);
+  assert.deepEqual([evacuated.status, mounter.mounts.size], [200, 0]);
+  assert.deepEqual(await countsOf(call), {});
+});
+
+const record = (name: VolumeName, bootId: string): VolumeRecord => ({
+  name,
+  phase: 'mounted',
+  options: nfsOptions,
+  lacksSecrets: false,
+  count: 1,
+  ids: [],
+  isKept: false,
+  bootId,
+});
+
+test('a mount without a record is unmounted; not where a record cannot be read, which is set aside', async (t) => {
+  const { folder, mounter } = await usedFolder(t);
+  const state = join(folder, 'mounts', '.state');
+  const stray = join(folder, 'mounts', 'stray');
+  mounter.mounts.set(stray, order);
+  const second = await testDriver(t, { folder, mounter });
+  await until('the stray to go', async () => mounter.mounts.size === 0);
+  await second.running.stop();
+
+  for (const text of [
+    '',
+    '{"version":1,',
+    '[]',
+    '{"version":2,"name":"torn"}',
+    'null',
+    '{"version":1,"name":"../x"}',
+  ]) {
+    mounter.mounts.set(stray, order);
+    await writeFile(join(state, `${'a'.repeat(64)}.json`), text);
+    const driver = await testDriver(t, { folder, mounter });
+    assert.deepEqual(await countsOf(driver.call), { stray: 1 }, text);
+    assert.ok((await readdir(state)).some((name) => name.endsWith('.unreadable')));
+    assert.equal((await driver.call('VolumeDriver.Unmount', { Name: 'stray' })).Err, '');
+    assert.equal(mounter.mounts.size, 0);
+    await driver.running.stop();
+  }
+});
+
+test('from an old driver: its mounts are counted as they were, and its state file goes', async (t) => {
+  const folder = await driverFolder(t);
+  const mountDir = join(folder, 'mounts');
+  await mkdir(mountDir, { mode: 0o777 });
+  const old = { a: { Name: 'a', Mountpoint: '/x', MountCount: 2 }, ghost: { Name: 'ghost', MountCount: 1 } };
+  await writeFile(join(mountDir, 'driver-state.json'), JSON.stringify(old));
+  const mounter = memoryMounter();
+  for (const name of ['a', 'unlisted']) mounter.mounts.set(join(mountDir, name), order);
+  const { call } = await testDriver(t, { folder, mounter });
+  assert.deepEqual(await countsOf(call), { a: 2, unlisted: 1 });
+  assert.deepEqual(await readdir(mountDir), ['.state']);
+});
+
+test('after a restart of the machine nobody uses a volume: volumes of volman are forgotten, those of Docker kept', async (t) => {
+  const { folder, mounter } = await usedFolder(t);
+  const store = new StateStore(join(folder, 'mounts', '.state'));
+  store.put(record('of-volman' as VolumeName, 'former'));
+  store.put({ ...record('of-docker' as VolumeName, 'former'), isKept: true, count: 0, ids: ['id'] });
+  const { call } = await testDriver(t, { folder, mounter });
+  assert.deepEqual(await countsOf(call), { 'of-docker': 0 });
+  assert.equal((await call('VolumeDriver.Mount', { Name: 'of-docker', ID: 'id' })).Err, '');
+});
+
+test('a state that another could have written is a start error, and nothing is mounted or unmounted', async (t) => {
+  const { folder, mounter } = await usedFolder(t);
+  const state = join(folder, 'mounts', '.state');
+  mounter.mounts.set(join(folder, 'mounts', 'v'), order);
+  const before = mounter.calls.length;
+  const start = (): Promise<unknown> => testDriver(t, { folder, mounter });
+  await symlink('/etc/hostname', join(state, 'link.json'));
+  await assert.rejects(start(), { code: 'FILE_NOT_TRUSTED', message: /link\.json/u });
+  await rename(join(state, 'link.json'), join(folder, 'link'));
+  if (process.getuid?.() === 0) {
+    await writeFile(join(state, 'foreign.json'), '{}');
+    await chown(join(state, 'foreign.json'), 4001, 4001);
+    await assert.rejects(start(), { code: 'FILE_NOT_TRUSTED', message: /foreign\.json/u });
+  }
+  assert.equal(mounter.calls.length, before);
+  assert.equal(mounter.mounts.size, 1);
+});
+
+test('a second driver on the same mount folder does not start', async (t) => {
+  const folder = await driverFolder(t);
+  const { mounter } = await testDriver(t, { folder });
+  await assert.rejects(testDriver(t, { folder, mounter }), /another volume driver runs on/u);
+});
+
+test('a write of state that fails is an error, and leaves no mount', async (t) => {
+  const { call, mounter } = await testDriver(t);
+  await call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
+  const full = (): never => {
+    throw Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' });
+  };
+  // the first one says that the mount begins
+  t.mock.method(StateStore.prototype, 'put').mock.mockImplementationOnce(full, 1);
+  assert.match((await call('VolumeDriver.Mount', { Name: 'v' })).Err, /ENOSPC/u);
+  assert.equal(mounter.mounts.size, 0);
+});

@@ -1,0 +1,37 @@
+import type { DriverConfig } from './config.ts';
+import { parseDriverConfig } from './config.ts';
+import type { Mounter } from './mount/mounter.ts';
+import { bindMounter } from './mount/bind-mounter.ts';
+import { ShareMounter } from './mount/share-mounter.ts';
+import { startDriver } from './start-driver.ts';
+
+/** What the command gets from its process. */
+export interface DriverRunPorts {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly out: (text: string) => void;
+  /** Aborted when the driver has to stop; its mounts stay. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs a volume driver with the flags of the old ones until `signal`, or until it is evacuated. */
+export async function runDriver(words: readonly string[], { out, signal }: DriverRunPorts): Promise<number> {
+  const config = parseDriverConfig(words);
+  const driver = await startDriver(config, { ...mounterOf(config), out });
+  await Promise.race([driver.evacuated, aborted(signal)]);
+  await driver.stop();
+  return 0;
+}
+
+function mounterOf({ bindFrom, mapfsPath, deadlines }: DriverConfig): { mounter: Mounter; standIn?: string } {
+  if (bindFrom !== undefined)
+    return { mounter: bindMounter(bindFrom), standIn: `local bind from ${bindFrom}, no share` };
+  const mountSeconds = deadlines.mount / 1000;
+  return { mounter: new ShareMounter({ mountSeconds, ...(mapfsPath !== undefined && { mapfsPath }) }) };
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => {
+    signal.addEventListener('abort', resolve, { once: true });
+  });
+}

@@ -1,0 +1,54 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { replaceFile } from '../../platform/replace-file.ts';
+import type { DriverConfig } from './config.ts';
+
+const endings = ['json', 'spec', 'sock'];
+
+/**
+ * Writes `<name>.spec` or `<name>.json`, which tells volman where the driver is, and resolves with how to remove
+ * it. The folder may be one that all can write: a link in the file's place is replaced, and not followed.
+ */
+export async function writeSpecFile(config: DriverConfig, address: string): Promise<() => Promise<void>> {
+  const { name, driversPath, transport } = config;
+  const ending = transport.kind === 'tcp' ? transport.specFile : 'sock';
+  const path = join(driversPath, `${name}.${ending}`);
+  try {
+    await mkdir(driversPath, { recursive: true, mode: 0o755 });
+    // volman takes the first ending that it finds
+    for (const other of endings.filter((each) => each !== ending))
+      await rm(join(driversPath, `${name}.${other}`), { force: true });
+    if (transport.kind === 'tcp')
+      replaceFile(
+        path,
+        transport.specFile === 'spec' ? `http://${address}` : jsonSpec(config, address),
+        0o644,
+      );
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ProductError(
+      'DRIVER_CONFIG_INVALID',
+      `spec file '${path}' cannot be written: ${why}; look after -driversPath`,
+      {
+        cause: error,
+      },
+    );
+  }
+  return () => rm(transport.kind === 'tcp' ? path : transport.path, { force: true });
+}
+
+function jsonSpec({ name, tls }: DriverConfig, address: string): string {
+  const files = tls && {
+    InsecureSkipVerify: tls.insecureSkipVerify,
+    CAFile: tls.ca,
+    CertFile: tls.clientCertificate,
+    KeyFile: tls.clientKey,
+  };
+  return JSON.stringify({
+    Name: name,
+    Addr: `${tls === undefined ? 'http' : 'https'}://${address}`,
+    TLSConfig: files ?? null,
+    UniqueVolumeIds: true,
+  });
+}

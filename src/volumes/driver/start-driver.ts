@@ -1,0 +1,133 @@
+import { readFile } from 'node:fs/promises';
+import type { RequestListener, Server } from 'node:http';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { ProductError } from '../../errors/product-error.ts';
+import { takeFileLock } from '../../platform/file-lock.ts';
+import type { PathSegment } from '../../platform/path-segment.ts';
+import type { PublicKeys } from '../signature/signature-keys.ts';
+import { readPublicKeys } from '../signature/signature-keys.ts';
+import type { DriverConfig } from './config.ts';
+import { driverLog } from './driver-log.ts';
+import { adminRequests } from './http/admin-server.ts';
+import { driverRequests } from './http/driver-server.ts';
+import { closeServer, listenTcp, listenUnix } from './http/listen.ts';
+import { tlsOptions } from './http/tls-options.ts';
+import { readPem } from './read-pem.ts';
+import { driverMetrics } from './metrics.ts';
+import { makeMountFolder } from './mount-folder.ts';
+import type { Mounter } from './mount/mounter.ts';
+import type { OrderPorts } from './resolve-order.ts';
+import { resolveOrder } from './resolve-order.ts';
+import { writeSpecFile } from './spec-file.ts';
+import { StateStore } from './state/state-store.ts';
+import { drain } from './volumes/drain.ts';
+import { recover } from './volumes/recover.ts';
+import { VolumeDriver } from './volumes/volume-driver.ts';
+import { VolumeMounts } from './volumes/volume-mounts.ts';
+import { startWatchdog } from './volumes/watchdog.ts';
+
+/** A driver that serves. */
+export interface RunningDriver {
+  /** `host:port`, or the path of a socket. */
+  readonly address: string;
+  readonly adminAddress: string;
+  /** Resolves when it was evacuated, and has to stop. */
+  readonly evacuated: Promise<void>;
+  /** Answers what has begun, and leaves mounts as they are. */
+  stop(): Promise<void>;
+}
+
+export interface DriverPorts {
+  readonly mounter: Mounter;
+  /** What the mounter mounts, where that is no real share. */
+  readonly standIn?: string | undefined;
+  readonly out: (line: string) => void;
+}
+
+/** Milliseconds that requests may take yet when the driver stops. */
+const stopMs = 10_000;
+
+/** Starts a driver. Mounts of its earlier life are its own again before it answers. */
+export async function startDriver(config: DriverConfig, ports: DriverPorts): Promise<RunningDriver> {
+  const source = `${config.protocol}-driver-server`;
+  const log = driverLog(ports.out, { source, now: () => new Date(), standIn: ports.standIn });
+  const folder = await makeMountFolder(config.mountDir);
+  const lock = await takeFileLock(folder.stateFolder, 'lock' as PathSegment);
+  if (lock === undefined)
+    throw new ProductError(
+      'DRIVER_CONFIG_INVALID',
+      `another volume driver runs on '${config.mountDir}'; stop it first`,
+    );
+  const stops: (() => Promise<void> | void)[] = [() => lock.release(), () => log.info('stopped')];
+  const stop = async (): Promise<void> => {
+    for (const each of stops.splice(0).toReversed()) await each();
+  };
+  try {
+    const metrics = driverMetrics();
+    const orders: OrderPorts = {
+      protocol: config.protocol,
+      forcedFlags: config.forcedFlags,
+      signatures: { mode: config.signatures, keys: await keysOf(config) },
+      secrets: { filePrefix: config.secretFiles },
+      log,
+    };
+    const mounts = new VolumeMounts({
+      mounter: ports.mounter,
+      store: new StateStore(folder.stateFolder),
+      resolveOrder: (name, options, signal) => resolveOrder(orders, name, options, signal),
+      mountDir: folder.path,
+      bootId: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim(),
+      deadlines: config.deadlines,
+      log,
+      metrics,
+      clock: () => performance.now(),
+    });
+    const { done } = await recover(mounts);
+    let stopWatchdog = (): Promise<void> => Promise.resolve();
+    stops.push(async () => {
+      mounts.stop();
+      await Promise.all([done, stopWatchdog()]);
+    });
+    let removeSpec = (): Promise<void> => Promise.resolve();
+    const evacuation = Promise.withResolvers<void>();
+    const evacuate = async (): Promise<string> => {
+      await removeSpec();
+      const left = await drain(mounts);
+      evacuation.resolve();
+      return left;
+    };
+    const admin = createServer(adminRequests({ evacuate, metrics, log }));
+    const adminAddress = await listenTcp(admin, config.admin);
+    stops.push(() => closeServer(admin, stopMs));
+    const server = await serverOf(config, driverRequests(new VolumeDriver(mounts), log));
+    const address = await listen(config, server);
+    stops.push(() => closeServer(server, stopMs));
+    removeSpec = await writeSpecFile(config, address);
+    stops.push(removeSpec);
+    stopWatchdog = startWatchdog(mounts, config.watchEvery);
+    log.info('started', { address, admin: adminAddress });
+    return { address, adminAddress, evacuated: evacuation.promise, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function keysOf({ signatureKeys }: DriverConfig): Promise<PublicKeys> {
+  if (signatureKeys === undefined) return new Map();
+  const keys = readPublicKeys(await readPem('signatureKeys', signatureKeys));
+  if ('fault' in keys)
+    throw new ProductError('DRIVER_CONFIG_INVALID', `'${signatureKeys}' of -signatureKeys ${keys.fault}`);
+  return keys;
+}
+
+async function serverOf({ tls }: DriverConfig, requests: RequestListener): Promise<Server> {
+  return tls === undefined ? createServer(requests) : createTlsServer(await tlsOptions(tls), requests);
+}
+
+async function listen({ transport }: DriverConfig, server: Server): Promise<string> {
+  if (transport.kind === 'tcp') return listenTcp(server, transport.listen);
+  await listenUnix(server, transport.path);
+  return transport.path;
+}

@@ -1,0 +1,42 @@
+// Runs a driver with the given words that kills itself (-9) at step DIE_AT of what it does to disk and mounts.
+import { bindMounter } from '../mount/bind-mounter.ts';
+import type { Mounter } from '../mount/mounter.ts';
+import { parseDriverConfig } from '../config.ts';
+import { startDriver } from '../start-driver.ts';
+import { StateStore } from '../state/state-store.ts';
+
+const dieAt = Number(process.env['DIE_AT']);
+let steps = 0;
+
+function step(): void {
+  steps += 1;
+  if (steps === dieAt) process.kill(process.pid, 'SIGKILL');
+}
+
+// eslint-disable-next-line typescript/unbound-method -- they are called with their object
+const { put, delete: remove } = StateStore.prototype;
+StateStore.prototype.put = function (record) {
+  put.call(this, record);
+  step();
+};
+StateStore.prototype.delete = async function (name) {
+  await remove.call(this, name);
+  step();
+};
+
+const config = parseDriverConfig(process.argv.slice(2));
+const real = bindMounter(config.bindFrom ?? '/');
+const mounter: Mounter = {
+  ...real,
+  mount: async (...words) => {
+    step();
+    await real.mount(...words);
+    step();
+  },
+  unmount: async (...words) => {
+    step();
+    await real.unmount(...words);
+    step();
+  },
+};
+await startDriver(config, { mounter, standIn: 'local bind', out: (line) => void process.stdout.write(line) });

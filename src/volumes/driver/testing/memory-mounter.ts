@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { MountError } from '../mount/mount-error.ts';
+import type { MountOrder } from '../mount/mount-order.ts';
+import type { MountHealth, Mounter } from '../mount/mounter.ts';
+
+/** A mounter whose mounts are entries of a map, and whose servers do what a test says. */
+export interface MemoryMounter extends Mounter {
+  readonly mounts: Map<string, MountOrder>;
+  /** Of targets; those not in it answer. */
+  readonly health: Map<string, MountHealth>;
+  /** Every call, as `mount <target>`. */
+  readonly calls: string[];
+  /** Runs in a mount before there is one: may reject, or wait for the deadline. */
+  before: (order: MountOrder, target: string, signal: AbortSignal) => Promise<void>;
+  beforeUnmount: (target: string, signal: AbortSignal) => Promise<void>;
+}
+
+export function memoryMounter(): MemoryMounter {
+  const mounter: MemoryMounter = {
+    mounts: new Map(),
+    health: new Map(),
+    calls: [],
+    before: async () => undefined,
+    beforeUnmount: async () => undefined,
+    mount: async (order, target, signal) => {
+      mounter.calls.push(`mount ${target}`);
+      await mounter.before(order, target, signal);
+      if (mounter.mounts.has(target)) throw new MountError('FAILED', 'a second mount on one target');
+      mounter.mounts.set(target, order);
+      mounter.health.delete(target);
+    },
+    unmount: async (target, signal) => {
+      mounter.calls.push(`unmount ${target}`);
+      await mounter.beforeUnmount(target, signal);
+      mounter.mounts.delete(target);
+      mounter.health.delete(target);
+    },
+    probe: async (target) =>
+      mounter.mounts.has(target) ? (mounter.health.get(target) ?? 'answers') : 'absent',
+    mounted: async (folder) => [...mounter.mounts.keys()].filter((target) => target.startsWith(`${folder}/`)),
+  };
+  return mounter;
+}
+
+/** What a server does that never answers. */
+export async function untilDeadline(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw new MountError('TIMED_OUT', 'the server did not answer in time');
+}

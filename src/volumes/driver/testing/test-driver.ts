@@ -1,0 +1,79 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { DriverConfig } from '../config.ts';
+import { parseDriverConfig } from '../config.ts';
+import type { Mounter } from '../mount/mounter.ts';
+import type { RunningDriver } from '../start-driver.ts';
+import { startDriver } from '../start-driver.ts';
+import type { MemoryMounter } from './memory-mounter.ts';
+import { memoryMounter } from './memory-mounter.ts';
+
+/** An answer of the protocol. */
+export interface DriverAnswer {
+  readonly Err: string;
+  readonly Mountpoint?: string;
+  readonly Volumes?: readonly {
+    readonly Name: string;
+    readonly MountCount: number;
+    readonly Mountpoint: string;
+  }[];
+  readonly [key: string]: unknown;
+}
+
+/** Sends a body to a verb such as `VolumeDriver.Mount`. */
+export type CallDriver = (verb: string, body?: unknown) => Promise<DriverAnswer>;
+
+export const callerOf =
+  (address: string): CallDriver =>
+  async (verb, body) => {
+    const response = await fetch(`http://${address}/${verb}`, {
+      method: 'POST',
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return (await response.json()) as DriverAnswer;
+  };
+
+/** What `Err` says to a developer. */
+export const safeDescription = ({ Err }: DriverAnswer): string =>
+  (JSON.parse(Err) as { SafeDescription: string }).SafeDescription;
+
+export interface TestDriver {
+  readonly running: RunningDriver;
+  readonly call: CallDriver;
+  readonly mounter: MemoryMounter;
+  readonly log: string[];
+}
+
+/** A folder for a driver, which goes after the test. */
+export async function driverFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'volume-driver-'));
+  t.after(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+/** The configuration of a driver in a folder, on free ports, without a watchdog. */
+export const configIn = (folder: string, words: readonly string[] = []): DriverConfig =>
+  parseDriverConfig([
+    ...(words.includes('-name') ? [] : ['-name', 'nfsv3driver']),
+    ...['-listenAddr', '127.0.0.1:0', '-adminAddr', '127.0.0.1:0'],
+    ...['-driversPath', join(folder, 'drivers'), '-mountDir', join(folder, 'mounts'), '-watchInterval', '0'],
+    ...words,
+  ]);
+
+/** A driver in this process whose mounts are in memory; it stops after the test. */
+export async function testDriver(
+  t: TestContext,
+  options: { folder?: string; words?: readonly string[]; mounter?: Mounter & MemoryMounter } = {},
+): Promise<TestDriver> {
+  const { folder = await driverFolder(t), words = [], mounter = memoryMounter() } = options;
+  const log: string[] = [];
+  const running = await startDriver(configIn(folder, words), { mounter, out: (line) => log.push(line) });
+  t.after(() => running.stop());
+  return { running, call: callerOf(running.address), mounter, log };
+}
+
+/** Options that each driver takes. */
+export const nfsOptions = { source: 'nfs://server/export' };
+export const smbOptions = { source: '//server/share', username: 'user', password: 'open sesame' };

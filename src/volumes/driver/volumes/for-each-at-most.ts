@@ -1,0 +1,20 @@
+/** Runs `work` for each item, for at most so many at once. Rejects with the first error, when all have ended. */
+export async function forEachAtMost<T>(
+  most: number,
+  items: Iterable<T>,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const rest = [...items].toReversed();
+  const errors: unknown[] = [];
+  const worker = async (): Promise<void> => {
+    for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
+      try {
+        await work(item);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: most }, worker));
+  if (errors.length > 0) throw errors[0];
+}

@@ -1,0 +1,59 @@
+import { rm } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { oldStateFile, readOldCounts } from '../state/old-state.ts';
+import { planRecovery } from '../state/plan-recovery.ts';
+import { forEachAtMost } from './for-each-at-most.ts';
+import { holdersOf } from './volume.ts';
+import type { VolumeMounts } from './volume-mounts.ts';
+
+/** Unmounts at once; each is a process. */
+const atOnce = 16;
+
+/**
+ * Makes the volumes and mounts of an earlier life the driver's own. Resolves when each volume has what it is in
+ * memory; `done` resolves when the mounts that have to go are gone: requests for their volumes wait.
+ */
+export async function recover(mounts: VolumeMounts): Promise<{ readonly done: Promise<void> }> {
+  const { store, mounter, mountDir, bootId, log } = mounts.ports;
+  const { records, unreadable, isFirst } = await store.load();
+  const oldState = join(mountDir, oldStateFile);
+  const targets = await mounter.mounted(mountDir);
+  const plan = planRecovery({
+    records,
+    mounted: targets.map((target) => relative(mountDir, target)),
+    mayLackRecords: isFirst || unreadable.length > 0,
+    oldCounts: isFirst ? await readOldCounts(oldState) : new Map(),
+    bootId,
+  });
+  for (const record of plan.volumes) mounts.load(record);
+  for (const record of plan.adopt) mounts.put({ record, options: undefined });
+  for (const name of plan.forget) await store.delete(name);
+  store.begin();
+  await rm(oldState, { force: true });
+  log.info('recovered', {
+    volumes: plan.volumes.length,
+    undo: plan.undo,
+    adopted: plan.adopt.map(({ name }) => name),
+    strays: plan.strays,
+    forgotten: plan.forget.length,
+    unreadable,
+  });
+
+  const undo = plan.undo.map(
+    (name) => (): Promise<void> =>
+      mounts.inQueue(name, async () => {
+        const volume = mounts.get(name);
+        if (volume === undefined) return;
+        const { phase, isKept } = volume.record;
+        const isOver = phase === 'unmounting' && !isKept && holdersOf(volume.record) === 0;
+        await mounts.unmount(volume, isOver ? 'forget' : 'keep');
+      }),
+  );
+  const strays = plan.strays.map(
+    (entry) => (): Promise<void> => mounts.inQueue(entry, () => mounts.unmountAt(join(mountDir, entry))),
+  );
+  const done = forEachAtMost(atOnce, [...undo, ...strays], (work) =>
+    work().catch((error: unknown) => log.error('recover', error)),
+  );
+  return { done };
+}

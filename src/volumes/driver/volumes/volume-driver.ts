@@ -1,0 +1,197 @@
+import { parseSecretReference } from '../../signature/secret-reference.ts';
+import { withoutSecrets } from '../driver-log.ts';
+import { MountError } from '../mount/mount-error.ts';
+import type { VolumeRecord } from '../state/volume-record.ts';
+import type { CreateOptions, Volume } from './volume.ts';
+import { holdersOf, withHolder, withoutHolder } from './volume.ts';
+import type { VolumeMounts } from './volume-mounts.ts';
+import type { VolumeName } from './volume-name.ts';
+import { parseVolumeName } from './volume-name.ts';
+
+/** What every answer of the protocol has. */
+export interface Answer {
+  readonly Err: string;
+}
+
+export interface MountAnswer extends Answer {
+  readonly Mountpoint: string;
+}
+
+/** A volume as the protocol shows it. */
+export interface VolumeInfo {
+  readonly Name: string;
+  readonly Mountpoint: string;
+  readonly MountCount: number;
+}
+
+/** A body of the protocol, from outside. */
+export interface VolumeRequest {
+  readonly Name?: unknown;
+  readonly ID?: unknown;
+  readonly Opts?: unknown;
+}
+
+const ok: Answer = { Err: '' };
+const noMount = (Err: string): MountAnswer => ({ Err, Mountpoint: '' });
+
+/** The verbs of the Docker plugin protocol, with the messages of the old drivers. */
+export class VolumeDriver {
+  readonly #mounts: VolumeMounts;
+
+  constructor(mounts: VolumeMounts) {
+    this.#mounts = mounts;
+  }
+
+  async create({ Name, Opts: options }: VolumeRequest): Promise<Answer> {
+    const parsed = parseVolumeName(Name);
+    if ('fault' in parsed) return { Err: parsed.fault };
+    const { name } = parsed;
+    if (!isObject(options) || typeof options['source'] !== 'string')
+      return { Err: "Missing mandatory 'source' field in 'Opts'" };
+    return this.#mounts.inQueue(name, async () => {
+      this.#mounts.ports.log.info('create', { volume: name, opts: withoutSecrets(options) });
+      const known = this.#mounts.get(name)?.record ?? this.#newRecord(name);
+      this.#mounts.put({ record: { ...known, ...withoutPassword(options) }, options });
+      return ok;
+    });
+  }
+
+  /** `gone`: whoever asked has gone. A mount that ends after that is undone. */
+  async mount({ Name, ID }: VolumeRequest, gone: AbortSignal): Promise<MountAnswer> {
+    const parsed = parseVolumeName(Name);
+    if ('fault' in parsed) return noMount(parsed.fault);
+    const { name } = parsed;
+    return this.#mounts.inQueue(name, async () => {
+      const volume = this.#mounts.get(name);
+      if (volume === undefined) return noMount(`Volume '${name}' must be created before being mounted`);
+      const Err = await this.#outcome('mount', name, async () => {
+        const id = idIn(ID);
+        const isKept = volume.record.isKept || id !== undefined;
+        const asked = { ...volume, record: { ...volume.record, isKept } };
+        const held = (record: VolumeRecord): VolumeRecord => withHolder(record, id);
+        if (await this.#isHealthy(asked)) this.#mounts.put({ ...asked, record: held(asked.record) });
+        else await this.#mounts.mount(asked, gone, held);
+      });
+      return { Err, Mountpoint: Err === '' ? this.#mounts.targetOf(name) : '' };
+    });
+  }
+
+  async unmount({ Name, ID }: VolumeRequest): Promise<Answer> {
+    const parsed = parseVolumeName(Name);
+    if ('fault' in parsed) return { Err: parsed.fault };
+    const { name } = parsed;
+    return this.#mounts.inQueue(name, async () => {
+      const volume = this.#mounts.get(name);
+      if (volume === undefined) return { Err: `Volume '${name}' not found` };
+      const id = idIn(ID);
+      const isLeft = volume.record.phase === 'unmounting';
+      const record = withoutHolder(volume.record, id) ?? (isLeft ? volume.record : undefined);
+      if (record === undefined) {
+        // Docker asks again when it got no answer
+        if (id !== undefined) return ok;
+        // volman has no other verb for a volume whose mount failed
+        if (!volume.record.isKept) await this.#mounts.forget(name);
+        const path = this.#mounts.targetOf(name);
+        return { Err: `Volume ${name} does not exist (path: ${path}): volume not previously mounted` };
+      }
+      const Err = await this.#outcome('unmount', name, async () => {
+        if (holdersOf(record) > 0) return this.#mounts.put({ ...volume, record });
+        await this.#mounts.unmount({ ...volume, record }, record.isKept ? 'keep' : 'forget');
+      });
+      return { Err };
+    });
+  }
+
+  async remove({ Name }: VolumeRequest): Promise<Answer> {
+    const parsed = parseVolumeName(Name);
+    if ('fault' in parsed) return { Err: parsed.fault };
+    const { name } = parsed;
+    return this.#mounts.inQueue(name, async () => {
+      const volume = this.#mounts.get(name);
+      if (volume === undefined) return ok;
+      const Err = await this.#outcome('remove', name, async () => {
+        const record = { ...volume.record, count: 0, ids: [] };
+        if (record.phase === 'created') await this.#mounts.forget(name);
+        else await this.#mounts.unmount({ ...volume, record }, 'forget');
+      });
+      return { Err };
+    });
+  }
+
+  get({ Name }: VolumeRequest): { readonly Volume: VolumeInfo; readonly Err: string } {
+    const parsed = parseVolumeName(Name);
+    const volume = 'fault' in parsed ? undefined : this.#mounts.get(parsed.name);
+    if (volume !== undefined) return { Volume: { ...this.#infoOf(volume), MountCount: 0 }, Err: '' };
+    const none = { Name: '', Mountpoint: '', MountCount: 0 };
+    return { Volume: none, Err: 'fault' in parsed ? parsed.fault : 'volume not found' };
+  }
+
+  list(): { readonly Volumes: readonly VolumeInfo[]; readonly Err: string } {
+    return { Volumes: this.#mounts.all().map((volume) => this.#infoOf(volume)), Err: '' };
+  }
+
+  path({ Name }: VolumeRequest): MountAnswer {
+    const parsed = parseVolumeName(Name);
+    if ('fault' in parsed) return noMount(parsed.fault);
+    const volume = this.#mounts.get(parsed.name);
+    if (volume === undefined) return noMount(`Volume '${parsed.name}' not found`);
+    const { Mountpoint } = this.#infoOf(volume);
+    return { Err: Mountpoint === '' ? 'volume not previously mounted' : '', Mountpoint };
+  }
+
+  async #isHealthy({ record: { name, phase } }: Volume): Promise<boolean> {
+    if (phase !== 'mounted') return false;
+    const health = await this.#mounts.probe(this.#mounts.targetOf(name));
+    if (health !== 'answers') this.#mounts.ports.log.info('mount-broken', { volume: name, health });
+    return health === 'answers';
+  }
+
+  /** Runs a verb on a volume; resolves with `Err`, in which what developers may read is JSON. */
+  async #outcome(verb: string, volume: VolumeName, work: () => Promise<void> | void): Promise<string> {
+    const { log } = this.#mounts.ports;
+    try {
+      await work();
+      log.info(verb, { volume });
+      return '';
+    } catch (error) {
+      log.error(verb, error, { volume });
+      if (error instanceof MountError)
+        return JSON.stringify({ SafeDescription: `${error.code}: ${error.message}` });
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #newRecord(name: VolumeName): VolumeRecord {
+    const { bootId } = this.#mounts.ports;
+    return {
+      name,
+      phase: 'created',
+      options: {},
+      lacksSecrets: false,
+      count: 0,
+      ids: [],
+      isKept: false,
+      bootId,
+    };
+  }
+
+  #infoOf({ record }: Volume): VolumeInfo {
+    const { name, phase } = record;
+    const Mountpoint = phase === 'created' ? '' : this.#mounts.targetOf(name);
+    return { Name: name, Mountpoint, MountCount: holdersOf(record) };
+  }
+}
+
+/** A reference to a password is none. */
+function withoutPassword(options: CreateOptions): Pick<VolumeRecord, 'options' | 'lacksSecrets'> {
+  const { password, ...others } = options;
+  const isReference = typeof password === 'string' && parseSecretReference(password) !== undefined;
+  return password === undefined || isReference
+    ? { options, lacksSecrets: false }
+    : { options: others, lacksSecrets: true };
+}
+
+const idIn = (ID: unknown): string | undefined => (typeof ID === 'string' && ID !== '' ? ID : undefined);
+
+const isObject = (value: unknown): value is CreateOptions =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,201 @@
+import { join } from 'node:path';
+import type { Deadlines } from '../config.ts';
+import type { DriverLog } from '../driver-log.ts';
+import type { DriverMetrics } from '../metrics.ts';
+import { MountError } from '../mount/mount-error.ts';
+import type { MountOrder } from '../mount/mount-order.ts';
+import type { MountHealth, Mounter } from '../mount/mounter.ts';
+import type { StateStore } from '../state/state-store.ts';
+import type { VolumeRecord } from '../state/volume-record.ts';
+import { Queues } from './queues.ts';
+import { makeTarget, removeTarget } from './target.ts';
+import type { CreateOptions, Volume } from './volume.ts';
+import type { VolumeName } from './volume-name.ts';
+
+export interface VolumeMountsPorts {
+  readonly mounter: Mounter;
+  readonly store: StateStore;
+  /** What to mount; rejects with MountError where options are wrong, not signed, or a secret cannot be had. */
+  readonly resolveOrder: (
+    name: VolumeName,
+    options: CreateOptions,
+    signal: AbortSignal,
+  ) => Promise<MountOrder>;
+  readonly mountDir: string;
+  /** Of the kernel that runs. */
+  readonly bootId: string;
+  readonly deadlines: Deadlines;
+  readonly log: DriverLog;
+  readonly metrics: DriverMetrics;
+  /** Milliseconds of a clock that only goes forward. */
+  readonly clock: () => number;
+}
+
+const slowMs = 8000;
+
+/**
+ * The volumes of one driver and their mounts. What may leave a mount behind is written to the disk before it is
+ * done. Changes of one volume are made in its queue, one after the other.
+ */
+export class VolumeMounts {
+  readonly ports: VolumeMountsPorts;
+  readonly #volumes = new Map<VolumeName, Volume>();
+  readonly #queues = new Queues();
+  readonly #stopping = new AbortController();
+  #isClosed = false;
+
+  constructor(ports: VolumeMountsPorts) {
+    this.ports = ports;
+  }
+
+  /** No share is mounted from now on. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** Ends the programs that run; the next start of the driver finishes what they did. */
+  stop(): void {
+    this.close();
+    this.#stopping.abort();
+  }
+
+  inQueue<T>(name: string, work: () => Promise<T>): Promise<T> {
+    return this.#queues.run(name, work);
+  }
+
+  get(name: VolumeName): Volume | undefined {
+    return this.#volumes.get(name);
+  }
+
+  all(): readonly Volume[] {
+    return [...this.#volumes.values()];
+  }
+
+  targetOf(name: VolumeName): string {
+    return join(this.ports.mountDir, name);
+  }
+
+  put(volume: Volume): void {
+    this.ports.store.put(volume.record);
+    this.#volumes.set(volume.record.name, volume);
+  }
+
+  /** A record that was read from the disk, or is there after a restart only. */
+  load(record: VolumeRecord): void {
+    this.#volumes.set(record.name, { record, options: record.lacksSecrets ? undefined : record.options });
+  }
+
+  async forget(name: VolumeName): Promise<void> {
+    await this.ports.store.delete(name);
+    this.#volumes.delete(name);
+  }
+
+  probe(target: string): Promise<MountHealth> {
+    const { mounter, deadlines } = this.ports;
+    return mounter.probe(target, deadlines.probe / 1000);
+  }
+
+  /**
+   * Mounts the volume in place of what is mounted there; `then` says what its record is afterwards. Where it rejects
+   * no mount is left, or the phase is `unmounting`.
+   */
+  async mount(volume: Volume, signal: AbortSignal, then = (record: VolumeRecord) => record): Promise<void> {
+    const { metrics, log, clock, bootId } = this.ports;
+    const { name } = volume.record;
+    const target = this.targetOf(name);
+    const deadline = this.#mountDeadline(signal);
+    const order = await this.#orderOf(volume, deadline);
+    if (volume.record.phase !== 'created') await this.unmount(volume);
+    const started = clock();
+    this.put({ ...volume, record: { ...volume.record, phase: 'mounting', bootId } });
+    try {
+      await this.#mountAt(target, order, deadline);
+      if (signal.aborted) throw new MountError('FAILED', 'who asked for the mount has gone');
+      this.put({ ...volume, record: then({ ...volume.record, phase: 'mounted', bootId }) });
+    } catch (error) {
+      metrics.mountFailed(error);
+      await this.#undo({ ...volume, record: { ...volume.record, phase: 'mounting' } });
+      throw error;
+    }
+    const took = clock() - started;
+    metrics.mounted(took / 1000);
+    if (took > slowMs)
+      log.info('mount-duration-too-high', { volume: name, seconds: Math.round(took / 1000) });
+  }
+
+  /** Mounts the volume's share at another place and unmounts it: rejects while its server does not answer. */
+  async tryMount(volume: Volume, target: string): Promise<void> {
+    const deadline = this.#mountDeadline();
+    const order = await this.#orderOf(volume, deadline);
+    try {
+      await this.#mountAt(target, order, deadline);
+    } finally {
+      await this.unmountAt(target);
+    }
+  }
+
+  /** Afterwards the volume is created with the holders that `volume` has, or forgotten. */
+  async unmount(volume: Volume, then: 'keep' | 'forget' = 'keep'): Promise<void> {
+    const { metrics, clock } = this.ports;
+    const { name } = volume.record;
+    const started = clock();
+    this.#beginUnmount(volume);
+    try {
+      await this.unmountAt(this.targetOf(name));
+    } catch (error) {
+      metrics.unmountFailed(error);
+      throw error;
+    }
+    metrics.unmounted((clock() - started) / 1000);
+    if (then === 'forget') await this.forget(name);
+    else this.put({ ...volume, record: { ...volume.record, phase: 'created' } });
+  }
+
+  /** A disk that is full keeps no share mounted: the next start mounts again then, and volman's purge unmounts. */
+  #beginUnmount(volume: Volume): void {
+    const { name, phase } = volume.record;
+    const unmounting: Volume = { ...volume, record: { ...volume.record, phase: 'unmounting' } };
+    this.#volumes.set(name, unmounting);
+    // a record that says `mounting` leads to the same
+    if (phase === 'mounting' || phase === 'unmounting') return;
+    try {
+      this.ports.store.put(unmounting.record);
+    } catch (error) {
+      this.ports.log.error('state', error, { volume: name });
+    }
+  }
+
+  async unmountAt(target: string): Promise<void> {
+    const { mounter, deadlines } = this.ports;
+    const deadline = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(deadlines.unmount)]);
+    await mounter.unmount(target, deadline);
+    await removeTarget(target);
+  }
+
+  async #mountAt(target: string, order: MountOrder, signal: AbortSignal): Promise<void> {
+    await makeTarget(target);
+    await this.ports.mounter.mount(order, target, signal);
+  }
+
+  #mountDeadline(...signals: readonly AbortSignal[]): AbortSignal {
+    const deadline = AbortSignal.timeout(this.ports.deadlines.mount);
+    return AbortSignal.any([deadline, this.#stopping.signal, ...signals]);
+  }
+
+  async #orderOf({ record, options }: Volume, signal: AbortSignal): Promise<MountOrder> {
+    if (this.#isClosed)
+      throw new MountError('FAILED', 'the driver is draining; the app has to start on another cell');
+    if (options === undefined)
+      throw new MountError('FAILED', 'the driver was started anew, and keeps no passwords; restart the app');
+    return this.ports.resolveOrder(record.name, options, signal);
+  }
+
+  /** What a failed mount left goes; where it does not, the watchdog tries again. */
+  async #undo(volume: Volume): Promise<void> {
+    try {
+      await this.unmount(volume);
+    } catch (error) {
+      this.ports.log.error('undo-mount', error, { volume: volume.record.name });
+    }
+  }
+}

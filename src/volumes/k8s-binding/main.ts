@@ -1,0 +1,1 @@
+export { runK8sBinding } from './run-k8s-binding.ts';

@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { ProductError } from '../../errors/product-error.ts';
+import { containerId, mountCommand } from '../driver/mount/mount-command.ts';
+import type { NfsOrder, SmbOrder } from '../driver/mount/mount-order.ts';
+import { parseMountRequest } from '../driver/options/parse-mount-request.ts';
+import { parseSecretReference } from '../signature/secret-reference.ts';
+import type { BoundShare } from './parse-binding.ts';
+
+/** How a binding is to be written. */
+export interface BindingChoice {
+  /** Of the pods that use the shares. */
+  readonly namespace: string;
+  /** SMB as a volume in the pod, without PersistentVolume and claim. */
+  readonly isInline: boolean;
+  /** A Secret that has `username`, `password` and, where there is one, `domain` of the SMB share already. */
+  readonly secret?: string;
+  /** A pod whose files of an NFS share the driver would map to ids may run as these ids. */
+  readonly runsAsOwner: boolean;
+}
+
+type Manifest = Readonly<Record<string, unknown>>;
+
+/** Who a container runs as. */
+export interface Identity {
+  readonly runAsUser: number;
+  readonly runAsGroup: number;
+}
+
+/** What a cluster and its pods need for a binding. */
+export interface BindingVolumes {
+  readonly objects: readonly Manifest[];
+  readonly volumes: readonly Manifest[];
+  readonly volumeMounts: readonly Manifest[];
+  readonly identity?: Identity;
+}
+
+interface ShareVolume {
+  readonly objects: readonly Manifest[];
+  /** The source of the pod's volume. */
+  readonly source: Manifest;
+  readonly identity?: Identity;
+}
+
+/** What every share needs beside its mount. */
+interface Place {
+  readonly name: string;
+  readonly choice: BindingChoice;
+}
+
+/**
+ * Writes the shares of a binding for csi-driver-nfs and csi-driver-smb. VOLUME_MOUNT_INVALID for what these cannot do, with
+ * nothing written: no option of the binding is left out in silence.
+ */
+export function volumesOfBinding(shares: readonly BoundShare[], choice: BindingChoice): BindingVolumes {
+  const made = shares.map((share, index) => {
+    const name = nameOf(share, choice.namespace);
+    return { share, name, volume: volumeOf(share, { name, choice }, `volume_mounts[${index}]`) };
+  });
+  const identities = made.flatMap(({ volume: { identity } }) => identity ?? []);
+  const [identity, ...others] = identities;
+  if (others.some((other) => JSON.stringify(other) !== JSON.stringify(identity)))
+    throw refused(
+      'the shares of the binding',
+      'need one pod to run as several users; write each binding alone',
+    );
+  return {
+    objects: made.flatMap(({ volume }) => volume.objects),
+    volumes: made.map(({ name, volume }) => ({ name, ...volume.source })),
+    volumeMounts: made.map(({ name, share }) => ({
+      name,
+      mountPath: share.containerDir,
+      ...(share.isReadOnly ? { readOnly: true } : {}),
+    })),
+    ...(identity === undefined ? {} : { identity }),
+  };
+}
+
+/** The same for the same volume, so that what is applied again is the same object; PersistentVolumes have no namespace. */
+function nameOf({ driver, volumeId }: BoundShare, namespace: string): string {
+  const hash = createHash('sha256').update([namespace, driver, volumeId].join('\0')).digest('hex');
+  return `cf-volume-${hash.slice(0, 20)}`;
+}
+
+const protocols: Readonly<Record<string, 'nfs' | 'smb'>> = { nfsv3driver: 'nfs', smbdriver: 'smb' };
+
+function volumeOf({ driver, config }: BoundShare, place: Place, where: string): ShareVolume {
+  const protocol = Object.hasOwn(protocols, driver) ? protocols[driver] : undefined;
+  if (protocol === undefined)
+    throw refused(where, `is of the driver '${driver}'; only nfsv3driver and smbdriver are known here`);
+  const request = parseMountRequest(protocol, config, { noserverino: false, nodfs: false });
+  if ('fault' in request)
+    throw refused(where, `has a mount_config that no mount could use:\n${request.fault}`);
+  const { order, login } = request;
+  if (login !== undefined)
+    throw refused(
+      where,
+      'has the user of a directory (LDAP), whose ids the driver looks up at each mount, and no driver of Kubernetes does; bind with the uid and gid of that user',
+    );
+  return order.kind === 'nfs' ? nfsVolume(order, place, where) : smbVolume(order, place, where);
+}
+
+function nfsVolume(order: NfsOrder, place: Place, where: string): ShareVolume {
+  const { host, path, ids } = order;
+  const { isInline, runsAsOwner } = place.choice;
+  if (isInline)
+    throw refused(where, 'is an NFS share, and csi-driver-nfs has no inline volumes; leave out --inline');
+  if (ids !== undefined && !runsAsOwner)
+    throw refused(
+      where,
+      `maps ids: files are to be owned by uid ${ids.uid} and gid ${ids.gid}, and no driver of Kubernetes maps ids; give --run-as-owner, with which the pod runs as them, or bind without uid and gid`,
+    );
+  const csi = { driver: 'nfs.csi.k8s.io', volumeAttributes: { server: host, share: path } };
+  return {
+    objects: persistent(place, csi, mountOptionsOf(order)),
+    source: claimOf(place),
+    ...(ids === undefined ? {} : { identity: { runAsUser: ids.uid, runAsGroup: ids.gid } }),
+  };
+}
+
+function smbVolume(order: SmbOrder, place: Place, where: string): ShareVolume {
+  const { name, choice } = place;
+  refuseSmb(order, where);
+  const secret = secretOf(order, place, where);
+  const secretName = choice.secret ?? name;
+  const attributes = { source: order.share };
+  const mountOptions = mountOptionsOf(order).filter((option) => !/^(?:username|domain)=/u.test(option));
+  // the files of the share are this user's, as in an app of Cloud Foundry
+  const identity = { runAsUser: containerId, runAsGroup: containerId };
+  const driver = 'smb.csi.k8s.io';
+  if (choice.isInline) {
+    const volumeAttributes = { ...attributes, secretName, mountOptions: mountOptions.join(',') };
+    return { objects: secret, source: { csi: { driver, volumeAttributes } }, identity };
+  }
+  const nodeStageSecretRef = { name: secretName, namespace: choice.namespace };
+  const csi = { driver, volumeAttributes: attributes, nodeStageSecretRef };
+  return { objects: [...secret, ...persistent(place, csi, mountOptions)], source: claimOf(place), identity };
+}
+
+/** What csi-driver-smb would do otherwise than the driver of Cloud Foundry (its pkg/smb/nodeserver.go). */
+function refuseSmb({ security, username, password }: SmbOrder, where: string): void {
+  if (security?.startsWith('krb5') === true)
+    throw refused(where, `has sec=${security}, for which csi-driver-smb needs a ticket that no binding has`);
+  if ([username, password].some((text) => text.trim() !== text))
+    throw refused(
+      where,
+      'has a user name or password that begins or ends with a space, which csi-driver-smb cuts off; give the account another one',
+    );
+  if (password.includes(','))
+    throw refused(
+      where,
+      'has a password with a comma, which ends an option of the mount of csi-driver-smb; give the account another one',
+    );
+}
+
+function secretOf(order: SmbOrder, { name, choice }: Place, where: string): Manifest[] {
+  if (choice.secret !== undefined) return [];
+  if (parseSecretReference(order.password) !== undefined)
+    throw refused(
+      where,
+      'has a reference in place of its password, which no driver of Kubernetes reads; make a Secret with username and password, and name it with --secret',
+    );
+  const { username, password, domain } = order;
+  return [
+    {
+      ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: choice.namespace } },
+      type: 'Opaque',
+      stringData: { username, password, ...(domain === undefined ? {} : { domain }) },
+    },
+  ];
+}
+
+/** Those that the driver of Cloud Foundry mounts with. */
+function mountOptionsOf(order: NfsOrder | SmbOrder): string[] {
+  const { args } = mountCommand(order, '/');
+  return (args[args.indexOf('-o') + 1] ?? '').split(',');
+}
+
+const claimOf = ({ name }: Place): Manifest => ({ persistentVolumeClaim: { claimName: name } });
+
+/** A share has no size: the claim asks for what the volume says. */
+const size = { storage: '1Gi' };
+
+/** A PersistentVolume for this claim alone, and the claim. The share outlives both. */
+function persistent({ name, choice }: Place, csi: Manifest, mountOptions: readonly string[]): Manifest[] {
+  const { namespace } = choice;
+  const accessModes = ['ReadWriteMany'];
+  return [
+    {
+      ...{ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name } },
+      spec: {
+        ...{ capacity: size, accessModes, persistentVolumeReclaimPolicy: 'Retain', storageClassName: '' },
+        ...{ claimRef: { namespace, name }, mountOptions, csi: { ...csi, volumeHandle: name } },
+      },
+    },
+    {
+      ...{ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace } },
+      spec: { accessModes, storageClassName: '', volumeName: name, resources: { requests: size } },
+    },
+  ];
+}
+
+const refused = (where: string, why: string): ProductError =>
+  new ProductError('VOLUME_MOUNT_INVALID', `nothing was written: ${where} ${why}`);

@@ -1,0 +1,118 @@
+import { sign, verify } from 'node:crypto';
+import { parseSecretReference } from './secret-reference.ts';
+import type { PublicKeys, SigningKey } from './signature-keys.ts';
+
+/** What a signature covers, beside the instance and the app. */
+export interface SignedMount {
+  readonly instanceId: string;
+  readonly appGuid: string;
+  readonly containerDir: string;
+  readonly mode: 'r' | 'rw';
+}
+
+/** The parts of a signed volume id. */
+export interface SignedVolumeId {
+  readonly instanceId: string;
+  readonly appGuid: string;
+  readonly keyId: string;
+  readonly signature: Buffer;
+}
+
+/** `why` is for the developer of the app, and has no secret. */
+export interface SignatureRefusal {
+  readonly refused: 'unsigned' | 'unknown key' | 'changed';
+  readonly why: string;
+}
+
+type MountConfig = Readonly<Record<string, unknown>>;
+
+/** 64 bytes to the base 36. */
+const signatureLength = 100;
+/** GUIDs of Cloud Foundry. A path part of a driver is `<volume id>_<container guid>_mapfs`, 255 bytes at most. */
+const guid = '[A-Za-z0-9][A-Za-z0-9-]{0,35}';
+const form = new RegExp(`^(${guid})\\.s1\\.(${guid})\\.([0-9a-f]{8})\\.([0-9a-z]{${signatureLength}})$`, 'u');
+const isGuid = new RegExp(`^${guid}$`, 'u');
+
+/** Whether an id of an instance or app can be a part of a signed volume id. */
+export const isSignable = (id: string): boolean => isGuid.test(id);
+
+/**
+ * The volume id of a mount, `INSTANCE.s1.APP.KEY.SIGNATURE`: letters, digits, dots and dashes, at most 187 of
+ * them. The ids have to be `isSignable`, and `mountConfig` has to have texts, with the folder in the container
+ * as `mount`.
+ */
+export function signVolumeId(mount: SignedMount, mountConfig: MountConfig, { id, key }: SigningKey): string {
+  const signature = sign(null, signedText(mount, mountConfig), key);
+  return `${mount.instanceId}.s1.${mount.appGuid}.${id}.${toBase36(signature)}`;
+}
+
+/** The parts of a signed volume id; undefined for any other one. */
+export function readVolumeId(volumeId: string): SignedVolumeId | undefined {
+  const [, instanceId, appGuid, keyId, text] = form.exec(volumeId) ?? [];
+  if (instanceId === undefined || appGuid === undefined || keyId === undefined || text === undefined)
+    return undefined;
+  const signature = fromBase36(text);
+  return signature && { instanceId, appGuid, keyId, signature };
+}
+
+/**
+ * Whether the broker signed this volume with this configuration. Keys that begin with an underscore are the
+ * cell's own: they are not covered. The text of a password is not covered either; see `signedText`.
+ */
+export function verifyVolumeId(
+  volumeId: string,
+  mountConfig: MountConfig,
+  keys: PublicKeys,
+): SignedMount | SignatureRefusal {
+  const parts = readVolumeId(volumeId);
+  if (parts === undefined)
+    return { refused: 'unsigned', why: 'the volume is not signed by the volume broker; bind the app again' };
+  const key = keys.get(parts.keyId);
+  if (key === undefined) {
+    const why = `the volume is signed with key ${parts.keyId}, which the driver does not have; bind the app again`;
+    return { refused: 'unknown key', why };
+  }
+  const { instanceId, appGuid } = parts;
+  const isReadOnly = mountConfig['readonly'] === 'true' || mountConfig['ro'] === 'true';
+  const mount: SignedMount = {
+    instanceId,
+    appGuid,
+    containerDir: String(mountConfig['mount']),
+    mode: isReadOnly ? 'r' : 'rw',
+  };
+  if (verify(null, signedText(mount, mountConfig), key, parts.signature)) return mount;
+  return {
+    refused: 'changed',
+    why: 'the volume is not the one that the volume broker signed; bind the app again',
+  };
+}
+
+/**
+ * The text that is signed: JSON of a list, with the options in the order of their keys. A password counts as
+ * null: everyone who has the public key could try passwords against the signature. A reference to a secret
+ * is covered, as it says which secret the driver hands to the server.
+ */
+function signedText(mount: SignedMount, mountConfig: MountConfig): Buffer {
+  const options = Object.entries(mountConfig)
+    .filter(([name]) => !name.startsWith('_'))
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, value]) => [name, isClearPassword(name, value) ? null : value]);
+  const { instanceId, appGuid, containerDir, mode } = mount;
+  return Buffer.from(JSON.stringify(['volume_id', 1, instanceId, appGuid, containerDir, mode, options]));
+}
+
+const isClearPassword = (name: string, value: unknown): boolean =>
+  name === 'password' && typeof value === 'string' && parseSecretReference(value) === undefined;
+
+const toBase36 = (bytes: Buffer): string =>
+  BigInt(`0x${bytes.toString('hex')}`)
+    .toString(36)
+    .padStart(signatureLength, '0');
+
+/** undefined for a number of more than 64 bytes. */
+function fromBase36(text: string): Buffer | undefined {
+  let number = 0n;
+  for (const digit of text) number = number * 36n + BigInt(Number.parseInt(digit, 36));
+  const hex = number.toString(16).padStart(128, '0');
+  return hex.length === 128 ? Buffer.from(hex, 'hex') : undefined;
+}

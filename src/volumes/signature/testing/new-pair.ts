@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import type { PublicKeys, SigningKey } from '../signature-keys.ts';
+import { readPublicKeys, readSigningKey } from '../signature-keys.ts';
+
+/** A key pair, as texts and as broker and driver read them. */
+export interface SigningPair {
+  readonly privatePem: string;
+  readonly publicPem: string;
+  readonly key: SigningKey;
+  readonly keys: PublicKeys;
+}
+
+export function newPair(): SigningPair {
+  const pair = generateKeyPairSync('ed25519');
+  const privatePem = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const publicPem = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  const key = readSigningKey(privatePem);
+  const keys = readPublicKeys(publicPem);
+  assert.ok('id' in key && !('fault' in keys));
+  return { privatePem, publicPem, key, keys };
+}

@@ -1,0 +1,100 @@
+import { constants } from 'node:fs';
+import { lstat, open, readdir } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { isProductError } from '../../errors/product-error.ts';
+import { parsePathSegment } from '../../platform/path-segment.ts';
+import { invalid, parseDriverSpec, specKinds } from './driver-spec.ts';
+import type { DriverSpec, SpecFile, SpecKind } from './driver-spec.ts';
+
+/** More than any spec file has. */
+const largest = 64 * 1024;
+
+/** The drivers of the folders, and what was not used of them. */
+export interface Discovery {
+  readonly specs: readonly DriverSpec[];
+  readonly refusals: readonly string[];
+}
+
+/**
+ * Reads the spec files of the folders. Of a name the first hit counts, and a wrong file is none: folder by folder, json
+ * before spec before sock. Every user can write in that folder (mode 777 on a BOSH cell), and a driver gets
+ * passwords: files of other users than root and our own are refused, and those that others can write.
+ */
+export async function discoverDrivers(folders: readonly string[]): Promise<Discovery> {
+  const specs = new Map<string, DriverSpec>();
+  const refusals: string[] = [];
+  for (const folder of folders) {
+    const names = await entriesOf(folder);
+    for (const kind of specKinds) {
+      for (const entry of names.filter((name) => extname(name) === `.${kind}`)) {
+        const name = entry.slice(0, -(kind.length + 1));
+        if (specs.has(name)) continue;
+        try {
+          specs.set(name, parseDriverSpec(await readSpec({ name, kind, path: join(folder, entry) })));
+        } catch (error) {
+          // a driver that is stopping removes its file
+          if (error instanceof Error && 'code' in error && error.code === 'ENOENT') continue;
+          if (!isProductError(error, 'DRIVER_SPEC_INVALID')) throw error;
+          refusals.push(error.message);
+        }
+      }
+    }
+  }
+  return { specs: [...specs.values()], refusals };
+}
+
+/** Sorted; a folder that is not there has no drivers yet. */
+async function entriesOf(folder: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(folder)).toSorted();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function readSpec(file: Omit<SpecFile, 'text'>): Promise<SpecFile> {
+  const { name, kind, path } = file;
+  if (parsePathSegment(name) === undefined) throw invalid(path, 'has a name that no driver has');
+  if (kind === 'sock') {
+    checkOwner(path, await lstat(path), kind);
+    return { ...file, text: '' };
+  }
+  const opened = await openFile(path);
+  try {
+    const found = await opened.stat();
+    checkOwner(path, found, kind);
+    if (found.size > largest) throw invalid(path, `has ${found.size} bytes, which no spec file has`);
+    return { ...file, text: await opened.readFile('utf8') };
+  } finally {
+    await opened.close();
+  }
+}
+
+async function openFile(path: string): Promise<Awaited<ReturnType<typeof open>>> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  try {
+    return await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ELOOP' || error.code === 'ENXIO'))
+      throw invalid(path, 'is a link or no regular file');
+    throw error;
+  }
+}
+
+interface Found {
+  readonly uid: number;
+  readonly mode: number;
+  isFile(): boolean;
+  isSocket(): boolean;
+}
+
+function checkOwner(path: string, found: Found, kind: SpecKind): void {
+  if (kind === 'sock' ? !found.isSocket() : !found.isFile())
+    throw invalid(path, `is no ${kind === 'sock' ? 'socket' : 'regular file'}`);
+  if (found.uid !== 0 && found.uid !== process.geteuid?.())
+    throw invalid(path, `belongs to user ${found.uid}, who would get the passwords of volumes`);
+  // a socket that others may connect to is a driver all the same
+  if (kind !== 'sock' && (found.mode & 0o022) !== 0)
+    throw invalid(path, 'can be written by others, who would get the passwords of volumes');
+}

@@ -1,0 +1,165 @@
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isAbsolute, normalize } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import type { DriverSpec } from './driver-spec.ts';
+
+/** Seconds that a driver has for its answer. */
+export interface DriverDeadlines {
+  /** Activate, List, Create and Remove. */
+  readonly short: number;
+  /** Mount and Unmount: a driver has deadlines of its own for them, which are to end first. */
+  readonly mount: number;
+}
+
+/** A volume as a driver lists it; not mounted where `mountCount` is 0. */
+export interface DriverVolume {
+  readonly name: string;
+  readonly mountCount: number;
+}
+
+/** Of an answer; a list of ten thousand volumes has two. */
+const mostBytes = 16 * 1024 * 1024;
+const longestShown = 500;
+
+/**
+ * Calls a driver by Docker's protocol for volume plugins. Each call has a connection of its own and a deadline, and ends
+ * with one of the errors DRIVER_UNREACHABLE, DRIVER_REFUSED (a reason for the app's developer) or DRIVER_FAILED.
+ */
+export class DriverClient {
+  readonly #spec: DriverSpec;
+  readonly #deadlines: DriverDeadlines;
+
+  constructor(spec: DriverSpec, deadlines: DriverDeadlines) {
+    this.#spec = spec;
+    this.#deadlines = deadlines;
+  }
+
+  async activate(): Promise<void> {
+    const { Implements: kinds } = await this.#call('/Plugin.Activate', {}, this.#deadlines.short);
+    if (!Array.isArray(kinds) || !kinds.includes('VolumeDriver'))
+      throw this.#unreachable('/Plugin.Activate', 'answered that it is no VolumeDriver');
+  }
+
+  async create(name: string, options: object): Promise<void> {
+    await this.#call('/VolumeDriver.Create', { Name: name, Opts: options }, this.#deadlines.short);
+  }
+
+  /** Resolves with the path at which the volume is mounted. `id`: Docker's, of who mounts. */
+  async mount(name: string, id: string): Promise<string> {
+    const route = '/VolumeDriver.Mount';
+    const { Mountpoint: path } = await this.#call(route, { Name: name, ID: id }, this.#deadlines.mount);
+    if (typeof path === 'string' && isAbsolute(path) && path !== '/' && normalize(path) === path) return path;
+    throw this.#unreachable(route, 'answered a Mountpoint that is no absolute path without ".."');
+  }
+
+  async unmount(name: string, id?: string): Promise<void> {
+    const body = { Name: name, ...(id === undefined ? {} : { ID: id }) };
+    await this.#call('/VolumeDriver.Unmount', body, this.#deadlines.mount);
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#call('/VolumeDriver.Remove', { Name: name }, this.#deadlines.mount);
+  }
+
+  async list(): Promise<readonly DriverVolume[]> {
+    const route = '/VolumeDriver.List';
+    const { Volumes: volumes } = await this.#call(route, {}, this.#deadlines.short);
+    // Go writes a list without entries as null
+    const entries: readonly unknown[] | undefined = Array.isArray(volumes) ? volumes : [];
+    return entries.map((entry) => {
+      const { Name: name, MountCount: count = 0 }: Record<string, unknown> = { ...(entry as object) };
+      if (typeof name === 'string' && typeof count === 'number') return { name, mountCount: count };
+      throw this.#unreachable(route, 'answered a volume without Name, or whose MountCount is no number');
+    });
+  }
+
+  async #call(route: string, body: object, seconds: number): Promise<Record<string, unknown>> {
+    const { status, text } = await this.#exchange(route, JSON.stringify(body), seconds);
+    const answer = parseObject(text);
+    const reason = answer?.['Err'];
+    if (typeof reason === 'string' && reason !== '') throw driverError(this.#spec.name, reason);
+    if (status !== 200) throw this.#unreachable(route, `answered with status ${status}`);
+    if (answer === undefined)
+      throw this.#unreachable(route, 'answered with something that is no JSON object');
+    return answer;
+  }
+
+  async #exchange(route: string, body: string, seconds: number): Promise<{ status: number; text: string }> {
+    const signal = AbortSignal.timeout(seconds * 1000);
+    try {
+      const { tls, address } = this.#spec;
+      const options = {
+        ...('socketPath' in address ? address : { host: address.host, port: address.port }),
+        path: route,
+        method: 'POST',
+        agent: false,
+        signal,
+        headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+      } as const;
+      const secure = tls && {
+        ca: await readFile(tls.caFile),
+        cert: await readFile(tls.certFile),
+        key: await readFile(tls.keyFile),
+        ...(tls.checksName ? {} : { checkServerIdentity: () => undefined }),
+      };
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        const request =
+          secure === undefined
+            ? httpRequest(options, resolve)
+            : httpsRequest({ ...options, ...secure }, resolve);
+        request.once('error', reject).end(body);
+      });
+      return { status: response.statusCode ?? 0, text: await readAll(response) };
+    } catch (error) {
+      const why = signal.aborted
+        ? `gave no answer within ${seconds} seconds`
+        : `did not answer: ${error instanceof Error ? error.message : String(error)}`;
+      throw this.#unreachable(route, why, error);
+    }
+  }
+
+  #unreachable(route: string, why: string, cause?: unknown): ProductError {
+    return new ProductError(
+      'DRIVER_UNREACHABLE',
+      `volume driver '${this.#spec.name}' ${why} (${route}); see its log, and restart it if it is stuck`,
+      { cause },
+    );
+  }
+}
+
+async function readAll(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > mostBytes) throw new Error(`more than ${mostBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** A reason that developers may read is an object in JSON, as text. */
+function driverError(driver: string, reason: string): ProductError {
+  const safe = parseObject(reason)?.['SafeDescription'];
+  if (typeof safe === 'string' && safe !== '') return new ProductError('DRIVER_REFUSED', shortened(safe));
+  return new ProductError(
+    'DRIVER_FAILED',
+    `volume driver '${driver}' answered: ${shortened(reason)}; see its log for more`,
+  );
+}
+
+const shortened = (text: string): string =>
+  text.length <= longestShown ? text : `${text.slice(0, longestShown).replace(/\S*$/u, '')}...`;

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { chmod, chown, link, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { smallDriver } from './testing/small-driver.ts';
+import { Volman } from './volman.ts';
+
+const attacker = 65_534;
+const skip = process.geteuid?.() === 0 ? false : 'only root can give files to another user';
+
+// the folder of spec files has mode 777, and a driver is sent the passwords of volumes
+test('a driver of another user is sent nothing, though its spec file comes first', { skip }, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'volman-'));
+  t.after(() => rm(folder, { recursive: true }));
+  await chmod(folder, 0o777);
+  const [own, foreign] = [await smallDriver(), await smallDriver()];
+  const socket = await smallDriver({ socketPath: join(folder, 'smbdriver.sock') });
+  t.after(() => Promise.all([own, foreign, socket].map(async (driver) => driver.stop())));
+  await chown(join(folder, 'smbdriver.sock'), attacker, attacker);
+  await writeFile(join(folder, 'nfsv3driver.spec'), own.url);
+  const fake = join(folder, 'nfsv3driver.json');
+  await writeFile(fake, JSON.stringify({ Addr: foreign.url, UniqueVolumeIds: true }));
+  await chown(fake, attacker, attacker);
+  await link(fake, join(folder, 'other.json'));
+  const logged: string[] = [];
+  const volman = new Volman({
+    folders: [folder],
+    mountFolders: ['/var/vcap/data'],
+    deadlines: { short: 60, mount: 60 },
+    metrics: { count: () => undefined, time: () => undefined },
+    log: (line) => void logged.push(line),
+    clock: () => 0,
+  });
+  await volman.scan();
+  assert.deepEqual(volman.listDrivers(), ['nfsv3driver']);
+  await volman.mount({ driver: 'nfsv3driver', volumeId: 'v', containerId: 'c' }, { password: 'p' });
+  assert.deepEqual([own.requests.length, foreign.requests, socket.requests], [3, [], []]);
+  for (const name of ['nfsv3driver.json', 'other.json', 'smbdriver.sock'])
+    assert.ok(logged.some((line) => line.includes(`${join(folder, name)}' belongs to user ${attacker}`)));
+});

@@ -1,0 +1,230 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
+import { discoverDrivers } from './discover-drivers.ts';
+import { DriverClient } from './driver-client.ts';
+import type { DriverDeadlines } from './driver-client.ts';
+import type { DriverSpec } from './driver-spec.ts';
+import { volumeName } from './volume-name.ts';
+import type { VolumeOwner } from './volume-name.ts';
+
+/** What volman measures, by the names that it has on a Diego cell. */
+export interface VolmanMetrics {
+  count(name: string): void;
+  time(name: string, milliseconds: number): void;
+}
+
+export interface VolmanPorts {
+  /** With spec files, in the order of `volman_driver_paths`. */
+  readonly folders: readonly string[];
+  /** Drivers mount below these; another path is refused. */
+  readonly mountFolders: readonly string[];
+  readonly deadlines: DriverDeadlines;
+  readonly metrics: VolmanMetrics;
+  readonly log: (line: string) => void;
+  /** Milliseconds. */
+  readonly clock: () => number;
+}
+
+export interface VolumeOrder extends VolumeOwner {
+  readonly driver: string;
+}
+
+interface KnownDriver {
+  readonly spec: DriverSpec;
+  readonly client: DriverClient;
+  /** Its spec file was there and it answered, at the last scan. */
+  readonly isActive: boolean;
+  readonly isListed: boolean;
+}
+
+const mostUnmountsAtOnce = 8;
+
+/**
+ * The volume manager of a cell: knows the drivers, and mounts and unmounts through them. A driver that was found once stays
+ * known, so that its volumes can be unmounted, whatever a later scan finds.
+ */
+export class Volman {
+  readonly #ports: VolmanPorts;
+  readonly #drivers = new Map<string, KnownDriver>();
+  #scanning: Promise<void> | undefined;
+
+  constructor(ports: VolmanPorts) {
+    this.#ports = ports;
+  }
+
+  /** Looks for drivers and activates them. What fails is logged; no driver is lost by it. */
+  async scan(): Promise<void> {
+    this.#scanning ??= this.#scan().finally(() => {
+      this.#scanning = undefined;
+    });
+    await this.#scanning;
+  }
+
+  /** Scans again and again until `signal`. */
+  async keepScanning(seconds: number, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await delay(seconds * 1000, undefined, { signal, ref: false });
+      } catch (error) {
+        if (signal.aborted) return;
+        throw error;
+      }
+      await this.scan();
+    }
+  }
+
+  /** Names of the drivers on which a container can be placed. */
+  listDrivers(): readonly string[] {
+    return [...this.#drivers]
+      .filter(([, { isActive, isListed }]) => isActive && isListed)
+      .map(([name]) => name)
+      .toSorted();
+  }
+
+  /**
+   * Mounts a volume for a container and resolves with its path on this machine. After an error the driver may have it
+   * mounted: call `release`.
+   */
+  async mount(order: VolumeOrder, options: object): Promise<string> {
+    return this.#measured('Mount', order.driver, async () => {
+      const { spec, client, isListed } = this.#known(order.driver);
+      if (!isListed) throw notFound(order.driver);
+      const name = volumeName(order, spec.hasUniqueVolumeIds);
+      await client.create(name, options);
+      const path = await client.mount(name, order.containerId);
+      if (this.#ports.mountFolders.some((folder) => path.startsWith(`${folder}/`))) return path;
+      throw new ProductError(
+        'DRIVER_FAILED',
+        `volume driver '${order.driver}' mounted at '${path}', outside ${this.#ports.mountFolders.join(', ')}; ` +
+          'name its folder for mounts, if it is to be trusted there',
+      );
+    });
+  }
+
+  /** Unmounts a volume of a container, once. */
+  async unmount(order: VolumeOrder): Promise<void> {
+    await this.#measured('Unmount', order.driver, async () => {
+      const { spec, client } = this.#known(order.driver);
+      await client.unmount(volumeName(order, spec.hasUniqueVolumeIds), order.containerId);
+    });
+  }
+
+  /**
+   * Lets go of a volume that may or may not be mounted for that container: after a failed mount, or one of a process
+   * that was killed. A volume of its own is gone then, however often it was mounted.
+   */
+  async release(order: VolumeOrder): Promise<void> {
+    await this.#measured('Unmount', order.driver, async () => {
+      const { spec, client } = this.#known(order.driver);
+      const name = volumeName(order, spec.hasUniqueVolumeIds);
+      const found = (await client.list()).find((volume) => volume.name === name);
+      if (found === undefined) return;
+      if (spec.hasUniqueVolumeIds) await removeVolume(client, name, found.mountCount);
+      else if (found.mountCount > 0) await client.unmount(name, order.containerId);
+    });
+  }
+
+  /**
+   * Unmounts and removes every volume of every driver, as at the start of a cell whose containers are gone. What could not be
+   * removed is named in the result.
+   */
+  async purge(): Promise<readonly string[]> {
+    const left = await Promise.all([...this.#drivers.values()].map((driver) => this.#purgeDriver(driver)));
+    return left.flat();
+  }
+
+  async #purgeDriver({ spec, client }: KnownDriver): Promise<readonly string[]> {
+    const left: string[] = [];
+    const note = (what: string, error: unknown): void => {
+      left.push(`${what}: ${messageOf(error)}`);
+    };
+    try {
+      const volumes = [...(await client.list())];
+      const worker = async (): Promise<void> => {
+        for (let next = volumes.pop(); next !== undefined; next = volumes.pop()) {
+          const { name, mountCount } = next;
+          await removeVolume(client, name, mountCount).catch((error: unknown) =>
+            note(`volume '${name}'`, error),
+          );
+        }
+      };
+      await Promise.all(Array.from({ length: mostUnmountsAtOnce }, worker));
+    } catch (error) {
+      note(`volumes of driver '${spec.name}'`, error);
+    }
+    return left;
+  }
+
+  async #scan(): Promise<void> {
+    const { folders, deadlines, log } = this.#ports;
+    try {
+      const { specs, refusals } = await discoverDrivers(folders);
+      for (const refusal of refusals) log(refusal);
+      const listed = new Set(specs.map(({ name }) => name));
+      await Promise.all(
+        specs.map(async (spec) => this.#activate({ spec, client: new DriverClient(spec, deadlines) })),
+      );
+      for (const [name, known] of this.#drivers)
+        if (!listed.has(name)) this.#drivers.set(name, { ...known, isListed: false });
+    } catch (error) {
+      log(`drivers were not looked for, those known before stay: ${messageOf(error)}`);
+    }
+  }
+
+  async #activate(found: Pick<KnownDriver, 'spec' | 'client'>): Promise<void> {
+    const { name } = found.spec;
+    try {
+      await found.client.activate();
+      this.#drivers.set(name, { ...found, isActive: true, isListed: true });
+    } catch (error) {
+      this.#ports.log(messageOf(error));
+      if (this.#drivers.has(name)) this.#drivers.set(name, { ...found, isActive: false, isListed: true });
+    }
+  }
+
+  #known(name: string): KnownDriver {
+    const known = this.#drivers.get(name);
+    if (known === undefined) throw notFound(name);
+    return known;
+  }
+
+  async #measured<T>(verb: 'Mount' | 'Unmount', driver: string, act: () => Promise<T>): Promise<T> {
+    const { metrics, clock } = this.#ports;
+    const start = clock();
+    try {
+      return await act();
+    } catch (error) {
+      metrics.count(`Volman${verb}Errors`);
+      throw error;
+    } finally {
+      const milliseconds = clock() - start;
+      metrics.time(`Volman${verb}Duration`, milliseconds);
+      metrics.time(`Volman${verb}DurationFor${driver}`, milliseconds);
+    }
+  }
+}
+
+/** Unmounts as often as the driver counts; what then is left, its Remove unmounts whatever the count. */
+async function removeVolume(client: DriverClient, name: string, mountCount: number): Promise<void> {
+  const isThere = async (): Promise<boolean> => (await client.list()).some((volume) => volume.name === name);
+  let failure: Error | undefined;
+  try {
+    for (let count = 0; count < mountCount; count += 1) await client.unmount(name);
+  } catch (error) {
+    if (!isProductError(error)) throw error;
+    failure = error;
+  }
+  if (!(await isThere())) return;
+  await client.remove(name);
+  if (!(await isThere())) return;
+  throw failure ?? new ProductError('DRIVER_FAILED', `volume '${name}' is still there; see its driver's log`);
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+function notFound(driver: string): ProductError {
+  return new ProductError(
+    'DRIVER_NOT_FOUND',
+    `Plugin '${driver}' not found in list of known plugins; start that driver, or name the folder of its spec file`,
+  );
+}

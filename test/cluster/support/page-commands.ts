@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+
+/** A command of a page, and what the page says that it prints. */
+export interface PageCommand {
+  readonly command: string;
+  readonly output: string;
+}
+
+/** A `console` block of a page. */
+export interface PageBlock {
+  /** Of the section that it is in. */
+  readonly heading: string;
+  readonly commands: readonly PageCommand[];
+}
+
+/** The `console` blocks of a Markdown page: a command is a line after `$ `, and the lines of its here-document. */
+export function blocksOf(page: string): PageBlock[] {
+  return page.split(/^## /mu).flatMap((section) => {
+    const heading = section.slice(0, section.indexOf('\n')).trim();
+    const blocks = section.matchAll(/^```console\n(.*?)^```$/gmsu);
+    return [...blocks].map(([, block = '']) => ({ heading, commands: commandsOf(block) }));
+  });
+}
+
+function commandsOf(block: string): PageCommand[] {
+  return block
+    .split(/^\$ /mu)
+    .slice(1)
+    .map((part) => {
+      const [, word] = /^[^\n]*<<(\w+)\n/u.exec(part) ?? [];
+      const end =
+        word === undefined ? part.indexOf('\n') : part.indexOf('\n', part.indexOf(`\n${word}\n`) + 1);
+      return { command: part.slice(0, end), output: part.slice(end + 1) };
+    });
+}
+
+export interface ShellOptions {
+  /** Where the script is written. */
+  readonly script: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Kills what runs then. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs commands in one bash, up to the first that fails, and resolves with the stdout of each. Rejects with all output. */
+export async function runInShell(
+  commands: readonly string[],
+  { script, cwd, env, signal }: ShellOptions,
+): Promise<string[]> {
+  const mark = (index: number): string => `--- command ${index} ---`;
+  const lines = commands.map((command, index) => `printf '%s\\n' '${mark(index)}'\n${command}\n`);
+  await writeFile(script, `set -euo pipefail\n${lines.join('')}`);
+  const child = spawn('bash', [script], {
+    ...{ cwd, env: { ...env }, detached: true },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const { pid } = child;
+  const kill = (): boolean => pid !== undefined && process.kill(-pid, 'SIGKILL');
+  signal.addEventListener('abort', kill);
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', resolve);
+  });
+  const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  signal.removeEventListener('abort', kill);
+  assert.equal(code, 0, `${stdout}\n--- stderr ---\n${stderr}`);
+  return commands.map((_, index) => {
+    const begin = stdout.indexOf(`${mark(index)}\n`) + mark(index).length + 1;
+    const end = stdout.indexOf(`${mark(index + 1)}\n`);
+    return stdout.slice(begin, end < 0 ? undefined : end);
+  });
+}

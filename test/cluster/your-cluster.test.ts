@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import {
+  type DockerRegistry,
+  dockerRegistryIsMissing,
+  startDockerRegistry,
+} from '../../src/oci/registry/testing/docker-registry.ts';
+import { shapeOf } from '../line/readme-screens.ts';
+import { checkout } from '../support/embedded-line.ts';
+import { until } from '../support/until.ts';
+import { runWell } from './machine/run.ts';
+import { network, nodePlans } from './network.ts';
+import { nodeUnderTest } from './support/node-under-test.ts';
+import { forgetRegistry, nameRegistry } from './support/node-registry.ts';
+import { blocksOf, type PageCommand, runInShell } from './support/page-commands.ts';
+import { stemcellPackages } from './support/suite-stemcell.ts';
+import { testCluster, withoutNodes } from './test-cluster.ts';
+
+const missing = dockerRegistryIsMissing();
+const skip = { ...withoutNodes, ...(missing !== false && { skip: missing }) };
+
+/** What the page calls the cluster's things, and what they are here. */
+const settings = {
+  STORAGE_CLASS: { page: 'standard', here: 'loop-wait' },
+  NODE_ADDRESS: { page: '192.0.2.11', here: nodePlans[0]?.address ?? '' },
+} as const;
+const provisioner = { page: 'csi.example', here: 'loop.csi.bosh-kubernetes.test' };
+/** Of the page's fixed address: the network of the pods here. */
+const podNetwork = {
+  '10.88.0.7': '10.77.100.190',
+  '10.88.0.0/16': network.subnet,
+  '10.88.0.1': network.controlPlane,
+};
+
+/**
+ * All machines of these clusters are one bridge, on which a node cannot pass on what comes for its port to a pod of another node: the
+ * frame would leave by the port that it came by.
+ */
+const placeOps = `
+- type: replace
+  path: /resource_pools/name=vms/cloud_properties/node_selector?
+  value: {kubernetes.io/hostname: node-1}
+`;
+
+describe('docs/your-cluster.md', () => {
+  test(
+    'its commands print what it says, by each way to the agent, and nothing is left',
+    { ...skip, timeout: 600_000 },
+    async (t) => {
+      const blocks = blocksOf(await readFile(join(checkout, 'docs', 'your-cluster.md'), 'utf8'));
+      const section = (start: string): PageCommand[] =>
+        blocks.flatMap(({ heading, commands }) => (heading.startsWith(start) ? commands : []));
+      const [byPort, byService, byAddress, ...others] = section('5.');
+      const [deleteEnv, ...remove] = section('7.');
+      assert.ok(byPort && byService && byAddress && deleteEnv && others.length === 0);
+      assert.match(deleteEnv.command, / delete-env /u);
+      const deploy = section('6.');
+      const main = [
+        ...['What you need', '1.', '2.', '3.', '4.'].flatMap(section),
+        ...[byPort, ...deploy, deleteEnv],
+      ];
+      const again = [
+        ...[
+          ...anotherWay(byService, deploy),
+          ...fromNode(await entering('node-1'), [...runsOf(deploy), deleteEnv]),
+        ],
+        ...[...anotherWay(byAddress, deploy), ...runsOf(deploy), deleteEnv],
+      ];
+      const shell = await operatorShell(t);
+      const outputs = await shell.run([...main, ...again, ...remove].map(({ command }) => command));
+      const assertShown = (commands: readonly PageCommand[], printed: readonly string[]): void => {
+        for (const [index, { command, output }] of commands.entries())
+          assert.equal(shell.shapeOf(printed[index] ?? ''), shell.shapeOf(output), command);
+      };
+      assertShown(main, outputs);
+      assertShown(remove, outputs.slice(-remove.length));
+      const answers = again.flatMap(({ command }, index) =>
+        command.includes('curl ') ? (outputs[main.length + index] ?? '') : [],
+      );
+      assert.equal(answers.length, 2);
+      for (const answer of answers) assert.match(answer, /^Hello from BOSH on Kubernetes/u);
+      await until('the volumes to go', async () => !(await volumesOf('bosh')));
+    },
+  );
+});
+
+/** What leads to the agent by another way; the certificate that is kept is for the former address. */
+const anotherWay = (way: PageCommand, deploy: readonly PageCommand[]): PageCommand[] => [
+  { command: 'rm "$FOLDER/creds.yml"', output: '' },
+  way,
+  ...deploy.filter(({ command }) => command.startsWith('FLAGS')),
+];
+
+const runsOf = (deploy: readonly PageCommand[]): PageCommand[] =>
+  deploy.filter(({ command }) => command.includes(' create-env ') || command.startsWith('curl '));
+
+/** Words that run a command in the network of a node, where addresses of Services lead somewhere. */
+const entering = async (node: string): Promise<string> =>
+  (await testCluster().node(node).machine.enteringNetwork()).join(' ');
+
+const fromNode = (words: string, commands: readonly PageCommand[]): PageCommand[] =>
+  commands.map(({ command, output }) => ({ command: `${words} ${command}`, output }));
+
+interface OperatorShell {
+  readonly run: (commands: readonly string[]) => Promise<string[]>;
+  /** What is the same in each run, with the page's names. */
+  readonly shapeOf: (output: string) => string;
+}
+
+/** A user with a home of their own, and a registry that nodes pull from by its users. */
+async function operatorShell(t: TestContext): Promise<OperatorShell> {
+  const cluster = testCluster();
+  const home = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-operator-'));
+  t.after(async () => {
+    // of a run that failed
+    const kubectl = [cluster.kubectl, '--kubeconfig', cluster.layout.kubeconfig];
+    await runWell([...kubectl, 'delete', '-k', join(checkout, 'manifests', 'rbac'), '--ignore-not-found']);
+    await rm(home, { recursive: true });
+  });
+  const registry = await startDockerRegistry(t, {
+    ...{ authentication: 'basic', deletes: false, address: network.controlPlane },
+  });
+  for (const node of cluster.nodes.map((each) => nodeUnderTest(cluster, each))) {
+    await nameRegistry(node, registry.host, registry);
+    t.after(() => forgetRegistry(node, registry.host));
+  }
+  await writeFile(join(home, 'registry-ca.pem'), registry.ca);
+  await writeFile(join(home, 'place.yml'), placeOps);
+  await writeFile(join(home, 'login.json'), loginOf(registry), { mode: 0o600 });
+  const here = (command: string): string => adapted(command, registry);
+  const env = {
+    PATH: `${dirname(cluster.kubectl)}:${process.env['PATH'] ?? ''}`,
+    ...{ HOME: home, LANG: 'C.UTF-8', TMPDIR: tmpdir(), KUBECONFIG: cluster.layout.kubeconfig },
+    NODE_EXTRA_CA_CERTS: join(home, 'registry-ca.pem'),
+    // roots of stemcells are made once for all suites, and no mirror is reached from here
+    XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '', '.cache'),
+  };
+  return {
+    run: (commands) =>
+      runInShell(commands.map(here), { script: join(home, 'page.sh'), cwd: checkout, env, signal: t.signal }),
+    shapeOf: (output) => shapeOnPage(output, home, registry),
+  };
+}
+
+/** True while a volume of a claim of that namespace is there. */
+async function volumesOf(namespace: string): Promise<boolean> {
+  const { kubectl, layout } = testCluster();
+  const claims = '{range .items[*]}{.spec.claimRef.namespace}{"\\n"}{end}';
+  const words = ['--kubeconfig', layout.kubeconfig, 'get', 'persistentvolumes', '-o', `jsonpath=${claims}`];
+  return (await runWell([kubectl, ...words])).split('\n').includes(namespace);
+}
+
+/** A command of the page with what is called otherwise here. */
+function adapted(command: string, { host }: DockerRegistry): string {
+  const [, setting = ''] = /^(\w+)=/u.exec(command) ?? [];
+  if (setting === 'REGISTRY') return `REGISTRY=${host}`;
+  if (setting === 'STORAGE_CLASS' || setting === 'NODE_ADDRESS') {
+    const { page, here } = settings[setting];
+    assert.equal(command, `${setting}=${page}`);
+    return `${setting}=${here}`;
+  }
+  if (setting === 'WAY') {
+    const [way = '', ...more] = Object.entries(podNetwork)
+      .reduce((text, [page, here]) => text.replaceAll(page, here), command)
+      .split('; ');
+    return [way, 'WAY+=(-o ~/place.yml)', ...more].join('; ');
+  }
+  const asRoot = command.replace(/^sudo /u, '');
+  if (!asRoot.includes(' stemcell build ')) return asRoot;
+  // the packages of the suites' stemcell, whose root is on this machine; a version makes it an image of its own: of the same one
+  // nodes would lose the suites' copy, too, when the registry's is removed
+  const words = stemcellPackages.map((name) => `--include ${name}`).join(' ');
+  return `cp ~/login.json "$FOLDER/config.json"; ${asRoot} --version 1.0.0-0123456789ab --offline ${words}`;
+}
+
+/** As docker, podman and skopeo write it. */
+function loginOf({ host, credentials: { username, password } }: DockerRegistry): string {
+  const auth = Buffer.from(`${username}:${password}`).toString('base64');
+  return JSON.stringify({ auths: { [host]: { auth } } });
+}
+
+/** What differs from run to run, and from cluster to cluster, is made equal. */
+function shapeOnPage(output: string, home: string, registry: DockerRegistry): string {
+  const names: readonly (readonly [string, string])[] = [
+    [checkout, '/home/you/bosh-kubernetes'],
+    [home, '/home/you'],
+    [registry.host, 'registry.example:5000'],
+    [provisioner.here, provisioner.page],
+    ...Object.values(settings).map(({ here, page }) => [here, page] as const),
+  ];
+  const named = names.reduce((text, [here, page]) => text.replaceAll(here, page), output);
+  return shapeOf(named)
+    .replaceAll(/1\.0\.0-[0-9a-f]{12}/gu, 'VERSION')
+    .replaceAll(/\b10(?:\.\d+){3}\b/gu, 'ADDRESS')
+    .replaceAll(/\bnode-\d\b/gu, 'NODE')
+    .replaceAll(/(?<= )(?:\d+[dhms])+$/gmu, 'AGE')
+    .replaceAll(/ {2,}/gu, '  ');
+}

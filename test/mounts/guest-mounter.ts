@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import type { MountOrder } from '../../src/volumes/driver/mount/mount-order.ts';
+import type { Mounter } from '../../src/volumes/driver/mount/mounter.ts';
+import type { MounterSubject } from '../../src/volumes/driver/mount/testing/mounter-suite.ts';
+import type { Guest } from './guest.ts';
+
+/** Where the guest mounts. */
+export const volumes = '/mnt/volumes';
+const deadline = 60_000;
+
+/** The ShareMounter of the guest; deadlines are a minute whatever the signal says. */
+export function guestMounter(guest: Guest): Mounter {
+  return {
+    mount: (order, target) => guest.call('mount', [order, target, deadline]),
+    unmount: (target) => guest.call('unmount', [target, deadline]),
+    probe: (target, deadlineSeconds) => guest.call('probe', [target, deadlineSeconds]),
+    mounted: (folder) => guest.call('mounted', [folder]),
+  };
+}
+
+/** For the suite of all Mounters. */
+export function guestSubject(guest: Guest, order: MountOrder, missing: MountOrder): MounterSubject {
+  return {
+    mounter: guestMounter(guest),
+    folder: join(volumes, 'suite'),
+    order,
+    missing,
+    makeFolder: (path) => guest.call('makeFolder', [path]),
+    write: (folder, name, text) => guest.call('asApp', [`echo -n ${text} > ${name}`, folder]),
+    read: (folder, name) => guest.call('asApp', [`cat ${name}`, folder]),
+    holdOpen: async (folder, name) => {
+      const opened = await guest.call('holdOpen', [join(folder, name)]);
+      return () => guest.call('close', [opened]);
+    },
+  };
+}

@@ -1,0 +1,72 @@
+// What the tests have done in the guest, in few whole steps: a new process costs there.
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, open, readdir, readFile, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { MountOrder } from '../../src/volumes/driver/mount/mount-order.ts';
+import type { MountHealth } from '../../src/volumes/driver/mount/mounter.ts';
+import { ShareMounter } from '../../src/volumes/driver/mount/share-mounter.ts';
+
+const mounter = new ShareMounter({ unmountSeconds: 2 });
+const opened: FileHandle[] = [];
+
+export const mount = (order: MountOrder, target: string, deadline: number): Promise<void> =>
+  mounter.mount(order, target, AbortSignal.timeout(deadline));
+
+export const unmount = (target: string, deadline: number): Promise<void> =>
+  mounter.unmount(target, AbortSignal.timeout(deadline));
+
+export const probe = (target: string, deadlineSeconds: number): Promise<MountHealth> =>
+  mounter.probe(target, deadlineSeconds);
+
+export const mounted = (folder: string): Promise<readonly string[]> => mounter.mounted(folder);
+
+export const makeFolder = async (path: string): Promise<void> =>
+  void (await mkdir(path, { recursive: true, mode: 0o711 }));
+
+/** Runs a shell script of the test as the user of an app's container, and returns what it printed. */
+export async function asApp(script: string, folder: string): Promise<string> {
+  const user = ['--reuid=2000', '--regid=2000', '--clear-groups'];
+  const { stdout } = await promisify(execFile)('setpriv', [...user, 'sh', '-c', script], {
+    cwd: folder,
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
+  });
+  return stdout;
+}
+
+export async function holdOpen(path: string): Promise<number> {
+  return opened.push(await open(path)) - 1;
+}
+
+export const close = async (index: number): Promise<void> => opened[index]?.close();
+
+/** Lines of /proc/mounts for `path` and what belongs to it. */
+export const mountLines = async (path: string): Promise<readonly string[]> =>
+  (await readFile('/proc/self/mounts', 'utf8')).split('\n').filter((line) => line.includes(` ${path}`));
+
+/** Kills the processes of that name with SIGKILL, and returns how many there were. */
+export async function killAll(name: string): Promise<number> {
+  const pids = await running(name);
+  for (const pid of pids) process.kill(pid, 'SIGKILL');
+  return pids.length;
+}
+
+async function running(name: string): Promise<number[]> {
+  const all = (await readdir('/proc')).filter((entry) => /^\d+$/u.test(entry));
+  const names = await Promise.all(all.map((pid) => readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')));
+  return all.filter((_, index) => names[index] === `${name}\n`).map(Number);
+}
+
+/** Mounts in a process that is killed with SIGKILL while mount(8) waits for the server; mount(8) stays. */
+export async function mountInKilledProcess(order: MountOrder, target: string): Promise<number> {
+  const steps = JSON.stringify(join(import.meta.dirname, 'guest-steps.ts'));
+  const program = `(await import(${steps})).mount(${JSON.stringify(order)}, ${JSON.stringify(target)}, 60000)`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  while ((await running('mount.nfs')).length === 0 && child.exitCode === null)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  child.kill('SIGKILL');
+  await ended;
+  return (await running('mount.nfs')).length;
+}

@@ -1,0 +1,173 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { childrenOf } from '../support/machine.ts';
+import { ganeshaConfiguration, sambaConfiguration } from './server-configuration.ts';
+
+const here = import.meta.dirname;
+const bootDeadline = 120_000;
+
+/** Programs by Debian package. */
+const needed = {
+  '/usr/bin/linux.uml': 'user-mode-linux',
+  '/sbin/modprobe': 'kmod',
+  '/usr/bin/ganesha.nfsd': 'nfs-ganesha',
+  '/usr/share/doc/nfs-ganesha-vfs': 'nfs-ganesha-vfs',
+  '/sbin/rpcbind': 'rpcbind',
+  '/usr/sbin/smbd': 'samba',
+  '/sbin/mount.nfs': 'nfs-common',
+  '/sbin/mount.cifs': 'cifs-utils',
+  '/usr/bin/bindfs': 'bindfs',
+  '/sbin/ip': 'iproute2',
+} as const;
+
+/** Why there can be no guest here; false where there can. */
+export function noGuest(): string | false {
+  if (process.geteuid?.() !== 0) return 'needs root';
+  const missing = Object.entries(needed).filter(([path]) => !existsSync(path));
+  if (missing.length > 0) return `needs Debian's packages ${missing.map(([, name]) => name).join(', ')}`;
+  if (!existsSync('/dev/net/tun')) return 'needs /dev/net/tun';
+  return spawnSync('unshare', ['--net', '--mount', 'true']).status !== 0 && 'needs network namespaces';
+}
+
+/** The servers' address, as the guest reaches it. */
+export const serverHost = '192.168.77.1';
+/** The user of the SMB share, and its uid, which owns the export `/private`. */
+export const shareUser = { name: 'share', uid: 4000, gid: 4000 };
+
+export interface GuestOptions {
+  readonly password?: string;
+}
+
+/**
+ * A User-Mode-Linux guest with this machine's files, and servers of NFS and SMB for it, in namespaces of their own. The
+ * exports are `/plain` (mode 777), `/private` (700, of shareUser) and `/closed` (to no client); the SMB share is `share`.
+ */
+export class Guest {
+  readonly folder: string;
+  readonly #process: ChildProcess;
+  readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
+  #calls = 0;
+
+  private constructor(folder: string, child: ChildProcess) {
+    this.folder = folder;
+    this.#process = child;
+    child.on('close', () => {
+      for (const waiting of this.#waiting.values()) waiting.reject(new Error('the guest has ended'));
+    });
+    createInterface({ input: child.stdio[4] as Readable }).on('line', (line) => this.#settle(line));
+  }
+
+  static async boot({ password = 'secret' }: GuestOptions = {}): Promise<Guest> {
+    const folder = await mkdtemp(join(tmpdir(), 'mounts-'));
+    await prepare(folder, password);
+    const log = await open(join(folder, 'console.log'), 'w');
+    const words = [join(here, 'namespace.sh'), folder, process.execPath, here];
+    const unshare = ['unshare', '--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
+    const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...unshare, 'sh', ...words], {
+      cwd: '/',
+      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
+      stdio: ['ignore', log.fd, log.fd, 'pipe', 'pipe'],
+    });
+    const guest = new Guest(folder, child);
+    await log.close();
+    try {
+      await guest.#ready();
+    } catch (error) {
+      const output = await readFile(join(folder, 'console.log'), 'utf8');
+      await guest.stop();
+      throw new Error(`the guest did not start: ${output.slice(-3000)}`, { cause: error });
+    }
+    return guest;
+  }
+
+  /** Calls a function of guest-steps.ts, or of another module, in the guest; arguments and result pass as JSON. */
+  async call<T>(
+    name: string,
+    args: readonly unknown[] = [],
+    module = join(here, 'guest-steps.ts'),
+  ): Promise<T> {
+    const id = ++this.#calls;
+    const answered = this.#answer(id);
+    (this.#process.stdio[3] as Writable).write(`${JSON.stringify({ id, module, name, args })}\n`);
+    return answered as Promise<T>;
+  }
+
+  /** Sends a signal to each process of `ganesha.nfsd` or `smbd`. */
+  async signalServer(program: string, signal: NodeJS.Signals): Promise<void> {
+    const pids = await descendantsOf(this.#process.pid ?? 0);
+    const names = await Promise.all(pids.map(nameOf));
+    for (const [index, pid] of pids.entries())
+      if (names[index]?.startsWith(program) === true) process.kill(pid, signal);
+  }
+
+  /** Ends the guest and the servers, and removes their files. */
+  async stop(): Promise<void> {
+    if (this.#process.exitCode === null && this.#process.signalCode === null) {
+      const ended = once(this.#process, 'exit');
+      // the first process of the namespace: when that is gone, so are all others
+      for (const pid of await childrenOf(this.#process.pid ?? 0)) process.kill(pid, 'SIGKILL');
+      await ended;
+    }
+    await rm(this.folder, { recursive: true });
+  }
+
+  async #ready(): Promise<void> {
+    const late = setTimeout(() => this.#process.kill('SIGKILL'), bootDeadline);
+    try {
+      await this.#answer(0);
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  #answer(id: number): Promise<unknown> {
+    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
+  }
+
+  #settle(line: string): void {
+    const { id, value, error } = JSON.parse(line) as {
+      id: number;
+      value?: unknown;
+      error?: { message: string; code?: string };
+    };
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (error === undefined) waiting?.resolve(value);
+    else waiting?.reject(Object.assign(new Error(error.message), { code: error.code }));
+  }
+}
+
+/** Empty when the process has ended. */
+async function nameOf(pid: number): Promise<string> {
+  return readFile(`/proc/${pid}/comm`, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ESRCH') return '';
+    throw error;
+  });
+}
+
+async function descendantsOf(pid: number): Promise<number[]> {
+  const children = await childrenOf(pid);
+  return [...children, ...(await Promise.all(children.map(descendantsOf))).flat()];
+}
+
+/** Files of the servers: configuration, accounts, shares. */
+async function prepare(folder: string, password: string): Promise<void> {
+  for (const name of ['plain', 'private', 'closed', 'share', 'nfs-state', 'samba'])
+    await mkdir(join(folder, name));
+  await chmod(folder, 0o755);
+  await chmod(join(folder, 'plain'), 0o777);
+  await chmod(join(folder, 'share'), 0o777);
+  await chmod(join(folder, 'private'), 0o700);
+  await chown(join(folder, 'private'), shareUser.uid, shareUser.gid);
+  const account = `${shareUser.name}:x:${shareUser.uid}:${shareUser.gid}::/nonexistent:/bin/false\n`;
+  await writeFile(join(folder, 'passwd'), `${await readFile('/etc/passwd', 'utf8')}${account}`);
+  await writeFile(join(folder, 'password'), `${password}\n${password}\n`, { mode: 0o600 });
+  await writeFile(join(folder, 'ganesha.conf'), ganeshaConfiguration(folder, serverHost));
+  await writeFile(join(folder, 'smb.conf'), sambaConfiguration(folder));
+}

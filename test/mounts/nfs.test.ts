@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { NfsOrder } from '../../src/volumes/driver/mount/mount-order.ts';
+import { mounterSuite } from '../../src/volumes/driver/mount/testing/mounter-suite.ts';
+import { guestMounter, guestSubject, volumes } from './guest-mounter.ts';
+import { Guest, noGuest, serverHost, shareUser } from './guest.ts';
+
+const skip = noGuest();
+let guest: Guest;
+before(async () => {
+  if (skip === false) guest = await Guest.boot();
+});
+after(() => guest?.stop());
+
+const plain: NfsOrder = {
+  kind: 'nfs',
+  host: serverHost,
+  path: '/plain',
+  version: '4.2',
+  readOnly: false,
+  cachesAttributes: false,
+};
+const ids = { uid: shareUser.uid, gid: shareUser.gid };
+/** In a folder that only shareUser enters, on a server that takes root for nobody. */
+const mapped: NfsOrder = { ...plain, path: '/private', ids };
+const inTime = AbortSignal.timeout(600_000);
+
+async function target(name: string): Promise<string> {
+  const path = join(volumes, name);
+  await guest.call('makeFolder', [path]);
+  return path;
+}
+
+const asApp = (script: string, folder: string): Promise<string> => guest.call('asApp', [script, folder]);
+const linesOf = (path: string): Promise<string[]> => guest.call('mountLines', [path]);
+const hasCode = (code: string) => (error: NodeJS.ErrnoException) => error.code === code;
+
+for (const version of ['3', '4.0', '4.1', '4.2'] as const) {
+  test(`NFS ${version} is mounted, written, read and unmounted`, { skip }, async () => {
+    const path = await target(`v${version}`);
+    await guestMounter(guest).mount({ ...plain, version }, path, inTime);
+    assert.equal(await asApp(`echo written > v${version}; cat v${version}`, path), 'written\n');
+    assert.equal((await stat(join(guest.folder, 'plain', `v${version}`))).uid, 2000);
+    const [line = ''] = await linesOf(path);
+    assert.match(line, /^\S+ \S+ nfs4? rw,nosuid,nodev,/u);
+    assert.match(line, new RegExp(`,vers=${version},`, 'u'));
+    await guestMounter(guest).unmount(path, inTime);
+    assert.deepEqual(await linesOf(path), []);
+  });
+}
+
+mounterSuite('NFS with mapped ids', () => guestSubject(guest, mapped, { ...mapped, path: '/missing' }), skip);
+
+test(
+  'mapped ids own the files on the server, and the container owns them in the mount',
+  { skip },
+  async () => {
+    const path = await target('mapped');
+    await guestMounter(guest).mount(mapped, path, inTime);
+    const seen = await asApp('mkdir d && echo x > d/f && ln d/f d/g && stat -c %u:%g d d/f', path);
+    assert.equal(seen, '2000:2000\n2000:2000\n');
+    const { uid, gid } = await stat(join(guest.folder, 'private', 'd', 'f'));
+    assert.deepEqual({ uid, gid }, ids);
+    for (const line of await linesOf(path)) assert.match(line, / rw,nosuid,nodev,/u);
+    // the helper dies: the mount is stale, and mounting again brings it back
+    assert.equal(await guest.call('killAll', ['bindfs']), 1);
+    assert.equal(await guestMounter(guest).probe(path, 30), 'stale');
+    await guestMounter(guest).unmount(path, inTime);
+    await guestMounter(guest).mount(mapped, path, inTime);
+    assert.equal(await asApp('cat d/g', path), 'x\n');
+    await guestMounter(guest).unmount(path, inTime);
+    assert.deepEqual(await linesOf(path), []);
+    assert.equal(await guest.call('killAll', ['bindfs']), 0);
+  },
+);
+
+test('a share that cannot be mounted is refused with its reason', { skip }, async () => {
+  const path = await target('refused');
+  const reasons = [
+    ['NO_SUCH_SHARE', { ...plain, path: '/missing' }],
+    ['ACCESS_DENIED', { ...plain, version: '3', path: '/closed' }],
+    // refused by the guest itself, where no server listens
+    ['UNREACHABLE', { ...plain, host: '127.0.0.1' }],
+    ['ACCESS_DENIED', { ...mapped, ids: { uid: 4001, gid: 4001 } }],
+  ] as const;
+  for (const [code, order] of reasons) {
+    await assert.rejects(guestMounter(guest).mount(order, path, inTime), hasCode(code), code);
+    // a part of a mount is listed, too, so that it is found after a crash
+    assert.deepEqual(await guestMounter(guest).mounted(volumes), 'ids' in order ? [path] : []);
+    await guestMounter(guest).unmount(path, inTime);
+    assert.deepEqual(await linesOf(path), [], code);
+  }
+});
+
+test('a server that is frozen under a hard mount holds up neither probe nor unmount', { skip }, async (t) => {
+  const [path, other, killed] = [await target('frozen'), await target('frozen-too'), await target('killed')];
+  await guestMounter(guest).mount(mapped, path, inTime);
+  await guestMounter(guest).mount(plain, other, inTime);
+  await guest.signalServer('ganesha.nfsd', 'SIGSTOP');
+  t.after(() => guest.signalServer('ganesha.nfsd', 'SIGCONT'));
+  assert.equal(await guestMounter(guest).probe(path, 2), 'stale');
+  assert.equal(await guestMounter(guest).probe(other, 2), 'stale');
+  await guestMounter(guest).unmount(path, inTime);
+  await guestMounter(guest).unmount(other, inTime);
+  await assert.rejects(guest.call('mount', [plain, other, 3000]), hasCode('TIMED_OUT'));
+  await guestMounter(guest).unmount(other, inTime);
+  assert.equal(await guest.call('mountInKilledProcess', [plain, killed]), 1, 'mount.nfs outlives its driver');
+  await guestMounter(guest).unmount(killed, inTime);
+  assert.equal(await guest.call('killAll', ['mount.nfs']), 0);
+  await guest.signalServer('ganesha.nfsd', 'SIGCONT');
+  assert.deepEqual(await linesOf(volumes), []);
+  assert.equal(await guest.call('killAll', ['bindfs']), 0);
+  await guestMounter(guest).mount(plain, other, inTime);
+  await guestMounter(guest).unmount(other, inTime);
+});

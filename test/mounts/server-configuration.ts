@@ -1,0 +1,35 @@
+/** Configuration of Ganesha: exports of folders of `folder`, root squashed. */
+export function ganeshaConfiguration(folder: string, address: string): string {
+  const exported = ['plain', 'private', 'closed'].map((name, index) => {
+    const access = name === 'closed' ? 'Access_Type = None;' : 'Access_Type = RW;';
+    const place = `Path = ${folder}/${name}; Pseudo = /${name};`;
+    return `EXPORT { Export_Id = ${index + 1}; ${place} ${access} FSAL { Name = VFS; } }`;
+  });
+  return `
+NFS_CORE_PARAM { Bind_addr = ${address}; Protocols = 3, 4; mount_path_pseudo = true; }
+NFSV4 { Graceless = true; Minor_Versions = 0, 1, 2; RecoveryBackend = fs; }
+EXPORT_DEFAULTS { Squash = Root_Squash; SecType = sys; Protocols = 3, 4; Transports = TCP; }
+${exported.join('\n')}
+`;
+}
+
+/** Configuration of Samba: one share, for SMB 1.0 to 3.1.1. */
+export function sambaConfiguration(folder: string): string {
+  const state = ['private dir', 'state directory', 'cache directory', 'lock directory', 'pid directory'];
+  return `
+[global]
+server min protocol = NT1
+server role = standalone server
+passdb backend = smbpasswd:${folder}/samba/smbpasswd
+${state.map((name) => `${name} = ${folder}/samba`).join('\n')}
+ncalrpc dir = ${folder}/samba/rpc
+log file = ${folder}/samba.log
+load printers = no
+disable spoolss = yes
+disable netbios = yes
+smb ports = 445
+[share]
+path = ${folder}/share
+read only = no
+`;
+}

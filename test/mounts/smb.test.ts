@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { SmbOrder } from '../../src/volumes/driver/mount/mount-order.ts';
+import { mounterSuite } from '../../src/volumes/driver/mount/testing/mounter-suite.ts';
+import { guestMounter, guestSubject, volumes } from './guest-mounter.ts';
+import { Guest, noGuest, serverHost, shareUser } from './guest.ts';
+
+const skip = noGuest();
+const password = `a,b"c d='\\e,uid=0`;
+let guest: Guest;
+before(async () => {
+  if (skip === false) guest = await Guest.boot({ password });
+});
+after(() => guest?.stop());
+
+const share: SmbOrder = {
+  kind: 'smb',
+  share: `//${serverHost}/share`,
+  username: shareUser.name,
+  password,
+  readOnly: false,
+  flags: [],
+};
+const inTime = AbortSignal.timeout(600_000);
+
+async function target(name: string): Promise<string> {
+  const path = join(volumes, name);
+  await guest.call('makeFolder', [path]);
+  return path;
+}
+
+const linesOf = (path: string): Promise<string[]> => guest.call('mountLines', [path]);
+
+for (const version of ['1.0', '2.0', '2.1', '3.0', '3.1.1'] as const) {
+  test(`SMB ${version} with an odd password is mounted, written, read and unmounted`, { skip }, async () => {
+    const path = await target(`v${version}`);
+    await guestMounter(guest).mount(
+      { ...share, version, fileMode: '0640', flags: ['mfsymlinks'] },
+      path,
+      inTime,
+    );
+    const seen = await guest.call('asApp', [
+      `echo written > v${version}; cat v${version}; stat -c %u:%g .`,
+      path,
+    ]);
+    assert.equal(seen, 'written\n2000:2000\n');
+    assert.equal((await stat(join(guest.folder, 'share', `v${version}`))).uid, shareUser.uid);
+    const [line = ''] = await linesOf(path);
+    assert.match(line, new RegExp(`^\\S+ \\S+ cifs rw,nosuid,nodev,.*vers=${version},`, 'u'));
+    assert.doesNotMatch(line, /uid=0/u);
+    await guestMounter(guest).unmount(path, inTime);
+    assert.deepEqual(await linesOf(path), []);
+  });
+}
+
+mounterSuite('SMB', () => guestSubject(guest, share, { ...share, share: `//${serverHost}/missing` }), skip);
+
+test(
+  'a share that cannot be mounted is refused with its reason, without the password',
+  { skip },
+  async () => {
+    const path = await target('refused');
+    const reasons = [
+      ['BAD_CREDENTIALS', { ...share, password: 'wrong-password' }],
+      ['BAD_CREDENTIALS', { ...share, username: 'stranger' }],
+      ['NO_SUCH_SHARE', { ...share, share: `//${serverHost}/missing` }],
+      ['UNREACHABLE', { ...share, share: '//127.0.0.1/share' }],
+      ['INVALID_OPTION', { ...share, security: 'sesame' }],
+    ] as const;
+    for (const [code, order] of reasons) {
+      await assert.rejects(guestMounter(guest).mount(order, path, inTime), (error: NodeJS.ErrnoException) => {
+        assert.equal(error.code, code, error.message);
+        return !error.message.includes(order.password);
+      });
+      assert.deepEqual(await linesOf(path), []);
+    }
+  },
+);
+
+test('a server that is frozen holds up neither probe nor unmount', { skip }, async (t) => {
+  const path = await target('frozen');
+  await guestMounter(guest).mount(share, path, inTime);
+  await guest.signalServer('smbd', 'SIGSTOP');
+  t.after(() => guest.signalServer('smbd', 'SIGCONT'));
+  assert.equal(await guestMounter(guest).probe(path, 2), 'stale');
+  await guestMounter(guest).unmount(path, inTime);
+  assert.deepEqual(await linesOf(path), []);
+});
