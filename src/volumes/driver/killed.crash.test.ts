@@ -81,13 +81,17 @@ test(
 );
 
 async function folderWithShare(t: TestContext): Promise<string> {
-  const folder = await driverFolder(t);
-  await mkdir(join(folder, 'shares', 'export'), { recursive: true });
-  await writeFile(join(folder, 'shares', 'export', 'file'), 'of the share');
+  const made: string[] = [];
+  // before the folder is removed: hooks run in their order
   t.after(async () => {
     const mounter = bindMounter('/');
-    for (const target of await mountsIn(folder)) await mounter.unmount(target, AbortSignal.timeout(30_000));
+    for (const folder of made)
+      for (const target of await mountsIn(folder)) await mounter.unmount(target, AbortSignal.timeout(30_000));
   });
+  const folder = await driverFolder(t);
+  made.push(folder);
+  await mkdir(join(folder, 'shares', 'export'), { recursive: true });
+  await writeFile(join(folder, 'shares', 'export', 'file'), 'of the share');
   return folder;
 }
 
