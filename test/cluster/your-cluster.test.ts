@@ -169,10 +169,11 @@ function adapted(command: string, { host }: DockerRegistry): string {
     return [way, 'WAY+=(-o ~/place.yml)', ...more].join('; ');
   }
   const asRoot = command.replace(/^sudo /u, '');
-  // the packages of the suites' stemcell, whose root is on this machine
-  return asRoot.includes(' stemcell build ')
-    ? `cp ~/login.json "$FOLDER/config.json"; ${asRoot} --offline ${stemcellPackages.map((name) => `--include ${name}`).join(' ')}`
-    : asRoot;
+  if (!asRoot.includes(' stemcell build ')) return asRoot;
+  // the packages of the suites' stemcell, whose root is on this machine; a version makes it an image of its own: of the same one
+  // nodes would lose the suites' copy, too, when the registry's is removed
+  const words = stemcellPackages.map((name) => `--include ${name}`).join(' ');
+  return `cp ~/login.json "$FOLDER/config.json"; ${asRoot} --version 1.0.0-0123456789ab --offline ${words}`;
 }
 
 /** As docker, podman and skopeo write it. */

@@ -1,8 +1,9 @@
 // What the tests have done in the guest, in few whole steps: a new process costs there.
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open, readdir, readFile, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { MountOrder } from '../../src/volumes/driver/mount/mount-order.ts';
 import type { MountHealth } from '../../src/volumes/driver/mount/mounter.ts';
@@ -10,6 +11,7 @@ import { ShareMounter } from '../../src/volumes/driver/mount/share-mounter.ts';
 
 const mounter = new ShareMounter({ unmountSeconds: 2 });
 const opened: FileHandle[] = [];
+const waiting: ChildProcess[] = [];
 
 export const mount = (order: MountOrder, target: string, deadline: number): Promise<void> =>
   mounter.mount(order, target, AbortSignal.timeout(deadline));
@@ -41,6 +43,19 @@ export async function holdOpen(path: string): Promise<number> {
 
 export const close = async (index: number): Promise<void> => opened[index]?.close();
 
+/** Starts a process that asks the server of the share. */
+export function startWaiting(path: string): void {
+  waiting.push(spawn('stat', ['-f', '--', path], { stdio: 'ignore' }));
+}
+
+/** How many of these processes wait yet, after so many milliseconds at most. */
+export async function stillWaiting(deadline: number): Promise<number> {
+  const left = (): number => waiting.filter((each) => each.exitCode === null).length;
+  const late = AbortSignal.timeout(deadline);
+  while (left() > 0 && !late.aborted) await pause(20);
+  return left();
+}
+
 /** Lines of /proc/mounts for `path` and what belongs to it. */
 export const mountLines = async (path: string): Promise<readonly string[]> =>
   (await readFile('/proc/self/mounts', 'utf8')).split('\n').filter((line) => line.includes(` ${path}`));
@@ -64,8 +79,7 @@ export async function mountInKilledProcess(order: MountOrder, target: string): P
   const program = `(await import(${steps})).mount(${JSON.stringify(order)}, ${JSON.stringify(target)}, 60000)`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' });
   const ended = once(child, 'exit');
-  while ((await running('mount.nfs')).length === 0 && child.exitCode === null)
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  while ((await running('mount.nfs')).length === 0 && child.exitCode === null) await pause(50);
   child.kill('SIGKILL');
   await ended;
   return (await running('mount.nfs')).length;

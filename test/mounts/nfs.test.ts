@@ -100,10 +100,14 @@ test('a server that is frozen under a hard mount holds up neither probe nor unmo
   await guestMounter(guest).mount(plain, other, inTime);
   await guest.signalServer('ganesha.nfsd', 'SIGSTOP');
   t.after(() => guest.signalServer('ganesha.nfsd', 'SIGCONT'));
+  for (const each of [path, other]) await guest.call('startWaiting', [each]);
   assert.equal(await guestMounter(guest).probe(path, 2), 'stale');
   assert.equal(await guestMounter(guest).probe(other, 2), 'stale');
+  assert.equal(await guest.call('stillWaiting', [0]), 2);
   await guestMounter(guest).unmount(path, inTime);
   await guestMounter(guest).unmount(other, inTime);
+  // force ends what waits for the server, so that a container can be stopped
+  assert.equal(await guest.call('stillWaiting', [60_000]), 0);
   await assert.rejects(guest.call('mount', [plain, other, 3000]), hasCode('TIMED_OUT'));
   await guestMounter(guest).unmount(other, inTime);
   assert.equal(await guest.call('mountInKilledProcess', [plain, killed]), 1, 'mount.nfs outlives its driver');

@@ -45,14 +45,12 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'stemcell-'));
-    await Promise.all([
-      stemcell('first', ...words, join(directory, 'one')),
-      stemcell('second', ...words, join(directory, 'two')),
-    ]);
+    await stemcell('first', ...words, join(directory, 'one'));
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
   test('is equal byte for byte when it is made from nothing again', async () => {
+    await stemcell('second', ...words, join(directory, 'two'));
     const [one, two] = [join(directory, 'one'), join(directory, 'two')];
     const packages = await Promise.all(
       [one, two].map((path) => readFile(join(path, 'packages.txt'), 'utf8')),

@@ -78,10 +78,12 @@ test('create_vm says what a container waits for, again when that changes', async
   const say = (line: string): void => {
     lines.push(line);
     if (!line.includes('ContainerCreating')) return;
-    const state = { waiting: { reason: 'ErrImagePull', message: 'no such host' } };
+    const state = { waiting: { reason: 'ErrImagePull', message: `no such host\n${'such '.repeat(300)}` } };
     void setContainer({ ...cloud, api }, state, 0);
   };
   await assert.rejects(createVm({ ...cloud, say, clock: quickLooks }, createVmArguments()));
+  // create-env prints no longer ones
+  for (const line of lines) assert.ok(line.length < 1024 && !line.includes('\n'), line);
   assert.match(
     lines.join('\n'),
     /container bosh ContainerCreating.*\n(.*\n)*.*container bosh ErrImagePull: no such host/u,

@@ -1,3 +1,4 @@
+import { wholeWords } from '../../errors/redact/whole-words.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import { ifThere } from '../../kubernetes/if-there.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
@@ -7,6 +8,8 @@ import type { Cloud } from '../cloud.ts';
 import { podReference } from './find-vm.ts';
 
 const lookMs = 5_000;
+/** create-env leaves lines of more than 1 KiB out (src/deploy/process/run-process.ts). */
+const longest = 800;
 
 /**
  * Says every five seconds what the pod of a new VM waits for, when that is not what was said last, until the signal aborts; after
@@ -29,7 +32,9 @@ export async function sayWhatVmWaitsFor(cloud: Cloud, pod: Pod, signal: AbortSig
 async function wordsOn(cloud: Cloud, name: string): Promise<string | undefined> {
   try {
     const pod = await ifThere(cloud.api.get<Pod>(podReference(cloud, name)));
-    return pod && (await podLastWords(cloud.api, { namespace: cloud.namespace, name }, pod));
+    if (pod === undefined) return undefined;
+    const words = await podLastWords(cloud.api, { namespace: cloud.namespace, name }, pod);
+    return wholeWords(words.replaceAll(/\s+/gu, ' '), longest);
   } catch (error) {
     if (isPassing(error) || isApiError(error, 403)) return undefined;
     throw error;

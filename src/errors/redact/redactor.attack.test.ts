@@ -132,12 +132,13 @@ test('a private key shows no line, however it is indented, quoted or wrapped', (
   }
 });
 
-test('the name of a taint or label is no secret, though its key is `key`', () => {
+test('the name of a taint or label, or of a Secret to pull by, is no secret, though its key says so', () => {
   const tolerations = [{ key: 'dedicated', operator: 'Exists' }];
-  const redact = redactor(markedSecrets({ tolerations, tls: { key: 'the-key' } }));
+  const names = { tolerations, image_pull_secrets: ['registry'] };
+  const redact = redactor(markedSecrets({ ...names, tls: { key: 'the-key' } }));
   assert.equal(
-    redact('untolerated taint {dedicated: bosh}, the-key'),
-    'untolerated taint {dedicated: bosh}, <redacted>',
+    redact('untolerated taint {dedicated: bosh}, no Secret registry, the-key'),
+    'untolerated taint {dedicated: bosh}, no Secret registry, <redacted>',
   );
 });
 

@@ -168,10 +168,14 @@ test('an update that fails leaves the instance as it was, and usable', async (t)
   const started = await call('PUT', `${instancePath}${accepts}`, { body: provisionBody });
   answer();
   await poll(call, instancePath, started);
+  const bound = await call('PUT', bindingPath, { body: bindBody });
   const patch = { ...nfsPlan, parameters: { share: 'other/export' } };
   const update = await call('PATCH', `${instancePath}${accepts}`, { body: patch });
   const busy = await call('GET', instancePath);
   assert.deepEqual([busy.status, busy.body['error']], [422, 'ConcurrencyError']);
+  const again = await call('PUT', bindingPath, { body: bindBody });
+  assert.deepEqual([again.status, again.body], [200, bound.body]);
+  assert.equal((await call('PUT', `${bindingPath}-2`, { body: bindBody })).status, 422);
   answer('other is away');
   assert.deepEqual((await poll(call, instancePath, update)).body, {
     state: 'failed',
@@ -180,7 +184,7 @@ test('an update that fails leaves the instance as it was, and usable', async (t)
     update_repeatable: true,
   });
   assert.deepEqual((await call('GET', instancePath)).body['parameters'], { share: 'server/export' });
-  assert.equal((await call('PUT', bindingPath, { body: bindBody })).status, 201);
+  assert.equal((await call('PUT', `${bindingPath}-2`, { body: bindBody })).status, 201);
   const retried = await call('PATCH', `${instancePath}${accepts}`, { body: patch });
   answer();
   assert.deepEqual((await poll(call, instancePath, retried)).body, { state: 'succeeded' });

@@ -173,14 +173,15 @@ export function broker(ports: BrokerPorts): Broker {
         predecessorBindingId === undefined
           ? undefined
           : (await store.view({ instanceId: target.instanceId, bindingId: predecessorBindingId })).binding;
-      return changeJoined(
-        target,
-        whenIdle((view) => {
-          const change = bind(view, target, request, { predecessor, scheme });
-          // the platform would fetch the mount, and a fetch shows no password
-          const hasPassword = change.binding && hasSecret(request.offering, change.binding);
-          return hasPassword === true ? change : asAccepted(change, 'bind', query);
-        }),
+      const decide = (view: View): Change => {
+        const change = bind(view, target, request, { predecessor, scheme });
+        // the platform would fetch the mount, and a fetch shows no password
+        const hasPassword = change.binding && hasSecret(request.offering, change.binding);
+        return hasPassword === true ? change : asAccepted(change, 'bind', query);
+      };
+      // one that is there has its answer, whatever goes on with the instance
+      return changeJoined(target, (view) =>
+        view.binding === undefined ? whenIdle(decide)(view) : decide(view),
       );
     },
     unbind: async (target, query) => {

@@ -27,7 +27,8 @@ export async function openStore({
   if ('sqlite' in store) return openSqlite(store.sqlite, records);
   const { openPostgresStore } = await import('./store/postgres-store.ts');
   const { caFile, ...access } = store.postgresql;
-  return openPostgresStore({ ...access, ca: readIfNamed(caFile, 'store.postgresql.ca') }, records);
+  const ca = readIfNamed(caFile, 'store.postgresql.ca') ?? access.ca;
+  return openPostgresStore({ ...access, ca }, records);
 }
 
 async function openSqlite(path: string, records: RecordCodec): Promise<BrokerStore> {

@@ -1,3 +1,4 @@
+import { boundPostgres } from './bound-service.ts';
 import type { Fields } from './fields.ts';
 import type { PostgresAccess } from './store/postgres-store.ts';
 import type { UaaClient } from './store/uaa-token.ts';
@@ -5,7 +6,7 @@ import type { UaaClient } from './store/uaa-token.ts';
 /** Where records are kept. */
 export type StoreConfig =
   | { readonly sqlite: string }
-  | { readonly postgresql: Omit<PostgresAccess, 'ca'> & { readonly caFile: string | undefined } }
+  | { readonly postgresql: PostgresAccess & { readonly caFile: string | undefined } }
   | { readonly credhub: CredhubConfig };
 
 /** A CredHub, and the path of a broker in it. */
@@ -23,7 +24,7 @@ const kinds = ['sqlite', 'postgresql', 'credhub'];
 /** Reads the setting `store`. */
 export function storeOf(
   read: Fields,
-  { VCAP_APPLICATION }: Readonly<Record<string, string | undefined>>,
+  { VCAP_APPLICATION, VCAP_SERVICES }: Readonly<Record<string, string | undefined>>,
 ): StoreConfig {
   const store = read.nested('store');
   const [kind = '', ...others] = Object.keys(read.map('store'));
@@ -31,14 +32,26 @@ export function storeOf(
     read.fault('store', `must have one of ${kinds.join(', ')}`);
     return { sqlite: '' };
   }
-  if (kind === 'postgresql') return { postgresql: postgresOf(store.nested('postgresql')) };
+  if (kind === 'postgresql') return { postgresql: postgresOf(store.nested('postgresql'), VCAP_SERVICES) };
   if (kind === 'credhub') return { credhub: credhubOf(store.nested('credhub')) };
   if (VCAP_APPLICATION !== undefined)
     store.fault('sqlite', 'is lost when an app of Cloud Foundry restarts; use postgresql or credhub');
   return { sqlite: store.text('sqlite') };
 }
 
-function postgresOf(read: Fields): Extract<StoreConfig, { postgresql: unknown }>['postgresql'] {
+function postgresOf(
+  read: Fields,
+  vcapServices: string | undefined,
+): Extract<StoreConfig, { postgresql: unknown }>['postgresql'] {
+  const service = read.optionalText('service');
+  if (service !== undefined) {
+    for (const name of ['host', 'port', 'database', 'user', 'password'])
+      if (read.value(name) !== undefined) read.fault(name, 'has no use beside service');
+    const bound = boundPostgres(vcapServices, service);
+    if ('access' in bound) return { ...bound.access, caFile: read.optionalText('ca') };
+    read.fault('service', bound.fault);
+    return { host: '', port: 0, database: '', user: '', caFile: undefined };
+  }
   const port = read.value('port') ?? 5432;
   if (!(typeof port === 'number' && Number.isInteger(port) && port > 0 && port <= 65_535))
     read.fault('port', 'must be a port');

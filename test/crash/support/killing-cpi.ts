@@ -7,10 +7,17 @@ import { join } from 'node:path';
  */
 export type Moment = 'during' | 'after';
 
-/** A `bin/cpi` that ends its caller at the call that `rule` in the control folder names, and notes every call. */
+/** A `bin/cpi` that ends its caller at the call that `rule` in the control folder names, and notes every call but describe_vm. */
 export const killingCpi = `#!/bin/sh
 real=\${0%/*}/cpi-real
 request=$(cat)
+# how often it is asked depends on how long an agent takes
+case $request in
+  '{"method":"describe_vm"'*)
+    printf '%s' "$request" | "$real"
+    exit
+    ;;
+esac
 printf '%s\\n' "$request" | sed -n 's/^{"method":"\\([a-z_]*\\)".*/\\1/p' >> "$CPI_CONTROL/calls"
 number=0 moment=
 [ ! -f "$CPI_CONTROL/rule" ] || read -r number moment < "$CPI_CONTROL/rule"

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { goJson, volumeId } from './volume-id.ts';
 
 const options = {
@@ -9,6 +10,11 @@ const options = {
   gid: '1000',
   auto_cache: 'true',
 };
+
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\u(003c|003e|0026|2028|2029)/gu, (_, code: string) =>
+    String.fromCharCode(parseInt(code, 16)),
+  );
 
 test('the md5 form is the one that nfsbroker answered for the same options', () => {
   // reference volume-services.md 2.5, made by that broker
@@ -26,6 +32,25 @@ test('the HMAC form depends on key, instance and each option, and not on their o
   ];
   assert.equal(new Set([id, ...others]).size, 4);
   assert.match(id, /^i-[0-9a-f]{32}$/u);
+});
+
+test('the md5 form is of one text, whatever the order; what Go escapes is escaped, and reads as it was', () => {
+  const option = fc.oneof(fc.string(), fc.constantFrom('<&>', '\u2028', '😀', '"\\', 'é'));
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), option, { maxKeys: 6 }), (given) => {
+      const written = goJson(given);
+      assert.doesNotMatch(written, /[<>&\u2028\u2029]/u);
+      const read = JSON.parse(written) as Record<string, string>;
+      assert.deepEqual({ ...read }, { ...given });
+      const keys = Object.keys(given).map((key) => Buffer.from(key));
+      const sorted = keys
+        .toSorted((one, key) => Buffer.compare(one, key))
+        .map((key) => `${JSON.stringify(key.toString())}:`);
+      assert.ok(sorted.reduce((at, key) => (at < 0 ? at : unescaped(written).indexOf(key, at)), 0) >= 0);
+      const other = Object.fromEntries(Object.entries(given).toReversed());
+      assert.equal(volumeId('i', other, 'md5'), volumeId('i', given, 'md5'));
+    }),
+  );
 });
 
 test('texts are escaped as Go does it', () => {

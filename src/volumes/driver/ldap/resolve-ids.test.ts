@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { MountError, type MountErrorCode } from '../mount/mount-error.ts';
+import { runDriver } from '../run-driver.ts';
+import { startDriver } from '../start-driver.ts';
+import { memoryMounter } from '../testing/memory-mounter.ts';
+import { callerOf, configIn, driverFolder, nfsOptions } from '../testing/test-driver.ts';
 import { parseLdapSettings, type LdapSettings } from './ldap-settings.ts';
 import { ldapResolver } from './resolve-ids.ts';
 import { base, noSlapd, service, startSlapd, type Slapd } from './testing/slapd.ts';
@@ -131,6 +135,33 @@ test('a server that does not answer ends with the deadline', { skip }, async (t)
   await assert.rejects(resolveIds(alice, inTime), refusedAs('TIMED_OUT', /in time/u));
   const patient = ldapResolver(settings());
   await assert.rejects(patient(alice, AbortSignal.timeout(500)), refusedAs('TIMED_OUT', /in time/u));
+});
+
+test('a driver mounts the share of a user with the ids of the directory', { skip }, async (t) => {
+  const mounter = memoryMounter();
+  const config = configIn(await driverFolder(t));
+  const idsOf = ldapResolver(settings());
+  const driver = await startDriver(config, { mounter, idsOf, out: () => undefined });
+  t.after(() => driver.stop());
+  const call = callerOf(driver.address);
+  for (const [name, login, err] of [
+    ['right', alice, /^$/u],
+    ['wrong', { ...alice, password: 'wrong' }, /SafeDescription.*refuses the password/u],
+  ] as const) {
+    await call('VolumeDriver.Create', { Name: name, Opts: { ...nfsOptions, ...login } });
+    assert.match((await call('VolumeDriver.Mount', { Name: name })).Err, err);
+  }
+  const orders = [...mounter.mounts.values()];
+  assert.deepEqual(
+    orders.map((order) => order.kind === 'nfs' && order.ids),
+    [{ uid: 4000, gid: 4001 }],
+  );
+});
+
+test('a driver with a fault in its variables of LDAP does not start', async (t) => {
+  const words = ['-name', 'nfsv3driver', '-driversPath', '/nowhere', '-mountDir', '/nowhere'];
+  const ports = { environment: { LDAP_HOST: 'h' }, out: () => undefined, signal: t.signal };
+  await assert.rejects(runDriver(words, ports), /LDAP_SVC_USER is missing/u);
 });
 
 test('settings are read from the variables of nfsv3driver, and faults name them', () => {

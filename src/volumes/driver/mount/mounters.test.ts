@@ -34,6 +34,7 @@ before(async () => {
   for (const folder of ['bin', 'server', 'server/share']) await mkdir(join(scratch, folder));
   await chmod(join(scratch, 'server/share'), 0o777);
   await writeFile(join(bin, 'mount'), mountStandIn(join(scratch, 'server')), { mode: 0o755 });
+  await writeFile(join(bin, 'umount'), umountStandIn(scratch), { mode: 0o755 });
   await writeFile(join(bin, 'mapfs'), mapfsStandIn(scratch), { mode: 0o755 });
   execFileSync('mkfifo', [join(scratch, 'fifo')]);
   const searchPath = `${bin}:/usr/sbin:/usr/bin:/sbin:/bin`;
@@ -52,6 +53,12 @@ folder="${server}/\${6#*:/}"
 [ -d "$folder" ] || { echo "mount.nfs: mounting $6 failed, reason given by server: No such file or directory" >&2; exit 32; }
 case ",$4," in *,ro,*) exec /bin/mount -o bind,ro -- "$folder" "$7" ;; esac
 exec /bin/mount --bind -- "$folder" "$7"
+`;
+
+/** umount(8), which notes how it is called. */
+const umountStandIn = (folder: string): string => `#!/bin/sh
+echo "$*" >> ${folder}/umounts
+exec /bin/umount "$@"
 `;
 
 /** In place of mapfs: a bind mount, and a process that stays. */
@@ -82,6 +89,20 @@ async function subject(name: string, mounter: Mounter, ofShare: NfsOrder): Promi
 mounterSuite('bind mounts', () => subjects.bind, skip);
 mounterSuite('mount(8)', () => subjects.plain, skip);
 mounterSuite('mount(8) and mapfs', () => subjects.mapfs, skip);
+
+test('a share that is in use and answers is not unmounted by force', { skip }, async () => {
+  const { mounter, folder, write, holdOpen } = subjects.plain;
+  const target = join(folder, 'in use');
+  await mkdir(target);
+  await mounter.mount(order, target, inTime);
+  await write(target, 'file', 'text');
+  const close = await holdOpen(target, 'file');
+  await writeFile(join(scratch, 'umounts'), '');
+  await mounter.unmount(target, inTime);
+  await close();
+  const calls = await readFile(join(scratch, 'umounts'), 'utf8');
+  assert.equal(calls, `-i -c -- ${target}\n-i -c -l -- ${target}\n`);
+});
 
 test('mapfs gets the ids, and ends with the mount that it serves', { skip }, async () => {
   const { mounter, folder } = subjects.mapfs;

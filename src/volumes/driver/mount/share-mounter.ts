@@ -17,7 +17,7 @@ export interface ShareMounterOptions {
   readonly mapfsPath?: string;
   /** Seconds for one mount. */
   readonly mountSeconds?: number;
-  /** Seconds for each step of an unmount: plain, forced, lazy. */
+  /** Seconds for each step of an unmount. */
   readonly unmountSeconds?: number;
 }
 
@@ -111,8 +111,10 @@ export class ShareMounter implements Mounter {
     for (let before = await mounts(); before > 0; before = await mounts()) {
       const plain = await this.#umount(path, [], signal);
       if ((await mounts()) < before) continue;
-      // a share in use answers, and force would fail the writes that are under way
-      if (!plain.stderr.includes('busy')) {
+      // force frees processes that wait for a server, and fails the writes of those that do not
+      const isInUse =
+        plain.stderr.includes('busy') && (await this.#answers(path, this.#stepDeadline(signal)));
+      if (!isInUse) {
         await this.#umount(path, ['-f'], signal);
         if ((await mounts()) < before) continue;
       }
@@ -127,8 +129,11 @@ export class ShareMounter implements Mounter {
 
   /** Neither asks the server for the path nor tells it by umount.nfs, which waits for one that is gone. */
   #umount(path: string, how: readonly string[], signal: AbortSignal): Promise<ProgramResult> {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#unmountSeconds * 1000)]);
-    return this.#run('umount', ['-i', '-c', ...how, '--', path], deadline);
+    return this.#run('umount', ['-i', '-c', ...how, '--', path], this.#stepDeadline(signal));
+  }
+
+  #stepDeadline(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, AbortSignal.timeout(this.#unmountSeconds * 1000)]);
   }
 
   /** statfs(2) is not answered from a cache. */
