@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { ProductError } from '../../errors/product-error.ts';
 import { takeFileLock } from '../../platform/file-lock.ts';
-import type { PathSegment } from '../../platform/path-segment.ts';
+import { parsePathSegment } from '../../platform/path-segment.ts';
 import type { PublicKeys } from '../signature/signature-keys.ts';
 import { readPublicKeys } from '../signature/signature-keys.ts';
 import type { DriverConfig } from './config.ts';
@@ -56,7 +56,8 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
   const source = `${config.protocol}-driver-server`;
   const log = driverLog(ports.out, { source, now: () => new Date(), standIn: ports.standIn });
   const folder = await makeMountFolder(config.mountDir);
-  const lock = await takeFileLock(folder.stateFolder, 'lock' as PathSegment);
+  const lockName = parsePathSegment('lock');
+  const lock = lockName && (await takeFileLock(folder.stateFolder, lockName));
   if (lock === undefined)
     throw new ProductError(
       'DRIVER_CONFIG_INVALID',
