@@ -53,7 +53,12 @@ test("the deployer's own client compiles, applies, starts and takes down", async
     const now = await client.getState();
     return now.jobState === 'starting' ? undefined : now;
   });
-  assert.deepEqual(state, { agentId: 'agent-1', jobState: 'running', addresses: { default: '127.0.0.1' } });
+  assert.deepEqual(state, {
+    agentId: 'agent-1',
+    jobState: 'running',
+    addresses: { default: '127.0.0.1' },
+    troubled: [],
+  });
   await client.runScript('pre-stop');
   assert.equal(await client.drain(), 0);
   await client.stop();

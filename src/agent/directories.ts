@@ -6,6 +6,8 @@ export interface Directories {
   readonly bosh: string;
   readonly monit: string;
   readonly monitJobs: string;
+  /** What the programs of services print. */
+  readonly monitLog: string;
   /** The socket of the `monit` command. */
   readonly monitSocket: string;
   readonly jobs: string;
@@ -36,6 +38,7 @@ export function directoriesOf(base: string): Directories {
     bosh,
     monit,
     monitJobs: join(monit, 'job'),
+    monitLog: join(monit, 'log'),
     monitSocket: join(monit, 'control.sock'),
     jobs: join(base, 'jobs'),
     packages: join(base, 'packages'),

@@ -23,6 +23,7 @@ export async function prepareDirectories(directories: Directories, identities: I
     [directories.agentLog, 0o750],
     [directories.monit, 0o700],
     [directories.monitJobs, 0o700],
+    [directories.monitLog, 0o700],
     [directories.jobs, 0o755],
     [directories.packages, 0o755],
     [directories.instance, 0o755],

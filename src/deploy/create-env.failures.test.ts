@@ -140,11 +140,26 @@ test('an agent that never comes up is an error with its chain, and the next run 
 test('jobs that do not come up are named with what the agent last said', async (t) => {
   const { options, ports, agent } = await testEnvironment(t);
   agent.faults.startedState = 'failing';
+  agent.faults.processes = [
+    { name: 'web', state: 'failing', last_exit: 'exited with 4', output: 'no port\nno luck' },
+    { name: 'db', state: 'running', output: 'all is well' },
+    // as upstream's agent says it
+    { name: 'worker', state: 'failing', uptime: {} },
+  ];
+  const commandInVm = (vm: string, words: readonly string[]): string => `in ${vm} ${words.join(' ')}`;
 
-  await assert.rejects(
-    createEnv(options, ports),
-    fails('INSTANCE_NOT_RUNNING', "'hello/0' was not running after 10 s", "job_state 'failing'"),
-  );
+  await assert.rejects(createEnv({ ...options, commandInVm }, ports), (error) => {
+    const [told = ''] = errorChain(error).slice(-1);
+    assert.match(told, /'hello\/0' was not running after 10 s .*job_state 'failing'\.\n/);
+    assert.match(
+      told,
+      /\nProcess 'web' is failing, its start program exited with 4; its programs printed last:\nno port\nno luck\n/,
+    );
+    assert.match(told, /\nProcess 'worker' is failing\n/);
+    assert.match(told, /\nThis shows more: in \S+ tail -n 100 \/var\/vcap\/monit\/log\/web\.log\n/);
+    assert.ok(!told.includes('all is well'));
+    return isProductError(error, 'INSTANCE_NOT_RUNNING');
+  });
 });
 
 test('a CPI that answers with an error, garbage or an exit code is told with its words', async (t) => {

@@ -12,6 +12,7 @@ import { openLayout } from '../oci/layout/open-layout.ts';
 import { writeLayout } from '../oci/layout/write-layout.ts';
 import type { DebianStemcellRequest } from './build-debian-stemcell.ts';
 import { buildDebianStemcell } from './build-debian-stemcell.ts';
+import { convertStemcell } from './convert-stemcell.ts';
 import type { DebianRoot } from './debian/debian-root.ts';
 import type { PublishedStemcell } from './publish.ts';
 import { filesOverRoot } from './testing/files-over-root.ts';
@@ -88,6 +89,22 @@ test('agent, services and the paths of a VM come over the root', async (t) => {
     architecture: made.architecture,
     agent: 'bosh-kubernetes',
   });
+});
+
+test('a stemcell made from its image says whose agent it has, too', async (t) => {
+  const { directory, build } = await workbench(t);
+  const agentOf = async (made: PublishedStemcell): Promise<unknown> => {
+    const converted = await convertStemcell({
+      ...{ source: made.layout, output: join(directory, `${made.version}-again`), architecture: 'amd64' },
+      ...{ epoch: 5, signal: t.signal },
+    });
+    const light = await openStemcell({
+      ...{ archivePath: converted.archive, directory: join(directory, 'light'), within: directory },
+    });
+    return light.cloudProperties['agent'];
+  };
+  assert.equal(await agentOf(await build('ours')), 'bosh-kubernetes');
+  assert.equal(await agentOf(await build('theirs', { isOwnAgent: false })), undefined);
 });
 
 test('the profile decides what the agent is told', async (t) => {

@@ -15,6 +15,7 @@ import { mountDisk } from './mount-disk.ts';
 import { ping } from './ping.ts';
 import { prepare } from './prepare.ts';
 import { removePersistentDisk } from './remove-persistent-disk.ts';
+import { runErrand } from './run-errand.ts';
 import { runScript } from './run-script.ts';
 import { start } from './start.ts';
 import { stop } from './stop.ts';
@@ -35,6 +36,7 @@ export function actionTable(services: AgentServices): ReadonlyMap<string, Action
     ['stop', stop(supervisor)],
     ['drain', drain(services)],
     ['run_script', runScript(services)],
+    ['run_errand', runErrand(services)],
     ['compile_package', compilePackageAction(services)],
     ['add_persistent_disk', addPersistentDisk(disks)],
     ['remove_persistent_disk', removePersistentDisk(disks)],

@@ -18,6 +18,7 @@ export function getState(options: GetStateOptions): Action {
     async run(list) {
       const { settings, supervisor } = options;
       const spec = await options.specFile.read();
+      const jobState = await supervisor.state();
       const processes = (await supervisor.processes()).map((process) =>
         processStatus(process, options.now()),
       );
@@ -33,7 +34,7 @@ export function getState(options: GetStateOptions): Action {
         rendered_templates_archive: { sha1: null, blobstore_id: '' },
         ...spec.source,
         agent_id: settings.agentId,
-        job_state: await supervisor.state(),
+        job_state: jobState,
         vm: { name: settings.vmName },
         ...(list[0] === 'full' ? { vitals: await options.vitals() } : {}),
         ...(processes.length > 0 ? { processes } : {}),
@@ -42,8 +43,10 @@ export function getState(options: GetStateOptions): Action {
   };
 }
 
-function processStatus({ name, state, live }: ProcessStatus, now: number): Record<string, unknown> {
-  if (live === undefined) return { name, state, uptime: {}, mem: { percent: 0 }, cpu: { total: 0 } };
+function processStatus({ name, state, live, trouble }: ProcessStatus, now: number): Record<string, unknown> {
+  // not of upstream: what the deployer tells where an instance does not come up
+  const more = trouble === undefined ? {} : { last_exit: trouble.lastExit, output: trouble.output };
+  if (live === undefined) return { name, state, uptime: {}, mem: { percent: 0 }, cpu: { total: 0 }, ...more };
   const seconds = Math.max(1, Math.floor((now - live.startedAt) / 1000));
   return {
     name,
@@ -51,5 +54,6 @@ function processStatus({ name, state, live }: ProcessStatus, now: number): Recor
     uptime: { secs: seconds },
     mem: { kb: live.memoryKilobytes, percent: 0 },
     cpu: { total: Number(((live.cpuSeconds / seconds) * 100).toFixed(1)) },
+    ...more,
   };
 }

@@ -13,6 +13,7 @@ import type { Programs } from '../process/program.ts';
 import type { Identities } from '../user/identities.ts';
 import { IdentityFile } from './identity-file.ts';
 import { launchProgram } from './launch.ts';
+import { ProgramOutput } from './program-output.ts';
 import type { Probes } from './probes.ts';
 import { jobStateOf } from './process-state.ts';
 import type { JobState, ProcessState } from './process-state.ts';
@@ -40,6 +41,8 @@ export interface ProcessStatus {
   /** What `monit` was asked for and is not done yet. */
   readonly pending: ServiceAction | undefined;
   readonly live: LiveProcess | undefined;
+  /** Of a service that is not up: how its start program ended, and the last lines that its programs printed. */
+  readonly trouble: { readonly lastExit: string | undefined; readonly output: string } | undefined;
 }
 
 /** What becomes of an action that the monit command asks for. */
@@ -52,6 +55,7 @@ export type ActionAnswer = 'accepted' | 'busy' | 'unknown';
 export class JobSupervisor {
   readonly #stoppedPath: string;
   readonly #identityFile: IdentityFile;
+  readonly #output: ProgramOutput;
   readonly #ports: SupervisionPorts;
   /** In the order of the monit files. */
   #services: readonly SupervisedService[] = [];
@@ -62,12 +66,17 @@ export class JobSupervisor {
     const { directories, programs, identities, clock } = options;
     this.#stoppedPath = join(directories.monit, 'stopped');
     this.#identityFile = new IdentityFile(directories);
+    this.#output = new ProgramOutput(directories.monitLog, options.log);
     this.#ports = {
       table: options.table,
       probes: options.probes,
       clock,
       log: options.log,
-      launch: (...call) => launchProgram({ programs, identities, now: () => clock.now() }, ...call),
+      launch: (service, ...call) =>
+        this.#output.with(service.name, (output) =>
+          launchProgram({ programs, identities, now: () => clock.now(), output }, service, ...call),
+        ),
+      rotate: (name) => this.#output.rotate(name),
       newMark: newLaunchMark,
       remember: (name, record) => this.#identityFile.set(name, record),
     };
@@ -167,8 +176,14 @@ export class JobSupervisor {
         problems: service.problems,
         pending: this.#chains.find(({ services }) => services.includes(service))?.pending(service),
         live: await service.find(),
+        trouble: await this.#troubleOf(service),
       })),
     );
+  }
+
+  async #troubleOf(service: SupervisedService): Promise<ProcessStatus['trouble']> {
+    if (service.state !== 'starting' && service.state !== 'failing') return undefined;
+    return { lastExit: service.lastExit, output: await this.#output.tail(service.definition.name) };
   }
 
   async #isStopped(): Promise<boolean> {

@@ -9,11 +9,16 @@ const path = '/bin:/usr/bin:/sbin:/usr/sbin';
 const monitUmask = 0o077;
 
 /**
- * Starts a program of a monit file as monit does; `event` is what MONIT_EVENT says, `mark` marks what a start program
- * begins.
+ * Starts a program of a monit file as monit does, but for its output, which `output` is for; `event` is what MONIT_EVENT says,
+ * `mark` marks what a start program begins.
  */
 export function launchProgram(
-  ports: { readonly programs: Programs; readonly identities: Identities; readonly now: () => number },
+  ports: {
+    readonly programs: Programs;
+    readonly identities: Identities;
+    readonly now: () => number;
+    readonly output?: number | undefined;
+  },
   service: MonitService,
   program: MonitProgram,
   event: string,
@@ -35,6 +40,7 @@ export function launchProgram(
     directory: '/',
     umask: monitUmask,
     ...(mark === undefined ? {} : { mark }),
+    ...(ports.output === undefined ? {} : { stdout: ports.output, stderr: ports.output }),
     ...owner,
   });
 }

@@ -66,6 +66,7 @@ async function scene(t: TestContext): Promise<Scene> {
     launch: (...call) =>
       launchProgram({ programs: systemPrograms, identities: identitiesWithVcap, now }, ...call),
     newMark: newLaunchMark,
+    rotate: async () => undefined,
     remember: async (_, record) => void (kept = record),
   };
   const superviseDefinition = (definition: MonitService, record: SupervisionRecord): WatchedService => {

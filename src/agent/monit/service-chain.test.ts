@@ -27,6 +27,27 @@ test('services start behind what they depend on and stop before it', async () =>
   assert.equal(states(chain), 'db unmonitored, web unmonitored, check unmonitored');
 });
 
+test('a command that comes while all start is done behind that', async () => {
+  const machine = new FakeMachine();
+  const chain = machine.chain(three);
+  chain.start();
+  const web = serviceOf(chain, 'web');
+  assert.equal(chain.pending(web), 'start');
+  assert.equal(chain.request(web, 'restart'), true);
+  assert.equal(chain.pending(web), 'restart');
+  await machine.clock.advance(0);
+  assert.equal(
+    machine.traced(),
+    'start db, start web, start check, stop check, stop web, start web, start check',
+  );
+  assert.equal(chain.pending(web), undefined);
+  await chain.stop();
+  assert.equal(chain.request(web, 'start'), true, 'as with monit, a stopped VM takes a start by hand');
+  await machine.clock.advance(0);
+  assert.equal(states(chain), 'db running, web running, check running');
+  await chain.unmonitor();
+});
+
 test('a service that ends is restarted with all that depend on it', async () => {
   const machine = new FakeMachine();
   const chain = machine.chain(three);

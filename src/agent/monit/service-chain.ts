@@ -57,7 +57,7 @@ export class ServiceChain {
 
   /** Has an action done as soon as what goes on has ended; false where one waits for that service already. */
   request(service: SupervisedService, action: ServiceAction): boolean {
-    if (this.#isStopping || this.pending(service) !== undefined) return false;
+    if (this.#isStopping || this.#requests.some((one) => one.service === service)) return false;
     this.#requests.push({ service, action });
     this.#wake();
     return true;
@@ -65,7 +65,9 @@ export class ServiceChain {
 
   /** The action that waits for a service. */
   pending(service: SupervisedService): ServiceAction | undefined {
-    const waiting = this.#requests.find((one) => one.service === service || one.service === undefined);
+    const waiting =
+      this.#requests.find((one) => one.service === service) ??
+      this.#requests.find((one) => one.service === undefined);
     return waiting?.action;
   }
 
@@ -134,6 +136,7 @@ export class ServiceChain {
     const isDue = this.#ports.clock.now() >= (this.#nextCycle.get(service) ?? 0);
     if (isDue) {
       this.#beginCycle(service);
+      await this.#ports.rotate(service.definition.name);
       await this.#actAll(service, service.restarts.cycle(), signal);
     } else if (!isQuick(service)) return;
     if (!service.isMonitored) return;

@@ -71,6 +71,7 @@ async function bench(t: TestContext): Promise<Bench> {
           return launched;
         },
         newMark: newLaunchMark,
+        rotate: async () => undefined,
         remember: async (): Promise<void> => undefined,
       };
       const process = watchedService(definition, ports, {});

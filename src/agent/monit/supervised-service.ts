@@ -25,6 +25,8 @@ export interface SupervisionPorts extends RuleCheckPorts {
     event: string,
     mark?: string,
   ) => StartedProgram;
+  /** Keeps what its programs print from growing without end. */
+  readonly rotate: (name: string) => Promise<void>;
   readonly newMark: () => string;
   /** Keeps what is known of a service over a restart of the agent. */
   readonly remember: (name: string, record: SupervisionRecord) => Promise<void>;
@@ -172,6 +174,12 @@ export class SupervisedService {
     }
     // its number may come back to the very process that is started next
     if (this.#record.known !== undefined) await this.#remember({ known: undefined });
+  }
+
+  /** How its last start program ended, where that is known. */
+  get lastExit(): string | undefined {
+    const exit = this.#starter?.exit;
+    return exit === undefined ? undefined : describeExit(exit);
   }
 
   /** Notes that an action on it went wrong. */

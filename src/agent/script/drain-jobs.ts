@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ProductError } from '../../errors/product-error.ts';
 import type { Log } from '../log.ts';
 import { describeExit } from '../process/program.ts';
+import { statusParameters } from './drain-parameters.ts';
 import type { DrainParameters } from './drain-parameters.ts';
 import { hasScript, runJobScript } from './job-script.ts';
 import type { ScriptPorts } from './job-script.ts';
@@ -14,8 +14,8 @@ const answerLimit = 4096;
 
 /**
  * Runs the drain scripts of all jobs side by side. A script prints the seconds to wait, which are waited here, so
- * that the drain as a whole answers 0. A negative answer (dynamic drain) is AGENT_NOT_SUPPORTED yet; any other
- * answer, or an exit other than 0, fails the drain.
+ * that the drain as a whole answers 0. After a negative answer (dynamic drain) the script is asked again once they are over,
+ * as often as it answers so. Any other answer, or an exit other than 0, fails the drain.
  */
 export async function drainJobs(
   ports: ScriptPorts & { readonly log: Log },
@@ -23,26 +23,22 @@ export async function drainJobs(
   parameters: DrainParameters,
   signal: AbortSignal,
 ): Promise<void> {
-  const dynamic: string[] = [];
   const scripts: PendingScript[] = [];
   for (const job of jobs) {
     if (!(await hasScript(job, 'drain', ports.directories))) continue;
     scripts.push({
       job,
       run: async () => {
-        const seconds = await drainJob(ports, job, parameters, signal);
-        if (seconds < 0) dynamic.push(`${job} (${seconds})`);
-        else await ports.clock.sleep(seconds * 1000, signal);
-        if (signal.aborted) throw new Error('Script was cancelled by user request');
+        for (let asked = parameters; ; asked = statusParameters(parameters)) {
+          const seconds = await drainJob(ports, job, asked, signal);
+          await ports.clock.sleep(Math.abs(seconds) * 1000, signal);
+          if (signal.aborted) throw new Error('Script was cancelled by user request');
+          if (seconds >= 0) return;
+        }
       },
     });
   }
   await runInParallel('drain', scripts, ports.log);
-  if (dynamic.length === 0) return;
-  throw new ProductError(
-    'AGENT_NOT_SUPPORTED',
-    `dynamic drain, a negative answer of a drain script, is not supported yet; answered by ${dynamic.join(', ')}`,
-  );
 }
 
 async function drainJob(

@@ -30,6 +30,11 @@ export function drainParameters(
   }
 }
 
+/** What a script is told that is asked again (bosh-agent: agent/script/drain/script_params.go, NewStatusParams). */
+export function statusParameters({ environment }: DrainParameters): DrainParameters {
+  return { arguments: ['job_check_status', 'hash_unchanged'], environment };
+}
+
 function updateArguments(current: ApplySpec, next: ApplySpec): readonly string[] {
   const digests = new Map(current.packages.map((entry) => [entry.name, entry.digest]));
   const updated = next.packages.filter((entry) => digests.get(entry.name) !== entry.digest);

@@ -23,8 +23,9 @@ export interface JobScriptRequest {
   readonly name: string;
   readonly arguments?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** An open file for stdout instead of the log. */
+  /** Open files for the output instead of the logs. */
   readonly stdout?: FileHandle;
+  readonly stderr?: FileHandle;
 }
 
 /** True when the job has such a script. */
@@ -50,18 +51,28 @@ export async function runJobScript(
   const { name } = request;
   await using stdout =
     request.stdout === undefined ? await log.file(`${name}.stdout.log`, 'append') : undefined;
-  await using stderr = await log.file(`${name}.stderr.log`, 'append');
+  await using stderr =
+    request.stderr === undefined ? await log.file(`${name}.stderr.log`, 'append') : undefined;
   return await runProgram(
     ports,
     {
       file: scriptFile(request.job, request.name, ports.directories),
       arguments: request.arguments ?? [],
       environment: { PATH: scriptPath, ...request.environment },
-      stdout: (request.stdout ?? stdout)?.fd ?? stderr.fd,
-      stderr: stderr.fd,
+      ...descriptorsOf(request.stdout ?? stdout, request.stderr ?? stderr),
     },
     signal,
   );
+}
+
+function descriptorsOf(
+  stdout: FileHandle | undefined,
+  stderr: FileHandle | undefined,
+): { readonly stdout?: number; readonly stderr?: number } {
+  return {
+    ...(stdout === undefined ? {} : { stdout: stdout.fd }),
+    ...(stderr === undefined ? {} : { stderr: stderr.fd }),
+  };
 }
 
 function scriptFile(job: string, name: string, directories: Directories): string {

@@ -49,6 +49,7 @@ export class FakeMachine {
       clock: this.clock,
       log: { info: write, error: write },
       newMark: () => 'mark',
+      rotate: async () => undefined,
       remember: async (name, record) => void this.#records.set(name, record),
       launch: (service, program) => this.#launch(service, program.arguments),
       table: {

@@ -14,10 +14,22 @@ export interface BlobReference {
   readonly blobstoreId: string;
 }
 
+/** A process that is not up. */
+export interface TroubledProcess {
+  readonly name: string;
+  readonly state: string;
+  /** How its start program ended. */
+  readonly lastExit: string | undefined;
+  /** The last lines that its programs printed. */
+  readonly output: string;
+}
+
 export interface AgentState {
   /** Whose agent it is: the id that create_vm got. Absent where it does not say. */
   readonly agentId?: string;
   readonly jobState: string;
+  /** Those that are not up, where the agent is one of ours and says so. */
+  readonly troubled: readonly TroubledProcess[];
   /** By network name; undefined where the agent knows none. */
   readonly addresses: Readonly<Record<string, string | undefined>>;
 }

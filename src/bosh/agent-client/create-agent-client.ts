@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isProductError } from '../../errors/product-error.ts';
-import type { AgentClient, AgentClock, AgentState, BlobReference } from './agent-client.ts';
+import { wholeWords, withoutFirstWord } from '../../errors/redact/whole-words.ts';
+import type { AgentClient, AgentClock, AgentState, BlobReference, TroubledProcess } from './agent-client.ts';
 import { AgentBlobs } from './agent-blobs.ts';
 import { AgentTasks } from './agent-tasks.ts';
 import { MbusConnection } from './mbus-connection.ts';
@@ -127,7 +128,33 @@ function readState(value: unknown, tasks: AgentTasks): AgentState {
   });
   const { agent_id: agentId } = state;
   const whose = typeof agentId === 'string' && agentId !== '' ? { agentId } : {};
-  return { ...whose, jobState, addresses: Object.fromEntries(addresses) };
+  const troubled = readTroubled(state['processes']);
+  return { ...whose, jobState, addresses: Object.fromEntries(addresses), troubled };
+}
+
+const mostTroubled = 20;
+const longestName = 200;
+const longestOutput = 4096;
+
+/** Only the words of those that are not up, and of a hostile agent's no more than a screen holds. */
+function readTroubled(processes: unknown): readonly TroubledProcess[] {
+  if (!Array.isArray(processes)) return [];
+  return processes
+    .flatMap((process: unknown) => {
+      const { name, state, last_exit: lastExit, output } = asRecord(process) ?? {};
+      if (typeof name !== 'string' || typeof state !== 'string' || state === 'running') return [];
+      return {
+        name: wholeWords(name, longestName),
+        state: wholeWords(state, longestName),
+        lastExit: typeof lastExit === 'string' ? wholeWords(lastExit, longestName) : undefined,
+        output: typeof output === 'string' ? lastWords(output) : '',
+      };
+    })
+    .slice(0, mostTroubled);
+}
+
+function lastWords(output: string): string {
+  return output.length <= longestOutput ? output : withoutFirstWord(output.slice(-longestOutput));
 }
 
 function readTexts(value: unknown, tasks: AgentTasks): readonly string[] {

@@ -1,8 +1,10 @@
+import type { TroubledProcess } from '../../bosh/agent-client/agent-client.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { within } from '../error-chain.ts';
 import { poll } from '../poll.ts';
 import type { Run } from '../run.ts';
 import type { Stage } from '../stage/stage.ts';
+import { describeTroubled } from './describe-troubled.ts';
 import { withScript } from './failed-script.ts';
 
 export type ApplySpec = Readonly<Record<string, unknown>>;
@@ -43,9 +45,11 @@ async function waitUntilRunning(run: Run, { instance, watchTime }: InstanceUpdat
   const { agent, clock, signal } = run;
   await clock.sleep(watchTime.start, signal);
   let last = 'nothing';
+  let troubled: readonly TroubledProcess[] = [];
   const attempt = async (): Promise<true | undefined> => {
     try {
-      const { jobState } = await agent.getState();
+      const { jobState, troubled: now } = await agent.getState();
+      troubled = now;
       last = `job_state '${jobState}'`;
       return jobState === 'running' ? true : undefined;
     } catch (error) {
@@ -56,8 +60,11 @@ async function waitUntilRunning(run: Run, { instance, watchTime }: InstanceUpdat
   };
   const budget = watchTime.end - watchTime.start;
   if (await poll(attempt, { clock, signal, budget, longestPause: 1000 })) return;
-  throw new ProductError(
-    'INSTANCE_NOT_RUNNING',
-    `Instance '${instance}' was not running after ${watchTime.end / 1000} s (update_watch_time); the agent's last answer was ${last}. Its logs are in /var/vcap/sys/log`,
-  );
+  const processes = describeTroubled(troubled, run);
+  const sentences = [
+    `Instance '${instance}' was not running after ${watchTime.end / 1000} s (update_watch_time); the agent's last answer was ${last}.`,
+    ...processes,
+    'Its logs are in /var/vcap/sys/log',
+  ];
+  throw new ProductError('INSTANCE_NOT_RUNNING', sentences.join(processes.length === 0 ? ' ' : '\n'));
 }

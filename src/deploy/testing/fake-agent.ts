@@ -23,6 +23,8 @@ export interface FakeAgentFaults {
   agentId?: string;
   /** What get_state reports once jobs are started. */
   startedState?: string;
+  /** What get_state reports of processes. */
+  processes?: readonly unknown[];
 }
 
 /** What an agent is asked when its VM is to go, in order. */
@@ -158,7 +160,12 @@ export class FakeAgent {
   #act(agent: AgentOfVm, method: string, words: Words): unknown {
     switch (method) {
       case 'get_state':
-        return { ...this.#idOf(agent), job_state: agent.jobState, networks: agent.networks };
+        return {
+          ...this.#idOf(agent),
+          job_state: agent.jobState,
+          networks: agent.networks,
+          processes: this.faults.processes,
+        };
       case 'apply':
         agent.networks = (words[0] as { networks: AgentOfVm['networks'] }).networks;
         return 'applied';

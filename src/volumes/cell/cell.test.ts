@@ -16,7 +16,7 @@ test(
     const { folder, driver, ports, steps, volume, order } = await testCell(t);
     const [photos, rules] = [await volume('photos'), await volume('rules', { isReadOnly: true })];
     await ports.volman.scan();
-    const before = await mountInfo();
+    const before = await mountInfo(folder);
     // no mount is answered before all are asked for
     let asked = 0;
     const { mount } = driver;
@@ -37,7 +37,7 @@ test(
       /^2000\n2000\n2000\nCapEff:\s0+\nNoNewPrivs:\s1\n2000\n.*Read-only file system\n1\n$/u,
     );
     assert.equal((await stat(join(folder, 'shares/photos/made'))).uid, 2000);
-    assert.equal(await mountInfo(), before);
+    assert.equal(await mountInfo(folder), before);
     assert.deepEqual([await readdir(join(folder, 'apps')), await readdir(join(folder, 'mounts'))], [[], []]);
     assert.deepEqual(
       (await readdir(join(folder, 'state'))).filter((name) => name !== 'records.lock'),
@@ -60,7 +60,7 @@ test(
     const { folder, driver, ports, volume, order } = await testCell(t);
     const [photos, gone] = [await volume('photos'), await volume('gone')];
     await ports.volman.scan();
-    const before = await mountInfo();
+    const before = await mountInfo(folder);
     const { mount } = driver;
     driver.mount = async (name) => {
       if (name.startsWith('gone')) throw new Error('the server has no such export');
@@ -71,7 +71,7 @@ test(
       message: `failed to mount volume, errors: ${gone.containerDir}: the server has no such export`,
     });
     assert.equal(existsSync(join(folder, 'shares/photos/ran')), false);
-    assert.equal(await mountInfo(), before);
+    assert.equal(await mountInfo(folder), before);
     assert.equal(driver.volumes.size, 0);
     // a driver that mounts in another namespace leaves an empty folder to write into
     driver.mount = async (name) => {

@@ -5,7 +5,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { FileLock } from '../../platform/file-lock.ts';
 import { takeFileLock } from '../../platform/file-lock.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
-import { parsePathSegment } from '../../platform/path-segment.ts';
+import { parsePathSegment, segmentProblem } from '../../platform/path-segment.ts';
 import { readOwnFile } from '../../platform/read-file.ts';
 import { replaceFile, syncDirectory } from '../../platform/replace-file.ts';
 
@@ -33,13 +33,19 @@ const lockSeconds = 60;
 
 /** The lock of a container's life; undefined while its cell lives. */
 export async function lockContainer(state: string, container: PathSegment): Promise<FileLock | undefined> {
-  return takeFileLock(state, `${container}.lock` as PathSegment);
+  return takeFileLock(state, lockName(`${container}.lock`));
+}
+
+function lockName(text: string): PathSegment {
+  const name = parsePathSegment(text);
+  if (name !== undefined) return name;
+  throw new ProductError('INVALID_ARGUMENT', `the name of the container is wrong: ${segmentProblem(text)}`);
 }
 
 /** Runs `act` while no other cell changes records or folders. */
 export async function withRecords<T>(state: string, act: () => Promise<T>): Promise<T> {
   for (let waited = 0; ; waited += 0.02) {
-    const lock = await takeFileLock(state, 'records.lock' as PathSegment);
+    const lock = await takeFileLock(state, lockName('records.lock'));
     if (lock !== undefined) {
       try {
         return await act();

@@ -20,7 +20,7 @@ test('an app that waits for a dead file server is ended, and its volume unmounte
   const photos = await volume('photos');
   await writeFile(join(folder, 'shares/photos/file'), 'x');
   await ports.volman.scan();
-  const before = await mountInfo();
+  const before = await mountInfo(folder);
   let helper = 0;
   driver.mount = async (name) => {
     const target = join(folder, 'mounts', name);
@@ -32,7 +32,7 @@ test('an app that waits for a dead file server is ended, and its volume unmounte
     });
     t.after(() => child.kill('SIGKILL'));
     helper = child.pid ?? 0;
-    await until('the helper', async () => (await mountInfo()).includes(` ${target} `));
+    await until('the helper', async () => (await mountInfo(folder)).includes(` ${target} `));
     return target;
   };
   const script = 'trap "" TERM; echo > "$1/up"; while :; do cat "$1/file"; done > /dev/null 2>&1';
@@ -46,7 +46,7 @@ test('an app that waits for a dead file server is ended, and its volume unmounte
   await until('the app in a request', async () => (await waiting(helper)) > 0);
   stopping.abort();
   assert.equal(await running, 137, logged.join('\n'));
-  assert.equal(await mountInfo(), before);
+  assert.equal(await mountInfo(folder), before);
   assert.equal(driver.volumes.size, 0);
 });
 

@@ -40,7 +40,7 @@ async function repairAll({ folder, driver, ports, logged }: TestCell, before: st
   await until('the end of the app', async () => (await processesOf(folder)).length === 0);
   await ports.volman.scan();
   assert.deepEqual(await repair(ports), [], logged.join('\n'));
-  assert.equal(await mountInfo(), before);
+  assert.equal(await mountInfo(folder), before);
   assert.equal(driver.volumes.size, 0);
   assert.deepEqual([await readdir(join(folder, 'apps')), await readdir(join(folder, 'mounts'))], [[], []]);
   assert.deepEqual(
@@ -51,7 +51,7 @@ async function repairAll({ folder, driver, ports, logged }: TestCell, before: st
 
 test('after a kill -9 at any step, a repair leaves nothing mounted', { skip }, async (t) => {
   const cell = await testCell(t);
-  const before = await mountInfo();
+  const before = await mountInfo(cell.folder);
   for (let number = 1; number <= steps; number += 1) {
     assert.equal(await cellProcess(cell.folder, number), 'SIGKILL', `it has no step ${number}`);
     await repairAll(cell, before);
@@ -63,7 +63,7 @@ test('after a kill -9 at any step, a repair leaves nothing mounted', { skip }, a
 test('a mount that was made as its cell was killed is found', { skip }, async (t) => {
   const cell = await testCell(t);
   const { driver, folder } = cell;
-  const before = await mountInfo();
+  const before = await mountInfo(cell.folder);
   const { mount } = driver;
   let pid = 0;
   let mounted = 0;
@@ -87,7 +87,7 @@ test('a cell that lives is left alone by a repair', { skip }, async (t) => {
   const cell = await testCell(t);
   const { driver, folder, ports } = cell;
   const { mount } = driver;
-  const before = await mountInfo();
+  const before = await mountInfo(cell.folder);
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => {
     release = resolve;

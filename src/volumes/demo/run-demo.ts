@@ -46,7 +46,6 @@ export async function runDemo(ports: DemoPorts): Promise<number> {
   if (process.geteuid?.() !== 0)
     throw new ProductError('NOT_SUPPORTED', 'volumes demo mounts, which only root may: run it with sudo');
   const demo = await prepare(ports);
-  const before = await mounts();
   const stops: (() => Promise<unknown>)[] = [() => removeTree(demo.folder, { within: tmpdir() })];
   let code = 0;
   try {
@@ -56,7 +55,7 @@ export async function runDemo(ports: DemoPorts): Promise<number> {
     code = 1;
   }
   for (const stop of stops.toReversed()) await stop();
-  const left = (await mounts()).filter((line) => !before.includes(line));
+  const left = await mountsIn(demo.folder);
   if (left.length > 0) code = 1;
   demo.say(left.length === 0 ? 'nothing is left mounted' : `FAILED: still mounted: ${left.join(', ')}`);
   return code;
@@ -213,7 +212,8 @@ function expect(holds: boolean, otherwise: string): asserts holds {
   if (!holds) throw new ProductError('CONTAINER_FAILED', `${otherwise}; see the lines above`);
 }
 
-async function mounts(): Promise<readonly string[]> {
+/** What /proc/self/mountinfo has of the demo. */
+async function mountsIn(folder: string): Promise<readonly string[]> {
   const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
-  return lines.map((line) => line.split(' ').slice(4).join(' '));
+  return lines.filter((line) => line.includes(folder));
 }

@@ -35,14 +35,6 @@ function mounterOf({ bindFrom, mapfsPath, deadlines }: DriverConfig): { mounter:
   return { mounter: new ShareMounter({ mountSeconds, ...(mapfsPath !== undefined && { mapfsPath }) }) };
 }
 
-function directoryOf(environment: DriverRunPorts['environment']): ResolveIds | undefined {
-  const faults: string[] = [];
-  const settings = parseLdapSettings(environment, faults);
-  if (faults.length > 0)
-    throw new ProductError('DRIVER_CONFIG_INVALID', `volumes driver does not start: ${faults.join('; ')}`);
-  return settings && ldapResolver(settings);
-}
-
 async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise((resolve) => {

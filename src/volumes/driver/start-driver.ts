@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { ProductError } from '../../errors/product-error.ts';
 import { takeFileLock } from '../../platform/file-lock.ts';
 import { makeOwnFolder } from '../../platform/own-folder.ts';
-import type { PathSegment } from '../../platform/path-segment.ts';
+import { parsePathSegment } from '../../platform/path-segment.ts';
 import type { PublicKeys } from '../signature/signature-keys.ts';
 import { readPublicKeys } from '../signature/signature-keys.ts';
 import type { DriverConfig } from './config.ts';
@@ -59,7 +59,8 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
   // who can write there could put a link in the place of a folder while a secret is read
   if (config.secretFiles !== undefined) await makeOwnFolder(config.secretFiles);
   const folder = await makeMountFolder(config.mountDir);
-  const lock = await takeFileLock(folder.stateFolder, 'lock' as PathSegment);
+  const lockName = parsePathSegment('lock');
+  const lock = lockName && (await takeFileLock(folder.stateFolder, lockName));
   if (lock === undefined)
     throw new ProductError(
       'DRIVER_CONFIG_INVALID',

@@ -14,7 +14,7 @@ const live = {
 function status(name: string, parts: Partial<ProcessStatus> = {}): ProcessStatus {
   const subject = { kind: 'pidfile', path: '/x' } as const;
   return {
-    ...{ name, state: 'running', problems: [], pending: undefined, live: undefined },
+    ...{ name, state: 'running', problems: [], pending: undefined, live: undefined, trouble: undefined },
     definition: monitService({ name, subject }),
     ...parts,
   };

@@ -46,6 +46,10 @@ tty:x:5:
 disk:x:6:
 adm:x:4:
 sudo:x:27:
+utmp:x:43:
+bosh_sudoers:x:996:
+bosh_sshers:x:997:vcap
+syslog:x:998:
 vcap:x:1000:
 admin:x:999:vcap
 nogroup:x:65534:

@@ -29,7 +29,11 @@ export interface TestCell {
   readonly order: (command: readonly string[], volumes: readonly AppVolume[]) => ContainerOrder;
 }
 
-export const mountInfo = async (): Promise<string> => readFile('/proc/self/mountinfo', 'utf8');
+/** Of the mounts in a folder; others of the machine come and go. */
+export async function mountInfo(folder: string): Promise<string> {
+  const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
+  return lines.filter((line) => line.includes(folder)).join('\n');
+}
 
 export async function testCell(t: TestContext): Promise<TestCell> {
   const folder = await mkdtemp(join(tmpdir(), 'cell-'));
@@ -108,7 +112,7 @@ async function bindDriver(folder: string): Promise<SmallDriver> {
   };
   driver.unmount = async (name) => {
     const target = join(folder, 'mounts', name);
-    if ((await mountInfo()).includes(` ${target} `)) await run('umount', ['--lazy', target]);
+    if ((await mountInfo(folder)).includes(` ${target} `)) await run('umount', ['--lazy', target]);
     await rm(target, { recursive: true, force: true });
   };
   const spec = { Name: 'nfsv3driver', Addr: driver.url, UniqueVolumeIds: true };

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, open, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { isObject } from '../settings/json.ts';
+import { eventually } from '../testing/eventually.ts';
+import { specWith } from '../testing/specs.ts';
+import { TestVm } from '../testing/test-vm.ts';
+import { ProgramOutput } from './program-output.ts';
+
+const log = { info: () => undefined, error: () => undefined };
+
+test('a large file begins anew, and who writes to it goes on there', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'output-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const output = new ProgramOutput(folder, log);
+  const path = output.pathOf('a/b');
+  assert.equal(path, join(folder, 'a%2Fb.log'));
+  assert.equal(await output.tail('a/b'), '');
+  await output.rotate('a/b');
+  output.with('a/b', (descriptor) => assert.ok(descriptor !== undefined));
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+  // a daemon that inherited it
+  const daemon = await open(path, 'a');
+  t.after(() => daemon.close());
+  await daemon.write('before\n');
+  await output.rotate('a/b');
+  assert.equal(await output.tail('a/b'), 'before');
+  await daemon.write('x'.repeat(1024 ** 2));
+  await output.rotate('a/b');
+  await daemon.write('one\ntwo\n');
+  assert.equal(await readFile(path, 'utf8'), 'one\ntwo\n');
+  assert.match(await readFile(`${path}.1`, 'utf8'), /^before\nx+$/);
+  assert.equal(await output.tail('a/b'), 'one\ntwo');
+});
+
+test('get_state says how a start program ended and what it printed', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  const client = await vm.start();
+  const monit = `check process web with pidfile ${vm.directories.run}/web/web.pid
+  start program "${vm.directories.jobs}/web/bin/ctl"
+  group vcap
+`;
+  const ctl = '#!/bin/bash\necho "no port" ; echo "of $0" >&2; exit 4\n';
+  await client.task('apply', await specWith(client, { './web/monit': monit, './web/bin/ctl': ctl }));
+  await client.value('start');
+  const told = await eventually('a failure', async () => {
+    const state = await client.value('get_state');
+    const [process]: unknown[] =
+      isObject(state) && Array.isArray(state['processes']) ? state['processes'] : [];
+    return isObject(process) && process['state'] === 'failing' ? process : undefined;
+  });
+  assert.equal(told['last_exit'], 'exited with 4');
+  assert.match(String(told['output']), new RegExp(`no port\nof ${vm.directories.jobs}/web/bin/ctl$`));
+  await client.task('stop');
+});

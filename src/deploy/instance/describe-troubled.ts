@@ -1,0 +1,24 @@
+import type { TroubledProcess } from '../../bosh/agent-client/agent-client.ts';
+import type { Run } from '../run.ts';
+
+/**
+ * A line for each process that is not up: how its start program ended and what its programs printed last; and the command that
+ * shows more of that, where the caller knows one.
+ */
+export function describeTroubled(
+  troubled: readonly TroubledProcess[],
+  { commandInVm, state }: Pick<Run, 'commandInVm' | 'state'>,
+): readonly string[] {
+  const told = troubled.map(({ name, state: how, lastExit, output }) => {
+    const exit = lastExit === undefined ? '' : `, its start program ${lastExit}`;
+    const printed = output === '' ? '' : `; its programs printed last:\n${output}`;
+    return `Process '${name}' is ${how}${exit}${printed}`;
+  });
+  const logs = troubled.filter(({ output }) => output !== '').map(({ name }) => logOf(name));
+  const words = ['tail', '-n', '100', ...logs];
+  const command = logs.length === 0 ? undefined : commandInVm?.(state.state.current_vm_cid, words);
+  return command === undefined ? told : [...told, `This shows more: ${command}`];
+}
+
+/** Where our agent keeps what the programs of a service print (src/agent/monit/program-output.ts). */
+const logOf = (name: string): string => `/var/vcap/monit/log/${encodeURIComponent(name)}.log`;
