@@ -26,6 +26,15 @@ export async function readOpsFile(path: string): Promise<readonly WrittenOperati
   return operations;
 }
 
+/** The document at `path` after the operations of all ops files, in order. */
+export async function readPatched(path: string, opsFiles: readonly string[] = []): Promise<YamlNode> {
+  const [document, ...operations] = await Promise.all([
+    readGivenYaml(path),
+    ...opsFiles.map((file) => readOpsFile(file)),
+  ]);
+  return applyOperations(document, operations.flat());
+}
+
 /** The document after all operations, in order. MANIFEST_INVALID names file, line and path of the first that does not fit. */
 export function applyOperations(document: YamlNode, operations: readonly WrittenOperation[]): YamlNode {
   return operations.reduce((current, { operation, place, message }) => {
@@ -62,7 +71,8 @@ function readOperation(field: Field): WrittenOperation | undefined {
       return { operation: { type, path, tokens }, place, message };
     case 'test': {
       const absent = field.get('absent').boolean() === true;
-      if (value === undefined && !absent) return fault(field, "a 'test' needs a 'value' other than null, or 'absent: true'");
+      if (value === undefined && !absent)
+        return fault(field, "a 'test' needs a 'value' other than null, or 'absent: true'");
       return { operation: { type, path, tokens, value: absent ? undefined : value }, place, message };
     }
     case '':
