@@ -1,10 +1,30 @@
 import { join } from 'node:path';
+import type { DemoShare } from '../../src/volumes/demo/run-demo.ts';
 import type { Guest } from './guest.ts';
 import { serverHost, shareUser } from './guest.ts';
 
-/** The demo on an export that only one user enters, of a server that takes root for nobody. */
-export async function demoOnShare(guest: Guest): Promise<{ code: number; text: string }> {
-  const share = { share: `${serverHost}:/private`, uid: shareUser.uid, gid: shareUser.gid, version: '4.2' };
-  const module = join(import.meta.dirname, 'demo-in-guest.ts');
-  return guest.call('demoInGuest', [share, join(guest.folder, 'private')], module);
+/** That the guest of a demo boots with. */
+export const demoPassword = 'opens-the-share-of-the-demo';
+
+/**
+ * The demo on a share of the guest's server: by NFS, an export that only one user enters, of a server that takes root for
+ * nobody; by SMB, the share of the same user.
+ */
+export async function demoOnShare(
+  guest: Guest,
+  protocol: DemoShare['protocol'],
+): Promise<{ code: number; text: string }> {
+  const { name: username, uid, gid } = shareUser;
+  const shares = {
+    nfs: {
+      ...{ protocol: 'nfs', share: `${serverHost}:/private`, version: '4.2', uid, gid },
+      serverFolder: join(guest.folder, 'private'),
+    },
+    smb: {
+      ...{ protocol: 'smb', share: `//${serverHost}/share`, version: '3.1.1', uid, gid },
+      ...{ username, password: demoPassword },
+      serverFolder: join(guest.folder, 'share'),
+    },
+  } as const satisfies Record<string, DemoShare>;
+  return guest.call('demoInGuest', [shares[protocol]], join(import.meta.dirname, 'demo-in-guest.ts'));
 }

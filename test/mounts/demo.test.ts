@@ -1,18 +1,31 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { demoOnShare } from './demo-on-share.ts';
+import { demoOnShare, demoPassword } from './demo-on-share.ts';
 import { Guest, noGuest } from './guest.ts';
 
 const skip = noGuest();
 let guest: Guest;
 before(async () => {
-  if (skip === false) guest = await Guest.boot();
+  if (skip === false) guest = await Guest.boot({ password: demoPassword });
 });
 after(() => guest?.stop());
 
-test('an app writes through a real NFS share by broker, driver, volman and cell', { skip }, async () => {
-  const { code, text } = await demoOnShare(guest);
-  assert.equal(code, 0, text);
-  assert.match(text, /server: hello has "hello from the app\\n" and belongs to 4000:4000/u);
-  assert.match(text, /nothing is left mounted\n$/u);
-});
+for (const [protocol, prefix, driver] of [
+  ['nfs', 'NFS 4.2 | ', 'nfsv3driver'],
+  ['smb', 'SMB 3.1.1 | ', 'smbdriver'],
+] as const) {
+  const title = `an app writes through a real ${protocol.toUpperCase()} share by broker, driver, volman and cell`;
+  test(title, { skip }, async () => {
+    const { code, text } = await demoOnShare(guest, protocol);
+    assert.equal(code, 0, text);
+    const lines = text.trimEnd().split('\n');
+    assert.ok(
+      lines.every((line) => line.startsWith(prefix)),
+      text,
+    );
+    assert.ok(lines.includes(`${prefix}volman: knows ${driver}`), text);
+    assert.match(text, /server: hello has "hello from the app\\n" and belongs to 4000:4000/u);
+    assert.match(lines.at(-1) ?? '', /nothing is left mounted$/u);
+    assert.ok(!text.includes(demoPassword));
+  });
+}

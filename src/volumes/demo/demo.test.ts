@@ -20,7 +20,14 @@ test(
 
 test('a demo whose share is not there fails, and leaves nothing', { skip }, async () => {
   let text = '';
-  const share = { share: '127.0.0.1:/none', serverFolder: '/', uid: 1, gid: 1, version: '4.2' };
+  const share = {
+    protocol: 'nfs',
+    share: '127.0.0.1:/none',
+    serverFolder: '/',
+    uid: 1,
+    gid: 1,
+    version: '4.2',
+  } as const;
   const code = await runDemo({ share, out: (part) => (text += part), signal: new AbortController().signal });
   assert.equal(code, 1, text);
   assert.match(text, /FAILED: failed to mount volume, errors: /u);

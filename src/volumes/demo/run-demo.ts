@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, mkdtemp, readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
+import { redactor } from '../../errors/redact/redactor.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import type { BrokerConfig } from '../broker/config.ts';
@@ -17,8 +18,14 @@ import { startDriver } from '../driver/start-driver.ts';
 import { Volman } from '../volman/volman.ts';
 
 /** A share for the demo, and where its files show as the server has them. */
-export interface DemoShare {
-  /** `host:/path`. */
+export type DemoShare = ServerShare &
+  (
+    | { readonly protocol: 'nfs' }
+    | { readonly protocol: 'smb'; readonly username: string; readonly password: string }
+  );
+
+interface ServerShare {
+  /** `host:/path` of NFS, `//host/share` of SMB. */
   readonly share: string;
   readonly serverFolder: string;
   /** By whose rights on the server the app writes. */
@@ -77,10 +84,14 @@ async function prepare(ports: DemoPorts): Promise<Demo> {
     await chmod(serverFolder, 0o700);
     await chown(serverFolder, appUser, appUser);
   }
-  const kind = ports.share === undefined ? 'local bind, no NFS' : `NFS ${ports.share.version}`;
+  const kind =
+    ports.share === undefined
+      ? 'local bind, no NFS'
+      : `${ports.share.protocol.toUpperCase()} ${ports.share.version}`;
+  const redact = redactor(ports.share?.protocol === 'smb' ? { password: ports.share.password } : {});
   const say = (line: string): void =>
     ports.out(
-      line
+      redact(line)
         .split('\n')
         .map((part) => `${kind} | ${part}\n`)
         .join(''),
@@ -109,24 +120,25 @@ async function walk(demo: Demo, stops: (() => Promise<unknown>)[]): Promise<void
   stops.push(() => volman.purge());
   const drivers = volman.listDrivers();
   say(`volman: knows ${drivers.join(', ')}`);
-  expect(drivers.includes('nfsv3driver'), 'volman does not know the driver');
+  const protocol = share?.protocol ?? 'nfs';
+  expect(drivers.includes(driverNames[protocol]), 'volman does not know the driver');
 
-  const [nfs] = config.offerings;
+  const offering = config.offerings.find((each) => each.protocol === protocol);
+  expect(offering !== undefined, `the broker does not offer ${protocol}`);
   const instance = `/v2/service_instances/${randomUUID()}`;
   const binding = `${instance}/service_bindings/${randomUUID()}`;
-  const plan = { service_id: nfs?.id ?? '', plan_id: nfs?.plan.id ?? '' };
+  const plan = { service_id: offering.id, plan_id: offering.plan.id };
   const send = sender(demo, config, broker.url);
-  await send('cf create-service nfs Existing photos', 'PUT', instance, 201, {
+  await send(`cf create-service ${offering.name} ${offering.plan.name} photos`, 'PUT', instance, 201, {
     ...plan,
     organization_guid: randomUUID(),
     space_guid: randomUUID(),
     parameters: { share: share?.share ?? 'server:/export/photos', ...(share && { version: share.version }) },
   });
-  const ids = share && { uid: String(share.uid), gid: String(share.gid) };
   const answer = await send('cf bind-service my-app photos', 'PUT', binding, 201, {
     ...plan,
     app_guid: randomUUID(),
-    parameters: { mount: join(folder, 'container/photos'), ...ids },
+    parameters: { mount: join(folder, 'container/photos'), ...(share && rightsOf(share)) },
   });
 
   const volumes = parseAppVolumes(answer);
@@ -160,21 +172,21 @@ async function walk(demo: Demo, stops: (() => Promise<unknown>)[]): Promise<void
   await send('cf delete-service photos', 'DELETE', `${instance}${query}`, 200);
 }
 
+/** The parameters of a binding that say by whose rights the app writes. */
+function rightsOf(share: DemoShare): Readonly<Record<string, string>> {
+  if (share.protocol === 'smb') return { username: share.username, password: share.password };
+  return { uid: String(share.uid), gid: String(share.gid) };
+}
+
+const driverNames = { nfs: 'nfsv3driver', smb: 'smbdriver' } as const;
+
 async function startDemoDriver(
   { folder, share, say }: Demo,
   stops: (() => Promise<unknown>)[],
 ): Promise<void> {
   const words = [
-    ...[
-      '--name',
-      'nfsv3driver',
-      '-transport',
-      'tcp-json',
-      '-listenAddr',
-      '127.0.0.1:0',
-      '-adminAddr',
-      '127.0.0.1:0',
-    ],
+    ...['--name', driverNames[share?.protocol ?? 'nfs'], '-transport', 'tcp-json'],
+    ...['-listenAddr', '127.0.0.1:0', '-adminAddr', '127.0.0.1:0'],
     ...['-driversPath', join(folder, 'voldrivers'), '-mountDir', join(folder, 'volumes')],
     ...(share === undefined ? ['-bindFrom', join(folder, 'server')] : []),
   ];
