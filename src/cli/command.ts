@@ -20,5 +20,7 @@ export interface Command {
   /** What stands behind the name in a usage line. */
   readonly usage: string;
   readonly summary: string;
+  /** Usage and summary of each sub-command, where help has a line for each. */
+  readonly subCommands?: readonly (readonly [usage: string, summary: string])[];
   run(words: readonly string[], context: CommandContext): Promise<number>;
 }
