@@ -28,6 +28,14 @@ export async function runDriver(words: readonly string[], ports: DriverRunPorts)
   return 0;
 }
 
+function directoryOf(environment: DriverRunPorts['environment']): ResolveIds | undefined {
+  const faults: string[] = [];
+  const settings = parseLdapSettings(environment, faults);
+  if (faults.length > 0)
+    throw new ProductError('DRIVER_CONFIG_INVALID', `volumes driver does not start: ${faults.join('; ')}`);
+  return settings && ldapResolver(settings);
+}
+
 function mounterOf({ bindFrom, mapfsPath, deadlines }: DriverConfig): { mounter: Mounter; standIn?: string } {
   if (bindFrom !== undefined)
     return { mounter: bindMounter(bindFrom), standIn: `local bind from ${bindFrom}, no share` };
