@@ -7,7 +7,7 @@ import { mountCommand } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
 import type { MappedIds, MountOrder, NfsOrder } from './mount-order.ts';
 import type { Mounter, MountHealth } from './mounter.ts';
-import { parseMountInfo, type MountEntry } from './mountinfo.ts';
+import { parseMountInfo, type MountEntry } from '../../../platform/mountinfo.ts';
 import { runProgram, type ProgramResult, type ProgramRun } from './run-program.ts';
 
 export interface ShareMounterOptions {
