@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import type { AppVolume } from './app-volumes.ts';
+import type { VolumeMount } from '../options/parse-volume-mounts.ts';
 
 /** Where root takes programs, libraries and their settings from, also after the volumes are bound. */
 const programFolders: readonly string[] = [
@@ -13,7 +13,7 @@ const programFolders: readonly string[] = [
  * Refuses volumes over the machine's own programs: in an app's mount namespace root starts the app, and would run what
  * the share has in their place. An app with a root of its own does not cover them. VOLUME_MOUNT_INVALID.
  */
-export function refuseProgramFolders(root: string, volumes: readonly AppVolume[]): void {
+export function refuseProgramFolders(root: string, volumes: readonly VolumeMount[]): void {
   if (root !== '/') return;
   for (const { containerDir } of volumes) {
     const covered = programFolders.find(

@@ -9,7 +9,7 @@ import type { PathSegment } from '../../platform/path-segment.ts';
 import type { Volman } from '../volman/volman.ts';
 import type { AppOrder } from './app-process.ts';
 import { AppProcess } from './app-process.ts';
-import type { AppVolume } from './app-volumes.ts';
+import type { VolumeMount } from '../options/parse-volume-mounts.ts';
 import { claimFolders } from './container-folders.ts';
 import { lockContainer } from './container-record.ts';
 import type { PlannedVolume } from './inside/plan.ts';
@@ -43,7 +43,7 @@ export interface CellPorts {
 
 export interface ContainerOrder extends AppOrder {
   readonly container: PathSegment;
-  readonly volumes: readonly AppVolume[];
+  readonly volumes: readonly VolumeMount[];
 }
 
 /**

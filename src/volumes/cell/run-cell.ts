@@ -6,7 +6,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { readOwnFile } from '../../platform/read-file.ts';
 import { parsePathSegment, segmentProblem } from '../../platform/path-segment.ts';
 import { Volman } from '../volman/volman.ts';
-import { parseAppVolumes } from './app-volumes.ts';
+import { parseVolumeMounts } from '../options/parse-volume-mounts.ts';
 import { withFolder } from './held-folder.ts';
 import { repair } from './let-go.ts';
 import type { CellPorts, ContainerOrder } from './run-app.ts';
@@ -125,7 +125,7 @@ async function orderOf({ values, command }: Words): Promise<ContainerOrder> {
   // a password may be in it
   const text = binding === '-' ? await readFile('/dev/stdin', 'utf8') : await textOfFile(binding);
   const [uid, gid] = [numberOf('uid', values.uid, 4_294_967_294), numberOf('gid', values.gid, 4_294_967_294)];
-  return { container, volumes: parseAppVolumes(text), command, uid, gid, root };
+  return { container, volumes: parseVolumeMounts(text), command, uid, gid, root };
 }
 
 async function textOfFile(path: string): Promise<string> {

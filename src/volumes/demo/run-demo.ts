@@ -9,7 +9,7 @@ import { removeTree } from '../../platform/remove-tree.ts';
 import type { BrokerConfig } from '../broker/config.ts';
 import { startBroker } from '../broker/start-broker.ts';
 import { scratchConfig } from '../broker/try-broker.ts';
-import { parseAppVolumes } from '../cell/app-volumes.ts';
+import { parseVolumeMounts } from '../options/parse-volume-mounts.ts';
 import { runApp } from '../cell/run-app.ts';
 import { parseDriverConfig } from '../driver/config.ts';
 import { bindMounter } from '../driver/mount/bind-mounter.ts';
@@ -141,7 +141,7 @@ async function walk(demo: Demo, stops: (() => Promise<unknown>)[]): Promise<void
     parameters: { mount: join(folder, 'container/photos'), ...(share && rightsOf(share)) },
   });
 
-  const volumes = parseAppVolumes(answer);
+  const volumes = parseVolumeMounts(answer);
   const place = volumes[0]?.containerDir ?? '';
   const script = `echo '${written}' > "$1/hello"`;
   say(`cell: runs as uid ${appUser}: sh -c '${script.replaceAll("'", '"')}' sh ${place}`);

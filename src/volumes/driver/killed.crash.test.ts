@@ -10,7 +10,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { until } from '../../../test/support/until.ts';
 import { bindMounter } from './mount/bind-mounter.ts';
-import { parseMountInfo } from './mount/mountinfo.ts';
+import { parseMountInfo } from '../../platform/mountinfo.ts';
 import { startDriver } from './start-driver.ts';
 import type { CallDriver } from './testing/test-driver.ts';
 import { callerOf, configIn, driverFolder, nfsOptions } from './testing/test-driver.ts';

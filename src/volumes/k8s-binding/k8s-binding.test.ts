@@ -130,6 +130,12 @@ test('an SMB share in the pod itself needs a Secret alone, or none where there i
   assert.match(await written(answerOf('smbdriver', reference), ...named), /secretName: team-photos/u);
 });
 
+/** The same volume once more, for another folder. */
+function twice(answer: string): string {
+  const { volume_mounts: mounts } = JSON.parse(answer) as { volume_mounts: object[] };
+  return JSON.stringify({ volume_mounts: [...mounts, { ...mounts[0], container_dir: '/another' }] });
+}
+
 const refusals: readonly (readonly [string, string, RegExp, ...string[]])[] = [
   ['mapped ids', answerOf('nfsv3driver', { ...nfs, uid: '1000', gid: '1001' }), /uid 1000 .*--run-as-owner/u],
   [
@@ -148,6 +154,7 @@ const refusals: readonly (readonly [string, string, RegExp, ...string[]])[] = [
   ['a folder of the kernel', answerOf('smbdriver', smb, { container_dir: '/proc' }), /container_dir/u],
   ['no JSON', `{"volume_mounts": [{"password": "${password}"`, /no JSON object/u],
   ['no share', '{}', /no share/u],
+  ['a volume that is there twice', twice(answerOf('smbdriver', smb)), /'.+' is in volume_mounts twice/u],
 ];
 for (const [what, answer, why, ...words] of refusals)
   test(`refused, with nothing written and no password said: ${what}`, async () => {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
-import { parseBinding } from './parse-binding.ts';
+import { parseVolumeMounts } from '../options/parse-volume-mounts.ts';
 import type { BindingChoice } from './volumes-of-binding.ts';
 import { volumesOfBinding } from './volumes-of-binding.ts';
 
@@ -24,7 +24,7 @@ export async function runK8sBinding(
   { out, input }: K8sBindingPorts,
 ): Promise<number> {
   const { path, choice, container } = parseWords(words);
-  const shares = parseBinding(path === undefined ? await textOf(input) : await textOfFile(path));
+  const shares = parseVolumeMounts(path === undefined ? await textOf(input) : await textOfFile(path));
   const { objects, volumes, volumeMounts, identity } = volumesOfBinding(shares, choice);
   if (container === undefined) {
     out(objects.map((object) => stringify(object)).join('---\n'));

@@ -4,7 +4,7 @@ import { containerId, mountCommand } from '../driver/mount/mount-command.ts';
 import type { NfsOrder, SmbOrder } from '../driver/mount/mount-order.ts';
 import { parseMountRequest } from '../driver/options/parse-mount-request.ts';
 import { parseSecretReference } from '../signature/secret-reference.ts';
-import type { BoundShare } from './parse-binding.ts';
+import type { VolumeMount } from '../options/parse-volume-mounts.ts';
 
 /** How a binding is to be written. */
 export interface BindingChoice {
@@ -51,11 +51,18 @@ interface Place {
  * Writes the shares of a binding for csi-driver-nfs and csi-driver-smb. VOLUME_MOUNT_INVALID for what these cannot do, with
  * nothing written: no option of the binding is left out in silence.
  */
-export function volumesOfBinding(shares: readonly BoundShare[], choice: BindingChoice): BindingVolumes {
+export function volumesOfBinding(shares: readonly VolumeMount[], choice: BindingChoice): BindingVolumes {
   const made = shares.map((share, index) => {
     const name = nameOf(share, choice.namespace);
     return { share, name, volume: volumeOf(share, { name, choice }, `volume_mounts[${index}]`) };
   });
+  if (made.length === 0) throw refused('the answer to the bind', 'has no share in volume_mounts');
+  const twice = made.find(({ name }, index) => made.findIndex((other) => other.name === name) < index);
+  if (twice !== undefined)
+    throw refused(
+      `the volume '${twice.share.volumeId}'`,
+      'is in volume_mounts twice; bind once for each folder',
+    );
   const identities = made.flatMap(({ volume: { identity } }) => identity ?? []);
   const [identity, ...others] = identities;
   if (others.some((other) => JSON.stringify(other) !== JSON.stringify(identity)))
@@ -76,14 +83,14 @@ export function volumesOfBinding(shares: readonly BoundShare[], choice: BindingC
 }
 
 /** The same for the same volume, so that what is applied again is the same object; PersistentVolumes have no namespace. */
-function nameOf({ driver, volumeId }: BoundShare, namespace: string): string {
+function nameOf({ driver, volumeId }: VolumeMount, namespace: string): string {
   const hash = createHash('sha256').update([namespace, driver, volumeId].join('\0')).digest('hex');
   return `cf-volume-${hash.slice(0, 20)}`;
 }
 
 const protocols: Readonly<Record<string, 'nfs' | 'smb'>> = { nfsv3driver: 'nfs', smbdriver: 'smb' };
 
-function volumeOf({ driver, config }: BoundShare, place: Place, where: string): ShareVolume {
+function volumeOf({ driver, config }: VolumeMount, place: Place, where: string): ShareVolume {
   const protocol = Object.hasOwn(protocols, driver) ? protocols[driver] : undefined;
   if (protocol === undefined)
     throw refused(where, `is of the driver '${driver}'; only nfsv3driver and smbdriver are known here`);

@@ -1,8 +1,8 @@
-import { mountRow } from '../options/mount-row.ts';
 import { directoryPassword, directoryUser, nfsVersion } from '../../options/mount-values.ts';
 import { flag, userId } from '../../options/option-type.ts';
 import { nfsShare } from '../../options/share.ts';
 import type { OptionTable } from '../options/option-table.ts';
+import { mountRow } from '../options/option-table.ts';
 import type { SecretPrefix } from '../options/password-rows.ts';
 import { passwordRows } from '../options/password-rows.ts';
 import type { Offering, OfferingSettings } from './offering.ts';

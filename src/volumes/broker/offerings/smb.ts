@@ -1,5 +1,5 @@
-import { mountRow } from '../options/mount-row.ts';
 import type { OptionRow, OptionTable } from '../options/option-table.ts';
+import { mountRow } from '../options/option-table.ts';
 import { smbDomain, smbPassword, smbUser, smbVersion } from '../../options/mount-values.ts';
 import { flag } from '../../options/option-type.ts';
 import { smbShare } from '../../options/share.ts';

@@ -1,3 +1,4 @@
+import { containerDir } from '../../options/container-dir.ts';
 import type { OptionType } from '../../options/option-type.ts';
 
 /**
@@ -32,6 +33,15 @@ export interface OptionRow {
 }
 
 export type OptionTable = readonly OptionRow[];
+
+/** The option that says where an app finds the share, of every offering. */
+export const mountRow: OptionRow = {
+  name: 'mount',
+  type: containerDir,
+  places: ['provision', 'bind'],
+  mountOption: 'mount',
+  description: "folder in the app's container; /var/vcap/data/INSTANCE without it",
+};
 
 /** Names of the options that end up as the same option of a mount: one of them takes another one's place. */
 export const namesOf = (table: OptionTable, mountOption: string): readonly string[] =>

@@ -8,7 +8,7 @@ import type { PathSegment } from '../../../platform/path-segment.ts';
 import { smallDriver } from '../../volman/testing/small-driver.ts';
 import type { SmallDriver } from '../../volman/testing/small-driver.ts';
 import { Volman } from '../../volman/volman.ts';
-import type { AppVolume } from '../app-volumes.ts';
+import type { VolumeMount } from '../../options/parse-volume-mounts.ts';
 import type { CellPorts, ContainerOrder } from '../run-app.ts';
 
 export const run = promisify(execFile);
@@ -25,8 +25,8 @@ export interface TestCell {
   readonly stopping: AbortController;
   readonly ports: CellPorts;
   /** A volume of the share of that name, for a folder below `apps`. */
-  readonly volume: (name: string, changes?: Partial<AppVolume>) => Promise<AppVolume>;
-  readonly order: (command: readonly string[], volumes: readonly AppVolume[]) => ContainerOrder;
+  readonly volume: (name: string, changes?: Partial<VolumeMount>) => Promise<VolumeMount>;
+  readonly order: (command: readonly string[], volumes: readonly VolumeMount[]) => ContainerOrder;
 }
 
 /** Of the mounts in a folder; others of the machine come and go. */

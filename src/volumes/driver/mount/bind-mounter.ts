@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { MountError } from './mount-error.ts';
 import type { MountOrder } from './mount-order.ts';
 import type { Mounter } from './mounter.ts';
-import { parseMountInfo } from './mountinfo.ts';
+import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import { runProgram } from './run-program.ts';
 
 const searchPath = '/usr/sbin:/usr/bin:/sbin:/bin';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isProductError } from '../../errors/product-error.ts';
-import { parseAppVolumes } from './app-volumes.ts';
+import { parseVolumeMounts } from './parse-volume-mounts.ts';
 
 const mount = {
   driver: 'smbdriver',
@@ -13,14 +13,14 @@ const mount = {
 };
 const answer = (...mounts: object[]): object => ({ credentials: {}, volume_mounts: mounts });
 const refused = (value: unknown, message: RegExp): void =>
-  assert.throws(() => parseAppVolumes(typeof value === 'string' ? value : JSON.stringify(value)), {
+  assert.throws(() => parseVolumeMounts(typeof value === 'string' ? value : JSON.stringify(value)), {
     code: 'VOLUME_MOUNT_INVALID',
     message,
   });
 
 test('the answers of all bindings of an app are its volumes', () => {
   const other = { ...mount, container_dir: '/other', mode: 'rw', device: { volume_id: 'v-2' } };
-  assert.deepEqual(parseAppVolumes(JSON.stringify([answer(mount), answer(other), {}])), [
+  assert.deepEqual(parseVolumeMounts(JSON.stringify([answer(mount), answer(other), {}])), [
     {
       driver: 'smbdriver',
       volumeId: 'v-1',
@@ -37,7 +37,7 @@ test('two mounts for one folder, or one inside the other, are refused by name', 
   refused([answer(mount), answer(second)], /volumes v-1 and v-2 are both for \/var\/photos/u);
   refused(answer(mount, { ...second, container_dir: '/var' }), /v-2 and v-1 are one inside the other/u);
   assert.equal(
-    parseAppVolumes(JSON.stringify(answer(mount, { ...second, container_dir: '/var/photos2' }))).length,
+    parseVolumeMounts(JSON.stringify(answer(mount, { ...second, container_dir: '/var/photos2' }))).length,
     2,
   );
 });
@@ -60,7 +60,7 @@ test('no text makes it throw anything but that it is wrong', () => {
   fc.assert(
     fc.property(value, (any) => {
       try {
-        parseAppVolumes(JSON.stringify(any));
+        parseVolumeMounts(JSON.stringify(any));
       } catch (error) {
         assert.ok(isProductError(error, 'VOLUME_MOUNT_INVALID'), String(error));
       }

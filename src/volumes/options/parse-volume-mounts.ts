@@ -1,10 +1,10 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { JsonObject } from '../broker/fields.ts';
-import { Fields, isObject } from '../broker/fields.ts';
-import { containerDir } from '../broker/options/mount-row.ts';
+import { containerDir } from './container-dir.ts';
+import type { JsonObject } from './fields.ts';
+import { Fields, isObject } from './fields.ts';
 
 /** A volume that an app gets, as a binding says (OSBAPI 2.17, Volume Mounts Object). */
-export interface AppVolume {
+export interface VolumeMount {
   readonly driver: string;
   readonly volumeId: string;
   /** Absolute, without `.`, `..` and links of the text's own. */
@@ -21,7 +21,7 @@ const longest = 4096;
  * folder of the container, or for one inside the other, are one of them: Cloud Controller also hands over the mounts
  * of superseded bindings, and which of the two an app then sees would be chance.
  */
-export function parseAppVolumes(text: string): readonly AppVolume[] {
+export function parseVolumeMounts(text: string): readonly VolumeMount[] {
   const faults: string[] = [];
   const volumes = answersOf(text).flatMap((answer, index) =>
     new Fields(answer, index === 0 ? '' : `[${index}].`, faults, longest)
@@ -32,7 +32,7 @@ export function parseAppVolumes(text: string): readonly AppVolume[] {
   if (faults.length === 0) return volumes;
   throw new ProductError(
     'VOLUME_MOUNT_INVALID',
-    `the volume mounts of the app are wrong, nothing was mounted: ${faults.join('; ')}. Correct them, or unbind and bind anew`,
+    `the volume_mounts are wrong, nothing was done: ${faults.join('; ')}. Give the answer to the bind as the broker sent it, or unbind and bind anew`,
   );
 }
 
@@ -51,7 +51,7 @@ function answersOf(text: string): readonly JsonObject[] {
   );
 }
 
-function volumeOf(mount: Fields): AppVolume {
+function volumeOf(mount: Fields): VolumeMount {
   const device = mount.nested('device');
   const [driver, mode, kind] = [mount.text('driver'), mount.text('mode'), mount.text('device_type')];
   if (mode !== 'r' && mode !== 'rw') mount.fault('mode', 'must be r or rw');
@@ -67,7 +67,7 @@ function volumeOf(mount: Fields): AppVolume {
   };
 }
 
-function collisions(volumes: readonly AppVolume[]): readonly string[] {
+function collisions(volumes: readonly VolumeMount[]): readonly string[] {
   const sorted = volumes.toSorted((one, other) =>
     `${one.containerDir}/` < `${other.containerDir}/` ? -1 : 1,
   );

@@ -25,11 +25,17 @@ test('a path of any characters is read as it is', () => {
   );
 });
 
-test('type and source are told, with and without optional fields', () => {
-  const text = `35 98 0:33 / /mnt/a\\040b ro - cifs //host/my\\040share rw,vers=3.1.1
-36 98 0:34 / /mnt/c rw shared:9 - fuse /mnt/c_mapfs rw,user_id=0\n`;
+test('all of a line is told, with and without optional fields', () => {
+  const text = `35 98 0:33 /top\\040dir /mnt/a\\040b ro,nosuid - cifs //host/my\\040share rw,vers=3.1.1
+36 98 0:34 / /mnt/c rw shared:9 master:2 - fuse /mnt/c_mapfs rw,user_id=0\n`;
   assert.deepEqual(parseMountInfo(text), [
-    { target: '/mnt/a b', type: 'cifs', source: '//host/my share' },
-    { target: '/mnt/c', type: 'fuse', source: '/mnt/c_mapfs' },
+    {
+      ...{ device: '0:33', root: '/top dir', target: '/mnt/a b', options: ['ro', 'nosuid'], isShared: false },
+      ...{ type: 'cifs', source: '//host/my share' },
+    },
+    {
+      ...{ device: '0:34', root: '/', target: '/mnt/c', options: ['rw'], isShared: true },
+      ...{ type: 'fuse', source: '/mnt/c_mapfs' },
+    },
   ]);
 });

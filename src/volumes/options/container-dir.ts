@@ -1,5 +1,4 @@
-import type { OptionRow } from './option-table.ts';
-import type { OptionType } from '../../options/option-type.ts';
+import type { OptionType } from './option-type.ts';
 
 const longest = 1024;
 /** What a container needs for itself. */
@@ -20,13 +19,4 @@ export const containerDir: OptionType = {
     return { value: `/${parts.join('/')}` };
   },
   schema: { type: 'string', minLength: 2, maxLength: longest },
-};
-
-/** The option that says where an app finds the share, of every offering. */
-export const mountRow: OptionRow = {
-  name: 'mount',
-  type: containerDir,
-  places: ['provision', 'bind'],
-  mountOption: 'mount',
-  description: "folder in the app's container; /var/vcap/data/INSTANCE without it",
 };
