@@ -208,11 +208,92 @@ class << JSON
     bare = args[0].is_a?(String) || args[0].is_a?(Numeric)
     bare ? args[0].inspect : dump_collection(*args)
   end
+
+  # Older ones break the line inside of empty collections; strings stay as they are.
+  unless JSON.pretty_generate([]) == "[]"
+    alias_method :pretty_generate_with_breaks, :pretty_generate
+
+    def pretty_generate(*args)
+      pretty_generate_with_breaks(*args).gsub(/"(?:[^"\\]|\\.)*"|\{\s+\}|\[\s+\]/) do |token|
+        token.start_with?('"') ? token : token[0] + token[-1]
+      end
+    end
+  end
+end
+
+# As before Ruby 3.4: published templates were written for that, and some turn `=>` into something else.
+unless { 1 => 2 }.inspect == "{1=>2}"
+  class Hash
+    def inspect
+      "{#{map { |key, value| "#{key.inspect}=>#{value.inspect}" }.join(", ")}}"
+    end
+    alias_method :to_s, :inspect
+  end
+end
+
+# Libraries that a ruby without its gems lacks.
+module Libraries
+  IN_WASM = RUBY_PLATFORM.include?("wasm")
+  # Native code that Ruby's own libraries require and ruby.wasm has not.
+  COMPILED = %w[bigdecimal bigdecimal.so io/console racc racc/cparse.so socket].freeze
+
+  # Whether there are more libraries now. Only when one is missing: rubygems loads for longer than most templates.
+  def self.add_gems
+    return false if @added
+    @added = true
+    if IN_WASM
+      require "rbconfig"
+      $LOAD_PATH.concat(Dir["#{RbConfig::CONFIG["rubylibprefix"]}/gems/*/gems/*/lib"].sort)
+      return true
+    end
+    begin
+      require "rubygems"
+      true
+    rescue LoadError
+      false
+    end
+  end
+
+  # ipaddr uses these constants alone. `socket` itself stays missing: what needs sockets is told so.
+  def self.with_socket_constants
+    Object.class_eval <<-RUBY unless defined?(::Socket)
+      class BasicSocket; end
+      class Socket < BasicSocket
+        AF_UNSPEC = 0
+        AF_INET = 2
+        AF_INET6 = 10
+      end
+      class IPSocket < BasicSocket; end
+    RUBY
+    $LOADED_FEATURES << "socket.rb"
+    yield
+  ensure
+    $LOADED_FEATURES.delete("socket.rb")
+  end
+end
+
+module Kernel
+  require_without_gems = instance_method(:require)
+
+  define_method(:require) do |name|
+    begin
+      require_without_gems.bind(self).call(name)
+    rescue LoadError => error
+      # not require_without_gems: rubygems replaces this method
+      next require(name) if Libraries.add_gems
+      raise unless Libraries::IN_WASM && name == "ipaddr" && error.path == "socket"
+      Libraries.with_socket_constants { require_without_gems.bind(self).call(name) }
+    end
+  end
+  private :require
 end
 
 module Renderer
   # Ruby's own messages that name kinds and counts. All others may quote the text that they were given, which may be a secret.
   PLAIN = /\A(?:no implicit conversion (?:of|from) [\w:]+ (?:in)?to [\w:]+|can't convert [\w:]+ (?:in)?to [\w:]+|[\w:]+ can't be coerced into [\w:]+|wrong number of arguments \(given \d+, expected [\d.+]+\)|divided by 0|stack level too deep)\z/.freeze
+
+  INSTALL_RUBY =
+    "Install a ruby that has it, or its gem, and put it on PATH: where it can be confined it renders the templates then".freeze
 
   def self.render(template)
     erb = ERB.new(template["template"], trim_mode: "-")
@@ -237,6 +318,8 @@ module Renderer
       # of the template itself; other code was made of something that it was given
       own = error.message.start_with?("#{template["name"]}:")
       own ? "syntax error: #{syntax_faults(error)}" : "SyntaxError"
+    when LoadError
+      missing_library(error.path.to_s, template) || error.class.to_s
     when NameError
       written?(error.name.to_s, template) ? "#{error.class}: undefined '#{error.name}'" : error.class.to_s
     else
@@ -250,6 +333,12 @@ module Renderer
     declared = template["context"]["default_properties"] || {}
     shown = names.map(&:to_s).select { |name| declared.key?(name) || written?(name, template) }
     shown.length == names.length ? "#{fault} '#{shown.join("', or '")}'" : "#{fault} of a name that the template computes"
+  end
+
+  def self.missing_library(name, template)
+    return unless Libraries::COMPILED.include?(name) || (!name.empty? && written?(name, template))
+    return "ruby.wasm has no library '#{name}'. #{INSTALL_RUBY}" if Libraries::IN_WASM
+    "the installed ruby has no library '#{name}'. Install the gem that has it, for all users and not in a home directory"
   end
 
   def self.link?(error)

@@ -48,6 +48,7 @@ export const rubyEnvironment = {
 /**
  * A ruby that is installed on this machine; `path` without symbolic links. Of one outside of the system's folders templates
  * see its own file, and of `lib` beside its `bin` Ruby's shared library, standard library and gems alone: it may be `~/lib`.
+ * Debian's ruby has the gems that root installed in /var/lib/gems.
  */
 export function nativeRuby(path: string): Unconfined {
   const library = basename(dirname(path)) === 'bin' ? librariesIn(join(dirname(dirname(path)), 'lib')) : [];
@@ -55,9 +56,9 @@ export function nativeRuby(path: string): Unconfined {
     engine: 'ruby',
     name: path,
     executable: path,
-    // Older rubies warn about features to disable that they have not.
+    // Gems are found when a template requires one. Older rubies warn about features to disable that they have not.
     arguments: ['-W0', '-EUTF-8:UTF-8', disabled, '-e', ownKeyring + readFileSync(script, 'utf8')],
-    reads: [path, ...library],
+    reads: [path, ...library, ...(path.startsWith('/usr/') ? namesIn('/var/lib', /^gems$/) : [])],
     limits: [`--as=${memory}`],
   };
 }

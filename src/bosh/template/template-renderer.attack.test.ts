@@ -287,11 +287,12 @@ describe('native ruby', { skip: nativeSkip }, () => {
   test('a template looks for more of the machine', async () => {
     const renderer = rendererOf([native], {});
     const seen =
-      '%w[/root /home /run /var /proc/self /etc/passwd /dev/tty /sys /old/usr].select { |path| File.exist?(path) }';
+      '%w[/root /home /run /var/log /proc/self /etc/passwd /dev/tty /sys /old/usr].select { |path| File.exist?(path) }';
+    const variable = '(Dir.children("/var/lib") - ["gems"] rescue [])';
     const writable =
       'Dir["/{*,usr/*,dev/*}"].select { |path| File.directory?(path) && File.writable?(path) }';
-    const template = `<%= ${seen} %> <%= ${writable} %>`;
-    assert.deepEqual(await renderer.render([{ name: 'x', template, context }]), ['[] ["/tmp"]']);
+    const template = `<%= ${seen} %> <%= ${variable} %> <%= ${writable} %>`;
+    assert.deepEqual(await renderer.render([{ name: 'x', template, context }]), ['[] [] ["/tmp"]']);
     await renderer.close();
   });
 

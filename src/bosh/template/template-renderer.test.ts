@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmod, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import fc from 'fast-check';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { createTemplateRenderer, findRuby } from './create-template-renderer.ts';
 import type { TemplateContext, TemplateRenderer, TemplateToRender } from './template-renderer.ts';
@@ -184,6 +185,42 @@ function suite(renderer: TemplateRenderer): void {
     assert.equal(await render('<%= Gem::Version.new("1.10") > Gem::Version.new("1.9") %>'), 'true');
   });
 
+  test('maps and empty JSON are written alike by every ruby', async () => {
+    assert.equal(
+      await render('<%= { "a" => { b: [] }, nil => {} } %> <%= [{ "é" => 1 }].inspect %>'),
+      '{"a"=>{:b=>[]}, nil=>{}} [{"é"=>1}]',
+    );
+    assert.equal(
+      await render('<%= JSON.pretty_generate("a" => {}, "b" => [[], 1], "c" => "[\\n] \\"{ }") %>'),
+      '{\n  "a": {},\n  "b": [\n    [],\n    1\n  ],\n  "c": "[\\n] \\"{ }"\n}',
+    );
+  });
+
+  test('libraries that are gems of ruby are there', async () => {
+    for (const [library, expression, expected] of [
+      ['base64', 'Base64.strict_encode64("a")', 'YQ=='],
+      ['csv', 'CSV.generate_line(["a", "b,c"])', 'a,"b,c"\n'],
+      ['matrix', 'Matrix[[1, 2], [3, 4]].determinant', '-2'],
+      ['prime', 'Prime.first(3)', '[2, 3, 5]'],
+      ['rexml/document', 'REXML::Document.new("<a><b>x</b></a>").root.elements["b"].text', 'x'],
+      ['observer', 'Observable', 'Observable'],
+      ['abbrev', 'Abbrev.abbrev(["ab"])["a"]', 'ab'],
+      ['getoptlong', 'GetoptLong', 'GetoptLong'],
+      ['ipaddr', 'IPAddr.new("10.1.2.3/24").to_range.last', '10.1.2.255'],
+      ['ipaddr', 'IPAddr.new("fd00::/8").include?("fd12::1")', 'true'],
+      ['ipaddr', 'IPAddr.new("10.1.2.3").inspect', '#<IPAddr: IPv4:10.1.2.3/255.255.255.255>'],
+    ])
+      assert.equal(await render(`<% require "${library}" %><%= ${expression} %>`), expected, library);
+    await assert.rejects(renderer.render([template('\n<% require "no-such-library" %>')]), {
+      code: 'TEMPLATE_INVALID',
+      message: /\(line 2\): (?:ruby\.wasm|the installed ruby) has no library 'no-such-library'\. Install /,
+    });
+    assert.equal(
+      await render('<%= begin; require "no-such"; rescue LoadError; "without"; end %>'),
+      'without',
+    );
+  });
+
   test('faults name the line and never quote data', async () => {
     await fails('\n\n<%= nil.foo %>', " (line 3): undefined method 'foo' for nil");
     await fails("a\n<%= 'secret'.foo %>", " (line 2): undefined method 'foo' for an instance of String");
@@ -223,6 +260,26 @@ describe('ruby.wasm', () => {
   const renderer = createTemplateRenderer();
   after(() => renderer.close());
   suite(renderer);
+
+  test('a library of native code is named with what to do, also where another library requires it', async () => {
+    for (const [required, missing] of [
+      ['bigdecimal', 'bigdecimal'],
+      ['racc/parser', 'racc/parser'],
+      ['socket', 'socket'],
+      ['io/console', 'io/console'],
+      ['net/http', 'socket'],
+      ['resolv', 'socket'],
+    ])
+      await assert.rejects(
+        renderer.render([template(`<% require "ipaddr" %>\n<% require "${required}" %>`)]),
+        {
+          code: 'TEMPLATE_INVALID',
+          message:
+            `Cannot render 'web/templates/x.erb' (line 2): ruby.wasm has no library '${missing}'. Install a ruby ` +
+            'that has it, or its gem, and put it on PATH: where it can be confined it renders the templates then',
+        },
+      );
+  });
 });
 
 const ruby = await findRuby(process.env['PATH']);
@@ -233,6 +290,24 @@ describe('native ruby', { skip: ruby === undefined ? 'needs ruby on PATH' : fals
   test('what a program of a template prints is left out, too', async () => {
     const text = '<% system("echo noise") %>text <%= `echo taken`.strip %>';
     assert.deepEqual(await renderer.render([template(text), template('next')]), ['text taken', 'next']);
+  });
+  test('libraries of native code, and those that need them, are there', async () => {
+    const text =
+      '<% %w[bigdecimal socket io/console net/http].each { |name| require name } %><%= BigDecimal("1.5").to_s("F") %>';
+    assert.deepEqual(await renderer.render([template(text)]), ['1.5']);
+  });
+  test('any property has the same text by ruby.wasm', async (t) => {
+    const wasm = createTemplateRenderer();
+    t.after(() => wasm.close());
+    const values = fc.sample(fc.jsonValue(), 40);
+    const text = '<%= p("v", nil) %> <%= p("v", nil).inspect %> <%= JSON.pretty_generate(p("v", nil)) %>';
+    const batch = values.map((v) =>
+      template(text, { job_properties: { v }, default_properties: { v: null } }),
+    );
+    const texts = await renderer.render(batch);
+    assert.equal(renderer.engine, 'ruby');
+    const others = await wasm.render(batch);
+    for (const [index, one] of texts.entries()) assert.equal(others[index], one);
   });
   test('it is the one that was asked for', async () => {
     await renderer.start();
