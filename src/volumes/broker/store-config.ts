@@ -1,5 +1,5 @@
 import { boundPostgres } from './bound-service.ts';
-import type { Fields } from '../options/fields.ts';
+import type { Fields } from '../../platform/fields.ts';
 import type { PostgresAccess } from './store/postgres-store.ts';
 import type { UaaClient } from './store/uaa-token.ts';
 

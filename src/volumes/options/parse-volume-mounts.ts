@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { containerDir } from './container-dir.ts';
-import type { JsonObject } from './fields.ts';
-import { Fields, isObject } from './fields.ts';
+import type { JsonObject } from '../../platform/fields.ts';
+import { Fields, isObject } from '../../platform/fields.ts';
 
 /** A volume that an app gets, as a binding says (OSBAPI 2.17, Volume Mounts Object). */
 export interface VolumeMount {
