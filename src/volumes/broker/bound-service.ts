@@ -1,5 +1,5 @@
-import type { JsonObject } from './fields.ts';
-import { isObject } from './fields.ts';
+import type { JsonObject } from '../../platform/fields.ts';
+import { isObject } from '../../platform/fields.ts';
 import type { PostgresAccess } from './store/postgres-store.ts';
 
 /** A database that is bound to this app, or why it is none; no value is quoted. */

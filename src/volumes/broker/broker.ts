@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { JsonObject } from './fields.ts';
+import type { JsonObject } from '../../platform/fields.ts';
 import type { Answer } from './http/answer.ts';
 import { invalid } from './http/answer.ts';
 import { isAllowed, shareNotAllowed } from './offerings/allowed-shares.ts';

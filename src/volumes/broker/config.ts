@@ -1,7 +1,7 @@
 import { parseDocument } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
-import type { JsonObject } from './fields.ts';
-import { Fields, isObject } from './fields.ts';
+import type { JsonObject } from '../../platform/fields.ts';
+import { Fields, isObject } from '../../platform/fields.ts';
 import type { BasicAuth } from './http/check-headers.ts';
 import type { AllowedShare } from './offerings/allowed-shares.ts';
 import type { Offering, OfferingSettings } from './offerings/offering.ts';

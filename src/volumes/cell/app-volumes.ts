@@ -1,6 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { JsonObject } from '../broker/fields.ts';
-import { Fields, isObject } from '../broker/fields.ts';
+import type { JsonObject } from '../../platform/fields.ts';
+import { Fields, isObject } from '../../platform/fields.ts';
 import { containerDir } from '../broker/options/mount-row.ts';
 
 /** A volume that an app gets, as a binding says (OSBAPI 2.17, Volume Mounts Object). */

@@ -6,7 +6,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import { fastify, LogController } from 'fastify';
 import { isProductError } from '../../../errors/product-error.ts';
 import type { Broker } from '../broker.ts';
-import type { JsonObject } from '../fields.ts';
+import type { JsonObject } from '../../../platform/fields.ts';
 import type { BindingTarget } from '../store/broker-store.ts';
 import type { Answer } from './answer.ts';
 import { invalid, refusal } from './answer.ts';

@@ -1,6 +1,6 @@
 import type { Offering } from '../offerings/offering.ts';
-import type { JsonObject } from '../fields.ts';
-import { isObject } from '../fields.ts';
+import type { JsonObject } from '../../../platform/fields.ts';
+import { isObject } from '../../../platform/fields.ts';
 import type { OptionPlace } from '../options/option-table.ts';
 import { parseOptions } from '../options/parse-options.ts';
 import type { InstanceRecord } from '../store/record.ts';

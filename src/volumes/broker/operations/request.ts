@@ -1,5 +1,5 @@
-import type { JsonObject } from '../fields.ts';
-import { Fields, isObject } from '../fields.ts';
+import type { JsonObject } from '../../../platform/fields.ts';
+import { Fields, isObject } from '../../../platform/fields.ts';
 import type { Offering } from '../offerings/offering.ts';
 import type { Answer } from '../http/answer.ts';
 import { invalid } from '../http/answer.ts';
