@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { formatTable } from '../../src/cli/table.ts';
-import { credhubStub, uaaClient } from '../../src/volumes/broker/testing/credhub-stub.ts';
+import { credhubStub, uaaClient } from '../../src/volumes/credhub/testing/credhub-stub.ts';
 import { noPostgres, postgresServer } from '../../src/volumes/broker/testing/postgres-server.ts';
 import { auth } from '../../src/volumes/broker/testing/test-broker.ts';
 import { startChildServer } from './child-server.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { credhubStub, uaaClient } from './testing/credhub-stub.ts';
+import { credhubStub, uaaClient } from '../credhub/testing/credhub-stub.ts';
 import { instancePath, provisionBody, testBroker } from './testing/test-broker.ts';
 
 test('with its CredHub away the broker starts, says so, and serves when CredHub is back', async (t) => {

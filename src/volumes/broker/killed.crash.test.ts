@@ -12,7 +12,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { credhubStub, uaaClient } from './testing/credhub-stub.ts';
+import { credhubStub, uaaClient } from '../credhub/testing/credhub-stub.ts';
 import { noPostgres, postgresServer } from './testing/postgres-server.ts';
 import type { CallBroker } from './testing/test-broker.ts';
 import { auth, bindBody, callerOf, nfsQuery, provisionBody } from './testing/test-broker.ts';

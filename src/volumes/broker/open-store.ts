@@ -7,8 +7,9 @@ import type { BrokerConfig } from './config.ts';
 import type { VolumeIdScheme } from './operations/volume-id.ts';
 import type { CredhubConfig } from './store-config.ts';
 import type { BrokerStore } from './store/broker-store.ts';
-import type { CredhubClient } from './store/credhub-client.ts';
-import { credhubClient } from './store/credhub-client.ts';
+import type { CredhubClient } from '../credhub/credhub-client.ts';
+import { credhubClient } from '../credhub/credhub-client.ts';
+import { credhubAccess } from '../credhub/credhub-settings.ts';
 import { openCredhubStore } from './store/credhub-store.ts';
 import type { RecordCodec } from './store/record-codec.ts';
 import { sealedRecords } from './store/record-codec.ts';
@@ -43,22 +44,8 @@ async function openSqlite(path: string, records: RecordCodec): Promise<BrokerSto
 }
 
 /** A client of the CredHub of a configuration. */
-export function connectCredhub({ url, caFile, auth }: CredhubConfig): CredhubClient {
-  const ca = readIfNamed(caFile, 'credhub.ca');
-  if (!('uaa' in auth)) {
-    const certificate = readNamed(auth.certificateFile, 'credhub.client_certificate');
-    return credhubClient({
-      url,
-      ca,
-      auth: { certificate, key: readNamed(auth.keyFile, 'credhub.client_key') },
-    });
-  }
-  const { caFile: uaaCaFile, ...uaa } = auth.uaa;
-  return credhubClient({
-    url,
-    ca,
-    auth: { uaa: { ...uaa, ca: readIfNamed(uaaCaFile, 'credhub.uaa.ca') ?? ca } },
-  });
+export function connectCredhub(config: CredhubConfig): CredhubClient {
+  return credhubClient(credhubAccess(config, readNamed));
 }
 
 /** What the configuration holds that no log may show. */

@@ -1,7 +1,8 @@
+import type { CredhubSettings } from '../credhub/credhub-settings.ts';
+import { readCredhubSettings } from '../credhub/credhub-settings.ts';
 import { boundPostgres } from './bound-service.ts';
 import type { Fields } from '../../platform/fields.ts';
 import type { PostgresAccess } from './store/postgres-store.ts';
-import type { UaaClient } from './store/uaa-token.ts';
 
 /** Where records are kept. */
 export type StoreConfig =
@@ -10,13 +11,8 @@ export type StoreConfig =
   | { readonly credhub: CredhubConfig };
 
 /** A CredHub, and the path of a broker in it. */
-export interface CredhubConfig {
-  readonly url: string;
+export interface CredhubConfig extends CredhubSettings {
   readonly storeId: string;
-  readonly caFile: string | undefined;
-  readonly auth:
-    | { readonly uaa: UaaClient & { readonly url: string | undefined; readonly caFile: string | undefined } }
-    | { readonly certificateFile: string; readonly keyFile: string };
 }
 
 const kinds = ['sqlite', 'postgresql', 'credhub'];
@@ -71,33 +67,5 @@ export function credhubOf(read: Fields): CredhubConfig {
   // a part of names that end at 255 characters
   if (storeId !== '' && !/^[A-Za-z0-9_-]{1,64}$/u.test(storeId))
     read.fault('store_id', 'must be 1 to 64 letters, digits, dashes and underscores');
-  const common = { url: httpsUrl(read, read.text('url')), storeId, caFile: read.optionalText('ca') };
-  const byCertificate = ['client_certificate', 'client_key'].some((name) => read.value(name) !== undefined);
-  if (byCertificate === (read.value('uaa') !== undefined))
-    read.fault('uaa', 'is needed, or client_certificate and client_key in its place');
-  if (byCertificate) {
-    const auth = { certificateFile: read.text('client_certificate'), keyFile: read.text('client_key') };
-    return { ...common, auth };
-  }
-  const uaa = read.nested('uaa');
-  const url = uaa.optionalText('url');
-  return {
-    ...common,
-    auth: {
-      uaa: {
-        url: url === undefined ? undefined : httpsUrl(uaa, url),
-        id: uaa.text('client_id'),
-        secret: uaa.text('client_secret'),
-        caFile: uaa.optionalText('ca'),
-      },
-    },
-  };
-}
-
-function httpsUrl(read: Fields, text: string): string {
-  const url = URL.parse(text);
-  const isPlain =
-    url?.protocol === 'https:' && `${url.username}${url.password}${url.search}${url.hash}` === '';
-  if (text !== '' && !isPlain) read.fault('url', 'must be https://host:port, without user and query');
-  return text;
+  return { ...readCredhubSettings(read), storeId };
 }

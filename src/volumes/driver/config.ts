@@ -54,6 +54,8 @@ export interface DriverConfig {
   readonly signatureKeys: string | undefined;
   /** Folder of secrets that signed volumes may refer to. */
   readonly secretFiles: string | undefined;
+  /** File that says how the CredHub is reached whose secrets signed volumes may refer to. */
+  readonly credhub: string | undefined;
   readonly mapfsPath: string | undefined;
   /** Local folders below it are mounted in place of shares. */
   readonly bindFrom: string | undefined;
@@ -88,6 +90,7 @@ const flagTable: FlagTable = {
   signatures: 'text',
   signatureKeys: 'text',
   secretFiles: 'text',
+  credhub: 'text',
   bindFrom: 'text',
   // of the old drivers; there is no debug server, and one form of log
   debugAddr: 'text',
@@ -160,15 +163,17 @@ class Reader {
     return this.#flags.text(flag) === undefined ? undefined : this.#path(flag);
   }
 
-  #trust(): Pick<DriverConfig, 'signatures' | 'signatureKeys' | 'secretFiles'> {
+  #trust(): Pick<DriverConfig, 'signatures' | 'signatureKeys' | 'secretFiles' | 'credhub'> {
     const signatures = this.#flags.text('signatures') ?? 'off';
     const isMode = signatures === 'off' || signatures === 'log' || signatures === 'require';
     if (!isMode) this.#faults.push('-signatures must be off, log or require');
     const signatureKeys = this.#optionalPath('signatureKeys');
     const secretFiles = this.#optionalPath('secretFiles');
-    if (signatureKeys === undefined && (signatures !== 'off' || secretFiles !== undefined))
+    const credhub = this.#optionalPath('credhub');
+    const readsSecrets = secretFiles !== undefined || credhub !== undefined;
+    if (signatureKeys === undefined && (signatures !== 'off' || readsSecrets))
       this.#faults.push('-signatureKeys is missing: a file with the public key of the broker');
-    return { signatures: isMode ? signatures : 'off', signatureKeys, secretFiles };
+    return { signatures: isMode ? signatures : 'off', signatureKeys, secretFiles, credhub };
   }
 
   #transport(name: DriverName, driversPath: string): Transport {

@@ -52,7 +52,7 @@ export async function resolveOrder(
     const reference = parseSecretReference(password);
     if (reference === undefined) return password;
     if (!check.isSigned) throw new MountError('NOT_SIGNED', `its password is a reference, and ${check.why}`);
-    const read = directoryPassword.parse(await readSecret(reference, secrets));
+    const read = directoryPassword.parse(await readSecret(reference, { places: secrets, log, signal }));
     if ('value' in read) return String(read.value);
     throw new MountError('SECRET_UNAVAILABLE', `the password at the reference ${read.fault}`);
   };

@@ -25,6 +25,7 @@ import { writeSpecFile } from './spec-file.ts';
 import { StateStore } from './state/state-store.ts';
 import { drain } from './volumes/drain.ts';
 import { recover } from './volumes/recover.ts';
+import { openCredhub } from './trust/open-credhub.ts';
 import { VolumeDriver } from './volumes/volume-driver.ts';
 import { VolumeMounts } from './volumes/volume-mounts.ts';
 import { startWatchdog } from './volumes/watchdog.ts';
@@ -72,11 +73,13 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
   };
   try {
     const metrics = driverMetrics();
+    const credhub = config.credhub === undefined ? undefined : await openCredhub(config.credhub);
+    stops.push(() => credhub?.client.close());
     const orders: OrderPorts = {
       protocol: config.protocol,
       forcedFlags: config.forcedFlags,
       signatures: { mode: config.signatures, keys: await keysOf(config) },
-      secrets: { filePrefix: config.secretFiles },
+      secrets: { filePrefix: config.secretFiles, credhub },
       log,
       metrics,
       idsOf: ports.idsOf,

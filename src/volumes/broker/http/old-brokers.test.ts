@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { nfsOffering } from '../offerings/nfs.ts';
-import { credhubStub, uaaClient } from '../testing/credhub-stub.ts';
+import { credhubStub, uaaClient } from '../../credhub/testing/credhub-stub.ts';
 import type { RequestCase } from '../testing/request-cases.ts';
 import { testRequests, without, withParameters } from '../testing/request-cases.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Offering } from '../offerings/offering.ts';
 import { migratedId } from '../operations/join-migrated-binding.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
-import type { CredhubClient } from '../store/credhub-client.ts';
+import type { CredhubClient } from '../../credhub/credhub-client.ts';
 import type { InstanceRecord } from '../store/record.ts';
 import { parseOldRecord } from './parse-old-record.ts';
 

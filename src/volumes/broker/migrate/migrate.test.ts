@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { parseBrokerConfig } from '../config.ts';
 import { volumeId } from '../operations/volume-id.ts';
-import type { CredhubStub } from '../testing/credhub-stub.ts';
-import { credhubStub, uaaClient } from '../testing/credhub-stub.ts';
+import type { CredhubStub } from '../../credhub/testing/credhub-stub.ts';
+import { credhubStub, uaaClient } from '../../credhub/testing/credhub-stub.ts';
 import {
   auth,
   nfsPlan,

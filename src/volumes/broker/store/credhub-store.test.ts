@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { createTestAuthority } from '../../../kubernetes/testing/certificates.ts';
-import type { CredhubStub } from '../testing/credhub-stub.ts';
-import { credhubStub, uaaClient } from '../testing/credhub-stub.ts';
+import type { CredhubStub } from '../../credhub/testing/credhub-stub.ts';
+import { credhubStub, uaaClient } from '../../credhub/testing/credhub-stub.ts';
 import { bindingRecord, instanceRecord, storeSuite } from '../testing/store-suite.ts';
 import type { BrokerStore } from './broker-store.ts';
-import type { CredhubAccess } from './credhub-client.ts';
-import { credhubClient } from './credhub-client.ts';
+import type { CredhubAccess } from '../../credhub/credhub-client.ts';
+import { credhubClient } from '../../credhub/credhub-client.ts';
 import { openCredhubStore } from './credhub-store.ts';
 
 const answer = { status: 201, body: {} };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ProductError } from '../../../errors/product-error.ts';
 import type { BrokerStore, Change, InstanceView, Target, View } from './broker-store.ts';
-import type { CredhubClient } from './credhub-client.ts';
+import type { CredhubClient } from '../../credhub/credhub-client.ts';
 import type { BindingRecord, InstanceRecord } from './record.ts';
 
 /** The credential that is written first, to see that the client may write and read. */

@@ -1,23 +1,67 @@
 import { realpath } from 'node:fs/promises';
 import { isProductError } from '../../../errors/product-error.ts';
 import { readOwnFile } from '../../../platform/read-file.ts';
+import type { CredhubClient } from '../../credhub/credhub-client.ts';
 import type { SecretReference } from '../../signature/secret-reference.ts';
 import { formatSecretReference, isBelowPrefix } from '../../signature/secret-reference.ts';
+import type { DriverLog } from '../driver-log.ts';
 import { MountError } from '../mount/mount-error.ts';
 
 /** Where secrets of signed volumes may be; a store without a prefix is not read. */
 export interface SecretPlaces {
   /** A folder that only this user writes, with files of this user. */
   readonly filePrefix: string | undefined;
+  readonly credhub: CredhubPlace | undefined;
 }
 
+/** A CredHub, and the path in it below which secrets are read. */
+export interface CredhubPlace {
+  readonly prefix: string;
+  readonly client: Pick<CredhubClient, 'get' | 'close'>;
+}
+
+export interface ReadSecretPorts {
+  readonly places: SecretPlaces;
+  /** Gets why CredHub cannot be read, which is for the operator alone. */
+  readonly log: DriverLog;
+  /** Ends the wait for CredHub. */
+  readonly signal: AbortSignal;
+}
+
+/** Milliseconds in which a busy CredHub is asked again: a cell does not wait long for a mount. */
+const retryMs = 5_000;
+
 /** Reads the secret that a signed volume refers to. Rejects with MountError, which does not have it. */
-export async function readSecret(reference: SecretReference, { filePrefix }: SecretPlaces): Promise<string> {
-  const shown = formatSecretReference(reference);
-  const fail = (why: string): MountError =>
-    new MountError('SECRET_UNAVAILABLE', `the password ${shown} cannot be had: ${why}`);
-  if (reference.store !== 'file') throw fail('this driver reads files only; ask the operator of the cells');
-  if (filePrefix === undefined || !isBelowPrefix(reference, filePrefix))
+export async function readSecret(reference: SecretReference, ports: ReadSecretPorts): Promise<string> {
+  return reference.store === 'credhub'
+    ? readFromCredhub(reference, ports)
+    : readFromFile(reference, ports.places.filePrefix);
+}
+
+async function readFromCredhub(
+  reference: SecretReference,
+  { places: { credhub }, log, signal }: ReadSecretPorts,
+): Promise<string> {
+  if (credhub === undefined || !isBelowPrefix(reference, credhub.prefix))
+    throw unavailable(reference, 'it is not in the place that the driver reads (-credhub)');
+  let value: unknown;
+  try {
+    value = await beforeAbort(credhub.client.get(reference.name, retryMs), signal);
+  } catch (error) {
+    if (!signal.aborted && !isProductError(error, 'STORE_UNAVAILABLE')) throw error;
+    log.error('credhub', error, { credential: reference.name });
+    throw unavailable(reference, 'CredHub cannot be read now; ask the operator of the cells', error);
+  }
+  if (value === undefined)
+    throw unavailable(reference, "CredHub has no such credential, or the driver's client may not read it");
+  // those of the other types are objects
+  if (typeof value !== 'string') throw unavailable(reference, 'its type must be password or value');
+  return value;
+}
+
+async function readFromFile(reference: SecretReference, prefix: string | undefined): Promise<string> {
+  const fail = (why: string): MountError => unavailable(reference, why);
+  if (prefix === undefined || !isBelowPrefix(reference, prefix))
     throw fail('it is not in the place that the driver reads (-secretFiles)');
   try {
     // a link in a folder on the way could lead to any file of root
@@ -31,5 +75,25 @@ export async function readSecret(reference: SecretReference, { filePrefix }: Sec
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code === '') throw error;
     throw fail(code === 'ENOENT' ? 'there is no such file on the cell' : `the file cannot be read (${code})`);
+  }
+}
+
+const unavailable = (reference: SecretReference, why: string, cause?: unknown): MountError =>
+  new MountError(
+    'SECRET_UNAVAILABLE',
+    `the password ${formatSecretReference(reference)} cannot be had: ${why}`,
+    { cause },
+  );
+
+/** What the work resolves with, or a rejection as soon as the signal is aborted. */
+async function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(new Error('it did not answer in time'));
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }

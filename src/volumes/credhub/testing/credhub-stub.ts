@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
 import type { KeyPair } from '../../../kubernetes/testing/certificates.ts';
 import { createTestAuthority } from '../../../kubernetes/testing/certificates.ts';
-import type { CredhubAccess } from '../store/credhub-client.ts';
+import type { CredhubAccess } from '../credhub-client.ts';
 
 export const uaaClient = { id: 'volume-broker', secret: 'geheim+des/clients' };
 

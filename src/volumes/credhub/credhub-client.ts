@@ -1,5 +1,5 @@
 import { Agent } from 'node:https';
-import { ProductError } from '../../../errors/product-error.ts';
+import { ProductError } from '../../errors/product-error.ts';
 import type { HttpsReply, HttpsRequest } from './https-exchange.ts';
 import { exchange, objectIn } from './https-exchange.ts';
 import type { TokenSource, UaaClient } from './uaa-token.ts';

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { isProductError, ProductError } from '../../../errors/product-error.ts';
+import { Fields, isObject } from '../../../platform/fields.ts';
+import { readOwnFile } from '../../../platform/read-file.ts';
+import { credhubClient } from '../../credhub/credhub-client.ts';
+import { credhubAccess, credhubSettingNames, readCredhubSettings } from '../../credhub/credhub-settings.ts';
+import { isSecretPath } from '../../signature/secret-reference.ts';
+import type { CredhubPlace } from './read-secret.ts';
+
+const known: readonly string[] = [...credhubSettingNames, 'prefix'];
+
+/**
+ * A client of the CredHub that the file of `-credhub` names, JSON as docs/volume-driver.md shows it. CredHub need not
+ * be there yet. The file has a secret: it must be this user's, and other users' rights are taken from it.
+ */
+export async function openCredhub(path: string): Promise<CredhubPlace> {
+  const faults: string[] = [];
+  const map = parseMap(await textOf(path));
+  if (map === undefined) throw configError(path, ['it must be a JSON object']);
+  for (const name of Object.keys(map))
+    if (!known.includes(name)) faults.push(`${JSON.stringify(name.slice(0, 64))} is no setting`);
+  const read = new Fields(map, '', faults);
+  const settings = readCredhubSettings(read);
+  const prefix = read.text('prefix');
+  if (prefix !== '' && !(prefix.startsWith('/') && isSecretPath(prefix.slice(1))))
+    read.fault(
+      'prefix',
+      'must be a slash and parts of letters, digits, dots, dashes and underscores, as /volumes',
+    );
+  if (faults.length > 0) throw configError(path, faults);
+  const readNamed = (file: string, setting: string): string => {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch (error) {
+      throw configError(path, [`${setting} names a file that cannot be read, '${file}'`], error);
+    }
+  };
+  return { prefix, client: credhubClient(credhubAccess(settings, readNamed)) };
+}
+
+async function textOf(path: string): Promise<string> {
+  try {
+    const text = await readOwnFile(path, { narrow: true });
+    if (text !== undefined) return text;
+  } catch (error) {
+    if (isProductError(error)) throw error;
+    throw configError(path, ['it cannot be read'], error);
+  }
+  throw configError(path, ['there is no such file']);
+}
+
+/** The parser's own error would quote the text, which has a secret. */
+function parseMap(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+const configError = (path: string, faults: readonly string[], cause?: unknown): ProductError =>
+  new ProductError(
+    'DRIVER_CONFIG_INVALID',
+    `volumes driver does not start: '${path}' of -credhub: ${faults.join('; ')}`,
+    { cause },
+  );
