@@ -4,45 +4,21 @@ import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
-import { parse } from 'yaml';
-import { createTemplateRenderer } from '../src/bosh/template/create-template-renderer.ts';
 import { readReleaseDirectory } from '../src/bosh/release/release-directory.ts';
+import { applyOperations, readOpsFile } from '../src/bosh/manifest/ops-file.ts';
+import { parseYaml } from '../src/bosh/yaml/parse-yaml.ts';
+import { toValue } from '../src/bosh/yaml/yaml-node.ts';
 import { parseDriverConfig } from '../src/volumes/driver/config.ts';
 import { parseLdapSettings } from '../src/volumes/driver/ldap/ldap-settings.ts';
+import { release, rendered, renderer } from './testing/rendered.ts';
+import type { Links } from './testing/rendered.ts';
 
-const release = join(import.meta.dirname, '../release/volumes');
-const renderer = createTemplateRenderer();
 after(() => renderer.close());
 
-interface Spec {
-  readonly templates: Readonly<Record<string, string>>;
-  readonly properties: Readonly<Record<string, { readonly default?: unknown }>>;
-}
-
-/** A template of a job, as a director renders it. */
-async function rendered(
-  job: string,
-  file: string,
-  properties: Record<string, unknown> = {},
-): Promise<string> {
-  const spec = parse(await readFile(join(release, 'jobs', job, 'spec'), 'utf8')) as Spec;
-  assert.ok(file === 'monit' || file in spec.templates, file);
-  const template = await readFile(
-    join(release, 'jobs', job, file === 'monit' ? file : `templates/${file}`),
-    'utf8',
+const configOf = async (job: string, properties?: Record<string, unknown>, links?: Links) =>
+  parseDriverConfig(
+    (await rendered(job, 'flags.erb', properties, links)).split('\n').filter((flag) => flag !== ''),
   );
-  const defaults = Object.entries(spec.properties).map(([name, { default: value }]) => [name, value ?? null]);
-  const context = {
-    ...{ index: 0, id: '0', az: 'z1', bootstrap: true, job: { name: job }, deployment: 'cf', networks: {} },
-    ...{ global_properties: properties, cluster_properties: {}, job_properties: null },
-    default_properties: Object.fromEntries(defaults) as Record<string, unknown>,
-  };
-  const [text] = await renderer.render([{ name: `${job}/${file}`, template, context }]);
-  return text ?? '';
-}
-
-const configOf = async (job: string, properties?: Record<string, unknown>) =>
-  parseDriverConfig((await rendered(job, 'flags.erb', properties)).split('\n').filter((flag) => flag !== ''));
 
 test('the release has its jobs, and each template that a job names', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-volumes-release-'));
@@ -50,9 +26,14 @@ test('the release has its jobs, and each template that a job names', async (t) =
   await cp(release, directory, { recursive: true });
   const sources = join(directory, 'src', 'volume_services');
   await mkdir(sources, { recursive: true });
-  for (const name of ['driver.mjs', 'node']) await writeFile(join(sources, name), '');
+  for (const name of ['driver.mjs', 'broker.mjs', 'node']) await writeFile(join(sources, name), '');
   const { jobs } = await readReleaseDirectory(directory);
-  assert.deepEqual(jobs.map(({ name }) => name).toSorted(), ['nfsv3driver', 'smbdriver']);
+  assert.deepEqual(jobs.map(({ name }) => name).toSorted(), [
+    'nfsbrokerpush',
+    'nfsv3driver',
+    'smbbrokerpush',
+    'smbdriver',
+  ]);
 });
 
 test('without properties the drivers listen and mount where the old jobs have them', async () => {
@@ -69,7 +50,7 @@ test('without properties the drivers listen and mount where the old jobs have th
   assert.deepEqual(smb.forcedFlags, { noserverino: true, nodfs: false });
 });
 
-test("the old jobs' certificates and directory of users are the driver's", async () => {
+test("the old jobs' certificates are the driver's, and mapfs maps ids where the machine has it", async () => {
   const tls = { ca_cert: 'CA', server_cert: 'S', server_key: 'K', client_cert: 'C', client_key: 'D' };
   for (const [job, properties] of [
     ['nfsv3driver', { nfsv3driver: { tls } }],
@@ -78,22 +59,41 @@ test("the old jobs' certificates and directory of users are the driver's", async
     assert.equal((await configOf(job, properties)).tls?.ca, `/var/vcap/jobs/${job}/config/certs/ca.crt`);
     assert.equal(await rendered(job, 'ca.crt.erb', properties), 'CA\n');
   }
+  const links = { mapfs: { path: '/var/vcap/packages/mapfs/bin/mapfs' } };
+  const nfs = await configOf('nfsv3driver', {}, links);
+  assert.equal(nfs.mapfsPath, '/var/vcap/packages/mapfs/bin/mapfs');
+});
+
+test('ctl hands the properties of the directory to the driver as they are, without a shell that reads them', async (t) => {
   const ldap = {
     ldap_host: 'ldap.example',
-    ldap_svc_user: 'cn=a b',
-    ldap_svc_password: '$(id)"\'`',
-    ldap_user_fqdn: 'dc=c',
+    ldap_svc_user: 'cn=reader',
+    ldap_svc_password: `o'k "$(exit 1)" \\ \`x\``,
+    ldap_user_fqdn: 'cn=Users,dc=example',
   };
-  const lines = (await rendered('nfsv3driver', 'ldap.erb', { nfsv3driver: ldap })).trim().split('\n');
-  const environment = Object.fromEntries(lines.map((line) => line.split(/=(.*)/su, 2)));
+  const jobs = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-ctl-'));
+  t.after(() => rm(jobs, { recursive: true }));
+  await mkdir(join(jobs, 'certs'));
+  const files = { 'flags.erb': 'flags', 'ldap.erb': 'ldap', 'ldap_ca.crt.erb': 'certs/ldap_ca.crt' };
+  for (const [file, to] of Object.entries(files))
+    await writeFile(join(jobs, to), await rendered('nfsv3driver', file, { nfsv3driver: ldap }));
+  const script = (await rendered('nfsv3driver', 'ctl.erb'))
+    .replaceAll('/var/vcap/jobs/nfsv3driver/config', jobs)
+    .replaceAll('/var/vcap/sys', jobs)
+    .replace(/exec .*driver\.mjs "\$\{flags\[@\]\}"/u, 'exec env -0');
+  const { status, stderr } = spawnSync('bash', ['-s', 'start'], { input: script, encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  const told = await readFile(join(jobs, 'log/nfsv3driver/nfsv3driver.stdout.log'), 'utf8');
+  const environment = Object.fromEntries(told.split('\0').map((line) => line.split(/=(.*)/su)));
   const faults: string[] = [];
   const settings = parseLdapSettings(environment as Record<string, string>, faults);
   assert.deepEqual(faults, []);
-  assert.deepEqual(
-    [settings?.url, settings?.serviceUser, settings?.servicePassword, settings?.usersBelow],
-    ['ldap://ldap.example:389', 'cn=a b', '$(id)"\'`', 'dc=c'],
+  assert.equal(settings?.servicePassword, ldap.ldap_svc_password);
+  assert.deepEqual([settings.url, settings.usersBelow], ['ldap://ldap.example:389', 'cn=Users,dc=example']);
+  await assert.rejects(
+    rendered('nfsv3driver', 'ldap.erb', { nfsv3driver: { ...ldap, ldap_svc_password: '' } }),
+    /ldap_host needs ldap_svc_user, ldap_svc_password/u,
   );
-  assert.equal((await rendered('nfsv3driver', 'ldap.erb')).trim(), '');
 });
 
 test('a job that is disabled has nothing to run', async () => {
@@ -102,7 +102,7 @@ test('a job that is disabled has nothing to run', async () => {
 });
 
 /** A rendered pre-start on a machine that has these programs and no others. */
-async function preStart(t: TestContext, job: string, programs: readonly string[]) {
+async function preStart(t: TestContext, job: string, programs: readonly string[], mode = 0o755) {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-pre-start-'));
   t.after(() => rm(directory, { recursive: true }));
   const [bin, host] = [join(directory, 'bin'), join(directory, 'host')];
@@ -112,27 +112,30 @@ async function preStart(t: TestContext, job: string, programs: readonly string[]
     await writeFile(join(host, name), `#!/bin/sh\nexit ${name === 'grep' ? 1 : 0}\n`);
     await chmod(join(host, name), 0o755);
   }
-  const path = { driver_path: join(directory, 'drivers'), cell_mount_path: join(directory, 'volumes') };
+  const path = {
+    driver_path: join(directory, 'drivers'),
+    cell_mount_path: join(directory, 'above', 'volumes'),
+  };
+  await mkdir(join(directory, 'above'));
+  await chmod(join(directory, 'above'), mode);
   const properties = job === 'nfsv3driver' ? { nfsv3driver: path } : path;
   await writeFile(join(directory, 'config', 'flags'), await rendered(job, 'flags.erb', properties));
   const script = join(bin, 'pre-start');
   await writeFile(script, await rendered(job, 'pre-start.erb', properties));
-  const tools = ['mkdir', 'dirname'].map((name) => `ln -s "$(command -v ${name})" "${host}/${name}"`);
+  const tools = ['mkdir', 'dirname', 'readlink', 'find'].map(
+    (name) => `ln -s "$(command -v ${name})" "${host}/${name}"`,
+  );
   assert.equal(spawnSync('/bin/sh', ['-c', tools.join(' && ')]).status, 0);
   const { status, stderr } = spawnSync('/bin/bash', [script], { env: { PATH: host }, encoding: 'utf8' });
-  return { status, stderr, made: await readdir(directory) };
+  const made = [...(await readdir(directory)), ...(await readdir(join(directory, 'above')))];
+  return { status, stderr, made };
 }
 
 test('pre-start names all that the machine lacks, and makes nothing then', async (t) => {
   const nfs = await preStart(t, 'nfsv3driver', ['rpcbind']);
   assert.equal(nfs.status, 1);
-  for (const what of [
-    /mount\.nfs .*nfs-common/u,
-    /bindfs.*or the job mapfs/u,
-    /rpc\.statd/u,
-    /kernel module nfs/u,
-  ])
-    assert.match(nfs.stderr, what);
+  const lacks = [/mount\.nfs .*nfs-common/u, /rpc\.statd/u, /kernel module nfs/u, /bindfs/u, /setpriv/u];
+  for (const what of lacks) assert.match(nfs.stderr, what);
   assert.doesNotMatch(nfs.stderr, /rpcbind,/u);
   assert.ok(!nfs.made.includes('volumes'));
   const smb = await preStart(t, 'smbdriver', ['modprobe']);
@@ -144,6 +147,18 @@ test('pre-start of a machine that has all makes the folders of the driver', asyn
   const smb = await preStart(t, 'smbdriver', ['mount.cifs', 'modprobe']);
   assert.equal(smb.status, 0, smb.stderr);
   assert.ok(smb.made.includes('drivers') && smb.made.includes('volumes'));
+  const programs = ['mount.nfs', 'rpc.statd', 'rpcbind', 'modprobe', 'setpriv', 'bindfs'];
+  const nfs = await preStart(t, 'nfsv3driver', programs);
+  assert.equal(nfs.status, 0, nfs.stderr);
+});
+
+test('pre-start refuses a mount folder that others can move away, and names the chmod', async (t) => {
+  for (const job of ['nfsv3driver', 'smbdriver']) {
+    const { status, stderr, made } = await preStart(t, job, [], 0o777);
+    assert.equal(status, 1);
+    assert.match(stderr, /others can write there; run: chmod go-w '.*\/above'/u);
+    assert.ok(!made.includes('volumes'));
+  }
 });
 
 test('ctl and drain are scripts that a shell can read', async () => {
@@ -157,31 +172,30 @@ test('ctl and drain are scripts that a shell can read', async () => {
     }
 });
 
-test('ctl starts the driver with its flags and the variables of LDAP, whatever characters they have', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-ctl-'));
-  t.after(() => rm(directory, { recursive: true }));
-  const job = join(directory, 'job');
-  await mkdir(join(job, 'bin'), { recursive: true });
-  await mkdir(join(job, 'config/certs'), { recursive: true });
-  const password = '$(touch x) `id` "\'';
-  const properties = {
-    nfsv3driver: { ldap_host: 'ldap.example', ldap_svc_password: password, ldap_ca_cert: 'CA' },
-  };
-  const node = join(directory, 'node');
-  await writeFile(node, '#!/bin/sh\nprintf "%s\\n" "$2" "$LDAP_HOST" "$LDAP_SVC_PASS" "$LDAP_CA_CERT"\n');
-  await chmod(node, 0o755);
-  const ctl = (await rendered('nfsv3driver', 'ctl.erb', properties))
-    .replaceAll('/var/vcap/sys', join(directory, 'sys'))
-    .replaceAll('/var/vcap/packages/volume_services/bin/node', node);
-  await writeFile(join(job, 'bin/ctl'), ctl);
-  for (const [file, template] of [
-    ['flags', 'flags.erb'],
-    ['ldap', 'ldap.erb'],
-    ['certs/ldap_ca.crt', 'ldap_ca.crt.erb'],
-  ] as const)
-    await writeFile(join(job, 'config', file), await rendered('nfsv3driver', template, properties));
-  const { status, stderr } = spawnSync('bash', [join(job, 'bin/ctl'), 'start'], { encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
-  const log = await readFile(join(directory, 'sys/log/nfsv3driver/nfsv3driver.stdout.log'), 'utf8');
-  assert.deepEqual(log.trim().split('\n'), ['-name=nfsv3driver', 'ldap.example', password, 'CA']);
+test("the ops files find the old releases' jobs in a manifest as cf-deployment makes it", async () => {
+  const credhubProperties = { credhub: { url: 'https://credhub.internal:8844' } };
+  const groups = [
+    {
+      name: 'diego-cell',
+      jobs: [
+        { name: 'nfsv3driver', release: 'a' },
+        { name: 'smbdriver', release: 'b' },
+      ],
+    },
+    {
+      name: 'nfs-broker-push',
+      jobs: [{ name: 'nfsbrokerpush', release: 'a', properties: { nfsbrokerpush: {} } }],
+    },
+    {
+      name: 'smb-broker-push',
+      jobs: [{ name: 'smbbrokerpush', release: 'b', properties: credhubProperties }],
+    },
+  ];
+  const manifest = JSON.stringify({ releases: [], variables: [], instance_groups: groups });
+  let document = parseYaml(manifest, 'manifest.yml', 'MANIFEST_INVALID');
+  for (const file of ['replace-volume-drivers.yml', 'replace-volume-brokers.yml'])
+    document = applyOperations(document, await readOpsFile(join(release, 'operations', file)));
+  const made = toValue(document) as { instance_groups: { jobs: { release: string }[] }[] };
+  const releases = made.instance_groups.flatMap(({ jobs }) => jobs.map((job) => job.release));
+  assert.deepEqual([...new Set(releases)], ['bosh-kubernetes-volumes']);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { bindMounter } from '../../src/volumes/driver/mount/bind-mounter.ts';
 import { MountError } from '../../src/volumes/driver/mount/mount-error.ts';
-import { parseMountInfo } from '../../src/volumes/driver/mount/mountinfo.ts';
+import { parseMountInfo } from '../../src/platform/mountinfo.ts';
 import { runProgram } from '../../src/volumes/driver/mount/run-program.ts';
 import { rate } from '../broker/load.ts';
 import { createVolume, measuredDriver, mountAndUnmount } from './measured-driver.ts';

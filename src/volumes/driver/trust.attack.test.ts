@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { newPair } from '../signature/testing/new-pair.ts';
