@@ -4,8 +4,10 @@ import { deleteEnv } from './commands/delete-env.ts';
 import { destroy } from './commands/destroy.ts';
 import { interpolate } from './commands/interpolate.ts';
 import { orphans } from './commands/orphans.ts';
+import { startEnv } from './commands/start-env.ts';
 import { status } from './commands/status.ts';
 import { stemcell } from './commands/stemcell.ts';
+import { stopEnv } from './commands/stop-env.ts';
 import { stop } from './commands/stop.ts';
 import { up } from './commands/up.ts';
 import { volumes } from './commands/volumes.ts';
@@ -21,6 +23,8 @@ export const commands: readonly Command[] = [
   cluster,
   createEnv,
   deleteEnv,
+  stopEnv,
+  startEnv,
   interpolate,
   stemcell,
   volumes,

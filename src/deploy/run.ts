@@ -5,6 +5,9 @@ import type { EnvOptions } from './options.ts';
 import type { PendingFile } from './state/pending-file.ts';
 import type { StateFile } from './state/state-file.ts';
 
+/** What a step that only speaks to the agent works with. */
+export type AgentRun = Pick<Run, 'agent' | 'state' | 'clock' | 'signal' | 'commandInVm' | 'warn'>;
+
 /** What every step of one run works with. */
 export interface Run {
   readonly cloud: Cloud;

@@ -1,5 +1,5 @@
 import type { TroubledProcess } from '../../bosh/agent-client/agent-client.ts';
-import type { Run } from '../run.ts';
+import type { AgentRun } from '../run.ts';
 
 /**
  * A line for each process that is not up: how its start program ended and what its programs printed last; and the command that
@@ -7,7 +7,7 @@ import type { Run } from '../run.ts';
  */
 export function describeTroubled(
   troubled: readonly TroubledProcess[],
-  { commandInVm, state }: Pick<Run, 'commandInVm' | 'state'>,
+  { commandInVm, state }: Pick<AgentRun, 'commandInVm' | 'state'>,
 ): readonly string[] {
   const told = troubled.map(({ name, state: how, lastExit, output }) => {
     const exit = lastExit === undefined ? '' : `, its start program ${lastExit}`;

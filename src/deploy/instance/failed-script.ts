@@ -1,6 +1,6 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { within } from '../error-chain.ts';
-import type { Run } from '../run.ts';
+import type { AgentRun } from '../run.ts';
 
 export type ScriptName = 'pre-start' | 'post-start' | 'pre-stop' | 'drain' | 'post-stop';
 
@@ -9,7 +9,7 @@ export type ScriptName = 'pre-start' | 'post-start' | 'pre-stop' | 'drain' | 'po
  * their words are, the command that shows them where the caller knows one, and how to go on.
  */
 export async function withScript<T>(
-  run: Run,
+  run: AgentRun,
   { step, name }: { readonly step: string; readonly name: ScriptName },
   action: () => Promise<T>,
 ): Promise<T> {

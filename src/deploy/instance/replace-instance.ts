@@ -67,7 +67,7 @@ async function createInstanceVm(
   );
   await within('Waiting until instance is ready', () =>
     stage.perform(`Waiting for the agent on VM '${vmCid}' to be ready`, async () => {
-      await waitForAgent(run, newAgentBudget, vmCid);
+      await waitForAgent(run, newAgentBudget, { cloud: run.cloud, vmCid });
       await checkWhoseAgent(run, { vmCid, agentId, mbus: manifest.cloudProvider.mbus });
     }),
   );

@@ -1,6 +1,6 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { errorChain, within } from '../error-chain.ts';
-import type { Run } from '../run.ts';
+import type { AgentRun } from '../run.ts';
 import type { Stage } from '../stage/stage.ts';
 import { withScript } from './failed-script.ts';
 import { oldAgentBudget, waitForAgent } from './wait-for-agent.ts';
@@ -18,10 +18,19 @@ export interface ShutDownOptions {
  * that does not answer is a warning, since its VM has to be deletable, and so is another VM's, which is asked for nothing; any
  * later failure ends the run.
  */
-export async function shutDownInstance(run: Run, stage: Stage, options: ShutDownOptions): Promise<void> {
+export async function shutDownInstance(run: AgentRun, stage: Stage, options: ShutDownOptions): Promise<void> {
+  if (!(await agentAnswers(run, stage, options.vmCid))) return;
+  await stopJobs(run, stage, options);
+  await unmountDisks(run, stage, options.vmCid);
+}
+
+/** Stops the jobs through an agent that answers, in the order of BOSH. */
+export async function stopJobs(
+  run: AgentRun,
+  stage: Stage,
+  { instance, skipDrain }: Pick<ShutDownOptions, 'instance' | 'skipDrain'>,
+): Promise<void> {
   const { agent } = run;
-  const { instance, vmCid, skipDrain } = options;
-  if (!(await agentAnswers(run, stage, vmCid))) return;
   const script = (name: 'pre-stop' | 'post-stop'): Promise<void> =>
     stage.perform(`Running the ${name} scripts '${instance}'`, () =>
       withScript(run, { step: `Running the ${name} script`, name }, () => agent.runScript(name)),
@@ -36,10 +45,9 @@ export async function shutDownInstance(run: Run, stage: Stage, options: ShutDown
     within('Stopping agent', () => agent.stop()),
   );
   await script('post-stop');
-  await unmountDisks(run, stage, vmCid);
 }
 
-async function agentAnswers(run: Run, stage: Stage, vmCid: string): Promise<boolean> {
+async function agentAnswers(run: AgentRun, stage: Stage, vmCid: string): Promise<boolean> {
   const notStopped = (reason: string): void =>
     run.warn(
       `The jobs of VM '${vmCid}' were not stopped and its disks not unmounted by its agent: ${reason}`,
@@ -62,7 +70,7 @@ async function agentAnswers(run: Run, stage: Stage, vmCid: string): Promise<bool
 /** Seconds: a day, as the drain scripts themselves have. */
 const longestDrain = 86_400;
 
-async function drain({ agent, clock, signal }: Run): Promise<void> {
+async function drain({ agent, clock, signal }: AgentRun): Promise<void> {
   const seconds = await agent.drain();
   if (seconds < 0) {
     throw new ProductError(
@@ -81,7 +89,7 @@ async function drain({ agent, clock, signal }: Run): Promise<void> {
   await clock.sleep(seconds * 1000, signal);
 }
 
-async function unmountDisks({ agent }: Run, stage: Stage, vmCid: string): Promise<void> {
+async function unmountDisks({ agent }: AgentRun, stage: Stage, vmCid: string): Promise<void> {
   const disks = await within(`Getting VM '${vmCid}' disks`, () => agent.listDisks());
   for (const disk of disks) {
     await stage.perform(`Unmounting disk '${disk}'`, () =>

@@ -2,7 +2,7 @@ import type { TroubledProcess } from '../../bosh/agent-client/agent-client.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { within } from '../error-chain.ts';
 import { poll } from '../poll.ts';
-import type { Run } from '../run.ts';
+import type { AgentRun, Run } from '../run.ts';
 import type { Stage } from '../stage/stage.ts';
 import { describeTroubled } from './describe-troubled.ts';
 import { withScript } from './failed-script.ts';
@@ -41,7 +41,10 @@ export async function updateInstance(run: Run, stage: Stage, update: InstanceUpd
 }
 
 /** The start of the watch time is waited in full: jobs that die early have to be seen. */
-async function waitUntilRunning(run: Run, { instance, watchTime }: InstanceUpdate): Promise<void> {
+export async function waitUntilRunning(
+  run: AgentRun,
+  { instance, watchTime }: Pick<InstanceUpdate, 'instance' | 'watchTime'>,
+): Promise<void> {
   const { agent, clock, signal } = run;
   await clock.sleep(watchTime.start, signal);
   let last = 'nothing';

@@ -80,7 +80,7 @@ for (const { what, port, line } of causes) {
   test(`${what}: the cause and the next step are said within 15 s, once, and in the error`, async (t) => {
     const { run, lines } = testRun(pinging(await port(t)));
 
-    await assert.rejects(waitForAgent(run, 30_000, 'vm-1'), (error) => {
+    await assert.rejects(waitForAgent(run, 30_000, { cloud: run.cloud, vmCid: 'vm-1' }), (error) => {
       assert.ok(isProductError(error, 'AGENT_UNREACHABLE'));
       assert.match(error.message, /did not answer a ping within 30 s: /);
       assert.match(error.message, line);
@@ -115,7 +115,9 @@ test('the line changes as its cause does: the pod, the way to the agent, the CPI
     return state;
   });
 
-  await assert.rejects(waitForAgent(run, 50_000, 'vm-1'), { code: 'AGENT_UNREACHABLE' });
+  await assert.rejects(waitForAgent(run, 50_000, { cloud: run.cloud, vmCid: 'vm-1' }), {
+    code: 'AGENT_UNREACHABLE',
+  });
 
   const [first = '', second = '', third = '', fourth = ''] = lines;
   assert.match(
@@ -134,7 +136,7 @@ test('an agent that comes within five seconds, and a former VM, need no words', 
   const soon = testRun(async () => {
     if ((pings += 1) < 2) throw refused;
   });
-  await waitForAgent(soon.run, newAgentBudget, 'vm-1');
+  await waitForAgent(soon.run, newAgentBudget, { cloud: soon.run.cloud, vmCid: 'vm-1' });
   const former = testRun(() => Promise.reject(refused));
   await assert.rejects(waitForAgent(former.run, oldAgentBudget));
   assert.deepEqual([...soon.lines, ...former.lines], []);

@@ -1,7 +1,7 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { Cloud } from '../cpi/cloud.ts';
 import { poll } from '../poll.ts';
-import type { Run } from '../run.ts';
+import type { AgentRun, Run } from '../run.ts';
 import { explainUnreachable } from './explain-unreachable.ts';
 
 /** How long a new VM's agent may take, and an old one's, in milliseconds (bosh-cli deployment/instance). */
@@ -16,7 +16,11 @@ const pauseOfCpi = 10_000;
  * Pings until the agent answers. AGENT_UNREACHABLE with the cause after the budget; any other error at once, a refused
  * certificate among them. While the agent of `newVm` does not answer, warns of the cause, and again when that has changed.
  */
-export async function waitForAgent(run: Run, budget: number, newVm?: string): Promise<void> {
+export async function waitForAgent(
+  run: AgentRun,
+  budget: number,
+  newVm?: Pick<Run, 'cloud'> & { readonly vmCid: string },
+): Promise<void> {
   const { agent, clock, signal } = run;
   let last: ProductError | undefined;
   const explain = newVm === undefined ? undefined : explainer(run, newVm);
@@ -43,7 +47,10 @@ export async function waitForAgent(run: Run, budget: number, newVm?: string): Pr
 }
 
 /** Warns of what keeps the VM's agent: its pod, where the CPI can tell, else the way to it. */
-function explainer({ cloud, clock, warn }: Run, vmCid: string): (error: ProductError) => Promise<void> {
+function explainer(
+  { clock, warn }: AgentRun,
+  { cloud, vmCid }: Pick<Run, 'cloud'> & { readonly vmCid: string },
+): (error: ProductError) => Promise<void> {
   const begun = clock.now().getTime();
   let askedAt = -Infinity;
   let trouble: string | undefined;

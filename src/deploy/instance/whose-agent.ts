@@ -1,7 +1,7 @@
 import type { AgentClient } from '../../bosh/agent-client/agent-client.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { poll } from '../poll.ts';
-import type { Run } from '../run.ts';
+import type { AgentRun } from '../run.ts';
 
 export interface ExpectedAgent {
   readonly vmCid: string;
@@ -17,7 +17,7 @@ const otherAgentBudget = 30_000;
  * Makes sure that the agent that answers is the new VM's, before it is given disks and jobs: OTHER_AGENT names both. The bosh
  * CLI does not look, and deploys on whatever VM has the address. An agent that does not say whose it is passes.
  */
-export async function checkWhoseAgent(run: Run, expected: ExpectedAgent): Promise<void> {
+export async function checkWhoseAgent(run: AgentRun, expected: ExpectedAgent): Promise<void> {
   const other = await remainingOtherAgent(run, expected.agentId);
   if (other !== undefined) throw otherAgent(other, expected, '');
 }
@@ -26,7 +26,7 @@ export async function checkWhoseAgent(run: Run, expected: ExpectedAgent): Promis
  * The same for the recorded VM, before anything is changed: its jobs would be stopped through that agent. Passes where none is
  * recorded, the bosh CLI recorded it, or no agent answers with these credentials: a VM that is down has to be replaceable.
  */
-export async function refuseOtherAgent(run: Run, mbus: string): Promise<void> {
+export async function refuseOtherAgent(run: AgentRun, mbus: string): Promise<void> {
   const { current_vm_cid: vmCid, current_agent_id: agentId } = run.state.state;
   if (vmCid === '' || agentId === undefined) return;
   // first a ping, which a frozen machine is given less time for
@@ -36,7 +36,7 @@ export async function refuseOtherAgent(run: Run, mbus: string): Promise<void> {
 }
 
 /** The id of the agent that answers, when it says that it is not the recorded VM's. Asks once. */
-export async function answeringOtherAgent({ agent, state }: Run): Promise<string | undefined> {
+export async function answeringOtherAgent({ agent, state }: AgentRun): Promise<string | undefined> {
   return askWhose(agent, state.state.current_agent_id);
 }
 
@@ -50,7 +50,7 @@ async function askWhose(agent: AgentClient, expected: string | undefined): Promi
 }
 
 async function remainingOtherAgent(
-  { agent, clock, signal }: Run,
+  { agent, clock, signal }: AgentRun,
   expected: string,
 ): Promise<string | undefined> {
   let other: string | undefined;
@@ -62,7 +62,11 @@ async function remainingOtherAgent(
   return other;
 }
 
-function otherAgent(other: string, { vmCid, agentId, mbus }: ExpectedAgent, more: string): ProductError {
+export function otherAgent(
+  other: string,
+  { vmCid, agentId, mbus }: ExpectedAgent,
+  more: string,
+): ProductError {
   return new ProductError(
     'OTHER_AGENT',
     `At ${new URL(mbus).host} another VM's agent answers, '${other}', and not that of VM '${vmCid}', '${agentId}'; it was ` +

@@ -55,6 +55,13 @@ export async function validateDeployment(
   });
 }
 
+/** Checks the manifest alone: what speaking to the agent needs. */
+export async function validateManifest(stage: Stage, validation: Validation): Promise<Manifest> {
+  return stage.performComplex('validating', (group) =>
+    group.perform('Validating deployment manifest', async () => (await load(validation)).manifest),
+  );
+}
+
 /** Checks what calling the CPI needs: no release but its own is touched (bosh-cli cmd/deployment_deleter.go). */
 export async function validateInstallation(stage: Stage, validation: Validation): Promise<ValidInstallation> {
   return stage.performComplex('validating', async (group) => {

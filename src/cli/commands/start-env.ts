@@ -1,0 +1,18 @@
+import { startEnv as start } from '../../deploy/start-env.ts';
+import type { Command } from '../command.ts';
+import { envUsage, parseEnvArguments } from '../env-arguments.ts';
+import { envPorts } from '../env-ports.ts';
+
+export const startEnv: Command = {
+  name: 'start-env',
+  usage: envUsage['start-env'],
+  summary: 'Start the jobs of the VM of a manifest, as bosh start-env does',
+  async run(words, context) {
+    const parsed = parseEnvArguments('start-env', words);
+    const { workspace } = context.installation;
+    const { signal, secrets } = context;
+    await start({ ...parsed, workspace, signal, onSecrets: secrets.add }, envPorts(context));
+    context.terminal.out('\nSucceeded\n');
+    return 0;
+  },
+};

@@ -1,0 +1,18 @@
+import { stopEnv as stop } from '../../deploy/stop-env.ts';
+import type { Command } from '../command.ts';
+import { envUsage, parseEnvArguments } from '../env-arguments.ts';
+import { envPorts } from '../env-ports.ts';
+
+export const stopEnv: Command = {
+  name: 'stop-env',
+  usage: envUsage['stop-env'],
+  summary: 'Stop the jobs of the VM of a manifest, as bosh stop-env does',
+  async run(words, context) {
+    const parsed = parseEnvArguments('stop-env', words);
+    const { workspace } = context.installation;
+    const { signal, secrets } = context;
+    await stop({ ...parsed, workspace, signal, onSecrets: secrets.add }, envPorts(context));
+    context.terminal.out('\nSucceeded\n');
+    return 0;
+  },
+};

@@ -1,0 +1,52 @@
+import { createAgentClient } from '../bosh/agent-client/create-agent-client.ts';
+import type { Manifest } from '../bosh/manifest/manifest.ts';
+import { ProductError } from '../errors/product-error.ts';
+import { within } from './error-chain.ts';
+import { oldAgentBudget, waitForAgent } from './instance/wait-for-agent.ts';
+import { answeringOtherAgent, otherAgent } from './instance/whose-agent.ts';
+import type { EnvOptions, EnvPorts } from './options.ts';
+import type { AgentRun } from './run.ts';
+import { withSession, type Session } from './session.ts';
+import type { Stage } from './stage/stage.ts';
+import { validateManifest } from './validate/validate-deployment.ts';
+
+export type AgentAction = (run: AgentRun, stage: Stage, manifest: Manifest) => Promise<void>;
+
+/**
+ * Does `action` with the agent of the deployed VM; no CPI is installed or called (bosh-cli cmd/deployment_state_manager.go).
+ * Without a state file nothing is done. Unlike the bosh CLI, which then reports success, refuses with STATE_INVALID where no VM
+ * is recorded, with AGENT_UNREACHABLE where its agent does not answer, and with OTHER_AGENT where another VM's does.
+ */
+export async function withAgent(
+  options: EnvOptions,
+  ports: EnvPorts,
+  { name, action }: { readonly name: string; readonly action: AgentAction },
+): Promise<void> {
+  await withSession(options, ports, (session) => actOn(session, name, action), { existing: true });
+}
+
+async function actOn(session: Session, name: string, action: AgentAction): Promise<void> {
+  const { stage, state, ports, options } = session;
+  const manifest = await validateManifest(stage, session);
+  const vmCid = state.state.current_vm_cid;
+  if (vmCid === '')
+    throw new ProductError(
+      'STATE_INVALID',
+      `Deployment state file '${state.path}' records no VM; create-env makes one`,
+    );
+  const { mbus, ca } = manifest.cloudProvider;
+  const { clock, uuid, warn } = ports;
+  const { signal, commandInVm } = options;
+  const directorId = state.state.director_id;
+  const agent = createAgentClient({ mbusUrl: mbus, ca, directorId, clock, uuid, signal });
+  const run = { agent, state, clock, signal, warn, commandInVm };
+  await stage.performComplex(name, async (group) => {
+    await group.perform(`Waiting for the agent on VM '${vmCid}'`, () =>
+      within('Agent unreachable', () => waitForAgent(run, oldAgentBudget)),
+    );
+    const other = await answeringOtherAgent(run);
+    const { current_agent_id: agentId = '' } = state.state;
+    if (other !== undefined) throw otherAgent(other, { vmCid, agentId, mbus }, ' and nothing was changed');
+    await action(run, group, manifest);
+  });
+}
