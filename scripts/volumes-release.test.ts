@@ -8,6 +8,7 @@ import { parse } from 'yaml';
 import { createTemplateRenderer } from '../src/bosh/template/create-template-renderer.ts';
 import { readReleaseDirectory } from '../src/bosh/release/release-directory.ts';
 import { parseDriverConfig } from '../src/volumes/driver/config.ts';
+import { parseLdapSettings } from '../src/volumes/driver/ldap/ldap-settings.ts';
 
 const release = join(import.meta.dirname, '../release/volumes');
 const renderer = createTemplateRenderer();
@@ -68,7 +69,7 @@ test('without properties the drivers listen and mount where the old jobs have th
   assert.deepEqual(smb.forcedFlags, { noserverino: true, nodfs: false });
 });
 
-test("the old jobs' certificates are the driver's, and a directory that it cannot ask is refused", async () => {
+test("the old jobs' certificates and directory of users are the driver's", async () => {
   const tls = { ca_cert: 'CA', server_cert: 'S', server_key: 'K', client_cert: 'C', client_key: 'D' };
   for (const [job, properties] of [
     ['nfsv3driver', { nfsv3driver: { tls } }],
@@ -77,8 +78,22 @@ test("the old jobs' certificates are the driver's, and a directory that it canno
     assert.equal((await configOf(job, properties)).tls?.ca, `/var/vcap/jobs/${job}/config/certs/ca.crt`);
     assert.equal(await rendered(job, 'ca.crt.erb', properties), 'CA\n');
   }
-  const ldap = { nfsv3driver: { ldap_host: 'ldap.example' } };
-  await assert.rejects(configOf('nfsv3driver', ldap), /looks up no users of a directory/u);
+  const ldap = {
+    ldap_host: 'ldap.example',
+    ldap_svc_user: 'cn=a b',
+    ldap_svc_password: '$(id)"\'`',
+    ldap_user_fqdn: 'dc=c',
+  };
+  const lines = (await rendered('nfsv3driver', 'ldap.erb', { nfsv3driver: ldap })).trim().split('\n');
+  const environment = Object.fromEntries(lines.map((line) => line.split(/=(.*)/su, 2)));
+  const faults: string[] = [];
+  const settings = parseLdapSettings(environment as Record<string, string>, faults);
+  assert.deepEqual(faults, []);
+  assert.deepEqual(
+    [settings?.url, settings?.serviceUser, settings?.servicePassword, settings?.usersBelow],
+    ['ldap://ldap.example:389', 'cn=a b', '$(id)"\'`', 'dc=c'],
+  );
+  assert.equal((await rendered('nfsv3driver', 'ldap.erb')).trim(), '');
 });
 
 test('a job that is disabled has nothing to run', async () => {
@@ -111,7 +126,12 @@ async function preStart(t: TestContext, job: string, programs: readonly string[]
 test('pre-start names all that the machine lacks, and makes nothing then', async (t) => {
   const nfs = await preStart(t, 'nfsv3driver', ['rpcbind']);
   assert.equal(nfs.status, 1);
-  for (const what of [/mount\.nfs .*nfs-common/u, /rpc\.statd/u, /kernel module nfs/u])
+  for (const what of [
+    /mount\.nfs .*nfs-common/u,
+    /bindfs.*or the job mapfs/u,
+    /rpc\.statd/u,
+    /kernel module nfs/u,
+  ])
     assert.match(nfs.stderr, what);
   assert.doesNotMatch(nfs.stderr, /rpcbind,/u);
   assert.ok(!nfs.made.includes('volumes'));
@@ -135,4 +155,33 @@ test('ctl and drain are scripts that a shell can read', async () => {
       });
       assert.equal(status, 0, stderr);
     }
+});
+
+test('ctl starts the driver with its flags and the variables of LDAP, whatever characters they have', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-ctl-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const job = join(directory, 'job');
+  await mkdir(join(job, 'bin'), { recursive: true });
+  await mkdir(join(job, 'config/certs'), { recursive: true });
+  const password = '$(touch x) `id` "\'';
+  const properties = {
+    nfsv3driver: { ldap_host: 'ldap.example', ldap_svc_password: password, ldap_ca_cert: 'CA' },
+  };
+  const node = join(directory, 'node');
+  await writeFile(node, '#!/bin/sh\nprintf "%s\\n" "$2" "$LDAP_HOST" "$LDAP_SVC_PASS" "$LDAP_CA_CERT"\n');
+  await chmod(node, 0o755);
+  const ctl = (await rendered('nfsv3driver', 'ctl.erb', properties))
+    .replaceAll('/var/vcap/sys', join(directory, 'sys'))
+    .replaceAll('/var/vcap/packages/volume_services/bin/node', node);
+  await writeFile(join(job, 'bin/ctl'), ctl);
+  for (const [file, template] of [
+    ['flags', 'flags.erb'],
+    ['ldap', 'ldap.erb'],
+    ['certs/ldap_ca.crt', 'ldap_ca.crt.erb'],
+  ] as const)
+    await writeFile(join(job, 'config', file), await rendered('nfsv3driver', template, properties));
+  const { status, stderr } = spawnSync('bash', [join(job, 'bin/ctl'), 'start'], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  const log = await readFile(join(directory, 'sys/log/nfsv3driver/nfsv3driver.stdout.log'), 'utf8');
+  assert.deepEqual(log.trim().split('\n'), ['-name=nfsv3driver', 'ldap.example', password, 'CA']);
 });

@@ -15,8 +15,12 @@ export interface CommandContext {
 /** One sub-command of `bosh-kubernetes`. `run` resolves with the exit code; what it rejects with is printed as an error. */
 export interface Command {
   readonly name: string;
+  /** Other names, of the bosh CLI. */
+  readonly aliases?: readonly string[];
   /** What stands behind the name in a usage line. */
   readonly usage: string;
   readonly summary: string;
+  /** Usage and summary of each sub-command, where help has a line for each. */
+  readonly subCommands?: readonly (readonly [usage: string, summary: string])[];
   run(words: readonly string[], context: CommandContext): Promise<number>;
 }

@@ -2,6 +2,7 @@ import { cluster } from './commands/cluster.ts';
 import { createEnv } from './commands/create-env.ts';
 import { deleteEnv } from './commands/delete-env.ts';
 import { destroy } from './commands/destroy.ts';
+import { interpolate } from './commands/interpolate.ts';
 import { orphans } from './commands/orphans.ts';
 import { status } from './commands/status.ts';
 import { stemcell } from './commands/stemcell.ts';
@@ -20,6 +21,7 @@ export const commands: readonly Command[] = [
   cluster,
   createEnv,
   deleteEnv,
+  interpolate,
   stemcell,
   volumes,
 ];

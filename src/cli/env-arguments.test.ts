@@ -17,6 +17,8 @@ test('reads the flags of bosh create-env', () => {
     'v.yml',
     '-o',
     'ops.yml',
+    '--vars-env',
+    'MY',
     '--recreate',
   ]);
 
@@ -27,10 +29,13 @@ test('reads the flags of bosh create-env', () => {
     variableFiles: { ca: 'ca.pem' },
     varsFiles: ['v.yml'],
     opsFiles: ['ops.yml'],
+    varsEnvs: ['MY'],
     recreate: true,
     skipDrain: false,
     force: false,
     nonInteractive: false,
+    varErrs: false,
+    varErrsUnused: false,
   });
 });
 

@@ -11,22 +11,33 @@ export interface EnvArguments {
   readonly variables: Readonly<Record<string, unknown>>;
   readonly variableFiles: Readonly<Record<string, string>>;
   readonly varsFiles: readonly string[];
+  /** Prefixes of environment variables. */
+  readonly varsEnvs: readonly string[];
   readonly opsFiles: readonly string[];
   readonly recreate: boolean;
   readonly skipDrain: boolean;
   readonly force: boolean;
   /** `destroy` alone asks anything. */
   readonly nonInteractive: boolean;
+  /** These three are of `interpolate`. */
+  readonly valuePath?: string;
+  readonly varErrs: boolean;
+  readonly varErrsUnused: boolean;
 }
 
-const deployment =
-  'MANIFEST [--state FILE] [--vars-store FILE] [-v NAME=VALUE] [--var-file NAME=FILE] [-l FILE] [-o OPS] [--skip-drain] [-n] [--tty]';
+const inputs =
+  '[-v NAME=VALUE] [--var-file NAME=FILE] [-l FILE] [--vars-env PREFIX] [--vars-store FILE] [-o OPS]';
+const existing = `MANIFEST [--state FILE] ${inputs}`;
+const deployment = `${existing} [--skip-drain] [-n] [--tty]`;
 
 /** What stands behind the names of the commands that take a manifest. */
 export const envUsage = {
   up: `${deployment} [--recreate]`,
   'create-env': `${deployment} [--recreate]`,
   'delete-env': `${deployment} [--force]`,
+  'stop-env': deployment,
+  'start-env': `${existing} [-n] [--tty]`,
+  interpolate: `FILE ${inputs} [--path PATH] [--var-errs] [--var-errs-unused]`,
   destroy: 'MANIFEST [--state FILE] [--vars-store FILE] [--force] [-n] [--tty]',
 } as const;
 
@@ -38,6 +49,10 @@ const options = {
   var: { type: 'string', short: 'v', multiple: true },
   'var-file': { type: 'string', multiple: true },
   'vars-file': { type: 'string', short: 'l', multiple: true },
+  'vars-env': { type: 'string', multiple: true },
+  path: { type: 'string' },
+  'var-errs': { type: 'boolean' },
+  'var-errs-unused': { type: 'boolean' },
   'ops-file': { type: 'string', short: 'o', multiple: true },
   recreate: { type: 'boolean' },
   'skip-drain': { type: 'boolean' },
@@ -49,21 +64,25 @@ const options = {
 
 type OptionName = keyof typeof options;
 
-const always: readonly OptionName[] = ['state', 'vars-store', 'non-interactive', 'tty'];
-const deploying: readonly OptionName[] = [
+const always: readonly OptionName[] = ['vars-store', 'non-interactive', 'tty'];
+const interpolating: readonly OptionName[] = [
   ...always,
   'var',
   'var-file',
   'vars-file',
+  'vars-env',
   'ops-file',
-  'skip-drain',
 ];
+const deploying: readonly OptionName[] = [...interpolating, 'state', 'skip-drain'];
 
 const taken: Readonly<Record<EnvCommand, readonly string[]>> = {
   up: [...deploying, 'recreate'],
   'create-env': [...deploying, 'recreate'],
   'delete-env': [...deploying, 'force'],
-  destroy: [...always, 'force'],
+  'stop-env': deploying,
+  'start-env': [...interpolating, 'state'],
+  interpolate: [...interpolating, 'path', 'var-errs', 'var-errs-unused'],
+  destroy: [...always, 'state', 'force'],
 };
 
 /** Rejects with INVALID_ARGUMENT, which names it, a flag that is unknown or means nothing to the command, and a missing manifest. */
@@ -88,10 +107,14 @@ export function parseEnvArguments(command: EnvCommand, words: readonly string[])
     ),
     varsFiles: (values['vars-file'] ?? []).map(expandHome),
     opsFiles: (values['ops-file'] ?? []).map(expandHome),
+    varsEnvs: (values['vars-env'] ?? []).map(nonEmptyPrefix),
     recreate: values.recreate === true,
     skipDrain: values['skip-drain'] === true,
     force: values.force === true,
     nonInteractive: values['non-interactive'] === true,
+    ...(values.path === undefined ? {} : { valuePath: values.path }),
+    varErrs: values['var-errs'] === true,
+    varErrsUnused: values['var-errs-unused'] === true,
   };
 }
 
@@ -115,6 +138,12 @@ function parseWords(command: EnvCommand, words: readonly string[]) {
 /** What node adds is advice to write `--` before the word. */
 export function firstSentence(message: string): string {
   return message.split('. ')[0] ?? message;
+}
+
+/** Of an empty one every environment variable that begins with an underscore would be a variable. */
+function nonEmptyPrefix(prefix: string): string {
+  if (prefix !== '') return prefix;
+  throw new ProductError('INVALID_ARGUMENT', '--vars-env wants the PREFIX of PREFIX_name=value');
 }
 
 function pairs(flag: string, texts: readonly string[]): [string, string][] {

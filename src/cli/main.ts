@@ -11,13 +11,15 @@ delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
 const [name, ...words] = process.argv.slice(2);
 const secrets = knownSecrets();
 const terminal = redactingTerminal(processTerminal(), secrets.redact);
-const command = commands.find((candidate) => candidate.name === name);
+const command = commands.find(
+  (candidate) => candidate.name === name || (name !== undefined && candidate.aliases?.includes(name)),
+);
 
 if (command === undefined) {
   const asked = name === undefined || name === 'help' || name === '--help' || name === '-h';
   if (!asked) terminal.error(`bosh-kubernetes: there is no command '${name}'`);
   terminal.out(usage(commands));
-  process.exitCode = asked ? 0 : 2;
+  process.exitCode = asked ? 0 : 1;
 } else {
   const interrupted = interruption({ process, now: () => performance.now() });
   // Whoever read our output is gone, as after `| head`: the run ends at its next safe point.

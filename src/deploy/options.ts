@@ -4,7 +4,7 @@ import type { Manifest } from '../bosh/manifest/manifest.ts';
 import type { ClusterIdentity } from './state/cluster-note.ts';
 
 /** What create-env and delete-env have in common: the bosh CLI's flags, and where this machine keeps things. */
-export interface EnvOptions extends Omit<LoadManifestOptions, 'path' | 'now'> {
+export interface EnvOptions extends Omit<LoadManifestOptions, 'path' | 'now' | 'environment'> {
   readonly manifestPath: string;
   /** `--state`; default `<manifest>-state.json` beside the manifest. */
   readonly statePath?: string;

@@ -16,6 +16,8 @@ printf '#!/bin/sh\nexec /sbin/modprobe -d /run/modules "$@"\n' > /run/modprobe
 chmod 755 /run/modprobe
 echo /run/modprobe > /proc/sys/kernel/modprobe
 /run/modprobe -a nfsv3 nfsv4 cifs fuse
+# as udev does
+chmod 666 /dev/fuse
 ip link set lo up
 ip address add 192.168.77.2/24 dev vec0
 ip link set vec0 up

@@ -76,6 +76,21 @@ test(
   },
 );
 
+// the app has the share twice, and puts a link to the machine's /etc where the helper of the other mount finds a folder
+test(
+  'an app that swaps a folder of its share for a link reads no file of the machine',
+  { skip },
+  async () => {
+    const [path, other] = [await target('swapped'), await target('swapping')];
+    for (const each of [path, other]) await guestMounter(guest).mount(mapped, each, inTime);
+    const swap = `mkdir swap && echo own > swap/shadow && cd swap && cat shadow
+      mv ${other}/swap ${other}/moved && ln -s /etc ${other}/swap && ln -s moved ${other}/own && cat ${path}/own/shadow; cat shadow 2>&1 | head -c 300`;
+    assert.match(await asApp(swap, path), /^own\nown\ncat: shadow: Too many levels of symbolic links\n$/u);
+    for (const each of [path, other]) await guestMounter(guest).unmount(each, inTime);
+    assert.deepEqual(await linesOf(path), []);
+  },
+);
+
 test('a share that cannot be mounted is refused with its reason', { skip }, async () => {
   const path = await target('refused');
   const reasons = [

@@ -77,7 +77,7 @@ variables:
   assert.deepEqual(await run(text, values, asked), { a: '2', variables: [{ name: 'third' }] });
   assert.deepEqual(
     asked.map(({ name }) => name),
-    ['first', 'given', 'second'],
+    ['first', 'given', 'second', 'third'],
   );
   const options = asked[2]?.options;
   assert.deepEqual(options && toValue(options), { common_name: 'cn', ca: 'first' });

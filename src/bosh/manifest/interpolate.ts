@@ -12,24 +12,30 @@ const onlyReference = /^\(\( ?!?([-/.\w\p{L}]+) ?\)\)$/u;
 /**
  * The manifest with every `((variable))` replaced (bosh-cli: director/template/template.go): a value that is nothing but
  * a variable takes over its type, inside of text only texts and whole numbers fit; `((a.b))` is a part of variable `a`.
- * Variables that are defined with a type are made first, in their order; found ones leave `variables`. What is missing or
- * does not fit is noted in `problems`, and stays as it is.
+ * Variables that are defined with a type are made first, in their order; found ones leave `variables`. What does not fit is
+ * noted in `problems`, and stays as it is; so is what is missing, unless `missing` is 'keep'.
  */
 export async function interpolate(
   root: YamlNode,
   source: VariableSource,
   problems: Problems,
+  missing: Missing = 'refuse',
 ): Promise<YamlNode> {
-  const run = new Interpolation(readDefinitions(root, problems), source, problems);
+  const run = new Interpolation({ definitions: readDefinitions(root, problems), source, problems, missing });
   await run.prepare();
-  return run.withoutFound(await run.interpolate(root));
+  const interpolated = await run.interpolate(root);
+  await run.lookUpDefined();
+  return run.withoutFound(interpolated);
 }
+
+export type Missing = 'refuse' | 'keep';
 
 interface PlacedDefinition extends VariableDefinition {
   readonly place: Place;
 }
 
 function readDefinitions(root: YamlNode, problems: Problems): readonly PlacedDefinition[] {
+  if (root.kind !== 'map') return [];
   const variables = rootField(root, problems).get('variables');
   return variables.items().map((field) => {
     const type = field.get('type').text();
@@ -43,23 +49,39 @@ function readDefinitions(root: YamlNode, problems: Problems): readonly PlacedDef
   });
 }
 
+interface Work {
+  readonly definitions: readonly PlacedDefinition[];
+  readonly source: VariableSource;
+  readonly problems: Problems;
+  readonly missing: Missing;
+}
+
 class Interpolation {
   readonly #definitions: readonly PlacedDefinition[];
   readonly #source: VariableSource;
   readonly #problems: Problems;
+  readonly #missing: Missing;
+  /** References that found nothing. */
+  #missed = 0;
   readonly #values = new Map<string, YamlNode | undefined>();
   readonly #inProgress: string[] = [];
 
-  constructor(definitions: readonly PlacedDefinition[], source: VariableSource, problems: Problems) {
+  constructor({ definitions, source, problems, missing }: Work) {
     this.#definitions = definitions;
     this.#source = source;
     this.#problems = problems;
+    this.#missing = missing;
   }
 
   async prepare(): Promise<void> {
     const typed = this.#definitions.filter(({ type }) => type !== undefined);
     await this.#source.expect(typed);
     for (const { name, place } of typed) await this.#value(name, place);
+  }
+
+  /** Those without a type that nothing refers to. */
+  async lookUpDefined(): Promise<void> {
+    for (const { name, place } of this.#definitions) await this.#value(name, place);
   }
 
   async interpolate(node: YamlNode): Promise<YamlNode> {
@@ -137,6 +159,8 @@ class Interpolation {
     const [variable = '', ...parts] = name.split('.');
     const value = await this.#value(variable, place);
     if (value === undefined) {
+      this.#missed += 1;
+      if (this.#missing === 'keep') return undefined;
       this.#problems.add(place, '', `variable '${variable}' is not given and not generated`);
       return undefined;
     }
@@ -170,9 +194,9 @@ class Interpolation {
     const definition = this.#definitions.find((one) => one.name === name);
     if (definition === undefined) return this.#source.get({ name });
     const { options, place: _, ...rest } = definition;
-    const before = this.#problems.count;
+    const before = this.#problems.count + this.#missed;
     const interpolated = options === undefined ? undefined : await this.interpolate(options);
-    if (this.#problems.count > before) return undefined;
+    if (this.#problems.count + this.#missed > before) return undefined;
     return this.#source.get({ ...rest, ...(interpolated === undefined ? {} : { options: interpolated }) });
   }
 }

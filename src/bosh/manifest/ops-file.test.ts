@@ -126,15 +126,20 @@ test('a wrong ops file is refused with a line per fault', async (t) => {
 - type: remove
 - path: /a:up
   type: remove
+- {type: replace, path: /a, value: ~}
+- {type: test, path: /a, value: null}
+- {type: remove, path: /a, value: ~}
 `;
   await assert.rejects(patch(t, operations), (error: Error) => {
     const lines = error.message.split('\n').map((line) => line.replace(/^.*ops\.yml/, 'ops.yml'));
     assert.deepEqual(lines, [
-      "ops.yml:2:3: [0]: a 'replace' needs a 'value'",
+      "ops.yml:2:3: [0]: a 'replace' needs a 'value' other than null",
       "ops.yml:5:9: [1].path: the path has to start with '/'",
       "ops.yml:6:9: [2].type: 'move' is not an operation; expected replace, remove or test",
       "ops.yml:8:3: [3]: the operation has no 'path'",
       "ops.yml:9:9: [4].path: expected one of the modifiers 'prev', 'next', 'before' or 'after' but found 'up'",
+      "ops.yml:11:3: [5]: a 'replace' needs a 'value' other than null",
+      "ops.yml:12:3: [6]: a 'test' needs a 'value' other than null, or 'absent: true'",
     ]);
     return true;
   });

@@ -26,6 +26,15 @@ export async function readOpsFile(path: string): Promise<readonly WrittenOperati
   return operations;
 }
 
+/** The document at `path` after the operations of all ops files, in order. */
+export async function readPatched(path: string, opsFiles: readonly string[] = []): Promise<YamlNode> {
+  const [document, ...operations] = await Promise.all([
+    readGivenYaml(path),
+    ...opsFiles.map((file) => readOpsFile(file)),
+  ]);
+  return applyOperations(document, operations.flat());
+}
+
 /** The document after all operations, in order. MANIFEST_INVALID names file, line and path of the first that does not fit. */
 export function applyOperations(document: YamlNode, operations: readonly WrittenOperation[]): YamlNode {
   return operations.reduce((current, { operation, place, message }) => {
@@ -52,17 +61,18 @@ function readOperation(field: Field): WrittenOperation | undefined {
     return undefined;
   }
   const tokens = readPath(field.get('path'), path);
-  const value = field.get('value').node;
+  const value = givenValue(field);
   switch (type) {
     case 'replace':
-      if (value === undefined) return fault(field, "a 'replace' needs a 'value'");
+      if (value === undefined) return fault(field, "a 'replace' needs a 'value' other than null");
       return { operation: { type, path, tokens, value }, place, message };
     case 'remove':
       if (value !== undefined) return fault(field, "a 'remove' takes no 'value'");
       return { operation: { type, path, tokens }, place, message };
     case 'test': {
       const absent = field.get('absent').boolean() === true;
-      if (value === undefined && !absent) return fault(field, "a 'test' needs a 'value' or 'absent: true'");
+      if (value === undefined && !absent)
+        return fault(field, "a 'test' needs a 'value' other than null, or 'absent: true'");
       return { operation: { type, path, tokens, value: absent ? undefined : value }, place, message };
     }
     case '':
@@ -70,6 +80,12 @@ function readOperation(field: Field): WrittenOperation | undefined {
     default:
       return fault(field.get('type'), `'${type}' is not an operation; expected replace, remove or test`);
   }
+}
+
+/** To go-patch, and so to the bosh CLI, an explicit null is a missing value. */
+function givenValue(field: Field): YamlNode | undefined {
+  const { node } = field.get('value');
+  return node?.kind === 'scalar' && node.value === null ? undefined : node;
 }
 
 function readPath(field: Field, path: string): readonly PathToken[] {

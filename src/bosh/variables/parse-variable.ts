@@ -31,7 +31,7 @@ function parseValue(name: string, text: string): YamlNode {
 }
 
 /** A comment, a mark or blanks: the bosh CLI makes nothing of them, and would deploy a password that begins with `#` empty. */
-function isBlank(node: YamlNode): boolean {
+export function isBlank(node: YamlNode): boolean {
   return node.kind === 'scalar' && node.value === null && node.text === '';
 }
 

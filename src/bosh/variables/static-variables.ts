@@ -1,25 +1,33 @@
 import { readFile } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
-import { readGivenYaml } from '../yaml/parse-yaml.ts';
+import { isBlank } from './parse-variable.ts';
+import { parseYaml, readGivenYaml } from '../yaml/parse-yaml.ts';
 import { describeKind, describePlace, fromValue, keyText, scalar } from '../yaml/yaml-node.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
 
 export interface GivenVariables {
+  /** `-v name=value`, values already parsed as YAML. They win over every file. */
   readonly variables?: Readonly<Record<string, unknown>> | undefined;
+  /** `--var-file name=path`: the whole file is the value, a text. */
   readonly variableFiles?: Readonly<Record<string, string>> | undefined;
+  /** `-l path`: YAML files of variables; a later file wins. */
   readonly varsFiles?: readonly string[] | undefined;
+  /** `--vars-env PREFIX`: PREFIX_name in `environment` sets variable `name`. */
+  readonly varsEnvs?: readonly string[] | undefined;
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 type Given = readonly (readonly [name: string, value: YamlNode])[];
 
 /**
- * What the operator gives: `-l` files in order, then `--var-file`, then `-v`; the later wins (bosh-cli: cmd/opts/var_flags.go).
+ * What the operator gives: `--vars-env`, `-l` files in order, `--var-file`, `-v`; the later wins (bosh-cli: cmd/opts/var_flags.go).
  * A name with dots is a part of a variable (director/template/static_vars.go), beside the parts that are already there.
  * MANIFEST_INVALID for a part of what is no map.
  */
 export async function loadStaticVariables(given: GivenVariables): Promise<ReadonlyMap<string, YamlNode>> {
   const values = new Map<string, YamlNode>();
+  for (const prefix of given.varsEnvs ?? []) addAll(values, fromEnvironment(prefix, given.environment ?? {}));
   for (const path of given.varsFiles ?? []) addAll(values, await readVarsFile(path));
   const files: [string, YamlNode][] = [];
   for (const [name, path] of Object.entries(given.variableFiles ?? {}))
@@ -67,6 +75,18 @@ function withPart(
   };
   const place = node?.place ?? value.place;
   return { kind: 'map', entries: [...entries.filter((one) => one !== found), entry], place };
+}
+
+/** YAML decides the kind of each value, as for the bosh CLI (director/template/vars_env_arg.go); a comment is text, as with -v. */
+function fromEnvironment(prefix: string, environment: Readonly<Record<string, string | undefined>>): Given {
+  const start = `${prefix}_`;
+  return Object.entries(environment).flatMap(([name, text = '']) => {
+    if (!name.startsWith(start)) return [];
+    const file = `environment variable '${name}'`;
+    const node = parseYaml(text, file, 'INVALID_ARGUMENT');
+    const value = text !== '' && isBlank(node) ? scalar(text, { file, line: 1, column: 1 }) : node;
+    return [[name.slice(start.length), value] as const];
+  });
 }
 
 async function readVarsFile(path: string): Promise<Given> {

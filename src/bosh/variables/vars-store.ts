@@ -54,6 +54,11 @@ export class VarsStore implements VariableSource {
     return this.#add(values, definition.name, generated);
   }
 
+  async names(): Promise<readonly string[]> {
+    this.#values ??= await this.#load();
+    return this.#values.entries.map(({ key }) => keyText(key));
+  }
+
   async #find(name: string): Promise<YamlNode | undefined> {
     return this.#options.given.get(name) ?? this.get({ name });
   }

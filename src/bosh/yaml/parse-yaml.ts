@@ -57,7 +57,19 @@ export function parseYaml(text: string, file: string, code: ErrorCode): YamlNode
       code,
       describeFaults(faults, (offset) => at(file, lines, offset)),
     );
-  return new Conversion(file, lines, code).convert(document.contents);
+  return new Conversion({ file, lines, code, textEnd: openEnd(text) }).convert(document.contents);
+}
+
+/** Where the text ends, when that is within a line with content: a block scalar there has no final line break. */
+function openEnd(text: string): number | undefined {
+  return /\S[^\S\n]*$/.test(text.slice(text.lastIndexOf('\n') + 1)) ? text.length : undefined;
+}
+
+interface Source {
+  readonly file: string;
+  readonly lines: LineCounter;
+  readonly code: ErrorCode;
+  readonly textEnd: number | undefined;
 }
 
 function describeFaults(
@@ -86,6 +98,7 @@ class Conversion {
   readonly #file: string;
   readonly #lines: LineCounter;
   readonly #code: ErrorCode;
+  readonly #textEnd: number | undefined;
   /** By name, the last one before the place of the walk; undefined while it is walked itself. */
   readonly #anchored = new Map<string, Anchored | undefined>();
   #size = 0;
@@ -93,10 +106,11 @@ class Conversion {
   /** The greatest depth below the anchor that is walked. */
   #reached = 0;
 
-  constructor(file: string, lines: LineCounter, code: ErrorCode) {
+  constructor({ file, lines, code, textEnd }: Source) {
     this.#file = file;
     this.#lines = lines;
     this.#code = code;
+    this.#textEnd = textEnd;
   }
 
   convert(node: unknown): YamlNode {
@@ -187,12 +201,20 @@ class Conversion {
 
   #scalar(node: Scalar): ScalarNode {
     const place = this.#place(node.range?.[0]);
-    const text = typeof node.value === 'string' ? node.value : (node.source ?? '');
+    const text = this.#scalarText(node);
     const value = scalarValue(node, text);
     if (typeof value === 'number' && !Number.isSafeInteger(value) && /^[-+]?[0-9_]+$/.test(text)) {
       throw this.#fault(node.range?.[0], 'the number is too large; put it in quotes');
     }
     return { kind: 'scalar', value, text, place };
+  }
+
+  /** The library ends every block scalar with a line break, libyaml only one whose last line has it. */
+  #scalarText(node: Scalar): string {
+    const text = typeof node.value === 'string' ? node.value : (node.source ?? '');
+    const isBlock = node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED';
+    const isOpen = isBlock && this.#textEnd !== undefined && node.range?.[1] === this.#textEnd;
+    return isOpen ? text.replace(/\n$/, '') : text;
   }
 
   #place(offset: number | undefined): Place {

@@ -112,6 +112,24 @@ test('aliases and merge keys are resolved; own keys win', () => {
   assert.deepEqual(n, { x: 1, y: 2 });
 });
 
+test('a block scalar ends with a line break only where the text gives one', () => {
+  // By libyaml's scanner, which the bosh CLI has (go yaml.v2, scannerc.go).
+  const cases: readonly (readonly [string, unknown])[] = [
+    ['x: |\n  foo', { x: 'foo' }],
+    ['x: >\n  foo', { x: 'foo' }],
+    ['x: |+\n  foo', { x: 'foo' }],
+    ['x: |-\n  foo', { x: 'foo' }],
+    ['x: |\n  foo\n', { x: 'foo\n' }],
+    ['x: |+\n  foo\n\n', { x: 'foo\n\n' }],
+    ['x: |\n  foo\n  ', { x: 'foo\n' }],
+    ['x: |\n  foo\n# end', { x: 'foo\n' }],
+    ['x: |\n  foo\n\n  bar', { x: 'foo\n\nbar' }],
+    ['- |\n foo\n- |\n bar', ['foo\n', 'bar']],
+    ['x: |', { x: '' }],
+  ];
+  for (const [text, value] of cases) assert.deepEqual(toValue(parse(text)), value, JSON.stringify(text));
+});
+
 test('every value knows its line and column', () => {
   const value = lookUp(lookUp(parse('a:\n  b:\n    - x\n    - deep: 5\n'), 'a'), 'b');
   assert.deepEqual(value?.kind === 'list' ? value.items[1]?.place : undefined, {

@@ -35,13 +35,38 @@ const isSubCommand = (name: string): name is keyof typeof subCommands => Object.
  */
 export const volumes: Command = {
   name: 'volumes',
-  usage:
-    'broker --config FILE | broker --try | migrate --config FILE | driver --name nfsv3driver|smbdriver FLAGS | ' +
-    'cell run|repair|purge|drivers | demo | k8s-binding --namespace NAME [FILE]',
-  summary:
-    'Run the service broker for NFS and SMB shares, try it, take over the records of the old brokers, run the volume driver of a cell or an app with volumes, see all of it in one demo, or write a binding for Kubernetes',
+  usage: `${Object.keys(subCommands).join('|')} ...`,
+  summary: 'Serve NFS and SMB shares to apps of Cloud Foundry',
+  subCommands: [
+    [
+      'broker --config FILE|--try',
+      'Run the service broker for NFS and SMB shares; --try goes through the life of a binding',
+    ],
+    ['migrate --config FILE', 'Take over the records of nfsbroker and smbbroker'],
+    [
+      'driver --name nfsv3driver|smbdriver FLAGS',
+      'Run the volume driver of a cell (root; docs/volume-driver.md has the flags)',
+    ],
+    [
+      'cell run --binding FILE [OPTIONS] -- COMMAND...',
+      'Run an app with the volumes of its bindings (root; docs/volume-cell.md has the options)',
+    ],
+    [
+      'cell repair|purge|drivers',
+      'Unmount what killed cells left, or every volume; list the drivers that answer (root)',
+    ],
+    ['demo', 'See broker, driver and cell in one run, with a folder in place of a share (root)'],
+    [
+      'k8s-binding --namespace NAME [OPTIONS] [FILE]',
+      'Write a binding as objects of Kubernetes (docs/volume-k8s-binding.md has the options)',
+    ],
+  ],
   async run([name = '', ...words], { installation, terminal, environment, signal }) {
-    if (!isSubCommand(name)) throw new ProductError('INVALID_ARGUMENT', `Usage: volumes ${volumes.usage}`);
+    if (!isSubCommand(name))
+      throw new ProductError(
+        'INVALID_ARGUMENT',
+        `'volumes' wants one of ${Object.keys(subCommands).join(', ')}; bosh-kubernetes help shows their use`,
+      );
     const [file, main] = subCommands[name];
     const path = join(installation.root, 'dist', 'volumes', file);
     const bundle = (await import(pathToFileURL(path).href)) as Bundles;

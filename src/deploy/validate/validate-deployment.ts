@@ -77,7 +77,12 @@ export async function validateInstallation(stage: Stage, validation: Validation)
 }
 
 function load({ options, ports }: Validation): Promise<LoadedManifest> {
-  return loadManifest({ ...options, path: options.manifestPath, now: () => ports.clock.now() });
+  return loadManifest({
+    ...options,
+    path: options.manifestPath,
+    now: () => ports.clock.now(),
+    environment: ports.environment,
+  });
 }
 
 interface Archives extends ArchiveContext {

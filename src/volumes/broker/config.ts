@@ -89,7 +89,7 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
 
 function configError(faults: readonly string[]): ProductError {
   const lines = faults.toSorted().map((fault) => `\n- ${fault}`);
-  const message = `the configuration of the volume broker has ${faults.length} fault${faults.length === 1 ? '' : 's'}; correct them and start it again:${lines.join('')}`;
+  const message = `the configuration of the volume broker has ${faults.length} fault${faults.length === 1 ? '' : 's'}; correct ${faults.length === 1 ? 'it' : 'them'} and start it again:${lines.join('')}`;
   return new ProductError('BROKER_CONFIG_INVALID', message);
 }
 

@@ -20,7 +20,10 @@ export async function runBroker(words: readonly string[], ports: RunPorts): Prom
   const { environment, out, signal } = ports;
   const text = config === undefined ? environment['BROKER_CONFIG'] : await readConfig(config);
   if (text === undefined)
-    throw new ProductError('INVALID_ARGUMENT', `volumes broker wants a configuration. Usage: ${brokerUsage}`);
+    throw new ProductError(
+      'INVALID_ARGUMENT',
+      `volumes broker wants a configuration, by --config or in BROKER_CONFIG. Usage: ${brokerUsage}`,
+    );
   const running = await startBroker(parseBrokerConfig(text, environment), out);
   await untilAborted(signal);
   await running.stop();
@@ -45,7 +48,7 @@ export async function readConfig(path: string): Promise<string> {
   } catch (error) {
     throw new ProductError(
       'FILE_NOT_FOUND',
-      `the configuration '${path}' of the volume broker cannot be read`,
+      `the configuration '${path}' of the volume broker cannot be read; docs/volume-broker.md shows one`,
       {
         cause: error,
       },

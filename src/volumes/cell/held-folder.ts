@@ -39,16 +39,14 @@ export function missingFolders(path: string): readonly string[] {
   return first === -1 ? [] : folders.slice(first);
 }
 
-/** Removes a folder that is empty. */
+/** Removes a folder that is empty. What is reached by a link is another one: the app put the link there. */
 export function removeEmptyFolder(path: string): void {
   const cut = path.lastIndexOf('/');
-  withFolder(path.slice(0, cut), (parent) => {
-    try {
-      rmdirSync(`${parent.path}/${path.slice(cut + 1)}`);
-    } catch (error) {
-      if (!isCode(error, 'ENOENT', 'ENOTEMPTY', 'ENOTDIR')) throw error;
-    }
-  });
+  try {
+    withFolder(path.slice(0, cut), (parent) => rmdirSync(`${parent.path}/${path.slice(cut + 1)}`));
+  } catch (error) {
+    if (!isCode(error, 'ENOENT', 'ENOTEMPTY', 'ENOTDIR', 'VOLUME_MOUNT_INVALID')) throw error;
+  }
 }
 
 function enter(folder: HeldFolder, name: string, whole: string, make: boolean): HeldFolder | undefined {

@@ -14,6 +14,7 @@ import { claimFolders } from './container-folders.ts';
 import { lockContainer } from './container-record.ts';
 import type { PlannedVolume } from './inside/plan.ts';
 import { letGo } from './let-go.ts';
+import { refuseProgramFolders } from './program-folders.ts';
 import { runProgram } from './run-program.ts';
 
 /** All in seconds. */
@@ -50,6 +51,7 @@ export interface ContainerOrder extends AppOrder {
  * is mounted is in a record before it is: after a kill -9 at any moment, `repair` unmounts it.
  */
 export async function runApp(order: ContainerOrder, ports: CellPorts): Promise<number> {
+  refuseProgramFolders(order.root, order.volumes);
   for (const { driver, volumeId } of order.volumes)
     ports.volman.refuseUnmountable({ driver, volumeId, containerId: order.container });
   const state = await makeOwnFolder(ports.state);

@@ -63,6 +63,8 @@ export async function runCell([verb = '', ...rest]: readonly string[], ports: Ce
     case 'drivers':
       await volman.scan();
       for (const name of volman.listDrivers()) log(name);
+      if (volman.listDrivers().length === 0)
+        log(`no driver answers that has a spec file in ${words.values.drivers}`);
       return 0;
     default:
       throw usage();
@@ -121,14 +123,21 @@ async function orderOf({ values, command }: Words): Promise<ContainerOrder> {
     throw invalidOption('root', 'must be an absolute path without ".." and slash at its end');
   if (withFolder(root, () => true) === undefined) throw invalidOption('root', `'${root}' is not there`);
   // a password may be in it
-  const text = binding === '-' ? await readFile('/dev/stdin', 'utf8') : await readOwnFile(binding);
-  if (text === undefined)
-    throw new ProductError(
-      'FILE_NOT_FOUND',
-      `'${binding}' is not there; give the answer to a bind as --binding`,
-    );
+  const text = binding === '-' ? await readFile('/dev/stdin', 'utf8') : await textOfFile(binding);
   const [uid, gid] = [numberOf('uid', values.uid, 4_294_967_294), numberOf('gid', values.gid, 4_294_967_294)];
   return { container, volumes: parseVolumeMounts(text), command, uid, gid, root };
+}
+
+async function textOfFile(path: string): Promise<string> {
+  const next = 'give the file with the answer to a bind as --binding';
+  try {
+    const text = await readOwnFile(path);
+    if (text !== undefined) return text;
+  } catch (error) {
+    if (error instanceof ProductError || !(error instanceof Error && 'code' in error)) throw error;
+    throw new ProductError('FILE_NOT_FOUND', `'${path}' cannot be read (${String(error.code)}); ${next}`);
+  }
+  throw new ProductError('FILE_NOT_FOUND', `'${path}' is not there; ${next}`);
 }
 
 function numberOf(name: string, text: string, most: number): number {

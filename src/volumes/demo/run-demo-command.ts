@@ -4,6 +4,7 @@ import type { DemoPorts } from './run-demo.ts';
 
 /** `volumes demo`, which takes no words. */
 export async function runDemoCommand(words: readonly string[], ports: DemoPorts): Promise<number> {
-  if (words.length > 0) throw new ProductError('INVALID_ARGUMENT', 'volumes demo takes no arguments');
+  if (words.length > 0)
+    throw new ProductError('INVALID_ARGUMENT', 'volumes demo takes no arguments; leave them out');
   return runDemo({ out: ports.out, signal: ports.signal });
 }

@@ -15,6 +15,8 @@ export interface DriverMetrics {
   watched(health: Readonly<Record<MountHealth, number>>): void;
   /** The watchdog mounted again in place of a mount that was gone or dead, or could not. */
   remounted(result: 'mounted' | 'failed'): void;
+  /** A signed volume was mounted for a workload whose guid does not begin with the app's. */
+  otherWorkload(): void;
 }
 
 /** The metrics of one driver. */
@@ -42,6 +44,11 @@ export function driverMetrics(): DriverMetrics {
     registers,
     labelNames: ['result'],
   });
+  const otherWorkloads = new Counter({
+    name: 'volume_driver_other_workloads_total',
+    help: 'Mounts of signed volumes for a workload whose guid is not of the app of the binding, as of tasks and workers',
+    registers,
+  });
   for (const result of ['mounted', 'failed'] as const) remounts.inc({ result }, 0);
   return {
     contentType: registry.contentType,
@@ -53,6 +60,7 @@ export function driverMetrics(): DriverMetrics {
     watched: (health) => {
       for (const [name, count] of Object.entries(health)) mountsByHealth.set({ health: name }, count);
     },
+    otherWorkload: () => otherWorkloads.inc(),
     remounted: (result) => remounts.inc({ result }),
     unmountFailed: (error) => unmountErrors.inc({ code: codeOf(error) }),
   };

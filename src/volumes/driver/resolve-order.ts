@@ -2,6 +2,7 @@ import { directoryPassword } from '../options/mount-values.ts';
 import { parseSecretReference } from '../signature/secret-reference.ts';
 import type { DriverLog } from './driver-log.ts';
 import type { ResolveIds } from './ldap/resolve-ids.ts';
+import type { DriverMetrics } from './metrics.ts';
 import { MountError } from './mount/mount-error.ts';
 import type { MountOrder } from './mount/mount-order.ts';
 import type { ForcedFlags } from './options/parse-mount-request.ts';
@@ -19,6 +20,7 @@ export interface OrderPorts {
   readonly signatures: SignaturePolicy;
   readonly secrets: SecretPlaces;
   readonly log: DriverLog;
+  readonly metrics: DriverMetrics;
   /** Asks the directory for a user's ids; absent: there is none. */
   readonly idsOf?: ResolveIds | undefined;
 }
@@ -28,13 +30,19 @@ export interface OrderPorts {
  * signed as they have to be, or a secret cannot be had.
  */
 export async function resolveOrder(
-  { protocol, forcedFlags, signatures, secrets, log, idsOf }: OrderPorts,
+  { protocol, forcedFlags, signatures, secrets, log, metrics, idsOf }: OrderPorts,
   name: VolumeName,
   options: CreateOptions,
   signal: AbortSignal,
 ): Promise<MountOrder> {
   const check = checkSignature(name, options, signatures.keys);
-  if (!check.isSigned) {
+  if (check.isSigned) {
+    const { otherWorkload } = check;
+    if (otherWorkload !== undefined) {
+      metrics.otherWorkload();
+      log.info('other-workload', { volume: name, workload: otherWorkload });
+    }
+  } else {
     if (signatures.mode === 'require') throw new MountError('NOT_SIGNED', check.why);
     if (signatures.mode === 'log') log.error('not-signed', check.why, { volume: name });
   }

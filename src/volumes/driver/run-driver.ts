@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { ProductError } from '../../errors/product-error.ts';
 import type { DriverConfig } from './config.ts';
 import { parseDriverConfig } from './config.ts';
@@ -22,6 +23,7 @@ export async function runDriver(words: readonly string[], ports: DriverRunPorts)
   const { environment, out, signal } = ports;
   const config = parseDriverConfig(words);
   const idsOf = config.protocol === 'nfs' ? directoryOf(environment) : undefined;
+  refuseUnable(config);
   const driver = await startDriver(config, { ...mounterOf(config), idsOf, out });
   await Promise.race([driver.evacuated, aborted(signal)]);
   await driver.stop();
@@ -41,6 +43,15 @@ function mounterOf({ bindFrom, mapfsPath, deadlines }: DriverConfig): { mounter:
     return { mounter: bindMounter(bindFrom), standIn: `local bind from ${bindFrom}, no share` };
   const mountSeconds = deadlines.mount / 1000;
   return { mounter: new ShareMounter({ mountSeconds, ...(mapfsPath !== undefined && { mapfsPath }) }) };
+}
+
+/** Else the driver would start, and each mount fail. */
+function refuseUnable({ bindFrom }: DriverConfig): void {
+  if (process.geteuid?.() !== 0)
+    throw new ProductError('NOT_SUPPORTED', 'volumes driver mounts, which only root may: run it with sudo');
+  if (bindFrom === undefined || statSync(bindFrom, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  const message = `'${bindFrom}' of -bindFrom is no folder: make it, with a folder in it for each share`;
+  throw new ProductError('DRIVER_CONFIG_INVALID', message);
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

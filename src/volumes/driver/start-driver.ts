@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { ProductError } from '../../errors/product-error.ts';
 import { takeFileLock } from '../../platform/file-lock.ts';
+import { makeOwnFolder } from '../../platform/own-folder.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 import type { PublicKeys } from '../signature/signature-keys.ts';
 import { readPublicKeys } from '../signature/signature-keys.ts';
@@ -55,6 +56,8 @@ const stopMs = 10_000;
 export async function startDriver(config: DriverConfig, ports: DriverPorts): Promise<RunningDriver> {
   const source = `${config.protocol}-driver-server`;
   const log = driverLog(ports.out, { source, now: () => new Date(), standIn: ports.standIn });
+  // who can write there could put a link in the place of a folder while a secret is read
+  if (config.secretFiles !== undefined) await makeOwnFolder(config.secretFiles);
   const folder = await makeMountFolder(config.mountDir);
   const lockName = parsePathSegment('lock');
   const lock = lockName && (await takeFileLock(folder.stateFolder, lockName));
@@ -75,6 +78,7 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
       signatures: { mode: config.signatures, keys: await keysOf(config) },
       secrets: { filePrefix: config.secretFiles },
       log,
+      metrics,
       idsOf: ports.idsOf,
     };
     const mounts = new VolumeMounts({

@@ -49,20 +49,13 @@ async function trustingDriver(t: TestContext, mode: string, protocol = 'smbdrive
 const share = { source: '//server/share', username: 'user', password: 'own', mount: '/data' };
 const cell = { _workload_guid: processGuid, _workload_type: 'lrp' };
 
-test('require: only what the broker signed is mounted, for the app that it is bound to', async (t) => {
+test('require: only what the broker signed is mounted', async (t) => {
   const { mount, call, mounter } = await trustingDriver(t, 'require');
   assert.equal(await mount(share), '');
   assert.equal(await mount({ ...share, ...cell }, share), '');
-  assert.equal(await mount({ ...share, _workload_guid: 'of-a-task', _workload_type: 'task' }, share), '');
   const before = mounter.mounts.size;
   const changes = [{ source: '//server/other' }, { username: 'root' }, { mount: '/etc' }, { nodfs: 'true' }];
   for (const change of changes) assert.match(await mount({ ...share, ...change }, share), /^NOT_SIGNED: /u);
-  const others = ['', 5, 'another-app', appGuid.slice(0, -1), null];
-  for (const guid of others)
-    assert.match(
-      await mount({ ...share, ...cell, _workload_guid: guid }, share),
-      /^NOT_SIGNED: .*another app/u,
-    );
   for (const Name of ['instance-0123456789abcdef', 'instance.s1.x_c']) {
     await call('VolumeDriver.Create', { Name, Opts: share });
     assert.match(
@@ -71,6 +64,19 @@ test('require: only what the broker signed is mounted, for the app that it is bo
     );
   }
   assert.equal(mounter.mounts.size, before);
+});
+
+test('a workload whose guid is not of the app is mounted for, counted and logged', async (t) => {
+  const { mount, running, log } = await trustingDriver(t, 'require');
+  assert.equal(await mount({ ...share, _workload_guid: appGuid }, share), '');
+  assert.equal(await mount({ ...share, ...cell }, share), '');
+  assert.doesNotMatch(log.join(''), /other-workload/u);
+  // a worker, a web process after a rolling deployment and a task have such guids; so have other apps
+  const others = ['5b0c-of-a-worker', `${appGuid}9`, appGuid.slice(0, -1), '', 5, null];
+  for (const guid of others) assert.equal(await mount({ ...share, _workload_guid: guid }, share), '');
+  assert.match(log.join(''), /other-workload".*5b0c-of-a-worker/u);
+  const metrics = await (await fetch(`http://${running.adminAddress}/metrics`)).text();
+  assert.match(metrics, new RegExp(`^volume_driver_other_workloads_total ${others.length}$`, 'mu'));
 });
 
 test('log: all is mounted, and a line names what is not signed; off: not even that', async (t) => {
@@ -116,6 +122,16 @@ test('a reference to a secret is read when signed, below the prefix, and from fi
   assert.match(safeDescription(await call('VolumeDriver.Mount', { Name: 'plain' })), /^NOT_SIGNED: /u);
   assert.equal(mounter.mounts.size, before);
   assert.doesNotMatch(log.join(''), /geheim|neues|outside"/u);
+});
+
+test('a folder of secrets in which others can put links is a start error', async (t) => {
+  const folder = await driverFolder(t);
+  const secrets = join(folder, 'secrets');
+  await mkdir(secrets);
+  await chmod(secrets, 0o777);
+  await writeFile(join(folder, 'keys.pem'), newPair().publicPem);
+  const words = ['-signatureKeys', join(folder, 'keys.pem'), '-secretFiles', secrets];
+  await assert.rejects(testDriver(t, { folder, words }), { code: 'FILE_NOT_TRUSTED' });
 });
 
 test('a key file that is none is a start error', async (t) => {

@@ -100,8 +100,12 @@ async function textOfFile(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new ProductError('FILE_NOT_FOUND', `the answer to a bind, '${path}', cannot be read`, {
-      cause: error,
-    });
+    throw new ProductError(
+      'FILE_NOT_FOUND',
+      `the answer to a bind, '${path}', cannot be read; give a file that has it, or no file and the answer on stdin`,
+      {
+        cause: error,
+      },
+    );
   }
 }

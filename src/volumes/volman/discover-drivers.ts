@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
-import { lstat, open, readdir } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { lstat, open, readdir, stat } from 'node:fs/promises';
+import { dirname, extname, join } from 'node:path';
 import { isProductError } from '../../errors/product-error.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 import { invalid, parseDriverSpec, specKinds } from './driver-spec.ts';
@@ -30,7 +30,10 @@ export async function discoverDrivers(folders: readonly string[]): Promise<Disco
         const name = entry.slice(0, -(kind.length + 1));
         if (specs.has(name)) continue;
         try {
-          specs.set(name, parseDriverSpec(await readSpec({ name, kind, path: join(folder, entry) })));
+          const path = join(folder, entry);
+          const spec = parseDriverSpec(await readSpec({ name, kind, path }));
+          if ('socketPath' in spec.address) await checkSocketFolder(path, dirname(spec.address.socketPath));
+          specs.set(name, spec);
         } catch (error) {
           // a driver that is stopping removes its file
           if (error instanceof Error && 'code' in error && error.code === 'ENOENT') continue;
@@ -41,6 +44,17 @@ export async function discoverDrivers(folders: readonly string[]): Promise<Disco
     }
   }
   return { specs: [...specs.values()], refusals };
+}
+
+/** A socket is opened by its path at each call: who can replace it there would get the passwords. */
+async function checkSocketFolder(path: string, folder: string): Promise<void> {
+  const { uid, mode } = await stat(folder);
+  const isSticky = (mode & 0o1000) !== 0;
+  if ((uid === 0 || uid === process.geteuid?.()) && ((mode & 0o022) === 0 || isSticky)) return;
+  throw invalid(
+    path,
+    `leads to a socket in '${folder}', where other users can replace it (chown root and chmod +t that folder, or let the driver listen on TCP with TLS)`,
+  );
 }
 
 /** Sorted; a folder that is not there has no drivers yet. */

@@ -3,6 +3,7 @@ import { chmod, chown, link, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { discoverDrivers } from './discover-drivers.ts';
 import { smallDriver } from './testing/small-driver.ts';
 import { Volman } from './volman.ts';
 
@@ -38,4 +39,23 @@ test('a driver of another user is sent nothing, though its spec file comes first
   assert.deepEqual([own.requests.length, foreign.requests, socket.requests], [3, [], []]);
   for (const name of ['nfsv3driver.json', 'other.json', 'smbdriver.sock'])
     assert.ok(logged.some((line) => line.includes(`${join(folder, name)}' belongs to user ${attacker}`)));
+});
+
+// who can write there removes the socket and listens in its place, after its owner was looked at
+test('no driver is called by a socket that another user can replace', { skip }, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'volman-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const socketPath = join(folder, 'smbdriver.sock');
+  const driver = await smallDriver({ socketPath });
+  t.after(() => driver.stop());
+  await writeFile(join(folder, 'nfsv3driver.spec'), `unix://${socketPath}`);
+  for (const mode of [0o777, 0o770, 0o1777, 0o755]) {
+    await chmod(folder, mode);
+    const isOpen = mode === 0o777 || mode === 0o770;
+    const { specs, refusals } = await discoverDrivers([folder]);
+    assert.equal(specs.length, isOpen ? 0 : 2, mode.toString(8));
+    assert.equal(refusals.filter((line) => line.includes('chmod +t')).length, isOpen ? 2 : 0);
+  }
+  await chown(folder, attacker, attacker);
+  assert.deepEqual((await discoverDrivers([folder])).specs, []);
 });

@@ -28,9 +28,9 @@ test('what a real server would act on is refused also where the client says Igno
     [
       await create('/api/v1/persistentvolumes', {
         metadata: { name: 'a' },
-        spec: { csi: { driver: 'd', volumeHandle: 'h', nodeStageSecretRef: { name: 's' } } },
+        spec: { csi: { driver: 'd', volumeHandle: 'h', nodePublishSecretRef: { name: 's' } } },
       }),
-      'spec.csi.nodeStageSecretRef',
+      'spec.csi.nodePublishSecretRef',
     ],
   ] as const) {
     assert.equal(answer.code, 400, answer.text);

@@ -52,7 +52,7 @@ const paths: Readonly<Record<string, readonly string[]>> = {
   Node: [...top, 'spec.taints'],
   PersistentVolume: [
     ...top,
-    ...below('spec', 'claimRef hostPath nodeAffinity'),
+    ...below('spec', 'claimRef csi.nodeStageSecretRef hostPath nodeAffinity'),
     ...nodeSelector('spec.nodeAffinity.required'),
   ],
   PersistentVolumeClaim: [...top, 'spec.dataSource'],
@@ -68,7 +68,7 @@ const paths: Readonly<Record<string, readonly string[]>> = {
     ...labelSelector('spec.topologySpreadConstraints.labelSelector'),
     ...below(
       'spec.volumes',
-      'emptyDir hostPath secret.items configMap.items projected persistentVolumeClaim',
+      'csi csi.nodePublishSecretRef emptyDir hostPath secret.items configMap.items projected persistentVolumeClaim',
     ),
     ...below(
       'spec.volumes.projected.sources',

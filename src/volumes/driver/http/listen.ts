@@ -32,10 +32,11 @@ async function listening(server: Server, where: string, listen: () => void): Pro
     listen();
     await started;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ProductError('DRIVER_CONFIG_INVALID', `volumes driver cannot listen at ${where}: ${why}`, {
-      cause: error,
-    });
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    throw new ProductError(
+      'DRIVER_CONFIG_INVALID',
+      `volumes driver cannot listen at ${where} (${String(error.code)}): stop what listens there, or give -listenAddr or -adminAddr a free address of this machine`,
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -79,4 +79,23 @@ test('nothing is mounted in a folder that others can write', { skip: noRoot }, a
   await chown(folder, 65534, 65534);
   await refused();
   await assert.rejects(readFile(join(folder, 'argv')), 'mount was not called');
+});
+
+// as in a folder of mounts of the old drivers, where every user could write (mode 777)
+test('a link that lies where a part of a mount goes is not followed', { skip: noRoot }, async (t) => {
+  const { folder, bin } = await recordingMount(t, 'exit 0');
+  await mkdir(join(folder, 'machine'));
+  await symlink(join(folder, 'machine'), join(folder, 't_mapfs'));
+  const mounter = new ShareMounter({ searchPath: bin });
+  const ids = { uid: 4000, gid: 4000 };
+  await assert.rejects(
+    mounter.mount({ ...nfs, ids }, join(folder, 't'), AbortSignal.timeout(60_000)),
+    (error) => error instanceof MountError && error.message.includes("t_mapfs' is in the way"),
+  );
+  await assert.rejects(readFile(join(folder, 'argv')), 'mount was not called');
+});
+
+test("no share is mounted with the machine's own Kerberos ticket", () => {
+  const [, , , options = ''] = mountCommand({ ...smb, security: 'krb5i' }, '/t').args;
+  assert.ok(options.split(',').includes('cruid=2000'), options);
 });

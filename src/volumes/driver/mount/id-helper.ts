@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { open, unlink, type FileHandle } from 'node:fs/promises';
+import { chmod, open, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { containerId } from './mount-command.ts';
+import { MountError } from './mount-error.ts';
 import type { MappedIds } from './mount-order.ts';
 import { cannotStart, killGroup } from './run-program.ts';
 
@@ -31,6 +32,11 @@ const stderrLimit = 4096;
 export async function startHelper(
   start: HelperStart,
 ): Promise<{ stderr: string; wasKilled: boolean } | undefined> {
+  if (start.mapfsPath === undefined) {
+    await requireOpenFuse();
+    // bindfs looks as the mapped user whether the folder is empty
+    await chmod(start.target, 0o755);
+  }
   const [program, ...args] = helperCommand(start);
   const output = await namelessFile();
   try {
@@ -60,12 +66,13 @@ export async function startHelper(
 
 /** What the process of a helper is called. */
 export const helperPrograms: readonly string[] = ['setpriv', 'bindfs', 'mapfs'];
-const capabilities = '+sys_admin,+dac_override';
+const capabilities = '+sys_admin';
 
 /**
- * bindfs runs under the mapped ids, since a server with root_squash takes root for nobody. It mounts (sys_admin), and opens
- * /dev/fuse (dac_override), which may be root's alone; the server, not this machine, decides on files. All that the
- * kernel lets it serve is checked for the container's id, as bindfs sets default_permissions.
+ * bindfs runs under the mapped ids, since a server with root_squash takes root for nobody, and mounts (sys_admin). It
+ * finds files by their paths: whoever else has the share can put a link in the place of a folder, so it must have no
+ * right to files of this machine (no dac_override). All that the kernel lets it serve is checked for the container's id,
+ * as bindfs sets default_permissions.
  */
 function helperCommand(start: HelperStart): [string, ...string[]] {
   const { ids, source, target, readOnly, mapfsPath } = start;
@@ -77,6 +84,19 @@ function helperCommand(start: HelperStart): [string, ...string[]] {
     ...['-o', `allow_other,nosuid,nodev${readOnly ? ',ro' : ''}`],
     ...[`--force-user=${containerId}`, `--force-group=${containerId}`, source, target],
   ];
+}
+
+/** bindfs opens /dev/fuse as the mapped user; udev lets every user do so. */
+async function requireOpenFuse(): Promise<void> {
+  const found = await stat('/dev/fuse').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (found !== undefined && (found.mode & 0o006) === 0o006) return;
+  throw new MountError(
+    'HELPER_FAILED',
+    `Ids cannot be mapped: /dev/fuse is ${found === undefined ? 'missing' : 'closed to users other than root'}; on this machine run: modprobe fuse && chmod 666 /dev/fuse`,
+  );
 }
 
 /** A file that nobody else can open, and that is gone when it is closed. */

@@ -51,6 +51,8 @@ function smbOptions(order: SmbOrder): string[] {
     file_mode: order.fileMode,
     dir_mode: order.dirMode,
     sec: order.security,
+    // else root's tickets are used, and the keys of the machine
+    cruid: order.security?.startsWith('krb5') === true ? `${containerId}` : undefined,
   };
   return [
     ...common,

@@ -1,9 +1,22 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import { bindMounter } from './bind-mounter.ts';
 import type { NfsOrder } from './mount-order.ts';
 import type { Mounter } from './mounter.ts';
@@ -48,6 +61,7 @@ after(() => scratch !== '' && rm(scratch, { recursive: true }));
 
 /** In place of mount(8): a bind mount of a folder of the test, or what mount.nfs says of a share that is not there. */
 const mountStandIn = (server: string): string => `#!/bin/sh
+case "$1$2$4" in -i-cremount,*) exec /bin/mount "$@" ;; esac
 [ "$1$2$3$5" = "-tnfs-o--" ] || exit 1
 folder="${server}/\${6#*:/}"
 [ -d "$folder" ] || { echo "mount.nfs: mounting $6 failed, reason given by server: No such file or directory" >&2; exit 32; }
@@ -130,6 +144,27 @@ test(
     assert.deepEqual(await mounter.mounted(folder), []);
   },
 );
+
+// whoever else has the share can put a link there in the place of a folder
+test('what the helper of mapped ids reads is reached by no link', { skip }, async () => {
+  const { mounter, folder } = subjects.mapfs;
+  const target = join(folder, 'links');
+  await mkdir(target);
+  const link = join(scratch, 'server/share/link');
+  await symlink('/etc', link);
+  for (const readOnly of [false, true]) {
+    await mounter.mount({ ...mapped, readOnly }, target, inTime);
+    await assert.rejects(readFile(`${target}_mapfs/link/hostname`), { code: 'ELOOP' });
+    assert.equal(await readlink(`${target}_mapfs/link`), '/etc');
+    const { options } =
+      parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8')).find(
+        (entry) => entry.target === `${target}_mapfs`,
+      ) ?? {};
+    for (const option of ['nosuid', 'nodev', readOnly ? 'ro' : 'rw']) assert.ok(options?.includes(option));
+    await mounter.unmount(target, inTime);
+  }
+  await rm(link);
+});
 
 /** Processes with that path among their arguments. */
 async function helpersOf(path: string): Promise<number> {

@@ -1,5 +1,6 @@
 import { lstat, mkdir, readFile, realpath, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { parseMountInfo, type MountEntry } from '../../../platform/mountinfo.ts';
 import { helperFailure, mountFailure } from './mount-failure.ts';
 import { helperPrograms, startHelper } from './id-helper.ts';
 import { killPrograms, mountPrograms } from './kill-programs.ts';
@@ -7,7 +8,6 @@ import { mountCommand } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
 import type { MappedIds, MountOrder, NfsOrder } from './mount-order.ts';
 import type { Mounter, MountHealth } from './mounter.ts';
-import { parseMountInfo, type MountEntry } from '../../../platform/mountinfo.ts';
 import { runProgram, type ProgramResult, type ProgramRun } from './run-program.ts';
 
 export interface ShareMounterOptions {
@@ -43,8 +43,9 @@ export class ShareMounter implements Mounter {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#mountSeconds * 1000)]);
     const path = await freeTarget(target);
     if (order.kind === 'smb' || order.ids === undefined) return this.#mountShare(order, path, deadline);
-    await mkdir(path + kernelSuffix, { mode: 0o700 }).catch(ignore('EEXIST'));
+    await makeFreshFolder(path + kernelSuffix);
     await this.#mountShare(order, path + kernelSuffix, deadline);
+    await this.#followNoLinks(order, path + kernelSuffix, deadline);
     await this.#mapIds(order, order.ids, path, deadline);
   }
 
@@ -86,6 +87,21 @@ export class ShareMounter implements Mounter {
         share: shareOf(order),
         secrets: password === undefined ? [] : [password],
       });
+  }
+
+  /**
+   * The helper finds files by path: in the place of a folder others can put a link to a file of this machine there.
+   * Links that an app follows itself are resolved in its own mount. mount.nfs does not know the option.
+   */
+  async #followNoLinks(order: NfsOrder, path: string, signal: AbortSignal): Promise<void> {
+    const options = `remount,bind,nosuid,nodev,nosymfollow${order.readOnly ? ',ro' : ''}`;
+    const { exitCode, stderr } = await this.#run('mount', ['-i', '-c', '-o', options, '--', path], signal);
+    const entry = (await mountEntries()).findLast(({ target }) => target === path);
+    if (exitCode === 0 && entry?.options.includes('nosymfollow') === true) return;
+    throw new MountError(
+      'NOT_SUPPORTED',
+      `Ids cannot be mapped safely on this machine: that needs Linux 5.10 and util-linux 2.37, for the mount option nosymfollow (${stderr.trim().slice(0, 300)})`,
+    );
   }
 
   async #mapIds(order: NfsOrder, ids: MappedIds, path: string, signal: AbortSignal): Promise<void> {
@@ -184,6 +200,18 @@ async function freeTarget(target: string): Promise<string> {
   if ((await mountTargets()).some((other) => other === path || other === path + kernelSuffix))
     throw new MountError('BUSY', `'${path}' is mounted already; unmount it first`);
   return path;
+}
+
+/** An empty folder that an unmount left is made anew; a link, or what is not empty, is another user's. */
+async function makeFreshFolder(path: string): Promise<void> {
+  try {
+    await rmdir(path).catch(ignore('ENOENT'));
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    throw new MountError('FAILED', `'${path}' is in the way of a mount; look at it and remove it`, {
+      cause: error,
+    });
+  }
 }
 
 const ignore =

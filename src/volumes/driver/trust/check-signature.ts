@@ -10,22 +10,27 @@ export interface SignaturePolicy {
   readonly keys: PublicKeys;
 }
 
-/** Whether the broker signed a volume for the app that it is mounted for; else why it counts as not signed. */
-export type SignatureCheck = { readonly isSigned: true } | { readonly isSigned: false; readonly why: string };
-
 /**
- * Holds a volume against the broker's signature in its name. Where the cell says which process of an app it is for
- * (`_workload_guid`), that has to be the app of the binding; of a task it says the task's own guid.
+ * Whether the broker signed a volume; else why it counts as not signed. `otherWorkload`: what the cell says the mount is
+ * for, where that does not show the app of the binding.
  */
+export type SignatureCheck =
+  | { readonly isSigned: true; readonly otherWorkload: string | undefined }
+  | { readonly isSigned: false; readonly why: string };
+
+/** Holds a volume against the broker's signature in its name, and the cell's workload against the app of the binding. */
 export function checkSignature(name: VolumeName, options: CreateOptions, keys: PublicKeys): SignatureCheck {
   const signed = verifyVolumeId(volumeIdIn(name), options, keys);
   if ('refused' in signed) return { isSigned: false, why: signed.why };
-  const workload = options['_workload_guid'];
-  const isOfProcess = workload !== undefined && options['_workload_type'] !== 'task';
-  if (isOfProcess && !(typeof workload === 'string' && workload.startsWith(signed.appGuid)))
-    return {
-      isSigned: false,
-      why: 'the volume is signed for another app; bind this app to the service instance itself',
-    };
-  return { isSigned: true };
+  return { isSigned: true, otherWorkload: otherWorkload(options['_workload_guid'], signed.appGuid) };
+}
+
+/**
+ * Cloud Controller gives an app's guid to its first web process alone: other processes, tasks, and web processes after a
+ * rolling deployment have guids of their own. So another guid does not show another app, and refuses nothing.
+ */
+function otherWorkload(guid: unknown, appGuid: string): string | undefined {
+  if (guid === undefined) return undefined;
+  const text = typeof guid === 'string' ? guid : JSON.stringify(guid);
+  return text === appGuid || text.startsWith(`${appGuid}-`) ? undefined : text.slice(0, 100);
 }

@@ -1,0 +1,70 @@
+import { randomInt } from 'node:crypto';
+import { isProductError } from '../../errors/product-error.ts';
+import { markedSecrets, variableSecrets } from '../../errors/redact/secret-strings.ts';
+import { parseYaml } from '../yaml/parse-yaml.ts';
+import { toValue } from '../yaml/yaml-node.ts';
+import type { YamlNode } from '../yaml/yaml-node.ts';
+import { createValueGenerator, expectedBits } from './generate-value.ts';
+import { RsaPairs } from './rsa-pairs.ts';
+import { loadStaticVariables, type GivenVariables } from './static-variables.ts';
+import type { VariableDefinition, VariableSource } from './variable.ts';
+import { VarsStore } from './vars-store.ts';
+
+export interface VariableOptions extends GivenVariables {
+  /** `--vars-store path`: generated values are written there; existing ones never change. */
+  readonly varsStorePath?: string | undefined;
+  /** When generated certificates begin to be valid; default the system's clock. */
+  readonly now?: (() => Date) | undefined;
+  /** Told of each value of a variable and each password and key in the manifest, before any of it can be in an error. */
+  readonly onSecrets?: ((secrets: readonly string[]) => void) | undefined;
+}
+
+export interface OpenVariables {
+  readonly source: VariableSource;
+  /** Of all variables that are given or stored. */
+  names(): Promise<readonly string[]>;
+}
+
+/** Everything that the operator gives and the vars store keeps, as one source. */
+export async function openVariables(options: VariableOptions): Promise<OpenVariables> {
+  const given = await loadStaticVariables(options);
+  const pairs = new RsaPairs();
+  const generate = createValueGenerator({
+    pairs,
+    now: options.now ?? (() => new Date()),
+    randomBelow: (limit) => randomInt(limit),
+  });
+  const { varsStorePath: path } = options;
+  const expect = (definitions: readonly VariableDefinition[]): void =>
+    pairs.expect(expectedBits(definitions));
+  const store = path === undefined ? undefined : new VarsStore({ path, generate, given, expect });
+  for (const [name, value] of given) options.onSecrets?.(secretsOfVariable(name, value));
+  const source: VariableSource = {
+    expect: async (definitions) => store?.expect(definitions),
+    get: async (definition) => {
+      const known = given.get(definition.name);
+      if (known !== undefined || store === undefined) return known;
+      const value = await store.get(definition);
+      if (value !== undefined) options.onSecrets?.(secretsOfVariable(definition.name, value));
+      return value;
+    },
+  };
+  return { source, names: async () => [...given.keys(), ...((await store?.names()) ?? [])] };
+}
+
+/** Of a whole file, a kubeconfig for one, also what is in it. */
+function secretsOfVariable(name: string, node: YamlNode): string[] {
+  const value = toValue(node);
+  const inText = typeof value === 'string' && value.includes('\n') ? markedSecrets(yamlIn(value)) : [];
+  return [...variableSecrets({ [name]: value }), ...inText];
+}
+
+/** Undefined for text of another kind. */
+function yamlIn(text: string): unknown {
+  try {
+    return toValue(parseYaml(text, '', 'MANIFEST_INVALID'));
+  } catch (error) {
+    if (isProductError(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,24 @@
+import { interpolateTemplate } from '../../bosh/manifest/interpolate-template.ts';
+import type { Command } from '../command.ts';
+import { envUsage, parseEnvArguments } from '../env-arguments.ts';
+
+export const interpolate: Command = {
+  name: 'interpolate',
+  aliases: ['int'],
+  usage: envUsage.interpolate,
+  summary: 'Print a file with its ops files and variables applied, as bosh interpolate does',
+  async run(words, { terminal, environment, secrets }) {
+    const { manifestPath, ...parsed } = parseEnvArguments('interpolate', words);
+    const path = manifestPath === '-' ? '/dev/stdin' : manifestPath;
+    const found: string[] = [];
+    try {
+      // what was asked for are the secrets themselves; errors show none
+      const onSecrets = (values: readonly string[]): void => void found.push(...values);
+      terminal.out(await interpolateTemplate({ ...parsed, path, environment, onSecrets }));
+    } catch (error) {
+      secrets.add(found);
+      throw error;
+    }
+    return 0;
+  },
+};
