@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import { nfsOffering } from '../offerings/nfs.ts';
 import { smbOffering } from '../offerings/smb.ts';
 import type { Preflight } from '../preflight/preflight.ts';
 import { startBroker } from '../start-broker.ts';
+import { scratchConfig } from '../try-broker.ts';
 
 const operator = { defaults: {}, forced: {} };
 export const nfs = nfsOffering({ ldap: false, operator, maintenance: { version: '1.2.0' } });
@@ -33,16 +33,9 @@ export interface Reply {
 export type CallBroker = (method: string, path: string, call?: Call) => Promise<Reply>;
 
 const configIn = (folder: string): BrokerConfig => ({
-  listen: { host: '127.0.0.1', port: 0 },
-  tls: undefined,
+  ...scratchConfig(folder),
   auth,
   offerings: [nfs, smb],
-  store: { sqlite: join(folder, 'broker.db') },
-  encryptionKeys: [randomBytes(32)],
-  scheme: { hmacKey: randomBytes(32) },
-  preflight: 'off',
-  isAsync: false,
-  migrateFrom: [],
 });
 
 /** Of brokers that come one after the other on one folder, check shares, and answer by polling. */

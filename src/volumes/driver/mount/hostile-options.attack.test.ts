@@ -5,18 +5,9 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { mountCommand } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
-import type { MountOrder, NfsOrder, SmbOrder } from './mount-order.ts';
+import type { MountOrder } from './mount-order.ts';
 import { ShareMounter } from './share-mounter.ts';
-
-const nfs: NfsOrder = { kind: 'nfs', host: 'h', path: '/x', readOnly: false, cachesAttributes: false };
-const smb: SmbOrder = {
-  kind: 'smb',
-  share: '//h/s',
-  username: 'u',
-  password: 'p',
-  readOnly: false,
-  flags: [],
-};
+import { nfs, smb } from './testing/plain-orders.ts';
 
 const attacks: Readonly<Record<string, MountOrder>> = {
   'an option in a domain': { ...smb, domain: 'W,noperm' },

@@ -2,16 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mountCommand } from './mount-command.ts';
 import type { NfsOrder, SmbOrder } from './mount-order.ts';
+import { nfs, smb } from './testing/plain-orders.ts';
 
-const nfs: NfsOrder = { kind: 'nfs', host: 'h', path: '/x', readOnly: false, cachesAttributes: false };
-const smb: SmbOrder = {
-  kind: 'smb',
-  share: '//h/s',
-  username: 'u',
-  password: 'p',
-  readOnly: false,
-  flags: [],
-};
 const defaults = 'hard,timeo=600,retrans=2,rsize=1048576,wsize=1048576,retry=0';
 
 test('the options of NFS are those of the old driver, with nosuid and nodev', () => {

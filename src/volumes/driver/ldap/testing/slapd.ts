@@ -2,12 +2,13 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { makeServerCertificate } from '../../../../bosh/testing/certificates.ts';
+import { closedPort } from '../../../../kubernetes/testing/closed-port.ts';
 
 const program = '/usr/sbin/slapd';
 
@@ -37,7 +38,7 @@ export async function startSlapd(entries: string): Promise<Slapd> {
   await writeFile(file('slapd.conf'), configuration(folder));
   await writeFile(file('entries'), `${root}${entries}`);
   await promisify(execFile)(program, ['-T', 'add', '-f', file('slapd.conf'), '-l', file('entries')]);
-  const [port, tlsPort] = [await freePort(), await freePort()];
+  const [port, tlsPort] = [await closedPort(), await closedPort()];
   const urls = `ldap://127.0.0.1:${port} ldaps://127.0.0.1:${tlsPort}`;
   const child = spawn(program, ['-d', '0', '-f', file('slapd.conf'), '-h', urls], { stdio: 'ignore' });
   const ended = once(child, 'exit');
@@ -86,15 +87,6 @@ directory ${folder}/data
 access to attrs=userPassword by anonymous auth
 access to * by dn.exact="${service.dn}" read
 `;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 async function listens(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
