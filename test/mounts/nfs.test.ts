@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { NfsOrder } from '../../src/volumes/driver/mount/mount-order.ts';
 import { mounterSuite } from '../../src/volumes/driver/mount/testing/mounter-suite.ts';
+import type { CertificationCases } from './certify.ts';
 import { guestMounter, guestSubject, volumes } from './guest-mounter.ts';
 import { Guest, noGuest, serverHost, shareUser } from './guest.ts';
 
@@ -25,6 +26,7 @@ const plain: NfsOrder = {
 const ids = { uid: shareUser.uid, gid: shareUser.gid };
 /** In a folder that only shareUser enters, on a server that takes root for nobody. */
 const mapped: NfsOrder = { ...plain, path: '/private', ids };
+const certify = join(import.meta.dirname, 'certify.ts');
 const inTime = AbortSignal.timeout(600_000);
 
 async function target(name: string): Promise<string> {
@@ -133,4 +135,21 @@ test('a server that is frozen under a hard mount holds up neither probe nor unmo
   assert.equal(await guest.call('killAll', ['bindfs']), 0);
   await guestMounter(guest).mount(plain, other, inTime);
   await guestMounter(guest).unmount(other, inTime);
+});
+
+test("the cases of the drivers' certification, by the driver's HTTP", { skip }, async () => {
+  const source = `nfs://${serverHost}/plain`;
+  const cases: CertificationCases = {
+    default: { source },
+    experimental: { source, experimental: 'true' },
+    mount: { source, mount: '/data' },
+    'experimental and version 4': { source, experimental: 'true', version: '4' },
+    'version 4.1': { source, version: '4.1' },
+    'mount and cache': { source, mount: '/data', cache: 'true' },
+    'read-only': { source, readonly: 'true' },
+    'mapped ids': { source: `nfs://${serverHost}/private`, uid: String(ids.uid), gid: String(ids.gid) },
+    'with an open file': { source },
+  };
+  const log: string = await guest.call('certify', ['nfsv3driver', cases], certify);
+  assert.match(log, /driver-server\.started/u);
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { SmbOrder } from '../../src/volumes/driver/mount/mount-order.ts';
 import { mounterSuite } from '../../src/volumes/driver/mount/testing/mounter-suite.ts';
+import type { CertificationCases } from './certify.ts';
 import { guestMounter, guestSubject, volumes } from './guest-mounter.ts';
 import { Guest, noGuest, serverHost, shareUser } from './guest.ts';
 
@@ -23,6 +24,7 @@ const share: SmbOrder = {
   readOnly: false,
   flags: [],
 };
+const certify = join(import.meta.dirname, 'certify.ts');
 const inTime = AbortSignal.timeout(600_000);
 
 async function target(name: string): Promise<string> {
@@ -87,4 +89,26 @@ test('a server that is frozen holds up neither probe nor unmount', { skip }, asy
   assert.equal(await guestMounter(guest).probe(path, 2), 'stale');
   await guestMounter(guest).unmount(path, inTime);
   assert.deepEqual(await linesOf(path), []);
+});
+
+test("the cases of the drivers' certification, by the driver's HTTP", { skip }, async () => {
+  const options = { source: share.share, username: share.username, password };
+  const versions = ['1.0', '2.0', '2.1', '3.0', '3.1.1'].map((version) => [
+    `version ${version}`,
+    { ...options, version },
+  ]);
+  const cases: CertificationCases = {
+    default: options,
+    'no domain': { ...options, domain: '' },
+    'read-only by readonly': { ...options, readonly: true },
+    'read-only by ro': { ...options, ro: 'true' },
+    mount: { ...options, mount: '/data' },
+    mfsymlinks: { ...options, mfsymlinks: 'true' },
+    ...Object.fromEntries(versions),
+    'with an open file': options,
+  };
+  const log: string = await guest.call('certify', ['smbdriver', cases], certify);
+  assert.match(log, /driver-server\.started/u);
+  assert.match(log, /REDACTED/u);
+  assert.ok(!log.includes(password) && !log.includes(JSON.stringify(password).slice(1, -1)));
 });
