@@ -9,6 +9,7 @@ import { applyOperations, readOpsFile } from '../src/bosh/manifest/ops-file.ts';
 import { parseYaml } from '../src/bosh/yaml/parse-yaml.ts';
 import { toValue } from '../src/bosh/yaml/yaml-node.ts';
 import { parseDriverConfig } from '../src/volumes/driver/config.ts';
+import { openCredhub } from '../src/volumes/driver/trust/open-credhub.ts';
 import { parseLdapSettings } from '../src/volumes/driver/ldap/ldap-settings.ts';
 import { release, rendered, renderer } from './testing/rendered.ts';
 import type { Links } from './testing/rendered.ts';
@@ -62,6 +63,38 @@ test("the old jobs' certificates are the driver's, and mapfs maps ids where the 
   const links = { mapfs: { path: '/var/vcap/packages/mapfs/bin/mapfs' } };
   const nfs = await configOf('nfsv3driver', {}, links);
   assert.equal(nfs.mapfsPath, '/var/vcap/packages/mapfs/bin/mapfs');
+});
+
+test('signed volumes and secrets that they name: properties of both jobs', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-trust-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const credhub = {
+    ...{ url: 'https://credhub.internal:8844', ca_cert: 'CA', uaa_client_id: 'driver' },
+    uaa_client_secret: `a"b\\c`,
+  };
+  const trust = { signatures: 'require', signature_keys: 'KEYS', secret_files: '/var/vcap/secrets', credhub };
+  for (const [job, properties, unset] of [
+    ['nfsv3driver', { nfsv3driver: trust }, { nfsv3driver: { signatures: false } }],
+    ['smbdriver', trust, { signatures: false }],
+  ] as const) {
+    const config = `/var/vcap/jobs/${job}/config`;
+    const { signatures, signatureKeys, secretFiles, credhub: file } = await configOf(job, properties);
+    assert.deepEqual(
+      [signatures, signatureKeys, secretFiles, file],
+      ['require', `${config}/signature_keys.pem`, '/var/vcap/secrets', `${config}/credhub.json`],
+    );
+    // YAML reads a bare off as false
+    assert.equal((await configOf(job, unset)).signatures, 'off');
+    assert.equal(await rendered(job, 'signature_keys.pem.erb', properties), 'KEYS\n');
+    assert.equal(await rendered(job, 'credhub_ca.crt.erb', properties), 'CA\n');
+    const settings = JSON.parse(await rendered(job, 'credhub.json.erb', properties)) as object;
+    const ca = join(folder, 'ca.crt');
+    await writeFile(ca, 'CA');
+    const path = join(folder, `${job}.json`);
+    await writeFile(path, JSON.stringify({ ...settings, ca }), { mode: 0o600 });
+    assert.equal((await openCredhub(path)).prefix, '/volumes');
+    assert.match(JSON.stringify(settings), /"client_secret":"a\\"b\\\\c"/u);
+  }
 });
 
 test('ctl hands the properties of the directory to the driver as they are, without a shell that reads them', async (t) => {
