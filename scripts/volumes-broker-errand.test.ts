@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,6 +75,15 @@ test('the broker of an errand keeps its records in CredHub, as the old one did, 
   const VCAP_SERVICES = JSON.stringify({ any: [{ name: 'volumes-db', credentials }] });
   const { store } = parseBrokerConfig(bound.env.BROKER_CONFIG, { VCAP_SERVICES, VCAP_APPLICATION: '{}' });
   assert.ok('postgresql' in store && store.postgresql.host === 'db.example.com');
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+  const settings = { signing: { key }, preflight: 'log', nfs: { forced: { readonly: true } } };
+  const nfsbrokerpush = { ...nfsBroker.nfsbrokerpush, settings };
+  const signed = await appOf('nfsbrokerpush', { nfsbrokerpush }, { credhub });
+  const { scheme, preflight, offerings } = parseBrokerConfig(signed.env.BROKER_CONFIG, {});
+  assert.ok(scheme !== 'md5' && 'signingKey' in scheme);
+  assert.equal(preflight, 'log');
+  assert.deepEqual(offerings[0]?.operator.forced, { readonly: true });
   await assert.rejects(appOf('nfsbrokerpush', nfsBroker), /nowhere to keep its records/u);
   await assert.rejects(appOf('smbbrokerpush', { ...smbBroker, volume_id_key: 'short' }), /at least 20 char/u);
 });
