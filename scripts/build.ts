@@ -148,8 +148,8 @@ async function buildCommandLine(main: string): Promise<void> {
 }
 
 /**
- * Each in one file of its own: Cloud Foundry can run the broker as an app, and cells the driver. The cell starts a source
- * of its own in an app's namespaces.
+ * Each in one file of its own: Cloud Foundry can run the broker as an app, and cells the driver. The cell
+ * starts a source of its own in an app's namespaces.
  */
 async function buildVolumeServices(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });

@@ -88,7 +88,9 @@ test('the broker of an errand keeps its records in CredHub, as the old one did, 
   await assert.rejects(appOf('smbbrokerpush', { ...smbBroker, volume_id_key: 'short' }), /at least 20 char/u);
 });
 
-/** Runs an errand with a cf that writes down its arguments, and the names of the passwords in its environment. */
+/**
+ * Runs an errand with a cf that writes down its arguments, and the names of the passwords in its environment.
+ */
 async function runErrand(t: TestContext, job: string, properties: Record<string, unknown>, brokers = '') {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-errand-'));
   t.after(() => rm(directory, { recursive: true }));

@@ -11,9 +11,10 @@ import { rate } from '../broker/load.ts';
 import { createVolume, measuredDriver, mountAndUnmount } from './measured-driver.ts';
 
 /**
- * Ratios of the volume driver, each within one run: Mount and Unmount over mount(8) and umount(8) spawned by Node, 8
- * clients over 1, the recovery of 1,000 volumes over parsing the same mountinfo, and CPU over wall time while a mount
- * waits. Local folders are bound in place of shares, in a mount namespace of its own. Needs root.
+ * Ratios of the volume driver, each within one run: Mount and Unmount over mount(8) and umount(8) spawned by
+ * Node, 8 clients over 1, the recovery of 1,000 volumes over parsing the same mountinfo, and CPU over wall
+ * time while a mount waits. Local folders are bound in place of shares, in a mount namespace of its own.
+ * Needs root.
  * `npm run bench:driver [-- --seconds N]`
  */
 const { values } = parseArgs({

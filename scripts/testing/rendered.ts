@@ -15,7 +15,9 @@ export interface Spec {
 
 export type Links = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** In front of a template: what a director has for its links. The renderer is create-env's, which has none. */
+/**
+ * In front of a template: what a director has for its links. The renderer is create-env's, which has none.
+ */
 function linksOf(links: Links): string {
   const json = JSON.stringify(JSON.stringify(links));
   return `<% require 'json'

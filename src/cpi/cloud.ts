@@ -32,7 +32,9 @@ export interface Cloud {
   readonly directorUuid: string | undefined;
   /** Adds a line to the response's `log`: what the caller's operator should know though nothing failed. */
   readonly note: (line: string) => void;
-  /** Tells the operator at once, while the call goes on: on stderr, which is the director's log of the CPI. */
+  /**
+   * Tells the operator at once, while the call goes on: on stderr, which is the director's log of the CPI.
+   */
   readonly say: (line: string) => void;
 }
 

@@ -13,9 +13,10 @@ import { validateManifest } from './validate/validate-deployment.ts';
 export type AgentAction = (run: AgentRun, stage: Stage, manifest: Manifest) => Promise<void>;
 
 /**
- * Does `action` with the agent of the deployed VM; no CPI is installed or called (bosh-cli cmd/deployment_state_manager.go).
- * Without a state file nothing is done. Unlike the bosh CLI, which then reports success, refuses with STATE_INVALID where no VM
- * is recorded, with AGENT_UNREACHABLE where its agent does not answer, and with OTHER_AGENT where another VM's does.
+ * Does `action` with the agent of the deployed VM; no CPI is installed or called (bosh-cli
+ * cmd/deployment_state_manager.go). Without a state file nothing is done. Unlike the bosh CLI, which then
+ * reports success, refuses with STATE_INVALID where no VM is recorded, with AGENT_UNREACHABLE where its agent
+ * does not answer, and with OTHER_AGENT where another VM's does.
  */
 export async function withAgent(
   options: EnvOptions,

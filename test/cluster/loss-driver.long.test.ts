@@ -12,8 +12,9 @@ import { outlivesSnapshot } from './support/outlives-snapshot.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 /**
- * As loss.long.test.ts, for what no guard of ours keeps whole, but the kubelet's order or the driver's own work: here the driver makes a
- * volume empty whenever it comes to a node (its class `loop-forgetful`), and each test has to tell that the data is lost.
+ * As loss.long.test.ts, for what no guard of ours keeps whole, but the kubelet's order or the driver's own
+ * work: here the driver makes a volume empty whenever it comes to a node (its class `loop-forgetful`), and
+ * each test has to tell that the data is lost.
  */
 describeCluster('what the data-survival tests would find of a driver that loses data, by hand', (world) => {
   const forgetful = 'loop-forgetful';

@@ -32,11 +32,12 @@ import {
 import { withoutNodes } from './test-cluster.ts';
 
 /**
- * More of loss.test.ts, by hand: what the suites beside it run (`support/outlives-*.ts`, `endsWhole`) is run here and in
- * loss-agent.long.test.ts against a CPI without one of its guards, and has to report the loss. Of the attachment deleted by force
- * alone no harm comes: kubelet 1.36 keeps a device that is still mounted somewhere (attachment-gone.test.ts); of what detach_disk
- * does after that, it does. What is in the hands of the kubelet or the driver alone is in loss-driver.long.test.ts: recreate, resize,
- * snapshots, attributes, create-env. Two more look at data: profiles and stock-stemcell ask as those do, `canary` and the job's
+ * More of loss.test.ts, by hand: what the suites beside it run (`support/outlives-*.ts`, `endsWhole`) is run
+ * here and in loss-agent.long.test.ts against a CPI without one of its guards, and has to report the loss. Of
+ * the attachment deleted by force alone no harm comes: kubelet 1.36 keeps a device that is still mounted
+ * somewhere (attachment-gone.test.ts); of what detach_disk does after that, it does. What is in the hands of
+ * the kubelet or the driver alone is in loss-driver.long.test.ts: recreate, resize, snapshots, attributes,
+ * create-env. Two more look at data: profiles and stock-stemcell ask as those do, `canary` and the job's
  * answer. In lost-volumes there is no CPI; its second test is the counterpart of its first.
  */
 describeCluster('what each data-survival test would find, by hand', (world) => {
@@ -141,7 +142,8 @@ describeCluster('what each data-survival test would find, by hand', (world) => {
       `the busy check off, ${program} restarted in the middle of the attach and of the detach: the disk is taken from under a job`,
       withoutNodes,
       async () => {
-        // longer than the holder is out of reach: a detach that ends before it could ask refuses, and harms nothing
+        // longer than the holder is out of reach: a detach that ends before it could ask refuses, and harms
+        // nothing
         const patient = world().cloudWith({}, { deadlines: { release: 60 } });
         const weak = weakenedCloud(patient, [noBusyCheck]);
         await assert.rejects(outlivesRestart(world(), program, { cloud: weak.cloud }), isHarm);

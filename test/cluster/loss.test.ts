@@ -26,8 +26,9 @@ import {
 import { withoutNodes } from './test-cluster.ts';
 
 /**
- * The suites beside this one find lost data where there is some: what they run is run here against a CPI without one of its
- * guards, and has to report the loss. One of each kind of guard; each suite's own is in `loss*.long.test.ts`.
+ * The suites beside this one find lost data where there is some: what they run is run here against a CPI
+ * without one of its guards, and has to report the loss. One of each kind of guard; each suite's own is in
+ * `loss*.long.test.ts`.
  */
 describeCluster('what the data-survival tests would find', (world) => {
   // harmed as they are, they would be in the way of a power cut

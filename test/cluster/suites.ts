@@ -15,7 +15,10 @@ const ofEmbedded = ['crash', 'local-api', 'rest-api'];
 /** What runs against a real cluster when nothing is named. */
 export const suites = ['test/cluster', 'test/contract', 'test/conformance'];
 
-/** Of the test files at or below a path those that a real cluster is asked by; `*.long.test.ts` only where that is the path. */
+/**
+ * Of the test files at or below a path those that a real cluster is asked by; `*.long.test.ts` only where
+ * that is the path.
+ */
 export function suitesBelow(checkout: string, path: string): string[] {
   return testsBelow(checkout, path).filter(
     (file) =>
@@ -58,8 +61,9 @@ export interface Lane {
 }
 
 /**
- * The lanes that files run in, so that they take about the same time. Most only wait for the cluster, several at once in one; what
- * troubles nodes runs one by one on clusters of its own, with the conformance suite after it on one and the contract on the other.
+ * The lanes that files run in, so that they take about the same time. Most only wait for the cluster, several
+ * at once in one; what troubles nodes runs one by one on clusters of its own, with the conformance suite
+ * after it on one and the contract on the other.
  */
 export function lanesOf(files: readonly string[]): Lane[] {
   const nameOf = (file: string): string => basename(file, '.test.ts');

@@ -36,8 +36,8 @@ const podNetwork = {
 };
 
 /**
- * All machines of these clusters are one bridge, on which a node cannot pass on what comes for its port to a pod of another node: the
- * frame would leave by the port that it came by.
+ * All machines of these clusters are one bridge, on which a node cannot pass on what comes for its port to a
+ * pod of another node: the frame would leave by the port that it came by.
  */
 const placeOps = `
 - type: replace
@@ -170,8 +170,8 @@ function adapted(command: string, { host }: DockerRegistry): string {
   }
   const asRoot = command.replace(/^sudo /u, '');
   if (!asRoot.includes(' stemcell build ')) return asRoot;
-  // the packages of the suites' stemcell, whose root is on this machine; a version makes it an image of its own: of the same one
-  // nodes would lose the suites' copy, too, when the registry's is removed
+  // the packages of the suites' stemcell, whose root is on this machine; a version makes it an image of its
+  // own: of the same one nodes would lose the suites' copy, too, when the registry's is removed
   const words = stemcellPackages.map((name) => `--include ${name}`).join(' ');
   return `cp ~/login.json "$FOLDER/config.json"; ${asRoot} --version 1.0.0-0123456789ab --offline ${words}`;
 }

@@ -82,8 +82,8 @@ export class World {
   }
 
   /**
-   * `agent`: what VMs of an embedded target run instead of ours. `agentPort`: where a server of the test listens at 127.0.0.1 for all
-   * of their agents, since its pods share the machine's network.
+   * `agent`: what VMs of an embedded target run instead of ours. `agentPort`: where a server of the test
+   * listens at 127.0.0.1 for all of their agents, since its pods share the machine's network.
    */
   static async open({ agent, agentPort }: { agent?: TestAgent; agentPort?: number } = {}): Promise<World> {
     const target = await openTarget(agent);

@@ -25,8 +25,9 @@ const isTold = ({ againMayFail }: VerbCase, type: string): boolean =>
 const silentDeadlines = { request: 3 };
 
 /**
- * Calls that meet an API server that does not answer: one that reads, and one of each that makes, attaches and detaches. Each has to
- * wait for the deadline of a request, which is one place for all calls; what a write has done by then is as when it was unheard.
+ * Calls that meet an API server that does not answer: one that reads, and one of each that makes, attaches
+ * and detaches. Each has to wait for the deadline of a request, which is one place for all calls; what a
+ * write has done by then is as when it was unheard.
  */
 const meetsSilence = new Set(['has_vm', 'create_disk', 'attach_disk', 'detach_disk']);
 
@@ -97,8 +98,8 @@ describe('faults of the API', () => {
     readsNothing !== true && (rows.get(row)?.reads ?? 0) > 0;
 
   /**
-   * Each write and exec of the verb in turn; the first request of one that writes nothing. A write that was refused and one that was
-   * lost leave the same, so where there are more they take turns.
+   * Each write and exec of the verb in turn; the first request of one that writes nothing. A write that was
+   * refused and one that was lost leave the same, so where there are more they take turns.
    */
   async function strikeEachChange(
     strike: (...strokes: Stroke[]) => Promise<unknown>,

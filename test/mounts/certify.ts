@@ -12,9 +12,9 @@ import { asApp, mountLines } from './guest-steps.ts';
 export type CertificationCases = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /**
- * The cases of the drivers' certification (cloudfoundry/dockerdriver, integration) by the HTTP of a driver that mounts
- * real shares: each is created, mounted, written, read, deleted from, unmounted and removed, the last one with a file
- * open. Returns the driver's log; throws at the first case that fails.
+ * The cases of the drivers' certification (cloudfoundry/dockerdriver, integration) by the HTTP of a driver
+ * that mounts real shares: each is created, mounted, written, read, deleted from, unmounted and removed, the
+ * last one with a file open. Returns the driver's log; throws at the first case that fails.
  */
 export async function certify(name: 'nfsv3driver' | 'smbdriver', cases: CertificationCases): Promise<string> {
   const folder = await mkdtemp('/mnt/certify-');

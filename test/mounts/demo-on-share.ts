@@ -7,8 +7,8 @@ import { serverHost, shareUser } from './guest.ts';
 export const demoPassword = 'opens-the-share-of-the-demo';
 
 /**
- * The demo on a share of the guest's server: by NFS, an export that only one user enters, of a server that takes root for
- * nobody; by SMB, the share of the same user.
+ * The demo on a share of the guest's server: by NFS, an export that only one user enters, of a server that
+ * takes root for nobody; by SMB, the share of the same user.
  */
 export async function demoOnShare(
   guest: Guest,

@@ -1,4 +1,5 @@
-// Runs in the guest: calls the function that a line of JSON names, and writes what it returns as another line.
+// Runs in the guest: calls the function that a line of JSON names, and writes what it returns as another
+// line.
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -45,8 +45,9 @@ export interface GuestOptions {
 }
 
 /**
- * A User-Mode-Linux guest with this machine's files, and servers of NFS and SMB for it, in namespaces of their own. The
- * exports are `/plain` (mode 777), `/private` (700, of shareUser) and `/closed` (to no client); the SMB share is `share`.
+ * A User-Mode-Linux guest with this machine's files, and servers of NFS and SMB for it, in namespaces of
+ * their own. The exports are `/plain` (mode 777), `/private` (700, of shareUser) and `/closed` (to no
+ * client); the SMB share is `share`.
  */
 export class Guest {
   readonly folder: string;
@@ -86,7 +87,10 @@ export class Guest {
     return guest;
   }
 
-  /** Calls a function of guest-steps.ts, or of another module, in the guest; arguments and result pass as JSON. */
+  /**
+   * Calls a function of guest-steps.ts, or of another module, in the guest; arguments and result pass as
+   * JSON.
+   */
   async call<T>(
     name: string,
     args: readonly unknown[] = [],

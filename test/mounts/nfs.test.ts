@@ -78,7 +78,8 @@ test(
   },
 );
 
-// the app has the share twice, and puts a link to the machine's /etc where the helper of the other mount finds a folder
+// the app has the share twice, and puts a link to the machine's /etc where the helper of the other mount
+// finds a folder
 test(
   'an app that swaps a folder of its share for a link reads no file of the machine',
   { skip },

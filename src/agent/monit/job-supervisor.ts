@@ -41,7 +41,9 @@ export interface ProcessStatus {
   /** What `monit` was asked for and is not done yet. */
   readonly pending: ServiceAction | undefined;
   readonly live: LiveProcess | undefined;
-  /** Of a service that is not up: how its start program ended, and the last lines that its programs printed. */
+  /**
+   * Of a service that is not up: how its start program ended, and the last lines that its programs printed.
+   */
   readonly trouble: { readonly lastExit: string | undefined; readonly output: string } | undefined;
 }
 
@@ -49,8 +51,8 @@ export interface ProcessStatus {
 export type ActionAnswer = 'accepted' | 'busy' | 'unknown';
 
 /**
- * Supervises the services of all jobs, as monit does on a stemcell. The file monit/stopped says that `stop` was
- * the last word; without it a restart of the agent or of the VM runs every job again.
+ * Supervises the services of all jobs, as monit does on a stemcell. The file monit/stopped says that `stop`
+ * was the last word; without it a restart of the agent or of the VM runs every job again.
  */
 export class JobSupervisor {
   readonly #stoppedPath: string;
@@ -115,7 +117,10 @@ export class JobSupervisor {
     else this.#problems.set(what, problem);
   }
 
-  /** Starts every service and watches it; answers at once, `state` says how it goes. Throws while something holds. */
+  /**
+   * Starts every service and watches it; answers at once, `state` says how it goes. Throws while something
+   * holds.
+   */
   async start(): Promise<void> {
     for (const problem of this.#problems.values()) {
       throw new ProductError('AGENT_JOB_FAILED', `jobs are not started: ${problem}`);

@@ -2,9 +2,9 @@ import type { ProcessTable } from '../process/process-table.ts';
 import type { PidEvidence, PidFileReading } from './pid-file.ts';
 
 /**
- * The process that a `matching` means: of those whose command line matches the one known from before, else one that the
- * start program began, else the first. Any user can begin such a process, so the agent signals it only where it bears
- * the mark.
+ * The process that a `matching` means: of those whose command line matches the one known from before, else
+ * one that the start program began, else the first. Any user can begin such a process, so the agent signals
+ * it only where it bears the mark.
  */
 export async function processOfPattern(
   pattern: string,

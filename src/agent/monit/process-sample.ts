@@ -35,8 +35,8 @@ export function sampleOf(
 }
 
 /**
- * The share of all processors that a process, or it and all below it, used between two samples, in percent; undefined
- * where there is no time between them.
+ * The share of all processors that a process, or it and all below it, used between two samples, in percent;
+ * undefined where there is no time between them.
  */
 export function cpuPercent(
   former: ProcessSample,

@@ -1,6 +1,6 @@
 /**
- * What the supervisor knows of one service: `starting` until it is first found up, `running`, `failing` when it has
- * ended, did not come up or a rule of its monit file has failed, `unmonitored` when it is not watched.
+ * What the supervisor knows of one service: `starting` until it is first found up, `running`, `failing` when
+ * it has ended, did not come up or a rule of its monit file has failed, `unmonitored` when it is not watched.
  */
 export type ProcessState = 'starting' | 'running' | 'failing' | 'unmonitored';
 

@@ -9,8 +9,8 @@ const sizeLimit = 1024 ** 2;
 const tailLines = 10;
 
 /**
- * Keeps what the programs of services print, where monit throws it away: a file for each service in a folder that only
- * root enters. A process that such a program leaves behind goes on writing there.
+ * Keeps what the programs of services print, where monit throws it away: a file for each service in a folder
+ * that only root enters. A process that such a program leaves behind goes on writing there.
  */
 export class ProgramOutput {
   readonly #folder: string;
@@ -25,7 +25,9 @@ export class ProgramOutput {
     return join(this.#folder, `${encodeURIComponent(name)}.log`);
   }
 
-  /** Runs `start` with a descriptor to print to; without one where the disk is full, as a job matters more. */
+  /**
+   * Runs `start` with a descriptor to print to; without one where the disk is full, as a job matters more.
+   */
   with<T>(name: string, start: (descriptor: number | undefined) => T): T {
     const descriptor = this.#open(name);
     try {

@@ -63,7 +63,10 @@ export class RuleChecks {
     this.#sample = undefined;
   }
 
-  /** Looks at every rule once and answers the actions that are due. `live` is the process of a check of a process. */
+  /**
+   * Looks at every rule once and answers the actions that are due. `live` is the process of a check of a
+   * process.
+   */
   async cycle(live: LiveProcess | undefined): Promise<readonly MonitAction[]> {
     const sample = await this.#takeSample(live);
     const due: MonitAction[] = [];

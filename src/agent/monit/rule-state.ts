@@ -23,8 +23,8 @@ export class RuleState {
   }
 
   /**
-   * Notes what a cycle found and answers the action that is due now: in each cycle that fails once the rate is reached,
-   * and the one of the recovery once. Nothing passes before something has failed.
+   * Notes what a cycle found and answers the action that is due now: in each cycle that fails once the rate
+   * is reached, and the one of the recovery once. Nothing passes before something has failed.
    */
   post(finding: Finding): MonitAction | undefined {
     const hasFailed = finding === 'failed' || finding === 'changed';

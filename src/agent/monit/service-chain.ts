@@ -22,8 +22,9 @@ interface Loop {
 }
 
 /**
- * Services that depend on each other, in the order in which they start. One thing is done at a time, as by monit: what
- * is asked for, a look whether each is up (every second), its rules (every cycle). Other chains go on meanwhile.
+ * Services that depend on each other, in the order in which they start. One thing is done at a time, as by
+ * monit: what is asked for, a look whether each is up (every second), its rules (every cycle). Other chains
+ * go on meanwhile.
  */
 export class ServiceChain {
   readonly services: readonly SupervisedService[];
@@ -192,7 +193,10 @@ export class ServiceChain {
     await this.#control(service, action.kind, signal);
   }
 
-  /** Does an action with what it means for services that depend on this one (monit: src/control.c, control_service). */
+  /**
+   * Does an action with what it means for services that depend on this one (monit: src/control.c,
+   * control_service).
+   */
   async #control(service: SupervisedService, action: ServiceAction, signal: AbortSignal): Promise<void> {
     const dependants = this.#dependantsOf(service);
     switch (action) {
@@ -231,7 +235,10 @@ export class ServiceChain {
     }
   }
 
-  /** Starts services, and before each what it depends on; one that fails does not keep the next from being tried. */
+  /**
+   * Starts services, and before each what it depends on; one that fails does not keep the next from being
+   * tried.
+   */
   async #begin(services: readonly SupervisedService[], signal: AbortSignal): Promise<void> {
     const wanted = new Set(services.flatMap((service) => [...this.#neededBy(service), service]));
     for (const service of wanted) {

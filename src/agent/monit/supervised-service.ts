@@ -47,10 +47,15 @@ interface Starter {
   exit: ProgramExit | undefined;
 }
 
-/** Whether a service is up: a process lives, a file is there. A host always counts as up; its rules say more. */
+/**
+ * Whether a service is up: a process lives, a file is there. A host always counts as up; its rules say more.
+ */
 type Reading = PidFileReading | { readonly live?: undefined; readonly problem?: undefined };
 
-/** One service of a monit file: how it is, and how it is started and stopped. Who decides that is ServiceChain. */
+/**
+ * One service of a monit file: how it is, and how it is started and stopped. Who decides that is
+ * ServiceChain.
+ */
 export class SupervisedService {
   readonly definition: MonitService;
   readonly checks: RuleChecks;
@@ -164,7 +169,9 @@ export class SupervisedService {
     if (isNew) await this.#remember({ known: { pid: live.pid, startTicks: live.startTicks } });
   }
 
-  /** Notes that it was found down; where a start follows that decides how it is, if it was never up before. */
+  /**
+   * Notes that it was found down; where a start follows that decides how it is, if it was never up before.
+   */
   async noteDown(problem: string, isStarted: boolean): Promise<void> {
     this.#isSeen ||= !isStarted;
     if (this.#isSeen && !this.#problems.has('Does not exist')) {
@@ -194,7 +201,9 @@ export class SupervisedService {
     return `${isProcess(this.definition) ? 'process' : subject.kind} '${name}'`;
   }
 
-  /** Runs its start program and waits until it is up or the program's timeout is over; `signal` ends the wait. */
+  /**
+   * Runs its start program and waits until it is up or the program's timeout is over; `signal` ends the wait.
+   */
   async start(signal: AbortSignal): Promise<void> {
     const { start, subject } = this.definition;
     if (start === undefined) return;
@@ -224,8 +233,8 @@ export class SupervisedService {
   }
 
   /**
-   * Stops it: its stop program, then, when the program's timeout is over, SIGKILL for the process. A process without a
-   * stop program gets SIGTERM first. Throws AGENT_JOB_FAILED when it still lives.
+   * Stops it: its stop program, then, when the program's timeout is over, SIGKILL for the process. A process
+   * without a stop program gets SIGTERM first. Throws AGENT_JOB_FAILED when it still lives.
    */
   async stop(): Promise<void> {
     if (isProcess(this.definition)) {
@@ -298,8 +307,8 @@ export class SupervisedService {
   }
 
   /**
-   * The living process; a start that was under way, or that outlived its timeout, is ended or waited for first, so that
-   * nothing comes up later.
+   * The living process; a start that was under way, or that outlived its timeout, is ended or waited for
+   * first, so that nothing comes up later.
    */
   async #settled(): Promise<LiveProcess | undefined> {
     const live = await this.find();

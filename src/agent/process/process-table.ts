@@ -31,7 +31,10 @@ export interface ProcessTable {
   find(pid: number): Promise<LiveProcess | undefined>;
   /** All that live, this program among them. */
   usages(): Promise<readonly ProcessUsage[]>;
-  /** The pids of processes whose command line, its arguments joined by blanks, matches; not this program's own. */
+  /**
+   * The pids of processes whose command line, its arguments joined by blanks, matches; not this program's
+   * own.
+   */
   matching(pattern: RegExp): Promise<readonly number[]>;
   /** Sends a signal to one process, if it is still the one meant; answers whether it was. */
   signal(identity: ProcessIdentity, name: 'SIGTERM' | 'SIGKILL'): Promise<boolean>;

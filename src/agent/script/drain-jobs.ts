@@ -14,8 +14,8 @@ const answerLimit = 4096;
 
 /**
  * Runs the drain scripts of all jobs side by side. A script prints the seconds to wait, which are waited here, so
- * that the drain as a whole answers 0. After a negative answer (dynamic drain) the script is asked again once they are over,
- * as often as it answers so. Any other answer, or an exit other than 0, fails the drain.
+ * that the drain as a whole answers 0. After a negative answer (dynamic drain) the script is asked again once
+ * they are over, as often as it answers so. Any other answer, or an exit other than 0, fails the drain.
  */
 export async function drainJobs(
   ports: ScriptPorts & { readonly log: Log },

@@ -30,7 +30,10 @@ export function drainParameters(
   }
 }
 
-/** What a script is told that is asked again (bosh-agent: agent/script/drain/script_params.go, NewStatusParams). */
+/**
+ * What a script is told that is asked again (bosh-agent: agent/script/drain/script_params.go,
+ * NewStatusParams).
+ */
 export function statusParameters({ environment }: DrainParameters): DrainParameters {
   return { arguments: ['job_check_status', 'hash_unchanged'], environment };
 }

@@ -10,7 +10,10 @@ import type { StartedProgram } from '../process/program.ts';
 import type { LiveProcess } from '../process/process-table.ts';
 import { ManualClock } from './manual-clock.ts';
 
-/** A machine whose programs are `/start NAME`, `/stop NAME`, `/fail NAME` and any other, which only leaves its trace. */
+/**
+ * A machine whose programs are `/start NAME`, `/stop NAME`, `/fail NAME` and any other, which only leaves its
+ * trace.
+ */
 export class FakeMachine {
   readonly clock = new ManualClock();
   /** What was run, in order: `start web`. */

@@ -30,7 +30,9 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** Moves on by this many seconds. What a sleeper does until it sleeps again must not wait for the machine. */
+  /**
+   * Moves on by this many seconds. What a sleeper does until it sleeps again must not wait for the machine.
+   */
   async advance(seconds: number): Promise<void> {
     const end = this.#now + seconds * 1000;
     for (;;) {

@@ -22,8 +22,8 @@ export interface InterpolateOptions extends VariableOptions {
 }
 
 /**
- * The text that `bosh interpolate` prints (bosh-cli: cmd/interpolate.go), of any YAML document; it holds secrets. Of `valuePath` a
- * text is printed as it is, not as YAML. MANIFEST_INVALID with a line per fault.
+ * The text that `bosh interpolate` prints (bosh-cli: cmd/interpolate.go), of any YAML document; it holds
+ * secrets. Of `valuePath` a text is printed as it is, not as YAML. MANIFEST_INVALID with a line per fault.
  */
 export async function interpolateTemplate(options: InterpolateOptions): Promise<string> {
   const { path, opsFiles, valuePath, varErrs, varErrsUnused } = options;

@@ -12,8 +12,8 @@ const onlyReference = /^\(\( ?!?([-/.\w\p{L}]+) ?\)\)$/u;
 /**
  * The manifest with every `((variable))` replaced (bosh-cli: director/template/template.go): a value that is nothing but
  * a variable takes over its type, inside of text only texts and whole numbers fit; `((a.b))` is a part of variable `a`.
- * Variables that are defined with a type are made first, in their order; found ones leave `variables`. What does not fit is
- * noted in `problems`, and stays as it is; so is what is missing, unless `missing` is 'keep'.
+ * Variables that are defined with a type are made first, in their order; found ones leave `variables`. What
+ * does not fit is noted in `problems`, and stays as it is; so is what is missing, unless `missing` is 'keep'.
  */
 export async function interpolate(
   root: YamlNode,

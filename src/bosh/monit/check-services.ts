@@ -2,9 +2,9 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { MonitService } from './monit-service.ts';
 
 /**
- * Checks the services of all jobs of a VM as a whole and answers them in the order in which they start: each behind all
- * that it depends on, otherwise as they were. AGENT_MONIT_INVALID, naming jobs, for a name that is declared twice, a
- * dependency that nobody declares, and a circle.
+ * Checks the services of all jobs of a VM as a whole and answers them in the order in which they start: each
+ * behind all that it depends on, otherwise as they were. AGENT_MONIT_INVALID, naming jobs, for a name that is
+ * declared twice, a dependency that nobody declares, and a circle.
  */
 export function inStartOrder(services: readonly MonitService[]): readonly MonitService[] {
   const byName = new Map<string, MonitService>();

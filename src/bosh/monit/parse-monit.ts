@@ -21,9 +21,10 @@ const setStatements = new Set(
 const unknownChecks = new Set(['device', 'filesystem', 'directory', 'fifo', 'status', 'system']);
 
 /**
- * Reads a job's monit file: monit 5.2.5's control file as published releases use it (the table in docs/agent.md). What
- * monit knows and the agent does not is AGENT_NOT_SUPPORTED with job, line and clause; what monit would not read either
- * is AGENT_MONIT_INVALID. Only `set` and `alert` are skipped: they are about monit itself and its mail.
+ * Reads a job's monit file: monit 5.2.5's control file as published releases use it (the table in
+ * docs/agent.md). What monit knows and the agent does not is AGENT_NOT_SUPPORTED with job, line and clause;
+ * what monit would not read either is AGENT_MONIT_INVALID. Only `set` and `alert` are skipped: they are about
+ * monit itself and its mail.
  */
 export function parseMonit(source: string, job: string): readonly MonitService[] {
   const tokens = tokenize(source);

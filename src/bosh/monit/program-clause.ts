@@ -7,8 +7,8 @@ import type { TokenReader } from './token-reader.ts';
 const defaultTimeoutSeconds = 30;
 
 /**
- * Reads what follows `start`, `stop` or `exec`: `program "<path> <arguments>"`, then in any order `as uid X and gid Y`
- * and, but for exec, `with timeout N seconds`. `keyword` is the token that errors point at.
+ * Reads what follows `start`, `stop` or `exec`: `program "<path> <arguments>"`, then in any order `as uid X
+ * and gid Y` and, but for exec, `with timeout N seconds`. `keyword` is the token that errors point at.
  */
 export function programAt(reader: TokenReader, keyword: Token): MonitProgram {
   reader.take('=');

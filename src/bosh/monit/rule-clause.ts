@@ -24,8 +24,8 @@ export type RuleClause =
   | { readonly limit: MonitRestartLimit; readonly rule?: undefined };
 
 /**
- * Reads an `if` of a check of this kind; `start` is the `if` itself, which errors point at. `address` is the host that a
- * connection without one goes to.
+ * Reads an `if` of a check of this kind; `start` is the `if` itself, which errors point at. `address` is the
+ * host that a connection without one goes to.
  */
 export function ruleAt(reader: TokenReader, start: Token, kind: CheckKind, address: string): RuleClause {
   reader.expect('if');

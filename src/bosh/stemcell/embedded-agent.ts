@@ -1,6 +1,6 @@
 /**
- * What the cloud_properties of a stemcell say where its agent is ours, which runs jobs without monit; one with upstream's
- * agent has no such key.
+ * What the cloud_properties of a stemcell say where its agent is ours, which runs jobs without monit; one
+ * with upstream's agent has no such key.
  */
 export const embeddedAgentProperties = { agent: 'bosh-kubernetes' } as const;
 

@@ -56,7 +56,8 @@ export function nativeRuby(path: string): Unconfined {
     engine: 'ruby',
     name: path,
     executable: path,
-    // Gems are found when a template requires one. Older rubies warn about features to disable that they have not.
+    // Gems are found when a template requires one. Older rubies warn about features to disable that they have
+    // not.
     arguments: ['-W0', '-EUTF-8:UTF-8', disabled, '-e', ownKeyring + readFileSync(script, 'utf8')],
     reads: [path, ...library, ...(path.startsWith('/usr/') ? namesIn('/var/lib', /^gems$/) : [])],
     limits: [`--as=${memory}`],

@@ -15,7 +15,10 @@ export interface VariableOptions extends GivenVariables {
   readonly varsStorePath?: string | undefined;
   /** When generated certificates begin to be valid; default the system's clock. */
   readonly now?: (() => Date) | undefined;
-  /** Told of each value of a variable and each password and key in the manifest, before any of it can be in an error. */
+  /**
+   * Told of each value of a variable and each password and key in the manifest, before any of it can be in an
+   * error.
+   */
   readonly onSecrets?: ((secrets: readonly string[]) => void) | undefined;
 }
 

@@ -21,9 +21,9 @@ export interface GivenVariables {
 type Given = readonly (readonly [name: string, value: YamlNode])[];
 
 /**
- * What the operator gives: `--vars-env`, `-l` files in order, `--var-file`, `-v`; the later wins (bosh-cli: cmd/opts/var_flags.go).
- * A name with dots is a part of a variable (director/template/static_vars.go), beside the parts that are already there.
- * MANIFEST_INVALID for a part of what is no map.
+ * What the operator gives: `--vars-env`, `-l` files in order, `--var-file`, `-v`; the later wins (bosh-cli:
+ * cmd/opts/var_flags.go). A name with dots is a part of a variable (director/template/static_vars.go), beside
+ * the parts that are already there. MANIFEST_INVALID for a part of what is no map.
  */
 export async function loadStaticVariables(given: GivenVariables): Promise<ReadonlyMap<string, YamlNode>> {
   const values = new Map<string, YamlNode>();
@@ -77,7 +77,10 @@ function withPart(
   return { kind: 'map', entries: [...entries.filter((one) => one !== found), entry], place };
 }
 
-/** YAML decides the kind of each value, as for the bosh CLI (director/template/vars_env_arg.go); a comment is text, as with -v. */
+/**
+ * YAML decides the kind of each value, as for the bosh CLI (director/template/vars_env_arg.go); a comment is
+ * text, as with -v.
+ */
 function fromEnvironment(prefix: string, environment: Readonly<Record<string, string | undefined>>): Given {
   const start = `${prefix}_`;
   return Object.entries(environment).flatMap(([name, text = '']) => {

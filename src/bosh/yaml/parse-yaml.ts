@@ -60,7 +60,9 @@ export function parseYaml(text: string, file: string, code: ErrorCode): YamlNode
   return new Conversion({ file, lines, code, textEnd: openEnd(text) }).convert(document.contents);
 }
 
-/** Where the text ends, when that is within a line with content: a block scalar there has no final line break. */
+/**
+ * Where the text ends, when that is within a line with content: a block scalar there has no final line break.
+ */
 function openEnd(text: string): number | undefined {
   return /\S[^\S\n]*$/.test(text.slice(text.lastIndexOf('\n') + 1)) ? text.length : undefined;
 }

@@ -47,7 +47,10 @@ const createVmParameters: readonly Parameter[] = [
   optional('env', 'object'),
 ];
 
-/** The positional arguments of every method but `info`: the contract's (reference cpi.md 1.5, 1.6), and `check_vm` and `describe_vm`, which are ours. */
+/**
+ * The positional arguments of every method but `info`: the contract's (reference cpi.md 1.5, 1.6), and
+ * `check_vm` and `describe_vm`, which are ours.
+ */
 export const signatures: ReadonlyMap<string, Signature> = new Map<string, Signature>([
   [
     'create_stemcell',

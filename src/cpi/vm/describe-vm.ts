@@ -6,8 +6,9 @@ import { findVm, vmNotFound } from './find-vm.ts';
 import { lookAtPod, startProblem } from './start-problem.ts';
 
 /**
- * describe_vm(vm_cid): what keeps the VM's container from running, or has ended it before, with what to do; null where it runs
- * since its pod was created. VM_NOT_FOUND without a pod. A method of this CPI alone: create-env asks it why an agent does not answer.
+ * describe_vm(vm_cid): what keeps the VM's container from running, or has ended it before, with what to do;
+ * null where it runs since its pod was created. VM_NOT_FOUND without a pod. A method of this CPI alone:
+ * create-env asks it why an agent does not answer.
  */
 export async function describeVm(cloud: Cloud, args: readonly unknown[]): Promise<string | null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'describe_vm.vm_cid' });

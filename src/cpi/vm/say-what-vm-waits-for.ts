@@ -12,8 +12,9 @@ const lookMs = 5_000;
 const longest = 800;
 
 /**
- * Says every five seconds what the pod of a new VM waits for, when that is not what was said last, until the signal aborts; after
- * that it stays pending. What it cannot ask it does not say: the wait for the pod itself tells what is wrong with the API.
+ * Says every five seconds what the pod of a new VM waits for, when that is not what was said last, until the
+ * signal aborts; after that it stays pending. What it cannot ask it does not say: the wait for the pod itself
+ * tells what is wrong with the API.
  */
 export async function sayWhatVmWaitsFor(cloud: Cloud, pod: Pod, signal: AbortSignal): Promise<never> {
   const { name = '' } = pod.metadata;

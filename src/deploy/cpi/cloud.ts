@@ -36,8 +36,8 @@ export interface Cloud {
    */
   checkVm(vm: CreateVmArguments, formerCid: string | undefined): Promise<readonly string[]>;
   /**
-   * What keeps the VM's container from running, and what to do; undefined where it runs. Only our CPI has the method: of another
-   * one nothing is known.
+   * What keeps the VM's container from running, and what to do; undefined where it runs. Only our CPI has the
+   * method: of another one nothing is known.
    */
   describeVm(cid: string): Promise<string | undefined>;
   deleteVm(cid: string): Promise<void>;

@@ -10,7 +10,10 @@ interface JobOfRelease {
   readonly release: string;
 }
 
-/** Reads the monit files of rendered jobs as our agent will: MONIT_INVALID with a line for each that it would refuse. */
+/**
+ * Reads the monit files of rendered jobs as our agent will: MONIT_INVALID with a line for each that it would
+ * refuse.
+ */
 export async function checkMonitFiles(
   rendered: readonly RenderedJob[],
   jobs: readonly JobOfRelease[],

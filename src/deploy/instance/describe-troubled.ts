@@ -2,8 +2,8 @@ import type { TroubledProcess } from '../../bosh/agent-client/agent-client.ts';
 import type { AgentRun } from '../run.ts';
 
 /**
- * A line for each process that is not up: how its start program ended and what its programs printed last; and the command that
- * shows more of that, where the caller knows one.
+ * A line for each process that is not up: how its start program ended and what its programs printed last; and
+ * the command that shows more of that, where the caller knows one.
  */
 export function describeTroubled(
   troubled: readonly TroubledProcess[],

@@ -22,7 +22,9 @@ const steps: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** The message of an AGENT_UNREACHABLE, and what to do about it. Without a code nothing was answered in time. */
+/**
+ * The message of an AGENT_UNREACHABLE, and what to do about it. Without a code nothing was answered in time.
+ */
 export function explainUnreachable({ message, cause }: ProductError): string {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'ETIMEDOUT';
   const [, step] = steps.find(([codes]) => codes.test(code)) ?? [];

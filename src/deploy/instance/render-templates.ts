@@ -31,8 +31,8 @@ export function jobsToRender({ manifest, releases }: TemplatesToRender): readonl
 }
 
 /**
- * Renders them below the folder that the end of the run empties: they hold secrets. MONIT_INVALID where the VM's agent could
- * not run what a monit file says.
+ * Renders them below the folder that the end of the run empties: they hold secrets. MONIT_INVALID where the
+ * VM's agent could not run what a monit file says.
  */
 export async function renderTemplates(
   { uuid }: Run,

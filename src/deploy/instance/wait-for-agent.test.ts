@@ -8,7 +8,10 @@ import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { Run } from '../run.ts';
 import { newAgentBudget, oldAgentBudget, waitForAgent } from './wait-for-agent.ts';
 
-/** A run whose agent is pinged by a real connection; time goes on by what is slept, and by 2.5 s with each ping. */
+/**
+ * A run whose agent is pinged by a real connection; time goes on by what is slept, and by 2.5 s with each
+ * ping.
+ */
 function testRun(ping: () => Promise<unknown>, describeVm: () => string | undefined = () => undefined) {
   let now = 0;
   const lines: string[] = [];

@@ -13,8 +13,9 @@ const quietTime = 5000;
 const pauseOfCpi = 10_000;
 
 /**
- * Pings until the agent answers. AGENT_UNREACHABLE with the cause after the budget; any other error at once, a refused
- * certificate among them. While the agent of `newVm` does not answer, warns of the cause, and again when that has changed.
+ * Pings until the agent answers. AGENT_UNREACHABLE with the cause after the budget; any other error at once,
+ * a refused certificate among them. While the agent of `newVm` does not answer, warns of the cause, and again
+ * when that has changed.
  */
 export async function waitForAgent(
   run: AgentRun,
@@ -68,7 +69,10 @@ function explainer(
   };
 }
 
-/** A CPI that cannot tell has its own trouble, which the operator should know, and which does not end the wait. */
+/**
+ * A CPI that cannot tell has its own trouble, which the operator should know, and which does not end the
+ * wait.
+ */
 async function describe(cloud: Cloud, vmCid: string): Promise<string | undefined> {
   try {
     return await cloud.describeVm(vmCid);

@@ -17,7 +17,9 @@ const places = new RegExp(
 const switches = /^(?:true|false|yes|no|on|off|null|none)$/iu;
 const secretKeys =
   /(?:pass|password|passwd|passphrase|secret|token|credential|(?:api|access|account|client|private|secret|shared)[_-]?key|(?:^|[_-])key)(?:s|[_-]data)?$/iu;
-/** They name things and are no secrets: parts of create_vm's env, the name of a user, Secrets in a cluster. */
+/**
+ * They name things and are no secrets: parts of create_vm's env, the name of a user, Secrets in a cluster.
+ */
 const plainKeys = new Set(['group', 'groups', 'tags', 'username', 'image_pull_secrets', 'imagePullSecrets']);
 
 /**

@@ -6,8 +6,8 @@ import type { PostgresAccess } from './store/postgres-store.ts';
 export type BoundPostgres = { readonly access: PostgresAccess } | { readonly fault: string };
 
 /**
- * Reads the PostgreSQL of a service that is bound to this app of Cloud Foundry under a name, a user-provided one or
- * one of a broker: by `uri`, or by the fields that brokers of PostgreSQL answer.
+ * Reads the PostgreSQL of a service that is bound to this app of Cloud Foundry under a name, a user-provided
+ * one or one of a broker: by `uri`, or by the fields that brokers of PostgreSQL answer.
  */
 export function boundPostgres(vcapServices: string | undefined, name: string): BoundPostgres {
   if (vcapServices === undefined)

@@ -22,8 +22,8 @@ const inside = join(import.meta.dirname, 'inside', 'main.ts');
 const init = '"$@" <&0 & wait "$!"';
 
 /**
- * An app in a mount and a pid namespace of its own. It ends with the process that started it, however that ends, and its
- * mounts end with it.
+ * An app in a mount and a pid namespace of its own. It ends with the process that started it, however that
+ * ends, and its mounts end with it.
  */
 export class AppProcess {
   readonly #order: AppOrder;
@@ -40,7 +40,10 @@ export class AppProcess {
     });
   }
 
-  /** Starts the app with its volumes. CONTAINER_FAILED, and nothing of it runs, where that is not done in time. */
+  /**
+   * Starts the app with its volumes. CONTAINER_FAILED, and nothing of it runs, where that is not done in
+   * time.
+   */
   static async start(
     order: AppOrder,
     volumes: readonly PlannedVolume[],
@@ -67,7 +70,10 @@ export class AppProcess {
     );
   }
 
-  /** Binds volumes that the driver mounted anew over what the app has; resolves with what went wrong, or undefined. */
+  /**
+   * Binds volumes that the driver mounted anew over what the app has; resolves with what went wrong, or
+   * undefined.
+   */
   async mountAgain(volumes: readonly PlannedVolume[], seconds: number): Promise<string | undefined> {
     const child = spawn('nsenter', [...this.#namespaces(['mnt', 'pid']), '--', process.execPath, inside], {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],

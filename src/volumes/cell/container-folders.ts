@@ -4,8 +4,8 @@ import { readRecords, removeRecord, withRecords, writeRecord } from './container
 import { missingFolders, removeEmptyFolder, withFolder } from './held-folder.ts';
 
 /**
- * Records a container and makes its mount points. Folders of another container's record are this one's, too: who is the last
- * removes them.
+ * Records a container and makes its mount points. Folders of another container's record are this one's, too:
+ * who is the last removes them.
  */
 export async function claimFolders(
   state: string,

@@ -10,8 +10,8 @@ import { readOwnFile } from '../../platform/read-file.ts';
 import { replaceFile, syncDirectory } from '../../platform/replace-file.ts';
 
 /**
- * What a container may have made on this machine, written before it makes any of it: enough to take all of it back, and no
- * secret.
+ * What a container may have made on this machine, written before it makes any of it: enough to take all of it
+ * back, and no secret.
  */
 export interface ContainerRecord {
   readonly container: PathSegment;

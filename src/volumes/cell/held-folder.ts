@@ -13,8 +13,9 @@ export interface HeldFolder {
 }
 
 /**
- * Calls `use` with the folder at an absolute path, reached from `/` without a link: who can write on the way could lead
- * root elsewhere by one. With `make`, folders that are missing are made, root's own. Undefined where it is not there.
+ * Calls `use` with the folder at an absolute path, reached from `/` without a link: who can write on the way
+ * could lead root elsewhere by one. With `make`, folders that are missing are made, root's own. Undefined
+ * where it is not there.
  */
 export function withFolder<T>(path: string, use: (folder: HeldFolder) => T, make = false): T | undefined {
   let held = hold('/');

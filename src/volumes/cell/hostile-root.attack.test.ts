@@ -10,7 +10,8 @@ import { notRoot, run, testCell } from './testing/test-cell.ts';
 const skip = notRoot;
 const app = 2000;
 
-// the app owns its root, as a droplet's folder is the app's, and puts a link to the machine's /etc where a volume belongs
+// the app owns its root, as a droplet's folder is the app's, and puts a link to the machine's /etc where a
+// volume belongs
 test(
   'a volume is not bound outside the root of its app, and no folder is made there',
   { skip },

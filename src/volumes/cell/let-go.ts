@@ -12,8 +12,8 @@ export interface LetGoPorts {
 }
 
 /**
- * Unmounts the volumes of a container in reverse order, removes its folders and then its record. Safe to repeat from any
- * point. Resolves with what is left, which stays recorded.
+ * Unmounts the volumes of a container in reverse order, removes its folders and then its record. Safe to
+ * repeat from any point. Resolves with what is left, which stays recorded.
  */
 export async function letGo({
   record,
@@ -38,8 +38,8 @@ export async function letGo({
 }
 
 /**
- * Lets go of what cells that were killed left: their apps ended with them, their volumes are still mounted. Containers of
- * cells that live are left alone. Resolves with what is left.
+ * Lets go of what cells that were killed left: their apps ended with them, their volumes are still mounted.
+ * Containers of cells that live are left alone. Resolves with what is left.
  */
 export async function repair(
   ports: LetGoPorts & { readonly log: (line: string) => void },

@@ -10,8 +10,9 @@ const programFolders: readonly string[] = [
 ];
 
 /**
- * Refuses volumes over the machine's own programs: in an app's mount namespace root starts the app, and would run what
- * the share has in their place. An app with a root of its own does not cover them. VOLUME_MOUNT_INVALID.
+ * Refuses volumes over the machine's own programs: in an app's mount namespace root starts the app, and would
+ * run what the share has in their place. An app with a root of its own does not cover them.
+ * VOLUME_MOUNT_INVALID.
  */
 export function refuseProgramFolders(root: string, volumes: readonly VolumeMount[]): void {
   if (root !== '/') return;

@@ -47,8 +47,9 @@ export interface ContainerOrder extends AppOrder {
 }
 
 /**
- * Runs an app with its volumes until it ends or `signal`, and resolves with its exit code when they are unmounted again. What
- * is mounted is in a record before it is: after a kill -9 at any moment, `repair` unmounts it.
+ * Runs an app with its volumes until it ends or `signal`, and resolves with its exit code when they are
+ * unmounted again. What is mounted is in a record before it is: after a kill -9 at any moment, `repair`
+ * unmounts it.
  */
 export async function runApp(order: ContainerOrder, ports: CellPorts): Promise<number> {
   refuseProgramFolders(order.root, order.volumes);
@@ -154,8 +155,9 @@ async function runWith(
 }
 
 /**
- * SIGTERM, SIGKILL, and then umount -f of the volumes: a process that waits for a dead server may not be killable
- * until its requests are aborted. This comes last, since it fails the requests of other containers on that server, too.
+ * SIGTERM, SIGKILL, and then umount -f of the volumes: a process that waits for a dead server may not be
+ * killable until its requests are aborted. This comes last, since it fails the requests of other containers
+ * on that server, too.
  */
 async function stop(
   app: AppProcess,

@@ -39,7 +39,10 @@ type Words = ReturnType<typeof parseWords>;
 /** In seconds; the drivers' own for a mount is half a minute. */
 const deadlines = { short: 15, mount: 90 };
 
-/** Runs an app with volumes, or repairs, purges or lists. Resolves with the exit code: that of the app, where one ran. */
+/**
+ * Runs an app with volumes, or repairs, purges or lists. Resolves with the exit code: that of the app, where
+ * one ran.
+ */
 export async function runCell([verb = '', ...rest]: readonly string[], ports: CellRunPorts): Promise<number> {
   const words = parseWords(rest);
   if (process.geteuid?.() !== 0)

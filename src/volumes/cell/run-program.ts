@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Runs a program, at most for that time, and resolves with what went wrong, or undefined. It is killed at its deadline; where
- * the kernel does not let it die, as at a dead file server, nobody waits for it.
+ * Runs a program, at most for that time, and resolves with what went wrong, or undefined. It is killed at its
+ * deadline; where the kernel does not let it die, as at a dead file server, nobody waits for it.
  */
 export async function runProgram(
   program: string,

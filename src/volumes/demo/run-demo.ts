@@ -46,8 +46,9 @@ const appUser = 2000;
 const written = 'hello from the app';
 
 /**
- * The life of a share on one machine: broker, driver, volume manager and cell; an instance and a binding are made, an app
- * writes through its volume, the server has the file, and all of it is taken away again. Resolves with 1 where a step fails.
+ * The life of a share on one machine: broker, driver, volume manager and cell; an instance and a binding are
+ * made, an app writes through its volume, the server has the file, and all of it is taken away again.
+ * Resolves with 1 where a step fails.
  */
 export async function runDemo(ports: DemoPorts): Promise<number> {
   if (process.geteuid?.() !== 0)

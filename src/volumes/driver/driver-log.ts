@@ -31,7 +31,9 @@ export function driverLog(
 
 const hidden = '*REDACTED*';
 
-/** Options as the log shows them: all but names of users and hosts could be secret one day, so few are shown. */
+/**
+ * Options as the log shows them: all but names of users and hosts could be secret one day, so few are shown.
+ */
 export function withoutSecrets(options: Readonly<Record<string, unknown>>): LogData {
   return Object.fromEntries(
     Object.entries(options).map(([key, value]) => [

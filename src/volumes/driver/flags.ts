@@ -8,8 +8,8 @@ export interface Flags {
 }
 
 /**
- * Parses flags as Go's package flag does: `-name value`, `-name=value`, with one dash or two. What is wrong is
- * added to `faults`.
+ * Parses flags as Go's package flag does: `-name value`, `-name=value`, with one dash or two. What is wrong
+ * is added to `faults`.
  */
 export function parseFlags(words: readonly string[], table: FlagTable, faults: string[]): Flags {
   const values = new Map<string, string>();

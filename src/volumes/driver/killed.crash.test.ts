@@ -115,7 +115,10 @@ async function folderWithShare(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** The next driver: what a client was told holds, what it was not told is undone, and the same life goes again. */
+/**
+ * The next driver: what a client was told holds, what it was not told is undone, and the same life goes
+ * again.
+ */
 async function afterDeath(folder: string, known: Known, dieAt: number): Promise<void> {
   const at = `died at step ${dieAt}, client knows ${known}`;
   const target = join(folder, 'mounts', 'v');

@@ -13,8 +13,8 @@ export interface MountFolder {
 }
 
 /**
- * Makes the folder that volumes are mounted in, or takes from one of the old drivers that others can write there.
- * FILE_NOT_TRUSTED where a folder above it is open to others.
+ * Makes the folder that volumes are mounted in, or takes from one of the old drivers that others can write
+ * there. FILE_NOT_TRUSTED where a folder above it is open to others.
  */
 export async function makeMountFolder(path: string): Promise<MountFolder> {
   await narrow(path);

@@ -26,8 +26,8 @@ export interface OrderPorts {
 }
 
 /**
- * What the options of a volume ask to mount, with its secrets. Rejects with MountError where they are wrong, not
- * signed as they have to be, or a secret cannot be had.
+ * What the options of a volume ask to mount, with its secrets. Rejects with MountError where they are wrong,
+ * not signed as they have to be, or a secret cannot be had.
  */
 export async function resolveOrder(
   { protocol, forcedFlags, signatures, secrets, log, metrics, idsOf }: OrderPorts,

@@ -7,8 +7,9 @@ import type { DriverConfig } from './config.ts';
 const endings = ['json', 'spec', 'sock'];
 
 /**
- * Writes `<name>.spec` or `<name>.json`, which tells volman where the driver is, and resolves with how to remove
- * it. The folder may be one that all can write: a link in the file's place is replaced, and not followed.
+ * Writes `<name>.spec` or `<name>.json`, which tells volman where the driver is, and resolves with how to
+ * remove it. The folder may be one that all can write: a link in the file's place is replaced, and not
+ * followed.
  */
 export async function writeSpecFile(config: DriverConfig, address: string): Promise<() => Promise<void>> {
   const { name, driversPath, transport } = config;

@@ -43,7 +43,10 @@ interface Patch {
   };
 }
 
-/** The objects and the pod, as the embedded API server takes them where it takes no field that it does not know. */
+/**
+ * The objects and the pod, as the embedded API server takes them where it takes no field that it does not
+ * know.
+ */
 async function accepted(
   t: TestContext,
   answer: string,

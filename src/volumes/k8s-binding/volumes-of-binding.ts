@@ -48,8 +48,8 @@ interface Place {
 }
 
 /**
- * Writes the shares of a binding for csi-driver-nfs and csi-driver-smb. VOLUME_MOUNT_INVALID for what these cannot do, with
- * nothing written: no option of the binding is left out in silence.
+ * Writes the shares of a binding for csi-driver-nfs and csi-driver-smb. VOLUME_MOUNT_INVALID for what these
+ * cannot do, with nothing written: no option of the binding is left out in silence.
  */
 export function volumesOfBinding(shares: readonly VolumeMount[], choice: BindingChoice): BindingVolumes {
   const made = shares.map((share, index) => {
@@ -82,7 +82,10 @@ export function volumesOfBinding(shares: readonly VolumeMount[], choice: Binding
   };
 }
 
-/** The same for the same volume, so that what is applied again is the same object; PersistentVolumes have no namespace. */
+/**
+ * The same for the same volume, so that what is applied again is the same object; PersistentVolumes have no
+ * namespace.
+ */
 function nameOf({ driver, volumeId }: VolumeMount, namespace: string): string {
   const hash = createHash('sha256').update([namespace, driver, volumeId].join('\0')).digest('hex');
   return `cf-volume-${hash.slice(0, 20)}`;

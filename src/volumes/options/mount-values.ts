@@ -16,7 +16,9 @@ export const directoryUser = text(
 /** An empty password passes on servers that take it for an anonymous user (RFC 4513, 5.1.2). */
 export const directoryPassword = text(/^[^\p{Cc}]+$/u, 1024, 'a text without control characters');
 
-/** mount.cifs takes what follows a percent sign for the password, and what precedes a slash for the domain. */
+/**
+ * mount.cifs takes what follows a percent sign for the password, and what precedes a slash for the domain.
+ */
 export const smbUser = text(
   /^[^\p{Cc}\p{Zl}\p{Zp},%/\\-][^\p{Cc}\p{Zl}\p{Zp},%/\\]*$/u,
   256,

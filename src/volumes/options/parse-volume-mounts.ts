@@ -17,9 +17,9 @@ export interface VolumeMount {
 const longest = 4096;
 
 /**
- * Reads the answer to a bind, or a list of such answers, in JSON. VOLUME_MOUNT_INVALID with all faults; two mounts for one
- * folder of the container, or for one inside the other, are one of them: Cloud Controller also hands over the mounts
- * of superseded bindings, and which of the two an app then sees would be chance.
+ * Reads the answer to a bind, or a list of such answers, in JSON. VOLUME_MOUNT_INVALID with all faults; two
+ * mounts for one folder of the container, or for one inside the other, are one of them: Cloud Controller also
+ * hands over the mounts of superseded bindings, and which of the two an app then sees would be chance.
  */
 export function parseVolumeMounts(text: string): readonly VolumeMount[] {
   const faults: string[] = [];

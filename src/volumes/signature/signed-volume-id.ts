@@ -28,7 +28,9 @@ type MountConfig = Readonly<Record<string, unknown>>;
 
 /** 64 bytes to the base 36. */
 const signatureLength = 100;
-/** GUIDs of Cloud Foundry. A path part of a driver is `<volume id>_<container guid>_mapfs`, 255 bytes at most. */
+/**
+ * GUIDs of Cloud Foundry. A path part of a driver is `<volume id>_<container guid>_mapfs`, 255 bytes at most.
+ */
 const guid = '[A-Za-z0-9][A-Za-z0-9-]{0,35}';
 const form = new RegExp(`^(${guid})\\.s1\\.(${guid})\\.([0-9a-f]{8})\\.([0-9a-z]{${signatureLength}})$`, 'u');
 const isGuid = new RegExp(`^${guid}$`, 'u');
@@ -38,8 +40,8 @@ export const isSignable = (id: string): boolean => isGuid.test(id);
 
 /**
  * The volume id of a mount, `INSTANCE.s1.APP.KEY.SIGNATURE`: letters, digits, dots and dashes, at most 187 of
- * them. The ids have to be `isSignable`, and `mountConfig` has to have texts, with the folder in the container
- * as `mount`.
+ * them. The ids have to be `isSignable`, and `mountConfig` has to have texts, with the folder in the
+ * container as `mount`.
  */
 export function signVolumeId(mount: SignedMount, mountConfig: MountConfig, { id, key }: SigningKey): string {
   const signature = sign(null, signedText(mount, mountConfig), key);

@@ -16,9 +16,10 @@ export interface Discovery {
 }
 
 /**
- * Reads the spec files of the folders. Of a name the first hit counts, and a wrong file is none: folder by folder, json
- * before spec before sock. Every user can write in that folder (mode 777 on a BOSH cell), and a driver gets
- * passwords: files of other users than root and our own are refused, and those that others can write.
+ * Reads the spec files of the folders. Of a name the first hit counts, and a wrong file is none: folder by
+ * folder, json before spec before sock. Every user can write in that folder (mode 777 on a BOSH cell), and a
+ * driver gets passwords: files of other users than root and our own are refused, and those that others can
+ * write.
  */
 export async function discoverDrivers(folders: readonly string[]): Promise<Discovery> {
   const specs = new Map<string, DriverSpec>();

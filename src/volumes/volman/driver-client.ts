@@ -25,8 +25,9 @@ const mostBytes = 16 * 1024 * 1024;
 const longestShown = 500;
 
 /**
- * Calls a driver by Docker's protocol for volume plugins. Each call has a connection of its own and a deadline, and ends
- * with one of the errors DRIVER_UNREACHABLE, DRIVER_REFUSED (a reason for the app's developer) or DRIVER_FAILED.
+ * Calls a driver by Docker's protocol for volume plugins. Each call has a connection of its own and a
+ * deadline, and ends with one of the errors DRIVER_UNREACHABLE, DRIVER_REFUSED (a reason for the app's
+ * developer) or DRIVER_FAILED.
  */
 export class DriverClient {
   readonly #spec: DriverSpec;

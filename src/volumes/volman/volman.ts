@@ -40,8 +40,8 @@ interface KnownDriver {
 const mostUnmountsAtOnce = 8;
 
 /**
- * The volume manager of a cell: knows the drivers, and mounts and unmounts through them. A driver that was found once stays
- * known, so that its volumes can be unmounted, whatever a later scan finds.
+ * The volume manager of a cell: knows the drivers, and mounts and unmounts through them. A driver that was
+ * found once stays known, so that its volumes can be unmounted, whatever a later scan finds.
  */
 export class Volman {
   readonly #ports: VolmanPorts;
@@ -82,8 +82,8 @@ export class Volman {
   }
 
   /**
-   * Mounts a volume for a container and resolves with its path on this machine. After an error the driver may have it
-   * mounted: call `release`.
+   * Mounts a volume for a container and resolves with its path on this machine. After an error the driver may
+   * have it mounted: call `release`.
    */
   async mount(order: VolumeOrder, options: object): Promise<string> {
     return this.#measured('Mount', order.driver, async () => {
@@ -113,8 +113,8 @@ export class Volman {
   }
 
   /**
-   * Lets go of a volume that may or may not be mounted for that container: after a failed mount, or one of a process
-   * that was killed. A volume of its own is gone then, however often it was mounted.
+   * Lets go of a volume that may or may not be mounted for that container: after a failed mount, or one of a
+   * process that was killed. A volume of its own is gone then, however often it was mounted.
    */
   async release(order: VolumeOrder): Promise<void> {
     await this.#measured('Unmount', order.driver, async () => {
@@ -128,8 +128,8 @@ export class Volman {
   }
 
   /**
-   * Unmounts and removes every volume of every driver, as at the start of a cell whose containers are gone. What could not be
-   * removed is named in the result.
+   * Unmounts and removes every volume of every driver, as at the start of a cell whose containers are gone.
+   * What could not be removed is named in the result.
    */
   async purge(): Promise<readonly string[]> {
     const left = await Promise.all([...this.#drivers.values()].map((driver) => this.#purgeDriver(driver)));

@@ -8,9 +8,9 @@ export interface VolumeOwner {
 }
 
 /**
- * The name of a volume at its driver. Where the driver has a volume for each container, `_` stands between the two ids
- * and for itself has `=` (code.cloudfoundry.org/dockerdriver/utils). VOLUME_MOUNT_INVALID for what cannot be a
- * file's name: drivers make folders of it.
+ * The name of a volume at its driver. Where the driver has a volume for each container, `_` stands between
+ * the two ids and for itself has `=` (code.cloudfoundry.org/dockerdriver/utils). VOLUME_MOUNT_INVALID for
+ * what cannot be a file's name: drivers make folders of it.
  */
 export function volumeName({ volumeId, containerId }: VolumeOwner, isUnique: boolean): string {
   const half = (text: string): string => text.replaceAll('_', '=');

@@ -16,7 +16,10 @@ export interface PageBlock {
   readonly commands: readonly PageCommand[];
 }
 
-/** The `console` blocks of a Markdown page: a command is a line after `$ `, and the lines of its here-document. */
+/**
+ * The `console` blocks of a Markdown page: a command is a line after `$ `, and the lines of its
+ * here-document.
+ */
 export function blocksOf(page: string): PageBlock[] {
   return page.split(/^## /mu).flatMap((section) => {
     const heading = section.slice(0, section.indexOf('\n')).trim();
@@ -46,7 +49,10 @@ export interface ShellOptions {
   readonly signal: AbortSignal;
 }
 
-/** Runs commands in one bash, up to the first that fails, and resolves with the stdout of each. Rejects with all output. */
+/**
+ * Runs commands in one bash, up to the first that fails, and resolves with the stdout of each. Rejects with
+ * all output.
+ */
 export async function runInShell(
   commands: readonly string[],
   { script, cwd, env, signal }: ShellOptions,

@@ -17,7 +17,10 @@ export const deletionBesideDisks: VerbCase = {
   check: async (verbs) => keepsDisks(verbs, 2),
 };
 
-/** What the rows of `verbCases` do, where one strategy, Service or disk meets another: for kills alone, and by hand. */
+/**
+ * What the rows of `verbCases` do, where one strategy, Service or disk meets another: for kills alone, and by
+ * hand.
+ */
 export const combinedCases: readonly VerbCase[] = [
   {
     ...{ row: 'create_vm (recreate, a Service)', method: 'create_vm', settings: recreate },

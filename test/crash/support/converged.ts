@@ -20,8 +20,8 @@ const lasting = new Set([
 ]);
 
 /**
- * The calls that make or remove something, while they run and when they have answered. Every call is met before and after it by
- * src/deploy/deploy.crash.test.ts, with a CPI that keeps no cluster.
+ * The calls that make or remove something, while they run and when they have answered. Every call is met
+ * before and after it by src/deploy/deploy.crash.test.ts, with a CPI that keeps no cluster.
  */
 export function killCases(methods: readonly string[]): KillCase[] {
   return methods.flatMap((method, index) =>

@@ -2,12 +2,15 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * What happens at the chosen call: the deployer dies while the CPI works, which comes to its end without it; or it dies when
- * the CPI has answered.
+ * What happens at the chosen call: the deployer dies while the CPI works, which comes to its end without it;
+ * or it dies when the CPI has answered.
  */
 export type Moment = 'during' | 'after';
 
-/** A `bin/cpi` that ends its caller at the call that `rule` in the control folder names, and notes every call but describe_vm. */
+/**
+ * A `bin/cpi` that ends its caller at the call that `rule` in the control folder names, and notes every call
+ * but describe_vm.
+ */
 export const killingCpi = `#!/bin/sh
 real=\${0%/*}/cpi-real
 request=$(cat)

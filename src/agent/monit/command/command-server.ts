@@ -12,8 +12,8 @@ const requestLimit = 64 * 1024;
 const patienceMilliseconds = 10_000;
 
 /**
- * Answers `monit` commands on a unix socket: a line of JSON with the words, and one with the result. Only root reaches
- * the folder that the socket is in. Returns what ends it.
+ * Answers `monit` commands on a unix socket: a line of JSON with the words, and one with the result. Only
+ * root reaches the folder that the socket is in. Returns what ends it.
  */
 export async function serveCommands(
   path: string,

@@ -39,7 +39,10 @@ const fetching = (title: string, path: string, rest: Partial<RequestCase>): Requ
 });
 const noShare = /^- Missing mandatory options: share$/u;
 
-/** Reference volume-services.md 2.7, row by row: what nfsbroker and smbbroker got wrong, and what they got right. */
+/**
+ * Reference volume-services.md 2.7, row by row: what nfsbroker and smbbroker got wrong, and what they got
+ * right.
+ */
 const requests: readonly RequestCase[] = [
   provisioning('identical again', provisionBody, { before: 'instance', status: 200 }),
   provisioning('with other parameters', withParameters(provisionBody, { share: 'server/other' }), {

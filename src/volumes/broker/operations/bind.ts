@@ -127,7 +127,10 @@ function canHaveId({ instanceId, appGuid }: VolumeOwner, scheme: VolumeIdScheme)
 const notSignable =
   'a signed volume id needs ids of instance and app of at most 36 letters, digits and dashes, as GUIDs are';
 
-/** The mount that a binding hands out. A signed one says `mount` always, as the driver holds it against the id. */
+/**
+ * The mount that a binding hands out. A signed one says `mount` always, as the driver holds it against the
+ * id.
+ */
 export function volumeMountOf(
   { driver, table }: Offering,
   { instanceId, appGuid }: VolumeOwner,

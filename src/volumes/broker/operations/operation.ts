@@ -10,13 +10,17 @@ export type OperationKind = 'provision' | 'update' | 'deprovision' | 'bind' | 'u
 /** The answer to a change that the platform then polls for (OSBAPI 2.17, Asynchronous Operations). */
 const accepted = (operation: string): Answer => ({ status: 202, body: { operation } });
 
-/** A change that is written, answered as one to poll for. Refusals and what is done already stay as they are. */
+/**
+ * A change that is written, answered as one to poll for. Refusals and what is done already stay as they are.
+ */
 export function polled(change: Change, kind: OperationKind): Change {
   const isWritten = change.instance !== undefined || change.binding !== undefined;
   return isWritten && change.answer.status < 300 ? { ...change, answer: accepted(kind) } : change;
 }
 
-/** A change of an instance that is done when its share has been checked: written as an operation until then. */
+/**
+ * A change of an instance that is done when its share has been checked: written as an operation until then.
+ */
 export function begun(
   { instance: before }: View,
   change: Change,

@@ -9,7 +9,9 @@ export type SecretPrefix = SecretReference;
 /** What of the row differs between offerings. */
 type PasswordNeeds = Pick<OptionRow, 'type' | 'needs' | 'neededAt'>;
 
-/** The rows of a password: as a text, and where the operator has a place for secrets also by its name there. */
+/**
+ * The rows of a password: as a text, and where the operator has a place for secrets also by its name there.
+ */
 export function passwordRows(
   secrets: SecretPrefix | undefined,
   { type, ...needs }: PasswordNeeds,

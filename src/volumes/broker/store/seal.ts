@@ -5,7 +5,10 @@ import { ProductError } from '../../../errors/product-error.ts';
 export interface Seal {
   /** `place` is where the text will lie: it cannot be opened in another one. */
   close(text: string, place: string): Uint8Array;
-  /** Throws STORE_UNAVAILABLE where no key fits, and where the bytes are not those that `close` made for that place. */
+  /**
+   * Throws STORE_UNAVAILABLE where no key fits, and where the bytes are not those that `close` made for that
+   * place.
+   */
   open(sealed: Uint8Array, place: string): string;
 }
 

@@ -6,8 +6,9 @@ import { withFolder } from '../held-folder.ts';
 import type { Plan, PlannedVolume } from './plan.ts';
 
 /**
- * Binds the volumes at their folders below the app's root, in this process's mount namespace, over what is mounted there.
- * The app can change links and folders on the way at any moment: mount(8) gets a folder that is held, not a path.
+ * Binds the volumes at their folders below the app's root, in this process's mount namespace, over what is
+ * mounted there. The app can change links and folders on the way at any moment: mount(8) gets a folder that
+ * is held, not a path.
  */
 export function mountVolumes({ root, volumes }: Pick<Plan, 'root' | 'volumes'>): void {
   for (const volume of volumes) {

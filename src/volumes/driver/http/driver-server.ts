@@ -22,8 +22,8 @@ const verbs: Readonly<Record<string, Verb>> = {
 const ofDocker = /^application\/vnd\.docker\.plugins\.v1(?:\.\d+)?\+json$/iu;
 
 /**
- * The Docker plugin protocol, as volman and Docker speak it: the status is 200 whatever happens, and `Err` says
- * what did.
+ * The Docker plugin protocol, as volman and Docker speak it: the status is 200 whatever happens, and `Err`
+ * says what did.
  */
 export function driverRequests(driver: VolumeDriver, log: DriverLog): RequestListener {
   return (request, response) => {

@@ -5,7 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { ProductError } from '../../../errors/product-error.ts';
 import type { Address } from '../config.ts';
 
-/** Starts to listen, on a port that the system chooses where it is 0; resolves with host and port as in a URL. */
+/**
+ * Starts to listen, on a port that the system chooses where it is 0; resolves with host and port as in a URL.
+ */
 export async function listenTcp(server: Server, { host, port }: Address): Promise<string> {
   await listening(server, `${host}:${port}`, () => server.listen({ host, port }));
   const { port: bound } = server.address() as AddressInfo;
@@ -16,7 +18,8 @@ export async function listenTcp(server: Server, { host, port }: Address): Promis
 export async function listenUnix(server: Server, path: string): Promise<void> {
   rmSync(path, { force: true });
   await listening(server, path, () => {
-    // the socket is made in this call, and changed by its path later it could be another one: others may write there
+    // the socket is made in this call, and changed by its path later it could be another one: others may
+    // write there
     const before = process.umask(0o177);
     try {
       server.listen({ path });

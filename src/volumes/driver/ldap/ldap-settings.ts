@@ -16,8 +16,8 @@ export interface LdapSettings {
 }
 
 /**
- * Parses the variables LDAP_* of nfsv3driver; undefined without LDAP_HOST. Faults, which name variables and no values, are
- * added to `faults`.
+ * Parses the variables LDAP_* of nfsv3driver; undefined without LDAP_HOST. Faults, which name variables and
+ * no values, are added to `faults`.
  */
 export function parseLdapSettings(
   environment: Readonly<Record<string, string | undefined>>,

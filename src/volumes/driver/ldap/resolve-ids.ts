@@ -4,13 +4,17 @@ import type { MappedIds } from '../mount/mount-order.ts';
 import type { Login } from '../options/parse-mount-request.ts';
 import type { LdapSettings } from './ldap-settings.ts';
 
-/** Finds the ids that a user has in the directory, and checks the password. Throws MountError without secrets. */
+/**
+ * Finds the ids that a user has in the directory, and checks the password. Throws MountError without secrets.
+ */
 export type ResolveIds = (login: Login, signal: AbortSignal) => Promise<MappedIds>;
 
 /** 4294967295 is -1 to the kernel, and 0 is root. */
 const lastId = 4_294_967_294;
 
-/** Asks the LDAP server at each mount, so that a changed password counts at once. The library is loaded then. */
+/**
+ * Asks the LDAP server at each mount, so that a changed password counts at once. The library is loaded then.
+ */
 export function ldapResolver(settings: LdapSettings): ResolveIds {
   return async (login, signal) => {
     // a server takes a bind without a password for an anonymous one, and lets it succeed (RFC 4513, 5.1.2)

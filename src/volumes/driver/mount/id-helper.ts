@@ -25,9 +25,9 @@ export interface HelperStart {
 const stderrLimit = 4096;
 
 /**
- * Starts the program that shows `source` at `target` under other ids, and returns when that is mounted, else with what
- * the program said. It outlives this process, as the containers that use it do. Its output is a file without a name: a
- * pipe would break when this process ends.
+ * Starts the program that shows `source` at `target` under other ids, and returns when that is mounted, else
+ * with what the program said. It outlives this process, as the containers that use it do. Its output is a
+ * file without a name: a pipe would break when this process ends.
  */
 export async function startHelper(
   start: HelperStart,
@@ -69,10 +69,10 @@ export const helperPrograms: readonly string[] = ['setpriv', 'bindfs', 'mapfs'];
 const capabilities = '+sys_admin';
 
 /**
- * bindfs runs under the mapped ids, since a server with root_squash takes root for nobody, and mounts (sys_admin). It
- * finds files by their paths: whoever else has the share can put a link in the place of a folder, so it must have no
- * right to files of this machine (no dac_override). All that the kernel lets it serve is checked for the container's id,
- * as bindfs sets default_permissions.
+ * bindfs runs under the mapped ids, since a server with root_squash takes root for nobody, and mounts
+ * (sys_admin). It finds files by their paths: whoever else has the share can put a link in the place of a
+ * folder, so it must have no right to files of this machine (no dac_override). All that the kernel lets it
+ * serve is checked for the container's id, as bindfs sets default_permissions.
  */
 function helperCommand(start: HelperStart): [string, ...string[]] {
   const { ids, source, target, readOnly, mapfsPath } = start;

@@ -8,8 +8,8 @@ export const mountPrograms: readonly string[] = ['mount', 'mount.nfs', 'mount.nf
 const grace = 1000;
 
 /**
- * Kills the programs of these names that have one of `paths` as an argument, whoever started them, and waits a second at
- * most for their end. Who imitates such a command line has only a process of their own ended.
+ * Kills the programs of these names that have one of `paths` as an argument, whoever started them, and waits
+ * a second at most for their end. Who imitates such a command line has only a process of their own ended.
  */
 export async function killPrograms(names: readonly string[], paths: readonly string[]): Promise<void> {
   const isOne = async (pid: string): Promise<boolean> => {

@@ -12,7 +12,9 @@ export interface MountCommand {
 /** The user that owns the files of a share inside the container (vcap of Cloud Foundry's apps). */
 export const containerId = 2000;
 
-/** The command that mounts `order` at `target`. INVALID_OPTION where a value would be read as another option. */
+/**
+ * The command that mounts `order` at `target`. INVALID_OPTION where a value would be read as another option.
+ */
 export function mountCommand(order: MountOrder, target: string): MountCommand {
   const options = order.kind === 'nfs' ? nfsOptions(order) : smbOptions(order);
   const source = order.kind === 'nfs' ? nfsSource(order) : order.share;

@@ -21,7 +21,9 @@ const option =
   'The kernel or the server refused an option of the mount: check `version` and the other options';
 const noHelper = 'This machine lacks the mount helper or the kernel module for this protocol; install it';
 
-/** What mount(8), mount.nfs and mount.cifs say, in C's locale; mount.cifs has the error numbers of the kernel. */
+/**
+ * What mount(8), mount.nfs and mount.cifs say, in C's locale; mount.cifs has the error numbers of the kernel.
+ */
 const mountRules: readonly FailureRule[] = [
   {
     pattern: /rpc\.statd is not running/u,

@@ -4,20 +4,20 @@ import type { MountOrder } from './mount-order.ts';
 export type MountHealth = 'answers' | 'stale' | 'absent';
 
 /**
- * Mounts shares. Each program that it starts is a process group of its own, which is killed at its deadline; no
- * method touches a path of a mount in the driver's own process.
+ * Mounts shares. Each program that it starts is a process group of its own, which is killed at its deadline;
+ * no method touches a path of a mount in the driver's own process.
  */
 export interface Mounter {
   /**
-   * Mounts at `target`, an empty folder of root's, and returns when the share answers there. What it leaves after an
-   * error or a kill -9 `unmount` removes. Throws MountError, whose text holds no secret: TIMED_OUT when `signal` is
-   * aborted.
+   * Mounts at `target`, an empty folder of root's, and returns when the share answers there. What it leaves
+   * after an error or a kill -9 `unmount` removes. Throws MountError, whose text holds no secret: TIMED_OUT
+   * when `signal` is aborted.
    */
   mount(order: MountOrder, target: string, signal: AbortSignal): Promise<void>;
 
   /**
-   * Unmounts what is at `target` and ends its helper: plainly, then by force unless it is in use and answers, then
-   * lazily. Returns when nothing is mounted there, also where nothing was. Throws MountError.
+   * Unmounts what is at `target` and ends its helper: plainly, then by force unless it is in use and answers,
+   * then lazily. Returns when nothing is mounted there, also where nothing was. Throws MountError.
    */
   unmount(target: string, signal: AbortSignal): Promise<void>;
 

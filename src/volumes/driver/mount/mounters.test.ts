@@ -59,7 +59,10 @@ before(async () => {
 });
 after(() => scratch !== '' && rm(scratch, { recursive: true }));
 
-/** In place of mount(8): a bind mount of a folder of the test, or what mount.nfs says of a share that is not there. */
+/**
+ * In place of mount(8): a bind mount of a folder of the test, or what mount.nfs says of a share that is not
+ * there.
+ */
 const mountStandIn = (server: string): string => `#!/bin/sh
 case "$1$2$4" in -i-cremount,*) exec /bin/mount "$@" ;; esac
 [ "$1$2$3$5" = "-tnfs-o--" ] || exit 1

@@ -27,9 +27,9 @@ const stderrLimit = 4096;
 const grace = 1000;
 
 /**
- * Runs a program of the system in a process group of its own, with nothing of this process's environment. When the
- * signal is aborted it returns, even where the kernel cannot end the program, as in a call to a server that is gone.
- * Throws MountError when the program cannot be started.
+ * Runs a program of the system in a process group of its own, with nothing of this process's environment.
+ * When the signal is aborted it returns, even where the kernel cannot end the program, as in a call to a
+ * server that is gone. Throws MountError when the program cannot be started.
  */
 export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
   if (run.signal.aborted) return { exitCode: null, stderr: '', wasKilled: true };

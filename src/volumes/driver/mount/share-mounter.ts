@@ -90,8 +90,9 @@ export class ShareMounter implements Mounter {
   }
 
   /**
-   * The helper finds files by path: in the place of a folder others can put a link to a file of this machine there.
-   * Links that an app follows itself are resolved in its own mount. mount.nfs does not know the option.
+   * The helper finds files by path: in the place of a folder others can put a link to a file of this machine
+   * there. Links that an app follows itself are resolved in its own mount. mount.nfs does not know the
+   * option.
    */
   async #followNoLinks(order: NfsOrder, path: string, signal: AbortSignal): Promise<void> {
     const options = `remount,bind,nosuid,nodev,nosymfollow${order.readOnly ? ',ro' : ''}`;

@@ -78,8 +78,8 @@ const smbOptions: OptionTypes = {
 };
 
 /**
- * Parses options of Create. Keys that begin with an underscore are the cell's, and are left out. Faults are in the
- * old drivers' words.
+ * Parses options of Create. Keys that begin with an underscore are the cell's, and are left out. Faults are
+ * in the old drivers' words.
  */
 export function parseMountRequest(
   protocol: 'nfs' | 'smb',

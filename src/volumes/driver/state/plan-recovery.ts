@@ -20,7 +20,9 @@ export interface Found {
 export interface RecoveryPlan {
   /** Volumes as they are from now on. */
   readonly volumes: readonly VolumeRecord[];
-  /** Those of them whose mount, or a part of one, has to go: it was begun or ended when the driver was killed. */
+  /**
+   * Those of them whose mount, or a part of one, has to go: it was begun or ended when the driver was killed.
+   */
   readonly undo: readonly VolumeName[];
   /** Volumes that a former start of the machine mounted: nobody uses them, and nobody will remove them. */
   readonly forget: readonly VolumeName[];
@@ -31,8 +33,8 @@ export interface RecoveryPlan {
 }
 
 /**
- * Decides what becomes of volumes and mounts when the driver starts. Mounts that should be there, and are not, are
- * for the watchdog.
+ * Decides what becomes of volumes and mounts when the driver starts. Mounts that should be there, and are
+ * not, are for the watchdog.
  */
 export function planRecovery(found: Found): RecoveryPlan {
   const plan = { volumes: [], undo: [], forget: [], adopt: [], strays: [] } as {

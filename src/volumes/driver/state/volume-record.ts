@@ -21,7 +21,9 @@ export interface VolumeRecord {
   readonly count: number;
   /** Mount ids of Docker. */
   readonly ids: readonly string[];
-  /** Docker mounts it: it stays after its last unmount, until Remove. volman never removes what it created. */
+  /**
+   * Docker mounts it: it stays after its last unmount, until Remove. volman never removes what it created.
+   */
   readonly isKept: boolean;
   /** The start of the kernel that has the mount. */
   readonly bootId: string;

@@ -11,14 +11,17 @@ export interface SignaturePolicy {
 }
 
 /**
- * Whether the broker signed a volume; else why it counts as not signed. `otherWorkload`: what the cell says the mount is
- * for, where that does not show the app of the binding.
+ * Whether the broker signed a volume; else why it counts as not signed. `otherWorkload`: what the cell says
+ * the mount is for, where that does not show the app of the binding.
  */
 export type SignatureCheck =
   | { readonly isSigned: true; readonly otherWorkload: string | undefined }
   | { readonly isSigned: false; readonly why: string };
 
-/** Holds a volume against the broker's signature in its name, and the cell's workload against the app of the binding. */
+/**
+ * Holds a volume against the broker's signature in its name, and the cell's workload against the app of the
+ * binding.
+ */
 export function checkSignature(name: VolumeName, options: CreateOptions, keys: PublicKeys): SignatureCheck {
   const signed = verifyVolumeId(volumeIdIn(name), options, keys);
   if ('refused' in signed) return { isSigned: false, why: signed.why };
@@ -26,8 +29,9 @@ export function checkSignature(name: VolumeName, options: CreateOptions, keys: P
 }
 
 /**
- * Cloud Controller gives an app's guid to its first web process alone: other processes, tasks, and web processes after a
- * rolling deployment have guids of their own. So another guid does not show another app, and refuses nothing.
+ * Cloud Controller gives an app's guid to its first web process alone: other processes, tasks, and web
+ * processes after a rolling deployment have guids of their own. So another guid does not show another app,
+ * and refuses nothing.
  */
 function otherWorkload(guid: unknown, appGuid: string): string | undefined {
   if (guid === undefined) return undefined;

@@ -10,8 +10,9 @@ import type { CredhubPlace } from './read-secret.ts';
 const known: readonly string[] = [...credhubSettingNames, 'prefix'];
 
 /**
- * A client of the CredHub that the file of `-credhub` names, JSON as docs/volume-driver.md shows it. CredHub need not
- * be there yet. The file has a secret: it must be this user's, and other users' rights are taken from it.
+ * A client of the CredHub that the file of `-credhub` names, JSON as docs/volume-driver.md shows it. CredHub
+ * need not be there yet. The file has a secret: it must be this user's, and other users' rights are taken
+ * from it.
  */
 export async function openCredhub(path: string): Promise<CredhubPlace> {
   const faults: string[] = [];

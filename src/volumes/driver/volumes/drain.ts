@@ -6,8 +6,8 @@ import type { VolumeName } from './volume-name.ts';
 const atOnce = 16;
 
 /**
- * Unmounts all volumes, and mounts nothing more. Resolves at the deadline at the latest, with what is still mounted
- * in words, or ''. What is left then the next start of the driver unmounts.
+ * Unmounts all volumes, and mounts nothing more. Resolves at the deadline at the latest, with what is still
+ * mounted in words, or ''. What is left then the next start of the driver unmounts.
  */
 export async function drain(mounts: VolumeMounts): Promise<string> {
   const { log, deadlines, mounter, mountDir } = mounts.ports;

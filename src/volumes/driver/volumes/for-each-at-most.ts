@@ -1,4 +1,6 @@
-/** Runs `work` for each item, for at most so many at once. Rejects with the first error, when all have ended. */
+/**
+ * Runs `work` for each item, for at most so many at once. Rejects with the first error, when all have ended.
+ */
 export async function forEachAtMost<T>(
   most: number,
   items: Iterable<T>,

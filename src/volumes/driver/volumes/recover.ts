@@ -10,8 +10,8 @@ import type { VolumeMounts } from './volume-mounts.ts';
 const atOnce = 16;
 
 /**
- * Makes the volumes and mounts of an earlier life the driver's own. Resolves when each volume has what it is in
- * memory; `done` resolves when the mounts that have to go are gone: requests for their volumes wait.
+ * Makes the volumes and mounts of an earlier life the driver's own. Resolves when each volume has what it is
+ * in memory; `done` resolves when the mounts that have to go are gone: requests for their volumes wait.
  */
 export async function recover(mounts: VolumeMounts): Promise<{ readonly done: Promise<void> }> {
   const { store, mounter, mountDir, bootId, log } = mounts.ports;

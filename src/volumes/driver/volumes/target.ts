@@ -1,8 +1,8 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 
 /**
- * Makes the empty folder that a share is mounted at. What is there must be an empty folder, too: `rmdir` looks at
- * the entry only, and not at a mount on it.
+ * Makes the empty folder that a share is mounted at. What is there must be an empty folder, too: `rmdir`
+ * looks at the entry only, and not at a mount on it.
  */
 export async function makeTarget(target: string): Promise<void> {
   await removeTarget(target);

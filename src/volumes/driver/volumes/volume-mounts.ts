@@ -15,7 +15,9 @@ import type { VolumeName } from './volume-name.ts';
 export interface VolumeMountsPorts {
   readonly mounter: Mounter;
   readonly store: StateStore;
-  /** What to mount; rejects with MountError where options are wrong, not signed, or a secret cannot be had. */
+  /**
+   * What to mount; rejects with MountError where options are wrong, not signed, or a secret cannot be had.
+   */
   readonly resolveOrder: (
     name: VolumeName,
     options: CreateOptions,
@@ -34,8 +36,8 @@ export interface VolumeMountsPorts {
 const slowMs = 8000;
 
 /**
- * The volumes of one driver and their mounts. What may leave a mount behind is written to the disk before it is
- * done. Changes of one volume are made in its queue, one after the other.
+ * The volumes of one driver and their mounts. What may leave a mount behind is written to the disk before it
+ * is done. Changes of one volume are made in its queue, one after the other.
  */
 export class VolumeMounts {
   readonly ports: VolumeMountsPorts;
@@ -96,8 +98,8 @@ export class VolumeMounts {
   }
 
   /**
-   * Mounts the volume in place of what is mounted there; `then` says what its record is afterwards. Where it rejects
-   * no mount is left, or the phase is `unmounting`.
+   * Mounts the volume in place of what is mounted there; `then` says what its record is afterwards. Where it
+   * rejects no mount is left, or the phase is `unmounting`.
    */
   async mount(volume: Volume, signal: AbortSignal, then = (record: VolumeRecord) => record): Promise<void> {
     const { metrics, log, clock, bootId } = this.ports;
@@ -151,7 +153,10 @@ export class VolumeMounts {
     else this.put({ ...volume, record: { ...volume.record, phase: 'created' } });
   }
 
-  /** A disk that is full keeps no share mounted: the next start mounts again then, and volman's purge unmounts. */
+  /**
+   * A disk that is full keeps no share mounted: the next start mounts again then, and volman's purge
+   * unmounts.
+   */
   #beginUnmount(volume: Volume): void {
     const { name, phase } = volume.record;
     const unmounting: Volume = { ...volume, record: { ...volume.record, phase: 'unmounting' } };

@@ -7,8 +7,8 @@ export type VolumeName = string & { readonly [brand]: 'VolumeName' };
 const longest = 249;
 
 /**
- * Parses the name in a request, or answers what is wrong, in the old drivers' words. Names with a dot first, or
- * with the ending of a mounter's own folder, are left to these.
+ * Parses the name in a request, or answers what is wrong, in the old drivers' words. Names with a dot first,
+ * or with the ending of a mounter's own folder, are left to these.
  */
 export function parseVolumeName(name: unknown): { readonly name: VolumeName } | { readonly fault: string } {
   if (name === undefined || name === null || name === '') return { fault: "Missing mandatory 'volume_name'" };
@@ -20,8 +20,8 @@ const isVolumeName = (text: string): text is VolumeName =>
   !/^\.|\.\.|[/\\\p{Cc}]|_mapfs$/u.test(text) && text.isWellFormed() && Buffer.byteLength(text) <= longest;
 
 /**
- * The volume id that a broker answered: before it mounts, volman adds the container's id behind an underscore, and
- * writes `=` for each other underscore.
+ * The volume id that a broker answered: before it mounts, volman adds the container's id behind an
+ * underscore, and writes `=` for each other underscore.
  */
 export function volumeIdIn(name: VolumeName): string {
   const [first = '', second, ...others] = name.split('_');

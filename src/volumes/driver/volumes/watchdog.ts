@@ -9,9 +9,9 @@ import type { VolumeMounts } from './volume-mounts.ts';
 const atOnce = 8;
 
 /**
- * Probes the mount of each volume that is in use, and mounts again what is gone or dead; unmounts what an unmount
- * left. A mount whose server does not answer stays: its users go on when the server comes back. Containers that
- * run keep a dead mount; only those that start later have the new one.
+ * Probes the mount of each volume that is in use, and mounts again what is gone or dead; unmounts what an
+ * unmount left. A mount whose server does not answer stays: its users go on when the server comes back.
+ * Containers that run keep a dead mount; only those that start later have the new one.
  */
 export async function watch(mounts: VolumeMounts): Promise<void> {
   const health: Record<MountHealth, number> = { answers: 0, stale: 0, absent: 0 };
@@ -52,7 +52,8 @@ async function replaceMount(mounts: VolumeMounts, volume: Volume, health: MountH
   if (mounts.get(name) !== volume || volume.options === undefined) return;
   log.info('mount-broken', { volume: name, health });
   if (health === 'stale') {
-    // a server that is silent for a while has its mount when it speaks again; a forced unmount fails its users
+    // a server that is silent for a while has its mount when it speaks again; a forced unmount fails its
+    // users
     const trial = createHash('sha256').update(name).digest('hex').slice(0, 32);
     await mounts.tryMount(volume, join(mountDir, `.trial-${trial}`));
   }

@@ -8,7 +8,9 @@ import { at } from '../columns.ts';
 /** VolumeSnapshotError. */
 export const snapshotError = fields({ message: text, time });
 
-/** Causes for `spec.source`, which has exactly one of two members (external-snapshotter 8.6's definitions). */
+/**
+ * Causes for `spec.source`, which has exactly one of two members (external-snapshotter 8.6's definitions).
+ */
 export function checkSource(object: StoredObject, keys: readonly [string, string]): Cause[] {
   const source = at(object, 'spec', 'source');
   if (!isRecord(source)) return [required('spec.source')];

@@ -27,7 +27,10 @@ export interface Slapd {
 export const base = 'ou=people,dc=example';
 export const service = { dn: 'cn=service,dc=example', password: 'service-password' };
 
-/** An OpenLDAP server on loopback, with these entries below `base` in LDIF and a service account that reads them. */
+/**
+ * An OpenLDAP server on loopback, with these entries below `base` in LDIF and a service account that reads
+ * them.
+ */
 export async function startSlapd(entries: string): Promise<Slapd> {
   const folder = await mkdtemp(join(tmpdir(), 'slapd-'));
   const { certificate, private_key: key, ca } = await makeServerCertificate();
