@@ -22,9 +22,11 @@ export async function sayWhatVmWaitsFor(cloud: Cloud, pod: Pod, signal: AbortSig
   while (!signal.aborted) {
     await cloud.clock.sleep(lookMs, signal);
     const words = signal.aborted ? undefined : await wordsOn(cloud, name);
-    if (words !== undefined && words !== said && !signal.aborted) {
+    // an event that came once more is nothing new
+    const news = words?.replaceAll(/ \(x\d+\)/gu, '');
+    if (news !== undefined && news !== said && !signal.aborted) {
       cloud.say(`waiting for VM '${name}': ${words}`);
-      said = words;
+      said = news;
     }
   }
   return new Promise<never>(() => undefined);
