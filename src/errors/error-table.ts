@@ -178,6 +178,8 @@ export const errorTable = {
   STEMCELL_BUILD_FAILED: cloudError('a stemcell could not be made; nothing was published'),
   STEMCELL_LOAD_FAILED: cloudError('an image could not be given to a node; it may have been before'),
   IMAGE_INVALID: cloudError('an OCI image, or a layout of one, is wrong'),
+  // a director and the way to it
+  DIRECTORY_INVALID: cloudError('a file of the folder that `director init` writes is wrong'),
   // volume services
   BROKER_CONFIG_INVALID: cloudError('the configuration of the volume broker is wrong; it did not start'),
   DRIVER_CONFIG_INVALID: cloudError('the volume driver is started with something wrong; it did not start'),

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import type { ClusterIdentity } from '../deploy/state/cluster-note.ts';
+import { readBesideState } from '../deploy/state/read-beside-state.ts';
+import { writeDurably } from '../deploy/durable-file.ts';
+import { ProductError } from '../errors/product-error.ts';
+import { isObject } from '../platform/fields.ts';
+
+/** How the operator's machine reaches the director. */
+export const ways = ['tunnel', 'nodeport', 'loadbalancer', 'direct'] as const;
+export type Way = (typeof ways)[number];
+
+/** What `director.json` in the folder of a director says: where it is and what `director init` wrote. */
+export interface DirectorFile {
+  /** The cluster that init looked at; its `kubeconfig` is an absolute path. */
+  readonly cluster: ClusterIdentity;
+  /** Context of that kubeconfig; absent: its current one. */
+  readonly context?: string;
+  readonly way: Way;
+  /** The director's own namespace first, then those of its VMs and disks. */
+  readonly namespaces: readonly string[];
+  /** CIDRs of the manual networks of the director and its cloud-config. */
+  readonly networks: readonly string[];
+  /** Address of the director: an address of `networks`, or the name or ClusterIP of its Service. */
+  readonly address: string;
+  /** SHA-256 in hex of each file as init wrote it, by its path in the folder. */
+  readonly written: Readonly<Record<string, string>>;
+}
+
+export function directorFilePath(directory: string): string {
+  return join(directory, 'director.json');
+}
+
+/**
+ * Undefined where the folder has none. Throws FILE_NOT_TRUSTED for a link or another user's file, DIRECTORY_INVALID for one that
+ * `director init` did not write.
+ */
+export function readDirectorFile(directory: string): Promise<DirectorFile | undefined> {
+  const path = directorFilePath(directory);
+  return readBesideState(path, isDirectorFile, (cause) => {
+    const message = `File '${path}' is not what 'director init' writes; run it again in another folder, and compare`;
+    return new ProductError('DIRECTORY_INVALID', message, { cause });
+  });
+}
+
+/** Writes it whole or leaves the former one, mode 0600. */
+export async function writeDirectorFile(directory: string, file: DirectorFile): Promise<void> {
+  await writeDurably(directorFilePath(directory), `${JSON.stringify(file, null, 2)}\n`);
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+
+function isDirectorFile(value: unknown): value is DirectorFile {
+  if (!isObject(value)) return false;
+  const { cluster, context, way, namespaces, networks, address, written } = value;
+  return (
+    isObject(cluster) &&
+    [cluster.server, cluster.kubeconfig, address].every(isText) &&
+    [cluster.uid, cluster.ca_sha256, context].every((each) => each === undefined || isText(each)) &&
+    ways.some((each) => each === way) &&
+    isTextList(namespaces) &&
+    (namespaces as string[]).length > 0 &&
+    isTextList(networks) &&
+    isObject(written) &&
+    Object.values(written).every(isText)
+  );
+}
