@@ -32,7 +32,8 @@ async function reach(entry) {
     try {
       return await once(entry);
     } catch (error) {
-      if (Date.now() > end) throw new Error(`${entry.host}:${entry.port}: ${error.message}`, { cause: error });
+      if (Date.now() > end)
+        throw new Error(`${entry.host}:${entry.port}: ${error.message}`, { cause: error });
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
   }
