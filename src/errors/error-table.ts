@@ -80,6 +80,9 @@ export const errorTable = {
   ),
   NETWORK_IN_USE: cloudError('VMs are in the network, so it was not deleted'),
   DEADLINE: cloudError('something awaited did not come in time'),
+  UNSCHEDULABLE: cloudError(
+    'no node of the cluster had room for a pod, or could take it, until the deadline',
+  ),
   // Kubernetes
   KUBERNETES_API: cloudError('the Kubernetes API answered with an error'),
   KUBERNETES_INVALID: cloudError('the Kubernetes API finds what was asked of it invalid'),
