@@ -28,6 +28,8 @@ export interface Directories {
   readonly log: string;
   readonly run: string;
   readonly agentLog: string;
+  /** The homes of the accounts that `bosh ssh` has made. */
+  readonly sshHomes: string;
 }
 
 /** The paths below `base`, which is `/var/vcap` on a VM. */
@@ -59,5 +61,6 @@ export function directoriesOf(base: string): Directories {
     log: join(data, 'sys', 'log'),
     run: join(data, 'sys', 'run'),
     agentLog: join(bosh, 'log'),
+    sshHomes: join(base, 'bosh_ssh'),
   };
 }
