@@ -165,6 +165,8 @@ export const errorTable = {
   AGENT_PATH_UNSAFE: cloudError(
     'a path that job users can write is a link or has the wrong kind; root does not follow it',
   ),
+  AGENT_BPM_CONFIG_INVALID: cloudError("a job's bpm.yml cannot be read"),
+  AGENT_BPM_FAILED: cloudError('a command of the bpm of the embedded node failed'),
   AGENT_DISK_FAILED: cloudError('a persistent disk could not be mounted or unmounted on the VM'),
   // BOSH formats
   FILE_NOT_FOUND: cloudError('a file that was named cannot be read'),
