@@ -26,6 +26,8 @@ export interface Directories {
   readonly log: string;
   readonly run: string;
   readonly agentLog: string;
+  /** The homes of the accounts that `bosh ssh` has made. */
+  readonly sshHomes: string;
 }
 
 /** The paths below `base`, which is `/var/vcap` on a VM. */
@@ -56,5 +58,6 @@ export function directoriesOf(base: string): Directories {
     log: join(data, 'sys', 'log'),
     run: join(data, 'sys', 'run'),
     agentLog: join(bosh, 'log'),
+    sshHomes: join(base, 'bosh_ssh'),
   };
 }

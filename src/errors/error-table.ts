@@ -80,6 +80,9 @@ export const errorTable = {
   ),
   NETWORK_IN_USE: cloudError('VMs are in the network, so it was not deleted'),
   DEADLINE: cloudError('something awaited did not come in time'),
+  UNSCHEDULABLE: cloudError(
+    'no node of the cluster had room for a pod, or could take it, until the deadline',
+  ),
   // Kubernetes
   KUBERNETES_API: cloudError('the Kubernetes API answered with an error'),
   KUBERNETES_INVALID: cloudError('the Kubernetes API finds what was asked of it invalid'),
@@ -158,6 +161,7 @@ export const errorTable = {
   AGENT_MONIT_INVALID: cloudError('a monit file of a job cannot be read'),
   AGENT_JOB_FAILED: cloudError('a process of a job could not be started or stopped'),
   AGENT_OWNER_UNAVAILABLE: cloudError('a user or group that a job asks for is unknown or not mapped here'),
+  AGENT_ACCOUNT_FAILED: cloudError('an account for bosh ssh could not be made or removed on the VM'),
   AGENT_PATH_UNSAFE: cloudError(
     'a path that job users can write is a link or has the wrong kind; root does not follow it',
   ),
