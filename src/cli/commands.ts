@@ -1,7 +1,9 @@
 import { cluster } from './commands/cluster.ts';
 import { createEnv } from './commands/create-env.ts';
+import { createRelease } from './commands/create-release.ts';
 import { deleteEnv } from './commands/delete-env.ts';
 import { destroy } from './commands/destroy.ts';
+import { inspectLocalRelease } from './commands/inspect-local-release.ts';
 import { interpolate } from './commands/interpolate.ts';
 import { orphans } from './commands/orphans.ts';
 import { startEnv } from './commands/start-env.ts';
@@ -26,6 +28,8 @@ export const commands: readonly Command[] = [
   stopEnv,
   startEnv,
   interpolate,
+  createRelease,
+  inspectLocalRelease,
   stemcell,
   volumes,
 ];

@@ -179,6 +179,10 @@ export const errorTable = {
     'the vars store cannot be read or written, or a variable cannot be generated',
   ),
   RELEASE_INVALID: cloudError('a release archive or release directory is wrong'),
+  RELEASE_UNCOMMITTED: cloudError(
+    'a release directory has changes that git does not have; nothing was written',
+  ),
+  RELEASE_EXISTS: cloudError('a release directory has that version already; nothing was written'),
   STEMCELL_INVALID: cloudError('a stemcell archive is wrong'),
   STEMCELL_BUILD_UNSUPPORTED: cloudError('this machine lacks what making a stemcell needs'),
   STEMCELL_BUILD_FAILED: cloudError('a stemcell could not be made; nothing was published'),
