@@ -15,6 +15,7 @@ export interface EnvArguments {
   readonly varsEnvs: readonly string[];
   readonly opsFiles: readonly string[];
   readonly recreate: boolean;
+  readonly recreatePersistentDisks: boolean;
   readonly skipDrain: boolean;
   readonly force: boolean;
   /** `destroy` alone asks anything. */
@@ -29,13 +30,14 @@ const inputs =
   '[-v NAME=VALUE] [--var-file NAME=FILE] [-l FILE] [--vars-env PREFIX] [--vars-store FILE] [-o OPS]';
 const existing = `MANIFEST [--state FILE] ${inputs}`;
 const deployment = `${existing} [--skip-drain] [-n] [--tty]`;
+const recreating = '[--recreate] [--recreate-persistent-disks]';
 /** Which `main` takes. */
 const json = '[--json]';
 
 /** What stands behind the names of the commands that take a manifest. */
 export const envUsage = {
-  up: `${deployment} [--recreate]`,
-  'create-env': `${deployment} [--recreate] ${json}`,
+  up: `${deployment} ${recreating}`,
+  'create-env': `${deployment} ${recreating} ${json}`,
   'delete-env': `${deployment} [--force] ${json}`,
   'stop-env': `${deployment} ${json}`,
   'start-env': `${existing} [-n] [--tty] ${json}`,
@@ -57,6 +59,7 @@ const options = {
   'var-errs-unused': { type: 'boolean' },
   'ops-file': { type: 'string', short: 'o', multiple: true },
   recreate: { type: 'boolean' },
+  'recreate-persistent-disks': { type: 'boolean' },
   'skip-drain': { type: 'boolean' },
   force: { type: 'boolean', short: 'f' },
   'non-interactive': { type: 'boolean', short: 'n' },
@@ -78,8 +81,8 @@ const interpolating: readonly OptionName[] = [
 const deploying: readonly OptionName[] = [...interpolating, 'state', 'skip-drain'];
 
 const taken: Readonly<Record<EnvCommand, readonly string[]>> = {
-  up: [...deploying, 'recreate'],
-  'create-env': [...deploying, 'recreate'],
+  up: [...deploying, 'recreate', 'recreate-persistent-disks'],
+  'create-env': [...deploying, 'recreate', 'recreate-persistent-disks'],
   'delete-env': [...deploying, 'force'],
   'stop-env': deploying,
   'start-env': [...interpolating, 'state'],
@@ -111,6 +114,7 @@ export function parseEnvArguments(command: EnvCommand, words: readonly string[])
     opsFiles: (values['ops-file'] ?? []).map(expandHome),
     varsEnvs: (values['vars-env'] ?? []).map(nonEmptyPrefix),
     recreate: values.recreate === true,
+    recreatePersistentDisks: values['recreate-persistent-disks'] === true,
     skipDrain: values['skip-drain'] === true,
     force: values.force === true,
     nonInteractive: values['non-interactive'] === true,
