@@ -6,6 +6,7 @@ import { destroy } from './commands/destroy.ts';
 import { inspectLocalRelease } from './commands/inspect-local-release.ts';
 import { interpolate } from './commands/interpolate.ts';
 import { orphans } from './commands/orphans.ts';
+import { release } from './commands/release.ts';
 import { startEnv } from './commands/start-env.ts';
 import { status } from './commands/status.ts';
 import { stemcell } from './commands/stemcell.ts';
@@ -30,6 +31,7 @@ export const commands: readonly Command[] = [
   interpolate,
   createRelease,
   inspectLocalRelease,
+  release,
   stemcell,
   volumes,
 ];
