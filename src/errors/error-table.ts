@@ -180,6 +180,7 @@ export const errorTable = {
   IMAGE_INVALID: cloudError('an OCI image, or a layout of one, is wrong'),
   // a director and the way to it
   DIRECTORY_INVALID: cloudError('a file of the folder that `director init` writes is wrong'),
+  DIRECTOR_NOT_POSSIBLE: cloudError('a cluster lacks what a BOSH director needs; nothing was written'),
   // volume services
   BROKER_CONFIG_INVALID: cloudError('the configuration of the volume broker is wrong; it did not start'),
   DRIVER_CONFIG_INVALID: cloudError('the volume driver is started with something wrong; it did not start'),
