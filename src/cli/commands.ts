@@ -1,8 +1,10 @@
 import { cluster } from './commands/cluster.ts';
 import { createEnv } from './commands/create-env.ts';
+import { createRelease } from './commands/create-release.ts';
 import { deleteEnv } from './commands/delete-env.ts';
 import { director } from './commands/director.ts';
 import { destroy } from './commands/destroy.ts';
+import { inspectLocalRelease } from './commands/inspect-local-release.ts';
 import { interpolate } from './commands/interpolate.ts';
 import { orphans } from './commands/orphans.ts';
 import { startEnv } from './commands/start-env.ts';
@@ -28,6 +30,8 @@ export const commands: readonly Command[] = [
   startEnv,
   interpolate,
   director,
+  createRelease,
+  inspectLocalRelease,
   stemcell,
   volumes,
 ];

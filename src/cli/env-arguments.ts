@@ -29,15 +29,17 @@ const inputs =
   '[-v NAME=VALUE] [--var-file NAME=FILE] [-l FILE] [--vars-env PREFIX] [--vars-store FILE] [-o OPS]';
 const existing = `MANIFEST [--state FILE] ${inputs}`;
 const deployment = `${existing} [--skip-drain] [-n] [--tty]`;
+/** Which `main` takes. */
+const json = '[--json]';
 
 /** What stands behind the names of the commands that take a manifest. */
 export const envUsage = {
   up: `${deployment} [--recreate]`,
-  'create-env': `${deployment} [--recreate]`,
-  'delete-env': `${deployment} [--force]`,
-  'stop-env': deployment,
-  'start-env': `${existing} [-n] [--tty]`,
-  interpolate: `FILE ${inputs} [--path PATH] [--var-errs] [--var-errs-unused]`,
+  'create-env': `${deployment} [--recreate] ${json}`,
+  'delete-env': `${deployment} [--force] ${json}`,
+  'stop-env': `${deployment} ${json}`,
+  'start-env': `${existing} [-n] [--tty] ${json}`,
+  interpolate: `FILE ${inputs} [--path PATH] [--var-errs] [--var-errs-unused] ${json}`,
   destroy: 'MANIFEST [--state FILE] [--vars-store FILE] [--force] [-n] [--tty]',
 } as const;
 

@@ -80,6 +80,9 @@ export const errorTable = {
   ),
   NETWORK_IN_USE: cloudError('VMs are in the network, so it was not deleted'),
   DEADLINE: cloudError('something awaited did not come in time'),
+  UNSCHEDULABLE: cloudError(
+    'no node of the cluster had room for a pod, or could take it, until the deadline',
+  ),
   // Kubernetes
   KUBERNETES_API: cloudError('the Kubernetes API answered with an error'),
   KUBERNETES_INVALID: cloudError('the Kubernetes API finds what was asked of it invalid'),
@@ -158,9 +161,12 @@ export const errorTable = {
   AGENT_MONIT_INVALID: cloudError('a monit file of a job cannot be read'),
   AGENT_JOB_FAILED: cloudError('a process of a job could not be started or stopped'),
   AGENT_OWNER_UNAVAILABLE: cloudError('a user or group that a job asks for is unknown or not mapped here'),
+  AGENT_ACCOUNT_FAILED: cloudError('an account for bosh ssh could not be made or removed on the VM'),
   AGENT_PATH_UNSAFE: cloudError(
     'a path that job users can write is a link or has the wrong kind; root does not follow it',
   ),
+  AGENT_BPM_CONFIG_INVALID: cloudError("a job's bpm.yml cannot be read"),
+  AGENT_BPM_FAILED: cloudError('a command of the bpm of the embedded node failed'),
   AGENT_DISK_FAILED: cloudError('a persistent disk could not be mounted or unmounted on the VM'),
   // BOSH formats
   FILE_NOT_FOUND: cloudError('a file that was named cannot be read'),
@@ -173,6 +179,10 @@ export const errorTable = {
     'the vars store cannot be read or written, or a variable cannot be generated',
   ),
   RELEASE_INVALID: cloudError('a release archive or release directory is wrong'),
+  RELEASE_UNCOMMITTED: cloudError(
+    'a release directory has changes that git does not have; nothing was written',
+  ),
+  RELEASE_EXISTS: cloudError('a release directory has that version already; nothing was written'),
   STEMCELL_INVALID: cloudError('a stemcell archive is wrong'),
   STEMCELL_BUILD_UNSUPPORTED: cloudError('this machine lacks what making a stemcell needs'),
   STEMCELL_BUILD_FAILED: cloudError('a stemcell could not be made; nothing was published'),

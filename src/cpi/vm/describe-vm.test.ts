@@ -53,7 +53,7 @@ async function saidOfNewVm(cloud: Cloud): Promise<string[]> {
   const say = (line: string): void => void lines.push(line);
   await assert.rejects(
     createVm({ ...cloud, say, clock: quickLooks }, createVmArguments()),
-    rejection('VM_CREATION_FAILED_RETRY'),
+    rejection('VM_CREATION_FAILED'),
   );
   return lines;
 }

@@ -40,6 +40,10 @@ const monitScript = `#!/bin/sh
 exec /opt/bosh-kubernetes/node /opt/bosh-kubernetes/agent.cjs monit /var/vcap/monit/control.sock "$@"
 `;
 
+const bpmScript = `#!/bin/sh
+exec /opt/bosh-kubernetes/node /opt/bosh-kubernetes/agent.cjs bpm /var/vcap "$@"
+`;
+
 const groups = `root:x:0:
 daemon:x:1:
 tty:x:5:
@@ -80,6 +84,7 @@ export const imageSkeleton: ImageSkeleton = {
     ['/var/vcap/bosh/agent.json', `${JSON.stringify(agentSettings, undefined, 2)}\n`, 0o644],
     ['/var/vcap/bosh/bin/bosh-agent', agentScript, 0o755],
     ['/var/vcap/bosh/bin/monit', monitScript, 0o755],
+    ['/var/vcap/bosh/bin/bpm', bpmScript, 0o755],
     ['/var/vcap/bosh/etc/stemcell_version', '1', 0o644],
     ['/var/vcap/bosh/etc/operating_system', 'host-root', 0o644],
   ],
