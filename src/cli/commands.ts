@@ -12,6 +12,7 @@ import { status } from './commands/status.ts';
 import { stemcell } from './commands/stemcell.ts';
 import { stopEnv } from './commands/stop-env.ts';
 import { stop } from './commands/stop.ts';
+import { tunnel } from './commands/tunnel.ts';
 import { up } from './commands/up.ts';
 import { volumes } from './commands/volumes.ts';
 import type { Command } from './command.ts';
@@ -32,6 +33,7 @@ export const commands: readonly Command[] = [
   director,
   createRelease,
   inspectLocalRelease,
+  tunnel,
   stemcell,
   volumes,
 ];
