@@ -1,6 +1,7 @@
 import { cluster } from './commands/cluster.ts';
 import { createEnv } from './commands/create-env.ts';
 import { deleteEnv } from './commands/delete-env.ts';
+import { director } from './commands/director.ts';
 import { destroy } from './commands/destroy.ts';
 import { interpolate } from './commands/interpolate.ts';
 import { orphans } from './commands/orphans.ts';
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   stopEnv,
   startEnv,
   interpolate,
+  director,
   tunnel,
   stemcell,
   volumes,
