@@ -17,6 +17,8 @@ export interface EnvArguments {
   readonly recreate: boolean;
   readonly skipDrain: boolean;
   readonly force: boolean;
+  /** Open a tunnel to the VM for the run. */
+  readonly tunnel: boolean;
   /** `destroy` alone asks anything. */
   readonly nonInteractive: boolean;
   /** These three are of `interpolate`. */
@@ -31,14 +33,15 @@ const existing = `MANIFEST [--state FILE] ${inputs}`;
 const deployment = `${existing} [--skip-drain] [-n] [--tty]`;
 /** Which `main` takes. */
 const json = '[--json]';
+const remote = '[--tunnel]';
 
 /** What stands behind the names of the commands that take a manifest. */
 export const envUsage = {
   up: `${deployment} [--recreate]`,
-  'create-env': `${deployment} [--recreate] ${json}`,
-  'delete-env': `${deployment} [--force] ${json}`,
-  'stop-env': `${deployment} ${json}`,
-  'start-env': `${existing} [-n] [--tty] ${json}`,
+  'create-env': `${deployment} [--recreate] ${remote} ${json}`,
+  'delete-env': `${deployment} [--force] ${remote} ${json}`,
+  'stop-env': `${deployment} ${remote} ${json}`,
+  'start-env': `${existing} [-n] [--tty] ${remote} ${json}`,
   interpolate: `FILE ${inputs} [--path PATH] [--var-errs] [--var-errs-unused] ${json}`,
   destroy: 'MANIFEST [--state FILE] [--vars-store FILE] [--force] [-n] [--tty]',
 } as const;
@@ -59,6 +62,7 @@ const options = {
   recreate: { type: 'boolean' },
   'skip-drain': { type: 'boolean' },
   force: { type: 'boolean', short: 'f' },
+  tunnel: { type: 'boolean' },
   'non-interactive': { type: 'boolean', short: 'n' },
   // output is the same on a terminal and in a pipe
   tty: { type: 'boolean' },
@@ -79,10 +83,10 @@ const deploying: readonly OptionName[] = [...interpolating, 'state', 'skip-drain
 
 const taken: Readonly<Record<EnvCommand, readonly string[]>> = {
   up: [...deploying, 'recreate'],
-  'create-env': [...deploying, 'recreate'],
-  'delete-env': [...deploying, 'force'],
-  'stop-env': deploying,
-  'start-env': [...interpolating, 'state'],
+  'create-env': [...deploying, 'recreate', 'tunnel'],
+  'delete-env': [...deploying, 'force', 'tunnel'],
+  'stop-env': [...deploying, 'tunnel'],
+  'start-env': [...interpolating, 'state', 'tunnel'],
   interpolate: [...interpolating, 'path', 'var-errs', 'var-errs-unused'],
   destroy: [...always, 'state', 'force'],
 };
@@ -113,6 +117,7 @@ export function parseEnvArguments(command: EnvCommand, words: readonly string[])
     recreate: values.recreate === true,
     skipDrain: values['skip-drain'] === true,
     force: values.force === true,
+    tunnel: values.tunnel === true,
     nonInteractive: values['non-interactive'] === true,
     ...(values.path === undefined ? {} : { valuePath: values.path }),
     varErrs: values['var-errs'] === true,

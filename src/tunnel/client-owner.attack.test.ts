@@ -68,7 +68,7 @@ test('a client of another user gets no answer, by IPv4 and by an IPv6 socket', a
 });
 
 test(
-  'a client of another user that has closed its socket counts as nobody, though the kernel shows root',
+  'a client of another user that has closed its socket counts as nobody, though older kernels show root',
   asRoot,
   async (t) => {
     const gone = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect, isIPv4, type Socket } from 'node:net';
 import { ProductError } from '../../errors/product-error.ts';
 
 /** A SOCKS5 proxy without a password. */
@@ -41,23 +41,25 @@ const replies: Readonly<Record<number, string>> = {
   6: 'waited too long',
 };
 
-/** A connection to a host and port by way of the proxy. Rejects with an Error that names the proxy, or the system's. */
+/**
+ * A connection to a host and port by way of the proxy. Rejects with an Error that names the proxy, with the system's, or with the
+ * reason of `signal` where that aborts before; later it means nothing to the connection.
+ */
 export async function socks5Connect(
   proxy: Socks5Proxy,
   { host, port }: { readonly host: string; readonly port: number },
   signal?: AbortSignal,
 ): Promise<Socket> {
-  const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true, ...(signal && { signal }) });
-  const name = Buffer.from(host);
-  if (name.length > 255) throw new Error('the host name is too long for a SOCKS5 proxy');
+  const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true });
+  const abort = (): void => void socket.destroy(new Error(`${described(proxy)} gave no answer in time`));
+  signal?.addEventListener('abort', abort);
+  if (signal?.aborted === true) abort();
   try {
     await once(socket, 'connect');
     socket.write(Uint8Array.of(5, 1, 0));
     const [, method] = await read(socket, 2);
     if (method !== 0) throw new Error(`${described(proxy)} wants a password`);
-    socket.write(
-      Buffer.concat([Uint8Array.of(5, 1, 0, 3, name.length), name, Uint8Array.of(port >> 8, port & 0xff)]),
-    );
+    socket.write(Uint8Array.of(5, 1, 0, ...addressBytes(host), port >> 8, port & 0xff));
     const [, code = 1, , type, length = 0] = await read(socket, 5);
     if (code !== 0)
       throw new Error(`${described(proxy)} ${replies[code] ?? `answers code ${code}`}; its log says why`);
@@ -67,7 +69,17 @@ export async function socks5Connect(
   } catch (error) {
     socket.destroy();
     throw error;
+  } finally {
+    signal?.removeEventListener('abort', abort);
   }
+}
+
+/** An address of IPv6 goes as a name, which proxies read, too. */
+function addressBytes(host: string): readonly number[] {
+  if (isIPv4(host)) return [1, ...host.split('.').map(Number)];
+  const name = Buffer.from(host);
+  if (name.length > 255) throw new Error('the host name is too long for a SOCKS5 proxy');
+  return [3, name.length, ...name];
 }
 
 const described = ({ host, port }: Socks5Proxy): string => `the proxy ${host}:${port} of ${proxyVariable}`;
