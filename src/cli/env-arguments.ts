@@ -18,6 +18,8 @@ export interface EnvArguments {
   readonly recreatePersistentDisks: boolean;
   readonly skipDrain: boolean;
   readonly force: boolean;
+  /** Open a tunnel to the VM for the run. */
+  readonly tunnel: boolean;
   /** `destroy` alone asks anything. */
   readonly nonInteractive: boolean;
   /** These three are of `interpolate`. */
@@ -33,14 +35,15 @@ const deployment = `${existing} [--skip-drain] [-n] [--tty]`;
 const recreating = '[--recreate] [--recreate-persistent-disks]';
 /** Which `main` takes. */
 const json = '[--json]';
+const remote = '[--tunnel]';
 
 /** What stands behind the names of the commands that take a manifest. */
 export const envUsage = {
   up: `${deployment} ${recreating}`,
-  'create-env': `${deployment} ${recreating} ${json}`,
-  'delete-env': `${deployment} [--force] ${json}`,
-  'stop-env': `${deployment} ${json}`,
-  'start-env': `${existing} [-n] [--tty] ${json}`,
+  'create-env': `${deployment} ${recreating} ${remote} ${json}`,
+  'delete-env': `${deployment} [--force] ${remote} ${json}`,
+  'stop-env': `${deployment} ${remote} ${json}`,
+  'start-env': `${existing} [-n] [--tty] ${remote} ${json}`,
   interpolate: `FILE ${inputs} [--path PATH] [--var-errs] [--var-errs-unused] ${json}`,
   destroy: 'MANIFEST [--state FILE] [--vars-store FILE] [--force] [-n] [--tty]',
 } as const;
@@ -62,6 +65,7 @@ const options = {
   'recreate-persistent-disks': { type: 'boolean' },
   'skip-drain': { type: 'boolean' },
   force: { type: 'boolean', short: 'f' },
+  tunnel: { type: 'boolean' },
   'non-interactive': { type: 'boolean', short: 'n' },
   // output is the same on a terminal and in a pipe
   tty: { type: 'boolean' },
@@ -82,10 +86,10 @@ const deploying: readonly OptionName[] = [...interpolating, 'state', 'skip-drain
 
 const taken: Readonly<Record<EnvCommand, readonly string[]>> = {
   up: [...deploying, 'recreate', 'recreate-persistent-disks'],
-  'create-env': [...deploying, 'recreate', 'recreate-persistent-disks'],
-  'delete-env': [...deploying, 'force'],
-  'stop-env': deploying,
-  'start-env': [...interpolating, 'state'],
+  'create-env': [...deploying, 'recreate', 'recreate-persistent-disks', 'tunnel'],
+  'delete-env': [...deploying, 'force', 'tunnel'],
+  'stop-env': [...deploying, 'tunnel'],
+  'start-env': [...interpolating, 'state', 'tunnel'],
   interpolate: [...interpolating, 'path', 'var-errs', 'var-errs-unused'],
   destroy: [...always, 'state', 'force'],
 };
@@ -117,6 +121,7 @@ export function parseEnvArguments(command: EnvCommand, words: readonly string[])
     recreatePersistentDisks: values['recreate-persistent-disks'] === true,
     skipDrain: values['skip-drain'] === true,
     force: values.force === true,
+    tunnel: values.tunnel === true,
     nonInteractive: values['non-interactive'] === true,
     ...(values.path === undefined ? {} : { valuePath: values.path }),
     varErrs: values['var-errs'] === true,
