@@ -3,7 +3,10 @@ import { createEnv } from './commands/create-env.ts';
 import { deleteEnv } from './commands/delete-env.ts';
 import { destroy } from './commands/destroy.ts';
 import { interpolate } from './commands/interpolate.ts';
+import { logs } from './commands/logs.ts';
 import { orphans } from './commands/orphans.ts';
+import { scp } from './commands/scp.ts';
+import { ssh } from './commands/ssh.ts';
 import { startEnv } from './commands/start-env.ts';
 import { status } from './commands/status.ts';
 import { stemcell } from './commands/stemcell.ts';
@@ -25,6 +28,9 @@ export const commands: readonly Command[] = [
   deleteEnv,
   stopEnv,
   startEnv,
+  ssh,
+  scp,
+  logs,
   interpolate,
   stemcell,
   volumes,
