@@ -6,8 +6,11 @@ import { director } from './commands/director.ts';
 import { destroy } from './commands/destroy.ts';
 import { inspectLocalRelease } from './commands/inspect-local-release.ts';
 import { interpolate } from './commands/interpolate.ts';
+import { logs } from './commands/logs.ts';
 import { orphans } from './commands/orphans.ts';
 import { release } from './commands/release.ts';
+import { scp } from './commands/scp.ts';
+import { ssh } from './commands/ssh.ts';
 import { startEnv } from './commands/start-env.ts';
 import { status } from './commands/status.ts';
 import { stemcell } from './commands/stemcell.ts';
@@ -30,6 +33,9 @@ export const commands: readonly Command[] = [
   deleteEnv,
   stopEnv,
   startEnv,
+  ssh,
+  scp,
+  logs,
   interpolate,
   director,
   createRelease,

@@ -30,7 +30,7 @@ export interface EnvArguments {
 
 const inputs =
   '[-v NAME=VALUE] [--var-file NAME=FILE] [-l FILE] [--vars-env PREFIX] [--vars-store FILE] [-o OPS]';
-const existing = `MANIFEST [--state FILE] ${inputs}`;
+export const existing = `MANIFEST [--state FILE] ${inputs}`;
 const deployment = `${existing} [--skip-drain] [-n] [--tty]`;
 const recreating = '[--recreate] [--recreate-persistent-disks]';
 /** Which `main` takes. */
@@ -50,17 +50,22 @@ export const envUsage = {
 
 export type EnvCommand = keyof typeof envUsage;
 
-const options = {
+/** Flags that every command with a manifest takes. */
+export const inputOptions = {
   state: { type: 'string' },
   'vars-store': { type: 'string' },
   var: { type: 'string', short: 'v', multiple: true },
   'var-file': { type: 'string', multiple: true },
   'vars-file': { type: 'string', short: 'l', multiple: true },
   'vars-env': { type: 'string', multiple: true },
+  'ops-file': { type: 'string', short: 'o', multiple: true },
+} as const;
+
+const options = {
+  ...inputOptions,
   path: { type: 'string' },
   'var-errs': { type: 'boolean' },
   'var-errs-unused': { type: 'boolean' },
-  'ops-file': { type: 'string', short: 'o', multiple: true },
   recreate: { type: 'boolean' },
   'recreate-persistent-disks': { type: 'boolean' },
   'skip-drain': { type: 'boolean' },
@@ -105,6 +110,39 @@ export function parseEnvArguments(command: EnvCommand, words: readonly string[])
   if (manifestPath === undefined) throw refuse('A manifest is missing');
   if (extra !== undefined) throw refuse('One manifest is taken; a value with a blank has to be in quotes');
   return {
+    ...readEnvInputs(manifestPath, values),
+    recreate: values.recreate === true,
+    recreatePersistentDisks: values['recreate-persistent-disks'] === true,
+    skipDrain: values['skip-drain'] === true,
+    force: values.force === true,
+    tunnel: values.tunnel === true,
+    nonInteractive: values['non-interactive'] === true,
+    ...(values.path === undefined ? {} : { valuePath: values.path }),
+    varErrs: values['var-errs'] === true,
+    varErrsUnused: values['var-errs-unused'] === true,
+  };
+}
+
+export type EnvInputs = Omit<
+  EnvArguments,
+  | 'recreate'
+  | 'recreatePersistentDisks'
+  | 'skipDrain'
+  | 'force'
+  | 'tunnel'
+  | 'nonInteractive'
+  | 'valuePath'
+  | 'varErrs'
+  | 'varErrsUnused'
+>;
+
+/** A manifest with what is put into it, from the values of `inputOptions`. */
+export function readEnvInputs(
+  manifestPath: string,
+  values: Partial<Record<'state' | 'vars-store', string>> &
+    Partial<Record<'var' | 'var-file' | 'vars-file' | 'vars-env' | 'ops-file', string[]>>,
+): EnvInputs {
+  return {
     manifestPath: expandHome(manifestPath),
     ...(values.state === undefined ? {} : { statePath: expandHome(values.state) }),
     ...(values['vars-store'] === undefined ? {} : { varsStorePath: expandHome(values['vars-store']) }),
@@ -117,15 +155,6 @@ export function parseEnvArguments(command: EnvCommand, words: readonly string[])
     varsFiles: (values['vars-file'] ?? []).map(expandHome),
     opsFiles: (values['ops-file'] ?? []).map(expandHome),
     varsEnvs: (values['vars-env'] ?? []).map(nonEmptyPrefix),
-    recreate: values.recreate === true,
-    recreatePersistentDisks: values['recreate-persistent-disks'] === true,
-    skipDrain: values['skip-drain'] === true,
-    force: values.force === true,
-    tunnel: values.tunnel === true,
-    nonInteractive: values['non-interactive'] === true,
-    ...(values.path === undefined ? {} : { valuePath: values.path }),
-    varErrs: values['var-errs'] === true,
-    varErrsUnused: values['var-errs-unused'] === true,
   };
 }
 
