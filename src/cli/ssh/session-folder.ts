@@ -1,11 +1,12 @@
 import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isSshUser } from '../../bosh/ssh/ssh-user.ts';
 import { isObject } from '../../platform/fields.ts';
 import { takeFileLock, type FileLock } from '../../platform/file-lock.ts';
 import { makeOwnFolder } from '../../platform/own-folder.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 import { readOwnFile } from '../../platform/read-file.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import { writeNew } from '../../platform/replace-file.ts';
 
 /** What a session keeps on the operator's machine, in a folder of the account's name, until its account is removed. */
@@ -76,7 +77,7 @@ function folderAt(path: string, lock: FileLock): SessionFolder {
   return {
     path,
     remove: async () => {
-      await rm(path, { recursive: true, force: true });
+      await removeTree(path, { within: dirname(path) });
       lock.release();
     },
     leave: async () => {
