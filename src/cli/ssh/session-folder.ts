@@ -4,7 +4,7 @@ import { isSshUser } from '../../bosh/ssh/ssh-user.ts';
 import { isObject } from '../../platform/fields.ts';
 import { takeFileLock, type FileLock } from '../../platform/file-lock.ts';
 import { makeOwnFolder } from '../../platform/own-folder.ts';
-import { parsePathSegment } from '../../platform/path-segment.ts';
+import { ownPathSegment } from '../../platform/path-segment.ts';
 import { readOwnFile } from '../../platform/read-file.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { writeNew } from '../../platform/replace-file.ts';
@@ -68,9 +68,7 @@ async function readNote(path: string): Promise<string | undefined> {
 }
 
 async function lockOf(path: string): Promise<FileLock | undefined> {
-  const name = parsePathSegment('lock');
-  if (name === undefined) throw new Error('lock is a name');
-  return takeFileLock(path, name);
+  return takeFileLock(path, ownPathSegment('lock'));
 }
 
 function folderAt(path: string, lock: FileLock): SessionFolder {
