@@ -17,7 +17,8 @@ const verbs: ReadonlyMap<string | undefined, Verb> = new Map([
 export const director: Command = {
   name: 'director',
   usage: `${[...verbs.keys()].join('|')} ...`,
-  summary: 'Look whether a cluster can have a BOSH director, and write what creates it; print the settings of one',
+  summary:
+    'Look whether a cluster can have a BOSH director, and write what creates it; print the settings of one',
   async run([name, ...words], context) {
     const verb = verbs.get(name);
     if (verb !== undefined) return verb.run(words, context);
