@@ -1,6 +1,7 @@
 import { cluster } from './commands/cluster.ts';
 import { createEnv } from './commands/create-env.ts';
 import { deleteEnv } from './commands/delete-env.ts';
+import { director } from './commands/director.ts';
 import { destroy } from './commands/destroy.ts';
 import { interpolate } from './commands/interpolate.ts';
 import { logs } from './commands/logs.ts';
@@ -12,6 +13,7 @@ import { status } from './commands/status.ts';
 import { stemcell } from './commands/stemcell.ts';
 import { stopEnv } from './commands/stop-env.ts';
 import { stop } from './commands/stop.ts';
+import { tunnel } from './commands/tunnel.ts';
 import { up } from './commands/up.ts';
 import { volumes } from './commands/volumes.ts';
 import type { Command } from './command.ts';
@@ -32,6 +34,8 @@ export const commands: readonly Command[] = [
   scp,
   logs,
   interpolate,
+  director,
+  tunnel,
   stemcell,
   volumes,
 ];

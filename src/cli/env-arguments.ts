@@ -17,6 +17,8 @@ export interface EnvArguments {
   readonly recreate: boolean;
   readonly skipDrain: boolean;
   readonly force: boolean;
+  /** Open a tunnel to the VM for the run. */
+  readonly tunnel: boolean;
   /** `destroy` alone asks anything. */
   readonly nonInteractive: boolean;
   /** These three are of `interpolate`. */
@@ -29,14 +31,15 @@ const inputs =
   '[-v NAME=VALUE] [--var-file NAME=FILE] [-l FILE] [--vars-env PREFIX] [--vars-store FILE] [-o OPS]';
 export const existing = `MANIFEST [--state FILE] ${inputs}`;
 const deployment = `${existing} [--skip-drain] [-n] [--tty]`;
+const remote = '[--tunnel]';
 
 /** What stands behind the names of the commands that take a manifest. */
 export const envUsage = {
   up: `${deployment} [--recreate]`,
-  'create-env': `${deployment} [--recreate]`,
-  'delete-env': `${deployment} [--force]`,
-  'stop-env': deployment,
-  'start-env': `${existing} [-n] [--tty]`,
+  'create-env': `${deployment} [--recreate] ${remote}`,
+  'delete-env': `${deployment} [--force] ${remote}`,
+  'stop-env': `${deployment} ${remote}`,
+  'start-env': `${existing} [-n] [--tty] ${remote}`,
   interpolate: `FILE ${inputs} [--path PATH] [--var-errs] [--var-errs-unused]`,
   destroy: 'MANIFEST [--state FILE] [--vars-store FILE] [--force] [-n] [--tty]',
 } as const;
@@ -52,6 +55,7 @@ export const inputOptions = {
   'vars-file': { type: 'string', short: 'l', multiple: true },
   'vars-env': { type: 'string', multiple: true },
   'ops-file': { type: 'string', short: 'o', multiple: true },
+  tunnel: { type: 'boolean' },
 } as const;
 
 const options = {
@@ -82,10 +86,10 @@ const deploying: readonly OptionName[] = [...interpolating, 'state', 'skip-drain
 
 const taken: Readonly<Record<EnvCommand, readonly string[]>> = {
   up: [...deploying, 'recreate'],
-  'create-env': [...deploying, 'recreate'],
-  'delete-env': [...deploying, 'force'],
-  'stop-env': deploying,
-  'start-env': [...interpolating, 'state'],
+  'create-env': [...deploying, 'recreate', 'tunnel'],
+  'delete-env': [...deploying, 'force', 'tunnel'],
+  'stop-env': [...deploying, 'tunnel'],
+  'start-env': [...interpolating, 'state', 'tunnel'],
   interpolate: [...interpolating, 'path', 'var-errs', 'var-errs-unused'],
   destroy: [...always, 'state', 'force'],
 };
@@ -120,7 +124,7 @@ export type EnvInputs = Omit<
 /** A manifest with what is put into it, from the values of `inputOptions`. */
 export function readEnvInputs(
   manifestPath: string,
-  values: Partial<Record<'state' | 'vars-store', string>> &
+  values: { readonly tunnel?: boolean } & Partial<Record<'state' | 'vars-store', string>> &
     Partial<Record<'var' | 'var-file' | 'vars-file' | 'vars-env' | 'ops-file', string[]>>,
 ): EnvInputs {
   return {
@@ -136,6 +140,7 @@ export function readEnvInputs(
     varsFiles: (values['vars-file'] ?? []).map(expandHome),
     opsFiles: (values['ops-file'] ?? []).map(expandHome),
     varsEnvs: (values['vars-env'] ?? []).map(nonEmptyPrefix),
+    tunnel: values.tunnel === true,
   };
 }
 

@@ -182,6 +182,9 @@ export const errorTable = {
   IMAGE_INVALID: cloudError('an OCI image, or a layout of one, is wrong'),
   // a director and the way to it
   DIRECTORY_INVALID: cloudError('a file of the folder that `director init` writes is wrong'),
+  TUNNEL_REFUSED: cloudError('the tunnel leads to no pod there; nothing was dialled'),
+  TUNNEL_NOT_STARTED: cloudError('the tunnel could not be started, or a proxy cannot be used'),
+  POD_PORT_CLOSED: cloudError("a port of a pod's loopback address accepts no connection"),
   // volume services
   BROKER_CONFIG_INVALID: cloudError('the configuration of the volume broker is wrong; it did not start'),
   DRIVER_CONFIG_INVALID: cloudError('the volume driver is started with something wrong; it did not start'),

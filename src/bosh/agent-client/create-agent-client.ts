@@ -5,6 +5,7 @@ import type { AgentClient, AgentClock, AgentState, BlobReference, TroubledProces
 import { AgentBlobs } from './agent-blobs.ts';
 import { AgentTasks } from './agent-tasks.ts';
 import { MbusConnection } from './mbus-connection.ts';
+import type { Socks5Proxy } from './socks5-connect.ts';
 import { readBundle, readLogin } from './ssh-answers.ts';
 
 export interface AgentClientOptions {
@@ -19,6 +20,8 @@ export interface AgentClientOptions {
   readonly uuid?: (() => string) | undefined;
   /** Ends every wait with INTERRUPTED. */
   readonly signal?: AbortSignal | undefined;
+  /** By way of which the agent is reached; absent: directly. */
+  readonly proxy?: Socks5Proxy | undefined;
   /** Bytes of a blob that is downloaded; default archiveLimits.total. */
   readonly longestBlob?: number | undefined;
   /** Default AbortSignal.timeout; ends tasks with DEADLINE. */
