@@ -7,6 +7,7 @@ import { interpolate } from './commands/interpolate.ts';
 import { logs } from './commands/logs.ts';
 import { orphans } from './commands/orphans.ts';
 import { scp } from './commands/scp.ts';
+import { socks5ConnectCommand } from './commands/socks5-connect.ts';
 import { ssh } from './commands/ssh.ts';
 import { startEnv } from './commands/start-env.ts';
 import { status } from './commands/status.ts';
@@ -33,6 +34,7 @@ export const commands: readonly Command[] = [
   ssh,
   scp,
   logs,
+  socks5ConnectCommand,
   interpolate,
   director,
   tunnel,
