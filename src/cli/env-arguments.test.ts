@@ -33,6 +33,7 @@ test('reads the flags of bosh create-env', () => {
     recreate: true,
     skipDrain: false,
     force: false,
+    tunnel: false,
     nonInteractive: false,
     varErrs: false,
     varErrsUnused: false,
