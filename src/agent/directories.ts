@@ -10,6 +10,8 @@ export interface Directories {
   readonly monitLog: string;
   /** The socket of the `monit` command. */
   readonly monitSocket: string;
+  /** The embedded node's program for bin/bpm of job bpm; on other VMs there is none. */
+  readonly bpmStandIn: string;
   readonly jobs: string;
   readonly packages: string;
   readonly instance: string;
@@ -26,6 +28,8 @@ export interface Directories {
   readonly log: string;
   readonly run: string;
   readonly agentLog: string;
+  /** The homes of the accounts that `bosh ssh` has made. */
+  readonly sshHomes: string;
 }
 
 /** The paths below `base`, which is `/var/vcap` on a VM. */
@@ -40,6 +44,7 @@ export function directoriesOf(base: string): Directories {
     monitJobs: join(monit, 'job'),
     monitLog: join(monit, 'log'),
     monitSocket: join(monit, 'control.sock'),
+    bpmStandIn: join(bosh, 'bin', 'bpm'),
     jobs: join(base, 'jobs'),
     packages: join(base, 'packages'),
     instance: join(base, 'instance'),
@@ -56,5 +61,6 @@ export function directoriesOf(base: string): Directories {
     log: join(data, 'sys', 'log'),
     run: join(data, 'sys', 'run'),
     agentLog: join(bosh, 'log'),
+    sshHomes: join(base, 'bosh_ssh'),
   };
 }

@@ -16,6 +16,7 @@ import type { Settings } from './settings/settings.ts';
 import { SpecFile } from './spec/spec-file.ts';
 import { TaskQueue } from './task/task-queue.ts';
 import type { Identities } from './user/identities.ts';
+import { SshAccounts } from './user/ssh-accounts.ts';
 import { readVitals } from './vitals/vitals.ts';
 
 /** What the agent touches of the machine. */
@@ -42,6 +43,7 @@ export interface AgentServices extends AgentPorts {
   readonly supervisor: JobSupervisor;
   readonly disks: PersistentDisks;
   readonly jobStart: JobStart;
+  readonly sshAccounts: SshAccounts;
   readonly vitals: () => Promise<Record<string, unknown>>;
 }
 
@@ -65,6 +67,7 @@ export function agentServices(
     supervisor,
     disks,
     jobStart: new JobStart({ ...ports, disks, supervisor }),
+    sshAccounts: new SshAccounts({ ...ports, directories }),
     vitals: () => readVitals(directories, ports.mounts),
   };
 }

@@ -2,6 +2,7 @@ import type { AgentServices } from '../services.ts';
 import type { Action } from './action.ts';
 import { addPersistentDisk } from './add-persistent-disk.ts';
 import { apply } from './apply.ts';
+import { bundleLogs } from './bundle-logs.ts';
 import { cancelTask } from './cancel-task.ts';
 import { compilePackageAction } from './compile-package.ts';
 import { drain } from './drain.ts';
@@ -15,8 +16,10 @@ import { mountDisk } from './mount-disk.ts';
 import { ping } from './ping.ts';
 import { prepare } from './prepare.ts';
 import { removePersistentDisk } from './remove-persistent-disk.ts';
+import { removeFile } from './remove-file.ts';
 import { runErrand } from './run-errand.ts';
 import { runScript } from './run-script.ts';
+import { ssh } from './ssh.ts';
 import { start } from './start.ts';
 import { stop } from './stop.ts';
 import { unmountDisk } from './unmount-disk.ts';
@@ -45,5 +48,8 @@ export function actionTable(services: AgentServices): ReadonlyMap<string, Action
     ['migrate_disk', migrateDisk(disks)],
     ['list_disk', listDisk(disks)],
     ['fetch_logs', fetchLogs(services)],
+    ['bundle_logs', bundleLogs(services)],
+    ['remove_file', removeFile(services.directories)],
+    ['ssh', ssh(services)],
   ]);
 }

@@ -29,5 +29,5 @@ test('fetches the log files that match, and nothing outside the log folder', asy
     'web/deep/b.log',
   ]);
   await assert.rejects(client.task('fetch_logs', 'job', ['../../bosh/*']), /no glob below the log folder/);
-  await assert.rejects(client.task('fetch_logs', 'system', []), /only job and agent can/);
+  await assert.rejects(client.task('fetch_logs', 'kernel', []), /only job, agent and system can/);
 });

@@ -32,6 +32,11 @@ export async function sha1OfFile(path: string): Promise<string> {
   return sha1;
 }
 
+/** A file's SHA-512 with its prefix, as bundle_logs answers it. */
+export async function sha512OfFile(path: string): Promise<string> {
+  return `sha512:${(await fileDigests(path, ['sha512'])).get('sha512')}`;
+}
+
 async function fileDigests(
   path: string,
   algorithms: readonly DigestAlgorithm[],

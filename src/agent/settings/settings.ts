@@ -8,6 +8,8 @@ export interface Network {
   readonly ip: string | undefined;
   readonly netmask: string | undefined;
   readonly gateway: string | undefined;
+  /** Whether it is the default of anything: DNS or the gateway. */
+  readonly isDefault: boolean;
 }
 
 /** What the agent reads of its settings (bosh-agent: settings/settings.go). */
@@ -94,6 +96,7 @@ function networksOf(networks: JsonObject): ReadonlyMap<string, Network> {
         ip: textAt(network, 'ip') || undefined,
         netmask: textAt(network, 'netmask') || undefined,
         gateway: textAt(network, 'gateway') || undefined,
+        isDefault: textsAt(network, 'default').length > 0,
       },
     ];
   });

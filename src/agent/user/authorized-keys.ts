@@ -21,21 +21,25 @@ export async function writeAuthorizedKeys(
   if (group === undefined || !identities.mayUseUser(userId) || !identities.mayUseGroup(group))
     return `${user} cannot own files here: this user namespace does not map its id`;
   try {
-    await write(`${keys.map((key) => key.trim()).join('\n')}\n`, home, [userId, group]);
+    await writeKeys(keys, home, [userId, group]);
     return undefined;
   } catch (error) {
     return `${home}/.ssh/authorized_keys could not be written: ${errorText(error)}`;
   }
 }
 
-/** The folders are vcap's, so that a job may have put a link anywhere in them. */
-async function write(text: string, home: string, [userId, group]: readonly [number, number]): Promise<void> {
+/** Lets keys log in as the user of that home, whose folders are the user's: a link there is not followed. */
+export async function writeKeys(
+  keys: readonly string[],
+  home: string,
+  [userId, group]: readonly [userId: number, group: number],
+): Promise<void> {
   await using parent = await DirectoryHandle.open(home);
   await parent.makeDirectory('.ssh', 0o700);
   await using directory = await parent.directory('.ssh');
   await chown(directory.descriptorPath, userId, group);
   await directory.remove('authorized_keys');
   await using file = await directory.file('authorized_keys', 'append', 0o600);
-  await file.writeFile(text);
+  await file.writeFile(`${keys.map((key) => key.trim()).join('\n')}\n`);
   await file.chown(userId, group);
 }

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { chown, lstat, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { sha512OfFile } from '../blob/digest.ts';
+import type { Directories } from '../directories.ts';
+import { collectLogs, parseLogSelection } from '../file/collect-logs.ts';
+import type { SshAccount, SshAccounts } from '../user/ssh-accounts.ts';
+import type { Action } from './action.ts';
+import { objectArgument, textArgument } from './arguments.ts';
+
+/**
+ * `bundle_logs [{owning_user, log_type, filters}]` -> `{logs_tar_path, sha512}`: a tar.gz in the VM that the account of a
+ * `bosh ssh` session copies, and remove_file removes (bosh-agent: agent/action/bundle_logs.go). It is that
+ * account's alone, or root's without an owning_user.
+ */
+export function bundleLogs(options: {
+  readonly directories: Directories;
+  readonly sshAccounts: SshAccounts;
+}): Action {
+  return {
+    mode: 'synchronous',
+    async run(list) {
+      const { directories, sshAccounts } = options;
+      const { owning_user: user, log_type: type, filters } = objectArgument(list, 0, 'request');
+      const selection = parseLogSelection(textArgument([type], 0, 'log_type'), filters, directories);
+      const owner = await ownerOf(user, sshAccounts);
+      const path = join(directories.temporary, `bundled-logs-${randomUUID()}.tgz`);
+      try {
+        await collectLogs(selection, path, directories);
+        const sha512 = await sha512OfFile(path);
+        if (owner !== undefined) await chown(path, owner.userId, owner.groupId);
+        return { logs_tar_path: path, sha512 };
+      } catch (error) {
+        await rm(path, { force: true });
+        throw error;
+      }
+    },
+  };
+}
+
+/** True for a path that {@link bundleLogs} makes. */
+export function isBundle(path: string, { temporary }: Directories): boolean {
+  const prefix = join(temporary, 'bundled-logs-');
+  return (
+    path.startsWith(prefix) &&
+    /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tgz$/.test(path.slice(prefix.length))
+  );
+}
+
+/** Removes what {@link bundleLogs} made for an account and nobody removed. */
+export async function removeBundlesOf({ userId }: SshAccount, directories: Directories): Promise<void> {
+  for (const name of await readdir(directories.temporary)) {
+    const path = join(directories.temporary, name);
+    if (isBundle(path, directories) && (await lstat(path)).uid === userId) await rm(path, { force: true });
+  }
+}
+
+async function ownerOf(user: unknown, sshAccounts: SshAccounts): Promise<SshAccount | undefined> {
+  if (user === undefined || user === null || user === '') return undefined;
+  const account = typeof user === 'string' ? await sshAccounts.find(user) : undefined;
+  if (account !== undefined) return account;
+  throw new ProductError('AGENT_ARGUMENT_INVALID', 'the owning_user is no account that ssh setup has made');
+}

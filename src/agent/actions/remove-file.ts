@@ -1,0 +1,27 @@
+import { rm } from 'node:fs/promises';
+import { ProductError } from '../../errors/product-error.ts';
+import type { Directories } from '../directories.ts';
+import type { Action } from './action.ts';
+import { textArgument } from './arguments.ts';
+import { isBundle } from './bundle-logs.ts';
+
+/**
+ * `remove_file [path]` -> path, also of a file that is gone. Unlike upstream's agent (agent/action/remove_file.go), which
+ * removes anything, it removes what bundle_logs has made; the folder of that is root's.
+ */
+export function removeFile(directories: Directories): Action {
+  return {
+    mode: 'synchronous',
+    async run(list) {
+      const path = textArgument(list, 0, 'path');
+      if (!isBundle(path, directories)) {
+        throw new ProductError(
+          'AGENT_ARGUMENT_INVALID',
+          'remove_file removes only files that bundle_logs made',
+        );
+      }
+      await rm(path, { force: true });
+      return path;
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { Directories } from '../directories.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { JsonObject } from '../settings/json.ts';
+import type { SshAccounts } from '../user/ssh-accounts.ts';
+import { isPublicKey, isSshUser, sshUserPrefix } from '../../bosh/ssh/ssh-user.ts';
+import type { Action } from './action.ts';
+import { objectArgument, textArgument } from './arguments.ts';
+import { removeBundlesOf } from './bundle-logs.ts';
+
+export interface SshOptions {
+  readonly directories: Directories;
+  readonly settings: Settings;
+  readonly sshAccounts: SshAccounts;
+  /** The VM's own address, for dynamic networks. */
+  readonly ownAddress: () => Promise<string>;
+}
+
+/**
+ * `ssh ["setup", {user, public_key}]` -> `{command, status, ip, host_public_key}`, and `ssh ["cleanup", {user_regex}]` ->
+ * `{command, status}` (bosh-agent: agent/action/ssh.go). Unlike upstream's agent, which takes any name and any
+ * expression, it takes accounts of `bosh ssh` alone.
+ */
+export function ssh(options: SshOptions): Action {
+  return {
+    mode: 'synchronous',
+    async run(list) {
+      const command = textArgument(list, 0, 'command');
+      const parameters = objectArgument(list, 1, 'parameters');
+      if (command === 'setup') return setUp(parameters, options);
+      if (command === 'cleanup') return cleanUp(parameters, options);
+      throw invalid(`command '${command}' is neither setup nor cleanup`);
+    },
+  };
+}
+
+async function setUp(parameters: JsonObject, { settings, sshAccounts, ownAddress }: SshOptions) {
+  const { user, public_key: given } = parameters;
+  if (typeof user !== 'string' || !isSshUser(user))
+    throw invalid('the user is not bosh_ with lower-case letters and digits, 32 characters at most');
+  const publicKey = typeof given === 'string' ? given.trim() : '';
+  if (!isPublicKey(publicKey)) throw invalid('the public_key is not one key of RSA, Ed25519 or ECDSA');
+  // before anything is changed, as upstream's agent does
+  const hostKey = await sshAccounts.hostKey();
+  if (hostKey === undefined) {
+    throw new ProductError(
+      'AGENT_NOT_SUPPORTED',
+      'this VM runs no sshd, or has not made its host key yet: /etc/ssh/ssh_host_rsa_key.pub is missing. ' +
+        `VMs of the embedded cluster have none; enter those with: kubectl exec -it ${settings.vmName} -- bash`,
+    );
+  }
+  if (!isPublicKey(hostKey)) throw new Error('/etc/ssh/ssh_host_rsa_key.pub is not a public key');
+  const ip = defaultAddress(settings) ?? (await ownAddress());
+  if (ip === '') throw new ProductError('AGENT_NOT_SUPPORTED', 'this VM knows no address of its own');
+  await sshAccounts.create(user, publicKey);
+  return { command: 'setup', status: 'success', ip, host_public_key: hostKey };
+}
+
+async function cleanUp(parameters: JsonObject, { sshAccounts, directories }: SshOptions) {
+  const { user_regex: expression } = parameters;
+  const prefix = typeof expression === 'string' ? sshUserPrefix(expression) : undefined;
+  if (prefix === undefined) {
+    throw invalid('the user_regex is not ^bosh_ with lower-case letters and digits behind it');
+  }
+  // a client that was killed had no time for remove_file
+  for (const account of await sshAccounts.removeMatching(prefix)) await removeBundlesOf(account, directories);
+  return { command: 'cleanup', status: 'success' };
+}
+
+/** Of a network that is a default, else of any (bosh-agent: settings/settings.go, DefaultIP). */
+function defaultAddress({ networks }: Settings): string | undefined {
+  const all = [...networks.values()].filter(({ type }) => type !== 'vip');
+  return (all.find(({ isDefault }) => isDefault) ?? all[0])?.ip;
+}
+
+function invalid(cause: string): ProductError {
+  return new ProductError('AGENT_ARGUMENT_INVALID', cause);
+}

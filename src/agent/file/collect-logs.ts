@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { copyFile, mkdir, statfs } from 'node:fs/promises';
+import { dirname, join, matchesGlob } from 'node:path';
+import { ProductError, isProductError } from '../../errors/product-error.ts';
+import type { Directories } from '../directories.ts';
+import { createArchive } from './archive.ts';
+import { DirectoryHandle, removeTree } from './directory-handle.ts';
+import { errorCode } from './error-code.ts';
+
+// job users make folders in the log folder; each level that is walked is an open descriptor
+const depthLimit = 32;
+
+export interface LogSelection {
+  readonly folders: readonly { readonly path: string; readonly prefix: string }[];
+  /** Globs below each folder. */
+  readonly filters: readonly string[];
+}
+
+/**
+ * What `job`, `agent`, `system`, or several of them joined by commas, and a list of filters stand for (bosh-agent:
+ * agent/logstarprovider); without filters every file.
+ */
+export function parseLogSelection(types: string, filters: unknown, directories: Directories): LogSelection {
+  return {
+    folders: types.split(',').map((type) => folderOf(type, directories)),
+    filters: parseFilters(filters),
+  };
+}
+
+function folderOf(type: string, directories: Directories): LogSelection['folders'][number] {
+  switch (type) {
+    case 'job':
+      return { path: directories.log, prefix: '' };
+    case 'agent':
+      return { path: directories.agentLog, prefix: '' };
+    case 'system':
+      return { path: '/var/log', prefix: 'var/log' };
+    default:
+      throw new ProductError(
+        'AGENT_NOT_SUPPORTED',
+        `logs of type '${type}' cannot be fetched: only job, agent and system can`,
+      );
+  }
+}
+
+function parseFilters(argument: unknown): readonly string[] {
+  if (!Array.isArray(argument) || argument.length === 0) return ['**/*'];
+  return argument.map((filter: unknown) => {
+    if (typeof filter === 'string' && !filter.startsWith('/') && !filter.split('/').includes('..'))
+      return filter;
+    throw new ProductError('AGENT_ARGUMENT_INVALID', 'a log filter is no glob below the log folder');
+  });
+}
+
+/**
+ * Packs the selected files into a tar.gz at `archive`, which must not exist. Job users write to the log folder: no link is
+ * followed, and what is not a plain file of one name is left out.
+ */
+export async function collectLogs(
+  { folders, filters }: LogSelection,
+  archive: string,
+  directories: Directories,
+): Promise<void> {
+  const target = join(directories.temporary, `logs-${randomUUID()}`);
+  await mkdir(target, { mode: 0o700 });
+  try {
+    const { bavail, bsize } = await statfs(target);
+    const copying = { target, filters, bytesLeft: bavail * bsize };
+    for (const { path, prefix } of folders) {
+      await using logs = await DirectoryHandle.open(path);
+      await copyMatching(logs, { below: '', prefix }, copying);
+    }
+    await createArchive(target, archive);
+  } finally {
+    await removeTree(target);
+  }
+}
+
+interface Copying {
+  readonly target: string;
+  readonly filters: readonly string[];
+  bytesLeft: number;
+}
+
+/** Copies the matching files of a folder, which is `below` in the log folder, to `prefix` in the target. */
+async function copyMatching(
+  folder: DirectoryHandle,
+  { below, prefix }: { readonly below: string; readonly prefix: string },
+  copying: Copying,
+  depth = 0,
+): Promise<void> {
+  for (const name of await folder.names()) {
+    const text = name.toString();
+    // a name that is no UTF-8 could come out as another file's
+    if (!Buffer.from(text).equals(name)) continue;
+    const path = join(below, text);
+    const kind = await unlessOther(folder.kindOf(name));
+    if (kind?.isDirectory() && depth < depthLimit) {
+      await using child = await unlessOther(folder.directory(name));
+      if (child !== undefined) await copyMatching(child, { below: path, prefix }, copying, depth + 1);
+    }
+    if (!kind?.isFile() || !copying.filters.some((filter) => matchesGlob(path, filter))) continue;
+    await using file = await unlessOther(folder.file(name, 'read'));
+    if (file === undefined) continue;
+    copying.bytesLeft -= (await file.stat()).size;
+    if (copying.bytesLeft < 0) {
+      throw new ProductError(
+        'AGENT_NOT_SUPPORTED',
+        `the logs do not fit into what is free in ${copying.target}: leave out ${path} or others with a filter`,
+      );
+    }
+    const copy = join(copying.target, prefix, path);
+    await mkdir(dirname(copy), { recursive: true });
+    await copyFile(`/proc/self/fd/${file.fd}`, copy, constants.COPYFILE_EXCL);
+  }
+}
+
+/** Undefined for what went away, or became something else, since it was listed. */
+async function unlessOther<T>(opening: Promise<T>): Promise<T | undefined> {
+  try {
+    return await opening;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || isProductError(error, 'AGENT_PATH_UNSAFE')) return undefined;
+    throw error;
+  }
+}

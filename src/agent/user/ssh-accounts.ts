@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, open, readFile, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import type { Clock } from '../clock.ts';
+import type { Directories } from '../directories.ts';
+import { DirectoryHandle, removeTree } from '../file/directory-handle.ts';
+import { readFileIfPresent } from '../file/durable-file.ts';
+import { errorText } from '../file/error-code.ts';
+import { outputTail } from '../file/output-tail.ts';
+import { describeExit } from '../process/program.ts';
+import type { Programs } from '../process/program.ts';
+import { runProgram } from '../process/run-program.ts';
+import { scriptPath } from '../script/job-script.ts';
+import { writeKeys } from './authorized-keys.ts';
+import { isSshUser } from '../../bosh/ssh/ssh-user.ts';
+
+// bosh-agent: settings/settings.go; sshd takes members of bosh_sshers alone, sudo those of bosh_sudoers
+const groups = 'vcap,admin,bosh_sudoers,bosh_sshers';
+// where upstream's agent reads it (bosh-agent: platform/linux_platform.go, GetHostPublicKey)
+const hostKeyPath = '/etc/ssh/ssh_host_rsa_key.pub';
+
+export interface SshAccount {
+  readonly name: string;
+  readonly userId: number;
+  readonly groupId: number;
+}
+
+export interface SshAccountPorts {
+  readonly programs: Programs;
+  readonly clock: Clock;
+  readonly directories: Directories;
+}
+
+/**
+ * The accounts that `bosh ssh` makes for one session each: entries of /etc/passwd with a name of {@link isSshUser} and
+ * their home in /var/vcap/bosh_ssh. No other account is ever read, changed or removed. A restart of the
+ * container brings the image's /etc/passwd back, without them.
+ */
+export class SshAccounts {
+  readonly #ports: SshAccountPorts;
+
+  constructor(ports: SshAccountPorts) {
+    this.#ports = ports;
+  }
+
+  /** The public key of the VM's sshd; undefined where it has none, and so no sshd either. */
+  async hostKey(): Promise<string | undefined> {
+    return (await readFileIfPresent(hostKeyPath))?.trim();
+  }
+
+  /** Makes an account that one key logs in to. AGENT_ACCOUNT_FAILED where it is there already; half of one is removed again. */
+  async create(name: string, publicKey: string): Promise<void> {
+    const { sshHomes, base } = this.#ports.directories;
+    await using parent = await DirectoryHandle.open(base);
+    await parent.makeDirectory(basename(sshHomes), 0o755);
+    await using homes = await DirectoryHandle.open(sshHomes);
+    await homes.giveToRoot(undefined, 0o755);
+    await this.#run('useradd', ['-m', '-b', sshHomes, '-s', '/bin/bash', '-G', groups, name]);
+    try {
+      const account = await this.find(name);
+      if (account === undefined) throw new Error(`useradd made no account with its home in ${sshHomes}`);
+      const home = join(sshHomes, name);
+      await using opened = await homes.directory(name);
+      await chmod(opened.descriptorPath, 0o700);
+      await writeKeys([publicKey], home, [account.userId, account.groupId]);
+    } catch (error) {
+      await this.#remove(name);
+      throw new ProductError('AGENT_ACCOUNT_FAILED', `account '${name}' got no key: ${errorText(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async find(name: string): Promise<SshAccount | undefined> {
+    return (await this.#list()).find((account) => account.name === name);
+  }
+
+  /** Removes the accounts whose names begin with `prefix`, with their homes. Their processes go on. Resolves with them. */
+  async removeMatching(prefix: string): Promise<readonly SshAccount[]> {
+    const matching = (await this.#list()).filter(({ name }) => name.startsWith(prefix));
+    for (const { name } of matching) await this.#remove(name);
+    return matching;
+  }
+
+  /** The home first: with it go the keys, and what a kill leaves is found again by the account. */
+  async #remove(name: string): Promise<void> {
+    await removeTree(join(this.#ports.directories.sshHomes, name));
+    await this.#run('userdel', ['-f', name]);
+  }
+
+  async #list(): Promise<readonly SshAccount[]> {
+    const entries = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
+    return entries.flatMap(([name = '', , userId = '', groupId = '', , home = '']) => {
+      if (!isSshUser(name) || home !== join(this.#ports.directories.sshHomes, name)) return [];
+      if (![userId, groupId].every((id) => /^[1-9][0-9]*$/.test(id))) return [];
+      return [{ name, userId: Number(userId), groupId: Number(groupId) }];
+    });
+  }
+
+  async #run(file: string, list: readonly string[]): Promise<void> {
+    const { directories } = this.#ports;
+    const output = join(directories.temporary, `${file}-${randomUUID()}.log`);
+    try {
+      await using log = await open(output, 'wx', 0o600);
+      const request = {
+        ...{ file, arguments: list, stdout: log.fd, stderr: log.fd },
+        environment: { PATH: scriptPath, LC_ALL: 'C' },
+      };
+      const exit = await runProgram(this.#ports, request, new AbortController().signal);
+      if (exit.code === 0) return;
+      const said = (await outputTail(output)).text.trim();
+      throw new ProductError('AGENT_ACCOUNT_FAILED', `${file} ${describeExit(exit)}${said && `: ${said}`}`);
+    } finally {
+      await rm(output, { force: true });
+    }
+  }
+}
