@@ -6,7 +6,12 @@ import { director } from './commands/director.ts';
 import { destroy } from './commands/destroy.ts';
 import { inspectLocalRelease } from './commands/inspect-local-release.ts';
 import { interpolate } from './commands/interpolate.ts';
+import { logs } from './commands/logs.ts';
 import { orphans } from './commands/orphans.ts';
+import { release } from './commands/release.ts';
+import { scp } from './commands/scp.ts';
+import { socks5ConnectCommand } from './commands/socks5-connect.ts';
+import { ssh } from './commands/ssh.ts';
 import { startEnv } from './commands/start-env.ts';
 import { status } from './commands/status.ts';
 import { stemcell } from './commands/stemcell.ts';
@@ -29,10 +34,15 @@ export const commands: readonly Command[] = [
   deleteEnv,
   stopEnv,
   startEnv,
+  ssh,
+  scp,
+  logs,
+  socks5ConnectCommand,
   interpolate,
   director,
   createRelease,
   inspectLocalRelease,
+  release,
   tunnel,
   stemcell,
   volumes,

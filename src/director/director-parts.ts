@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { parse } from 'yaml';
@@ -8,6 +8,7 @@ import { digestOfFile } from '../bosh/digest/verify-file.ts';
 import { readReleaseManifest } from '../bosh/release/release-manifest.ts';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 import { isObject } from '../platform/fields.ts';
+import { removeTree } from '../platform/remove-tree.ts';
 import { parseMilli } from '../kubernetes/quantity.ts';
 import type { Target } from './commands-script.ts';
 import type { Way } from './director-file.ts';
@@ -69,7 +70,7 @@ export async function readParts(request: PartsRequest): Promise<DirectorParts> {
       stemcellFolder: isBuilt ? folder : undefined,
     };
   } finally {
-    await rm(scratch, { recursive: true });
+    await removeTree(scratch, { within: tmpdir() });
   }
 }
 

@@ -118,6 +118,7 @@ export const errorTable = {
   DOWNLOAD_FAILED: cloudError('an archive could not be downloaded; nothing was changed'),
   INSTALLATION_FAILED: cloudError('the CPI could not be installed on this machine'),
   INSTANCE_NOT_RUNNING: cloudError('the jobs of an instance did not come up in time'),
+  SSH_FAILED: cloudError("OpenSSH's client is missing, or one of its programs failed"),
   FILE_NOT_WRITABLE: cloudError(
     'the system refuses to write a file, as on a full disk; the file is as it was, and the next run goes on from there',
   ),

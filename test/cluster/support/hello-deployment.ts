@@ -33,7 +33,7 @@ export interface Settings {
   readonly audience: string;
 }
 
-interface Outcome {
+export interface Outcome {
   readonly exitCode: number | null;
   readonly output: string;
 }
@@ -66,6 +66,16 @@ export class HelloDeployment {
     return output;
   }
 
+  /** Another command of `bosh-kubernetes` about the deployment; `words` stand behind the manifest and its inputs. */
+  command(name: string, settings: Settings, ...words: readonly string[]): Promise<Outcome> {
+    return this.#run(name, settings, words);
+  }
+
+  /** A file of its own folder, where commands run. */
+  file(name: string): string {
+    return join(this.#directory, name);
+  }
+
   /** What the job answers: who it greets, and since when its disk has had content. */
   async greeting(): Promise<string> {
     const response = await fetch(`http://${this.plan.address}:8080/`);
@@ -78,7 +88,7 @@ export class HelloDeployment {
   }
 
   async #run(command: string, settings: Settings, flags: readonly string[]): Promise<Outcome> {
-    const file = (name: string): string => join(this.#directory, name);
+    const file = (name: string): string => this.file(name);
     await writeFile(file('ops.yml'), stringify(operations(this.plan, settings)));
     const [program, ...words] = this.plan.deployer;
     const child = spawn(
@@ -94,6 +104,7 @@ export class HelloDeployment {
       ],
       {
         stdio: ['ignore', 'pipe', 'pipe'],
+        cwd: this.#directory,
         env: { PATH: process.env['PATH'] ?? '', HOME: this.#directory, LANG: 'C.UTF-8', TMPDIR: tmpdir() },
       },
     );
