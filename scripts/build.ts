@@ -83,7 +83,8 @@ async function removeScratch(directory: string): Promise<void> {
 async function packCpiRelease({ bundle, executable }: CpiArtefacts): Promise<void> {
   const staging = join(dist, 'release');
   await rm(staging, { recursive: true, force: true });
-  await cp(join(root, 'release'), staging, { recursive: true });
+  for (const name of ['config', 'jobs', 'packages'])
+    await cp(join(root, 'release', name), join(staging, name), { recursive: true });
   const sources = join(staging, 'src', 'bosh_kubernetes_cpi');
   await mkdir(sources, { recursive: true });
   for (const file of [bundle, executable]) {

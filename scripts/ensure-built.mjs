@@ -8,6 +8,8 @@ import { compileCache, lock, pinnedNode, root } from './ensure-installed.mjs';
 import { fail } from './fail.mjs';
 
 const inputs = ['src', 'release', 'examples/hello/release', 'scripts', 'package-lock.json'];
+/** What create-release writes, and the artefacts that it packs. */
+const packed = /^release\/(src|dev_releases|releases|final_blobs|\.dev_builds|\.final_builds)$/;
 const stamp = join(root, 'dist', '.built-from');
 
 /** The main module of `bosh-kubernetes`: there when it was built here, of whatever sources. */
@@ -60,7 +62,7 @@ function digestOf(paths) {
 
 function addTo(hash, path) {
   const absolute = join(root, path);
-  if (path.endsWith('.test.ts') || path.startsWith('release/src/')) return;
+  if (path.endsWith('.test.ts') || packed.test(path)) return;
   if (/\.[a-z]+$/.test(path) || !isDirectory(absolute)) {
     hash.update(`${path}\0`).update(readFileSync(absolute)).update('\0');
     return;

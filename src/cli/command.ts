@@ -20,6 +20,8 @@ export interface Command {
   /** What stands behind the name in a usage line. */
   readonly usage: string;
   readonly summary: string;
+  /** Takes `--json`, which `run` is not told of: the terminal is another one then. */
+  readonly json?: boolean;
   /** Usage and summary of each sub-command, where help has a line for each. */
   readonly subCommands?: readonly (readonly [usage: string, summary: string])[];
   run(words: readonly string[], context: CommandContext): Promise<number>;

@@ -1,11 +1,14 @@
 import { cluster } from './commands/cluster.ts';
 import { createEnv } from './commands/create-env.ts';
+import { createRelease } from './commands/create-release.ts';
 import { deleteEnv } from './commands/delete-env.ts';
 import { director } from './commands/director.ts';
 import { destroy } from './commands/destroy.ts';
+import { inspectLocalRelease } from './commands/inspect-local-release.ts';
 import { interpolate } from './commands/interpolate.ts';
 import { logs } from './commands/logs.ts';
 import { orphans } from './commands/orphans.ts';
+import { release } from './commands/release.ts';
 import { scp } from './commands/scp.ts';
 import { socks5ConnectCommand } from './commands/socks5-connect.ts';
 import { ssh } from './commands/ssh.ts';
@@ -37,6 +40,9 @@ export const commands: readonly Command[] = [
   socks5ConnectCommand,
   interpolate,
   director,
+  createRelease,
+  inspectLocalRelease,
+  release,
   tunnel,
   stemcell,
   volumes,

@@ -3,7 +3,6 @@ import { dirname, join, resolve } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 import { secretStrings, urlPasswords } from '../errors/redact/secret-strings.ts';
 import { usedCredentials, type Access } from '../kubernetes/access.ts';
-import type { KubernetesApi } from '../kubernetes/api.ts';
 import { secretsOfKubeconfig } from '../kubernetes/kubeconfig-secrets.ts';
 import { loadAccess } from '../kubernetes/load-access.ts';
 import { openTransport } from '../kubernetes/open-transport.ts';
@@ -29,7 +28,7 @@ export interface ConnectOptions {
  */
 export async function withKubernetes<T>(
   kubeconfig: string,
-  action: (api: KubernetesApi, access: Access) => Promise<T>,
+  action: (api: RestApi, access: Access) => Promise<T>,
   { environment, context, onSecrets }: ConnectOptions,
 ): Promise<T> {
   const text = await readKubeconfig(kubeconfig);

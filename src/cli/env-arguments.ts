@@ -15,6 +15,7 @@ export interface EnvArguments {
   readonly varsEnvs: readonly string[];
   readonly opsFiles: readonly string[];
   readonly recreate: boolean;
+  readonly recreatePersistentDisks: boolean;
   readonly skipDrain: boolean;
   readonly force: boolean;
   /** Open a tunnel to the VM for the run. */
@@ -31,16 +32,19 @@ const inputs =
   '[-v NAME=VALUE] [--var-file NAME=FILE] [-l FILE] [--vars-env PREFIX] [--vars-store FILE] [-o OPS]';
 export const existing = `MANIFEST [--state FILE] ${inputs}`;
 const deployment = `${existing} [--skip-drain] [-n] [--tty]`;
+const recreating = '[--recreate] [--recreate-persistent-disks]';
+/** Which `main` takes. */
+const json = '[--json]';
 const remote = '[--tunnel]';
 
 /** What stands behind the names of the commands that take a manifest. */
 export const envUsage = {
-  up: `${deployment} [--recreate]`,
-  'create-env': `${deployment} [--recreate] ${remote}`,
-  'delete-env': `${deployment} [--force] ${remote}`,
-  'stop-env': `${deployment} ${remote}`,
-  'start-env': `${existing} [-n] [--tty] ${remote}`,
-  interpolate: `FILE ${inputs} [--path PATH] [--var-errs] [--var-errs-unused]`,
+  up: `${deployment} ${recreating}`,
+  'create-env': `${deployment} ${recreating} ${remote} ${json}`,
+  'delete-env': `${deployment} [--force] ${remote} ${json}`,
+  'stop-env': `${deployment} ${remote} ${json}`,
+  'start-env': `${existing} [-n] [--tty] ${remote} ${json}`,
+  interpolate: `FILE ${inputs} [--path PATH] [--var-errs] [--var-errs-unused] ${json}`,
   destroy: 'MANIFEST [--state FILE] [--vars-store FILE] [--force] [-n] [--tty]',
 } as const;
 
@@ -64,6 +68,7 @@ const options = {
   'var-errs': { type: 'boolean' },
   'var-errs-unused': { type: 'boolean' },
   recreate: { type: 'boolean' },
+  'recreate-persistent-disks': { type: 'boolean' },
   'skip-drain': { type: 'boolean' },
   force: { type: 'boolean', short: 'f' },
   'non-interactive': { type: 'boolean', short: 'n' },
@@ -85,8 +90,8 @@ const interpolating: readonly OptionName[] = [
 const deploying: readonly OptionName[] = [...interpolating, 'state', 'skip-drain'];
 
 const taken: Readonly<Record<EnvCommand, readonly string[]>> = {
-  up: [...deploying, 'recreate'],
-  'create-env': [...deploying, 'recreate', 'tunnel'],
+  up: [...deploying, 'recreate', 'recreate-persistent-disks'],
+  'create-env': [...deploying, 'recreate', 'recreate-persistent-disks', 'tunnel'],
   'delete-env': [...deploying, 'force', 'tunnel'],
   'stop-env': [...deploying, 'tunnel'],
   'start-env': [...interpolating, 'state', 'tunnel'],
@@ -107,6 +112,7 @@ export function parseEnvArguments(command: EnvCommand, words: readonly string[])
   return {
     ...readEnvInputs(manifestPath, values),
     recreate: values.recreate === true,
+    recreatePersistentDisks: values['recreate-persistent-disks'] === true,
     skipDrain: values['skip-drain'] === true,
     force: values.force === true,
     nonInteractive: values['non-interactive'] === true,
@@ -118,7 +124,14 @@ export function parseEnvArguments(command: EnvCommand, words: readonly string[])
 
 export type EnvInputs = Omit<
   EnvArguments,
-  'recreate' | 'skipDrain' | 'force' | 'nonInteractive' | 'valuePath' | 'varErrs' | 'varErrsUnused'
+  | 'recreate'
+  | 'recreatePersistentDisks'
+  | 'skipDrain'
+  | 'force'
+  | 'nonInteractive'
+  | 'valuePath'
+  | 'varErrs'
+  | 'varErrsUnused'
 >;
 
 /** A manifest with what is put into it, from the values of `inputOptions`. */

@@ -3,17 +3,22 @@ import { commands } from './commands.ts';
 import { describeError } from './describe-error.ts';
 import { locateInstallation } from './installation.ts';
 import { interruption } from './interruption.ts';
+import { jsonTerminal } from './json-terminal.ts';
 import { processTerminal, redactingTerminal } from './terminal.ts';
 import { usage } from './usage.ts';
 
 // Node would verify no certificate, in `fetch` too.
 delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-const [name, ...words] = process.argv.slice(2);
+const [name, ...given] = process.argv.slice(2);
 const secrets = knownSecrets();
-const terminal = redactingTerminal(processTerminal(), secrets.redact);
+const plain = processTerminal();
 const command = commands.find(
   (candidate) => candidate.name === name || (name !== undefined && candidate.aliases?.includes(name)),
 );
+const json =
+  command?.json === true && given.includes('--json') ? jsonTerminal((text) => plain.out(text)) : undefined;
+const words = json === undefined ? given : given.filter((word) => word !== '--json');
+const terminal = redactingTerminal(json?.terminal ?? plain, secrets.redact);
 
 if (command === undefined) {
   const asked = name === undefined || name === 'help' || name === '--help' || name === '-h';
@@ -30,10 +35,12 @@ if (command === undefined) {
   // Node would print it as it is, with whatever it quotes.
   process.on('uncaughtException', (error) => {
     terminal.error(describeError(error));
+    json?.finish(1);
     process.exit(1);
   });
+  let exitCode = 1;
   try {
-    process.exitCode = await command.run(words, {
+    exitCode = await command.run(words, {
       installation: locateInstallation(process.env),
       terminal,
       secrets,
@@ -42,6 +49,7 @@ if (command === undefined) {
     });
   } catch (error) {
     terminal.error(describeError(error));
-    process.exitCode = 1;
   }
+  process.exitCode = exitCode;
+  json?.finish(exitCode);
 }

@@ -130,6 +130,34 @@ test('what a CPI, an agent or a server says is cleared of the values of variable
     for (const one of [...given, keyLine]) assert.ok(!text.includes(one), `${one}: ${output}`);
 });
 
+test('what the processes of an instance that does not come up printed last is cleared of the secrets of the manifest', async (t) => {
+  const env = await testEnvironment(t);
+  await env.editManifest((text) =>
+    text
+      .replace('properties: {greeting: good day}', 'properties: {greeting: good day, db: ((db_password))}')
+      .replace('update_watch_time: 10-10000', 'update_watch_time: 10-20'),
+  );
+  env.agent.faults.startedState = 'failing';
+  env.agent.faults.processes = [
+    {
+      name: 'db',
+      state: 'failing',
+      last_exit: 'exited with 4',
+      output: `connecting as admin:${secret}\nrefused: ${base64(secret)}`,
+    },
+  ];
+
+  const output = await createEnv(env, ['-v', `db_password='${secret}'`]);
+
+  assert.match(output, /\[INSTANCE_NOT_RUNNING\]/u);
+  assert.match(
+    output,
+    /Process 'db' is failing, its start program exited with 4; its programs printed last:\n/u,
+  );
+  assert.match(output, /connecting as admin:<redacted>\n {2}refused: <redacted>=*\n/u);
+  assert.doesNotMatch(output, /Passw0rd/u);
+});
+
 /** The kubeconfig of a server that quotes the Authorization header of each request. */
 async function quotingServer(t: TestContext) {
   const server = await startTlsServer(({ headers }, response) => {

@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { until } from '../../test/support/until.ts';
+import { readByVcap, whoReadsToken } from '../../test/support/who-reads-token.ts';
+import { rootCertificateName } from '../cluster/api/kinds/pod/account-admission.ts';
 import { describeInOneNamespace } from '../cluster/node/testing/in-namespace.ts';
 import { isApiError } from '../kubernetes/api-error.ts';
 import { isProductError } from '../errors/product-error.ts';
-import { persistentVolumeClaims, pods, secrets, services } from '../kubernetes/resources.ts';
+import type { KubernetesObject } from '../kubernetes/object.ts';
+import {
+  configMaps,
+  persistentVolumeClaims,
+  pods,
+  secrets,
+  serviceAccounts,
+  services,
+} from '../kubernetes/resources.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -60,6 +70,20 @@ describeInOneNamespace(import.meta.filename, () => {
         error.message.includes('has resource limits, which the embedded node cannot enforce'),
     );
     await assert.rejects(podOf('vm-limited'), (error) => isApiError(error, 404));
+  });
+
+  test("the token of a VM's service account is read by root and by vcap, which CPI jobs run as, alone", async (t) => {
+    if (process.getuid?.() !== 0) return t.skip('needs root: a VM has users of its own');
+    const authority: object = {
+      metadata: { namespace, name: rootCertificateName },
+      data: { 'ca.crt': 'pem' },
+    };
+    await world.cloud.api.create(configMaps, authority as KubernetesObject);
+    await world.cloud.api.create(serviceAccounts, { metadata: { namespace, name: 'jobs' } });
+    const vm = await newVm(world.cloud, { service_account: 'jobs' });
+    await until('the agent', async () => (await pidsOf(vm, 'sleep 1000000')) || false);
+    assert.equal(await world.inVm(vm, whoReadsToken), readByVcap);
+    await deleteVm(world.cloud, [vm]);
   });
 
   test('a killed agent comes back; PID 1 reaps what it left', async () => {

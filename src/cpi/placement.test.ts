@@ -65,7 +65,7 @@ test('an AZ is a zone, and a zone that no node has is the scheduler’s word', a
   await assert.rejects(
     newVm(world, { properties: { zone: 'z9' } }),
     (error) =>
-      isProductError(error, 'VM_CREATION_FAILED_RETRY') &&
+      isProductError(error, 'VM_CREATION_FAILED') &&
       error.message.includes("node(s) didn't match Pod's node affinity/selector"),
   );
 });

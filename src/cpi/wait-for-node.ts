@@ -1,4 +1,4 @@
-import type { ProductError } from '../errors/product-error.ts';
+import { isProductError, ProductError } from '../errors/product-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { podLastWords } from '../kubernetes/pod-words.ts';
 import { waitFor } from '../kubernetes/wait.ts';
@@ -9,8 +9,9 @@ import { podReference } from './vm/find-vm.ts';
 const remedy = 'make room on a node that fits, add one, or ask for less: size, zone, node_selector';
 
 /**
- * Waits until a pod has a node. Rejects with DEADLINE, which carries the scheduler's words, and with what `gone` gives
- * where the pod went away.
+ * Waits until a pod has a node, to the deadline whatever the scheduler says: an autoscaler may add nodes. Rejects with
+ * UNSCHEDULABLE, which carries the scheduler's words, with DEADLINE where the scheduler has said nothing, and with what
+ * `gone` gives where the pod went away.
  */
 export async function waitForNode(
   cloud: Cloud,
@@ -20,7 +21,8 @@ export async function waitForNode(
 ): Promise<Pod> {
   const { name = '', uid, namespace = cloud.namespace } = pod.metadata;
   if (pod.spec.nodeName !== undefined) return pod;
-  return waitFor<Pod, Pod>({
+  let seen = pod;
+  const waiting = waitFor<Pod, Pod>({
     ...(signal !== undefined && { signal }),
     api: cloud.api,
     clock: cloud.clock,
@@ -28,18 +30,25 @@ export async function waitForNode(
     condition: (now) => {
       if (now === undefined || now.metadata.uid !== uid || now.metadata.deletionTimestamp !== undefined)
         throw gone();
+      seen = now;
       return now.spec.nodeName === undefined ? undefined : now;
     },
     awaited: `a node to take pod ${name}`,
     deadlineMs: cloud.config.deadlines.schedule * 1000,
-    lastWords: async (last) =>
-      [
-        await podLastWords(cloud.api, { namespace, name }, last),
-        ...(await wordsOnClaims(cloud, namespace, pod)),
-        remedy,
-      ].join('; '),
+    lastWords: async (last) => {
+      const onPod = await podLastWords(cloud.api, { namespace, name }, last);
+      return { state: [onPod, ...(await wordsOnClaims(cloud, namespace, pod))].join('; '), next: remedy };
+    },
+    say: cloud.say,
+  });
+  return waiting.catch((error: unknown) => {
+    if (!isProductError(error, 'DEADLINE') || !isUnschedulable(seen)) throw error;
+    throw new ProductError('UNSCHEDULABLE', error.message, { cause: error });
   });
 }
+
+const isUnschedulable = ({ status }: Pod): boolean =>
+  (status?.conditions ?? []).some(({ type, status: value }) => type === 'PodScheduled' && value === 'False');
 
 /** Why a claim has no volume stands in its own events: the scheduler says no more than that it is unbound. */
 async function wordsOnClaims(cloud: Cloud, namespace: string, { spec }: Pod): Promise<string[]> {

@@ -28,6 +28,8 @@ export interface EnvOptions extends Omit<LoadManifestOptions, 'path' | 'now' | '
 export interface CreateEnvOptions extends EnvOptions {
   /** `--recreate`: even when nothing has changed. */
   readonly recreate?: boolean;
+  /** `--recreate-persistent-disks`: even when nothing has changed; the disk is made anew and its content moves to it. */
+  readonly recreatePersistentDisks?: boolean;
   /** Throws what the caller does not take of a manifest; asked with bosh's own rules, before anything is changed. */
   readonly checkManifest?: (manifest: Manifest) => void;
   /** Where the CPI works, when the caller knows: noted beside the state file, and a state of another one is refused. */

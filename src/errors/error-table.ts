@@ -80,6 +80,9 @@ export const errorTable = {
   ),
   NETWORK_IN_USE: cloudError('VMs are in the network, so it was not deleted'),
   DEADLINE: cloudError('something awaited did not come in time'),
+  UNSCHEDULABLE: cloudError(
+    'no node of the cluster had room for a pod, or could take it, until the deadline',
+  ),
   // Kubernetes
   KUBERNETES_API: cloudError('the Kubernetes API answered with an error'),
   KUBERNETES_INVALID: cloudError('the Kubernetes API finds what was asked of it invalid'),
@@ -163,6 +166,8 @@ export const errorTable = {
   AGENT_PATH_UNSAFE: cloudError(
     'a path that job users can write is a link or has the wrong kind; root does not follow it',
   ),
+  AGENT_BPM_CONFIG_INVALID: cloudError("a job's bpm.yml cannot be read"),
+  AGENT_BPM_FAILED: cloudError('a command of the bpm of the embedded node failed'),
   AGENT_DISK_FAILED: cloudError('a persistent disk could not be mounted or unmounted on the VM'),
   // BOSH formats
   FILE_NOT_FOUND: cloudError('a file that was named cannot be read'),
@@ -175,6 +180,10 @@ export const errorTable = {
     'the vars store cannot be read or written, or a variable cannot be generated',
   ),
   RELEASE_INVALID: cloudError('a release archive or release directory is wrong'),
+  RELEASE_UNCOMMITTED: cloudError(
+    'a release directory has changes that git does not have; nothing was written',
+  ),
+  RELEASE_EXISTS: cloudError('a release directory has that version already; nothing was written'),
   STEMCELL_INVALID: cloudError('a stemcell archive is wrong'),
   STEMCELL_BUILD_UNSUPPORTED: cloudError('this machine lacks what making a stemcell needs'),
   STEMCELL_BUILD_FAILED: cloudError('a stemcell could not be made; nothing was published'),
@@ -182,6 +191,7 @@ export const errorTable = {
   IMAGE_INVALID: cloudError('an OCI image, or a layout of one, is wrong'),
   // a director and the way to it
   DIRECTORY_INVALID: cloudError('a file of the folder that `director init` writes is wrong'),
+  DIRECTOR_NOT_POSSIBLE: cloudError('a cluster lacks what a BOSH director needs; nothing was written'),
   TUNNEL_REFUSED: cloudError('the tunnel leads to no pod there; nothing was dialled'),
   TUNNEL_NOT_STARTED: cloudError('the tunnel could not be started, or a proxy cannot be used'),
   POD_PORT_CLOSED: cloudError("a port of a pod's loopback address accepts no connection"),

@@ -6,11 +6,27 @@ import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { updateDisk } from '../../src/cpi/disk/update-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { namespaces } from '../../src/kubernetes/resources.ts';
+import { readByVcap, whoReadsToken } from '../support/who-reads-token.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { withDisksNamespace } from './support/disks-namespace.ts';
 import { withoutOtherClass, withoutStemcell } from './support/open-cluster.ts';
 
 describeCluster('profiles', (world) => {
+  for (const profile of ['privileged', 'sys-admin', 'baseline'] as const) {
+    test(
+      `${profile}: the token of a VM's service account is read by root and by vcap, which CPI jobs run as, alone`,
+      { skip: withoutStemcell(profile) },
+      async () => {
+        const { image } = await world().cluster.stemcellFor(profile);
+        const properties = { profile, service_account: 'default' };
+        const vm = await world().newVm({ image, properties });
+        await world().untilInVm(vm, 'pidof bosh-agent');
+        assert.equal(await world().inVm(vm, whoReadsToken), readByVcap);
+        await deleteVm(world().cloud, [vm]);
+      },
+    );
+  }
+
   for (const profile of ['privileged', 'sys-admin'] as const) {
     test(`${profile}: a container of bpm's shape starts inside the VM, with its own cgroup and an overlay on /var/vcap/data`, async () => {
       const vm = await world().newVm({ properties: { profile } });

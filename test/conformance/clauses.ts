@@ -31,7 +31,7 @@ export const clauses: Readonly<Record<string, string>> = {
   '18c': 'create_vm takes null and empty cloud_properties and disk_cids',
   '19a': 'create_vm that fails leaves no object behind',
   '20a': 'create_vm again after a crash makes no duplicate',
-  '21a': 'create_vm without capacity may be tried again, and quotes the event',
+  '21a': 'create_vm without capacity waits to its deadline, is not to be tried again, and quotes the event',
   '21b': 'create_vm with a bad image or spec may not be tried again, and quotes the event',
   '22a': 'create_vm honours a manual address exactly',
   '22b': 'create_vm with an address in use fails before the VM exists',

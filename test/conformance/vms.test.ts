@@ -85,7 +85,7 @@ describe('VMs', () => {
   clause('21a', async () => {
     const { error } = await world.request('create_vm', world.vmArguments({ properties: { cpu: 100_000 } }));
     assert.equal(error?.type, 'Bosh::Clouds::VMCreationFailed', error?.message);
-    assert.equal(error.ok_to_retry, true);
+    assert.equal(error.ok_to_retry, false);
     assert.match(error.message, /Insufficient cpu/u);
   });
 

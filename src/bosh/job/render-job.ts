@@ -40,7 +40,7 @@ interface SourceFile {
   readonly propertiesAt: string | undefined;
 }
 
-type Source = TemplateToRender & Pick<SourceFile, 'destination' | 'executable'>;
+export type JobTemplate = TemplateToRender & Pick<SourceFile, 'destination' | 'executable'>;
 
 /**
  * Renders all templates and monit files of the jobs in one batch (bosh-cli: templatescompiler/job_renderer.go).
@@ -48,7 +48,7 @@ type Source = TemplateToRender & Pick<SourceFile, 'destination' | 'executable'>;
  */
 export async function renderJobs(options: RenderJobsOptions): Promise<readonly RenderedJob[]> {
   const { jobs, directory, renderer } = options;
-  const sources = await readAllSources(options);
+  const sources = await readJobTemplates(options);
   const texts = await renderer.render(
     sources.map(({ name, template, context, propertiesAt }) => ({ name, template, context, propertiesAt })),
   );
@@ -62,9 +62,12 @@ export async function renderJobs(options: RenderJobsOptions): Promise<readonly R
   return rendered;
 }
 
-/** One file after the other: all that is held counts. */
-async function readAllSources(options: RenderJobsOptions): Promise<readonly Source[]> {
-  const sources: Source[] = [];
+/** All templates and monit files of the jobs, as renderJobs renders them, each with where that would write it. */
+export async function readJobTemplates(
+  options: Omit<RenderJobsOptions, 'renderer'>,
+): Promise<readonly JobTemplate[]> {
+  // one file after the other: all that is held counts
+  const sources: JobTemplate[] = [];
   let left: number = archiveLimits.templates;
   for (const one of options.jobs)
     for (const file of sourcesOf(one, options)) {
@@ -78,7 +81,7 @@ async function readAllSources(options: RenderJobsOptions): Promise<readonly Sour
 
 function sourcesOf(
   { job, jobProperties, propertiesAt }: JobToRender,
-  options: RenderJobsOptions,
+  options: Omit<RenderJobsOptions, 'renderer'>,
 ): readonly SourceFile[] {
   const context = jobContext({ ...options, job, jobProperties });
   const target = join(options.directory, job.name);
@@ -98,7 +101,7 @@ async function readSource(
   job: ReleaseJob,
   { file, ...rest }: SourceFile,
   left: number,
-): Promise<Source | undefined> {
+): Promise<JobTemplate | undefined> {
   const name = `${job.name}/${file}`;
   const bytes = await readRegularFile(
     join(job.directory, file),
@@ -128,7 +131,7 @@ function decode(name: string, bytes: Uint8Array): string {
   }
 }
 
-async function writeRendered({ destination, executable }: Source, text: string): Promise<void> {
+async function writeRendered({ destination, executable }: JobTemplate, text: string): Promise<void> {
   await mkdir(dirname(destination), { recursive: true, mode: 0o700 });
   await writeFile(destination, text, { mode: executable ? 0o700 : 0o600 });
 }

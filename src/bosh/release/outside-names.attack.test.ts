@@ -30,7 +30,7 @@ test('a release.MF whose names, versions or fingerprints lead elsewhere opens no
     [/name: web/, 'name: ../web'],
     [/name: base/, 'name: ..'],
     [/fingerprint: .*/, 'fingerprint: a/../../b'],
-    [/^ +- zlib/m, '      - ../zlib'],
+    [/^ +- zlib/m, '  - ../zlib'],
   ];
   for (const [pattern, hostile] of changes) {
     assert.match(text, pattern);

@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isProductError } from '../../errors/product-error.ts';
+import type { PathSegment } from '../../platform/path-segment.ts';
 import { byBytes } from '../archive/pack-archive.ts';
 import { verifyFile } from '../digest/verify-file.ts';
 import { Problems, rootField } from '../yaml/field.ts';
@@ -11,14 +12,16 @@ import { globFiles } from './glob.ts';
 import { localPath, readJobSpec } from './job-spec.ts';
 
 interface SourcePackage {
-  readonly name: string;
+  readonly name: PathSegment;
   readonly dependencies: readonly string[];
+  /** Of a vendored package (spec.lock), which has no files here. */
+  readonly lockedFingerprint?: string;
   readonly files: readonly ReleaseFile[];
   readonly compress: boolean;
 }
 
 interface SourceJob {
-  readonly name: string;
+  readonly name: PathSegment;
   readonly packages: readonly string[];
   readonly files: readonly ReleaseFile[];
 }
@@ -50,11 +53,12 @@ export async function readReleaseDirectory(directory: string): Promise<ReleaseDi
 }
 
 async function readPackage(path: string, directory: string, problems: Problems): Promise<SourcePackage> {
+  const lock = join(path, 'spec.lock');
+  if (await isFile(lock)) return readVendoredPackage(await readRoot(lock, problems));
   const spec = await readRoot(join(path, 'spec'), problems);
   const name = spec.get('name').requiredSegment();
-  for (const file of ['spec.lock', 'pre_packaging']) {
-    if (await isFile(join(path, file))) spec.problem(`${file} is not supported by this packer; use 'bosh create-release'`);
-  }
+  if (await isFile(join(path, 'pre_packaging')))
+    spec.problem("pre_packaging is not supported, as it runs a script of the release on this machine; use 'bosh create-release'");
   const packaging = join(path, 'packaging');
   if (!(await isFile(packaging))) spec.problem(`expected to find '${packaging}' for package '${name}'`);
   const roots = [join(directory, 'src'), join(directory, 'blobs')];
@@ -66,6 +70,16 @@ async function readPackage(path: string, directory: string, problems: Problems):
     dependencies: spec.get('dependencies').texts(),
     files: [{ name: 'packaging', path: packaging, ignoreMode: true }, ...files],
     compress: spec.get('no_compression').boolean() !== true,
+  };
+}
+
+function readVendoredPackage(lock: Field): SourcePackage {
+  return {
+    name: lock.get('name').requiredSegment(),
+    dependencies: lock.get('dependencies').texts(),
+    lockedFingerprint: lock.get('fingerprint').requiredSegment(),
+    files: [],
+    compress: true,
   };
 }
 

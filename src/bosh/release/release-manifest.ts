@@ -14,6 +14,8 @@ export interface ReleasePart {
 export interface PackagePart extends ReleasePart {
   readonly dependencies: readonly PathSegment[];
   readonly compiled: boolean;
+  /** Of a compiled package, `os/version` of the stemcell that it was compiled on. */
+  readonly stemcell: string | undefined;
 }
 
 /** release.MF (bosh-cli: release/manifest/release.go). */
@@ -22,12 +24,22 @@ export interface ReleaseManifest {
   readonly version: PathSegment;
   readonly jobs: readonly (ReleasePart & { readonly packages: readonly PathSegment[] })[];
   readonly packages: readonly PackagePart[];
+  readonly license: Omit<ReleasePart, 'name'> | undefined;
+  /** Empty where the manifest has none. */
+  readonly commitHash: string;
+  readonly uncommittedChanges: boolean;
+  readonly noCompression: boolean;
 }
 
 /** Reads `release.MF` of an unpacked release. RELEASE_INVALID with a line per fault. */
-export async function readReleaseManifest(directory: string): Promise<ReleaseManifest> {
+export function readReleaseManifest(directory: string): Promise<ReleaseManifest> {
+  return readReleaseManifestFile(join(directory, 'release.MF'));
+}
+
+/** The same of any file with that text, as in `releases/NAME`. */
+export async function readReleaseManifestFile(path: string): Promise<ReleaseManifest> {
   const problems = new Problems();
-  const root = rootField(await readYaml(join(directory, 'release.MF'), 'RELEASE_INVALID'), problems);
+  const root = rootField(await readYaml(path, 'RELEASE_INVALID'), problems);
   const packages = [
     ...root.get('packages').items().map((field) => readPackage(field, false)),
     ...root.get('compiled_packages').items().map((field) => readPackage(field, true)),
@@ -37,6 +49,10 @@ export async function readReleaseManifest(directory: string): Promise<ReleaseMan
     version: root.get('version').requiredSegment(),
     jobs: root.get('jobs').items().map((field) => ({ ...readPart(field), packages: field.get('packages').segments() })),
     packages,
+    license: root.get('license').given ? readDigests(root.get('license')) : undefined,
+    commitHash: root.get('commit_hash').text() ?? '',
+    uncommittedChanges: root.get('uncommitted_changes').boolean() === true,
+    noCompression: root.get('no_compression').boolean() === true,
   };
   problems.throwIfAny('RELEASE_INVALID');
   return manifest;
@@ -44,10 +60,14 @@ export async function readReleaseManifest(directory: string): Promise<ReleaseMan
 
 function readPackage(field: Field, compiled: boolean): PackagePart {
   const dependencies = field.get('dependencies').segments();
-  return { ...readPart(field), dependencies, compiled };
+  return { ...readPart(field), dependencies, compiled, stemcell: field.get('stemcell').text() };
 }
 
 function readPart(field: Field): ReleasePart {
+  return { name: field.get('name').requiredSegment(), ...readDigests(field) };
+}
+
+function readDigests(field: Field): Omit<ReleasePart, 'name'> {
   const fingerprint = field.get(field.get('fingerprint').given ? 'fingerprint' : 'version').requiredSegment();
-  return { name: field.get('name').requiredSegment(), fingerprint, digest: field.get('sha1').requiredText() };
+  return { fingerprint, digest: field.get('sha1').requiredText() };
 }

@@ -184,7 +184,7 @@ test('a damaged release names archive, file and digest', async (t) => {
   await rebuild(archive, bad, { manifest: manifest.replace('- name: base', '- name: ../base') });
   await assert.rejects(open(), { code: 'RELEASE_INVALID', message: /"\.\.\/base" cannot be the name of one file/ });
 
-  await rebuild(archive, bad, { manifest: manifest.replace('      - app\n', '      - nope\n') });
+  await rebuild(archive, bad, { manifest: manifest.replace('  - app\n', '  - nope\n') });
   await assert.rejects(open(), { code: 'RELEASE_INVALID', message: /job 'web' needs package 'nope'/ });
 
   await rebuild(archive, bad, { manifest });

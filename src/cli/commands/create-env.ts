@@ -8,6 +8,7 @@ export const createEnv: Command = {
   name: 'create-env',
   usage: envUsage['create-env'],
   summary: 'Create or update the VM of a manifest, as bosh create-env does',
+  json: true,
   async run(words, context) {
     const parsed = parseEnvArguments('create-env', words);
     await withAgentProxy(parsed, context, (proxy) =>

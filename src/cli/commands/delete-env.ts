@@ -8,6 +8,7 @@ export const deleteEnv: Command = {
   name: 'delete-env',
   usage: envUsage['delete-env'],
   summary: 'Delete VM, disks and stemcell of a manifest, as bosh delete-env does',
+  json: true,
   async run(words, context) {
     const parsed = parseEnvArguments('delete-env', words);
     const result = await withAgentProxy(parsed, context, (proxy) =>

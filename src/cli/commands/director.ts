@@ -1,5 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { initDirector, initUsage } from './director/init.ts';
 import { printDirectorEnv, printEnvUsage } from './director/print-env.ts';
 
 interface Verb {
@@ -8,6 +9,7 @@ interface Verb {
 }
 
 const verbs: ReadonlyMap<string | undefined, Verb> = new Map([
+  ['init', { usage: initUsage, run: initDirector }],
   ['print-env', { usage: printEnvUsage, run: printDirectorEnv }],
 ]);
 
@@ -15,7 +17,8 @@ const verbs: ReadonlyMap<string | undefined, Verb> = new Map([
 export const director: Command = {
   name: 'director',
   usage: `${[...verbs.keys()].join('|')} ...`,
-  summary: "Print a director's settings for a shell, and start the tunnel to it",
+  summary:
+    'Look whether a cluster can have a BOSH director, and write what creates it; print the settings of one',
   async run([name, ...words], context) {
     const verb = verbs.get(name);
     if (verb !== undefined) return verb.run(words, context);

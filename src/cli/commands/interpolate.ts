@@ -1,12 +1,14 @@
 import { interpolateTemplate } from '../../bosh/manifest/interpolate-template.ts';
 import type { Command } from '../command.ts';
 import { envUsage, parseEnvArguments } from '../env-arguments.ts';
+import { printBlock } from '../terminal.ts';
 
 export const interpolate: Command = {
   name: 'interpolate',
   aliases: ['int'],
   usage: envUsage.interpolate,
   summary: 'Print a file with its ops files and variables applied, as bosh interpolate does',
+  json: true,
   async run(words, { terminal, environment, secrets }) {
     const { manifestPath, ...parsed } = parseEnvArguments('interpolate', words);
     const path = manifestPath === '-' ? '/dev/stdin' : manifestPath;
@@ -14,7 +16,7 @@ export const interpolate: Command = {
     try {
       // what was asked for are the secrets themselves; errors show none
       const onSecrets = (values: readonly string[]): void => void found.push(...values);
-      terminal.out(await interpolateTemplate({ ...parsed, path, environment, onSecrets }));
+      printBlock(terminal, await interpolateTemplate({ ...parsed, path, environment, onSecrets }));
     } catch (error) {
       secrets.add(found);
       throw error;

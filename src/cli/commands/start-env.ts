@@ -8,6 +8,7 @@ export const startEnv: Command = {
   name: 'start-env',
   usage: envUsage['start-env'],
   summary: 'Start the jobs of the VM of a manifest, as bosh start-env does',
+  json: true,
   async run(words, context) {
     const parsed = parseEnvArguments('start-env', words);
     const { workspace } = context.installation;

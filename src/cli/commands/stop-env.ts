@@ -8,6 +8,7 @@ export const stopEnv: Command = {
   name: 'stop-env',
   usage: envUsage['stop-env'],
   summary: 'Stop the jobs of the VM of a manifest, as bosh stop-env does',
+  json: true,
   async run(words, context) {
     const parsed = parseEnvArguments('stop-env', words);
     const { workspace } = context.installation;

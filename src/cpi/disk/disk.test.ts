@@ -232,7 +232,7 @@ test('an attachment that cannot mount is taken back, with its own words, and the
   node.unschedulable = 'volume node affinity conflict';
   await assert.rejects(
     attachDisk(cloud, [vmCid, disk]),
-    rejection('DEADLINE', /volume node affinity conflict/u),
+    rejection('UNSCHEDULABLE', /volume node affinity conflict/u),
   );
   await node.makeRoom();
   assert.equal(await attachDisk(cloud, [vmCid, disk]), `/warden-cpi-dev/disks/${disk}/store`);

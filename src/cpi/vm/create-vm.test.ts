@@ -184,12 +184,12 @@ test('an image that cannot be pulled: not to be retried, nothing left', async (t
   assert.deepEqual(await namesLeft(api), []);
 });
 
-test("no node for it: to be retried, with the scheduler's words, nothing left", async (t) => {
+test("no node for it until the deadline: final, since each of a director's five tries would wait again; nothing left", async (t) => {
   const { cloud, api, node } = await testCloud(t);
   node.unschedulable = '0/1 nodes are available: 1 Insufficient cpu.';
   await assert.rejects(
     createVm(cloud, createVmArguments()),
-    rejection('VM_CREATION_FAILED_RETRY', /waited 2 s .*Insufficient cpu/u),
+    rejection('VM_CREATION_FAILED', /waited 2 s .*Insufficient cpu/u),
   );
   assert.deepEqual(await namesLeft(api), []);
 });

@@ -174,3 +174,23 @@ echo kept > /tmp/other`;
     assert.equal(ending.code, 0);
   }
 });
+
+/** As a kubelet mounts it: open to all, and read-only. */
+const mountedToken = `mkdir -p /run/secrets/kubernetes.io/serviceaccount
+ln -s /run /var/run
+cd /run/secrets/kubernetes.io/serviceaccount && mount -t tmpfs -o mode=1777 none . && cd . && echo secret > token
+chmod 644 token && mount -o remount,bind,ro . && cd /`;
+
+test("the folder of the service account's token is closed before the agent starts; else no agent does", async (t) => {
+  const told = "stat -c '%a %u:%g' /run/secrets";
+  const ending = await enter(t, 'disk-1', { 'disk-1': {} }, { before: mountedToken, beside: told });
+  if (ending === undefined) return;
+  assert.match(ending.output, /^750 0:0\n/mu);
+  assert.equal(ending.code, 0);
+
+  const fixed = 'mount --bind /run/secrets /run/secrets && mount -o remount,bind,ro /run/secrets';
+  const open = await enter(t, 'disk-1', { 'disk-1': {} }, { before: `${mountedToken}\n${fixed}` });
+  assert.match(open?.output ?? '', /cannot be closed to the VM's users/u);
+  assert.doesNotMatch(open?.output ?? '', /agent:/u);
+  assert.equal(open?.code, 1);
+});

@@ -1,3 +1,4 @@
+import { closeTokenFolder } from './close-token-folder.ts';
 import { ownData } from './own-data.ts';
 import { monitState } from './monit-state.ts';
 import { installShims } from './shims/install-shims.ts';
@@ -8,6 +9,7 @@ import { stockInit } from './stock-init.ts';
  * when it dies. The shell reaps what the jobs leave behind.
  *
  * - The data volume's folders are made root's (own-data.ts); where that fails, the container ends.
+ * - The token of a service account is for root and vcap (close-token-folder.ts); where that fails, the container ends.
  * - An upstream monit keeps its state where it outlives the container (monit-state.ts); where that fails, the container ends.
  * - A marker of the former container would let the attachments go at once, and pid files of a former pid namespace
  *   pass for live jobs: both are removed first.
@@ -36,7 +38,7 @@ bosh=/var/vcap/bosh
 agent=
 stopping=
 say() { echo "entry: $*"; }
-${ownData}${monitState}${stockInit}stop() {
+${ownData}${closeTokenFolder}${monitState}${stockInit}stop() {
   trap '' TERM INT
   stopping=1
   [ -z "$agent" ] || kill -TERM "$agent" 2>/dev/null
@@ -52,6 +54,7 @@ ${ownData}${monitState}${stockInit}stop() {
 trap stop TERM INT
 rm -rf "$hub/.going"
 own_data || { say "the folders of /var/vcap/data cannot be made root's, which jobs must not change"; exit 1; }
+close_token_folder || cannot_close_token_folder
 keep_monit_state || { say "/var/vcap/monit cannot be written, so monit would start the jobs that were stopped"; exit 1; }
 find /var/vcap/data/sys/run -xdev -name '*.pid' -type f -delete 2>/dev/null
 awk '{ for (i = 7; i < NF; i++) if ($i == "-") kind = $(i + 1)

@@ -65,6 +65,7 @@ boot_stock_init() {
   trap - TERM INT
   [ "$stock" = systemd ] || exec env -i /usr/sbin/runsvdir-start
   own_run || { say "/run cannot be made a tmpfs"; exit 1; }
+  close_token_folder || cannot_close_token_folder
   for unit in ${nodesOwn.join(' ')}; do ln -sf /dev/null "/etc/systemd/system/$unit"; done
   mkdir -p /etc/systemd/system/mount.d
   printf '[Unit]\\nDefaultDependencies=no\\n' > /etc/systemd/system/mount.d/bosh-kubernetes.conf

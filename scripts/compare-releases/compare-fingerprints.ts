@@ -1,0 +1,183 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { stringify } from 'yaml';
+import { packRelease } from '../../src/bosh/release/pack-release.ts';
+import { fingerprint } from '../../src/bosh/release/fingerprint.ts';
+import type { ReleaseFile } from '../../src/bosh/release/fingerprint.ts';
+import { readReleaseManifest } from '../../src/bosh/release/release-manifest.ts';
+import { unpackArchive } from '../../src/bosh/archive/unpack-archive.ts';
+import { digestOfFile } from '../../src/bosh/digest/verify-file.ts';
+import { Problems, rootField } from '../../src/bosh/yaml/field.ts';
+import { readYaml } from '../../src/bosh/yaml/parse-yaml.ts';
+import { isProductError } from '../../src/errors/product-error.ts';
+import type { Difference } from './difference.ts';
+import type { OpenedRelease } from './opened-release.ts';
+
+const run = promisify(execFile);
+
+export interface ComparedFingerprints {
+  readonly compared: number;
+  readonly differences: readonly Difference[];
+  /** Why nothing was compared. */
+  readonly note?: string;
+}
+
+/** Fingerprints of an archive's content beside those that its release.MF names. */
+export async function fingerprintsOfArchive(
+  { jobs, packages }: OpenedRelease,
+  scratch: string,
+): Promise<ComparedFingerprints> {
+  const differences: Difference[] = [];
+  let compared = 0;
+  const compare = (what: string, found: string, named: string): void => {
+    // before 2019 they were SHA-1 of something else
+    if (!/^[0-9a-f]{64}$/u.test(named)) return;
+    compared += 1;
+    if (found !== named) differences.push({ what, how: `fingerprint ${found}, in release.MF ${named}` });
+  };
+  for (const { name, directory, fingerprint: named = '' } of jobs) {
+    const files = await filesOf(directory, []);
+    compare(`job ${name}`, await fingerprint(files, { followLinks: true }), named);
+  }
+  for (const { name, archivePath, compiled, dependencies, fingerprint: named } of packages) {
+    if (compiled) continue;
+    const directory = join(scratch, 'packages', name);
+    await unpackArchive(archivePath, directory);
+    const files = await filesOf(directory, ['packaging']);
+    compare(`package ${name}`, await fingerprint(files, { followLinks: false, dependencies }), named);
+  }
+  return { compared, differences };
+}
+
+async function filesOf(directory: string, ignoreMode: readonly string[]): Promise<readonly ReleaseFile[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      const name = relative(directory, path);
+      return { path, name, ignoreMode: ignoreMode.includes(name) };
+    });
+}
+
+/**
+ * Fingerprints of a directory by our packer beside those of `boshCli create-release`, in a copy of it. Blobs and
+ * vendored packages, which a source repository lacks, are stood in for, the same for both.
+ */
+export async function fingerprintsOfDirectory(
+  path: string,
+  { scratch, boshCli }: { readonly scratch: string; readonly boshCli: string },
+): Promise<ComparedFingerprints> {
+  const copy = join(scratch, 'copy');
+  await cp(path, copy, { recursive: true, verbatimSymlinks: true });
+  // what was built before would be downloaded
+  for (const built of ['.final_builds', '.dev_builds'])
+    await rm(join(copy, built), { recursive: true, force: true });
+  await standInForBlobs(copy);
+  await standInForVendoredPackages(join(copy, 'packages'));
+  const ours = await packedParts(copy, join(scratch, 'ours.tgz'));
+  const theirs = await createdParts(copy, { scratch, boshCli });
+  if (typeof ours === 'string') {
+    if (typeof theirs === 'string')
+      return { compared: 0, differences: [], note: `neither packs it: ${ours}` };
+    return { compared: 0, differences: [{ what: 'create-release', how: `ours refuses it: ${ours}` }] };
+  }
+  if (typeof theirs === 'string')
+    return { compared: 0, differences: [{ what: 'create-release', how: `bosh refuses it: ${theirs}` }] };
+  const differences: Difference[] = [];
+  for (const name of new Set([...ours.keys(), ...theirs.keys()])) {
+    const [our = 'nothing', their = 'nothing'] = [ours.get(name), theirs.get(name)];
+    if (our !== their) differences.push({ what: name, how: `fingerprint ${our}, bosh's ${their}` });
+  }
+  return { compared: theirs.size, differences };
+}
+
+type Parts = ReadonlyMap<string, string>;
+
+/** Or what is wrong with the directory. */
+async function packedParts(directory: string, outFile: string): Promise<Parts | string> {
+  try {
+    return partsOf(await packRelease({ directory, version: '0', outFile }));
+  } catch (error) {
+    if (!isProductError(error)) throw error;
+    return error.message;
+  }
+}
+
+async function createdParts(
+  directory: string,
+  { scratch, boshCli }: { readonly scratch: string; readonly boshCli: string },
+): Promise<Parts | string> {
+  const tarball = join(scratch, 'theirs.tgz');
+  const home = join(scratch, 'home');
+  await mkdir(home);
+  try {
+    await run(
+      boshCli,
+      ['create-release', '--dir', directory, '--tarball', tarball, '--version', '0', '--force', '-n'],
+      {
+        env: { PATH: process.env['PATH'], HOME: home, GIT_CEILING_DIRECTORIES: scratch },
+        maxBuffer: 1 << 26,
+      },
+    );
+  } catch (error) {
+    const { stderr = '' } = error as { stderr?: string };
+    return stderr.trim().split('\n').slice(-6).join(' ');
+  }
+  const unpacked = join(scratch, 'theirs');
+  await unpackArchive(tarball, unpacked, { only: (name) => name === 'release.MF' });
+  return partsOf(await readReleaseManifest(unpacked));
+}
+
+interface Named {
+  readonly name: string;
+  readonly fingerprint: string;
+}
+
+const partsOf = ({ jobs, packages }: { jobs: readonly Named[]; packages: readonly Named[] }): Parts =>
+  new Map([
+    ...jobs.map(({ name, fingerprint: one }) => [`job ${name}`, one] as const),
+    ...packages.map(({ name, fingerprint: one }) => [`package ${name}`, one] as const),
+  ]);
+
+/** A source repository has no blobs: a line in the place of each that is missing, and an index that says so. */
+async function standInForBlobs(directory: string): Promise<void> {
+  const index = join(directory, 'config', 'blobs.yml');
+  if (!(await exists(index))) return;
+  const problems = new Problems();
+  const blobs: Record<string, { size: number; sha: string }> = {};
+  for (const [name] of rootField(await readYaml(index, 'RELEASE_INVALID'), problems).entries()) {
+    const path = join(directory, 'blobs', name);
+    if (relative(join(directory, 'blobs'), path).startsWith('..')) continue;
+    if (!(await exists(path))) {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, `in place of ${name}\n`);
+    }
+    blobs[name] = { size: (await stat(path)).size, sha: await digestOfFile(path) };
+  }
+  await writeFile(index, stringify(blobs));
+}
+
+/** They are in the blobstore alone: a package of nothing in the place of each. */
+async function standInForVendoredPackages(directory: string): Promise<void> {
+  if (!(await exists(directory))) return;
+  for (const name of await readdir(directory)) {
+    const lock = join(directory, name, 'spec.lock');
+    if (!(await exists(lock))) continue;
+    await rm(lock);
+    await writeFile(join(directory, name, 'spec'), stringify({ name, files: [] }));
+    await writeFile(join(directory, name, 'packaging'), 'true\n');
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { rendererOf } from '../../src/bosh/template/create-template-renderer.ts';
+import { confined, limited, nativeRuby, wasmRuby } from '../../src/bosh/template/ruby-command.ts';
+import type { TemplateRenderer, TemplateToRender } from '../../src/bosh/template/template-renderer.ts';
+import { isProductError } from '../../src/errors/product-error.ts';
+
+const run = promisify(execFile);
+
+/** A template's text, or why there is none. */
+export type Rendered = { readonly text: string } | { readonly error: string };
+
+export interface Engine {
+  readonly name: string;
+  render(template: TemplateToRender): Promise<Rendered>;
+  close(): Promise<void>;
+}
+
+/** Our renderer by an installed ruby, which has to be one that can be confined. */
+export const nativeEngine = (rubyPath: string): Engine =>
+  engineOf('ruby', rendererOf([confined(nativeRuby(rubyPath))], {}));
+
+export const wasmEngine = (): Engine =>
+  engineOf('ruby.wasm', rendererOf([confined(wasmRuby()), limited(wasmRuby())], {}));
+
+function engineOf(name: string, renderer: TemplateRenderer): Engine {
+  return {
+    name,
+    close: () => renderer.close(),
+    render: async (template) => {
+      try {
+        const [text = ''] = await renderer.render([template]);
+        return { text };
+      } catch (error) {
+        if (isProductError(error, 'TEMPLATE_INVALID')) return { error: error.message };
+        // a template that ends ruby; the next one starts another
+        if (isProductError(error, 'RUBY_FAILED') && error.message.includes(template.name))
+          return { error: error.message };
+        throw error;
+      }
+    },
+  };
+}
+
+/**
+ * The bosh CLI's erb_renderer.rb. It runs as the CLI runs it: a template can do what this user can do.
+ */
+export function upstreamEngine(script: string, { ruby, scratch }: { ruby: string; scratch: string }): Engine {
+  const [context, source, target] = ['context.json', 'source.erb', 'rendered'].map((name) =>
+    join(scratch, name),
+  ) as [string, string, string];
+  return {
+    name: 'erb_renderer.rb',
+    close: async () => undefined,
+    render: async (template) => {
+      await writeFile(context, JSON.stringify(sorted(template.context)));
+      await writeFile(source, template.template);
+      try {
+        await run(ruby, [script, context, source, target], {
+          env: { PATH: process.env['PATH'], LANG: 'C.UTF-8' },
+        });
+        return { text: await readFile(target, 'utf8') };
+      } catch (error) {
+        const { stderr, code } = error as { stderr?: string; code?: unknown };
+        if (typeof code !== 'number') throw error;
+        return { error: (stderr ?? '').trim().split('\n')[0] ?? '' };
+      }
+    },
+  };
+}
+
+/** As Go writes maps, which templates see in the order of their keys. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).toSorted(([a], [b]) =>
+    Buffer.compare(Buffer.from(a), Buffer.from(b)),
+  );
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
+}

@@ -1,0 +1,27 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** A release to compare: an archive, or a directory as `bosh create-release` takes it. */
+export interface FoundRelease {
+  readonly kind: 'archive' | 'directory';
+  readonly path: string;
+}
+
+/** Every release at or below a folder; links are not followed, and nothing inside of a release is looked at. */
+export async function findReleases(directory: string): Promise<readonly FoundRelease[]> {
+  const entries = (await readdir(directory, { withFileTypes: true })).toSorted((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
+  const has = (name: string): boolean => entries.some((entry) => entry.name === name && entry.isDirectory());
+  if (has('config') && (has('jobs') || has('packages'))) {
+    const config = await readdir(join(directory, 'config'));
+    if (config.includes('final.yml')) return [{ kind: 'directory', path: directory }];
+  }
+  const found: FoundRelease[] = [];
+  for (const entry of entries) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) found.push(...(await findReleases(path)));
+    else if (entry.isFile() && /\.(tgz|tar\.gz)$/u.test(entry.name)) found.push({ kind: 'archive', path });
+  }
+  return found;
+}

@@ -1,0 +1,208 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { parsePathSegment, segmentProblem } from '../../platform/path-segment.ts';
+import type { PathSegment } from '../../platform/path-segment.ts';
+import type { GitState } from './git-state.ts';
+import { LocalBlobstore } from './local-blobstore.ts';
+import { PartStore } from './part-store.ts';
+import { readReleaseConfig } from './release-config.ts';
+import type { ReleaseConfig } from './release-config.ts';
+import { readReleaseDirectory } from './release-directory.ts';
+import { readReleaseManifestFile } from './release-manifest.ts';
+import type { ReleaseManifest } from './release-manifest.ts';
+import { ReleaseIndex } from './release-index.ts';
+import { sourceParts } from './release-parts.ts';
+import type { PackedPart, SourcePart } from './release-parts.ts';
+import {
+  compareReleaseVersions,
+  formatReleaseVersion,
+  nextDevVersion,
+  nextFinalVersion,
+} from './release-version.ts';
+import { syncBlobs } from './sync-blobs.ts';
+import { formatReleaseManifest, writeReleaseArchive } from './write-release-archive.ts';
+import type { ReleaseDescription } from './write-release-archive.ts';
+
+export interface CreateReleaseOptions {
+  /** A BOSH release directory. */
+  readonly directory: string;
+  /** Default: of config/final.yml. */
+  readonly name?: PathSegment;
+  /** Default: the one after the last. */
+  readonly version?: PathSegment;
+  /** A dev version of the time, instead of a count. */
+  readonly timestampVersion?: boolean;
+  readonly final?: boolean;
+  /** Takes changes that git does not have. */
+  readonly force?: boolean;
+  /** Path of an archive to write; `((name))` and `((version))` in it are replaced. */
+  readonly tarball?: string;
+}
+
+export interface CreateReleasePorts {
+  /** Where archives of parts are kept by their digest; the bosh CLI's is ~/.bosh/cache. */
+  readonly cacheDirectory: string;
+  readonly readGit: (directory: string) => Promise<GitState>;
+  readonly newId: () => PathSegment;
+  /** Seconds since 1970. */
+  readonly now: () => number;
+}
+
+export interface CreatedRelease extends ReleaseDescription {
+  readonly name: PathSegment;
+  readonly version: PathSegment;
+  readonly archivePath: string | undefined;
+}
+
+/**
+ * Packs a release directory as `bosh create-release` does, and notes the version where that does: dev_releases/ and .dev_builds/, or
+ * releases/, .final_builds/ and a local blobstore. The version is noted last: what a killed run left is used or replaced by
+ * the next. RELEASE_UNCOMMITTED, RELEASE_EXISTS and RELEASE_INVALID come before anything is written.
+ */
+export async function createRelease(options: CreateReleaseOptions, ports: CreateReleasePorts): Promise<CreatedRelease> {
+  const { directory } = options;
+  const { git, name, version, index, archivePath, blobstore, noCompression } = await planRelease(options, ports);
+  await syncBlobs(directory, blobstore);
+  const source = await readReleaseDirectory(directory);
+  const store = new PartStore({ directory, cacheDirectory: ports.cacheDirectory, blobstore });
+  const build = (part: SourcePart): Promise<PackedPart> =>
+    options.final === true && blobstore !== undefined ? store.finalize(part, blobstore) : store.build(part);
+  const parts: PackedPart[] = [];
+  for (const part of await sourceParts(source)) parts.push(await build(part));
+  const origin = { commitHash: git.commitHash, uncommittedChanges: git.changes !== '' };
+  const release = { name, version, ...origin, noCompression, parts };
+  if (archivePath !== undefined) await writeReleaseArchive(release, source.license, archivePath);
+  await index.add(name, version, formatReleaseManifest(release));
+  return { ...release, archivePath };
+}
+
+/** What is to be made, with all that can be refused before the sources are read. */
+async function planRelease(options: CreateReleaseOptions, ports: CreateReleasePorts) {
+  const { directory } = options;
+  const git = await ports.readGit(directory);
+  if (git.changes !== '' && options.force !== true) throw uncommitted(directory, git.changes);
+  const config = await readReleaseConfig(directory);
+  const name = options.name ?? segment(config.name);
+  const indices = {
+    dev: new ReleaseIndex(join(directory, 'dev_releases'), ports.newId),
+    final: new ReleaseIndex(join(directory, 'releases'), ports.newId),
+  };
+  const index = options.final === true ? indices.final : indices.dev;
+  const version = options.version ?? (await nextVersion(name, indices, options, ports.now));
+  if (await index.contains(name, version)) throw exists(name, version, index.manifestPath(name, version));
+  const archivePath = archivePathOf(options.tarball, name, version);
+  const blobstore = localBlobstore(config, ports);
+  if (options.final === true && blobstore === undefined) throw withoutBlobstore(directory, config);
+  return { git, name, version, index, archivePath, blobstore, noCompression: config.noCompression };
+}
+
+/**
+ * Writes the archive of a version that was made before, from its manifest in dev_releases/ or releases/ and the archives at hand.
+ * RELEASE_INVALID names what is not at hand.
+ */
+export async function packReleaseManifest(
+  { directory, manifestPath, tarball }: { readonly directory: string; readonly manifestPath: string; readonly tarball?: string },
+  ports: Pick<CreateReleasePorts, 'cacheDirectory' | 'newId'>,
+): Promise<CreatedRelease> {
+  const manifest = await readReleaseManifestFile(manifestPath);
+  const blobstore = localBlobstore(await readReleaseConfig(directory), ports);
+  const store = new PartStore({ directory, cacheDirectory: ports.cacheDirectory, blobstore });
+  const parts: PackedPart[] = [];
+  for (const part of manifestParts(manifest)) {
+    const archive = await store.find(part);
+    if (archive?.digest !== part.digest) throw notAtHand(manifestPath, part);
+    parts.push({ ...part, ...archive });
+  }
+  const { name, version } = manifest;
+  const archivePath = archivePathOf(tarball, name, version);
+  const release = { ...manifest, parts };
+  if (archivePath !== undefined) await writeReleaseArchive(release, [], archivePath);
+  return { ...release, archivePath };
+}
+
+function manifestParts({ jobs, packages, license }: ReleaseManifest): readonly Omit<PackedPart, 'path'>[] {
+  return [
+    ...jobs.map(({ packages: references, ...job }) => ({ ...job, kind: 'job' as const, references })),
+    ...packages.map(({ name, fingerprint, digest, dependencies }) => {
+      return { name, fingerprint, digest, kind: 'package' as const, references: dependencies };
+    }),
+    ...(license === undefined ? [] : [{ ...license, kind: 'license' as const, name: segment('license'), references: [] }]),
+  ];
+}
+
+interface Indices {
+  readonly dev: ReleaseIndex;
+  readonly final: ReleaseIndex;
+}
+
+async function nextVersion(
+  name: PathSegment,
+  indices: Indices,
+  { final, timestampVersion }: CreateReleaseOptions,
+  now: () => number,
+): Promise<PathSegment> {
+  const lastFinal = await indices.final.lastVersion(name);
+  const lastDev = await indices.dev.lastVersion(name);
+  const [last] = [lastDev, lastFinal]
+    .filter((one) => one !== undefined)
+    .toSorted((a, b) => compareReleaseVersions(b, a));
+  const seconds = timestampVersion === true ? now() : undefined;
+  const next = final === true ? nextFinalVersion(lastFinal) : nextDevVersion(last, seconds);
+  if (next !== undefined) return segment(formatReleaseVersion(next));
+  throw new ProductError('INVALID_ARGUMENT', `The last version of release '${name}' ends in no number; give the next with --version`);
+}
+
+function localBlobstore({ blobstore }: ReleaseConfig, { newId }: Pick<CreateReleasePorts, 'newId'>): LocalBlobstore | undefined {
+  return blobstore?.localPath === undefined ? undefined : new LocalBlobstore(blobstore.localPath, newId);
+}
+
+/** FILE_NOT_FOUND where its folder is missing, as the archive is written last. */
+function archivePathOf(tarball: string | undefined, name: string, version: string): string | undefined {
+  if (tarball === undefined) return undefined;
+  const path = tarball.replaceAll('((name))', name).replaceAll('((version))', version);
+  if (existsSync(dirname(path))) return path;
+  throw new ProductError(
+    'FILE_NOT_FOUND',
+    `There is no folder '${dirname(path)}' for the archive '${basename(path)}'; make it first`,
+  );
+}
+
+function segment(text: string): PathSegment {
+  const parsed = parsePathSegment(text);
+  if (parsed === undefined) throw new ProductError('RELEASE_INVALID', segmentProblem(text));
+  return parsed;
+}
+
+function uncommitted(directory: string, changes: string): ProductError {
+  const lines = changes.split('\n');
+  const more = lines.length > 10 ? [`and ${lines.length - 10} more`] : [];
+  const shown = [...lines.slice(0, 10), ...more].join('\n');
+  const message = `'${directory}' has changes that git does not have; commit them, or take them with --force:\n${shown}`;
+  return new ProductError('RELEASE_UNCOMMITTED', message);
+}
+
+function exists(name: string, version: string, manifestPath: string): ProductError {
+  return new ProductError(
+    'RELEASE_EXISTS',
+    `Release '${name}' version '${version}' already exists; give another --version, or pack that one with 'create-release ${manifestPath} --tarball FILE'`,
+  );
+}
+
+function withoutBlobstore(directory: string, { blobstore }: ReleaseConfig): ProductError {
+  const found = blobstore === undefined ? 'names none' : `names one of the provider '${blobstore.provider}'`;
+  return new ProductError(
+    'RELEASE_INVALID',
+    `A final release needs a blobstore of the provider 'local', and '${join(directory, 'config', 'final.yml')}' ${found}; ` +
+      'give it blobstore: {provider: local, options: {blobstore_path: FOLDER}}' +
+      (blobstore === undefined ? '' : ", or run 'bosh create-release --final'"),
+  );
+}
+
+function notAtHand(manifestPath: string, { kind, name, fingerprint, digest }: Omit<PackedPart, 'path'>): ProductError {
+  return new ProductError(
+    'RELEASE_INVALID',
+    `${manifestPath}: the archive of ${kind} '${name}/${fingerprint}' with the digest ${digest} is neither in ~/.bosh/cache nor in a ` +
+      "local blobstore; 'bosh create-release' downloads it from others",
+  );
+}

@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+
+export interface GitState {
+  /** Short, `non-git` outside of a repository, `empty` in one without a commit. */
+  readonly commitHash: string;
+  /** What `git status` says has changed; empty where nothing has. */
+  readonly changes: string;
+}
+
+/** What git says of the folder (bosh-cli: releasedir/git_repo.go). RELEASE_INVALID where it has a `.git` that git cannot read. */
+export async function readGitState(directory: string): Promise<GitState> {
+  const status = await git(directory, ['status', '--porcelain=1']);
+  if (status.error !== undefined) {
+    const outside = !existsSync(join(directory, '.git')) && (await git(directory, ['rev-parse', '--git-dir'])).error;
+    if (outside) return { commitHash: 'non-git', changes: '' };
+    throw new ProductError('RELEASE_INVALID', `git cannot tell the state of '${directory}': ${status.error}`);
+  }
+  const head = await git(directory, ['rev-parse', '--short', 'HEAD']);
+  return { commitHash: head.error === undefined ? head.output.trim() : 'empty', changes: status.output.trim() };
+}
+
+interface GitResult {
+  readonly output: string;
+  readonly error?: string;
+}
+
+function git(directory: string, words: readonly string[]): Promise<GitResult> {
+  return new Promise((resolve) => {
+    execFile('git', [...words], { cwd: directory, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+      resolve(error === null ? { output: stdout } : { output: stdout, error: stderr.trim() || error.message });
+    });
+  });
+}

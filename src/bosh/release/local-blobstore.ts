@@ -1,0 +1,59 @@
+import { constants } from 'node:fs';
+import { copyFile, mkdir, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isProductError } from '../../errors/product-error.ts';
+import { draftPath, removeDrafts } from '../../platform/draft.ts';
+import type { PathSegment } from '../../platform/path-segment.ts';
+import { syncDirectory } from '../../platform/replace-file.ts';
+import { verifyFile } from '../digest/verify-file.ts';
+
+/** The bosh CLI's `local` blobstore: a folder with a file per blob, named by its id. */
+export class LocalBlobstore {
+  readonly #directory: string;
+  readonly #newId: () => PathSegment;
+
+  constructor(directory: string, newId: () => PathSegment) {
+    this.#directory = directory;
+    this.#newId = newId;
+  }
+
+  /** Copies the blob to `path`, whole or not at all. FILE_NOT_FOUND, or DIGEST_MISMATCH where it has another digest. */
+  async get(id: PathSegment, digest: string, path: string): Promise<void> {
+    const blob = join(this.#directory, id);
+    await verifyFile(blob, digest);
+    await placeCopy(blob, path);
+  }
+
+  /** Whether the blob is there with that digest. */
+  has(id: PathSegment, digest: string): Promise<boolean> {
+    return hasDigest(join(this.#directory, id), digest);
+  }
+
+  /** Stores the file and resolves with the new blob's id. */
+  async create(path: string): Promise<PathSegment> {
+    const id = this.#newId();
+    await placeCopy(path, join(this.#directory, id));
+    return id;
+  }
+}
+
+/** Copies a file so that `to` has all of it or is not there. Makes the folder. */
+async function placeCopy(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true });
+  removeDrafts(to);
+  const draft = draftPath(to);
+  await copyFile(from, draft, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  await rename(draft, to);
+  syncDirectory(dirname(to));
+}
+
+/** Whether the file is there with that digest. */
+export async function hasDigest(path: string, digest: string): Promise<boolean> {
+  try {
+    await verifyFile(path, digest);
+    return true;
+  } catch (error) {
+    if (isProductError(error) && (error.code === 'FILE_NOT_FOUND' || error.code === 'DIGEST_MISMATCH')) return false;
+    throw error;
+  }
+}

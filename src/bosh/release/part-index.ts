@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { stringify } from 'yaml';
+import type { PathSegment } from '../../platform/path-segment.ts';
+import { replaceFile } from '../../platform/replace-file.ts';
+import { byBytes } from '../archive/pack-archive.ts';
+import { Problems, rootField } from '../yaml/field.ts';
+import { readYaml } from '../yaml/parse-yaml.ts';
+import type { PartKind, SourcePart } from './release-parts.ts';
+
+/** Where the archive of a part is. */
+export interface PartEntry {
+  /** Digest text, by which it is in the cache (~/.bosh/cache). */
+  readonly digest: PathSegment;
+  /** Of a final build, its id in the release's blobstore. */
+  readonly blobId: PathSegment | undefined;
+}
+
+type Entries = ReadonlyMap<string, Readonly<Record<string, string>>>;
+
+const folders: Readonly<Record<PartKind, string>> = { job: 'jobs', package: 'packages', license: 'license' };
+
+/** `.dev_builds` or `.final_builds` of a release directory: the parts that were packed (bosh-cli: releasedir/index/fs_index.go). */
+export class PartIndex {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** RELEASE_INVALID names the index where it is not what the bosh CLI writes. */
+  async find(part: Pick<SourcePart, 'kind' | 'name' | 'fingerprint'>): Promise<PartEntry | undefined> {
+    const path = this.#pathOf(part);
+    if (!existsSync(path)) return undefined;
+    const problems = new Problems();
+    const builds = rootField(await readYaml(path, 'RELEASE_INVALID'), problems).get('builds').entries();
+    const found = builds.find(([, entry]) => entry.get('version').requiredText() === part.fingerprint)?.[1];
+    const entry = found && {
+      digest: found.get('sha1').requiredSegment(),
+      blobId: found.get('blobstore_id').given ? found.get('blobstore_id').requiredSegment() : undefined,
+    };
+    problems.throwIfAny('RELEASE_INVALID');
+    return entry;
+  }
+
+  /** Adds the entry, or replaces that of the same fingerprint. The others stay as they are. */
+  async set(part: Pick<SourcePart, 'kind' | 'name' | 'fingerprint'>, { digest, blobId }: PartEntry): Promise<void> {
+    const path = this.#pathOf(part);
+    const blob = blobId === undefined ? {} : { blobstore_id: blobId };
+    const entries = new Map([...(await readEntries(path))].filter(([, { version }]) => version !== part.fingerprint));
+    entries.set(part.fingerprint, { version: part.fingerprint, ...blob, sha1: digest });
+    await mkdir(dirname(path), { recursive: true });
+    replaceFile(path, formatIndex(entries), 0o644);
+  }
+
+  #pathOf({ kind, name }: Pick<SourcePart, 'kind' | 'name'>): string {
+    const folder = join(this.#directory, folders[kind]);
+    return kind === 'license' ? join(folder, 'index.yml') : join(folder, name, 'index.yml');
+  }
+}
+
+/** The entries of an index file by their keys, with the texts of each; none where there is no file. */
+export async function readEntries(path: string): Promise<Entries> {
+  if (!existsSync(path)) return new Map();
+  const problems = new Problems();
+  const builds = rootField(await readYaml(path, 'RELEASE_INVALID'), problems).get('builds').entries();
+  const entries = builds.map(([key, entry]) => {
+    const texts = entry.entries().map(([name, value]) => [name, value.requiredText()] as const);
+    return [key, Object.fromEntries(texts)] as const;
+  });
+  problems.throwIfAny('RELEASE_INVALID');
+  return new Map(entries);
+}
+
+/** The text of an index file, as the bosh CLI sorts it. */
+export function formatIndex(entries: Entries): string {
+  const sorted = [...entries].toSorted(([a], [b]) => byBytes(a, b));
+  return stringify({ builds: Object.fromEntries(sorted), 'format-version': '2' }, { version: '1.1', lineWidth: 0 });
+}

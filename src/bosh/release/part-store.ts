@@ -1,0 +1,113 @@
+import { mkdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import type { PathSegment } from '../../platform/path-segment.ts';
+import { digestOfFile } from '../digest/verify-file.ts';
+import { hasDigest } from './local-blobstore.ts';
+import type { LocalBlobstore } from './local-blobstore.ts';
+import { PartIndex } from './part-index.ts';
+import type { PartEntry } from './part-index.ts';
+import { packPart } from './release-parts.ts';
+import type { PackedPart, SourcePart } from './release-parts.ts';
+
+export interface PartStoreOptions {
+  readonly directory: string;
+  /** Archives by their digest; the bosh CLI's is ~/.bosh/cache. */
+  readonly cacheDirectory: string;
+  /** Of config/final.yml, where it is a local one. */
+  readonly blobstore: LocalBlobstore | undefined;
+}
+
+interface Archive {
+  readonly digest: PathSegment;
+  readonly path: string;
+}
+
+type PartName = Pick<SourcePart, 'kind' | 'name' | 'fingerprint'>;
+
+/** The archives of a release directory's parts. A part that was packed once is not packed again, so its digest stays. */
+export class PartStore {
+  readonly #dev: PartIndex;
+  readonly #final: PartIndex;
+  readonly #options: PartStoreOptions;
+
+  constructor(options: PartStoreOptions) {
+    this.#options = options;
+    this.#dev = new PartIndex(join(options.directory, '.dev_builds'));
+    this.#final = new PartIndex(join(options.directory, '.final_builds'));
+  }
+
+  /** The part with its archive, noted in .dev_builds where it had to be packed. */
+  async build(part: SourcePart): Promise<PackedPart> {
+    const found = await this.find(part);
+    if (found !== undefined) return withArchive(part, found);
+    const archive = await this.#pack(part);
+    await this.#dev.set(part, { digest: archive.digest, blobId: undefined });
+    return withArchive(part, archive);
+  }
+
+  /** The part with its archive in the blobstore, noted in .final_builds. RELEASE_INVALID where an earlier one is lost. */
+  async finalize(part: SourcePart, blobstore: LocalBlobstore): Promise<PackedPart> {
+    const entry = await this.#final.find(part);
+    const final = entry && (await this.#archiveOf(entry));
+    if (final !== undefined) return withArchive(part, final);
+    const dev = await this.#dev.find(part);
+    const archive = (dev && (await this.#archiveOf(dev))) ?? (await this.#pack(part));
+    if (entry !== undefined && archive.digest !== entry.digest) throw lost(part, entry.digest, archive.digest);
+    const blobId = await blobstore.create(archive.path);
+    await this.#final.set(part, { digest: archive.digest, blobId });
+    return withArchive(part, archive);
+  }
+
+  /** An archive that is at hand: in the cache, or in the blobstore and then in the cache. */
+  async find(part: PartName): Promise<Archive | undefined> {
+    for (const index of [this.#dev, this.#final]) {
+      const entry = await index.find(part);
+      const archive = entry && (await this.#archiveOf(entry));
+      if (archive !== undefined) return archive;
+    }
+    return undefined;
+  }
+
+  async #archiveOf({ digest, blobId }: PartEntry): Promise<Archive | undefined> {
+    const { cacheDirectory, blobstore } = this.#options;
+    const path = join(cacheDirectory, digest);
+    if (await hasDigest(path, digest)) return { digest, path };
+    if (blobId === undefined || blobstore === undefined || !(await blobstore.has(blobId, digest))) return undefined;
+    await blobstore.get(blobId, digest, path);
+    return { digest, path };
+  }
+
+  async #pack(part: SourcePart): Promise<Archive> {
+    if (part.content === undefined) throw vendored(part);
+    const { cacheDirectory } = this.#options;
+    await mkdir(cacheDirectory, { recursive: true });
+    // the same name each time: what a killed run left is replaced by the next
+    const packed = join(cacheDirectory, `.${part.kind}-${part.fingerprint}.tgz`);
+    await packPart(part, part.content, { path: packed, isTemporary: false });
+    const digest = (await digestOfFile(packed)) as PathSegment;
+    const path = join(cacheDirectory, digest);
+    await rename(packed, path);
+    return { digest, path };
+  }
+}
+
+function withArchive({ kind, name, fingerprint, references }: SourcePart, archive: Archive): PackedPart {
+  return { kind, name, fingerprint, references, ...archive };
+}
+
+function vendored({ name, fingerprint }: PartName): ProductError {
+  return new ProductError(
+    'RELEASE_INVALID',
+    `Package '${name}' is vendored (spec.lock), and its archive ${fingerprint} is neither in ~/.bosh/cache nor in a local blobstore; ` +
+      "run 'bosh create-release' once, which downloads it",
+  );
+}
+
+function lost({ kind, name, fingerprint }: PartName, wanted: string, found: string): ProductError {
+  return new ProductError(
+    'RELEASE_INVALID',
+    `The final build of ${kind} '${name}/${fingerprint}' has the digest ${wanted} in .final_builds; its archive is neither in ~/.bosh/cache ` +
+      `nor in a local blobstore, and packing it again gives ${found}. Bring the blobstore's file back`,
+  );
+}

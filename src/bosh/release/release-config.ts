@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Problems, rootField } from '../yaml/field.ts';
+import type { Field } from '../yaml/field.ts';
+import { readYaml } from '../yaml/parse-yaml.ts';
+
+/** What config/final.yml and config/private.yml of a release directory say. */
+export interface ReleaseConfig {
+  readonly name: string;
+  readonly noCompression: boolean;
+  /** Where the archives of final releases and the blobs are; undefined where the release names none. */
+  readonly blobstore: { readonly provider: string; readonly localPath: string | undefined } | undefined;
+}
+
+/** Reads it (bosh-cli: releasedir/fs_config.go). RELEASE_INVALID with a line per fault. */
+export async function readReleaseConfig(directory: string): Promise<ReleaseConfig> {
+  const problems = new Problems();
+  const final = await readRoot(join(directory, 'config', 'final.yml'), problems);
+  const privatePath = join(directory, 'config', 'private.yml');
+  const own = existsSync(privatePath) ? await readRoot(privatePath, problems) : undefined;
+  const name = final.get('name');
+  const former = final.get('final_name');
+  if (name.given && former.given) former.problem("stands beside 'name'; keep one of them");
+  const blobstore = final.get('blobstore');
+  const config = {
+    name: (former.given ? former : name).requiredSegment(),
+    noCompression: final.get('no_compression').boolean() === true,
+    blobstore: blobstore.given ? readBlobstore(directory, blobstore, own) : undefined,
+  };
+  problems.throwIfAny('RELEASE_INVALID');
+  return config;
+}
+
+function readBlobstore(directory: string, field: Field, own: Field | undefined): ReleaseConfig['blobstore'] {
+  const provider = field.get('provider').requiredText();
+  if (provider !== 'local') return { provider, localPath: undefined };
+  const path = (from: Field): Field => from.get('options').get('blobstore_path');
+  const overriding = own === undefined ? undefined : path(own.get('blobstore'));
+  const chosen = overriding?.given === true ? overriding : path(field);
+  return { provider, localPath: resolve(directory, chosen.requiredText()) };
+}
+
+async function readRoot(path: string, problems: Problems): Promise<Field> {
+  return rootField(await readYaml(path, 'RELEASE_INVALID'), problems);
+}

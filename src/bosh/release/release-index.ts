@@ -1,0 +1,51 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { PathSegment } from '../../platform/path-segment.ts';
+import { replaceFile } from '../../platform/replace-file.ts';
+import { formatIndex, readEntries } from './part-index.ts';
+import { compareReleaseVersions, parseReleaseVersion } from './release-version.ts';
+import type { ReleaseVersion } from './release-version.ts';
+
+/** `dev_releases` or `releases` of a release directory (bosh-cli: releasedir/fs_release_index.go). */
+export class ReleaseIndex {
+  readonly #directory: string;
+  readonly #newId: () => PathSegment;
+
+  constructor(directory: string, newId: () => PathSegment) {
+    this.#directory = directory;
+    this.#newId = newId;
+  }
+
+  /** RELEASE_INVALID names the index where it is not what the bosh CLI writes. */
+  async contains(name: PathSegment, version: string): Promise<boolean> {
+    return (await this.#versions(name)).includes(version);
+  }
+
+  /** Versions that are none are left out. */
+  async lastVersion(name: PathSegment): Promise<ReleaseVersion | undefined> {
+    const versions = (await this.#versions(name)).flatMap((text) => parseReleaseVersion(text) ?? []);
+    return versions.toSorted(compareReleaseVersions).at(-1);
+  }
+
+  /** Writes the release's manifest, then the index: a run that is killed between the two may be repeated. */
+  async add(name: PathSegment, version: PathSegment, manifest: string): Promise<void> {
+    const path = this.#indexPath(name);
+    const entries = new Map(await readEntries(path));
+    entries.set(this.#newId(), { version });
+    await mkdir(dirname(path), { recursive: true });
+    replaceFile(this.manifestPath(name, version), manifest, 0o644);
+    replaceFile(path, formatIndex(entries), 0o644);
+  }
+
+  manifestPath(name: PathSegment, version: PathSegment): string {
+    return join(this.#directory, name, `${name}-${version}.yml`);
+  }
+
+  #indexPath(name: PathSegment): string {
+    return join(this.#directory, name, 'index.yml');
+  }
+
+  async #versions(name: PathSegment): Promise<readonly string[]> {
+    return [...(await readEntries(this.#indexPath(name))).values()].flatMap(({ version }) => version ?? []);
+  }
+}

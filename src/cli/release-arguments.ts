@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { CreateReleaseOptions, CreateReleasePorts } from '../bosh/release/create-release.ts';
+import { readGitState } from '../bosh/release/git-state.ts';
+import { parseReleaseVersion } from '../bosh/release/release-version.ts';
+import { ProductError } from '../errors/product-error.ts';
+import { parsePathSegment, segmentProblem } from '../platform/path-segment.ts';
+import type { PathSegment } from '../platform/path-segment.ts';
+import type { CommandContext } from './command.ts';
+import { firstSentence } from './env-arguments.ts';
+import { expandHome } from './expand-home.ts';
+
+const options = {
+  dir: { type: 'string' },
+  name: { type: 'string' },
+  version: { type: 'string' },
+  'timestamp-version': { type: 'boolean' },
+  final: { type: 'boolean' },
+  force: { type: 'boolean' },
+  tarball: { type: 'string' },
+  url: { type: 'string' },
+  // digests are SHA-256 in any case
+  sha2: { type: 'boolean' },
+  'non-interactive': { type: 'boolean', short: 'n' },
+  tty: { type: 'boolean' },
+} as const;
+
+type Flag = keyof typeof options;
+
+export interface ReleaseArguments extends CreateReleaseOptions {
+  readonly url?: string;
+  readonly positionals: readonly string[];
+}
+
+/** INVALID_ARGUMENT names a flag that is unknown or not in `taken`, and a version or name that is none. */
+export function parseReleaseArguments(
+  words: readonly string[],
+  { usage, taken }: { readonly usage: string; readonly taken: readonly Flag[] },
+): ReleaseArguments {
+  const refuse = (what: string): ProductError =>
+    new ProductError('INVALID_ARGUMENT', `${what}. Usage: ${usage}`);
+  const { values, positionals } = parseWords(words, refuse);
+  const allowed: readonly string[] = [...taken, 'sha2', 'non-interactive', 'tty'];
+  const pointless = Object.keys(values).find((flag) => !allowed.includes(flag));
+  if (pointless !== undefined) throw refuse(`--${pointless} is not taken here`);
+  const { version, name, tarball, url } = values;
+  if (version !== undefined && parseReleaseVersion(version) === undefined)
+    throw refuse('--version wants a version such as 1.0.0, 1.0-beta.2 or 10+dev.1');
+  return {
+    directory: resolve(expandHome(values.dir ?? '.')),
+    ...(name === undefined ? {} : { name: segment('--name', name) }),
+    ...(version === undefined ? {} : { version: segment('--version', version) }),
+    timestampVersion: values['timestamp-version'] === true,
+    final: values.final === true,
+    force: values.force === true,
+    ...(tarball === undefined ? {} : { tarball: resolve(expandHome(tarball)) }),
+    ...(url === undefined ? {} : { url }),
+    positionals,
+  };
+}
+
+function parseWords(words: readonly string[], refuse: (what: string) => ProductError) {
+  try {
+    return parseArgs({ args: [...words], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw refuse(firstSentence(error.message));
+  }
+}
+
+function segment(flag: string, text: string): PathSegment {
+  const parsed = parsePathSegment(text);
+  if (parsed === undefined) throw new ProductError('INVALID_ARGUMENT', `${flag}: ${segmentProblem(text)}`);
+  return parsed;
+}
+
+/** Archives of parts are shared with the bosh CLI, in ~/.bosh/cache. */
+export function releasePorts({ environment }: Pick<CommandContext, 'environment'>): CreateReleasePorts {
+  return {
+    cacheDirectory: join(environment['HOME'] || homedir(), '.bosh', 'cache'),
+    readGit: readGitState,
+    newId: () => randomUUID() as string as PathSegment,
+    now: () => Math.floor(Date.now() / 1000),
+  };
+}

@@ -1,0 +1,63 @@
+import { byBytes } from '../bosh/archive/pack-archive.ts';
+import { printTable } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
+
+interface ShownPart {
+  readonly name: string;
+  readonly fingerprint: string;
+  readonly digest: string;
+  /** Packages that it uses or depends on. */
+  readonly references: readonly string[];
+  /** Of a compiled package, `os/version`. */
+  readonly stemcell?: string | undefined;
+}
+
+export interface ShownRelease {
+  readonly name: string;
+  readonly version: string;
+  readonly commitHash: string;
+  readonly uncommittedChanges: boolean;
+  readonly archivePath: string | undefined;
+  readonly jobs: readonly ShownPart[];
+  readonly packages: readonly ShownPart[];
+}
+
+/** Prints the three tables that the bosh CLI prints of a release (bosh-cli: cmd/release_tables.go). */
+export function printRelease(terminal: Terminal, release: ShownRelease): void {
+  const { name, version, archivePath, jobs, packages } = release;
+  const commit = `${release.commitHash}${release.uncommittedChanges ? '+' : ''}`;
+  const archive = archivePath === undefined ? [] : [archivePath];
+  printTable(terminal, {
+    content: '',
+    header: ['Name', 'Version', 'Commit Hash', ...archive.map(() => 'Archive')],
+    rows: [[name, version, commit, ...archive]],
+  });
+  const isJson = terminal.structured !== undefined;
+  const names = (list: readonly string[]): string => (isJson ? list.join('\n') : list.join(', '));
+  const cells = (part: ShownPart): string[] => [
+    `${part.name}/${part.fingerprint}`,
+    part.digest,
+    names(part.references),
+  ];
+  const byName = (parts: readonly ShownPart[]): readonly ShownPart[] =>
+    parts.toSorted((a, b) => byBytes(a.name, b.name));
+  printTable(terminal, {
+    content: 'jobs',
+    header: ['Job', 'Digest', 'Packages'],
+    rows: byName(jobs).map(cells),
+  });
+  const isCompiled = packages.some(({ stemcell }) => stemcell !== undefined);
+  printTable(terminal, {
+    content: 'packages',
+    header: ['Package', 'Digest', 'Dependencies', ...(isCompiled ? ['OS', 'OS Version'] : [])],
+    rows: byName(packages).map((part) => [
+      ...cells(part),
+      ...(isCompiled ? splitStemcell(part.stemcell ?? '') : []),
+    ]),
+  });
+}
+
+function splitStemcell(stemcell: string): readonly string[] {
+  const [os = '', version = ''] = stemcell.split('/');
+  return [os, version];
+}
