@@ -36,6 +36,10 @@ async function entersVm(world: ClusterWorld): Promise<void> {
   try {
     await deployment.createEnv(settings);
     await byOurs(deployment);
+    // both the agent and sshd are called at the pod's loopback
+    const through = await deployment.tunnelled('ssh', settings, '--', 'echo $SSH_CONNECTION');
+    assert.equal(through.exitCode, 0, through.output);
+    assert.match(through.output, /^127\.0\.0\.1 \d+ 127\.0\.0\.1 22$/mu);
     const cli = boshCli();
     if (cli !== undefined) await byUpstream(cli, deployment, address);
     const [pod = ''] = (

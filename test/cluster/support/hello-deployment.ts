@@ -71,6 +71,14 @@ export class HelloDeployment {
     return this.#run(name, settings, words);
   }
 
+  /** The same inside a tunnel of bosh-kubernetes. */
+  tunnelled(name: string, settings: Settings, ...words: readonly string[]): Promise<Outcome> {
+    const { namespace, address } = this.plan;
+    const tunnel = ['tunnel', '--kubeconfig', this.file('kubeconfig'), '--namespace', namespace];
+    const range = ['--network', `${address.replace(/\d+$/u, '0')}/24`, '--'];
+    return this.#run(name, settings, words, [...ownDeployer, ...tunnel, ...range, ...ownDeployer]);
+  }
+
   /** A file of its own folder, where commands run. */
   file(name: string): string {
     return join(this.#directory, name);
@@ -87,10 +95,15 @@ export class HelloDeployment {
     await rm(this.#directory, { recursive: true });
   }
 
-  async #run(command: string, settings: Settings, flags: readonly string[]): Promise<Outcome> {
+  async #run(
+    command: string,
+    settings: Settings,
+    flags: readonly string[],
+    deployer: readonly string[] = this.plan.deployer,
+  ): Promise<Outcome> {
     const file = (name: string): string => this.file(name);
     await writeFile(file('ops.yml'), stringify(operations(this.plan, settings)));
-    const [program, ...words] = this.plan.deployer;
+    const [program = '', ...words] = deployer;
     const child = spawn(
       program,
       [
