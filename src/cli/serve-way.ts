@@ -1,4 +1,4 @@
-import { clientOwner } from '../tunnel/client-owner.ts';
+import { findClientOwners } from '../tunnel/client-owner.ts';
 import { startTunnel, type Tunnel } from '../tunnel/start-tunnel.ts';
 import type { Way } from './open-way.ts';
 
@@ -16,7 +16,7 @@ export function serveWay(way: Way, { port, log }: ServeOptions): Promise<Tunnel>
   return startTunnel({
     port,
     connect: way,
-    clientOwner: isLinux ? clientOwner : undefined,
+    clientOwner: isLinux ? findClientOwners() : undefined,
     uid: process.getuid?.(),
     log,
   });

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { test, type TestContext } from 'node:test';
-import { clientOwner, ownerInTable, type Connection } from './client-owner.ts';
+import { findClientOwners, ownerInTable, type Connection } from './client-owner.ts';
 import type { Destination } from './socks5.ts';
 import { startTunnel } from './start-tunnel.ts';
 
@@ -13,7 +13,7 @@ const stranger = 65_534;
 const asRoot = process.getuid?.() === 0 ? {} : { skip: 'needs root, to be another user' };
 
 /** A tunnel of this user, and what its clients got it to connect to. */
-async function withTunnel(t: TestContext, owner = clientOwner) {
+async function withTunnel(t: TestContext, owner = findClientOwners()) {
   const reached: Destination[] = [];
   const log: string[] = [];
   const tunnel = await startTunnel({
@@ -74,7 +74,7 @@ test(
     const gone = Promise.withResolvers<void>();
     const { tunnel, reached } = await withTunnel(t, async (connection: Connection) => {
       await gone.promise;
-      return clientOwner(connection);
+      return findClientOwners()(connection);
     });
     await asStranger(`exec 3<>/dev/tcp/127.0.0.1/${tunnel.port} && printf '${handshake}' >&3 && exec 3>&-`);
     gone.resolve();
@@ -103,4 +103,35 @@ test('the row of the other end counts, not that of the tunnel itself, nor one th
   assert.equal(owner(row('0100007F:9C41', server, 1000, 8)), undefined);
   const mapped = '0000000000000000FFFF0000';
   assert.equal(owner(row(mapped + client, mapped + server, 1001, 9)), 1001);
+});
+
+test('ten thousand connections at once have the tables read as often as one', async () => {
+  const read: string[] = [];
+  const ownerOf = findClientOwners(async (path) => {
+    read.push(path);
+    await Promise.resolve();
+    return `0: 0100007F:9C40 0100007F:0438 01 0:0 0:0 0 ${read.length > 2 ? 1000 : 1001} 0 7`;
+  });
+  const server = { address: '127.0.0.1', port: 1080 };
+  const owners = await Promise.all(
+    Array.from({ length: 10_000 }, () => ownerOf({ client: { address: '127.0.0.1', port: 40_000 }, server })),
+  );
+  assert.deepEqual([...new Set(owners)], [1001]);
+  assert.equal(read.length, 2);
+  // who asks while they are read, or later, gets what they say after that
+  assert.equal(await ownerOf({ client: { address: '127.0.0.1', port: 40_000 }, server }), 1000);
+});
+
+test('tables that cannot be read once are read again', async () => {
+  let tries = 0;
+  const ownerOf = findClientOwners(async () => {
+    if ((tries += 1) === 1) throw new Error('once');
+    return '0: 0100007F:9C40 0100007F:0438 01 0:0 0:0 0 1000 0 7';
+  });
+  const connection = {
+    client: { address: '127.0.0.1', port: 40_000 },
+    server: { address: '127.0.0.1', port: 1080 },
+  };
+  await assert.rejects(ownerOf(connection), /once/);
+  assert.equal(await ownerOf(connection), 1000);
 });

@@ -15,43 +15,74 @@ export interface Connection {
 
 /** A table is read in pieces: a connection that others' coming and going hid in one reading is in the next. */
 const readings = 3;
+const tables = ['/proc/net/tcp', '/proc/net/tcp6'];
+
+/** By both ends as a table has them, local first. */
+type Owners = ReadonlyMap<string, number | undefined>;
 
 /** The user of the process at the other end of a connection from this machine; undefined where none has that socket any more. */
-export async function clientOwner(connection: Connection): Promise<number | undefined> {
-  for (let reading = 0; reading < readings; reading += 1) {
-    for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
-      const owner = ownerInTable(await readFile(table, 'utf8'), connection);
+export type ClientOwner = (connection: Connection) => Promise<number | undefined>;
+
+/**
+ * One reading of the tables at a time, which all share that asked before it began: another user may connect ten thousand times
+ * at once, and each connection makes the tables longer.
+ */
+export function findClientOwners(
+  readTable: (path: string) => Promise<string> = (path) => readFile(path, 'utf8'),
+): ClientOwner {
+  let last: Promise<unknown> = Promise.resolve();
+  let next: Promise<Owners> | undefined;
+  const read = async (): Promise<Owners> => {
+    await last.catch(() => undefined);
+    next = undefined;
+    const texts: string[] = [];
+    for (const path of tables) texts.push(await readTable(path));
+    return parseOwners(texts.join('\n'));
+  };
+  return async (connection) => {
+    for (let reading = 0; reading < readings; reading += 1) {
+      last = next ??= read();
+      const owner = ownerAmong(await next, connection);
       if (owner !== undefined) return owner;
     }
-  }
-  return undefined;
+    return undefined;
+  };
 }
 
 /**
  * The same by the text of such a table (proc(5)). A socket that no process has open any more has inode 0 and shows as root's,
  * whoever closed it: it has no owner here.
  */
-export function ownerInTable(table: string, { client, server }: Connection): number | undefined {
+export const ownerInTable = (table: string, connection: Connection): number | undefined =>
+  ownerAmong(parseOwners(table), connection);
+
+function parseOwners(table: string): Owners {
+  const owners = new Map<string, number | undefined>();
   for (const line of table.split('\n')) {
     const [, local, remote, , , , , uid = '', , inode] = line.trim().split(/\s+/u);
-    if (local === undefined || remote === undefined || !isEnd(local, client) || !isEnd(remote, server))
-      continue;
-    return inode === '0' ? undefined : Number(uid);
+    const ends = `${local} ${remote}`;
+    if (!owners.has(ends)) owners.set(ends, inode === '0' ? undefined : Number(uid));
   }
+  return owners;
+}
+
+function ownerAmong(owners: Owners, { client, server }: Connection): number | undefined {
+  const remotes = spellings(server);
+  for (const local of spellings(client))
+    for (const remote of remotes) {
+      const owner = owners.get(`${local} ${remote}`);
+      if (owner !== undefined) return owner;
+    }
   return undefined;
 }
 
-function isEnd(text: string, { address, port }: SocketEnd): boolean {
-  const hex = port.toString(16).toUpperCase().padStart(4, '0');
-  return spellings(address).some((each) => text === `${each}:${hex}`);
-}
-
 /** An IPv4 address is in the table of IPv6 where the client's socket is one of IPv6. */
-function spellings(address: string): string[] {
+function spellings({ address, port }: SocketEnd): string[] {
   const ipv4 = address.replace(/^::ffff:/iu, '');
   if (isIPv6(ipv4)) return [];
   const word = words(Buffer.from(ipv4.split('.').map(Number)));
-  return [word, `${'0'.repeat(16)}${words(Buffer.from([0, 0, 0xff, 0xff]))}${word}`];
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  return [`${word}:${hex}`, `${'0'.repeat(16)}${words(Buffer.from([0, 0, 0xff, 0xff]))}${word}:${hex}`];
 }
 
 /** Four bytes in network order as the kernel prints them: a number of this machine. */
