@@ -51,6 +51,10 @@ test("a link in a release directory brings no file of the operator's into a rele
   await rm(template);
   await rename(`${template}.was`, template);
 
+  await symlink(join(own, 'key'), join(release, 'NOTICE.linked'));
+  await refused('a license');
+  await rm(join(release, 'NOTICE.linked'));
+
   for (const folder of ['jobs/web/templates', 'jobs', 'packages', 'src']) {
     await rename(join(release, folder), join(own, 'moved'));
     await symlink(join(own, 'moved'), join(release, folder));

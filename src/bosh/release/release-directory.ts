@@ -49,9 +49,9 @@ export async function readReleaseDirectory(directory: string): Promise<ReleaseDi
   const known = packages.map((one) => one.name);
   const jobs: SourceJob[] = [];
   for (const path of await folders(join(directory, 'jobs'))) jobs.push(await readJob(path, known, problems));
-  // of a job what a link points to is packed
-  for (const { path } of jobs.flatMap(({ files }) => files)) await requireInside(directory, path);
   const license = await licenseFiles(directory);
+  // of a job and of a license what a link points to is packed
+  for (const { path } of [...jobs.flatMap(({ files }) => files), ...license]) await requireInside(directory, path);
   await checkBlobs(directory, problems);
   problems.throwIfAny('RELEASE_INVALID');
   return { name, jobs, packages, license };
