@@ -21,6 +21,11 @@ export async function readDirectorVariables(
   { address, outside }: Pick<DirectorFile, 'address' | 'outside'>,
 ): Promise<Variables> {
   const path = varsStorePath(directory);
+  const place = outside ?? { host: address, director: 25555, credhub: 8844 };
+  return directorVariables(await readStore(path), place, path);
+}
+
+async function readStore(path: string): Promise<JsonObject> {
   const text = await readOwnFile(path);
   if (text === undefined)
     throw new ProductError(
@@ -28,8 +33,7 @@ export async function readDirectorVariables(
       `There is no vars store '${path}'; create the director by the commands of commands.sh first`,
     );
   const store = toValue(parseYaml(text, path, 'VARS_STORE_INVALID'));
-  const place = outside ?? { host: address, director: 25555, credhub: 8844 };
-  return directorVariables(isObject(store) ? store : {}, place, path);
+  return isObject(store) ? store : {};
 }
 
 /** Pure. `path` is for errors. */
@@ -54,6 +58,25 @@ export function directorVariables(
     CREDHUB_SECRET: need('credhub_admin_client_secret'),
     // CredHub sends its clients to the UAA
     CREDHUB_CA_CERT: `${need('credhub_tls', 'ca').trimEnd()}\n${need('uaa_ssl', 'ca')}`,
+  };
+}
+
+/**
+ * How the agent of the director's VM is called, by bosh-deployment's names in the vars store. The mbus and the password are secrets.
+ * Rejects as readDirectorVariables does.
+ */
+export async function readDirectorAgent(
+  directory: string,
+  address: string,
+): Promise<{ readonly mbus: string; readonly password: string; readonly ca: string }> {
+  const path = varsStorePath(directory);
+  const store = await readStore(path);
+  const password = valueOf(store, ['mbus_bootstrap_password'], path);
+  const host = isIPv6(address) ? `[${address}]` : address;
+  return {
+    mbus: `https://mbus:${encodeURIComponent(password)}@${host}:6868`,
+    password,
+    ca: valueOf(store, ['mbus_bootstrap_ssl', 'ca'], path),
   };
 }
 

@@ -37,7 +37,7 @@ export interface DirectorCluster {
   readonly ca: string | undefined;
 }
 
-type Variables = Readonly<Record<string, string | undefined>>;
+type Variables = Readonly<Record<string, string | null | undefined>>;
 
 export interface PreparedDirector {
   readonly findings: readonly Finding[];
@@ -125,10 +125,10 @@ const accessVariables = (
   { server }: ClusterIdentity,
   ca: string | undefined,
 ): Variables => ({
-  director_name: 'bosh-kubernetes',
+  director_name: 'k8s-director',
   kubernetes_namespace: namespace,
   kubernetes_server: server,
-  kubernetes_ca: ca ?? '',
+  kubernetes_ca: ca ?? null,
 });
 
 /** Where a Service of NodePort or LoadBalancer has the director and CredHub. */

@@ -73,7 +73,7 @@ describe("director init and the stand-in of a director's releases", () => {
         ]);
 
         for (const text of [printed.at(-6), printed.at(-2)])
-          assert.equal((JSON.parse(text ?? '') as { name: string }).name, 'bosh-kubernetes');
+          assert.equal((JSON.parse(text ?? '') as { name: string }).name, 'k8s-director');
         await assertNothingLeft();
       },
     );
@@ -94,7 +94,7 @@ describe("director init and the stand-in of a director's releases", () => {
       createEnv.replace('bosh create-env', 'bosh delete-env'),
     ]);
 
-    assert.match(printed.at(-2) ?? '', /"name":\s*"bosh-kubernetes".* https:\/\/10\.77\.0\.11:32067\n$/su);
+    assert.match(printed.at(-2) ?? '', /"name":\s*"k8s-director".* https:\/\/10\.77\.0\.11:32067\n$/su);
     await assertNothingLeft();
   });
 });
