@@ -81,7 +81,7 @@ export function releasePorts({ environment }: Pick<CommandContext, 'environment'
   return {
     cacheDirectory: join(environment['HOME'] || homedir(), '.bosh', 'cache'),
     readGit: readGitState,
-    newId: () => randomUUID() as string as PathSegment,
+    newId: () => randomUUID(),
     now: () => Math.floor(Date.now() / 1000),
   };
 }
