@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { stringify } from 'yaml';
@@ -63,8 +63,8 @@ async function filesOf(directory: string, ignoreMode: readonly string[]): Promis
 }
 
 /**
- * Fingerprints of a directory by our packer beside those of `boshCli create-release`, in a copy of it. Blobs that
- * are missing are stood in for, the same for both.
+ * Fingerprints of a directory by our packer beside those of `boshCli create-release`, in a copy of it. Blobs and
+ * vendored packages, which a source repository lacks, are stood in for, the same for both.
  */
 export async function fingerprintsOfDirectory(
   path: string,
@@ -72,12 +72,16 @@ export async function fingerprintsOfDirectory(
 ): Promise<ComparedFingerprints> {
   const copy = join(scratch, 'copy');
   await cp(path, copy, { recursive: true, verbatimSymlinks: true });
+  // what was built before would be downloaded
+  for (const built of ['.final_builds', '.dev_builds'])
+    await rm(join(copy, built), { recursive: true, force: true });
   await standInForBlobs(copy);
+  await standInForVendoredPackages(join(copy, 'packages'));
   const ours = await packedParts(copy, join(scratch, 'ours.tgz'));
   const theirs = await createdParts(copy, { scratch, boshCli });
   if (typeof ours === 'string') {
     if (typeof theirs === 'string')
-      return { compared: 0, differences: [], note: `neither packs it: ${ours}` };
+      return { compared: 0, differences: [], note: `neither packs it: ${firstLine(ours)}` };
     return { compared: 0, differences: [{ what: 'create-release', how: `ours refuses it: ${ours}` }] };
   }
   if (typeof theirs === 'string')
@@ -88,6 +92,12 @@ export async function fingerprintsOfDirectory(
     if (our !== their) differences.push({ what: name, how: `fingerprint ${our}, bosh's ${their}` });
   }
   return { compared: theirs.size, differences };
+}
+
+/** A source repository without its submodules has a line for each file of them. */
+function firstLine(text: string): string {
+  const [first = '', ...more] = text.split('\n');
+  return more.length === 0 ? first : `${first} (and ${more.length} more)`;
 }
 
 type Parts = ReadonlyMap<string, string>;
@@ -154,6 +164,18 @@ async function standInForBlobs(directory: string): Promise<void> {
     blobs[name] = { size: (await stat(path)).size, sha: await digestOfFile(path) };
   }
   await writeFile(index, stringify(blobs));
+}
+
+/** They are in the blobstore alone: a package of nothing in the place of each. */
+async function standInForVendoredPackages(directory: string): Promise<void> {
+  if (!(await exists(directory))) return;
+  for (const name of await readdir(directory)) {
+    const lock = join(directory, name, 'spec.lock');
+    if (!(await exists(lock))) continue;
+    await rm(lock);
+    await writeFile(join(directory, name, 'spec'), stringify({ name, files: [] }));
+    await writeFile(join(directory, name, 'packaging'), 'true\n');
+  }
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -10,6 +10,8 @@ export interface Directories {
   readonly monitLog: string;
   /** The socket of the `monit` command. */
   readonly monitSocket: string;
+  /** The embedded node's program for bin/bpm of job bpm; on other VMs there is none. */
+  readonly bpmStandIn: string;
   readonly jobs: string;
   readonly packages: string;
   readonly instance: string;
@@ -42,6 +44,7 @@ export function directoriesOf(base: string): Directories {
     monitJobs: join(monit, 'job'),
     monitLog: join(monit, 'log'),
     monitSocket: join(monit, 'control.sock'),
+    bpmStandIn: join(bosh, 'bin', 'bpm'),
     jobs: join(base, 'jobs'),
     packages: join(base, 'packages'),
     instance: join(base, 'instance'),

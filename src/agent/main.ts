@@ -31,9 +31,24 @@ async function monit([socket = '', ...words]: readonly string[]): Promise<void> 
   process.exitCode = code;
 }
 
+/** `bpm BASE WORDS`: what the stand-in for bpm runs (image-skeleton.ts). */
+async function bpm([base = '', ...words]: readonly string[]): Promise<void> {
+  const { runBpm } = await import('./bpm/run-command.ts');
+  process.umask(0o022);
+  process.exitCode = await runBpm(words, {
+    directories: directoriesOf(base),
+    identities: await loadIdentities(),
+    table: procProcessTable,
+    clock: systemClock,
+    stdout: process.stdout,
+    stderr: process.stderr,
+  });
+}
+
 async function main(): Promise<void> {
   const [first, ...rest] = process.argv.slice(2);
   if (first === 'monit') return monit(rest);
+  if (first === 'bpm') return bpm(rest);
   const commandLine = parseCommandLine(process.argv.slice(2));
   if (commandLine.isVersionAsked) return void process.stdout.write(`${version}\n`);
   if (process.pid === 1)

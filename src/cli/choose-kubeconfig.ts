@@ -21,6 +21,14 @@ export function chooseKubeconfig(
   if (named !== undefined) return { path: named, isEmbedded: false };
   const embedded = { path: kubeconfigPath(clusterDirectory), isEmbedded: true };
   if (existsSync(embedded.path)) return embedded;
+  const path = environmentKubeconfig(environment);
+  return path === undefined ? embedded : { path, isEmbedded: false };
+}
+
+/** The file of `$KUBECONFIG`; undefined where that names none. INVALID_ARGUMENT where it names several. */
+export function environmentKubeconfig(
+  environment: Readonly<Record<string, string | undefined>>,
+): string | undefined {
   const files = (environment['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
   // as kubectl, which passes over what is not there
   const present = files.filter((file) => existsSync(file));
@@ -29,6 +37,5 @@ export function chooseKubeconfig(
       'INVALID_ARGUMENT',
       `KUBECONFIG names several files, which are not merged: name one by --kubeconfig, such as what kubectl config view --raw prints`,
     );
-  const path = present[0] ?? files[0];
-  return path === undefined ? embedded : { path, isEmbedded: false };
+  return present[0] ?? files[0];
 }

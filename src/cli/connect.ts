@@ -3,7 +3,6 @@ import { dirname, join, resolve } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 import { secretStrings, urlPasswords } from '../errors/redact/secret-strings.ts';
 import { usedCredentials, type Access } from '../kubernetes/access.ts';
-import type { KubernetesApi } from '../kubernetes/api.ts';
 import { secretsOfKubeconfig } from '../kubernetes/kubeconfig-secrets.ts';
 import { loadAccess } from '../kubernetes/load-access.ts';
 import { openTransport } from '../kubernetes/open-transport.ts';
@@ -17,6 +16,8 @@ export function kubeconfigPath(clusterDirectory: string): string {
 export interface ConnectOptions {
   /** For proxies and exec plugins; absent: empty, as for the embedded cluster, which needs neither. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Absent: the kubeconfig's current one. */
+  readonly context?: string | undefined;
   /** Told what is secret in the file before it is used, and what requests were sent with before a result or an error is there. */
   readonly onSecrets: (secrets: readonly string[]) => void;
 }
@@ -27,12 +28,12 @@ export interface ConnectOptions {
  */
 export async function withKubernetes<T>(
   kubeconfig: string,
-  action: (api: KubernetesApi, access: Access) => Promise<T>,
-  { environment, onSecrets }: ConnectOptions,
+  action: (api: RestApi, access: Access) => Promise<T>,
+  { environment, context, onSecrets }: ConnectOptions,
 ): Promise<T> {
   const text = await readKubeconfig(kubeconfig);
   onSecrets(secretStrings(await secretsOfKubeconfig(text)));
-  const access = await loadAccess(text, { directory: dirname(resolve(kubeconfig)), environment });
+  const access = await loadAccess(text, { directory: dirname(resolve(kubeconfig)), environment, context });
   onSecrets([...secretStrings({ key: access.key }), ...urlPasswords(access.proxy)]);
   const transport = await openTransport(access);
   try {

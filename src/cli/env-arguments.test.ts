@@ -20,6 +20,7 @@ test('reads the flags of bosh create-env', () => {
     '--vars-env',
     'MY',
     '--recreate',
+    '--recreate-persistent-disks',
   ]);
 
   assert.deepEqual(parsed, {
@@ -31,8 +32,10 @@ test('reads the flags of bosh create-env', () => {
     opsFiles: ['ops.yml'],
     varsEnvs: ['MY'],
     recreate: true,
+    recreatePersistentDisks: true,
     skipDrain: false,
     force: false,
+    tunnel: false,
     nonInteractive: false,
     varErrs: false,
     varErrsUnused: false,
@@ -75,6 +78,7 @@ test('takes no flag that means nothing to the command, and names it', () => {
     ['create-env', '-f'],
     ['delete-env', '--recreate'],
     ['destroy', '--recreate'],
+    ['stop-env', '--recreate-persistent-disks'],
     ['destroy', '--skip-drain'],
     ['destroy', '-v', 'a=1'],
     ['destroy', '--var-file', 'a=b'],

@@ -15,8 +15,11 @@ export interface EnvArguments {
   readonly varsEnvs: readonly string[];
   readonly opsFiles: readonly string[];
   readonly recreate: boolean;
+  readonly recreatePersistentDisks: boolean;
   readonly skipDrain: boolean;
   readonly force: boolean;
+  /** Open a tunnel to the VM for the run. */
+  readonly tunnel: boolean;
   /** `destroy` alone asks anything. */
   readonly nonInteractive: boolean;
   /** These three are of `interpolate`. */
@@ -27,36 +30,45 @@ export interface EnvArguments {
 
 const inputs =
   '[-v NAME=VALUE] [--var-file NAME=FILE] [-l FILE] [--vars-env PREFIX] [--vars-store FILE] [-o OPS]';
-const existing = `MANIFEST [--state FILE] ${inputs}`;
+export const existing = `MANIFEST [--state FILE] ${inputs}`;
 const deployment = `${existing} [--skip-drain] [-n] [--tty]`;
+const recreating = '[--recreate] [--recreate-persistent-disks]';
 /** Which `main` takes. */
 const json = '[--json]';
+const remote = '[--tunnel]';
 
 /** What stands behind the names of the commands that take a manifest. */
 export const envUsage = {
-  up: `${deployment} [--recreate]`,
-  'create-env': `${deployment} [--recreate] ${json}`,
-  'delete-env': `${deployment} [--force] ${json}`,
-  'stop-env': `${deployment} ${json}`,
-  'start-env': `${existing} [-n] [--tty] ${json}`,
+  up: `${deployment} ${recreating}`,
+  'create-env': `${deployment} ${recreating} ${remote} ${json}`,
+  'delete-env': `${deployment} [--force] ${remote} ${json}`,
+  'stop-env': `${deployment} ${remote} ${json}`,
+  'start-env': `${existing} [-n] [--tty] ${remote} ${json}`,
   interpolate: `FILE ${inputs} [--path PATH] [--var-errs] [--var-errs-unused] ${json}`,
   destroy: 'MANIFEST [--state FILE] [--vars-store FILE] [--force] [-n] [--tty]',
 } as const;
 
 export type EnvCommand = keyof typeof envUsage;
 
-const options = {
+/** Flags that every command with a manifest takes. */
+export const inputOptions = {
   state: { type: 'string' },
   'vars-store': { type: 'string' },
   var: { type: 'string', short: 'v', multiple: true },
   'var-file': { type: 'string', multiple: true },
   'vars-file': { type: 'string', short: 'l', multiple: true },
   'vars-env': { type: 'string', multiple: true },
+  'ops-file': { type: 'string', short: 'o', multiple: true },
+  tunnel: { type: 'boolean' },
+} as const;
+
+const options = {
+  ...inputOptions,
   path: { type: 'string' },
   'var-errs': { type: 'boolean' },
   'var-errs-unused': { type: 'boolean' },
-  'ops-file': { type: 'string', short: 'o', multiple: true },
   recreate: { type: 'boolean' },
+  'recreate-persistent-disks': { type: 'boolean' },
   'skip-drain': { type: 'boolean' },
   force: { type: 'boolean', short: 'f' },
   'non-interactive': { type: 'boolean', short: 'n' },
@@ -78,11 +90,11 @@ const interpolating: readonly OptionName[] = [
 const deploying: readonly OptionName[] = [...interpolating, 'state', 'skip-drain'];
 
 const taken: Readonly<Record<EnvCommand, readonly string[]>> = {
-  up: [...deploying, 'recreate'],
-  'create-env': [...deploying, 'recreate'],
-  'delete-env': [...deploying, 'force'],
-  'stop-env': deploying,
-  'start-env': [...interpolating, 'state'],
+  up: [...deploying, 'recreate', 'recreate-persistent-disks'],
+  'create-env': [...deploying, 'recreate', 'recreate-persistent-disks', 'tunnel'],
+  'delete-env': [...deploying, 'force', 'tunnel'],
+  'stop-env': [...deploying, 'tunnel'],
+  'start-env': [...interpolating, 'state', 'tunnel'],
   interpolate: [...interpolating, 'path', 'var-errs', 'var-errs-unused'],
   destroy: [...always, 'state', 'force'],
 };
@@ -98,6 +110,37 @@ export function parseEnvArguments(command: EnvCommand, words: readonly string[])
   if (manifestPath === undefined) throw refuse('A manifest is missing');
   if (extra !== undefined) throw refuse('One manifest is taken; a value with a blank has to be in quotes');
   return {
+    ...readEnvInputs(manifestPath, values),
+    recreate: values.recreate === true,
+    recreatePersistentDisks: values['recreate-persistent-disks'] === true,
+    skipDrain: values['skip-drain'] === true,
+    force: values.force === true,
+    nonInteractive: values['non-interactive'] === true,
+    ...(values.path === undefined ? {} : { valuePath: values.path }),
+    varErrs: values['var-errs'] === true,
+    varErrsUnused: values['var-errs-unused'] === true,
+  };
+}
+
+export type EnvInputs = Omit<
+  EnvArguments,
+  | 'recreate'
+  | 'recreatePersistentDisks'
+  | 'skipDrain'
+  | 'force'
+  | 'nonInteractive'
+  | 'valuePath'
+  | 'varErrs'
+  | 'varErrsUnused'
+>;
+
+/** A manifest with what is put into it, from the values of `inputOptions`. */
+export function readEnvInputs(
+  manifestPath: string,
+  values: { readonly tunnel?: boolean } & Partial<Record<'state' | 'vars-store', string>> &
+    Partial<Record<'var' | 'var-file' | 'vars-file' | 'vars-env' | 'ops-file', string[]>>,
+): EnvInputs {
+  return {
     manifestPath: expandHome(manifestPath),
     ...(values.state === undefined ? {} : { statePath: expandHome(values.state) }),
     ...(values['vars-store'] === undefined ? {} : { varsStorePath: expandHome(values['vars-store']) }),
@@ -110,13 +153,7 @@ export function parseEnvArguments(command: EnvCommand, words: readonly string[])
     varsFiles: (values['vars-file'] ?? []).map(expandHome),
     opsFiles: (values['ops-file'] ?? []).map(expandHome),
     varsEnvs: (values['vars-env'] ?? []).map(nonEmptyPrefix),
-    recreate: values.recreate === true,
-    skipDrain: values['skip-drain'] === true,
-    force: values.force === true,
-    nonInteractive: values['non-interactive'] === true,
-    ...(values.path === undefined ? {} : { valuePath: values.path }),
-    varErrs: values['var-errs'] === true,
-    varErrsUnused: values['var-errs-unused'] === true,
+    tunnel: values.tunnel === true,
   };
 }
 

@@ -70,7 +70,8 @@ async function callVerb(
     contextName = call.contextName;
     file = parseFile(configText);
     session = await ports.openSession({ file, context, contextName, method });
-    const result = await verb(session.cloud, call.arguments);
+    const say = clearedSay(session.cloud.say, () => redactorOf(file, request, session));
+    const result = await verb({ ...session.cloud, say }, call.arguments);
     const log = session.log();
     const redact = log === '' ? undefined : await redactorOf(file, request, session);
     return success(resultInContext(signature, result, contextName), redact?.(log) ?? '');
@@ -104,6 +105,20 @@ async function redactorOf(
   ]);
   const secrets = [secretsOf(file), secretsOf(request.context), session?.secrets() ?? Promise.resolve([])];
   return redactor(await Promise.all(secrets), request.arguments[5]);
+}
+
+/** Says lines cleared of secrets, in their order; a line that cannot be cleared is not said. */
+function clearedSay(
+  say: (line: string) => void,
+  open: () => Promise<(text: string) => string>,
+): (line: string) => void {
+  let redact: Promise<((text: string) => string) | undefined> | undefined;
+  return (line) => {
+    redact ??= open().catch(() => undefined);
+    void redact.then((clear) => {
+      if (clear !== undefined) say(clear(line));
+    });
+  };
 }
 
 interface Place {

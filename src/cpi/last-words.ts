@@ -2,6 +2,7 @@ import type { ObjectReference } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { type EventSubject, knownEvents, podLastWords } from '../kubernetes/pod-words.ts';
+import type { WaitWords } from '../kubernetes/wait.ts';
 import type { Cloud } from './cloud.ts';
 
 /** What events call the kinds whose end a verb waits for. */
@@ -33,15 +34,18 @@ export async function deletionWords(
   cloud: Cloud,
   { resource, name, namespace = '' }: ObjectReference,
   last: KubernetesObject | undefined,
-): Promise<string> {
+): Promise<WaitWords> {
   const finalizers = last?.metadata.finalizers ?? [];
   if (resource.plural === 'pods') {
     const pod = last as Pod | undefined;
     const words = await podLastWords(cloud.api, { namespace, name }, pod);
     if (finalizers.length === 0 || runs(pod))
-      return `${words}; see whether the kubelet of its node runs, then repeat the call`;
+      return { state: words, next: 'see whether the kubelet of its node runs, then repeat the call' };
     const next = nextStep(finalizers, { plural: 'pods', namespace, name });
-    return `${words}; held by its finalizers ${finalizers.join(', ')}; ${next}, then repeat the call`;
+    return {
+      state: `${words}; held by its finalizers ${finalizers.join(', ')}`,
+      next: `${next}, then repeat the call`,
+    };
   }
   const state =
     finalizers.length === 0 ? 'it is still there' : `held by its finalizers ${finalizers.join(', ')}`;
@@ -49,12 +53,14 @@ export async function deletionWords(
   const { uid } = last?.metadata ?? {};
   const events = kind === undefined ? '' : await eventsOf(cloud, { namespace, name, kind, uid });
   const said = resource.plural === 'volumeattachments' ? driverSaid(last) : undefined;
-  return [
-    state,
-    ...(said === undefined ? [] : [`its driver said: ${said}`]),
-    ...(events === '' ? [] : [`events: ${events}`]),
-    `${nextStep(finalizers, { plural: resource.plural, namespace, name })}, then repeat the call`,
-  ].join('; ');
+  return {
+    state: [
+      state,
+      ...(said === undefined ? [] : [`its driver said: ${said}`]),
+      ...(events === '' ? [] : [`events: ${events}`]),
+    ].join('; '),
+    next: `${nextStep(finalizers, { plural: resource.plural, namespace, name })}, then repeat the call`,
+  };
 }
 
 /** storage/v1 VolumeAttachmentStatus: the only place where a driver says why it does not detach; no event has it. */
@@ -78,9 +84,12 @@ export async function claimWords(
   cloud: Cloud,
   claim: { readonly namespace: string; readonly name: string },
   next: string,
-): Promise<string> {
+): Promise<WaitWords> {
   const events = await claimEvents(cloud, claim);
-  return `${events === '' ? 'nothing was said about it' : events}; ${next}, then repeat the call`;
+  return {
+    state: events === '' ? 'nothing was said about it' : events,
+    next: `${next}, then repeat the call`,
+  };
 }
 
 interface Held {

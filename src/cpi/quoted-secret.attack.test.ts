@@ -13,6 +13,7 @@ import { startTlsServer } from '../kubernetes/testing/tls-server.ts';
 import { answer } from './answer.ts';
 import type { CpiResponse } from './protocol.ts';
 import type { Session } from './session.ts';
+import { quickLooks } from './testing/quick-looks.ts';
 import { createVmArguments, testCloud } from './testing/test-cloud.ts';
 
 const password = 'p@ss/w0rd+1';
@@ -82,6 +83,27 @@ test('what a successful call notes goes through the redactor, too', async (t) =>
   assert.equal(response.error, null);
   assert.match(response.log, /^the server said: .*<redacted>/u);
   nothingOfSecrets(JSON.stringify(response));
+});
+
+test('what is said while a call waits goes through the redactor, too', async (t) => {
+  const { cloud, node } = await testCloud(t);
+  node.unschedulable = `no node, by a webhook that quotes ${password}`;
+  const lines: string[] = [];
+  const session: Session = {
+    cloud: { ...cloud, clock: quickLooks, say: (line) => void lines.push(line) },
+    log: () => '',
+    secrets: () => Promise.resolve([]),
+    close: () => undefined,
+  };
+  const args = createVmArguments({ env: { bosh: { password } } });
+
+  await answer(JSON.stringify({ method: 'create_vm', arguments: args, context: {} }), {
+    readConfig: () => Promise.resolve('{}'),
+    openSession: () => Promise.resolve(session),
+  });
+
+  assert.match(lines.join('\n'), /^waiting for a node to take pod .*quotes <redacted>/mu);
+  nothingOfSecrets(lines.join('\n'));
 });
 
 function nothingOfSecrets(written: string): void {

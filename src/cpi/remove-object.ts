@@ -56,5 +56,6 @@ async function waitForEnd(cloud: Cloud, options: GoneOptions, signal?: AbortSign
     awaited: `${options.what} to be gone`,
     deadlineMs: options.deadlineSeconds * 1000,
     lastWords: (last) => deletionWords(cloud, reference, last),
+    say: cloud.say,
   });
 }

@@ -35,12 +35,11 @@ export async function waitForNode(
     },
     awaited: `a node to take pod ${name}`,
     deadlineMs: cloud.config.deadlines.schedule * 1000,
-    lastWords: async (last) =>
-      [
-        await podLastWords(cloud.api, { namespace, name }, last),
-        ...(await wordsOnClaims(cloud, namespace, pod)),
-        remedy,
-      ].join('; '),
+    lastWords: async (last) => {
+      const onPod = await podLastWords(cloud.api, { namespace, name }, last);
+      return { state: [onPod, ...(await wordsOnClaims(cloud, namespace, pod))].join('; '), next: remedy };
+    },
+    say: cloud.say,
   });
   return waiting.catch((error: unknown) => {
     if (!isProductError(error, 'DEADLINE') || !isUnschedulable(seen)) throw error;

@@ -43,39 +43,49 @@ test('--recreate makes a new VM around the same disk and compiles nothing again'
   );
 });
 
-test('another size of the disk moves its content to a new one, in the order of bosh', async (t) => {
-  const { options, ports, cloud, agent, editManifest } = await testEnvironment(t);
-  const first = await createEnv(options, ports);
-  await cloud.forgetRequests();
-  agent.calls.length = 0;
-  ports.output();
-  await editManifest((text) => text.replace('disk_size: 64', 'disk_size: 128'));
+const movingChanges = [
+  ['another size of the disk', { from: 'disk_size: 64', to: 'disk_size: 128' }, {}],
+  ['other cloud_properties of the disk', { from: '{type: fast}', to: '{type: slow}' }, {}],
+  ['--recreate-persistent-disks alone', { from: '', to: '' }, { recreatePersistentDisks: true }],
+] as const;
 
-  const second = await createEnv(options, ports);
+for (const [what, { from, to }, flags] of movingChanges)
+  test(`${what}: the content moves to a new disk, in the order of bosh`, async (t) => {
+    const { options, ports, cloud, agent, editManifest } = await testEnvironment(t);
+    const first = await createEnv(options, ports);
+    await cloud.forgetRequests();
+    agent.calls.length = 0;
+    ports.output();
+    await editManifest((text) => {
+      assert.ok(text.includes(from), text);
+      return text.replace(from, to);
+    });
 
-  const moved = ['create_disk', 'attach_disk', 'set_disk_metadata', 'detach_disk', 'delete_disk'];
-  assert.deepEqual(cloud.calls(), [...recreation, ...moved]);
-  assert.deepEqual(
-    [cloud.disks(), cloud.attachedDisks(), agent.mountedDisks],
-    Array(3).fill([second.diskCid]),
-  );
-  assert.notEqual(second.diskCid, first.diskCid);
-  const disk = ['add_persistent_disk', 'mount_disk'];
-  const start = agent.verbs.indexOf('add_persistent_disk');
-  assert.deepEqual(agent.verbs.slice(start, start + 6), [
-    ...disk,
-    ...disk,
-    'migrate_disk',
-    'remove_persistent_disk',
-  ]);
-  const output = ports.output();
-  for (const line of [
-    `Migrating content from disk '${first.diskCid}' to disk '${second.diskCid}'... Finished`,
-    `Detaching disk '${first.diskCid}'... Finished`,
-    `Deleting disk '${first.diskCid}'... Finished`,
-  ])
-    assert.ok(output.includes(line), `${line} is not in ${output}`);
-});
+    const second = await createEnv({ ...options, ...flags }, ports);
+
+    const moved = ['create_disk', 'attach_disk', 'set_disk_metadata', 'detach_disk', 'delete_disk'];
+    assert.deepEqual(cloud.calls(), [...recreation, ...moved]);
+    assert.deepEqual(
+      [cloud.disks(), cloud.attachedDisks(), agent.mountedDisks],
+      Array(3).fill([second.diskCid]),
+    );
+    assert.notEqual(second.diskCid, first.diskCid);
+    const disk = ['add_persistent_disk', 'mount_disk'];
+    const start = agent.verbs.indexOf('add_persistent_disk');
+    assert.deepEqual(agent.verbs.slice(start, start + 6), [
+      ...disk,
+      ...disk,
+      'migrate_disk',
+      'remove_persistent_disk',
+    ]);
+    const output = ports.output();
+    for (const line of [
+      `Migrating content from disk '${first.diskCid}' to disk '${second.diskCid}'... Finished`,
+      `Detaching disk '${first.diskCid}'... Finished`,
+      `Deleting disk '${first.diskCid}'... Finished`,
+    ])
+      assert.ok(output.includes(line), `${line} is not in ${output}`);
+  });
 
 test('a disk that the manifest no longer asks for is kept, said to be, and shown no more', async (t) => {
   const { options, ports, cloud, editManifest } = await testEnvironment(t);

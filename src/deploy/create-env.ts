@@ -61,19 +61,21 @@ async function holdToCluster(
 
 async function converge(
   session: Session,
-  { recreate = false, cluster, checkManifest }: CreateEnvOptions,
+  { recreate = false, recreatePersistentDisks = false, cluster, checkManifest }: CreateEnvOptions,
 ): Promise<CreateEnvResult> {
   const { stage, ports, state, directory } = session;
   try {
     const valid = await validateDeployment(stage, session, checkManifest);
     const stemcellApiVersion = valid.stemcell.summary.apiVersion;
     const manifestSha = await recordedDigestOf(state, valid);
-    const isUnchanged = !recreate && isDeployed(state.state, { ...targetOf(valid), manifestSha });
+    const isForced = recreate || recreatePersistentDisks;
+    const isUnchanged = !isForced && isDeployed(state.state, { ...targetOf(valid), manifestSha });
     if (!isUnchanged) planDisk(state.state, wantedDisk(valid.manifest));
     const deployed = await withCpi(session, { valid, stemcellApiVersion }, async (run, renderer) => {
       if (isUnchanged && (await isStillThere(run, valid))) return undefined;
       const isKnownCluster = cluster !== undefined;
-      return { address: await deployInstance(session, valid, run, { renderer, isKnownCluster }) };
+      const how = { renderer, isKnownCluster, recreatePersistentDisks };
+      return { address: await deployInstance(session, valid, run, how) };
     });
     if (deployed === undefined) {
       ports.write('No deployment, stemcell or release changes. Skipping deploy.\n');

@@ -18,6 +18,13 @@ import type { ValidDeployment } from './validate/validate-deployment.ts';
 import { checkVm } from './vm/check-vm.ts';
 import { vmSpecification } from './vm/vm-specification.ts';
 
+export interface HowToDeploy {
+  readonly renderer: TemplateRenderer;
+  /** The caller knows the cluster that the CPI speaks to. */
+  readonly isKnownCluster: boolean;
+  readonly recreatePersistentDisks: boolean;
+}
+
 /**
  * Replaces the instance by what a checked deployment describes, and records it; resolves with its address. What can be refused is
  * refused before the VM that runs is touched.
@@ -26,7 +33,7 @@ export async function deployInstance(
   session: Session,
   valid: ValidDeployment,
   run: Run,
-  { renderer, isKnownCluster }: { readonly renderer: TemplateRenderer; readonly isKnownCluster: boolean },
+  { renderer, isKnownCluster, recreatePersistentDisks }: HowToDeploy,
 ): Promise<string | undefined> {
   const { stage, state, ports, options, directory } = session;
   const { stemcell } = valid;
@@ -56,7 +63,7 @@ export async function deployInstance(
     within('Deploying', async () => {
       await state.change(clearDeployed);
       const reached = await replaceInstance(run, group, {
-        ...{ valid, record, skipDrain, templates },
+        ...{ valid, record, skipDrain, templates, recreatePersistentDisks },
       });
       const deployed = targetOf(valid).releases.map(({ name, version }) => ({
         id: ports.uuid(),

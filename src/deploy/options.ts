@@ -1,3 +1,4 @@
+import type { Socks5Proxy } from '../bosh/agent-client/socks5-connect.ts';
 import type { Clock } from './clock.ts';
 import type { LoadManifestOptions } from '../bosh/manifest/load-manifest.ts';
 import type { Manifest } from '../bosh/manifest/manifest.ts';
@@ -18,6 +19,8 @@ export interface EnvOptions extends Omit<LoadManifestOptions, 'path' | 'now' | '
   readonly cpiDeadline?: number;
   /** How long a CPI call in flight may go on after an interrupt, in milliseconds; default 30 s. */
   readonly interruptGrace?: number;
+  /** By way of which agents are reached; absent: directly. */
+  readonly proxy?: Socks5Proxy | undefined;
   /** Aborted by Ctrl-C: the run ends at the next safe point with INTERRUPTED, and the next run goes on from there. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -25,6 +28,8 @@ export interface EnvOptions extends Omit<LoadManifestOptions, 'path' | 'now' | '
 export interface CreateEnvOptions extends EnvOptions {
   /** `--recreate`: even when nothing has changed. */
   readonly recreate?: boolean;
+  /** `--recreate-persistent-disks`: even when nothing has changed; the disk is made anew and its content moves to it. */
+  readonly recreatePersistentDisks?: boolean;
   /** Throws what the caller does not take of a manifest; asked with bosh's own rules, before anything is changed. */
   readonly checkManifest?: (manifest: Manifest) => void;
   /** Where the CPI works, when the caller knows: noted beside the state file, and a state of another one is refused. */

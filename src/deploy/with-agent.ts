@@ -37,9 +37,9 @@ async function actOn(session: Session, name: string, action: AgentAction): Promi
     );
   const { mbus, ca } = manifest.cloudProvider;
   const { clock, uuid, warn } = ports;
-  const { signal, commandInVm } = options;
+  const { signal, commandInVm, proxy } = options;
   const directorId = state.state.director_id;
-  const agent = createAgentClient({ mbusUrl: mbus, ca, directorId, clock, uuid, signal });
+  const agent = createAgentClient({ mbusUrl: mbus, ca, directorId, clock, uuid, signal, proxy });
   const run = { agent, state, clock, signal, warn, commandInVm };
   await stage.performComplex(name, async (group) => {
     await group.perform(`Waiting for the agent on VM '${vmCid}'`, () =>

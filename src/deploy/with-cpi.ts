@@ -27,7 +27,7 @@ export async function withCpi<T>(
 ): Promise<T> {
   const { stage, directory, ports, options, state, pending, children } = session;
   const { environment, uuid, clock, warn } = ports;
-  const { signal, commandInVm } = options;
+  const { signal, commandInVm, proxy } = options;
   const rubyPath = await findRuby(environment['PATH']);
   const cpiRenderer = createTemplateRenderer({ rubyPath, warn, signal });
   let renderer: TemplateRenderer | undefined;
@@ -52,7 +52,7 @@ export async function withCpi<T>(
         onWaiting: warn,
       }),
     });
-    const agent = createAgentClient({ mbusUrl: mbus, ca, directorId, clock, uuid, signal });
+    const agent = createAgentClient({ mbusUrl: mbus, ca, directorId, clock, uuid, signal, proxy });
     return await action({ cloud, agent, state, pending, clock, uuid, signal, warn, commandInVm }, renderer);
   } finally {
     try {

@@ -118,6 +118,7 @@ export const errorTable = {
   DOWNLOAD_FAILED: cloudError('an archive could not be downloaded; nothing was changed'),
   INSTALLATION_FAILED: cloudError('the CPI could not be installed on this machine'),
   INSTANCE_NOT_RUNNING: cloudError('the jobs of an instance did not come up in time'),
+  SSH_FAILED: cloudError("OpenSSH's client is missing, or one of its programs failed"),
   FILE_NOT_WRITABLE: cloudError(
     'the system refuses to write a file, as on a full disk; the file is as it was, and the next run goes on from there',
   ),
@@ -165,6 +166,8 @@ export const errorTable = {
   AGENT_PATH_UNSAFE: cloudError(
     'a path that job users can write is a link or has the wrong kind; root does not follow it',
   ),
+  AGENT_BPM_CONFIG_INVALID: cloudError("a job's bpm.yml cannot be read"),
+  AGENT_BPM_FAILED: cloudError('a command of the bpm of the embedded node failed'),
   AGENT_DISK_FAILED: cloudError('a persistent disk could not be mounted or unmounted on the VM'),
   // BOSH formats
   FILE_NOT_FOUND: cloudError('a file that was named cannot be read'),
@@ -188,6 +191,10 @@ export const errorTable = {
   IMAGE_INVALID: cloudError('an OCI image, or a layout of one, is wrong'),
   // a director and the way to it
   DIRECTORY_INVALID: cloudError('a file of the folder that `director init` writes is wrong'),
+  DIRECTOR_NOT_POSSIBLE: cloudError('a cluster lacks what a BOSH director needs; nothing was written'),
+  TUNNEL_REFUSED: cloudError('the tunnel leads to no pod there; nothing was dialled'),
+  TUNNEL_NOT_STARTED: cloudError('the tunnel could not be started, or a proxy cannot be used'),
+  POD_PORT_CLOSED: cloudError("a port of a pod's loopback address accepts no connection"),
   // volume services
   BROKER_CONFIG_INVALID: cloudError('the configuration of the volume broker is wrong; it did not start'),
   DRIVER_CONFIG_INVALID: cloudError('the volume driver is started with something wrong; it did not start'),

@@ -12,6 +12,7 @@ export interface Node extends KubernetesObject {
   spec?: { unschedulable?: boolean; taints?: Taint[] };
   status?: {
     allocatable?: Record<string, string>;
+    addresses?: { type: string; address: string }[];
     conditions?: {
       type: string;
       status: string;

@@ -92,3 +92,15 @@ export const runtimeClasses: Resource = {
   plural: 'runtimeclasses',
   namespaced: false,
 };
+export const daemonSets: Resource = {
+  group: 'apps',
+  version: 'v1',
+  plural: 'daemonsets',
+  namespaced: true,
+};
+export const selfSubjectAccessReviews: Resource = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'selfsubjectaccessreviews',
+  namespaced: false,
+};

@@ -127,6 +127,12 @@ export class RestApi implements KubernetesApi {
     return groups.map(({ name }) => name);
   }
 
+  /** The server's version, as `v1.36.3`; beyond the port, for callers that judge a cluster. */
+  async version(): Promise<string> {
+    const { gitVersion } = await this.#json<{ gitVersion: string }>({ method: 'GET', path: '/version' });
+    return gitVersion;
+  }
+
   async delete(reference: ObjectReference, options: DeleteOptions = {}): Promise<void> {
     await this.#send({
       method: 'DELETE',

@@ -61,6 +61,35 @@ test('the deadline says what, how long and the last words', async () => {
   assert.deepEqual(clock.pending, []);
 });
 
+test('what is waited for is said after five seconds and when it changes, without what to do at the deadline', async () => {
+  const clock = new ManualClock();
+  const lines: string[] = [];
+  const states = ['a (x1)', 'a (x2)', 'b\nb', 'b b'];
+  const waiting = waitFor<KubernetesObject, true>({
+    api: silentApi([{ metadata: { name: 'vm-1' } }]),
+    reference,
+    awaited: 'pod vm-1 to run',
+    deadlineMs: 25_000,
+    condition: () => undefined,
+    lastWords: () => ({ state: states.shift() ?? 'late', next: 'repeat the call' }),
+    say: (line) => lines.push(line),
+    clock,
+  });
+  for (let looks = 0; looks < 4; looks += 1) {
+    clock.advance(5_000);
+    await setImmediate();
+  }
+  const { length } = lines;
+  clock.advance(5_000);
+  await assert.rejects(waiting, /; last known: late; repeat the call$/u);
+  assert.equal(length, 2);
+  assert.deepEqual(lines.slice(0, 2), [
+    'waiting for pod vm-1 to run: a (x1)',
+    'waiting for pod vm-1 to run: b b',
+  ]);
+  assert.deepEqual(clock.pending, []);
+});
+
 const there = { metadata: { name: 'vm-1' } };
 const broken = unreachable('k8s:6443', Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
 const refused = unreachable('k8s:6443', Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));

@@ -1,3 +1,4 @@
+import { wholeWords } from '../errors/redact/whole-words.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isApiError } from './api-error.ts';
 import type { KubernetesApi, ObjectReference } from './api.ts';
@@ -6,6 +7,12 @@ import { systemClock } from './clock.ts';
 import type { KubernetesObject } from './object.ts';
 import { isPassingStatus } from './passing-status.ts';
 import { transportFailure } from './transport-failure.ts';
+
+/** What Kubernetes says about an object that is waited for and, apart from it, what to do when the deadline has passed. */
+export interface WaitWords {
+  readonly state: string;
+  readonly next: string;
+}
 
 export interface WaitOptions<T extends KubernetesObject, R> {
   readonly api: KubernetesApi;
@@ -18,14 +25,22 @@ export interface WaitOptions<T extends KubernetesObject, R> {
   /** What the error says, for example `pod vm-1 to become ready`. */
   readonly awaited: string;
   readonly deadlineMs: number;
-  /** Asked once, when the deadline has passed: what Kubernetes last said about it, and what to do. */
-  readonly lastWords?: (last: T | undefined) => string | Promise<string>;
+  /** Asked when the deadline has passed, and every five seconds before where there is a `say`. */
+  readonly lastWords?: (last: T | undefined) => Words | Promise<Words>;
+  /** Told after five seconds what is waited for and its state, and again when that has changed: a line of at most 1 KB. */
+  readonly say?: (line: string) => void;
   readonly clock?: Clock;
   /** Ends the wait, which then rejects with the signal's reason: nobody needs its result any more. */
   readonly signal?: AbortSignal;
 }
 
+/** A text alone says no more than the state. */
+type Words = string | WaitWords;
+
 const pauseMs = 200;
+const lookMs = 5_000;
+/** create-env leaves lines of more than 1 KiB out (src/deploy/process/run-process.ts). */
+const longestLine = 900;
 /** How long an API server that has just started may refuse everybody: until it has read the roles. */
 const forbiddenMs = 30_000;
 
@@ -45,11 +60,12 @@ export async function waitFor<T extends KubernetesObject, R>(options: WaitOption
   const seen: Seen<T> = { last: undefined, trouble: undefined, wasAllowed: false, forbiddenSince: undefined };
   const deadline = Symbol('deadline');
   const watching = watchUntil(options, clock, over.signal, seen);
+  const saying = sayWhileWaiting(options, clock, finished.signal, seen);
   const given = options.signal;
   const abort = (): void => over.abort();
   given?.addEventListener('abort', abort, { once: true });
   try {
-    const result = await Promise.race([watching, alarm.then((): typeof deadline => deadline)]);
+    const result = await Promise.race([watching, saying, alarm.then((): typeof deadline => deadline)]);
     given?.throwIfAborted();
     if (result !== deadline && result !== undefined) {
       return result.value;
@@ -59,7 +75,7 @@ export async function waitFor<T extends KubernetesObject, R>(options: WaitOption
     finished.abort();
     over.abort();
     // what it meets after its end was decided is nobody's concern
-    watching.catch(() => undefined);
+    for (const ended of [watching, saying]) ended.catch(() => undefined);
   }
   throw await deadlineError(options, seen);
 }
@@ -145,6 +161,46 @@ function isForbiddenForNow(
   return now - seen.forbiddenSince < forbiddenMs;
 }
 
+/** Says the state as it changes until the signal aborts; after that it stays pending. What cannot be asked now is not said. */
+async function sayWhileWaiting<T extends KubernetesObject, R>(
+  options: WaitOptions<T, R>,
+  clock: Clock,
+  signal: AbortSignal,
+  seen: Seen<T>,
+): Promise<never> {
+  let said = '';
+  while (options.say !== undefined && !signal.aborted) {
+    await clock.sleep(lookMs, signal);
+    if (signal.aborted) break;
+    const state = (await stateWhileWaiting(options, seen))?.replaceAll(/\s+/gu, ' ');
+    // an event that came once more is nothing new
+    const news = state?.replaceAll(/ \(x\d+\)/gu, '');
+    if (state === undefined || news === undefined || news === said || isOver(signal)) continue;
+    options.say(wholeWords(`waiting for ${options.awaited}: ${state}`, longestLine));
+    said = news;
+  }
+  return new Promise<never>(() => undefined);
+}
+
+/** Asked again after an await, which the compiler takes no note of. */
+const isOver = (signal: AbortSignal): boolean => signal.aborted;
+
+async function stateWhileWaiting<T extends KubernetesObject, R>(
+  { lastWords: words, reference }: WaitOptions<T, R>,
+  { trouble, last }: Seen<T>,
+): Promise<string | undefined> {
+  if (trouble !== undefined) return trouble.message;
+  try {
+    const said = await words?.(last);
+    if (said === undefined)
+      return last === undefined ? `no such object in ${reference.resource.plural} yet` : 'not so yet';
+    return typeof said === 'string' ? said : said.state;
+  } catch (error) {
+    if (isPassing(error) || isApiError(error, 403)) return undefined;
+    throw error;
+  }
+}
+
 async function deadlineError<T extends KubernetesObject, R>(
   options: WaitOptions<T, R>,
   seen: Seen<T>,
@@ -160,7 +216,8 @@ async function lastWords<T extends KubernetesObject, R>(
 ): Promise<string> {
   if (seen.trouble !== undefined) return `; last known: ${withStep(seen.trouble.message)}`;
   try {
-    return `; last known: ${(await options.lastWords?.(seen.last)) ?? stateOf(options.reference, seen.last)}`;
+    const words = (await options.lastWords?.(seen.last)) ?? stateOf(options.reference, seen.last);
+    return `; last known: ${typeof words === 'string' ? words : `${words.state}; ${words.next}`}`;
   } catch (error) {
     // the deadline is the news; that its explanation could not be fetched comes after it
     return `; last known: not available (${withStep(error instanceof Error ? error.message : String(error))})`;

@@ -65,8 +65,8 @@ export async function call(
   const input = typeof request === 'string' ? request : JSON.stringify(request);
   const outcome = await runCpi(artefact, input, options);
   assert.equal(outcome.code, 0, outcome.stderr);
-  // create_vm says what it waits for
-  assert.equal(outcome.stderr.replaceAll(/^waiting for VM '.*\n/gmu, ''), '');
+  // a call says what it waits for
+  assert.equal(outcome.stderr.replaceAll(/^waiting for .*\n/gmu, ''), '');
   const response = JSON.parse(outcome.stdout) as CpiResponse;
   assert.deepEqual(Object.keys(response).toSorted(), ['error', 'log', 'result']);
   assert.equal(typeof response.log, 'string');

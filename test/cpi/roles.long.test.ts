@@ -48,9 +48,9 @@ describeInNamespace(import.meta.filename, () => {
     test('every method works where nothing of the cluster may be read', () => assertAllCalled(world()));
   });
 
-  describeRoles(['namespaced', 'disk-namespace'], callForDiskNamespace, (world) => {
+  describeRoles(['namespaced', 'disks/disk-namespace'], callForDiskNamespace, (world) => {
     test('disks in a namespace of their own: every right there was used', () =>
-      assertAllUsed(world(), ['disk-namespace']));
+      assertAllUsed(world(), ['disks/disk-namespace']));
   });
 });
 

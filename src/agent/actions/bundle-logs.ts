@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chown, rm } from 'node:fs/promises';
+import { chown, lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { sha512OfFile } from '../blob/digest.ts';
@@ -46,6 +46,14 @@ export function isBundle(path: string, { temporary }: Directories): boolean {
     path.startsWith(prefix) &&
     /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tgz$/.test(path.slice(prefix.length))
   );
+}
+
+/** Removes what {@link bundleLogs} made for an account and nobody removed. */
+export async function removeBundlesOf({ userId }: SshAccount, directories: Directories): Promise<void> {
+  for (const name of await readdir(directories.temporary)) {
+    const path = join(directories.temporary, name);
+    if (isBundle(path, directories) && (await lstat(path)).uid === userId) await rm(path, { force: true });
+  }
 }
 
 async function ownerOf(user: unknown, sshAccounts: SshAccounts): Promise<SshAccount | undefined> {

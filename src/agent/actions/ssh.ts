@@ -1,12 +1,15 @@
 import { ProductError } from '../../errors/product-error.ts';
+import type { Directories } from '../directories.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { JsonObject } from '../settings/json.ts';
 import type { SshAccounts } from '../user/ssh-accounts.ts';
-import { isPublicKey, isSshUser, sshUserPrefix } from '../user/ssh-user.ts';
+import { isPublicKey, isSshUser, sshUserPrefix } from '../../bosh/ssh/ssh-user.ts';
 import type { Action } from './action.ts';
 import { objectArgument, textArgument } from './arguments.ts';
+import { removeBundlesOf } from './bundle-logs.ts';
 
 export interface SshOptions {
+  readonly directories: Directories;
   readonly settings: Settings;
   readonly sshAccounts: SshAccounts;
   /** The VM's own address, for dynamic networks. */
@@ -25,7 +28,7 @@ export function ssh(options: SshOptions): Action {
       const command = textArgument(list, 0, 'command');
       const parameters = objectArgument(list, 1, 'parameters');
       if (command === 'setup') return setUp(parameters, options);
-      if (command === 'cleanup') return cleanUp(parameters, options.sshAccounts);
+      if (command === 'cleanup') return cleanUp(parameters, options);
       throw invalid(`command '${command}' is neither setup nor cleanup`);
     },
   };
@@ -43,7 +46,7 @@ async function setUp(parameters: JsonObject, { settings, sshAccounts, ownAddress
     throw new ProductError(
       'AGENT_NOT_SUPPORTED',
       'this VM runs no sshd, or has not made its host key yet: /etc/ssh/ssh_host_rsa_key.pub is missing. ' +
-        'VMs of the embedded cluster have none: use kubectl exec there',
+        `VMs of the embedded cluster have none; enter those with: kubectl exec -it ${settings.vmName} -- bash`,
     );
   }
   if (!isPublicKey(hostKey)) throw new Error('/etc/ssh/ssh_host_rsa_key.pub is not a public key');
@@ -53,13 +56,14 @@ async function setUp(parameters: JsonObject, { settings, sshAccounts, ownAddress
   return { command: 'setup', status: 'success', ip, host_public_key: hostKey };
 }
 
-async function cleanUp(parameters: JsonObject, sshAccounts: SshAccounts) {
+async function cleanUp(parameters: JsonObject, { sshAccounts, directories }: SshOptions) {
   const { user_regex: expression } = parameters;
   const prefix = typeof expression === 'string' ? sshUserPrefix(expression) : undefined;
   if (prefix === undefined) {
     throw invalid('the user_regex is not ^bosh_ with lower-case letters and digits behind it');
   }
-  await sshAccounts.removeMatching(prefix);
+  // a client that was killed had no time for remove_file
+  for (const account of await sshAccounts.removeMatching(prefix)) await removeBundlesOf(account, directories);
   return { command: 'cleanup', status: 'success' };
 }
 

@@ -1,5 +1,6 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { useStandIn } from '../bpm/use-stand-in.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle } from '../file/directory-handle.ts';
 import { writeDurableFile } from '../file/durable-file.ts';
@@ -25,6 +26,7 @@ export async function enableSpec(
   for (const job of spec.jobs) await makeJobDirectories(job.name, directories, identities);
   await linkBundles(directories.packages, bundles.packages);
   for (const job of bundles.jobs) await linkJobPackages(job.installPath, bundles.packages);
+  for (const job of bundles.jobs) await useStandIn(job, directories);
   await linkBundles(directories.jobs, bundles.jobs);
   for (const path of [directories.jobs, directories.packages]) await giveToVcap(path, identities);
   await writeMonitFiles(monitFiles, directories);

@@ -143,12 +143,15 @@ export class DirectoryHandle {
 
   /** Gives the directory itself to root and this group, with this mode; only what differs is changed. */
   async giveToRoot(group: number | undefined, mode: number): Promise<void> {
+    await this.give(process.geteuid?.() === 0 ? 0 : undefined, group, mode);
+  }
+
+  /** Gives the directory itself a user, a group and a mode, where they are named; only what differs is changed. */
+  async give(userId: number | undefined, groupId: number | undefined, mode?: number): Promise<void> {
     const stats = await this.#handle.stat();
-    const owner = process.geteuid?.() === 0 ? 0 : stats.uid;
-    if (stats.uid !== owner || stats.gid !== (group ?? stats.gid)) {
-      await this.#handle.chown(owner, group ?? stats.gid);
-    }
-    if ((stats.mode & 0o7777) !== mode) await this.#handle.chmod(mode);
+    const [owner, group] = [userId ?? stats.uid, groupId ?? stats.gid];
+    if (stats.uid !== owner || stats.gid !== group) await this.#handle.chown(owner, group);
+    if (mode !== undefined && (stats.mode & 0o7777) !== mode) await this.#handle.chmod(mode);
   }
 
   close(): Promise<void> {

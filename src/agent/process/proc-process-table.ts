@@ -46,6 +46,7 @@ export const procProcessTable: ProcessTable = {
         pid: Number(pid),
         startTicks: stat.startTicks,
         parentPid: stat.parentPid,
+        sessionId: stat.sessionId,
         memoryKilobytes: stat.residentPages * pageKilobytes,
         cpuSeconds: stat.cpuTicks / ticksPerSecond,
       };

@@ -12,6 +12,7 @@ test('property: any name of a process is read', () => {
         name,
         state: 'S',
         parentPid: 1,
+        sessionId: 7,
         startTicks: 98_765,
         cpuTicks: 33,
         residentPages: 250,

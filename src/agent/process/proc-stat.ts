@@ -3,6 +3,7 @@ export interface ProcStat {
   readonly name: string;
   readonly state: string;
   readonly parentPid: number;
+  readonly sessionId: number;
   readonly startTicks: number;
   readonly cpuTicks: number;
   readonly residentPages: number;
@@ -23,6 +24,7 @@ export function parseProcStat(text: string): ProcStat | undefined {
     name: text.slice(open + 1, close),
     state: fields[0] ?? '',
     parentPid: number(4),
+    sessionId: number(6),
     startTicks: number(22),
     cpuTicks: number(14) + number(15),
     residentPages: number(24),

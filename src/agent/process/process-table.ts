@@ -22,6 +22,8 @@ export interface LiveProcess extends ProcessIdentity {
 /** One process among all. */
 export interface ProcessUsage extends ProcessIdentity {
   readonly parentPid: number;
+  /** The pid of the process that began its session (setsid(2)). */
+  readonly sessionId: number;
   readonly memoryKilobytes: number;
   readonly cpuSeconds: number;
 }
@@ -37,7 +39,7 @@ export interface ProcessTable {
    */
   matching(pattern: RegExp): Promise<readonly number[]>;
   /** Sends a signal to one process, if it is still the one meant; answers whether it was. */
-  signal(identity: ProcessIdentity, name: 'SIGTERM' | 'SIGKILL'): Promise<boolean>;
+  signal(identity: ProcessIdentity, name: NodeJS.Signals): Promise<boolean>;
   /** Processes that hold something at or below a directory: what they are and what they hold. */
   holders(directory: string): Promise<readonly string[]>;
 }

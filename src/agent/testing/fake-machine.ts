@@ -59,7 +59,8 @@ export class FakeMachine {
         find: async (pid) => [...this.living.values()].find((one) => one.pid === pid),
         matching: async (pattern) =>
           [...this.living].filter(([name]) => pattern.test(name)).map(([, { pid }]) => pid),
-        usages: async () => [...this.living.values()].map((one) => ({ ...one, ...this.usage, parentPid: 1 })),
+        usages: async () =>
+          [...this.living.values()].map((one) => ({ ...one, ...this.usage, parentPid: 1, sessionId: 1 })),
         signal: async (identity) => {
           const found = [...this.living].find(([, { pid }]) => pid === identity.pid);
           return found !== undefined && this.living.delete(found[0]);

@@ -92,8 +92,10 @@ try {
   await writeFile(join(victim, 'file'), '');
   await symlink(victim, join(home, 'link'));
   await chown(victim, account.uid, account.gid);
+  await client.value('bundle_logs', { owning_user: user, log_type: 'agent', filters: ['none'] });
   assert.deepEqual(await cleanUp(`^${user}`), { command: 'cleanup', status: 'success' });
   await assert.rejects(lstat(home), { code: 'ENOENT' });
+  assert.deepEqual(await readdir(temporary), []);
   assert.deepEqual(await readdir(victim), ['file']);
   assert.ok((await passwd()).includes(other));
   await cleanUp('^bosh_');

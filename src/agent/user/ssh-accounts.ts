@@ -13,7 +13,7 @@ import type { Programs } from '../process/program.ts';
 import { runProgram } from '../process/run-program.ts';
 import { scriptPath } from '../script/job-script.ts';
 import { writeKeys } from './authorized-keys.ts';
-import { isSshUser } from './ssh-user.ts';
+import { isSshUser } from '../../bosh/ssh/ssh-user.ts';
 
 // bosh-agent: settings/settings.go; sshd takes members of bosh_sshers alone, sudo those of bosh_sudoers
 const groups = 'vcap,admin,bosh_sudoers,bosh_sshers';
@@ -76,9 +76,11 @@ export class SshAccounts {
     return (await this.#list()).find((account) => account.name === name);
   }
 
-  /** Removes the accounts whose names begin with `prefix`, with their homes. Their processes go on. */
-  async removeMatching(prefix: string): Promise<void> {
-    for (const { name } of await this.#list()) if (name.startsWith(prefix)) await this.#remove(name);
+  /** Removes the accounts whose names begin with `prefix`, with their homes. Their processes go on. Resolves with them. */
+  async removeMatching(prefix: string): Promise<readonly SshAccount[]> {
+    const matching = (await this.#list()).filter(({ name }) => name.startsWith(prefix));
+    for (const { name } of matching) await this.#remove(name);
+    return matching;
   }
 
   /** The home first: with it go the keys, and what a kill leaves is found again by the account. */

@@ -19,6 +19,8 @@ test('every verb sends the method and arguments of bosh', async (t) => {
       networks: { default: { ip: '10.0.0.5' }, other: {} },
     },
     compile_package: { result: { blobstore_id: 'c-1', sha1: 'sha256:00' } },
+    ssh: { command: 'setup', status: 'success', ip: '10.0.0.5', host_public_key: 'ssh-rsa AAAA' },
+    bundle_logs: { logs_tar_path: '/var/vcap/data/tmp/x.tgz', sha512: `sha512:${'0'.repeat(128)}` },
   };
   const agent = await startAgent(t, ({ method }) => answers[method] ?? 'done');
   const client = agent.client();
@@ -49,6 +51,16 @@ test('every verb sends the method and arguments of bosh', async (t) => {
     blobstoreId: 'c-1',
     sha1: 'sha256:00',
   });
+  assert.deepEqual(await client.setUpSsh('bosh_1', 'ssh-rsa BBBB'), {
+    address: '10.0.0.5',
+    hostKey: 'ssh-rsa AAAA',
+  });
+  assert.deepEqual(await client.bundleLogs('bosh_1', ['job', 'agent'], ['**/*.log']), {
+    path: '/var/vcap/data/tmp/x.tgz',
+    sha512: '0'.repeat(128),
+  });
+  await client.removeFile('/var/vcap/data/tmp/x.tgz');
+  await client.cleanUpSsh('bosh_1');
   assert.deepEqual(
     agent.calls.map((call) => [call.method, ...call.arguments]),
     [
@@ -72,6 +84,10 @@ test('every verb sends the method and arguments of bosh', async (t) => {
         'p-v',
         { q: { name: 'q', version: 'q-v', sha1: 'q-s', blobstore_id: 'q-b' } },
       ],
+      ['ssh', 'setup', { user: 'bosh_1', public_key: 'ssh-rsa BBBB' }],
+      ['bundle_logs', { owning_user: 'bosh_1', log_type: 'job,agent', filters: ['**/*.log'] }],
+      ['remove_file', '/var/vcap/data/tmp/x.tgz'],
+      ['ssh', 'cleanup', { user_regex: '^bosh_1' }],
     ],
   );
 });

@@ -34,6 +34,21 @@ export interface AgentState {
   readonly addresses: Readonly<Record<string, string | undefined>>;
 }
 
+/** Where the account of an SSH session is. */
+export interface SshLogin {
+  /** An IP address. */
+  readonly address: string;
+  /** Of the VM's sshd, as in a line of known_hosts. */
+  readonly hostKey: string;
+}
+
+/** An archive of logs in the VM. */
+export interface LogBundle {
+  readonly path: string;
+  /** Hex. */
+  readonly sha512: string;
+}
+
 /**
  * The agent's verbs over its HTTPS mbus. Every verb resolves when its task has ended. Rejects with AGENT_UNREACHABLE when
  * nobody answers, DEADLINE when a task does not end (24 h for scripts, drain, stop, compilation and migration, 1 h for the rest), AGENT_UNTRUSTED at once when the certificate or the credentials are refused, AGENT_ERROR when the agent
@@ -63,4 +78,12 @@ export interface AgentClient {
   putBlob(path: string): Promise<string>;
   /** Downloads a blob; the file appears whole or not at all. */
   getBlob(blobstoreId: string, path: string): Promise<void>;
+  /** Makes an account `bosh_…` in the VM that one key logs in to. */
+  setUpSsh(user: string, publicKey: string): Promise<SshLogin>;
+  /** Removes that account; one that is not there is fine. */
+  cleanUpSsh(user: string): Promise<void>;
+  /** Packs logs for that account to copy; `types` are `job`, `agent`, `system`, without filters all files. */
+  bundleLogs(user: string, types: readonly string[], filters: readonly string[]): Promise<LogBundle>;
+  /** Removes a bundle; one that is not there is fine. */
+  removeFile(path: string): Promise<void>;
 }

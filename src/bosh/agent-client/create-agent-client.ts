@@ -5,6 +5,8 @@ import type { AgentClient, AgentClock, AgentState, BlobReference, TroubledProces
 import { AgentBlobs } from './agent-blobs.ts';
 import { AgentTasks } from './agent-tasks.ts';
 import { MbusConnection } from './mbus-connection.ts';
+import type { Socks5Proxy } from './socks5-connect.ts';
+import { readBundle, readLogin } from './ssh-answers.ts';
 
 export interface AgentClientOptions {
   /** `https://user:password@host:port`; http to this machine alone. */
@@ -18,6 +20,8 @@ export interface AgentClientOptions {
   readonly uuid?: (() => string) | undefined;
   /** Ends every wait with INTERRUPTED. */
   readonly signal?: AbortSignal | undefined;
+  /** By way of which the agent is reached; absent: directly. */
+  readonly proxy?: Socks5Proxy | undefined;
   /** Bytes of a blob that is downloaded; default archiveLimits.total. */
   readonly longestBlob?: number | undefined;
   /** Default AbortSignal.timeout; ends tasks with DEADLINE. */
@@ -27,6 +31,8 @@ export interface AgentClientOptions {
 /** A ping says whether somebody is there now; start makes the agent wait for its supervisor. Milliseconds. */
 const pingPatience = 5000;
 const startPatience = 600_000;
+/** The agent packs all logs before it answers. */
+const bundlePatience = 600_000;
 /** For scripts of a release, its compilation, and disks that are copied; every other task has an hour. */
 const longTask = { deadline: 24 * 3_600_000 };
 
@@ -85,6 +91,18 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       return id;
     },
     getBlob: (id, path) => blobs.get(id, path),
+    setUpSsh: async (user, publicKey) =>
+      readLogin(await tasks.call('ssh', ['setup', { user, public_key: publicKey }]), tasks),
+    cleanUpSsh: async (user) => {
+      await tasks.call('ssh', ['cleanup', { user_regex: `^${user}` }]);
+    },
+    bundleLogs: async (user, types, filters) => {
+      const request = { owning_user: user, log_type: types.join(','), filters };
+      return readBundle(await tasks.call('bundle_logs', [request], { patience: bundlePatience }), tasks);
+    },
+    removeFile: async (path) => {
+      await tasks.call('remove_file', [path]);
+    },
   };
 }
 

@@ -134,3 +134,28 @@ test(
     await assert.rejects(impostor.client({ ca: other.ca }).ping(), { code: 'AGENT_UNTRUSTED' });
   },
 );
+
+test('what an agent answers to ssh and bundle_logs is an address, a key and a path, or refused', async (t) => {
+  const agent = await startAgent(t);
+  const login = { status: 'success', ip: '10.0.0.5', host_public_key: 'ssh-rsa AAAA' };
+  for (const wrong of [
+    { host_public_key: 'ssh-rsa AAAA\n* ssh-rsa BBBB' },
+    { host_public_key: '@cert-authority * ssh-rsa AAAA' },
+    { ip: '-oProxyCommand=id' },
+    { ip: 'other.example' },
+    { status: 'failed' },
+  ]) {
+    agent.handle = () => ({ ...login, ...wrong });
+    await assert.rejects(agent.client().setUpSsh('bosh_1', 'ssh-rsa CCCC'), { code: 'AGENT_ERROR' });
+  }
+  const bundle = { logs_tar_path: '/tmp/x', sha512: `sha512:${'0'.repeat(128)}` };
+  for (const wrong of [
+    { logs_tar_path: '/tmp/$(id)' },
+    { logs_tar_path: '-x' },
+    { logs_tar_path: '/tmp/x\n' },
+    { sha512: 'sha1:00' },
+  ]) {
+    agent.handle = () => ({ ...bundle, ...wrong });
+    await assert.rejects(agent.client().bundleLogs('bosh_1', ['job'], []), { code: 'AGENT_ERROR' });
+  }
+});

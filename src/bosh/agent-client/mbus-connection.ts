@@ -1,18 +1,22 @@
 import { request as requestHttp } from 'node:http';
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import type { Readable } from 'node:stream';
+import { isIP } from 'node:net';
+import { Duplex, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createSecureContext, type SecureContext } from 'node:tls';
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { ProductError } from '../../errors/product-error.ts';
 import { isLoopback, parseSecretUrl } from '../url/parse-secret-url.ts';
 import type { SecretUrl } from '../url/parse-secret-url.ts';
+import { socks5Connect, type Socks5Proxy } from './socks5-connect.ts';
 
 export interface MbusOptions {
   /** `https://user:password@host:port`; http to this machine alone. */
   readonly mbusUrl: string;
   readonly ca?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** By way of which the agent is reached; absent: directly. */
+  readonly proxy?: Socks5Proxy | undefined;
 }
 
 export interface MbusRequest {
@@ -43,17 +47,18 @@ export class MbusConnection {
   #secureContext: SecureContext | undefined;
   readonly #basePath: string;
   readonly #signal: AbortSignal | undefined;
+  readonly #proxy: Socks5Proxy | undefined;
 
-  constructor({ mbusUrl, ca, signal }: MbusOptions) {
+  constructor({ mbusUrl, ca, signal, proxy }: MbusOptions) {
     const { url, user, password } = parse(mbusUrl);
     this.address = url.origin;
     this.#basePath = url.pathname.replace(/\/$/, '');
     this.#signal = signal;
+    this.#proxy = proxy;
     this.#options = {
       protocol: url.protocol,
       hostname: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port,
-      agent: false,
       ...(user === '' ? {} : { auth: `${user}:${password}` }),
     };
     this.#ca = ca;
@@ -86,6 +91,7 @@ export class MbusConnection {
   ): Promise<IncomingMessage> {
     const isSecure = this.#options.protocol === 'https:';
     const send = isSecure ? requestHttps : requestHttp;
+    const ended = this.#signal === undefined ? overdue : AbortSignal.any([this.#signal, overdue]);
     const headers = body === undefined ? {} : { 'content-length': body.length };
     const outgoing = send({
       ...this.#options,
@@ -95,7 +101,8 @@ export class MbusConnection {
       path: `${this.#basePath}${path}`,
       headers: { ...headers, ...(method === 'POST' ? { 'content-type': 'application/json' } : {}) },
       timeout: patience,
-      signal: this.#signal === undefined ? overdue : AbortSignal.any([this.#signal, overdue]),
+      signal: ended,
+      ...(this.#proxy === undefined ? { agent: false } : this.#throughProxy(this.#proxy, ended, patience)),
     });
     outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${patience / 1000} s`)));
     const answered = answerTo(outgoing);
@@ -103,6 +110,32 @@ export class MbusConnection {
     // An agent may answer, a 401 for example, before it has read the body; then the answer counts.
     else await Promise.race([pipeline(body.stream, outgoing).catch(() => answered), answered]);
     return answered;
+  }
+
+  /** The proxy's part of the way has the patience of the agent's. */
+  #throughProxy(
+    proxy: Socks5Proxy,
+    ended: AbortSignal,
+    patience: number,
+  ): Pick<RequestOptions, 'createConnection'> {
+    const { protocol, hostname, port } = this.#options;
+    const host = String(hostname);
+    const target = { host, port: Number(port) || (protocol === 'https:' ? 443 : 80) };
+    const signal = AbortSignal.any([ended, AbortSignal.timeout(patience)]);
+    return {
+      createConnection: (_options, done) => {
+        socks5Connect(proxy, target, signal).then(
+          (socket) => {
+            if (protocol !== 'https:') return done(null, socket);
+            const name = isIP(host) === 0 ? { servername: host } : {};
+            const trust = { secureContext: this.#trust(), rejectUnauthorized: true };
+            done(null, connectTls({ socket, host, ...name, ...trust }));
+          },
+          (error: unknown) => done(error instanceof Error ? error : new Error(String(error)), new Duplex()),
+        );
+        return undefined;
+      },
+    };
   }
 
   /** Made once: reading the CA is a good part of what a request costs. */

@@ -3,7 +3,7 @@ import { copyFile, mkdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isProductError } from '../../errors/product-error.ts';
 import { draftPath, removeDrafts } from '../../platform/draft.ts';
-import type { PathSegment } from '../../platform/path-segment.ts';
+import { ownPathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { syncDirectory } from '../../platform/replace-file.ts';
 import { verifyFile } from '../digest/verify-file.ts';
 
@@ -29,7 +29,7 @@ export class LocalBlobstore {
 
   /** Stores the file, by an id that its digest gives: done again it is the same blob. */
   async create(path: string, digest: string): Promise<PathSegment> {
-    const id = digest.replace(/^.*:/u, '') as PathSegment;
+    const id = ownPathSegment(digest.replace(/^.*:/u, ''));
     await placeCopy(path, join(this.#directory, id));
     return id;
   }

@@ -8,6 +8,8 @@ require "erb"
 require "yaml"
 # Loading it takes longer than everything else here, and few templates want it.
 autoload :Gem, "rubygems" unless defined?(Gem)
+# Templates of routers take it for loaded: a director has it, and openssl loads it in rubies before 3.4.
+autoload :IPAddr, "ipaddr"
 
 # Properties and `spec` with dots: unknown names are nil, assignment works.
 class PropertyStruct

@@ -2,6 +2,7 @@ import { createEnv as deploy } from '../../deploy/create-env.ts';
 import type { Command } from '../command.ts';
 import { envUsage, parseEnvArguments } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
+import { withAgentProxy } from '../with-agent-proxy.ts';
 
 export const createEnv: Command = {
   name: 'create-env',
@@ -10,14 +11,17 @@ export const createEnv: Command = {
   json: true,
   async run(words, context) {
     const parsed = parseEnvArguments('create-env', words);
-    await deploy(
-      {
-        ...parsed,
-        workspace: context.installation.workspace,
-        signal: context.signal,
-        onSecrets: context.secrets.add,
-      },
-      envPorts(context),
+    await withAgentProxy(parsed, context, (proxy) =>
+      deploy(
+        {
+          ...parsed,
+          proxy,
+          workspace: context.installation.workspace,
+          signal: context.signal,
+          onSecrets: context.secrets.add,
+        },
+        envPorts(context),
+      ),
     );
     context.terminal.out('\nSucceeded\n');
     return 0;

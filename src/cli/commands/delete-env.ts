@@ -2,6 +2,7 @@ import { deleteEnv as remove } from '../../deploy/delete-env.ts';
 import type { Command } from '../command.ts';
 import { envUsage, parseEnvArguments } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
+import { withAgentProxy } from '../with-agent-proxy.ts';
 
 export const deleteEnv: Command = {
   name: 'delete-env',
@@ -10,14 +11,17 @@ export const deleteEnv: Command = {
   json: true,
   async run(words, context) {
     const parsed = parseEnvArguments('delete-env', words);
-    const result = await remove(
-      {
-        ...parsed,
-        workspace: context.installation.workspace,
-        signal: context.signal,
-        onSecrets: context.secrets.add,
-      },
-      envPorts(context),
+    const result = await withAgentProxy(parsed, context, (proxy) =>
+      remove(
+        {
+          ...parsed,
+          proxy,
+          workspace: context.installation.workspace,
+          signal: context.signal,
+          onSecrets: context.secrets.add,
+        },
+        envPorts(context),
+      ),
     );
     for (const { id } of result.unansweredDisks) {
       context.terminal.error(

@@ -2,6 +2,7 @@ import { startEnv as start } from '../../deploy/start-env.ts';
 import type { Command } from '../command.ts';
 import { envUsage, parseEnvArguments } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
+import { withAgentProxy } from '../with-agent-proxy.ts';
 
 export const startEnv: Command = {
   name: 'start-env',
@@ -12,7 +13,9 @@ export const startEnv: Command = {
     const parsed = parseEnvArguments('start-env', words);
     const { workspace } = context.installation;
     const { signal, secrets } = context;
-    await start({ ...parsed, workspace, signal, onSecrets: secrets.add }, envPorts(context));
+    await withAgentProxy(parsed, context, (proxy) =>
+      start({ ...parsed, proxy, workspace, signal, onSecrets: secrets.add }, envPorts(context)),
+    );
     context.terminal.out('\nSucceeded\n');
     return 0;
   },

@@ -2,6 +2,7 @@ import { stopEnv as stop } from '../../deploy/stop-env.ts';
 import type { Command } from '../command.ts';
 import { envUsage, parseEnvArguments } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
+import { withAgentProxy } from '../with-agent-proxy.ts';
 
 export const stopEnv: Command = {
   name: 'stop-env',
@@ -12,7 +13,9 @@ export const stopEnv: Command = {
     const parsed = parseEnvArguments('stop-env', words);
     const { workspace } = context.installation;
     const { signal, secrets } = context;
-    await stop({ ...parsed, workspace, signal, onSecrets: secrets.add }, envPorts(context));
+    await withAgentProxy(parsed, context, (proxy) =>
+      stop({ ...parsed, proxy, workspace, signal, onSecrets: secrets.add }, envPorts(context)),
+    );
     context.terminal.out('\nSucceeded\n');
     return 0;
   },

@@ -18,6 +18,8 @@ export interface NodeLayout {
   /** Empty directory on which the node's own root is built (daemon/init.sh), and the mounts of that root. */
   readonly view: string;
   readonly viewMounts: string;
+  /** The locales of pods, where they are not the machine's. */
+  readonly locale: string;
   readonly plans: string;
   /** Empty directory on which each container, in its own namespace, builds its root. */
   readonly root: string;
@@ -37,6 +39,7 @@ export function nodeLayout(directory: string): NodeLayout {
     image: join(own, 'image'),
     view: join(own, 'view'),
     viewMounts: join(own, 'view.fstab'),
+    locale: join(own, 'locale'),
     plans: join(own, 'plans'),
     root: join(own, 'root'),
   };

@@ -1,3 +1,4 @@
+import { pinningNetwork } from '../../kubernetes/address-pinning.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { annotation } from '../labels.ts';
 
@@ -10,13 +11,6 @@ export const addressAnnotation = {
   'kube-ovn': 'ovn.kubernetes.io/ip_address',
 } as const;
 
-/** API groups that the network's own objects are in. Kube-OVN first: Calico's may be there for policies alone. */
-const marks: readonly (readonly [string, AddressStrategy])[] = [
-  ['kubeovn.io', 'kube-ovn'],
-  ['crd.projectcalico.org', 'calico'],
-  ['projectcalico.org', 'calico'],
-];
-
 /** The configured strategy, or the one that the API groups of the cluster speak for: one request. */
 export async function addressStrategy(
   api: KubernetesApi,
@@ -24,7 +18,7 @@ export async function addressStrategy(
 ): Promise<AddressStrategy> {
   if (configured !== undefined) return configured;
   const groups = await api.groups();
-  return marks.find(([group]) => groups.includes(group))?.[1] ?? 'static-ip';
+  return pinningNetwork(groups) ?? 'static-ip';
 }
 
 /**

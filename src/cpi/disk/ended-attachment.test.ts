@@ -8,6 +8,7 @@ import { nodes, pods } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { nodeName } from '../testing/fake-node.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
+import { quickLooks } from '../testing/quick-looks.ts';
 import { rejection } from '../testing/rejection.ts';
 import type { TestCloud } from '../testing/test-cloud.ts';
 import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
@@ -217,7 +218,13 @@ test('a successor that never runs is no witness for a free disk: the VM is asked
   node.leftMounts.add(disk);
   node.unschedulable = 'Insufficient cpu';
   await nodeIsReady(cloud);
-  await assert.rejects(attachDisk(cloud, [vmCid, disk]), /Insufficient cpu/u);
+  const lines: string[] = [];
+  const told = { ...cloud, say: (line: string) => void lines.push(line), clock: quickLooks };
+  await assert.rejects(attachDisk(told, [vmCid, disk]), /Insufficient cpu/u);
+  assert.match(
+    lines[0] ?? '',
+    /^waiting for a node to take pod attach-disk-.*: .*Unschedulable: Insufficient cpu$/u,
+  );
   const exec: typeof cloud.exec = (command) =>
     command.pod === vmCid
       ? cloud.exec(command)

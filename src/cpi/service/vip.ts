@@ -55,11 +55,12 @@ async function waitForVip(cloud: Cloud, address: string): Promise<void> {
     deadlineMs: cloud.config.deadlines.createVm * 1000,
     lastWords: async () => {
       const events = await eventsOf(cloud, { namespace: cloud.namespace, name, kind: 'Service' });
-      return [
-        ...(events === '' ? [] : [`events: ${events}`]),
-        'nothing gave it an address; see whether this cluster has a load balancer that serves Services, and what it logs',
-      ].join('; ');
+      return {
+        state: `${events === '' ? '' : `events: ${events}; `}nothing gave it an address`,
+        next: 'see whether this cluster has a load balancer that serves Services, and what it logs',
+      };
     },
+    say: cloud.say,
   });
   if (given.map(canonicalAddress).includes(address)) return;
   throw new ProductError(

@@ -43,8 +43,12 @@ export async function takeSnapshot(cloud: Cloud, order: SnapshotOrder): Promise<
       lastWords: async (last) => {
         const said = last?.status?.error?.message;
         const words = said ?? (await knownEvents(cloud.api, { namespace, name, kind: 'VolumeSnapshot' }));
-        return `${words === '' ? 'nothing was said about it' : words}; ${lookAtDriver}, then repeat the call`;
+        return {
+          state: words === '' ? 'nothing was said about it' : words,
+          next: `${lookAtDriver}, then repeat the call`,
+        };
       },
+      say: cloud.say,
     });
   } catch (error) {
     throw await takenBack(cloud, reference, error);

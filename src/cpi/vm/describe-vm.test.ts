@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Clock } from '../../kubernetes/clock.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
 import type { ContainerState } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
+import { quickLooks } from '../testing/quick-looks.ts';
 import { rejection } from '../testing/rejection.ts';
 import { createVmArguments, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
@@ -42,12 +41,6 @@ test('describe_vm: nothing of a VM that runs; else its container, how it ended, 
   await assert.rejects(describeVm(cloud, [other]), rejection('VM_NOT_FOUND', /recreate it/u));
 });
 
-/** Looks come at once; deadlines are as they are. */
-const quickLooks: Clock = {
-  now: () => systemClock.now(),
-  sleep: (milliseconds, signal) => systemClock.sleep(milliseconds === 5000 ? 10 : milliseconds, signal),
-};
-
 async function saidOfNewVm(cloud: Cloud): Promise<string[]> {
   const lines: string[] = [];
   const say = (line: string): void => void lines.push(line);
@@ -65,7 +58,7 @@ test('create_vm says what a pod without a node waits for, once', async (t) => {
   const [last = ''] = lines.slice(-1);
   assert.match(
     last,
-    /^waiting for VM 'vm-.*': phase Pending, Unschedulable: 0\/2 nodes .* Insufficient memory\./u,
+    /^waiting for a node to take pod vm-.*: phase Pending, Unschedulable: 0\/2 nodes .* Insufficient memory\./u,
   );
   assert.equal(new Set(lines).size, lines.length);
   assert.ok(lines.length <= 3, lines.join('\n'));

@@ -100,8 +100,11 @@ async function restarted(
       `container ${vmContainer} of pod ${name} to run again ` +
       '(the kubelet pauses for up to five minutes before it restarts a container that ended several times)',
     deadlineMs: cloud.config.deadlines.rebootVm * 1000,
-    lastWords: async (last) =>
-      `${await podLastWords(cloud.api, { namespace: cloud.namespace, name }, last)}; ${lookAtPod}`,
+    lastWords: async (last) => ({
+      state: await podLastWords(cloud.api, { namespace: cloud.namespace, name }, last),
+      next: lookAtPod,
+    }),
+    say: cloud.say,
   });
 }
 

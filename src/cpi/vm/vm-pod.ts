@@ -83,7 +83,9 @@ function podSpec(plan: VmPlan): PodSpec {
         image: plan.image,
         command: ['/bin/sh', '-c', prepareScript, 'prepare', ...stateDirectories],
         resources: { requests: { ...fixedRequests } },
-        securityContext: { runAsUser: 0 },
+        // where all containers have one user the kubelet gives the token to that user alone, and vcap cannot read it
+        // (kubernetes: pkg/volume/util, FsUserFrom); close-token-folder.ts keeps it from others
+        ...(serviceAccount === undefined && { securityContext: { runAsUser: 0 } }),
         volumeMounts: [
           { name: 'state', mountPath: '/state' },
           ...(plan.attach === 'hot' ? [{ name: hubVolume, mountPath: hubPath }] : []),

@@ -9,7 +9,6 @@ import { eventsOf } from '../last-words.ts';
 import { vmContainer, vmContainerOf } from '../own-containers.ts';
 import { podReference } from './find-vm.ts';
 import { waitForNode } from '../wait-for-node.ts';
-import { sayWhatVmWaitsFor } from './say-what-vm-waits-for.ts';
 import { sandboxTrouble } from './sandbox-trouble.ts';
 import { lookAtPod, startProblem } from './start-problem.ts';
 
@@ -31,23 +30,25 @@ const deletedMeanwhile = { message: 'its pod was deleted meanwhile; run the call
  */
 export async function waitUntilRunning(cloud: Cloud, pod: Pod): Promise<Pod> {
   const finished = new AbortController();
-  const saying = sayWhatVmWaitsFor(cloud, pod, finished.signal);
-  const looking = [saying];
+  await waitForNode(cloud, pod, () => failure(deletedMeanwhile, ''));
+  const sandbox = withoutSandbox(cloud, pod, finished.signal);
   try {
-    await Promise.race([waitForNode(cloud, pod, () => failure(deletedMeanwhile, '')), saying]);
-    const sandbox = withoutSandbox(cloud, pod, finished.signal);
-    looking.push(sandbox);
-    return await Promise.race([started(cloud, pod), sandbox, saying]);
+    return await Promise.race([started(cloud, pod, finished.signal), sandbox]);
   } finally {
     finished.abort();
-    // what they meet after the VM's start is decided is nobody's concern
-    for (const look of looking) look.catch(() => undefined);
+    // what it meets after the VM's start is decided concerns no caller
+    sandbox.catch(() => undefined);
   }
 }
 
-async function started(cloud: Cloud, { metadata: { name = '', uid } }: Pod): Promise<Pod> {
+async function started(
+  cloud: Cloud,
+  { metadata: { name = '', uid } }: Pod,
+  signal: AbortSignal,
+): Promise<Pod> {
   const subject = { namespace: cloud.namespace, name };
   const outcome = await waitFor<Pod, { pod: Pod } | { message: string; mayPass: boolean }>({
+    signal,
     api: cloud.api,
     clock: cloud.clock,
     reference: podReference(cloud, name),
@@ -63,7 +64,11 @@ async function started(cloud: Cloud, { metadata: { name = '', uid } }: Pod): Pro
     },
     awaited: `container ${vmContainer} of pod ${name} to run`,
     deadlineMs: cloud.config.deadlines.createVm * 1000,
-    lastWords: async (last) => `${await podLastWords(cloud.api, subject, last)}; ${lookAtPod}`,
+    lastWords: async (last) => ({
+      state: await podLastWords(cloud.api, subject, last),
+      next: lookAtPod,
+    }),
+    say: cloud.say,
   });
   if ('pod' in outcome) return outcome.pod;
   throw failure(outcome, await eventsOf(cloud, { ...subject, kind: 'Pod', uid }));

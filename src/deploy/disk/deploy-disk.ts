@@ -12,12 +12,14 @@ import { planDisk, type DiskPlan, type WantedDisk } from './plan-disk.ts';
 export interface DiskTarget {
   readonly vmCid: string;
   readonly wanted: WantedDisk | undefined;
+  /** The content of the current disk moves to a new one, even to one of the same shape. */
+  readonly isRecreated: boolean;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
 /** Creates, attaches and mounts the persistent disk and deletes what is no longer used; resolves with the cid of the attached one. */
 export async function deployDisk(run: Run, stage: Stage, target: DiskTarget): Promise<string | undefined> {
-  const plan = planDisk(run.state.state, target.wanted);
+  const plan = planDisk(run.state.state, target.wanted, target.isRecreated);
   if (plan.action === 'none') return undefined;
   const disk = await bringDisk(run, stage, target, plan);
   await deleteUnusedDisks(run, stage);

@@ -18,8 +18,9 @@ test('without a record a disk is created', () => {
   assert.deepEqual(planDisk(state([]), wanted), { action: 'create', wanted });
 });
 
-test('the current disk is attached again', () => {
+test('the current disk is attached again, or migrated where disks are recreated', () => {
   assert.deepEqual(planDisk(state([disk], 'd1'), wanted), { action: 'attach', disk });
+  assert.deepEqual(planDisk(state([disk], 'd1'), wanted, true), { action: 'migrate', disk, wanted });
 });
 
 test('a disk that was created and never attached is used instead of a second one', () => {

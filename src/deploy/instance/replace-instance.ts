@@ -19,6 +19,7 @@ export interface Replacement {
   /** What the VM is made from. */
   readonly record: StemcellRecord;
   readonly skipDrain: boolean;
+  readonly recreatePersistentDisks: boolean;
 }
 
 /**
@@ -40,7 +41,10 @@ export async function replaceInstance(
   await within(`Creating instance '${instance}'`, async () => {
     const vmCid = await createInstanceVm(run, stage, replacement, diskCids);
     await within('Updating instance disks', () =>
-      deployDisk(run, stage, { vmCid, wanted: wantedDisk(manifest), metadata: diskMetadata(manifest) }),
+      deployDisk(run, stage, {
+        ...{ vmCid, wanted: wantedDisk(manifest), metadata: diskMetadata(manifest) },
+        isRecreated: replacement.recreatePersistentDisks,
+      }),
     );
   });
   const stemcell = `${record.name}/${record.version}`;

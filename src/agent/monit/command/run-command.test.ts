@@ -38,8 +38,8 @@ function bench(processes: readonly ProcessStatus[], answer: ActionAnswer = 'acce
       ...{ now, startedAt: now - 100_000_000, hostname: 'vm', loadAverages: [0.5, 1, 2] },
       ...{ memoryKilobytes: 1000, processors: 2 },
       usages: [
-        { pid: 42, startTicks: 7, parentPid: 1, memoryKilobytes: 100, cpuSeconds: 744 },
-        { pid: 43, startTicks: 9, parentPid: 42, memoryKilobytes: 50, cpuSeconds: 744 },
+        { pid: 42, startTicks: 7, parentPid: 1, sessionId: 42, memoryKilobytes: 100, cpuSeconds: 744 },
+        { pid: 43, startTicks: 9, parentPid: 42, sessionId: 42, memoryKilobytes: 50, cpuSeconds: 744 },
       ],
     }),
   };

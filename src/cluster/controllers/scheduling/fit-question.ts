@@ -1,7 +1,7 @@
 import type { Node } from '../../../kubernetes/node.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import type { PersistentVolume } from '../../../kubernetes/volume.ts';
-import type { Amounts } from './pod-requests.ts';
+import type { Amounts } from '../../../kubernetes/pod-requests.ts';
 
 export interface NodeSituation {
   readonly node: Node;

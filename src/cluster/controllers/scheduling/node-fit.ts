@@ -3,7 +3,7 @@ import type { Pod, Toleration } from '../../../kubernetes/pod.ts';
 import type { FitQuestion, NodeSituation } from './fit-question.ts';
 import { matchesNodeOf } from './node-affinity.ts';
 import { podAffinityRefusal } from './pod-affinity.ts';
-import { addAmounts, insufficient, podRequests } from './pod-requests.ts';
+import { addAmounts, insufficient, podRequests } from '../../../kubernetes/pod-requests.ts';
 import { matchesNodeTerms } from './selector.ts';
 import { podClaims } from '../volumes/pod-claims.ts';
 import { spreadRefusal } from './topology-spread.ts';

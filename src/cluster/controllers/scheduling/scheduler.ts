@@ -13,8 +13,8 @@ import type { ClaimSources } from './claims-question.ts';
 import { lookAtClaims } from './claims-question.ts';
 import { chooseNode, unfitEverywhere } from './node-choice.ts';
 import type { NodeSituation } from './fit-question.ts';
-import type { Amounts } from './pod-requests.ts';
-import { podRequests } from './pod-requests.ts';
+import type { Amounts } from '../../../kubernetes/pod-requests.ts';
+import { podRequests } from '../../../kubernetes/pod-requests.ts';
 
 const schedulerName = 'default-scheduler';
 

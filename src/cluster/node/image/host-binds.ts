@@ -133,6 +133,17 @@ export async function guardedProcEntries(): Promise<string[]> {
   return guarded.toSorted();
 }
 
+/**
+ * Settings below /proc/sys that are those of the IPC namespace, so that a pod's are its own: databases set them. Those
+ * for checkpoints (sem_next_id) are left out.
+ */
+export async function ipcSettings(): Promise<string[]> {
+  const names = await readdir('/proc/sys/kernel');
+  return names
+    .filter((name) => /^(shm(all|max|mni|_rmid_forced)|msg(max|mnb|mni)|sem)$/.test(name))
+    .toSorted();
+}
+
 /** The /proc of the node's own pid namespace as pods with hostPID get it. */
 export async function bindProc(host: string, guarded: readonly string[]): Promise<FstabEntry[]> {
   const flags = [

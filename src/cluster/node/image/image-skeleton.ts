@@ -1,4 +1,5 @@
 import { accounts } from './image-accounts.ts';
+import { loginFiles } from './image-login.ts';
 
 /** What a container's own root holds beside the folders of the host: contract of the host-root stemcell. */
 export interface ImageSkeleton {
@@ -10,7 +11,17 @@ export interface ImageSkeleton {
 
 const plainDirectories = [
   ['/dev', '/dev/pts', '/dev/shm', '/proc', '/sys', '/mnt', '/media', '/srv', '/opt', '/opt/bosh-kubernetes'],
-  ['/run', '/run/lock', '/etc', '/etc/bosh-kubernetes', '/home', '/home/vcap', '/warden-cpi-dev'],
+  [
+    '/run',
+    '/run/lock',
+    '/etc',
+    '/etc/bosh-kubernetes',
+    '/etc/pam.d',
+    '/etc/profile.d',
+    '/home',
+    '/home/vcap',
+    '/warden-cpi-dev',
+  ],
   ['/var', '/var/log', '/var/lib', '/var/cache', '/var/spool', '/var/opt', '/var/vcap', '/var/vcap/bosh'],
   ['/var/vcap/bosh/bin', '/var/vcap/bosh/etc', '/var/vcap/monit', '/var/vcap/jobs', '/var/vcap/packages'],
   ['/var/vcap/instance', '/var/vcap/data', '/var/vcap/store'],
@@ -38,6 +49,10 @@ exec /opt/bosh-kubernetes/node /opt/bosh-kubernetes/agent.cjs "$@"
 
 const monitScript = `#!/bin/sh
 exec /opt/bosh-kubernetes/node /opt/bosh-kubernetes/agent.cjs monit /var/vcap/monit/control.sock "$@"
+`;
+
+const bpmScript = `#!/bin/sh
+exec /opt/bosh-kubernetes/node /opt/bosh-kubernetes/agent.cjs bpm /var/vcap "$@"
 `;
 
 const groups = `root:x:0:
@@ -77,9 +92,11 @@ export const imageSkeleton: ImageSkeleton = {
     ['/etc/group', groups, 0o644],
     ['/etc/shadow', 'root:*:1::::::\nvcap:*:1::::::\n', 0o640],
     ['/etc/nsswitch.conf', nameSwitch, 0o644],
+    ...loginFiles,
     ['/var/vcap/bosh/agent.json', `${JSON.stringify(agentSettings, undefined, 2)}\n`, 0o644],
     ['/var/vcap/bosh/bin/bosh-agent', agentScript, 0o755],
     ['/var/vcap/bosh/bin/monit', monitScript, 0o755],
+    ['/var/vcap/bosh/bin/bpm', bpmScript, 0o755],
     ['/var/vcap/bosh/etc/stemcell_version', '1', 0o644],
     ['/var/vcap/bosh/etc/operating_system', 'host-root', 0o644],
   ],

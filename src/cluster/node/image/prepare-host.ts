@@ -13,8 +13,10 @@ import {
   bindRuntime,
   bindSys,
   guardedProcEntries,
+  ipcSettings,
   linkSystemFolders,
 } from './host-binds.ts';
+import { ownLocale } from './own-locale.ts';
 import { viewMounts } from './view-mounts.ts';
 import { deviceNames, writeImage } from './write-image.ts';
 
@@ -26,7 +28,7 @@ const vcap = 1000;
  * locks the binds there: not even a pod with all rights of the node can write to them.
  */
 export async function prepareHost(layout: NodeLayout, runtimeDirectory: string): Promise<RootFolders> {
-  for (const directory of [layout.image, layout.host, layout.plans]) {
+  for (const directory of [layout.image, layout.host, layout.locale, layout.plans]) {
     await safeRemove(directory);
   }
   await mkdir(layout.plans, { recursive: true, mode: 0o700 });
@@ -40,6 +42,7 @@ export async function prepareHost(layout: NodeLayout, runtimeDirectory: string):
   }
   const fstab = [
     ...(await bindReadOnly(layout.host, folders)),
+    ...(await ownLocale(layout.host, layout.locale)),
     ...(await bindSys(layout.host)),
     ...(await bindProc(layout.host, guardedProc)),
     ...(await bindRuntime(layout.host, runtimeDirectory)),
@@ -51,6 +54,7 @@ export async function prepareHost(layout: NodeLayout, runtimeDirectory: string):
     hostFolders: [...folders, 'sys', 'opt/bosh-kubernetes'],
     devices: deviceNames,
     guardedProc,
+    ipcSettings: await ipcSettings(),
   };
   await writeFile(layout.hostFolders, JSON.stringify(prepared));
   await mkdir(layout.view, { recursive: true });

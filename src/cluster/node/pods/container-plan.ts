@@ -1,5 +1,5 @@
 import type { Container, Pod, PodSpec, VolumeMount } from '../../../kubernetes/pod.ts';
-import type { ContainerMount, ContainerPlan } from '../runtime/container-runtime.ts';
+import type { ContainerMount, ContainerPlan, PodNamespaces } from '../runtime/container-runtime.ts';
 import type { ReadyVolume } from '../volumes/pod-volumes.ts';
 import { imageSkeleton } from '../image/image-skeleton.ts';
 import { resolveSubPath } from '../volumes/sub-path.ts';
@@ -13,7 +13,7 @@ export interface PodSurroundings {
   readonly hostname: string;
   readonly address: string;
   readonly volumes: ReadonlyMap<string, ReadyVolume>;
-  readonly userNamespace: number | undefined;
+  readonly namespaces: PodNamespaces | undefined;
   /** What every container is told before its own variables. */
   readonly environment?: ReadonlyMap<string, string>;
 }
@@ -113,7 +113,7 @@ export function containerPlan(
   surroundings: PodSurroundings,
   run: ContainerRun,
 ): ContainerPlan {
-  const { hostname, address, volumes, userNamespace } = surroundings;
+  const { hostname, address, volumes, namespaces } = surroundings;
   const environment = environmentOf(container, surroundings);
   const expand = (text: string): string => expandVariables(text, environment);
   const command = [...(container.command ?? []), ...(container.args ?? [])].map(expand);
@@ -141,6 +141,6 @@ export function containerPlan(
     ]),
     security: containerSecurity(pod, container),
     nodePids: pod.spec.hostPID === true,
-    userNamespace,
+    namespaces,
   };
 }

@@ -1,10 +1,10 @@
-import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Container, Pod } from '../../../kubernetes/pod.ts';
 import { pods } from '../../../kubernetes/resources.ts';
 import { safeRemove } from '../removal/safe-remove.ts';
 import type { ContainerExit } from '../runtime/container-runtime.ts';
+import { closeNamespaces } from '../runtime/user-namespace.ts';
 import { BackOff, retryLimits } from './back-off.ts';
 import type { PodSurroundings } from './container-plan.ts';
 import { openRecord, type ContainerRecord } from './container-record.ts';
@@ -128,9 +128,7 @@ export class PodWorker {
     } finally {
       over.abort();
       await fresh;
-      if (surroundings.userNamespace !== undefined) {
-        closeSync(surroundings.userNamespace);
-      }
+      if (surroundings.namespaces !== undefined) closeNamespaces(surroundings.namespaces);
     }
   }
 
@@ -148,7 +146,7 @@ export class PodWorker {
     await this.#status.publish();
   }
 
-  /** Address, volumes and user namespace; tried again until they are there. `undefined`: the pod ends before. */
+  /** Address, volumes and namespaces; tried again until they are there. `undefined`: the pod ends before. */
   async #prepare(): Promise<PodSurroundings | undefined> {
     const volumes = await this.#insist('FailedMount', () => this.#services.volumes.setUp(this.#pod));
     const address = await this.#insist('FailedCreatePodSandBox', () =>
@@ -162,14 +160,14 @@ export class PodWorker {
       serviceEnvironment(this.#pod, this.#services),
     );
     if (environment === undefined) return undefined;
-    const userNamespace = sharesMounts(this.#pod)
+    const namespaces = sharesMounts(this.#pod)
       ? undefined
-      : await this.#insist('FailedCreatePodSandBox', () => this.#services.runtime.createUserNamespace());
+      : await this.#insist('FailedCreatePodSandBox', () => this.#services.runtime.createPodNamespaces());
     this.#sandboxReady = true;
     void this.#status.publish();
     return this.#ending.signal.aborted
-      ? (userNamespace !== undefined && closeSync(userNamespace), undefined)
-      : { hostname: this.#hostname(), address, volumes, userNamespace, environment };
+      ? (namespaces !== undefined && closeNamespaces(namespaces), undefined)
+      : { hostname: this.#hostname(), address, volumes, namespaces, environment };
   }
 
   #hostname(): string {

@@ -66,6 +66,8 @@ export interface RootFolders {
   readonly devices: readonly string[];
   /** Entries of /proc that a pod must not write. */
   readonly guardedProc: readonly string[];
+  /** Files of /proc/sys/kernel that a pod may write: they are its IPC namespace's. */
+  readonly ipcSettings: readonly string[];
 }
 
 const procFlags = ['nosuid', 'nodev', 'noexec'];
@@ -101,6 +103,10 @@ export function rootMounts(
       ? [bind(`${host}/proc`, '/proc', 'rprivate')]
       : [
           { source: 'proc', target: `${root}/proc`, type: 'proc', options: procFlags },
+          // mounts of their own, which stay writable when the mount that they lie in is bound read-only
+          ...folders.ipcSettings.map((name) =>
+            bind(`${root}/proc/sys/kernel/${name}`, `/proc/sys/kernel/${name}`, 'rprivate'),
+          ),
           ...folders.guardedProc.map((name) =>
             bind(`${root}/proc/${name}`, `/proc/${name}`, 'ro', ...procFlags),
           ),

@@ -84,7 +84,7 @@ describeInNamespace(import.meta.filename, () => {
           boundingSet: boundingSet({ privileged: true, ownUserNamespace: false, add: [], drop: [] }),
         },
         nodePids: true,
-        userNamespace: undefined,
+        namespaces: undefined,
       }),
     );
     await until(

@@ -20,6 +20,12 @@ export interface ContainerSecurity {
   readonly group: number;
 }
 
+/** Descriptors of namespaces that all containers of a pod enter. */
+export interface PodNamespaces {
+  readonly user: number;
+  readonly ipc: number;
+}
+
 /** Everything that a runtime has to know to run one container. */
 export interface ContainerPlan extends ContainerCommand {
   /** Unique on this node, DNS-safe. */
@@ -32,8 +38,8 @@ export interface ContainerPlan extends ContainerCommand {
   readonly security: ContainerSecurity;
   /** See and signal the processes of the whole node instead of the container's own. */
   readonly nodePids: boolean;
-  /** Descriptor of the user namespace to enter; `undefined`: the node's own, for Bidirectional mounts. */
-  readonly userNamespace: number | undefined;
+  /** The namespaces of its pod; `undefined`: the node's own user namespace, for Bidirectional mounts. */
+  readonly namespaces: PodNamespaces | undefined;
 }
 
 export interface ContainerOutput {
@@ -72,6 +78,6 @@ export interface RunningContainer {
 export interface ContainerRuntime {
   /** Resolves once the command runs; rejects, with nothing left over, with the reason in one line. */
   run(plan: ContainerPlan, output: ContainerOutput): Promise<RunningContainer>;
-  /** A user namespace in which containers hold rights over nothing but themselves. Close the descriptor after use. */
-  createUserNamespace(): Promise<number>;
+  /** Namespaces in which containers hold rights over nothing but themselves. Close them after use. */
+  createPodNamespaces(): Promise<PodNamespaces>;
 }

@@ -14,6 +14,7 @@ import type {
   ContainerOutput,
   ContainerPlan,
   ContainerRuntime,
+  PodNamespaces,
   RunningContainer,
 } from './container-runtime.ts';
 import { findMountMismatch } from './mount-check.ts';
@@ -22,7 +23,7 @@ import { NamespaceContainer } from './namespace-container.ts';
 import { formatPlan, writePlan } from './plan-directory.ts';
 import { stageArguments } from './stage-arguments.ts';
 import { awaitStart } from './start-protocol.ts';
-import { createUserNamespace } from './user-namespace.ts';
+import { createPodNamespaces } from './user-namespace.ts';
 
 /** What the machine gives the node: read once per life. */
 export interface RuntimeFacts {
@@ -47,8 +48,8 @@ export class ProcessRuntime implements ContainerRuntime {
     this.#pipes = new NamedPipes(layout.plans);
   }
 
-  createUserNamespace(): Promise<number> {
-    return createUserNamespace();
+  createPodNamespaces(): Promise<PodNamespaces> {
+    return createPodNamespaces();
   }
 
   async run(plan: ContainerPlan, output: ContainerOutput): Promise<RunningContainer> {
@@ -84,10 +85,13 @@ export class ProcessRuntime implements ContainerRuntime {
       oldRoot: run.oldRoot,
     };
     const [stdout, stderr] = await this.#pipes.take();
-    const stage = ['unshare', ...stageArguments(plan, paths, setsGroups)] as const;
-    const [program, ...args] = isolatedCommand(stage, { first: 7, required: false }) ?? stage;
+    const stage = stageArguments(plan, paths, setsGroups);
+    const [program = '', ...args] = isolatedCommand(stage, { first: 7, required: false }) ?? stage;
     const child = spawn(program, args, {
-      stdio: ['pipe', stdout.child, 'pipe', plan.userNamespace ?? 'ignore', 'pipe', 'ignore', stderr.child],
+      stdio: [
+        ...(['pipe', stdout.child, 'pipe', plan.namespaces?.user ?? 'ignore', 'pipe'] as const),
+        ...([plan.namespaces?.ipc ?? 'ignore', stderr.child] as const),
+      ],
       env: helperEnvironment,
     });
     closeChildEnds([stdout, stderr]);

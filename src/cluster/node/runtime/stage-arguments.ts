@@ -32,21 +32,26 @@ function privileges(security: ContainerSecurity, clearGroups: boolean): string[]
 
 const enterUserNamespace = [
   ...['nsenter', '--preserve-credentials', '--user=/proc/self/fd/3', '--'],
-  ...['unshare', '--mount', '--uts', '--ipc', '--propagation', 'unchanged', '--'],
+  ...['unshare', '--mount', '--uts', '--propagation', 'unchanged', '--'],
 ];
+
+/** Before /proc is mounted: its sysctls of IPC are those of the namespace of who looks them up. */
+const enterIpcNamespace = ['nsenter', '--ipc=/proc/self/fd/5', '--'];
 
 const sharesMounts = (plan: ContainerPlan): boolean =>
   plan.mounts.some((mount) => mount.propagation === 'Bidirectional');
 
-/** Arguments of the unshare(1) that starts a container: namespaces, stage.sh, then the container's first process. */
+/** The command that starts a container: namespaces, stage.sh, then the container's first process. */
 export function stageArguments(plan: ContainerPlan, paths: StagePaths, clearGroups: boolean): string[] {
   const shared = sharesMounts(plan);
   return [
-    ...['--mount', '--uts', '--ipc', '--propagation', shared ? 'unchanged' : 'slave'],
+    ...(plan.namespaces === undefined ? [] : enterIpcNamespace),
+    ...['unshare', '--mount', '--uts', '--propagation', shared ? 'unchanged' : 'slave'],
+    ...(plan.namespaces === undefined ? ['--ipc'] : []),
     ...(plan.nodePids ? [] : ['--pid']),
     ...['--fork', '--kill-child', '--', '/bin/sh', paths.script],
     ...[paths.plan, paths.image, paths.root, paths.oldRoot, shared ? 'shared' : 'private'],
-    ...(plan.userNamespace === undefined ? [] : enterUserNamespace),
+    ...(plan.namespaces === undefined ? [] : enterUserNamespace),
     ...privileges(plan.security, clearGroups),
     ...['/bin/sh', '/etc/bosh-kubernetes/container-init.sh', plan.workingDirectory],
   ];
@@ -58,10 +63,10 @@ export function stageArguments(plan: ContainerPlan, paths: StagePaths, clearGrou
  */
 export function execArguments(plan: ContainerPlan, pid: number, clearGroups: boolean): string[] {
   return [
-    ...(plan.userNamespace === undefined ? ['setpriv', ...boundingOptions(plan.security), '--'] : []),
+    ...(plan.namespaces === undefined ? ['setpriv', ...boundingOptions(plan.security), '--'] : []),
     ...['nsenter', '--target', String(pid), '--mount', '--uts', '--ipc'],
     ...(plan.nodePids ? [] : ['--pid']),
-    ...(plan.userNamespace === undefined ? [] : ['--user', '--preserve-credentials']),
+    ...(plan.namespaces === undefined ? [] : ['--user', '--preserve-credentials']),
     '--',
     ...privileges(plan.security, clearGroups),
     ...['/bin/sh', '/etc/bosh-kubernetes/container-exec.sh', plan.workingDirectory],

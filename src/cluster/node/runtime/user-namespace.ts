@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { scriptPath } from './script-path.ts';
 import { helperEnvironment } from '../command.ts';
+import type { PodNamespaces } from './container-runtime.ts';
 
 /** `count` ids from `first` on exist in the node's user namespace. */
 export interface IdRange {
@@ -32,14 +33,14 @@ export const hasId = (ranges: readonly IdRange[], id: number): boolean =>
   ranges.some(({ first, count }) => id >= first && id < first + count);
 
 /**
- * Makes a user namespace with the same ids as the node's, in which root has no right over the machine, and resolves
- * with a descriptor of it. It forbids cgroup namespaces: with one of its own, a pod could mount the machine's
+ * Makes a user namespace with the same ids as the node's, in which root has no right over the machine, and an IPC
+ * namespace that belongs to it. It forbids cgroup namespaces: with one of its own, a pod could mount the machine's
  * cgroups, whose files belong to the same root.
  */
-export async function createUserNamespace(): Promise<number> {
+export async function createPodNamespaces(): Promise<PodNamespaces> {
   // as text: until ids are mapped it may read no file of a checkout that only its user may
   const script = await readFile(scriptPath('user-namespace.sh'), 'utf8');
-  const holder = spawn('unshare', ['--user', '--keep-caps', '/bin/sh', '-c', script], {
+  const holder = spawn('unshare', ['--user', '--ipc', '--keep-caps', '/bin/sh', '-c', script], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: helperEnvironment,
   });
@@ -54,15 +55,16 @@ export async function createUserNamespace(): Promise<number> {
       const ranges = parseIdMap(await readFile(`/proc/self/${map}`, 'utf8'));
       await writeFile(`/proc/${holder.pid}/${map}`, formatIdentityMap(ranges));
     }
-    const descriptor = openSync(`/proc/${holder.pid}/ns/user`, 'r');
+    const [user, ipc] = ['user', 'ipc'].map((name) => openSync(`/proc/${holder.pid}/ns/${name}`, 'r'));
+    const namespaces = { user: user ?? -1, ipc: ipc ?? -1 };
     holder.stdin.write('mapped\n');
     try {
       await expectLine(answers);
     } catch (error) {
-      closeSync(descriptor);
+      closeNamespaces(namespaces);
       throw error;
     }
-    return descriptor;
+    return namespaces;
   } catch (error) {
     holder.kill('SIGKILL');
     await ended;
@@ -73,6 +75,12 @@ export async function createUserNamespace(): Promise<number> {
     holder.stdin.end();
     await ended;
   }
+}
+
+/** Closes what createPodNamespaces opened. */
+export function closeNamespaces({ user, ipc }: PodNamespaces): void {
+  closeSync(user);
+  closeSync(ipc);
 }
 
 async function expectLine(answers: AsyncIterator<unknown>): Promise<void> {

@@ -147,12 +147,16 @@ interface Mounting {
 async function waitUntilMounted(cloud: Cloud, attachment: Pod, mounting: Mounting): Promise<void> {
   const { clock, config } = cloud;
   const end = clock.now() + config.deadlines.attachDisk * 1000;
+  let said = '';
   for (;;) {
     await waitUntilHolderRuns(cloud, attachment, mounting, Math.max(0, end - clock.now()));
     const outcome = await askToBind(cloud, attachment);
     if (outcome.kind === 'bound') return;
     if (outcome.kind === 'cannot') throw notAttachable(mounting.diskCid, outcome.words);
     if (clock.now() + pauseMs >= end) throw unanswered(cloud, mounting.diskCid, outcome.words);
+    if (outcome.words !== said)
+      cloud.say(`waiting for the attachment of disk '${mounting.diskCid}' to answer: ${outcome.words}`);
+    said = outcome.words;
     await clock.sleep(pauseMs, mounting.signal);
     mounting.signal.throwIfAborted();
   }
@@ -179,8 +183,11 @@ async function waitUntilHolderRuns(
     },
     awaited: `disk '${diskCid}' to be mounted`,
     deadlineMs,
-    lastWords: async (last) =>
-      `${await podLastWords(cloud.api, { namespace: diskNamespaceOf(cloud), name }, last)}; ${lookAtPod}`,
+    lastWords: async (last) => ({
+      state: await podLastWords(cloud.api, { namespace: diskNamespaceOf(cloud), name }, last),
+      next: lookAtPod,
+    }),
+    say: cloud.say,
   });
 }
 

@@ -91,6 +91,7 @@ async function make(cloud: Cloud, order: CopyOrder, copyName: string): Promise<v
     awaited: `the copy '${copyName}' of disk '${order.claim.metadata.name ?? ''}' to be bound`,
     deadlineMs: cloud.config.deadlines.updateDisk * 1000,
     lastWords: (last) => copyWords(cloud, { namespace, name: copyName, waits }, last),
+    say: cloud.say,
   });
   // it may be that of a killed call, whose type named other classes
   await noteType(cloud, copy, order.properties);

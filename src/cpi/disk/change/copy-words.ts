@@ -4,6 +4,7 @@ import { podLastWords } from '../../../kubernetes/pod-words.ts';
 import { pods } from '../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import { volumeAnnotations } from '../../../kubernetes/volume.ts';
+import type { WaitWords } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
 import { claimWords } from '../../last-words.ts';
 import { consumerName } from './consumer-pod.ts';
@@ -17,7 +18,7 @@ export async function copyWords(
   cloud: Cloud,
   copy: { readonly namespace: string; readonly name: string; readonly waits: boolean },
   last: PersistentVolumeClaim | undefined,
-): Promise<string> {
+): Promise<WaitWords> {
   if (!copy.waits) return claimWords(cloud, copy, provisioning);
   const consumer = { namespace: copy.namespace, name: consumerName(copy.name) };
   const pod = await ifThere(cloud.api.get<Pod>({ resource: pods, ...consumer }));
@@ -25,5 +26,5 @@ export async function copyWords(
   // before that no provisioner is asked
   const isPlaced = last?.metadata.annotations?.[volumeAnnotations.selectedNode] !== undefined;
   const onClaim = await claimWords(cloud, copy, isPlaced ? provisioning : scheduling);
-  return `its pod ${consumer.name}: ${words}; the copy: ${onClaim}`;
+  return { state: `its pod ${consumer.name}: ${words}; the copy: ${onClaim.state}`, next: onClaim.next };
 }

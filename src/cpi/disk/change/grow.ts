@@ -32,6 +32,7 @@ export async function grow(cloud: Cloud, claim: PersistentVolumeClaim, sizeMiB: 
     awaited: `disk '${name}' to have ${sizeMiB} MiB`,
     deadlineMs: cloud.config.deadlines.resizeDisk * 1000,
     lastWords: () => claimWords(cloud, { namespace, name }, 'see whether the resizer of its driver runs'),
+    say: cloud.say,
   });
 }
 

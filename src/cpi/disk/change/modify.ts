@@ -72,6 +72,7 @@ export async function modify(
     awaited: `disk '${name}' to have the VolumeAttributesClass ${wanted}`,
     deadlineMs: cloud.config.deadlines.resizeDisk * 1000,
     lastWords: () => claimWords(cloud, { namespace, name }, 'see whether the resizer of its driver runs'),
+    say: cloud.say,
   });
   if (outcome === 'done') return;
   const words = outcome.words ?? (await claimEvents(cloud, { namespace, name }));

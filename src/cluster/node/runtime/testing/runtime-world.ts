@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { closeSync } from 'node:fs';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,8 +10,9 @@ import { mountsAtOrBelow, readMountTable } from '../../mounts/mount-table.ts';
 import { safeRemove } from '../../removal/safe-remove.ts';
 import { namespaceMode } from '../../testing/in-namespace.ts';
 import { boundingSet } from '../capabilities.ts';
-import type { ContainerPlan, RunningContainer } from '../container-runtime.ts';
+import type { ContainerPlan, PodNamespaces, RunningContainer } from '../container-runtime.ts';
 import { ProcessRuntime } from '../process-runtime.ts';
+import { closeNamespaces } from '../user-namespace.ts';
 
 interface Result {
   readonly exitCode: number;
@@ -41,7 +41,7 @@ export function runtimeWorld(): RuntimeWorld {
 export class RuntimeWorld {
   #directory = '';
   #runtime: ProcessRuntime | undefined;
-  #userNamespace = -1;
+  #namespaces: PodNamespaces | undefined;
   #counter = 0;
 
   get directory(): string {
@@ -61,11 +61,11 @@ export class RuntimeWorld {
     const folders = await prepareHost(this.layout, runtimeDirectory);
     const all = namespaceMode === 'root';
     this.#runtime = new ProcessRuntime(this.layout, { folders, setsGroups: all, terminalGroup: all });
-    this.#userNamespace = await this.#runtime.createUserNamespace();
+    this.#namespaces = await this.#runtime.createPodNamespaces();
   }
 
   async close(): Promise<void> {
-    closeSync(this.#userNamespace);
+    if (this.#namespaces !== undefined) closeNamespaces(this.#namespaces);
     for (;;) {
       const [entry] = mountsAtOrBelow(await readMountTable(), this.directory);
       if (entry === undefined) break;
@@ -91,7 +91,7 @@ export class RuntimeWorld {
         group: 0,
       },
       nodePids: false,
-      userNamespace: this.#userNamespace,
+      namespaces: this.#namespaces,
       ...changes,
     };
   }

@@ -1,5 +1,5 @@
-import type { Container, Pod } from '../../../kubernetes/pod.ts';
-import { parseMilli } from '../../../kubernetes/quantity.ts';
+import type { Container, Pod } from './pod.ts';
+import { parseMilli } from './quantity.ts';
 
 /** Thousandths by resource name: cpu, memory, ephemeral-storage, extended ones. */
 export type Amounts = ReadonlyMap<string, bigint>;

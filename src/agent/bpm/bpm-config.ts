@@ -1,0 +1,153 @@
+import { Problems, rootField } from '../../bosh/yaml/field.ts';
+import type { Field } from '../../bosh/yaml/field.ts';
+import { parseYaml } from '../../bosh/yaml/parse-yaml.ts';
+import type { PathSegment } from '../../platform/path-segment.ts';
+
+/** What `bpm.yml` says of one process (bpm-release: docs/config.md). */
+export interface BpmProcessConfig {
+  readonly name: PathSegment;
+  readonly executable: string;
+  readonly arguments: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly workdir: string | undefined;
+  /** Runs as root before the process. */
+  readonly preStart: string | undefined;
+  readonly memoryBytes: number | undefined;
+  readonly openFiles: number | undefined;
+  readonly coreFileBytes: number | undefined;
+  readonly ephemeralDisk: boolean;
+  readonly persistentDisk: boolean;
+  /** `additional_volumes` but those that are to be mounted only. */
+  readonly volumes: readonly string[];
+  /** Runs as root. */
+  readonly isPrivileged: boolean;
+  readonly shutdownSignal: 'SIGTERM' | 'SIGINT';
+  /** What is asked for and has no effect without a container. */
+  readonly withoutEffect: readonly string[];
+}
+
+/** Paths that `additional_volumes` are judged by. */
+export interface VolumeBounds {
+  /** `/var/vcap` */
+  readonly base: string;
+  /** The job's own folders in data and store, which are no additional volumes. */
+  readonly own: readonly string[];
+}
+
+/**
+ * Reads the `bpm.yml` of a job; `file` is for messages. Keys that bpm does not know are skipped, as it does.
+ * AGENT_BPM_CONFIG_INVALID with a line for each fault.
+ */
+export function parseBpmConfig(
+  text: string,
+  file: string,
+  bounds: VolumeBounds,
+): readonly BpmProcessConfig[] {
+  const problems = new Problems();
+  const root = rootField(parseYaml(text, file, 'AGENT_BPM_CONFIG_INVALID'), problems);
+  const processes = root
+    .get('processes')
+    .items()
+    .map((field) => parseProcess(field, bounds));
+  problems.throwIfAny('AGENT_BPM_CONFIG_INVALID');
+  return processes;
+}
+
+/** Why a path cannot be an additional volume; undefined where it can. */
+export function volumeProblem(path: string, { base, own }: VolumeBounds): string | undefined {
+  if (path.includes('//') || /(^|\/)\.\.?(\/|$)/.test(path) || path.endsWith('/')) {
+    return `the path of a volume must be canonical, and '${path}' is not`;
+  }
+  if (own.includes(path)) return `'${path}' is the job's own folder, not an additional volume`;
+  return path.startsWith(`${base}/`) ? undefined : `'${path}' is not below ${base}`;
+}
+
+/** The names by which a shell passes variables on. */
+export const isVariableName = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
+
+function parseProcess(field: Field, bounds: VolumeBounds): BpmProcessConfig {
+  const limits = field.get('limits');
+  const unsafe = field.get('unsafe');
+  const capabilities = field.get('capabilities').texts();
+  const volumes = field
+    .get('additional_volumes')
+    .items()
+    .map((volume) => parseVolume(volume, bounds));
+  const hasProcessLimit = limits.get('processes').integer() !== undefined;
+  return {
+    name: field.get('name').requiredSegment(),
+    executable: plainText(field.get('executable'), field.get('executable').requiredText()),
+    arguments: field
+      .get('args')
+      .items()
+      .map((item) => plainText(item, item.text() ?? '')),
+    environment: parseEnvironment(field.get('env')),
+    workdir: notEmpty(field.get('workdir').text()),
+    preStart: notEmpty(field.get('hooks').get('pre_start').text()),
+    memoryBytes: parseBytes(limits.get('memory')),
+    openFiles: notNegative(limits.get('open_files')),
+    coreFileBytes: notNegative(limits.get('core_file_size')),
+    ephemeralDisk: field.get('ephemeral_disk').boolean() ?? false,
+    persistentDisk: field.get('persistent_disk').boolean() ?? false,
+    volumes: volumes.flatMap(({ path, isMountOnly }) => (isMountOnly ? [] : [path])),
+    isPrivileged: unsafe.get('privileged').boolean() ?? false,
+    shutdownSignal: parseSignal(field.get('shutdown_signal')),
+    withoutEffect: [
+      ...(capabilities.length === 0 ? [] : [`capabilities ${capabilities.join(', ')}`]),
+      ...(hasProcessLimit ? ['limits.processes'] : []),
+    ],
+  };
+}
+
+function parseVolume(
+  field: Field,
+  bounds: VolumeBounds,
+): { readonly path: string; readonly isMountOnly: boolean } {
+  const path = field.get('path').requiredText();
+  const problem = path === '' ? undefined : volumeProblem(path, bounds);
+  if (problem !== undefined) field.get('path').problem(problem);
+  return { path, isMountOnly: field.get('mount_only').boolean() ?? false };
+}
+
+function parseEnvironment(field: Field): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    field.entries().map(([name, value]) => {
+      if (!isVariableName(name)) value.problem('is no name that a shell passes on');
+      return [name, plainText(value, value.text() ?? '')];
+    }),
+  );
+}
+
+// no program can get it: what the kernel takes ends at a NUL
+function plainText(field: Field, text: string): string {
+  if (text.includes('\0')) field.problem('has a NUL');
+  return text;
+}
+
+const notEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+
+function notNegative(field: Field): number | undefined {
+  const value = field.integer();
+  if (value !== undefined && value < 0) field.problem('must not be negative');
+  return value;
+}
+
+const exponents: Readonly<Record<string, number>> = { B: 0, K: 1, M: 2, G: 3, T: 4, P: 5, E: 6 };
+
+// as bytefmt of bpm reads it: 512M, 1.5G, 1GiB
+function parseBytes(field: Field): number | undefined {
+  const text = field.text();
+  if (text === undefined) return undefined;
+  const match = /^\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGTPE])(?:I?B)?|(B))\s*$/i.exec(text);
+  const exponent = exponents[(match?.[2] ?? match?.[3] ?? '').toUpperCase()];
+  const bytes = exponent === undefined ? 0 : Math.floor(Number(match?.[1]) * 1024 ** exponent);
+  if (bytes > 0) return bytes;
+  field.problem('must be a number above 0 with a unit, as 512M or 1G');
+  return undefined;
+}
+
+function parseSignal(field: Field): 'SIGTERM' | 'SIGINT' {
+  const text = field.text() ?? '';
+  if (!['', 'TERM', 'INT'].includes(text)) field.problem('must be TERM or INT');
+  return text === 'INT' ? 'SIGINT' : 'SIGTERM';
+}

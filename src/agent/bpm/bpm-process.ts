@@ -1,0 +1,314 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access } from 'node:fs/promises';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
+import type { Readable, Writable } from 'node:stream';
+import { ProductError } from '../../errors/product-error.ts';
+import { parsePathSegment } from '../../platform/path-segment.ts';
+import type { Clock } from '../clock.ts';
+import type { Directories } from '../directories.ts';
+import type { DirectoryHandle } from '../file/directory-handle.ts';
+import { writeDurableFile } from '../file/durable-file.ts';
+import { errorCode, errorText } from '../file/error-code.ts';
+import { isThere } from '../file/is-there.ts';
+import { processOfPidFile } from '../monit/pid-file.ts';
+import { isGone } from '../process/is-gone.ts';
+import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
+import type { Identities } from '../user/identities.ts';
+import type { BpmProcessConfig } from './bpm-config.ts';
+import { startHeld } from './held-program.ts';
+import type { HeldProgram, HeldProgramRequest } from './held-program.ts';
+import type { ProcessName } from './parse-command.ts';
+import { openPidFolder } from './pid-folder.ts';
+import { prepareFolders } from './prepare-folders.ts';
+import type { JobUser, ProcessLogs } from './prepare-folders.ts';
+import { resourceLimits } from './resource-limits.ts';
+import { withLock } from './with-lock.ts';
+
+/** What a command of bpm touches of the machine. */
+export interface BpmPorts {
+  readonly directories: Directories;
+  readonly identities: Identities;
+  readonly table: ProcessTable;
+  readonly clock: Clock;
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+}
+
+/** As bpm shows them: a process that ended by itself has failed. */
+export type BpmStatus =
+  | { readonly kind: 'running'; readonly live: LiveProcess }
+  | { readonly kind: 'failed' | 'stopped'; readonly live?: undefined };
+
+const pollMilliseconds = 50;
+// bpm-release: src/bpm/commands/stop.go, src/bpm/runc/lifecycle/lifecycle.go
+const shutdownMilliseconds = 15_000;
+const quitMilliseconds = 2000;
+const killMilliseconds = 5000;
+
+/** One process of a job in bpm's form, which runs as vcap without a container. */
+export class BpmProcess {
+  readonly #name: ProcessName;
+  readonly #ports: BpmPorts;
+
+  constructor(name: ProcessName, ports: BpmPorts) {
+    this.#name = name;
+    this.#ports = ports;
+  }
+
+  /** JOB/PROCESS */
+  get what(): string {
+    return `${this.#name.job}/${this.#name.process}`;
+  }
+
+  async status(): Promise<BpmStatus> {
+    const { live } = await processOfPidFile(this.#pidPath, this.#ports.table, {});
+    if (live !== undefined) return { kind: 'running', live };
+    return { kind: (await isThere(this.#pidPath)) ? 'failed' : 'stopped' };
+  }
+
+  /** Starts it unless it runs; killed at any moment it leaves nothing running that its pid file does not name. */
+  async start(config: BpmProcessConfig): Promise<void> {
+    await this.#locked(async (pids) => {
+      const logs = await this.#prepare(config, pids);
+      if (logs === undefined) return;
+      try {
+        const held = await this.#begin(config, { logs, pids, output: [logs.stdout.fd, logs.stderr.fd] });
+        await held.go();
+        held.child.unref();
+      } finally {
+        await closeLogs(logs);
+      }
+    });
+  }
+
+  /** Runs it to its end, prints what it prints, and returns its exit code, 128 and the signal after a signal. */
+  async run(config: BpmProcessConfig): Promise<number> {
+    return this.#locked(async (pids) => {
+      const logs = await this.#prepare(config, pids);
+      // as with bpm, which says no more of it
+      if (logs === undefined) return 0;
+      try {
+        const held = await this.#begin(config, { logs, pids, output: ['pipe', 'pipe'] });
+        const { child } = held;
+        const { stdout, stderr } = this.#ports;
+        const copies = [
+          copyOutput(child.stdout, logs.stdout, stdout),
+          copyOutput(child.stderr, logs.stderr, stderr),
+        ];
+        const code = await untilEnded(held);
+        await this.#clear(pids);
+        await Promise.all(copies);
+        return code;
+      } finally {
+        await closeLogs(logs);
+      }
+    });
+  }
+
+  /**
+   * Stops it: its signal, after 15 seconds SIGQUIT, 2 seconds later SIGKILL, and that also for what it leaves in its
+   * session. `configured` reads its part of bpm.yml, which a process that does not run needs not have.
+   */
+  async stop(configured: () => Promise<BpmProcessConfig>): Promise<void> {
+    await this.#locked(async (pids) => {
+      const { kind, live } = await this.status();
+      if (kind === 'stopped') return;
+      const config = await configured();
+      if (live !== undefined) await this.#end(live, config.shutdownSignal);
+      await this.#clear(pids);
+    });
+  }
+
+  get #pidName(): string {
+    return `${this.#name.process}.pid`;
+  }
+
+  get #pidPath(): string {
+    return join(this.#ports.directories.run, 'bpm', this.#name.job, this.#pidName);
+  }
+
+  /** Has all ready that it needs and opens its logs; undefined where it runs. */
+  async #prepare(config: BpmProcessConfig, pids: DirectoryHandle): Promise<ProcessLogs | undefined> {
+    const { directories, identities } = this.#ports;
+    if ((await this.status()).kind === 'running') return undefined;
+    await this.#clear(pids);
+    await this.#require(this.#workdir(config), 'working directory');
+    if (config.executable.startsWith('/')) await this.#require(config.executable, 'executable');
+    return prepareFolders(this.#name, config, directories, jobUser(identities));
+  }
+
+  /** Runs its hook, and starts what waits for its go. */
+  async #begin(
+    config: BpmProcessConfig,
+    run: {
+      readonly logs: ProcessLogs;
+      readonly pids: DirectoryHandle;
+      readonly output: HeldProgramRequest['output'];
+    },
+  ): Promise<HeldProgram> {
+    const environment = this.#environment(config);
+    if (config.preStart !== undefined) await this.#runHook(config.preStart, environment, run.logs);
+    const held = await startHeld({
+      ...{ file: config.executable, arguments: config.arguments, environment, output: run.output },
+      directory: this.#workdir(config),
+      owner: config.isPrivileged ? undefined : jobUser(this.#ports.identities),
+      limits: await resourceLimits(config),
+      mayGainRights: config.isPrivileged,
+    });
+    await writeDurableFile(join(run.pids.descriptorPath, this.#pidName), `${held.pid}\n`, 0o644);
+    return held;
+  }
+
+  #workdir({ workdir }: BpmProcessConfig): string {
+    return workdir ?? join(this.#ports.directories.jobs, this.#name.job);
+  }
+
+  #environment({ environment }: BpmProcessConfig): Readonly<Record<string, string>> {
+    const { data, jobs } = this.#ports.directories;
+    const { job } = this.#name;
+    const path = '/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.';
+    return {
+      TMPDIR: join(data, job, 'tmp'),
+      LANG: 'en_US.UTF-8',
+      PATH: `${join(jobs, job, 'bin')}:${path}`,
+      HOME: join(data, job),
+      ...environment,
+    };
+  }
+
+  async #require(path: string, what: string): Promise<void> {
+    try {
+      await access(path);
+    } catch (error) {
+      throw failed(`${this.what}: its ${what} ${path} cannot be used: ${errorText(error)}`);
+    }
+  }
+
+  async #runHook(
+    file: string,
+    environment: Readonly<Record<string, string>>,
+    logs: ProcessLogs,
+  ): Promise<void> {
+    const child = spawn(file, [], {
+      env: { ...environment },
+      cwd: '/',
+      stdio: ['ignore', logs.stdout.fd, logs.stderr.fd],
+    });
+    const problem = await once(child, 'exit').then(
+      ([code, signal]: unknown[]) =>
+        code === 0
+          ? undefined
+          : `${typeof code === 'number' ? 'exit status' : 'ended by'} ${String(code ?? signal)}`,
+      (error: unknown) => errorText(error),
+    );
+    if (problem !== undefined) throw failed(`${this.what}: its pre_start hook ${file} failed: ${problem}`);
+  }
+
+  async #end(live: LiveProcess, signal: NodeJS.Signals): Promise<void> {
+    const { table, stderr } = this.#ports;
+    await table.signal(live, signal);
+    if (await isGone(this.#ports, live, shutdownMilliseconds)) return;
+    stderr.write(`bpm: ${this.what} did not end within 15 seconds of ${signal}\n`);
+    await table.signal(live, 'SIGQUIT');
+    if (await isGone(this.#ports, live, quitMilliseconds)) return;
+    await table.signal(live, 'SIGKILL');
+    if (await isGone(this.#ports, live, killMilliseconds)) return;
+    throw failed(`${this.what} (pid ${live.pid}) lives on after SIGKILL`);
+  }
+
+  /** Ends what a process that has ended left in its session, and removes its pid file. */
+  async #clear(pids: DirectoryHandle): Promise<void> {
+    const pid = await recordedPid(pids, this.#pidName);
+    // a number that is used again is another process's
+    const isEnded = pid !== undefined && (await this.#ports.table.find(pid)) === undefined;
+    if (isEnded) await this.#endSession(pid);
+    await pids.remove(this.#pidName);
+  }
+
+  async #endSession(sessionId: number): Promise<void> {
+    const { table, clock } = this.#ports;
+    const deadline = clock.now() + killMilliseconds;
+    for (;;) {
+      const left = (await table.usages()).filter((one) => one.sessionId === sessionId);
+      if (left.length === 0) return;
+      if (clock.now() > deadline) {
+        throw failed(
+          `${this.what}: ${left.map(({ pid }) => `pid ${pid}`).join(', ')} lives on after SIGKILL`,
+        );
+      }
+      for (const one of left) await table.signal(one, 'SIGKILL');
+      await clock.sleep(pollMilliseconds);
+    }
+  }
+
+  /** One command at a time for each process, as with bpm. */
+  async #locked<T>(work: (pids: DirectoryHandle) => Promise<T>): Promise<T> {
+    const name = parsePathSegment(`${this.#name.job}.${this.#name.process}`);
+    if (name === undefined) throw failed(`the name ${this.what} is too long`);
+    return withLock(name, this.#ports, async () => {
+      await using pids = await openPidFolder(this.#name.job, this.#ports);
+      return await work(pids);
+    });
+  }
+}
+
+/** vcap; undefined where there is one user id for all. */
+function jobUser(identities: Identities): JobUser | undefined {
+  const userId = identities.userId('vcap');
+  const groupId = userId === undefined ? undefined : identities.primaryGroupId(userId);
+  if (userId === undefined || groupId === undefined) throw failed('there is no user vcap');
+  if (identities.mayUseUser(userId) && identities.mayUseGroup(groupId)) return { userId, groupId };
+  if (identities.single) return undefined;
+  throw new ProductError(
+    'AGENT_OWNER_UNAVAILABLE',
+    'bpm must be run as root of a VM in which vcap can be used; try: sudo -i',
+  );
+}
+
+/** The pid of a pid file; undefined where there is none. */
+async function recordedPid(folder: DirectoryHandle, name: string): Promise<number | undefined> {
+  try {
+    await using file = await folder.file(name, 'read');
+    const text = (await file.readFile('latin1')).trim();
+    return /^[1-9][0-9]{0,9}$/.test(text) && text !== '1' ? Number(text) : undefined;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function closeLogs({ stdout, stderr }: ProcessLogs): Promise<void> {
+  await stdout.close();
+  await stderr.close();
+}
+
+/** Lets a program begin and waits for its end; signals that end this one are passed on to it. */
+async function untilEnded(held: HeldProgram): Promise<number> {
+  const { child } = held;
+  const ended = once(child, 'exit');
+  const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const signal of signals) process.on(signal, forward);
+  try {
+    await held.go();
+    const [code, signal]: unknown[] = await ended;
+    return typeof code === 'number' ? code : 128 + (constants.signals[String(signal) as NodeJS.Signals] ?? 0);
+  } finally {
+    for (const signal of signals) process.off(signal, forward);
+  }
+}
+
+async function copyOutput(source: Readable | null, log: FileHandle, own: Writable): Promise<void> {
+  if (source === null) return;
+  for await (const chunk of source) {
+    await log.write(chunk as Buffer);
+    if (!own.write(chunk)) await once(own, 'drain');
+  }
+}
+
+function failed(cause: string): ProductError {
+  return new ProductError('AGENT_BPM_FAILED', cause);
+}

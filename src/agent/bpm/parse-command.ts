@@ -1,0 +1,89 @@
+import { parseArgs } from 'node:util';
+import { ProductError } from '../../errors/product-error.ts';
+import { parsePathSegment, segmentProblem } from '../../platform/path-segment.ts';
+import type { PathSegment } from '../../platform/path-segment.ts';
+
+/** Which process of which job. */
+export interface ProcessName {
+  readonly job: PathSegment;
+  readonly process: PathSegment;
+}
+
+/** A command of bpm (bpm-release: src/bpm/commands). */
+export type BpmCommand =
+  | { readonly kind: 'help' | 'version' | 'list' }
+  | ({ readonly kind: 'start' | 'stop' | 'pid' } & ProcessName)
+  | ({
+      readonly kind: 'run';
+      /** `PATH[:OPTION,OPTION]` */
+      readonly volumes: readonly string[];
+      /** `NAME=VALUE` */
+      readonly variables: readonly string[];
+    } & ProcessName);
+
+const ofContainers = ['logs', 'shell', 'trace'];
+
+/** Reads the arguments of `bpm`; AGENT_BPM_FAILED says what is wrong with them. */
+export function parseCommand(list: readonly string[]): BpmCommand {
+  const { values, positionals } = parse(list);
+  const [name, job] = positionals;
+  if (values.version || name === 'version') return { kind: 'version' };
+  if (values.help || name === 'help') return { kind: 'help' };
+  switch (name) {
+    case 'list':
+      return { kind: 'list' };
+    case 'start':
+    case 'stop':
+    case 'pid':
+      return { kind: name, ...processName(job, values.process) };
+    case 'run': {
+      const { volume: volumes, env: variables } = values;
+      return { kind: 'run', ...processName(job, values.process), volumes, variables };
+    }
+    case undefined:
+      throw failed('no command is given; bpm help shows them');
+    default:
+      throw failed(
+        ofContainers.includes(name)
+          ? `the bpm of the embedded node has no '${name}'; bpm help shows what it has`
+          : `unknown command "${name}" for "bpm"`,
+      );
+  }
+}
+
+// eslint-disable-next-line @typescript-eslint/explicit-function-return-type -- parseArgs infers it from the options
+function parse(list: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...list],
+      allowPositionals: true,
+      options: {
+        process: { type: 'string', short: 'p', default: '' },
+        volume: { type: 'string', short: 'v', multiple: true, default: [] },
+        env: { type: 'string', short: 'e', multiple: true, default: [] },
+        version: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (error) {
+    if (error instanceof TypeError) throw failed(error.message);
+    throw error;
+  }
+}
+
+function processName(job: string | undefined, process: string): ProcessName {
+  if (job === undefined) throw failed('must specify a job');
+  // bpm's flags take -p=NAME, too
+  const name = process.replace(/^=/, '');
+  return { job: segment(job), process: segment(name === '' ? job : name) };
+}
+
+function segment(text: string): PathSegment {
+  const parsed = parsePathSegment(text);
+  if (parsed === undefined) throw failed(segmentProblem(text));
+  return parsed;
+}
+
+function failed(cause: string): ProductError {
+  return new ProductError('AGENT_BPM_FAILED', cause);
+}

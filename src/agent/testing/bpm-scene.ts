@@ -1,0 +1,85 @@
+import { chmod, chown, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { runBpm } from '../bpm/run-command.ts';
+import { systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import { directoriesOf } from '../directories.ts';
+import type { Directories } from '../directories.ts';
+import { prepareDirectories } from '../prepare-directories.ts';
+import { procProcessTable } from '../process/proc-process-table.ts';
+import { hostileUser, identitiesWithVcap } from './hostile-user.ts';
+
+export interface BpmAnswer {
+  readonly code: number;
+  readonly output: string;
+  readonly error: string;
+}
+
+/** The folders of a VM with jobs in bpm's form, Needs root. */
+export class BpmScene {
+  readonly directories: Directories;
+  clock: Clock = systemClock;
+
+  private constructor(base: string) {
+    this.directories = directoriesOf(base);
+  }
+
+  static async open(t: TestContext): Promise<BpmScene> {
+    const base = await realpath(await mkdtemp(join(tmpdir(), 'bpm-')));
+    await chmod(base, 0o755);
+    const scene = new BpmScene(base);
+    await prepareDirectories(scene.directories, identitiesWithVcap);
+    t.after(async () => {
+      for (const { pid, sessionId } of await procProcessTable.usages()) {
+        const bases = await readFile(`/proc/${sessionId}/environ`, 'utf8').catch(() => '');
+        if (bases.includes(base)) process.kill(pid, 'SIGKILL');
+      }
+      await rm(base, { recursive: true });
+    });
+    return scene;
+  }
+
+  path(name: string): string {
+    return join(this.directories.base, name);
+  }
+
+  /** A job with its folders, as the agent makes them, and this bpm.yml; `$BASE` stands for the base folder. */
+  async addJob(name: string, config: string, programs: Readonly<Record<string, string>> = {}): Promise<void> {
+    const job = join(this.directories.jobs, name);
+    const files = { 'config/bpm.yml': config, ...programs };
+    for (const [path, content] of Object.entries(files)) {
+      await mkdir(dirname(join(job, path)), { recursive: true });
+      const mode = path.startsWith('bin/') ? 0o755 : 0o644;
+      await writeFile(join(job, path), content.replaceAll('$BASE', this.directories.base), { mode });
+    }
+    for (const folder of [this.directories.log, this.directories.run, this.directories.data]) {
+      await mkdir(join(folder, name), { mode: 0o770 });
+      await chmod(join(folder, name), 0o770);
+      await chown(join(folder, name), 0, hostileUser.gid);
+    }
+  }
+
+  /** Runs a command of bpm, in this process. */
+  async bpm(...words: readonly string[]): Promise<BpmAnswer> {
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+    const printed = Promise.all([text(stdout), text(stderr)]);
+    const code = await runBpm(words, {
+      directories: this.directories,
+      identities: identitiesWithVcap,
+      table: procProcessTable,
+      ...{ clock: this.clock, stdout, stderr },
+    });
+    stdout.end();
+    stderr.end();
+    const [output, error] = await printed;
+    return { code, output, error };
+  }
+
+  read(name: string): Promise<string> {
+    return readFile(this.path(name), 'utf8');
+  }
+}

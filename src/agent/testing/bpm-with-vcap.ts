@@ -1,0 +1,17 @@
+import { systemClock } from '../clock.ts';
+import { directoriesOf } from '../directories.ts';
+import { runBpm } from '../bpm/run-command.ts';
+import { procProcessTable } from '../process/proc-process-table.ts';
+import { identitiesWithVcap } from './hostile-user.ts';
+
+// `bpm BASE WORDS` on a machine without vcap
+const [base = '', ...words] = process.argv.slice(2);
+process.umask(0o022);
+process.exitCode = await runBpm(words, {
+  directories: directoriesOf(base),
+  identities: identitiesWithVcap,
+  table: procProcessTable,
+  clock: systemClock,
+  stdout: process.stdout,
+  stderr: process.stderr,
+});

@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { connect, isIPv4, type Socket } from 'node:net';
+import { ProductError } from '../../errors/product-error.ts';
+
+/** A SOCKS5 proxy without a password. */
+export interface Socks5Proxy {
+  readonly host: string;
+  readonly port: number;
+}
+
+export const proxyVariable = 'BOSH_ALL_PROXY';
+
+/**
+ * The proxy that BOSH_ALL_PROXY names; undefined where it names none. Of the bosh CLI's forms socks5://HOST:PORT alone is taken:
+ * INVALID_ARGUMENT for any other, which is not quoted, since it can hold a password.
+ */
+export function parseAllProxy(text: string | undefined): Socks5Proxy | undefined {
+  if (text === undefined || text === '') return undefined;
+  const refuse = (why: string): ProductError =>
+    new ProductError(
+      'INVALID_ARGUMENT',
+      `${proxyVariable} ${why}; set it to socks5://HOST:PORT, or unset it`,
+    );
+  if (text.startsWith('ssh+socks5:'))
+    throw refuse('is an ssh+socks5 URL, which only the bosh CLI can use: open that tunnel by ssh -D PORT');
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'socks5:' || url.hostname === '') throw refuse('is no socks5 URL');
+  if (url.username !== '' || url.password !== '')
+    throw refuse('has a user or password, which is not supported');
+  if (url.port === '') throw refuse('names no port');
+  return { host: url.hostname.replace(/^\[|\]$/gu, ''), port: Number(url.port) };
+}
+
+/** Reply codes as an operator reads them (RFC 1928, 6). */
+const replies: Readonly<Record<number, string>> = {
+  1: 'could not connect',
+  2: 'refuses that address',
+  3: 'has no way to that network',
+  4: 'cannot reach that host',
+  5: 'was refused the connection',
+  6: 'waited too long',
+};
+
+/**
+ * A connection to a host and port by way of the proxy. Rejects with an Error that names the proxy, with the system's, or with the
+ * reason of `signal` where that aborts before; later it means nothing to the connection.
+ */
+export async function socks5Connect(
+  proxy: Socks5Proxy,
+  { host, port }: { readonly host: string; readonly port: number },
+  signal?: AbortSignal,
+): Promise<Socket> {
+  const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true });
+  const abort = (): void => void socket.destroy(new Error(`${described(proxy)} gave no answer in time`));
+  signal?.addEventListener('abort', abort);
+  if (signal?.aborted === true) abort();
+  try {
+    await once(socket, 'connect');
+    socket.write(Uint8Array.of(5, 1, 0));
+    const [, method] = await read(socket, 2);
+    if (method !== 0) throw new Error(`${described(proxy)} wants a password`);
+    socket.write(Uint8Array.of(5, 1, 0, ...addressBytes(host), port >> 8, port & 0xff));
+    const [, code = 1, , type, length = 0] = await read(socket, 5);
+    if (code !== 0)
+      throw new Error(`${described(proxy)} ${replies[code] ?? `answers code ${code}`}; its log says why`);
+    // the bound address, of which one byte has been read, and its port
+    await read(socket, (type === 1 ? 4 : type === 4 ? 16 : length + 1) - 1 + 2);
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+/** An address of IPv6 goes as a name, which proxies read, too. */
+function addressBytes(host: string): readonly number[] {
+  if (isIPv4(host)) return [1, ...host.split('.').map(Number)];
+  const name = Buffer.from(host);
+  if (name.length > 255) throw new Error('the host name is too long for a SOCKS5 proxy');
+  return [3, name.length, ...name];
+}
+
+const described = ({ host, port }: Socks5Proxy): string => `the proxy ${host}:${port} of ${proxyVariable}`;
+
+async function read(socket: Socket, length: number): Promise<Buffer> {
+  for (;;) {
+    const bytes = socket.read(length) as Buffer | null;
+    if (bytes !== null && bytes.length === length) return bytes;
+    if (socket.readableEnded || socket.destroyed || bytes !== null)
+      throw new Error('the proxy ended the connection before it had answered');
+    await once(socket, 'readable');
+  }
+}

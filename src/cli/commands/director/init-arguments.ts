@@ -1,0 +1,121 @@
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { isSameAddress, parseIpRange } from '../../../bosh/manifest/ip-range.ts';
+import { targets, type Target } from '../../../director/commands-script.ts';
+import { ways, type Way } from '../../../director/director-file.ts';
+import { ProductError } from '../../../errors/product-error.ts';
+import { firstSentence } from '../../env-arguments.ts';
+import { expandHome } from '../../expand-home.ts';
+
+/** The words after `director init`, checked as far as they can be alone. Paths are absolute. */
+export interface InitArguments {
+  readonly directory: string;
+  readonly target: Target;
+  readonly way: Way;
+  readonly kubeconfig: string | undefined;
+  readonly context: string | undefined;
+  readonly namespace: string;
+  readonly stemcell: string;
+  /** Undefined: the release of this installation. */
+  readonly release: string | undefined;
+  readonly internalIp: string | undefined;
+  readonly network: { readonly range: string; readonly gateway: string } | undefined;
+  readonly outsideAddress: string | undefined;
+  readonly hasStaticVolumes: boolean;
+}
+
+export const initUsage =
+  `init [--for ${targets.join('|')}] [--way ${ways.join('|')}] [--kubeconfig FILE] [--context NAME] [--namespace NAME] ` +
+  '[--internal-ip IP] [--internal-cidr CIDR] [--internal-gw IP] [--address HOST] [--static-volumes] [--release FILE] ' +
+  '--stemcell FILE DIRECTORY';
+
+const options = {
+  for: { type: 'string', default: 'any' },
+  way: { type: 'string', default: 'tunnel' },
+  kubeconfig: { type: 'string' },
+  context: { type: 'string' },
+  namespace: { type: 'string', default: 'bosh' },
+  'internal-ip': { type: 'string' },
+  'internal-cidr': { type: 'string' },
+  'internal-gw': { type: 'string' },
+  address: { type: 'string' },
+  'static-volumes': { type: 'boolean', default: false },
+  release: { type: 'string' },
+  stemcell: { type: 'string' },
+} as const;
+
+/** Throws INVALID_ARGUMENT, which says what is wrong and shows the usage. */
+export function parseInitArguments(words: readonly string[]): InitArguments {
+  const { values, positionals } = parseWords(words);
+  const [directory, extra] = positionals;
+  if (directory === undefined)
+    throw refuse('A DIRECTORY is missing, which the files of the director are written to');
+  if (extra !== undefined) throw refuse('One DIRECTORY is taken');
+  const { stemcell, namespace, kubeconfig, context, release, address } = values;
+  if (stemcell === undefined)
+    throw refuse(
+      "--stemcell FILE is missing: a light stemcell, as 'bosh-kubernetes stemcell build' writes it",
+    );
+  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u.test(namespace))
+    throw refuse(`--namespace '${namespace}' is no name of a namespace`);
+  const path = (text: string): string => resolve(expandHome(text));
+  const way = oneOf('--way', ways, values.way);
+  if (address !== undefined && !/^[A-Za-z0-9.:-]{1,253}$/u.test(address))
+    throw refuse(`--address '${address}' is neither a name nor an address`);
+  if (way === 'loadbalancer' && address === undefined)
+    throw refuse('--way loadbalancer wants --address: the address that the load balancer has, or is to have');
+  return {
+    directory: path(directory),
+    target: oneOf('--for', targets, values.for),
+    ...{ way, context, namespace, outsideAddress: address },
+    kubeconfig: kubeconfig === undefined ? undefined : path(kubeconfig),
+    stemcell: path(stemcell),
+    release: release === undefined ? undefined : path(release),
+    ...addresses(way, values),
+    hasStaticVolumes: values['static-volumes'],
+  };
+}
+
+function addresses(
+  way: Way,
+  values: ReturnType<typeof parseWords>['values'],
+): Pick<InitArguments, 'internalIp' | 'network'> {
+  const { 'internal-ip': internalIp, 'internal-cidr': cidr, 'internal-gw': gateway } = values;
+  if (internalIp !== undefined && isIP(internalIp) === 0)
+    throw refuse(`--internal-ip '${internalIp}' is no address`);
+  if (way !== 'direct') {
+    if (cidr !== undefined || gateway !== undefined)
+      throw refuse(`--internal-cidr and --internal-gw are for --way direct alone`);
+    return { internalIp, network: undefined };
+  }
+  if (internalIp === undefined || cidr === undefined || gateway === undefined)
+    throw refuse(
+      '--way direct wants --internal-ip, --internal-cidr and --internal-gw: of the network of the pods',
+    );
+  const range = parseIpRange(cidr);
+  if (range === undefined) throw refuse(`--internal-cidr '${cidr}' is no range, as 10.244.0.0/16 is`);
+  for (const address of [internalIp, gateway])
+    if (!range.contains(address)) throw refuse(`${address} is not in ${cidr}`);
+  if ([gateway, range.first, range.last].some((each) => isSameAddress(each, internalIp)))
+    throw refuse(`--internal-ip ${internalIp} is the gateway, or the first or last address of ${cidr}`);
+  return { internalIp, network: { range: cidr, gateway } };
+}
+
+function oneOf<T extends string>(flag: string, known: readonly T[], text: string): T {
+  const found = known.find((each) => each === text);
+  if (found === undefined) throw refuse(`${flag} '${text}' is none of ${known.join(', ')}`);
+  return found;
+}
+
+const refuse = (what: string): ProductError =>
+  new ProductError('INVALID_ARGUMENT', `${what}. Usage: director ${initUsage}`);
+
+function parseWords(words: readonly string[]) {
+  try {
+    return parseArgs({ args: [...words], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw refuse(firstSentence(error.message));
+  }
+}

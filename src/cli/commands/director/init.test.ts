@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { parse, stringify } from 'yaml';
+import { packLightStemcell } from '../../../bosh/stemcell/pack-light-stemcell.ts';
+import { scratchDirectory } from '../../../bosh/testing/scratch.ts';
+import { publishApiServer } from '../../../cluster/api/publish-api-server.ts';
+import { startSimulatedCluster, type SimulatedCluster } from '../../../cluster/testing/simulated-cluster.ts';
+import { readDirectorFile } from '../../../director/director-file.ts';
+import { isProductError } from '../../../errors/product-error.ts';
+import { namespaces, serviceAccounts, services, storageClasses } from '../../../kubernetes/resources.ts';
+import { volumeAnnotations } from '../../../kubernetes/volume.ts';
+import type { Installation } from '../../installation.ts';
+import { said } from '../../testing/said.ts';
+import { initDirector } from './init.ts';
+
+const checkout = join(import.meta.dirname, '..', '..', '..', '..');
+
+/** Small ones of the names of manifests/bosh-deployment, so that these tests do not depend on what stands in those. */
+const opsFiles = {
+  'cpi.yml': [{ type: 'replace', path: '/vms?', value: { cpu: '500m', memory: 1024 } }],
+  'dynamic-network.yml': [],
+  'manual-network.yml': [],
+  'nodeport.yml': [
+    { type: 'replace', path: '/ports?', value: [{ name: 'director', port: 25555, node_port: 32067 }] },
+  ],
+  'nodeport-uaa.yml': [],
+  'nodeport-credhub.yml': [],
+  'debian-stemcell.yml': [],
+  'static-volumes.yml': [],
+};
+
+interface Setting {
+  readonly cluster: SimulatedCluster;
+  readonly directory: string;
+  readonly kubeconfig: string;
+  readonly stemcell: string;
+  /** `director init` with the kubeconfig and the stemcell; the folder comes last. */
+  readonly init: (...words: string[]) => Promise<{ out: string }>;
+}
+
+async function setting(t: TestContext): Promise<Setting> {
+  const scratch = await scratchDirectory(t);
+  const cluster = await startSimulatedCluster({ nodes: [{ name: 'node-1' }] });
+  t.after(() => cluster.stop());
+  await publishApiServer(cluster.api, new URL('https://127.0.0.1:6443'));
+  const kubeconfig = join(scratch, 'kubeconfig');
+  await writeFile(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
+  const stemcell = join(scratch, 'stemcell.tgz');
+  await packLightStemcell(
+    {
+      name: 'light',
+      version: '1',
+      operatingSystem: 'debian-bookworm',
+      imageReference: 'registry.example/a:1',
+    },
+    stemcell,
+  );
+  const root = join(scratch, 'root');
+  const manifests = join(root, 'manifests');
+  for (const name of ['bosh-deployment', 'cloud-config'])
+    await mkdir(join(manifests, name), { recursive: true });
+  await cp(join(checkout, 'manifests', 'rbac'), join(manifests, 'rbac'), { recursive: true });
+  for (const [name, operations] of Object.entries(opsFiles))
+    await writeFile(join(manifests, 'bosh-deployment', name), stringify(operations));
+  await writeFile(join(manifests, 'cloud-config', 'any.yml'), 'networks: [{name: default, type: dynamic}]\n');
+  const directory = join(scratch, 'director');
+  const release = join(checkout, 'dist', 'hello-release.tgz');
+  const init = async (...words: string[]): Promise<{ out: string }> => {
+    const heard = said();
+    const flags = ['--kubeconfig', kubeconfig, '--stemcell', stemcell, '--release', release];
+    const installation = { root } as Installation;
+    assert.equal(await initDirector([...flags, ...words], { ...heard.context, installation }), 0);
+    return { out: heard.out };
+  };
+  return { cluster, directory, kubeconfig, stemcell, init };
+}
+
+const problems = async (run: Promise<unknown>): Promise<string> => {
+  let message = '';
+  await assert.rejects(
+    run,
+    (error) => isProductError(error) && ((message = `${error.code} ${error.message}`), true),
+  );
+  return message;
+};
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+describe('director init', () => {
+  test('prints what it tried and writes a folder that a second run leaves as it is', async (t) => {
+    const { init, directory, kubeconfig } = await setting(t);
+    const files = ['vars.yml', 'ops/cpi.yml', 'ops/dynamic-network.yml', 'ops/debian-stemcell.yml'];
+    const all = [...files, 'cloud-config.yml', 'commands.sh', 'director.json'];
+    const read = (): Promise<string[]> =>
+      Promise.all(all.map((path) => readFile(join(directory, path), 'utf8')));
+
+    const { out } = await init(directory);
+
+    const rows = out.split('\n').map((line) => line.split(/ {2,}/u).slice(0, 2).join(': '));
+    assert.deepEqual(rows.slice(1, 8), [
+      ...['Kubernetes: ok', 'Rights: ok', 'Pod Security: ok', 'Storage class: ok'],
+      ...['Fixed addresses: missing', 'Room on nodes: ok', 'Address: ok'],
+    ]);
+    const first = await read();
+    const vars = parse(first[0] ?? '') as Record<string, string>;
+    assert.equal(vars['kubernetes_namespace'], 'bosh');
+    assert.match(vars['stemcell_sha1'] ?? '', /^sha256:[0-9a-f]{64}$/u);
+    for (const path of all) assert.equal((await stat(join(directory, path))).mode & 0o777, 0o600, path);
+    const file = await readDirectorFile(directory);
+    assert.equal(file?.way, 'tunnel');
+    assert.equal(file.address, vars['internal_ip']);
+    assert.equal(file.cluster.kubeconfig, kubeconfig);
+
+    await writeFile(join(directory, 'creds.yml'), 'admin_password: secret\n');
+    await init(directory);
+
+    assert.deepEqual(await read(), first);
+    assert.equal(await readFile(join(directory, 'creds.yml'), 'utf8'), 'admin_password: secret\n');
+  });
+
+  test('keeps and names what was edited, and writes the rest for another way', async (t) => {
+    const { init, directory } = await setting(t);
+    await init(directory);
+    const edited = '- {type: replace, path: /vms?, value: {cpu: 250m, memory: 512}}\n';
+    await writeFile(join(directory, 'ops/cpi.yml'), edited);
+
+    for (const run of [1, 2]) {
+      const { out } = await init('--way', 'nodeport', '--address', '192.0.2.11', directory);
+
+      assert.match(out, /^Kept, since they were edited: ops\/cpi\.yml; remove one/mu, `run ${run}`);
+      assert.equal(await readFile(join(directory, 'ops/cpi.yml'), 'utf8'), edited);
+    }
+    const vars = await readFile(join(directory, 'vars.yml'), 'utf8');
+    assert.match(vars, /^node_address: 192\.0\.2\.11$/mu);
+    const outside = { host: '192.0.2.11', director: 32067, credhub: 8844 };
+    assert.deepEqual((await readDirectorFile(directory))?.outside, outside);
+    const script = await readFile(join(directory, 'commands.sh'), 'utf8');
+    assert.match(script, /^bosh create-env .* -o ops\/nodeport\.yml/mu);
+  });
+
+  test('says what is missing with the remedy, and writes nothing', async (t) => {
+    const { init, directory, cluster } = await setting(t);
+    const { api } = cluster;
+    const ports = [{ name: 'web', port: 80, nodePort: 32067 }];
+    const spec = { type: 'NodePort', clusterIP: '127.127.0.50', ports } as const;
+    await api.create(services, { metadata: { name: 'web', namespace: 'default' }, spec });
+    const direct = ['--way', 'direct', '--internal-cidr', '10.77.0.0/16', '--internal-gw', '10.77.0.1'];
+    const cases: readonly (readonly [RegExp, readonly string[]])[] = [
+      [
+        /Address: 127\.127\.0\.50 is taken by Service default\/web: .* --internal-ip/u,
+        ['--internal-ip', '127.127.0.50'],
+      ],
+      [
+        /Address: 10\.1\.1\.1 cannot be a Service's \(.*range.*\): .* --internal-ip/u,
+        ['--internal-ip', '10.1.1.1'],
+      ],
+      [/Node ports: 32067 is taken by Service default\/web: delete/u, ['--way', 'nodeport']],
+      [
+        /Fixed addresses: .* install it .*, or choose --way tunnel/u,
+        [...direct, '--internal-ip', '10.77.0.9'],
+      ],
+    ];
+    for (const [sentence, words] of cases) {
+      const problem = await problems(init(...words, directory));
+      assert.match(problem, /^DIRECTOR_NOT_POSSIBLE Nothing was written\. /u);
+      assert.match(problem, sentence);
+    }
+
+    await api.patch(
+      { resource: storageClasses, name: 'local' },
+      { metadata: { annotations: { [volumeAnnotations.defaultClass]: 'false' } } },
+    );
+    await api.patch(
+      { resource: namespaces, name: 'bosh' },
+      { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } } },
+    );
+    const problem = await problems(init(directory));
+    assert.match(
+      problem,
+      /Storage class: no class is the default: kubectl annotate storageclass local .*--static-volumes/u,
+    );
+    assert.match(
+      problem,
+      /Pod Security: namespace 'bosh' refuses .*: kubectl label namespace bosh --overwrite/u,
+    );
+    assert.equal(await isThere(directory), false);
+  });
+
+  test('a user without rights is told which, and what could not be looked at', async (t) => {
+    const { init, directory, cluster, kubeconfig } = await setting(t);
+    const account = { metadata: { name: 'nobody', namespace: 'default' } };
+    await cluster.api.create(serviceAccounts, account);
+    const { token } = (await cluster.api.requestToken('default', 'nobody', { spec: {} })).status;
+    const config = parse(await readFile(kubeconfig, 'utf8')) as { users: { user: unknown }[] };
+    for (const each of config.users) each.user = { token };
+    await writeFile(kubeconfig, stringify(config), { mode: 0o600 });
+
+    const problem = await problems(init('--internal-ip', '127.127.0.60', directory));
+
+    assert.match(
+      problem,
+      /^DIRECTOR_NOT_POSSIBLE .*Rights: may not create serviceaccounts\/token in 'bosh', .* and \d+ more; use/u,
+    );
+    assert.equal(await isThere(directory), false);
+  });
+
+  test('refuses the folder of another cluster, and words that mean nothing', async (t) => {
+    const { init, directory } = await setting(t);
+    await init(directory);
+    const other = await setting(t);
+
+    const problem = await problems(init('--kubeconfig', other.kubeconfig, directory));
+
+    assert.match(problem, /^OTHER_CLUSTER The director of '.*' is on .*; nothing was written\./u);
+    const direct = ['--way', 'direct', '--internal-cidr', '10.77.0.0/16', '--internal-gw', '10.77.0.1'];
+    for (const [sentence, words] of [
+      [/--way 'vpn' is none of tunnel, /u, ['--way', 'vpn']],
+      [/10\.78\.0\.9 is not in 10\.77\.0\.0\/16/u, [...direct, '--internal-ip', '10.78.0.9']],
+      [/--internal-ip 10\.77\.0\.1 is the gateway/u, [...direct, '--internal-ip', '10.77.0.1']],
+      [/--way direct wants --internal-ip/u, ['--way', 'direct']],
+      [/--way loadbalancer wants --address/u, ['--way', 'loadbalancer']],
+      [/--namespace 'A b' is no name/u, ['--namespace', 'A b']],
+      [/One DIRECTORY is taken/u, ['another']],
+    ] as const)
+      assert.match(await problems(init(...words, directory)), sentence);
+  });
+});

@@ -1,0 +1,60 @@
+import { join, resolve } from 'node:path';
+import type { Finding } from '../../../director/director-findings.ts';
+import { prepareDirector } from '../../../director/prepare-director.ts';
+import { writeDirectory } from '../../../director/write-directory.ts';
+import { ProductError } from '../../../errors/product-error.ts';
+import { environmentKubeconfig } from '../../choose-kubeconfig.ts';
+import { identifyCluster } from '../../cluster-identity.ts';
+import type { CommandContext } from '../../command.ts';
+import { withKubernetes } from '../../connect.ts';
+import { expandHome } from '../../expand-home.ts';
+import { formatTable } from '../../table.ts';
+import { parseInitArguments } from './init-arguments.ts';
+
+export { initUsage } from './init-arguments.ts';
+
+/**
+ * Prints a table of what a director needs of the cluster, and writes the director's folder. Rejects with DIRECTOR_NOT_POSSIBLE,
+ * and nothing written, where something is missing that a director cannot be without.
+ */
+export async function initDirector(
+  words: readonly string[],
+  { installation, terminal, secrets, environment }: CommandContext,
+): Promise<number> {
+  const parsed = parseInitArguments(words);
+  const { directory, context } = parsed;
+  const { root } = installation;
+  // as kubectl; never the embedded cluster, which knows no port forwarding
+  const kubeconfig = resolve(
+    parsed.kubeconfig ?? environmentKubeconfig(environment) ?? expandHome('~/.kube/config'),
+  );
+  const release = parsed.release ?? join(root, 'dist', 'bosh-kubernetes-release.tgz');
+  const { findings, files, file } = await withKubernetes(
+    kubeconfig,
+    async (api, access) => {
+      const identity = await identifyCluster(api, access, kubeconfig);
+      return prepareDirector({ ...parsed, root, release }, { api, identity, ca: access.ca });
+    },
+    { environment, context, onSecrets: secrets.add },
+  );
+  terminal.out(
+    formatTable(
+      ['Check', 'Result', 'Details'],
+      findings.map(({ check, result, detail }) => [check, result, detail]),
+    ),
+  );
+  refuseMissing(findings);
+  const { written, kept } = await writeDirectory(directory, files, file);
+  terminal.out(`\nWritten in '${directory}': ${written.join(', ')}\n`);
+  if (kept.length > 0)
+    terminal.out(`Kept, since they were edited: ${kept.join(', ')}; remove one to have it written again\n`);
+  terminal.out(`Next: bash '${join(directory, 'commands.sh')}', or its lines one by one\n`);
+  return 0;
+}
+
+function refuseMissing(findings: readonly Finding[]): void {
+  const needed = findings.filter(({ result, isNeeded }) => result === 'missing' && isNeeded === true);
+  if (needed.length === 0) return;
+  const sentences = needed.map(({ check, detail }) => `${check}: ${detail}`);
+  throw new ProductError('DIRECTOR_NOT_POSSIBLE', `Nothing was written. ${sentences.join('. ')}`);
+}

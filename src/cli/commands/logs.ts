@@ -1,0 +1,26 @@
+import type { Command } from '../command.ts';
+import { downloadLogs } from '../ssh/download-logs.ts';
+import { sshArguments } from '../ssh/openssh-arguments.ts';
+import { runOpenssh } from '../ssh/run-openssh.ts';
+import { parseLogsArguments, sshUsage } from '../ssh/ssh-arguments.ts';
+import { tailCommand } from '../ssh/tail-command.ts';
+import { withSshSession } from '../ssh/with-ssh-session.ts';
+
+export const logs: Command = {
+  name: 'logs',
+  usage: sshUsage.logs,
+  summary: 'Download the logs of the VM of a manifest, or follow them, as bosh logs --director does',
+  async run(words, context) {
+    const parsed = parseLogsArguments(words);
+    return withSshSession(parsed, context, async (session) => {
+      if (parsed.follow || parsed.lines !== undefined) {
+        // jobs write them: no control character of theirs reaches the terminal
+        const onOutput = (text: string): void => context.terminal.out(text);
+        return runOpenssh('ssh', sshArguments(session.login, tailCommand(parsed)), { ...context, onOutput });
+      }
+      const path = await downloadLogs(session, parsed, context);
+      context.terminal.out(`Logs: '${path}'\n`);
+      return 0;
+    });
+  },
+};

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import type { Command, CommandContext } from '../command.ts';
+import { connectStdio } from '../connect-stdio.ts';
+import { asDetachedTunnel, stopDetachedTunnel } from '../detached-tunnel.ts';
+import { withWay, type Way } from '../open-way.ts';
+import { runBeside } from '../run-beside.ts';
+import { proxyVariables, serveWay, type ServeOptions } from '../serve-way.ts';
+import { parseTunnelArguments, tunnelUsages, type TunnelArguments } from '../tunnel-arguments.ts';
+
+/** A SOCKS5 proxy into a cluster, by the port forwarding of its API (docs/tunnel.md). */
+export const tunnel: Command = {
+  name: 'tunnel',
+  usage: tunnelUsages[0][0],
+  summary: tunnelUsages[0][1],
+  subCommands: tunnelUsages,
+  async run(words, context) {
+    const parsed = parseTunnelArguments(words);
+    switch (parsed.kind) {
+      case 'stdio':
+        return withWay(parsed.flags, context, async (way) =>
+          connectStdio(await way(parsed.destination), context),
+        );
+      case 'stop':
+        return stopDetachedTunnel(parsed.directory ?? process.cwd(), context);
+      case 'serve':
+        return parsed.isDetached ? serveDetached(parsed, context) : serve(parsed, context);
+    }
+  },
+};
+
+type ServeArguments = Extract<TunnelArguments, { kind: 'serve' }>;
+
+function serve({ flags, port, command }: ServeArguments, context: CommandContext): Promise<number> {
+  const { terminal, environment, signal } = context;
+  const log = (line: string): void => terminal.error(`tunnel: ${line}`);
+  return withWay(flags, context, (way) =>
+    whileServing(way, { port, log }, async (listening) => {
+      const variables = proxyVariables(listening);
+      if (command.length > 0)
+        return runBeside(command, { environment: { ...environment, ...variables }, signal });
+      terminal.out(
+        `The tunnel is open on 127.0.0.1:${listening} until Ctrl-C. In another shell:\n` +
+          Object.entries(variables)
+            .map(([name, value]) => `  export ${name}=${value}\n`)
+            .join(''),
+      );
+      return whenAborted(signal);
+    }),
+  );
+}
+
+/** For print-env: what it says is in a log. */
+function serveDetached({ flags, port }: ServeArguments, context: CommandContext): Promise<number> {
+  const { terminal, signal } = context;
+  const log = (line: string): void => terminal.error(`${new Date().toISOString()} ${line}`);
+  return asDetachedTunnel(flags.directory ?? process.cwd(), context, (announce) =>
+    withWay(flags, context, (way) =>
+      whileServing(way, { port, log }, async (listening) => {
+        log(`listens on 127.0.0.1:${listening}`);
+        await announce(listening);
+        return whenAborted(signal);
+      }),
+    ),
+  );
+}
+
+async function whileServing<T>(
+  way: Way,
+  options: ServeOptions,
+  action: (port: number) => Promise<T>,
+): Promise<T> {
+  const server = await serveWay(way, options);
+  try {
+    return await action(server.port);
+  } finally {
+    await server.close();
+  }
+}
+
+async function whenAborted(signal: AbortSignal): Promise<number> {
+  if (!signal.aborted) await once(signal, 'abort');
+  return 0;
+}

@@ -1,0 +1,144 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive } from '../deploy/process/process-identity.ts';
+import { ProductError } from '../errors/product-error.ts';
+import { takeFileLock, type FileLock } from '../platform/file-lock.ts';
+import { withoutInherited } from '../platform/inherited-descriptors.ts';
+import { makeOwnFolder } from '../platform/own-folder.ts';
+import { parsePathSegment } from '../platform/path-segment.ts';
+import { readRegularFile } from '../platform/read-file.ts';
+import { builtCommandLine } from './built-command-line.ts';
+import type { CommandContext } from './command.ts';
+import { recordTunnel, removeTunnelRecord, runningTunnel } from './tunnel-record.ts';
+
+/** Exit code of a tunnel that finds another one of its folder. */
+const otherRuns = 75;
+const startDeadlineMs = 60_000;
+const stopDeadlineMs = 15_000;
+const pauseMs = 50;
+/** A longer log begins again with the next start. */
+const longestLog = 1024 * 1024;
+
+const logPath = (directory: string): string => join(directory, 'tunnel.log');
+
+/**
+ * The port of the tunnel that runs in the background for a director's folder; started where none runs. It outlives this process
+ * and its terminal. Rejects with TUNNEL_NOT_STARTED, which quotes the end of its log, and FILE_NOT_TRUSTED where others can write
+ * in the folder.
+ */
+export async function ensureDetachedTunnel(
+  folder: string,
+  { installation, environment, signal }: Pick<CommandContext, 'installation' | 'environment' | 'signal'>,
+): Promise<number> {
+  const directory = await makeOwnFolder(folder);
+  const running = await runningTunnel(directory);
+  if (running !== undefined) return running.port;
+  const child = await launch(
+    directory,
+    [
+      installation.nodeBinary,
+      ...[builtCommandLine(installation.root), 'tunnel', '--detached', '--directory', directory],
+    ],
+    environment,
+  );
+  for (const end = Date.now() + startDeadlineMs; Date.now() < end && !signal.aborted; await sleep(pauseMs)) {
+    const started = await runningTunnel(directory);
+    if (started !== undefined) return started.port;
+    const hasFailed = child.signalCode !== null || ![null, otherRuns].includes(child.exitCode);
+    if (hasFailed) throw await notStarted(directory, 'it ended');
+  }
+  child.kill('SIGTERM');
+  throw await notStarted(
+    directory,
+    signal.aborted ? 'it was interrupted' : `not within ${startDeadlineMs / 1000} s`,
+  );
+}
+
+async function launch(
+  directory: string,
+  [program = '', ...words]: readonly string[],
+  environment: CommandContext['environment'],
+): Promise<ChildProcess> {
+  const log = await openLog(directory);
+  const empty = await open('/dev/null', 'r+');
+  try {
+    const child = spawn(program, words, {
+      // a session of its own: neither a terminal's Ctrl-C nor its end reach the tunnel
+      detached: true,
+      cwd: directory,
+      // a descriptor that a shell handed down may be a lock
+      stdio: withoutInherited<'ignore' | number>(['ignore', log.fd, log.fd], empty.fd),
+      env: { ...environment },
+    });
+    child.unref();
+    return child;
+  } finally {
+    await log.close();
+    await empty.close();
+  }
+}
+
+async function openLog(directory: string): Promise<FileHandle> {
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
+  const log = await open(logPath(directory), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+  if ((await log.stat()).size > longestLog) await log.truncate();
+  return log;
+}
+
+async function notStarted(directory: string, why: string): Promise<ProductError> {
+  const lines = ((await readRegularFile(logPath(directory))) ?? '').trim().split('\n').slice(-3);
+  const message = `The tunnel of '${directory}' did not start: ${why}. The end of '${logPath(directory)}':\n${lines.join('\n')}`;
+  return new ProductError('TUNNEL_NOT_STARTED', message);
+}
+
+/**
+ * Runs `action` as the one tunnel that a folder has in the background: it calls back with its port once it listens. Resolves with
+ * the exit code; the kernel keeps the lock, so that of a killed one nothing has to be cleaned up.
+ */
+export async function asDetachedTunnel(
+  folder: string,
+  { installation }: Pick<CommandContext, 'installation'>,
+  action: (listening: (port: number) => Promise<void>) => Promise<number>,
+): Promise<number> {
+  const directory = await makeOwnFolder(folder);
+  const lock = await takeTunnelLock(directory, installation.workspace);
+  if (lock === undefined) return otherRuns;
+  try {
+    const code = await action((port) => recordTunnel(directory, port));
+    await removeTunnelRecord(directory);
+    return code;
+  } finally {
+    lock.release();
+  }
+}
+
+async function takeTunnelLock(directory: string, workspace: string): Promise<FileLock | undefined> {
+  const name = parsePathSegment(`tunnel-${createHash('sha256').update(directory).digest('hex')}`);
+  if (name === undefined) throw new Error('a digest is a path segment');
+  return takeFileLock(join(await makeOwnFolder(workspace, { mayBeLink: true }), 'locks'), name);
+}
+
+/** Ends the tunnel in the background, with all its connections; says so where none runs. */
+export async function stopDetachedTunnel(
+  directory: string,
+  { terminal }: Pick<CommandContext, 'terminal'>,
+): Promise<number> {
+  const running = await runningTunnel(directory);
+  if (running === undefined) {
+    terminal.out(`No tunnel of '${directory}' runs in the background.\n`);
+    return 0;
+  }
+  process.kill(running.pid, 'SIGTERM');
+  for (const end = Date.now() + stopDeadlineMs; isAlive(running); await sleep(pauseMs))
+    if (Date.now() > end)
+      throw new ProductError(
+        'DEADLINE',
+        `The tunnel of '${directory}' (process ${running.pid}) has not ended within ${stopDeadlineMs / 1000} s; end it by: kill -9 ${running.pid}`,
+      );
+  terminal.out(`The tunnel of '${directory}' has stopped.\n`);
+  return 0;
+}

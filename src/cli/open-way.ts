@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { describeCluster, isSameCluster } from '../deploy/state/cluster-note.ts';
+import { directorFilePath, readDirectorFile, type DirectorFile } from '../director/director-file.ts';
+import { ProductError } from '../errors/product-error.ts';
+import type { Access } from '../kubernetes/access.ts';
+import type { KubernetesApi } from '../kubernetes/api.ts';
+import { pods } from '../kubernetes/resources.ts';
+import { connectTo } from '../tunnel/connect-to.ts';
+import { parseNameMap } from '../tunnel/name-map.ts';
+import { parseNetworks } from '../tunnel/networks.ts';
+import type { Destination } from '../tunnel/socks5.ts';
+import { environmentKubeconfig } from './choose-kubeconfig.ts';
+import { identifyCluster } from './cluster-identity.ts';
+import type { CommandContext } from './command.ts';
+import { kubeconfigPath, withKubernetes } from './connect.ts';
+import type { TunnelFlags } from './tunnel-arguments.ts';
+
+/** A way into a cluster: to what its namespaces have, and out where a destination is none of theirs. */
+export type Way = (destination: Destination) => Promise<Duplex>;
+
+/**
+ * Runs `action` with the way into the cluster of a director's folder, or of flags, which count before what the folder says. Throws
+ * before that what would make it useless: OTHER_CLUSTER where the kubeconfig is of another cluster than the folder's director,
+ * NOT_SUPPORTED for the embedded cluster, and the API's own error where it may not list pods.
+ */
+export async function withWay<T>(
+  flags: TunnelFlags,
+  { environment, secrets, installation }: Pick<CommandContext, 'environment' | 'secrets' | 'installation'>,
+  action: (way: Way) => Promise<T>,
+): Promise<T> {
+  const directory = flags.directory ?? process.cwd();
+  const file = await readDirectorFile(directory);
+  if (file === undefined && flags.directory !== undefined) throw noDirectorFile(directory);
+  const kubeconfig = flags.kubeconfig ?? file?.cluster.kubeconfig ?? operatorKubeconfig(environment);
+  if (resolve(kubeconfig) === kubeconfigPath(installation.clusterDirectory)) throw embedded();
+  const networks = parseNetworks([...(file?.networks ?? []), ...flags.networks]);
+  const context = flags.context ?? (flags.kubeconfig === undefined ? file?.context : undefined);
+  return withKubernetes(
+    kubeconfig,
+    async (api, access) => {
+      const named = [...new Set([...(file?.namespaces ?? []), ...flags.namespaces])];
+      const namespaces = named.length > 0 ? named : [access.namespace];
+      const names = parseNameMap(flags.maps, namespaces);
+      if (file !== undefined) await refuseOther({ directory, file, kubeconfig }, api, access);
+      await Promise.all(namespaces.map((namespace) => checkNamespace(api, namespace)));
+      const options = { access, api, namespaces, networks, names };
+      return action((destination) => connectTo(destination, options));
+    },
+    { environment, context, onSecrets: secrets.add },
+  );
+}
+
+/** As kubectl chooses it. */
+function operatorKubeconfig(environment: Readonly<Record<string, string | undefined>>): string {
+  const path = environmentKubeconfig(environment) ?? join(homedir(), '.kube', 'config');
+  if (existsSync(path)) return path;
+  throw new ProductError(
+    'FILE_NOT_FOUND',
+    `There is no kubeconfig '${path}'; name the cluster by --kubeconfig, by KUBECONFIG, or by --directory with a folder of 'director init'`,
+  );
+}
+
+export function noDirectorFile(directory: string): ProductError {
+  return new ProductError(
+    'FILE_NOT_FOUND',
+    `There is no '${directorFilePath(directory)}'; --directory names a folder that 'director init' wrote`,
+  );
+}
+
+const embedded = (): ProductError =>
+  new ProductError(
+    'NOT_SUPPORTED',
+    "The embedded cluster serves no port forwarding and needs no tunnel: its pods' addresses are this machine's own",
+  );
+
+interface Found {
+  readonly directory: string;
+  readonly file: DirectorFile;
+  readonly kubeconfig: string;
+}
+
+async function refuseOther(
+  { directory, file, kubeconfig }: Found,
+  api: KubernetesApi,
+  access: Access,
+): Promise<void> {
+  const here = await identifyCluster(api, access, kubeconfig);
+  if (isSameCluster(here, file.cluster)) return;
+  throw new ProductError(
+    'OTHER_CLUSTER',
+    `The director of '${directory}' is on ${describeCluster(file.cluster)}, and not on ${describeCluster(here)}; name a kubeconfig of the first by --kubeconfig and --context`,
+  );
+}
+
+/** One that is missing, and rights that are, show before a client waits for an answer. */
+async function checkNamespace(api: KubernetesApi, namespace: string): Promise<void> {
+  await api.list(pods, { namespace, fieldSelector: 'metadata.name=none' });
+}

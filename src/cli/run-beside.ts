@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import { ProductError } from '../errors/product-error.ts';
+
+export interface BesideOptions {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Aborted by a signal to this process. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs a command of the operator's on this terminal and resolves with its exit code; as a shell's, 128 and more for the signal
+ * that ended it. Ctrl-C reaches it by the terminal; SIGTERM it gets from here.
+ */
+export async function runBeside(
+  [file = '', ...words]: readonly string[],
+  { environment, signal }: BesideOptions,
+): Promise<number> {
+  const child = spawn(file, words, { stdio: 'inherit', env: environment });
+  const forward = (): void => {
+    const isKeystroke = signal.reason instanceof Error && signal.reason.message.endsWith('SIGINT');
+    if (!isKeystroke) child.kill('SIGTERM');
+  };
+  try {
+    await once(child, 'spawn');
+  } catch (error) {
+    throw new ProductError('FILE_NOT_FOUND', `Command '${file}' cannot be run; correct it, or install it`, {
+      cause: error,
+    });
+  }
+  signal.addEventListener('abort', forward);
+  if (signal.aborted) forward();
+  const [code, killedBy] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  signal.removeEventListener('abort', forward);
+  return code ?? 128 + (killedBy === null ? 0 : constants.signals[killedBy]);
+}

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { ProductError } from '../../errors/product-error.ts';
+import { draftPath } from '../../platform/draft.ts';
+import { parsePathSegment } from '../../platform/path-segment.ts';
+import { scpArguments } from './openssh-arguments.ts';
+import { runOpenssh, type OpensshRun } from './run-openssh.ts';
+import type { LogsArguments } from './ssh-arguments.ts';
+import { cleanupBudget, type SshSession } from './with-ssh-session.ts';
+
+/** Has the agent pack logs, copies them by scp and has the agent remove them again; resolves with the path of the file here. */
+export async function downloadLogs(
+  { client, login, name }: SshSession,
+  { types, filters, directory }: LogsArguments,
+  run: OpensshRun,
+): Promise<string> {
+  const time = new Date().toISOString().replaceAll(/[-:]|\..*/g, '');
+  const path = join(resolve(directory), `${parsePathSegment(name) ?? 'vm'}-logs-${time}.tgz`);
+  const draft = draftPath(path);
+  const bundle = await client(run.signal).bundleLogs(login.user, types, filters);
+  try {
+    const places = [
+      { path: bundle.path, isInVm: true },
+      { path: draft, isInVm: false },
+    ];
+    const code = await runOpenssh('scp', ['-q', ...scpArguments(login, places)], run);
+    if (code !== 0) throw failed(`scp could not copy the logs from the VM (exit code ${code})`);
+    const hash = createHash('sha512');
+    await pipeline(createReadStream(draft), hash);
+    if (hash.digest('hex') !== bundle.sha512)
+      throw failed('The logs that came are not what the agent packed: their SHA-512 differs');
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+    // also after an interrupt
+    await client(AbortSignal.timeout(cleanupBudget)).removeFile(bundle.path);
+  }
+  return path;
+}
+
+function failed(what: string): ProductError {
+  return new ProductError('SSH_FAILED', `${what}; run the command again`);
+}

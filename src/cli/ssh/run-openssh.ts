@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { ProductError } from '../../errors/product-error.ts';
+
+export interface OpensshRun {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Ends the program. */
+  readonly signal: AbortSignal;
+  /** Where its output goes, instead of to this process's own, with an empty input. */
+  readonly onOutput?: ((text: string) => void) | undefined;
+}
+
+/**
+ * Runs a program of OpenSSH on this process's streams and resolves with its exit code, or 128 and the number of the signal
+ * that ended it. SSH_FAILED where it is not installed.
+ */
+export function runOpenssh(file: string, words: readonly string[], run: OpensshRun): Promise<number> {
+  const { environment, signal, onOutput } = run;
+  return new Promise((resolve, reject) => {
+    const stdio = onOutput === undefined ? ('inherit' as const) : (['ignore', 'pipe', 'inherit'] as const);
+    const child = spawn(file, words, { env: environment, stdio: stdio === 'inherit' ? stdio : [...stdio] });
+    const stop = (): void => void child.kill('SIGTERM');
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    if (onOutput !== undefined) child.stdout?.setEncoding('utf8').on('data', onOutput);
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      signal.removeEventListener('abort', stop);
+      const missing = `There is no '${file}' on PATH: install OpenSSH's client (Debian: openssh-client)`;
+      reject(error.code === 'ENOENT' ? new ProductError('SSH_FAILED', missing) : error);
+    });
+    child.once('close', (code, name) => {
+      signal.removeEventListener('abort', stop);
+      resolve(code ?? 128 + (name === null ? 0 : constants.signals[name]));
+    });
+  });
+}

@@ -1,0 +1,86 @@
+import { readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isSshUser } from '../../bosh/ssh/ssh-user.ts';
+import { isObject } from '../../platform/fields.ts';
+import { takeFileLock, type FileLock } from '../../platform/file-lock.ts';
+import { makeOwnFolder } from '../../platform/own-folder.ts';
+import { ownPathSegment } from '../../platform/path-segment.ts';
+import { readOwnFile } from '../../platform/read-file.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
+import { writeNew } from '../../platform/replace-file.ts';
+
+/** What a session keeps on the operator's machine, in a folder of the account's name, until its account is removed. */
+export interface SessionFolder {
+  readonly path: string;
+  /** Removes it; another command may have it afterwards. */
+  remove(): Promise<void>;
+  /** Leaves the note, by which the next command finds the account, without the key. */
+  leave(): Promise<void>;
+}
+
+const noteName = 'note.json';
+
+/** Makes the folder of a session; the note in it says which VM the account will be in, before it is made there. */
+export async function makeSessionFolder(
+  sessions: string,
+  user: string,
+  vmCid: string,
+): Promise<SessionFolder> {
+  const path = join(await makeOwnFolder(sessions), user);
+  const lock = await lockOf(path);
+  if (lock === undefined) throw new Error(`another session has the random name '${user}'`);
+  writeNew(join(path, noteName), JSON.stringify({ vm: vmCid }));
+  return folderAt(path, lock);
+}
+
+/** Folders that killed sessions with that VM left, by the account that may still be there. */
+export async function leftSessions(
+  sessions: string,
+  vmCid: string,
+): Promise<readonly { readonly user: string; readonly folder: SessionFolder }[]> {
+  const left: { user: string; folder: SessionFolder }[] = [];
+  const root = await makeOwnFolder(sessions);
+  for (const user of (await readdir(root)).filter(isSshUser)) {
+    const path = join(root, user);
+    const lock = await lockOf(path);
+    // that session lives
+    if (lock === undefined) continue;
+    const folder = folderAt(path, lock);
+    const vm = await readNote(path);
+    if (vm === vmCid) left.push({ user, folder });
+    // killed before it had asked for an account
+    else if (vm === undefined) await folder.remove();
+    else lock.release();
+  }
+  return left;
+}
+
+async function readNote(path: string): Promise<string | undefined> {
+  const text = await readOwnFile(join(path, noteName));
+  try {
+    const note: unknown = JSON.parse(text ?? '');
+    return isObject(note) && typeof note['vm'] === 'string' ? note['vm'] : undefined;
+  } catch (error) {
+    // half of one: the power went
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+async function lockOf(path: string): Promise<FileLock | undefined> {
+  return takeFileLock(path, ownPathSegment('lock'));
+}
+
+function folderAt(path: string, lock: FileLock): SessionFolder {
+  return {
+    path,
+    remove: async () => {
+      await removeTree(path, { within: dirname(path) });
+      lock.release();
+    },
+    leave: async () => {
+      for (const name of ['key', 'key.pub', 'known_hosts']) await rm(join(path, name), { force: true });
+      lock.release();
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { scpArguments, sshArguments, type SshLogin } from './openssh-arguments.ts';
+import { parseLogsArguments, parseScpArguments, parseSshArguments } from './ssh-arguments.ts';
+import { tailCommand } from './tail-command.ts';
+
+const refused = (message: RegExp) => ({ code: 'INVALID_ARGUMENT', message });
+
+test('ssh takes the inputs of a manifest, and a command with flags of its own behind --', () => {
+  const parsed = parseSshArguments([
+    ...['m.yml', '--state', 's.json', '-o', 'ops.yml', '--opts=-p32022', '--', 'ls', '-l', '--', '/x'],
+  ]);
+  assert.deepEqual(parsed.command, ['ls', '-l', '--', '/x']);
+  assert.deepEqual(parsed.sshOptions, ['-p32022']);
+  assert.deepEqual([parsed.inputs.statePath, parsed.inputs.opsFiles], ['s.json', ['ops.yml']]);
+  assert.throws(() => parseSshArguments(['m.yml', 'ls']), refused(/stands behind --/));
+  assert.throws(
+    () => parseSshArguments([]),
+    refused(/A manifest is missing.*Usage: ssh MANIFEST\|DIRECTORY/),
+  );
+  assert.throws(() => parseSshArguments(['m.yml', '--sate', 's']), refused(/--sate/));
+});
+
+test('scp takes what stands before a colon for the VM', () => {
+  const { paths, recursive } = parseScpArguments(['-r', 'm.yml', 'a', './b:c', 'director:/tmp/x:y']);
+  assert.ok(recursive);
+  assert.deepEqual(paths, [
+    { path: 'a', isInVm: false },
+    { path: './b:c', isInVm: false },
+    { path: '/tmp/x:y', isInVm: true },
+  ]);
+  assert.throws(() => parseScpArguments(['m.yml', 'a', 'b']), refused(/No path is in the VM/));
+  assert.throws(() => parseScpArguments(['m.yml', 'vm:a']), refused(/one to copy to/));
+});
+
+test('logs are those of jobs unless asked otherwise, and a name of a job is one', () => {
+  const of = (...words: string[]) => parseLogsArguments(['m.yml', ...words]);
+  assert.deepEqual(of().types, ['job']);
+  assert.deepEqual(of('--all-logs').types, ['agent', 'job', 'system']);
+  assert.deepEqual(of('--job', 'web', '--job', 'db').filters, ['web/**/*', 'db/**/*']);
+  assert.deepEqual(of('--only', 'web/*.log,db/*').filters, ['web/*.log', 'db/*']);
+  assert.deepEqual(
+    tailCommand(of('-f', '--job', 'web', '--num', '3'))
+      .at(-1)
+      ?.split(' '),
+    [
+      ..."'find /var/vcap/sys/log/web/ -type f".split(' '),
+      ...'! -name "*.gz" ! -name "*.xz" ! -name "*.[0-9]" ! -name "*tmp" ! -name "lastlog" ! -name "faillog"'.split(
+        ' ',
+      ),
+      ..."-print0 | xargs -0 -r tail -n 3 -F --'".split(' '),
+    ],
+  );
+  for (const job of ["w';id;'", '../x', '-x', ''])
+    assert.throws(() => of(`--job=${job}`), refused(/no name of a job/));
+  assert.throws(() => of('--agent', '--job', 'web'), refused(/about the logs of jobs/));
+  assert.throws(() => of('-f', '--only', 'x'), refused(/goes with neither/));
+  assert.throws(() => of('--num', '0'), refused(/number of lines/));
+});
+
+test("OpenSSH's options: ours first, so that none of the operator's weakens the check of the host key", () => {
+  const login: SshLogin = {
+    ...{ user: 'bosh_1', address: '2001:db8::5', folder: '/a "b" 5%' },
+    options: ['-o', 'StrictHostKeyChecking=no'],
+  };
+  const words = sshArguments(login, ['id']);
+  assert.ok(words.indexOf('StrictHostKeyChecking=yes') < words.indexOf('StrictHostKeyChecking=no'));
+  assert.ok(words.includes(String.raw`IdentityFile="/a \"b\" 5%%/key"`));
+  assert.deepEqual(words.slice(-5), ['-l', 'bosh_1', '--', '2001:db8::5', 'id']);
+  const copied = scpArguments(login, [
+    { path: '-x', isInVm: false },
+    { path: '/y', isInVm: true },
+  ]);
+  assert.deepEqual(copied.slice(-3), ['--', '-x', 'bosh_1@[2001:db8::5]:/y']);
+});

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Socks5Proxy } from '../../bosh/agent-client/socks5-connect.ts';
+import { runProcess } from '../../deploy/process/run-process.ts';
+import { openVm, type VmAccess } from '../../deploy/vm-access.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { writeNew } from '../../platform/replace-file.ts';
+import type { CommandContext } from '../command.ts';
+import type { EnvInputs } from '../env-arguments.ts';
+import { envPorts } from '../env-ports.ts';
+import { withAgentProxy } from '../with-agent-proxy.ts';
+import { findInstance } from './find-instance.ts';
+import { hostKeyAlias, proxyCommandOf, type SshLogin } from './openssh-arguments.ts';
+import { leftSessions, makeSessionFolder, type SessionFolder } from './session-folder.ts';
+
+export interface SshSession {
+  readonly login: SshLogin;
+  /** A client of the agent, whose waits end with the signal. */
+  readonly client: VmAccess['client'];
+  /** Of the deployment. */
+  readonly name: string;
+}
+
+interface SessionRequest {
+  readonly inputs: EnvInputs;
+  readonly sshOptions: readonly string[];
+}
+
+interface Opened extends Pick<SessionRequest, 'sshOptions'> {
+  readonly vm: VmAccess;
+  readonly proxy: Socks5Proxy | undefined;
+}
+
+/** The agent has this long to remove the account when the session ends, milliseconds. */
+export const cleanupBudget = 20_000;
+
+/**
+ * Has the agent of a deployed VM make an account with a key of its own, and removes both when `action` has ended, however that
+ * was. A session that was killed leaves a note, by which the next one with that VM removes its account.
+ */
+export async function withSshSession<T>(
+  { inputs, sshOptions }: SessionRequest,
+  context: CommandContext,
+  action: (session: SshSession) => Promise<T>,
+): Promise<T> {
+  const instance = await findInstance(inputs, context);
+  return withAgentProxy(instance, context, async (proxy) => {
+    const vm = await openVm({ ...instance, proxy, signal: context.signal }, envPorts(context));
+    return inSession({ vm, proxy, sshOptions }, context, action);
+  });
+}
+
+async function inSession<T>(
+  { vm, proxy, sshOptions }: Opened,
+  context: CommandContext,
+  action: (session: SshSession) => Promise<T>,
+): Promise<T> {
+  const { installation, signal } = context;
+  const sessions = join(installation.workspace, 'ssh');
+  for (const { user, folder } of await leftSessions(sessions, vm.vmCid)) await end(vm, user, folder, context);
+  const user = `bosh_${randomBytes(8).toString('hex').slice(0, 15)}`;
+  const folder = await makeSessionFolder(sessions, user, vm.vmCid);
+  try {
+    const publicKey = await makeKey(folder.path, context);
+    const { address, hostKey } = await vm.client(signal).setUpSsh(user, publicKey);
+    writeNew(join(folder.path, 'known_hosts'), `${hostKeyAlias} ${hostKey}\n`);
+    return await action({
+      login: { user, address, folder: folder.path, proxyCommand: proxyCommand(proxy), options: sshOptions },
+      ...{ client: (until) => vm.client(until), name: vm.name },
+    });
+  } finally {
+    await end(vm, user, folder, context);
+  }
+}
+
+/** This program again, whatever started it. */
+function proxyCommand(proxy: Socks5Proxy | undefined): string | undefined {
+  if (proxy === undefined) return undefined;
+  const program = [process.execPath, process.argv[1] ?? ''];
+  return proxyCommandOf([...program, 'socks5-connect', proxy.host, String(proxy.port)]);
+}
+
+/** Also after an interrupt, which ends all other calls to the agent. */
+async function end(
+  vm: VmAccess,
+  user: string,
+  folder: SessionFolder,
+  { terminal }: CommandContext,
+): Promise<void> {
+  try {
+    await vm.client(AbortSignal.timeout(cleanupBudget)).cleanUpSsh(user);
+    await folder.remove();
+  } catch (error) {
+    await folder.leave();
+    if (!(error instanceof ProductError)) throw error;
+    terminal.error(
+      `Warning: account '${user}' may still be in VM '${vm.vmCid}'; the next ssh, scp or logs of this deployment removes it. ${error.message}`,
+    );
+  }
+}
+
+/** One that sshd takes by every policy for algorithms; it lives no longer than the session. */
+async function makeKey(folder: string, { environment, signal }: CommandContext): Promise<string> {
+  const path = join(folder, 'key');
+  const words = ['-q', '-t', 'ecdsa', '-b', '256', '-N', '', '-C', '', '-f', path];
+  const run = { file: 'ssh-keygen', arguments: words, environment, signal, deadline: 60_000 };
+  const result = await runProcess(run).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    const message = "There is no 'ssh-keygen' on PATH: install OpenSSH's client (Debian: openssh-client)";
+    throw new ProductError('SSH_FAILED', message);
+  });
+  if (result.exitCode !== 0)
+    throw new ProductError('SSH_FAILED', `ssh-keygen made no key: ${result.stderr.trim()}`);
+  return (await readFile(`${path}.pub`, 'utf8')).trim();
+}

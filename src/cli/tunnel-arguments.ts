@@ -1,0 +1,134 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ProductError } from '../errors/product-error.ts';
+import { parseName, type Destination } from '../tunnel/socks5.ts';
+import { firstSentence } from './env-arguments.ts';
+import { expandHome } from './expand-home.ts';
+
+const flagsUsage =
+  "[--directory DIRECTORY] [--map '*.DOMAIN=SERVICE'] [--kubeconfig FILE] [--context NAME] [--namespace NAME] [--network CIDR]";
+
+export const tunnelUsages = [
+  [
+    `[--port N] ${flagsUsage} [-- COMMAND]`,
+    'Proxy into a cluster: SOCKS5 on 127.0.0.1, for COMMAND or until Ctrl-C',
+  ],
+  [
+    `--stdio HOST PORT ${flagsUsage}`,
+    'Connect stdin and stdout to a port in the cluster, as a ProxyCommand of ssh',
+  ],
+  ['stop [--directory DIRECTORY]', "Stop the tunnel that 'director print-env' started"],
+] as const;
+
+/** Which cluster, and what of it, a tunnel leads to. */
+export interface TunnelFlags {
+  /** Absolute; absent: the current folder, where it has director.json. */
+  readonly directory?: string;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespaces: readonly string[];
+  readonly networks: readonly string[];
+  readonly maps: readonly string[];
+}
+
+export type TunnelArguments =
+  | { readonly kind: 'stop'; readonly directory?: string }
+  | { readonly kind: 'stdio'; readonly flags: TunnelFlags; readonly destination: Destination }
+  | {
+      readonly kind: 'serve';
+      readonly flags: TunnelFlags;
+      /** 0: any that is free. */
+      readonly port: number;
+      /** Empty: until it is interrupted. */
+      readonly command: readonly string[];
+      /** Started by print-env, in the background. */
+      readonly isDetached: boolean;
+    };
+
+const options = {
+  directory: { type: 'string' },
+  port: { type: 'string' },
+  stdio: { type: 'boolean' },
+  map: { type: 'string', multiple: true },
+  kubeconfig: { type: 'string' },
+  context: { type: 'string' },
+  namespace: { type: 'string', multiple: true },
+  network: { type: 'string', multiple: true },
+  // for print-env alone
+  detached: { type: 'boolean' },
+} as const;
+
+/** Throws INVALID_ARGUMENT, which shows the usage. */
+export function parseTunnelArguments(words: readonly string[]): TunnelArguments {
+  const end = words.indexOf('--');
+  const command = end < 0 ? [] : words.slice(end + 1);
+  if (end >= 0 && command.length === 0) throw refuse("A command is missing behind '--'");
+  const { values, positionals } = parseWords(end < 0 ? words : words.slice(0, end));
+  if (positionals[0] === 'stop') {
+    const others = Object.keys(values).some((name) => name !== 'directory');
+    if (others || positionals.length > 1 || end >= 0) throw refuse("'tunnel stop' takes --directory alone");
+    return { kind: 'stop', ...directoryOf(values) };
+  }
+  const flags = parseFlags(values);
+  if (values.stdio === true) {
+    if (values.port !== undefined || end >= 0) throw refuse('--stdio listens on no port and runs no command');
+    return { kind: 'stdio', flags, destination: parseDestination(positionals) };
+  }
+  if (positionals.length > 0) throw refuse(`'${positionals[0]}' is unexpected; a command stands behind '--'`);
+  return {
+    kind: 'serve',
+    flags,
+    port: parsePort(values.port),
+    command,
+    isDetached: values.detached === true,
+  };
+}
+
+type Values = ReturnType<typeof parseWords>['values'];
+
+function parseFlags(values: Values): TunnelFlags {
+  return {
+    ...directoryOf(values),
+    ...(values.kubeconfig === undefined ? {} : { kubeconfig: resolve(expandHome(values.kubeconfig)) }),
+    ...(values.context === undefined ? {} : { context: values.context }),
+    namespaces: (values.namespace ?? []).map(parseNamespace),
+    networks: values.network ?? [],
+    maps: values.map ?? [],
+  };
+}
+
+const directoryOf = ({ directory }: Values): Pick<TunnelFlags, 'directory'> =>
+  directory === undefined ? {} : { directory: resolve(expandHome(directory)) };
+
+function parseWords(words: readonly string[]) {
+  try {
+    return parseArgs({ args: [...words], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw refuse(firstSentence(error.message));
+  }
+}
+
+function refuse(what: string): ProductError {
+  const lines = tunnelUsages.map(([usage]) => `\n  tunnel ${usage}`);
+  return new ProductError('INVALID_ARGUMENT', `${what}. Usage:${lines.join('')}`);
+}
+
+function parseDestination([host, port, ...more]: readonly string[]): Destination {
+  const name = host === undefined ? undefined : parseName(host);
+  const number = port === undefined ? 0 : parsePort(port);
+  if (name === undefined || number === 0 || more.length > 0)
+    throw refuse('--stdio wants one HOST, a DNS name or an address, and its PORT');
+  return { host: name, port: number };
+}
+
+function parsePort(text: string | undefined): number {
+  if (text === undefined) return 0;
+  if (/^\d{1,5}$/u.test(text) && Number(text) <= 65_535) return Number(text);
+  throw refuse(`'${text}' is no port`);
+}
+
+function parseNamespace(text: string): string {
+  if (/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/u.test(text)) return text;
+  throw refuse(`'${text}' is no name of a namespace`);
+}

@@ -1,0 +1,52 @@
+import { cp, lstat, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runCommand } from '../command.ts';
+import type { FstabEntry } from '../mounts/fstab.ts';
+import { flagsToKeep, mountOf, readMountTable } from '../mounts/mount-table.ts';
+
+const machineFolder = '/usr/lib/locale';
+const name = 'en_US.utf8';
+
+/**
+ * Makes en_US.UTF-8, which stemcells have and jobs ask for, where the machine lacks it: C.UTF-8 by that name, in `folder`,
+ * which takes the place of the machine's folder of locales together with what that holds. (Generating it by localedef
+ * takes two seconds of CPU at each start.) Returns the mounts; none where nothing has to be made or nothing can.
+ */
+export async function ownLocale(host: string, folder: string): Promise<FstabEntry[]> {
+  const plain = join(machineFolder, 'C.utf8');
+  if (!(await isFolder(plain)) || (await hasLocale())) return [];
+  await mkdir(folder);
+  await cp(plain, join(folder, name), { recursive: true });
+  const table = await readMountTable();
+  const bind = (source: string, target: string): FstabEntry => ({
+    source,
+    target,
+    type: 'none',
+    options: ['bind', 'ro', ...flagsToKeep(mountOf(table, source)), 'private'],
+  });
+  const entries = await readdir(machineFolder, { withFileTypes: true });
+  const kept = entries.filter((entry) => entry.isDirectory() || entry.isFile());
+  for (const entry of kept) {
+    if (entry.isDirectory()) await mkdir(join(folder, entry.name));
+    else await writeFile(join(folder, entry.name), '');
+  }
+  const target = join(host, machineFolder);
+  return [
+    bind(folder, target),
+    ...kept.map((entry) => bind(join(machineFolder, entry.name), join(target, entry.name))),
+  ];
+}
+
+async function hasLocale(): Promise<boolean> {
+  const { stdout } = await runCommand('locale', ['-a']);
+  return /^en_US\.utf-?8$/im.test(stdout);
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await lstat(path)).isDirectory();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import type { Way } from './director-file.ts';
+import { accountName, clusterNamespace } from './director-facts.ts';
+import { shellWord } from './shell-word.ts';
+
+/** What the operator brings the cluster up with. */
+export const targets = ['minikube', 'kind', 'any'] as const;
+export type Target = (typeof targets)[number];
+
+/** What commands.sh is made of. All paths are absolute. */
+export interface ScriptParts {
+  readonly directory: string;
+  /** The package's own folder. */
+  readonly root: string;
+  readonly target: Target;
+  readonly way: Way;
+  readonly kubeconfig: string;
+  readonly context: string | undefined;
+  readonly namespace: string;
+  readonly stemcell: string;
+  /** The folder that `stemcell build` made, where the stemcell is one of it: its image has to come to the nodes. */
+  readonly stemcellFolder: string | undefined;
+  /** Paths in the folder, in order. */
+  readonly opsFiles: readonly string[];
+}
+
+/** The text of commands.sh: a command a line, from the cluster to a first deployment. Pure. */
+export function commandsScript(parts: ScriptParts): string {
+  const { directory, root, kubeconfig, namespace, stemcell } = parts;
+  const line = (...words: readonly string[]): string => words.map(shellWord).join(' ');
+  const kubectl = ['kubectl', ...(parts.context === undefined ? [] : ['--context', parts.context])];
+  const ours = ['node', join(root, 'bin', 'bosh-kubernetes.mjs')];
+  const createEnv = [
+    ...[
+      'bosh',
+      'create-env',
+      'bosh-deployment/bosh.yml',
+      '--state',
+      'state.json',
+      '--vars-store',
+      'creds.yml',
+    ],
+    ...['-l', 'vars.yml', '--var-file', 'kubernetes_token=token'],
+    ...parts.opsFiles.flatMap((path) => ['-o', path]),
+  ];
+  const through = parts.way === 'tunnel' ? [...ours, 'tunnel', '--directory', '.', '--'] : [];
+  const token = ['create', 'token', accountName, '-n', namespace, '--duration', '8h'];
+  // an account in another namespace is an administrator's work, before init
+  const manifestLines =
+    namespace === clusterNamespace
+      ? [line(...kubectl, 'apply', '-k', join(root, 'manifests', 'cluster'))]
+      : [];
+  const hello = join(root, 'examples', 'hello');
+  return `#!/usr/bin/env bash
+# Written by 'bosh-kubernetes director init', which tells an edited copy and keeps it: from a cluster to a first deployment. Each
+# line may be run again. docs/director.md explains them.
+set -euo pipefail
+umask 077
+${line('cd', directory)}
+${line('export', `KUBECONFIG=${kubeconfig}`)}
+
+# 1. The cluster: namespace, account, roles, volumes
+${[...clusterLines(parts.target), ...manifestLines].join('\n')}
+${stemcellLine(parts, line, ours)}
+# 2. The director. The token of the CPI on this machine ends after eight hours: make another one for another day.
+test -d bosh-deployment || git clone https://github.com/cloudfoundry/bosh-deployment
+${line(...kubectl, ...token)} > token
+${line(...through, ...createEnv)}
+
+# 3. The way in, for this shell
+eval "$(${line(...ours, 'director', 'print-env', '.')})"
+bosh env
+
+# 4. A first deployment
+bosh -n update-cloud-config -l vars.yml cloud-config.yml
+${line('bosh', 'upload-stemcell', '--fix', stemcell)}
+${line('bosh', 'upload-release', join(root, 'dist', 'hello-release.tgz'))}
+${line('bosh', '-n', '-d', 'hello', 'deploy', '-l', 'vars.yml', join(hello, 'deployment.yml'))}
+`;
+}
+
+function clusterLines(target: Target): string[] {
+  // containerd: docker in minikube knows no digest of an image that was loaded
+  if (target === 'minikube') return ['minikube start --container-runtime=containerd'];
+  if (target === 'kind') return ['kind get clusters | grep -qx kind || kind create cluster'];
+  return [];
+}
+
+function stemcellLine(
+  { target, stemcellFolder }: ScriptParts,
+  line: (...words: readonly string[]) => string,
+  ours: readonly string[],
+): string {
+  if (target === 'any' || stemcellFolder === undefined) return '';
+  return `${line(...ours, 'stemcell', 'load', stemcellFolder, '--to', target)}\n`;
+}

@@ -1,0 +1,166 @@
+import { isSameAddress } from '../bosh/manifest/ip-range.ts';
+import { isApiError } from '../kubernetes/api-error.ts';
+import { pinningNetwork, type PinningNetwork } from '../kubernetes/address-pinning.ts';
+import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
+import type { Node } from '../kubernetes/node.ts';
+import type { KubernetesObject } from '../kubernetes/object.ts';
+import type { Pod } from '../kubernetes/pod.ts';
+import {
+  daemonSets,
+  namespaces,
+  nodes,
+  pods,
+  selfSubjectAccessReviews,
+  serviceAccounts,
+  services,
+  storageClasses,
+} from '../kubernetes/resources.ts';
+import type { Service } from '../kubernetes/service.ts';
+import type { StorageClass } from '../kubernetes/volume.ts';
+import type { Right } from './needed-rights.ts';
+
+/** The verbs of the API that `director init` uses: it reads, asks for reviews and creates in dry runs only. */
+export type DirectorApi = Pick<KubernetesApi, 'get' | 'list' | 'create' | 'groups'> & {
+  version(): Promise<string>;
+};
+
+/** The name of the CPI's service account in manifests/rbac. */
+export const accountName = 'bosh-cpi';
+
+/** The namespace of VMs that manifests/cluster makes. */
+export const clusterNamespace = 'bosh';
+
+/** What a cluster says of itself. A part that this user may not read is undefined. */
+export interface DirectorFacts {
+  /** As `v1.36.3`. */
+  readonly version: string;
+  /** The director's; it need not be there yet. */
+  readonly namespace: string;
+  readonly hasNamespace: boolean;
+  readonly hasAccount: boolean;
+  /** What admission says to a privileged pod; '' where it admits one; undefined: the user may not create pods. */
+  readonly privilegedRefusal: string | undefined;
+  readonly classes: readonly StorageClass[] | undefined;
+  readonly pinning: PinningNetwork | 'static-ip' | undefined;
+  readonly nodes: readonly Node[] | undefined;
+  /** Of all namespaces. */
+  readonly pods: readonly Pod[] | undefined;
+  readonly services: readonly Service[] | undefined;
+}
+
+/** Reads all facts about a cluster for a director in that namespace. Changes nothing. */
+export async function readDirectorFacts(api: DirectorApi, namespace: string): Promise<DirectorFacts> {
+  const [version, hasNamespace, hasAccount, classes, pinning, allNodes, allPods, allServices] =
+    await Promise.all([
+      api.version(),
+      exists(api, { resource: namespaces, name: namespace }),
+      exists(api, { resource: serviceAccounts, namespace, name: accountName }),
+      allowed(api.list<StorageClass>(storageClasses)),
+      readPinning(api),
+      allowed(api.list<Node>(nodes)),
+      allowed(api.list<Pod>(pods)),
+      allowed(api.list<Service>(services)),
+    ]);
+  return {
+    version,
+    namespace,
+    // one whom the cluster does not let look is told so by the rights; the account cannot be without its namespace
+    hasNamespace: hasNamespace ?? true,
+    hasAccount: hasAccount ?? false,
+    privilegedRefusal: (hasNamespace ?? true) ? await refusalOfPrivilegedPod(api, namespace) : '',
+    classes: classes?.items,
+    pinning,
+    nodes: allNodes?.items,
+    pods: allPods?.items,
+    services: allServices?.items,
+  };
+}
+
+/** The rights among these that the user does not have. */
+export async function readDeniedRights(api: DirectorApi, rights: readonly Right[]): Promise<Right[]> {
+  const answers = await Promise.all(
+    rights.map(async (right) => {
+      const review = {
+        ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', metadata: {} },
+        spec: { resourceAttributes: right },
+      };
+      const { status } = await api.create<KubernetesObject & { status?: { allowed: boolean } }>(
+        selfSubjectAccessReviews,
+        review,
+      );
+      return status?.allowed === true;
+    }),
+  );
+  return rights.filter((_, index) => answers[index] === false);
+}
+
+/** What the API says to a Service with that address; '' where it takes one, or one has it already, as the facts show. */
+export async function refusalOfClusterIp(
+  api: DirectorApi,
+  { services: present, hasNamespace, namespace }: DirectorFacts,
+  address: string,
+): Promise<string> {
+  if (present?.some(({ spec }) => isSameAddress(spec.clusterIP ?? '', address)) === true) return '';
+  const service: Service = {
+    ...{ apiVersion: 'v1', kind: 'Service' },
+    metadata: { generateName: 'director-init-', namespace: hasNamespace ? namespace : 'default' },
+    spec: { clusterIP: address, ports: [{ port: 25555 }] },
+  };
+  try {
+    await api.create(services, service, { dryRun: true });
+    return '';
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+    return error.message;
+  }
+}
+
+/** A pod of the CPI's profile `privileged`, with the folder of the node that an attachment mounts. */
+async function refusalOfPrivilegedPod(api: DirectorApi, namespace: string): Promise<string | undefined> {
+  const pod: Pod = {
+    ...{ apiVersion: 'v1', kind: 'Pod' },
+    metadata: { generateName: 'director-init-', namespace },
+    spec: {
+      automountServiceAccountToken: false,
+      containers: [{ name: 'vm', image: 'stemcell', securityContext: { privileged: true } }],
+      volumes: [{ name: 'kubelet', hostPath: { path: '/var/lib/kubelet' } }],
+    },
+  };
+  try {
+    await api.create(pods, pod, { dryRun: true });
+    return '';
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+    // the sentence of the authorizer, before any admission
+    return /cannot create resource "pods"/u.test(error.message) ? undefined : error.message;
+  }
+}
+
+async function readPinning(api: DirectorApi): Promise<DirectorFacts['pinning']> {
+  const found = pinningNetwork(await api.groups());
+  if (found !== undefined) return found;
+  const daemonSet = { resource: daemonSets, namespace: 'kube-system', name: 'static-ip' };
+  return (await exists(api, daemonSet)) === true ? 'static-ip' : undefined;
+}
+
+async function exists(
+  api: DirectorApi,
+  reference: { resource: Resource; namespace?: string; name: string },
+): Promise<boolean | undefined> {
+  try {
+    return (await allowed(api.get(reference))) === undefined ? undefined : true;
+  } catch (error) {
+    if (isApiError(error, 404)) return false;
+    throw error;
+  }
+}
+
+/** Undefined where the user may not. */
+async function allowed<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isApiError(error, 403)) return undefined;
+    throw error;
+  }
+}

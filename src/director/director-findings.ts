@@ -1,0 +1,264 @@
+import { isSameAddress } from '../bosh/manifest/ip-range.ts';
+import type { Node } from '../kubernetes/node.ts';
+import type { Pod } from '../kubernetes/pod.ts';
+import { podRequests } from '../kubernetes/pod-requests.ts';
+import { formatBytes, parseMilli } from '../kubernetes/quantity.ts';
+import type { Service } from '../kubernetes/service.ts';
+import { volumeAnnotations } from '../kubernetes/volume.ts';
+import { accountName, clusterNamespace, type DirectorFacts } from './director-facts.ts';
+import type { Way } from './director-file.ts';
+import { describeRight, type Right } from './needed-rights.ts';
+
+/** One line of the table that `director init` prints. */
+export interface Finding {
+  readonly check: string;
+  /** `unknown`: this user may not look. */
+  readonly result: 'ok' | 'missing' | 'unknown';
+  /** What was found; where something is missing, with the remedy. */
+  readonly detail: string;
+  /** A director cannot be without it. */
+  readonly isNeeded?: true;
+}
+
+/** The director that the operator wants. */
+export interface DirectorWish {
+  readonly way: Way;
+  readonly namespace: string;
+  readonly hasStaticVolumes: boolean;
+  /** What the director's VM asks of its node, in thousandths. */
+  readonly requests: { readonly cpu: bigint; readonly memory: bigint };
+  /** Its address in the cluster: of its own, or of its Service. */
+  readonly internalIp: string;
+  readonly nodePorts: readonly number[];
+  /** The cid of the director's VM, once create-env made it: what it has is not taken by another. */
+  readonly ownVm: string | undefined;
+}
+
+/** What was asked of the API beside the facts. */
+export interface DirectorAnswers {
+  readonly denied: readonly Right[];
+  /** What the API says to a Service with the address; '' where it takes one. */
+  readonly clusterIpRefusal: string;
+}
+
+/** ValidatingAdmissionPolicy of manifests/admission is in v1 since then. */
+const oldestMinor = 30;
+
+/** All findings about a director in a cluster, in the order of the table. Pure. */
+export function directorFindings(
+  wish: DirectorWish,
+  facts: DirectorFacts,
+  answers: DirectorAnswers,
+): Finding[] {
+  return [
+    kubernetesFinding(facts.version),
+    rightsFinding(answers.denied),
+    ...accountFindings(wish, facts),
+    podSecurityFinding(wish, facts),
+    classFinding(wish, facts),
+    pinningFinding(wish, facts),
+    roomFinding(wish, facts),
+    wish.way === 'direct' ? ownAddressFinding(wish, facts) : clusterIpFinding(wish, facts, answers),
+    ...(wish.nodePorts.length === 0 ? [] : [nodePortFinding(wish, facts)]),
+  ];
+}
+
+function kubernetesFinding(version: string): Finding {
+  const check = 'Kubernetes';
+  const [, major, minor] = /^v(\d+)\.(\d+)/u.exec(version) ?? [];
+  if (Number(major) > 1 || Number(minor) >= oldestMinor) return { check, result: 'ok', detail: version };
+  const detail = `${version} is older than 1.${oldestMinor}, which manifests/admission needs; upgrade the cluster`;
+  return { check, result: 'missing', detail, isNeeded: true };
+}
+
+/** More names help nobody. */
+const shownRights = 3;
+
+function rightsFinding(denied: readonly Right[]): Finding {
+  const check = 'Rights';
+  if (denied.length === 0)
+    return { check, result: 'ok', detail: 'may make the account, its roles and its token' };
+  const names = denied.slice(0, shownRights).map(describeRight).join(', ');
+  const more = denied.length > shownRights ? ` and ${denied.length - shownRights} more` : '';
+  const detail =
+    `may not ${names}${more}; use the kubeconfig of an administrator, or have one run ` +
+    'kubectl apply -k manifests/cluster and grant the rest';
+  return { check, result: 'missing', detail, isNeeded: true };
+}
+
+/** manifests/cluster makes the account in one namespace alone. */
+function accountFindings({ namespace }: DirectorWish, { hasAccount }: DirectorFacts): Finding[] {
+  if (hasAccount || namespace === clusterNamespace) return [];
+  const detail =
+    `namespace '${namespace}' has no service account '${accountName}': apply a copy of manifests/rbac with that namespace ` +
+    `(its kustomization.yaml), or leave out --namespace, for which commands.sh makes it`;
+  return [{ check: 'Account', result: 'missing', detail, isNeeded: true }];
+}
+
+function podSecurityFinding({ namespace }: DirectorWish, facts: DirectorFacts): Finding {
+  const check = 'Pod Security';
+  const { hasNamespace, privilegedRefusal } = facts;
+  if (!hasNamespace)
+    return { check, result: 'ok', detail: `namespace '${namespace}' is not there yet; commands.sh makes it` };
+  if (privilegedRefusal === undefined)
+    return { check, result: 'unknown', detail: `not tried: you may not create pods in '${namespace}'` };
+  if (privilegedRefusal === '')
+    return { check, result: 'ok', detail: `namespace '${namespace}' admits privileged pods` };
+  const label = 'pod-security.kubernetes.io/enforce=privileged';
+  const remedy = /violates PodSecurity/u.test(privilegedRefusal)
+    ? `kubectl label namespace ${namespace} --overwrite ${label}`
+    : 'change that policy, or choose another namespace by --namespace';
+  const detail = `namespace '${namespace}' refuses privileged pods (${privilegedRefusal}): ${remedy}`;
+  return { check, result: 'missing', detail, isNeeded: true };
+}
+
+function classFinding({ hasStaticVolumes }: DirectorWish, { classes }: DirectorFacts): Finding {
+  const check = 'Storage class';
+  if (hasStaticVolumes) return { check, result: 'ok', detail: 'static volumes of manifests/cluster' };
+  if (classes === undefined)
+    return { check, result: 'unknown', detail: 'you may not list classes; create-env needs a default one' };
+  const isDefault = classes.filter(
+    ({ metadata }) => metadata.annotations?.[volumeAnnotations.defaultClass] === 'true',
+  );
+  const [chosen] = isDefault;
+  if (chosen !== undefined) {
+    const name = chosen.metadata.name ?? '';
+    const growth =
+      chosen.allowVolumeExpansion === true ? 'disks grow in place' : 'no expansion: a larger disk is a copy';
+    return { check, result: 'ok', detail: `${name} (${growth})` };
+  }
+  const [other] = classes;
+  const mark =
+    other === undefined
+      ? 'there is no class: install a storage driver'
+      : `no class is the default: kubectl annotate storageclass ${other.metadata.name ?? ''} ${volumeAnnotations.defaultClass}=true`;
+  const detail = `${mark}, or run this again with --static-volumes`;
+  return { check, result: 'missing', detail, isNeeded: true };
+}
+
+function pinningFinding({ way }: DirectorWish, { pinning }: DirectorFacts): Finding {
+  const check = 'Fixed addresses';
+  if (pinning !== undefined) return { check, result: 'ok', detail: pinning };
+  const cause = 'neither Calico, nor Kube-OVN, nor the static-ip plugin is there';
+  if (way !== 'direct')
+    return { check, result: 'missing', detail: `${cause}; not needed, networks of VMs are dynamic` };
+  const detail = `${cause}: install it (docs/static-ip.md), or choose --way tunnel`;
+  return { check, result: 'missing', detail, isNeeded: true };
+}
+
+function roomFinding({ requests }: DirectorWish, facts: DirectorFacts): Finding {
+  const check = 'Room on nodes';
+  const { nodes, pods } = facts;
+  if (nodes === undefined || pods === undefined)
+    return { check, result: 'unknown', detail: 'you may not list the nodes and pods of the cluster' };
+  const free = nodes
+    .filter(isUsable)
+    .map((node) => ({ name: node.metadata.name ?? '', ...freeOn(node, pods) }));
+  const fitting = free.find(({ cpu, memory }) => cpu >= requests.cpu && memory >= requests.memory);
+  if (fitting !== undefined)
+    return { check, result: 'ok', detail: `${fitting.name} has ${describe(fitting)} free` };
+  const largest = free.toSorted((one, other) => Number(other.memory - one.memory))[0];
+  const best = largest === undefined ? 'no node is ready' : `${largest.name} has ${describe(largest)}`;
+  const detail =
+    `no node has ${describe(requests)} free, ${best}; add a node, or lower cpu and memory in ops/cpi.yml, ` +
+    'else create-env waits for an autoscaler';
+  return { check, result: 'missing', detail };
+}
+
+const describe = ({ cpu, memory }: { cpu: bigint; memory: bigint }): string =>
+  `${Number(cpu / 100n) / 10} CPU and ${formatBytes((memory / 1000n / mebi) * mebi)}`;
+const mebi = 1024n * 1024n;
+
+function isUsable({ spec, status }: Node): boolean {
+  const isReady = status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True');
+  const isTainted = spec?.taints?.some(({ effect }) => effect !== 'PreferNoSchedule') === true;
+  return isReady === true && spec?.unschedulable !== true && !isTainted;
+}
+
+function freeOn(node: Node, pods: readonly Pod[]): { cpu: bigint; memory: bigint } {
+  const taken = pods
+    .filter(
+      ({ spec, status }) =>
+        spec.nodeName === node.metadata.name && status?.phase !== 'Succeeded' && status?.phase !== 'Failed',
+    )
+    .map(podRequests);
+  const free = (name: string): bigint =>
+    taken.reduce(
+      (left, requests) => left - (requests.get(name) ?? 0n),
+      parseMilli(node.status?.allocatable?.[name] ?? '0') ?? 0n,
+    );
+  return { cpu: free('cpu'), memory: free('memory') };
+}
+
+function ownAddressFinding({ internalIp, ownVm }: DirectorWish, { pods, services }: DirectorFacts): Finding {
+  const check = 'Address';
+  if (pods === undefined)
+    return { check, result: 'unknown', detail: `you may not see who has ${internalIp}` };
+  const pod = pods.find(
+    ({ status, metadata }) =>
+      isSameAddress(status?.podIP ?? '', internalIp) && (ownVm === undefined || metadata.name !== ownVm),
+  );
+  if (pod !== undefined) return takenBy(check, internalIp, `pod ${fullName(pod)}`, '--internal-ip');
+  const service = services?.find(({ spec }) => isSameAddress(spec.clusterIP ?? '', internalIp));
+  if (service !== undefined)
+    return takenBy(check, internalIp, `Service ${fullName(service)}`, '--internal-ip');
+  return { check, result: 'ok', detail: `${internalIp} is free` };
+}
+
+function clusterIpFinding(
+  { internalIp, ownVm }: DirectorWish,
+  { services }: DirectorFacts,
+  { clusterIpRefusal }: DirectorAnswers,
+): Finding {
+  const check = 'Address';
+  const holder = services?.find(({ spec }) => isSameAddress(spec.clusterIP ?? '', internalIp));
+  if (holder !== undefined && isOf(holder, ownVm))
+    return { check, result: 'ok', detail: `${internalIp} is the director's already` };
+  if (holder !== undefined) return takenBy(check, internalIp, `Service ${fullName(holder)}`, '--internal-ip');
+  if (clusterIpRefusal === '') return { check, result: 'ok', detail: `${internalIp}, of a Service, is free` };
+  const detail = `${internalIp} cannot be a Service's (${clusterIpRefusal}): give a free one by --internal-ip`;
+  return { check, result: 'missing', detail, isNeeded: true };
+}
+
+function nodePortFinding({ nodePorts, ownVm }: DirectorWish, { services }: DirectorFacts): Finding {
+  const check = 'Node ports';
+  if (services === undefined)
+    return { check, result: 'unknown', detail: `you may not see who has ${nodePorts.join(', ')}` };
+  for (const service of services) {
+    const port = service.spec.ports?.find(({ nodePort = 0 }) => nodePorts.includes(nodePort))?.nodePort;
+    if (port === undefined || isOf(service, ownVm)) continue;
+    const detail = `${port} is taken by Service ${fullName(service)}: delete that, or choose another way`;
+    return { check, result: 'missing', detail, isNeeded: true };
+  }
+  return { check, result: 'ok', detail: `${nodePorts.join(', ')} are free` };
+}
+
+const isOf = ({ metadata }: Service, vm: string | undefined): boolean =>
+  vm !== undefined && metadata.ownerReferences?.some(({ name }) => name === vm) === true;
+
+const fullName = ({ metadata }: Pod | Service): string =>
+  `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+
+function takenBy(check: string, address: string, by: string, flag: string): Finding {
+  const detail = `${address} is taken by ${by}: give another one by ${flag}`;
+  return { check, result: 'missing', detail, isNeeded: true };
+}
+
+/**
+ * An address for the director's Service that no Service has: of the lower part of the range, which the API server leaves to those
+ * who ask for one. Undefined where the Services may not be seen or all are taken. Pure.
+ */
+export function freeClusterIp(services: readonly Service[] | undefined): string | undefined {
+  const first = services?.find(
+    ({ metadata }) => metadata.namespace === 'default' && metadata.name === 'kubernetes',
+  )?.spec.clusterIP;
+  const [, start, last] = /^(\d+\.\d+\.\d+\.)(\d+)$/u.exec(first ?? '') ?? [];
+  if (services === undefined || start === undefined) return undefined;
+  const taken = new Set(services.map(({ spec }) => spec.clusterIP));
+  // .10 is the cluster's DNS nearly everywhere, perhaps soon
+  const offsets = [...Array(200).keys()].map((index) => index + 50);
+  return offsets
+    .filter((offset) => Number(last) + offset < 255)
+    .map((offset) => `${start}${Number(last) + offset - 1}`)
+    .find((address) => !taken.has(address));
+}

@@ -1,0 +1,115 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { parse } from 'yaml';
+import { unpackArchive } from '../bosh/archive/unpack-archive.ts';
+import { digestOfFile } from '../bosh/digest/verify-file.ts';
+import { readReleaseManifest } from '../bosh/release/release-manifest.ts';
+import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
+import { isObject } from '../platform/fields.ts';
+import { removeTree } from '../platform/remove-tree.ts';
+import { parseMilli } from '../kubernetes/quantity.ts';
+import type { Target } from './commands-script.ts';
+import type { Way } from './director-file.ts';
+
+export interface PartsRequest {
+  /** The package's own folder. */
+  readonly root: string;
+  readonly target: Target;
+  readonly way: Way;
+  readonly hasStaticVolumes: boolean;
+  readonly stemcell: string;
+  readonly release: string;
+}
+
+/** What a director is made of on this machine. */
+export interface DirectorParts {
+  /** Texts of the ops files by their paths in the folder, in the order of their use. */
+  readonly opsFiles: Readonly<Record<string, string>>;
+  readonly cloudConfig: string;
+  /** Of the ways by a node's port, with UAA and CredHub too: ports of the director's VM and of nodes. */
+  readonly nodePorts: Readonly<Record<number, number>>;
+  /** For the variables of cpi.yml and the deployment. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** What `stemcell build` made the stemcell in, with the image. */
+  readonly stemcellFolder: string | undefined;
+}
+
+/** Reads and checks them. FILE_NOT_FOUND, STEMCELL_INVALID, RELEASE_INVALID or ARCHIVE_INVALID name the file that is wrong. */
+export async function readParts(request: PartsRequest): Promise<DirectorParts> {
+  const { root, stemcell, release, target } = request;
+  const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-director-'));
+  try {
+    const { operatingSystem = '' } = await openStemcell({
+      ...{ archivePath: stemcell, directory: join(scratch, 'stemcell'), within: scratch },
+    });
+    await unpackArchive(release, join(scratch, 'release'), { only: (name) => name === 'release.MF' });
+    const { version } = await readReleaseManifest(join(scratch, 'release'));
+    const manifests = join(root, 'manifests');
+    const names = opsFileNames(request, operatingSystem);
+    const texts = names.map((name) => readFile(join(manifests, 'bosh-deployment', name), 'utf8'));
+    const pairs = (await Promise.all(texts)).map((text, index) => [`ops/${names[index]}`, text] as const);
+    const byNode = ['nodeport.yml', 'nodeport-uaa.yml', 'nodeport-credhub.yml'].map((name) =>
+      readFile(join(manifests, 'bosh-deployment', name), 'utf8'),
+    );
+    const folder = dirname(stemcell);
+    const isBuilt = basename(stemcell) === 'stemcell.tgz' && existsSync(join(folder, 'image'));
+    return {
+      opsFiles: Object.fromEntries(pairs),
+      cloudConfig: await readFile(join(manifests, 'cloud-config', `${target}.yml`), 'utf8'),
+      nodePorts: nodePortsIn(await Promise.all(byNode)),
+      variables: {
+        kubernetes_cpi_release_url: `file://${release}`,
+        kubernetes_cpi_release_sha1: await digestOfFile(release),
+        kubernetes_cpi_release_version: version,
+        stemcell_url: `file://${stemcell}`,
+        stemcell_sha1: await digestOfFile(stemcell),
+        stemcell_os: operatingSystem,
+      },
+      stemcellFolder: isBuilt ? folder : undefined,
+    };
+  } finally {
+    await removeTree(scratch, { within: tmpdir() });
+  }
+}
+
+/** Files of manifests/bosh-deployment in the order in which they are used. Pure. */
+export function opsFileNames(
+  { way, hasStaticVolumes }: Pick<PartsRequest, 'way' | 'hasStaticVolumes'>,
+  operatingSystem: string,
+): string[] {
+  return [
+    'cpi.yml',
+    way === 'direct' ? 'manual-network.yml' : 'dynamic-network.yml',
+    ...(way === 'nodeport' || way === 'loadbalancer' ? [`${way}.yml`] : []),
+    // the releases of bosh-deployment are compiled for noble
+    ...(operatingSystem === 'ubuntu-noble' ? [] : ['debian-stemcell.yml']),
+    ...(hasStaticVolumes ? ['static-volumes.yml'] : []),
+  ];
+}
+
+/** What the VM of cpi.yml asks of its node, in thousandths. Pure. */
+export function requestsIn(text: string): { cpu: bigint; memory: bigint } {
+  const found = valuesIn(parse(text)).find((value) => 'cpu' in value && 'memory' in value);
+  const { cpu = 0, memory = 0 } = found ?? {};
+  const bytes = typeof memory === 'number' ? `${memory}Mi` : String(memory);
+  return { cpu: parseMilli(String(cpu)) ?? 0n, memory: parseMilli(bytes) ?? 0n };
+}
+
+/** The node_port of each port that has one in ops files. Pure. */
+export function nodePortsIn(texts: readonly string[]): Record<number, number> {
+  const pairs = texts
+    .flatMap((text) => valuesIn(parse(text)))
+    .flatMap(({ port, node_port: nodePort }) =>
+      typeof port === 'number' && typeof nodePort === 'number' ? [[port, nodePort] as const] : [],
+    );
+  return Object.fromEntries(pairs);
+}
+
+/** All mappings in a document, at any depth. */
+function valuesIn(node: unknown): Record<string, unknown>[] {
+  if (Array.isArray(node)) return node.flatMap(valuesIn);
+  if (!isObject(node)) return [];
+  return [node, ...Object.values(node).flatMap(valuesIn)];
+}

@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { Way } from './director-file.ts';
+
+/** ResourceAttributes of authorization.k8s.io/v1. */
+export interface Right {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly namespace?: string;
+}
+
+export interface RightsQuestion {
+  readonly namespace: string;
+  readonly way: Way;
+  /** The account and its roles are there: an administrator made them. */
+  readonly hasAccount: boolean;
+}
+
+interface RoleDocument {
+  readonly kind: string;
+  readonly rules?: readonly { apiGroups: string[]; resources: string[]; verbs: string[] }[];
+}
+
+/** The rules of the roles in manifests/rbac of that installation. */
+export async function readRoles(root: string): Promise<readonly RoleDocument[]> {
+  const files = ['namespaced.yaml', 'cluster.yaml'].map((name) => join(root, 'manifests', 'rbac', name));
+  const texts = await Promise.all(files.map((path) => readFile(path, 'utf8')));
+  return texts.flatMap((text) => parseAllDocuments(text).map((each) => each.toJS() as RoleDocument));
+}
+
+/**
+ * What the operator has to be allowed: a token of the account, what the tunnel does, and, where the account is not there yet, to
+ * make it, its roles and each right in them, since nobody may grant what they do not have. Pure.
+ */
+export function neededRights(
+  { namespace, way, hasAccount }: RightsQuestion,
+  roles: readonly RoleDocument[],
+): Right[] {
+  const core = { group: '', namespace };
+  const token: Right = { ...core, verb: 'create', resource: 'serviceaccounts', subresource: 'token' };
+  // as manifests/rbac/tunnel.yaml has them
+  const tunnel: Right[] = [
+    ...['pods', 'services'].map((resource) => ({ ...core, verb: 'list', resource })),
+    { namespace, group: 'discovery.k8s.io', verb: 'list', resource: 'endpointslices' },
+    ...['create', 'get'].map((verb) => ({ ...core, verb, resource: 'pods', subresource: 'portforward' })),
+  ];
+  return [
+    token,
+    ...(way === 'tunnel' ? tunnel : []),
+    ...(hasAccount ? [] : [...rightsToInstall(namespace), ...rightsToGrant(namespace, roles)]),
+  ];
+}
+
+function rightsToInstall(namespace: string): Right[] {
+  const rbac = 'rbac.authorization.k8s.io';
+  const admission = 'admissionregistration.k8s.io';
+  return [
+    { group: '', resource: 'namespaces' },
+    { group: '', resource: 'persistentvolumes' },
+    { group: '', resource: 'serviceaccounts', namespace },
+    { group: rbac, resource: 'roles', namespace },
+    { group: rbac, resource: 'rolebindings', namespace },
+    { group: rbac, resource: 'clusterroles' },
+    { group: rbac, resource: 'clusterrolebindings' },
+    { group: admission, resource: 'validatingadmissionpolicies' },
+    { group: admission, resource: 'validatingadmissionpolicybindings' },
+  ].map((each) => ({ verb: 'create', ...each }));
+}
+
+function rightsToGrant(namespace: string, roles: readonly RoleDocument[]): Right[] {
+  return roles.flatMap(({ kind, rules = [] }) =>
+    rules.flatMap(({ apiGroups, resources, verbs }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((name) => {
+          const [resource = '', subresource] = name.split('/');
+          return verbs.map((verb) => ({
+            ...{ verb, group, resource },
+            ...(subresource !== undefined && { subresource }),
+            ...(kind === 'Role' && { namespace }),
+          }));
+        }),
+      ),
+    ),
+  );
+}
+
+/** As an error names it: `create pods/exec in 'bosh'`. */
+export function describeRight({ verb, resource, subresource, namespace }: Right): string {
+  const name = subresource === undefined ? resource : `${resource}/${subresource}`;
+  return `${verb} ${name}${namespace === undefined ? '' : ` in '${namespace}'`}`;
+}

@@ -1,0 +1,196 @@
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/state/cluster-note.ts';
+import { readKnownResources } from '../deploy/state/known-resources.ts';
+import { ProductError } from '../errors/product-error.ts';
+import { isObject } from '../platform/fields.ts';
+import { commandsScript } from './commands-script.ts';
+import { readDirectorFile, type DirectorFile } from './director-file.ts';
+import {
+  readDeniedRights,
+  readDirectorFacts,
+  refusalOfClusterIp,
+  type DirectorApi,
+  type DirectorFacts,
+} from './director-facts.ts';
+import { directorFindings, freeClusterIp, type DirectorWish, type Finding } from './director-findings.ts';
+import { readParts, requestsIn, type DirectorParts, type PartsRequest } from './director-parts.ts';
+import { neededRights, readRoles } from './needed-rights.ts';
+
+/** What the operator asks for, checked as far as it can be without a cluster. All paths are absolute. */
+export interface DirectorRequest extends PartsRequest {
+  readonly directory: string;
+  readonly context: string | undefined;
+  readonly namespace: string;
+  /** Of the director in the cluster; undefined: a free one of a Service. */
+  readonly internalIp: string | undefined;
+  /** With the way `direct`: the network of the pods. */
+  readonly network: { readonly range: string; readonly gateway: string } | undefined;
+  /** Of the node or the load balancer, by which the operator comes in. */
+  readonly outsideAddress: string | undefined;
+}
+
+export interface DirectorCluster {
+  readonly api: DirectorApi;
+  readonly identity: ClusterIdentity;
+  /** PEM; undefined: roots that this machine trusts. */
+  readonly ca: string | undefined;
+}
+
+type Variables = Readonly<Record<string, string | null | undefined>>;
+
+export interface PreparedDirector {
+  readonly findings: readonly Finding[];
+  /** Texts of the files of the folder, by their paths in it. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly file: Omit<DirectorFile, 'written'>;
+}
+
+/**
+ * Looks at the cluster and works out what the folder of a director has. Writes nothing, in the folder and in the cluster.
+ * OTHER_CLUSTER where the folder is of another cluster; the codes of a file that is missing or wrong.
+ */
+export async function prepareDirector(
+  request: DirectorRequest,
+  { api, identity, ca }: DirectorCluster,
+): Promise<PreparedDirector> {
+  const { directory, namespace, way } = request;
+  const former = await readDirectorFile(directory);
+  refuseOtherCluster(directory, former, identity);
+  const parts = await readParts(request);
+  const facts = await readDirectorFacts(api, namespace);
+  const addresses = chooseAddresses(request, former, facts);
+  const { internalIp } = addresses;
+  const wish: DirectorWish = {
+    ...{ way, namespace, internalIp, hasStaticVolumes: request.hasStaticVolumes },
+    requests: requestsIn(parts.opsFiles['ops/cpi.yml'] ?? ''),
+    nodePorts: way === 'nodeport' ? Object.values(parts.nodePorts) : [],
+    ownVm: (await readKnownResources(join(directory, 'state.json')))?.vmCid,
+  };
+  const question = { namespace, way, hasAccount: facts.hasAccount };
+  const findings = directorFindings(wish, facts, {
+    denied: await readDeniedRights(api, neededRights(question, await readRoles(request.root))),
+    clusterIpRefusal: way === 'direct' ? '' : await refusalOfClusterIp(api, facts, internalIp),
+  });
+  const variables = {
+    ...addressVariables(request, addresses),
+    ...accessVariables(request, identity, ca),
+    ...parts.variables,
+  };
+  const { kubeconfig } = identity;
+  const files = directorFiles({ ...request, kubeconfig }, parts, variables);
+  const networks = [...(request.network ? [request.network.range] : []), ...rangesIn(parts.cloudConfig)];
+  const { context } = request;
+  return {
+    findings,
+    files,
+    file: {
+      cluster: identity,
+      ...(context !== undefined && { context }),
+      ...{ way, namespaces: [namespace], networks: [...new Set(networks)], address: internalIp },
+      ...outsideOf(request, addresses, parts),
+    },
+  };
+}
+
+interface Addresses {
+  readonly internalIp: string;
+  readonly outside: string | undefined;
+}
+
+function chooseAddresses(
+  { way, internalIp: asked, outsideAddress }: DirectorRequest,
+  former: DirectorFile | undefined,
+  facts: DirectorFacts,
+): Addresses {
+  const ofFormer = former?.way === 'direct' ? undefined : former?.address;
+  const internalIp = asked ?? ofFormer ?? freeClusterIp(facts.services);
+  if (internalIp === undefined) throw noAddress('the director', '--internal-ip');
+  const outside = outsideAddress ?? nodeAddress(facts);
+  if (way === 'nodeport' && outside === undefined) throw noAddress('a node', '--address');
+  return { internalIp, outside };
+}
+
+function addressVariables({ way, network }: DirectorRequest, { internalIp, outside }: Addresses): Variables {
+  return {
+    internal_ip: internalIp,
+    ...(network && { internal_cidr: network.range, internal_gw: network.gateway }),
+    ...(way === 'nodeport' && { node_address: outside }),
+    ...(way === 'loadbalancer' && { load_balancer_address: outside }),
+  };
+}
+
+const accessVariables = (
+  { namespace }: DirectorRequest,
+  { server }: ClusterIdentity,
+  ca: string | undefined,
+): Variables => ({
+  director_name: 'k8s-director',
+  kubernetes_namespace: namespace,
+  kubernetes_server: server,
+  kubernetes_ca: ca ?? null,
+});
+
+/** Where a Service of NodePort or LoadBalancer has the director and CredHub. */
+function outsideOf(
+  { way }: DirectorRequest,
+  { outside }: Addresses,
+  { nodePorts }: DirectorParts,
+): Pick<DirectorFile, 'outside'> {
+  if (outside === undefined || way === 'tunnel' || way === 'direct') return {};
+  const portOf = (port: number): number => (way === 'nodeport' ? (nodePorts[port] ?? port) : port);
+  return { outside: { host: outside, director: portOf(25555), credhub: portOf(8844) } };
+}
+
+function refuseOtherCluster(
+  directory: string,
+  former: DirectorFile | undefined,
+  identity: ClusterIdentity,
+): void {
+  if (former === undefined || isSameCluster(former.cluster, identity)) return;
+  throw new ProductError(
+    'OTHER_CLUSTER',
+    `The director of '${directory}' is on ${describeCluster(former.cluster)}, and this is ${describeCluster(identity)}; ` +
+      'nothing was written. Name that cluster by --kubeconfig and --context, or another folder',
+  );
+}
+
+const noAddress = (whose: string, flag: string): ProductError =>
+  new ProductError(
+    'INVALID_ARGUMENT',
+    `No address of ${whose} was found in the cluster: give one by ${flag}`,
+  );
+
+/** Of a node that is ready, as the operator's machine may reach it. */
+function nodeAddress({ nodes = [] }: DirectorFacts): string | undefined {
+  const ready = nodes.filter(({ status }) =>
+    status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
+  );
+  const all = ready.flatMap(({ status }) => status?.addresses ?? []);
+  return ['ExternalIP', 'InternalIP']
+    .flatMap((wanted) => all.filter(({ type }) => type === wanted))
+    .map(({ address }) => address)[0];
+}
+
+function directorFiles(
+  request: DirectorRequest & { readonly kubeconfig: string },
+  { opsFiles, cloudConfig, stemcellFolder }: DirectorParts,
+  variables: Variables,
+): Record<string, string> {
+  const script = commandsScript({ ...request, stemcellFolder, opsFiles: Object.keys(opsFiles) });
+  return {
+    'vars.yml': `# Values of the variables of bosh.yml and the ops files\n${stringify(variables)}`,
+    ...opsFiles,
+    'cloud-config.yml': cloudConfig,
+    'commands.sh': script,
+  };
+}
+
+/** The ranges of the manual networks of a cloud-config. */
+function rangesIn(cloudConfig: string): string[] {
+  const root: unknown = parse(cloudConfig);
+  const networks = isObject(root) && Array.isArray(root['networks']) ? root['networks'] : [];
+  return networks
+    .flatMap((network) => (isObject(network) && Array.isArray(network['subnets']) ? network['subnets'] : []))
+    .flatMap((subnet) => (isObject(subnet) && typeof subnet['range'] === 'string' ? [subnet['range']] : []));
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { makePrivateDirectory, removeDurably, writeDurably } from '../deploy/durable-file.ts';
+import { readBesideState } from '../deploy/state/read-beside-state.ts';
+import { ProductError } from '../errors/product-error.ts';
+import { isObject } from '../platform/fields.ts';
+import { makeOwnFolder } from '../platform/own-folder.ts';
+import { readOwnFile } from '../platform/read-file.ts';
+import { readDirectorFile, writeDirectorFile, type DirectorFile } from './director-file.ts';
+
+/** By path, each digest that a killed run may have left. */
+type Intent = Readonly<Record<string, readonly string[]>>;
+
+/** What became of the files of a folder, by their paths in it. */
+export interface WrittenDirectory {
+  readonly written: readonly string[];
+  /** The operator edited them; they are as they were. */
+  readonly kept: readonly string[];
+}
+
+/**
+ * Writes the files of a director's folder, 0600 each, director.json last. A file that is neither there as a former run wrote it
+ * nor as this one would is the operator's and stays. Killed at any point, the next run completes the folder: what this run is
+ * about to write is noted first. FILE_NOT_TRUSTED where others can write in the folder.
+ */
+export async function writeDirectory(
+  directory: string,
+  files: Readonly<Record<string, string>>,
+  file: Omit<DirectorFile, 'written'>,
+): Promise<WrittenDirectory> {
+  const folder = await makeOwnFolder(directory);
+  for (const path of Object.keys(files)) await makePrivateDirectory(dirname(join(folder, path)));
+  const former = await readDirectorFile(folder);
+  const intended = await readIntent(folder);
+  const digests = mapValues(files, digestOf);
+  const kept: string[] = [];
+  for (const path of Object.keys(files)) {
+    const found = await readOwnFile(join(folder, path));
+    const own = [former?.written[path], ...(intended[path] ?? []), digests[path]];
+    if (found !== undefined && !own.includes(digestOf(found))) kept.push(path);
+  }
+  const isKept = (path: string): boolean => kept.includes(path);
+  const fresh = Object.entries(files).filter(([path]) => !isKept(path));
+  const intent = mapValues(digests, (digest, path) => [
+    ...(intended[path] ?? []),
+    ...(isKept(path) ? [] : [digest]),
+  ]);
+  await writeDurably(intentPath(folder), `${JSON.stringify(intent, null, 2)}\n`);
+  for (const [path, text] of fresh) await writeDurably(join(folder, path), text);
+  // a kept file stays known as edited: its digest is still that of what init wrote
+  const written = mapValues(digests, (digest, path) =>
+    isKept(path) ? (former?.written[path] ?? digest) : digest,
+  );
+  await writeDirectorFile(folder, { ...file, written });
+  await removeDurably(intentPath(folder));
+  return { written: fresh.map(([path]) => path), kept };
+}
+
+const mapValues = <A, B>(
+  record: Readonly<Record<string, A>>,
+  change: (value: A, key: string) => B,
+): Record<string, B> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** Digests of what a run was about to write; there only while one is at it, or after a killed one. */
+const intentPath = (folder: string): string => join(folder, 'director.json.intent');
+
+async function readIntent(folder: string): Promise<Intent> {
+  const path = intentPath(folder);
+  const isIntent = (value: unknown): value is Intent =>
+    isObject(value) && Object.values(value).every(Array.isArray);
+  const invalid = (cause?: unknown): ProductError =>
+    new ProductError('DIRECTORY_INVALID', `File '${path}' is not what 'director init' writes; remove it`, {
+      cause,
+    });
+  return (await readBesideState(path, isIntent, invalid)) ?? {};
+}

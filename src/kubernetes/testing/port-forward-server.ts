@@ -1,0 +1,144 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { Access } from '../access.ts';
+import type { KubernetesObject } from '../object.ts';
+import { startTlsServer } from './tls-server.ts';
+
+export interface PortForwardServer {
+  readonly access: Access;
+  /** What `GET` and lists answer, by the collection's path; may be changed. */
+  readonly objects: Map<string, KubernetesObject[]>;
+  /** Ports of this machine by `namespace/pod:port`: what listens there. */
+  readonly listeners: Map<string, number>;
+  /** Every request and upgrade: method and path with its query. */
+  readonly requests: string[];
+  /** Breaks every forwarded connection, as a restart of the API server does. */
+  readonly breakConnections: () => void;
+  /** Of pings since the start. */
+  readonly pings: () => number;
+  readonly close: () => Promise<void>;
+}
+
+const subprotocol = 'v4.channel.k8s.io';
+
+/**
+ * An API server that serves lists with the selectors that a tunnel sends, and the server's side of v4.channel.k8s.io as a kubelet
+ * speaks it. A pod that is not among its objects is not found, and an `unknown` one is of a server without port forwarding.
+ */
+export async function startPortForwardServer(): Promise<PortForwardServer> {
+  const objects = new Map<string, KubernetesObject[]>();
+  const listeners = new Map<string, number>();
+  const requests: string[] = [];
+  let pings = 0;
+  const { access, server, close } = await startTlsServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    answer(new URL(request.url ?? '/', 'https://any'), objects, response);
+  });
+  const sockets = new WebSocketServer({
+    noServer: true,
+    handleProtocols: (offered) => (offered.has(subprotocol) ? subprotocol : false),
+  });
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const url = new URL(request.url ?? '/', 'https://any');
+    requests.push(`UPGRADE ${request.url}`);
+    const [, namespace = '', pod = ''] =
+      /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/portforward$/u.exec(url.pathname) ?? [];
+    const found = objects.get(`/api/v1/namespaces/${namespace}/pods`)?.some(named(pod)) === true;
+    if (!found) return refuse(socket, pod);
+    const port = Number(url.searchParams.get('ports'));
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      webSocket.on('ping', () => (pings += 1));
+      forward(webSocket, port, listeners.get(`${namespace}/${pod}:${port}`));
+    });
+  });
+  const breakConnections = (): void => {
+    for (const client of sockets.clients) client.terminate();
+  };
+  return {
+    access,
+    objects,
+    listeners,
+    requests,
+    breakConnections,
+    pings: () => pings,
+    close: async () => {
+      breakConnections();
+      await close();
+    },
+  };
+}
+
+const named =
+  (name: string) =>
+  ({ metadata }: KubernetesObject): boolean =>
+    metadata.name === name;
+
+const notFound = (details: object): string =>
+  JSON.stringify({ kind: 'Status', status: 'Failure', reason: 'NotFound', code: 404, details });
+
+function answer(url: URL, objects: Map<string, KubernetesObject[]>, response: ServerResponse): void {
+  const [, collection = '', name] = /^(\/.*?(?:pods|services|endpointslices))(?:\/([^/]+))?$/u.exec(
+    url.pathname,
+  ) ?? [undefined, url.pathname];
+  const all = objects.get(collection) ?? [];
+  const found = name === undefined ? undefined : all.find(named(name));
+  response.setHeader('content-type', 'application/json');
+  if (found !== undefined) response.end(JSON.stringify(found));
+  else if (name !== undefined) response.writeHead(404).end(notFound({ name, kind: 'any' }));
+  else
+    response.end(
+      JSON.stringify({ kind: 'List', metadata: { resourceVersion: '1' }, items: all.filter(selected(url)) }),
+    );
+}
+
+/** By the one field and the one label that a tunnel selects by. */
+const selected =
+  (url: URL) =>
+  (object: KubernetesObject): boolean => {
+    const [, address] = /^status\.podIP=(.*)$/u.exec(url.searchParams.get('fieldSelector') ?? '') ?? [];
+    const [label = '', value] = (url.searchParams.get('labelSelector') ?? '').split('=');
+    const status = 'status' in object ? (object.status as { podIP?: string }) : {};
+    return (
+      (address === undefined || status.podIP === address) &&
+      (value === undefined || object.metadata.labels?.[label] === value)
+    );
+  };
+
+function refuse(socket: Duplex, pod: string): void {
+  const body = pod === 'unknown' ? notFound({}) : notFound({ name: pod, kind: 'pods' });
+  socket.end(
+    `HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** As containerd's answers were recorded from Kubernetes 1.36. */
+function forward(socket: WebSocket, port: number, local: number | undefined): void {
+  const number = Buffer.alloc(2);
+  number.writeUInt16LE(port);
+  const send = (channel: number, data: Buffer): void =>
+    socket.send(Buffer.concat([Uint8Array.of(channel), data]));
+  send(0, number);
+  send(1, number);
+  if (local === undefined) {
+    const words = `error forwarding port ${port} to pod 81a8, uid : failed to connect to localhost:${port} inside namespace "81a8", IPv4: dial tcp4 127.0.0.1:${port}: connect: connection refused `;
+    send(1, Buffer.from(words));
+    return socket.close(1000);
+  }
+  const target = connect(local, '127.0.0.1');
+  socket.on('message', (data: Buffer) => {
+    if (!target.write(data.subarray(1))) {
+      socket.pause();
+      void once(target, 'drain').then(() => socket.resume());
+    }
+  });
+  socket.on('close', () => target.destroy());
+  target.on('data', (data) => {
+    target.pause();
+    socket.send(Buffer.concat([Uint8Array.of(0), data]), () => target.resume());
+  });
+  target.on('end', () => socket.close(1000));
+  target.on('error', () => socket.close(1000));
+}

@@ -1,0 +1,110 @@
+import type { IncomingMessage } from 'node:http';
+import { Agent } from 'node:https';
+import type { ClientOptions, WebSocket as Socket } from 'ws';
+import type { Access } from './access.ts';
+import { credentialsOf, identityHeaders, identityHeadersInBun, isBun, serverAddress } from './access.ts';
+import type { ApiError, ApiRequest } from './api-error.ts';
+import { nodeTls } from './node-tls.ts';
+import { openTransport } from './open-transport.ts';
+import { responseError } from './response-status.ts';
+import { transportFailure, unreachable } from './transport-failure.ts';
+
+export interface OpenedSocket {
+  readonly socket: Socket;
+  /** Rejects with ApiError where the server answers without an upgrade. */
+  readonly opened: Promise<void>;
+}
+
+const openTimeoutMs = 30_000;
+/** Of one message. */
+export const longestMessage = 16 * 1024 * 1024;
+/** Of an answer without an upgrade; a Status has some hundred bytes. */
+const longestRefusal = 1024 * 1024;
+
+/** A WebSocket of that subprotocol to the API server; `path` is below the server's URL. */
+export async function openWebSocket(
+  access: Access,
+  path: string,
+  subprotocol: string,
+): Promise<OpenedSocket> {
+  const { WebSocket } = await import('ws');
+  const url = (access.server + path).replace(/^https:/u, 'wss:');
+  const socket = new WebSocket(url, [subprotocol], await socketOptions(access));
+  socket.binaryType = 'nodebuffer';
+  const opened = whenOpened(socket, access, path).catch(async (error: unknown) => {
+    throw (await askAgain(access, path, error)) ?? error;
+  });
+  // both sides of a failure see it; whoever does not listen must not crash the process
+  opened.catch(() => undefined);
+  return { socket, opened };
+}
+
+function whenOpened(socket: Socket, access: Access, path: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  socket.on('open', resolve);
+  socket.on('error', (error) => {
+    reject(unreachable(serverAddress(access), error));
+  });
+  socket.on('unexpected-response', (_request, response: IncomingMessage) => {
+    textUpTo(response, longestRefusal).then(
+      (body) => {
+        reject(responseError(response.statusCode ?? 500, body, refusedRequest(path)));
+        socket.terminate();
+      },
+      (error: unknown) => {
+        reject(unreachable(serverAddress(access), error));
+      },
+    );
+  });
+  return promise;
+}
+
+/**
+ * Bun's WebSocket does not show the answer to a refused upgrade; a plain GET of the same path does, and runs nothing,
+ * because the API server wants an upgrade for it (apimachinery pkg/util/proxy/upgradeaware.go, UpgradeRequired).
+ */
+async function askAgain(access: Access, path: string, error: unknown): Promise<ApiError | undefined> {
+  if (transportFailure(error) !== 'other') {
+    return undefined;
+  }
+  const transport = await openTransport(access);
+  try {
+    const { status, body } = await transport.request({ method: 'GET', path });
+    return status === 400 || status < 300 ? undefined : responseError(status, body, refusedRequest(path));
+  } finally {
+    transport.close();
+  }
+}
+
+/** The query may hold a command. */
+const refusedRequest = (path: string): ApiRequest => ({ method: 'GET', path: path.replace(/\?.*$/u, '') });
+
+/** Bun puts its own client behind the name `ws`: it reads `tls` and `proxy`, Node's takes what its agent has. */
+async function socketOptions(access: Access): Promise<ClientOptions> {
+  const credentials = await credentialsOf(access);
+  const tls = nodeTls(access, credentials);
+  const options: ClientOptions & { tls: object; proxy?: string } = {
+    tls: { ...tls, serverName: access.tlsServerName },
+    ...(access.proxy !== undefined && { proxy: access.proxy }),
+    ...(isBun() ? tls : { agent: new Agent(tls) }),
+    handshakeTimeout: openTimeoutMs,
+    maxPayload: longestMessage,
+    // lists too: Node's `ws` hands them to node:https, whatever its types say
+    headers: (isBun()
+      ? identityHeadersInBun(access, credentials)
+      : identityHeaders(access, credentials)) as Record<string, string>,
+  };
+  return options;
+}
+
+/** The beginning of a text that may be endless. */
+async function textUpTo(stream: AsyncIterable<Uint8Array>, limit: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > limit) break;
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { buffer } from 'node:stream/consumers';
+import { connect } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { test, type TestContext } from 'node:test';
+import { clientOwner, ownerInTable, type Connection } from './client-owner.ts';
+import type { Destination } from './socks5.ts';
+import { startTunnel } from './start-tunnel.ts';
+
+const stranger = 65_534;
+const asRoot = process.getuid?.() === 0 ? {} : { skip: 'needs root, to be another user' };
+
+/** A tunnel of this user, and what its clients got it to connect to. */
+async function withTunnel(t: TestContext, owner = clientOwner) {
+  const reached: Destination[] = [];
+  const log: string[] = [];
+  const tunnel = await startTunnel({
+    port: 0,
+    connect: (destination) => {
+      reached.push(destination);
+      return Promise.resolve(new PassThrough());
+    },
+    clientOwner: owner,
+    uid: process.getuid?.(),
+    log: (line) => log.push(line),
+  });
+  t.after(() => tunnel.close());
+  return { tunnel, reached, log };
+}
+
+/** Greeting and request of SOCKS5, for printf. */
+const handshake = String.raw`\005\001\000\005\001\000\001\012\000\000\001\000\026`;
+
+/** What a client of another user gets. */
+async function asStranger(script: string): Promise<Buffer> {
+  const child = spawn('/bin/bash', ['-c', script], {
+    ...{ uid: stranger, gid: stranger, cwd: '/' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [output] = await Promise.all([buffer(child.stdout), once(child, 'close')]);
+  return output;
+}
+
+test('a client of another user gets no answer, by IPv4 and by an IPv6 socket', asRoot, async (t) => {
+  const { tunnel, reached, log } = await withTunnel(t);
+  for (const address of ['127.0.0.1', '::ffff:127.0.0.1']) {
+    const script = `exec 3<>/dev/tcp/${address}/${tunnel.port} && printf '${handshake}' >&3 && cat <&3 2>/dev/null`;
+    assert.equal((await asStranger(script)).length, 0, address);
+  }
+  assert.deepEqual(reached, []);
+  assert.deepEqual(log.length, 2);
+  assert.match(log[0] ?? '', /A client of user 65534 was refused/);
+
+  const own = connect(tunnel.port, '127.0.0.1');
+  own.write(
+    Buffer.from(
+      handshake.replaceAll(/\\(\d{3})/gu, (_, octal: string) =>
+        String.fromCharCode(Number.parseInt(octal, 8)),
+      ),
+      'latin1',
+    ),
+  );
+  await once(own, 'readable');
+  assert.equal((own.read() as Buffer)[0], 5);
+  own.destroy();
+});
+
+test(
+  'a client of another user that has closed its socket counts as nobody, though older kernels show root',
+  asRoot,
+  async (t) => {
+    const gone = Promise.withResolvers<void>();
+    const { tunnel, reached } = await withTunnel(t, async (connection: Connection) => {
+      await gone.promise;
+      return clientOwner(connection);
+    });
+    await asStranger(`exec 3<>/dev/tcp/127.0.0.1/${tunnel.port} && printf '${handshake}' >&3 && exec 3>&-`);
+    gone.resolve();
+    // a client of this user comes after it and is served
+    const own = connect(tunnel.port, '127.0.0.1');
+    own.write(Uint8Array.of(5, 1, 0));
+    await once(own, 'readable');
+    own.destroy();
+    assert.deepEqual(reached, []);
+  },
+);
+
+test('the row of the other end counts, not that of the tunnel itself, nor one that no process has', () => {
+  const row = (local: string, remote: string, uid: number, inode: number) =>
+    `   0: ${local} ${remote} 01 00000000:00000000 00:00000000 00000000  ${uid}        0 ${inode} 1 0000 20 4 30 10 -1`;
+  const connection = {
+    client: { address: '127.0.0.1', port: 40_000 },
+    server: { address: '127.0.0.1', port: 1080 },
+  };
+  const [client, server] = ['0100007F:9C40', '0100007F:0438'];
+  const header =
+    '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode';
+  const owner = (...rows: string[]) => ownerInTable([header, ...rows].join('\n'), connection);
+  assert.equal(owner(row(server, client, 0, 7), row(client, server, 1000, 8)), 1000);
+  assert.equal(owner(row(client, server, 0, 0)), undefined);
+  assert.equal(owner(row('0100007F:9C41', server, 1000, 8)), undefined);
+  const mapped = '0000000000000000FFFF0000';
+  assert.equal(owner(row(mapped + client, mapped + server, 1001, 9)), 1001);
+});

@@ -1,0 +1,179 @@
+import { isIP } from 'node:net';
+import { ProductError } from '../errors/product-error.ts';
+import type { KubernetesApi } from '../kubernetes/api.ts';
+import { ifThere } from '../kubernetes/if-there.ts';
+import type { PodPort } from '../kubernetes/pod-port.ts';
+import type { Pod } from '../kubernetes/pod.ts';
+import { endpointSlices, pods, services } from '../kubernetes/resources.ts';
+import {
+  serviceNameLabel,
+  type EndpointSlice,
+  type Service,
+  type ServicePort,
+} from '../kubernetes/service.ts';
+import type { NameMap, ServiceName } from './name-map.ts';
+import { isLoopbackAddress, plainAddress, type Networks } from './networks.ts';
+import type { Destination } from './socks5.ts';
+
+/** How a destination is reached: through the API server, or from this machine at these addresses. */
+export type Route =
+  | ({ readonly kind: 'pod' } & PodPort)
+  | { readonly kind: 'direct'; readonly addresses: readonly string[]; readonly port: number };
+
+export interface RouteOptions {
+  readonly api: Pick<KubernetesApi, 'get' | 'list'>;
+  /** Whose pods and Services are reached. */
+  readonly namespaces: readonly string[];
+  /** An address in these that no pod has is refused. */
+  readonly networks: Networks;
+  readonly names: NameMap;
+  /** This machine's resolver: all addresses of a name; rejects where it has none. */
+  readonly resolve: (name: string) => Promise<readonly string[]>;
+}
+
+/**
+ * Where a destination leads to. Rejects with TUNNEL_REFUSED, a sentence with the remedy, for a name or address of the cluster
+ * that leads to no pod: it is never dialled from this machine, also where this machine's DNS gives such an address.
+ */
+export async function findRoute({ host, port }: Destination, options: RouteOptions): Promise<Route> {
+  if (isIP(host) !== 0) return routeToAddress(plainAddress(host), port, options);
+  const mapped = options.names(host);
+  if (mapped !== undefined) return routeToService(mapped, port, options);
+  const inCluster = parseClusterName(host, options);
+  if (inCluster?.kind === 'svc') return routeToService(inCluster, port, options);
+  if (inCluster?.kind === 'pod') return routeToPodName(inCluster, port, options);
+  const addresses = (await options.resolve(host)).map(plainAddress);
+  const routes = await Promise.all(addresses.map((address) => routeToAddress(address, port, options)));
+  return routes.find(({ kind }) => kind === 'pod') ?? { kind: 'direct', addresses, port };
+}
+
+const refused = (message: string): ProductError => new ProductError('TUNNEL_REFUSED', message);
+
+interface ClusterName extends ServiceName {
+  readonly kind: 'svc' | 'pod';
+}
+
+/** `NAME.NAMESPACE.svc` and `NAME.NAMESPACE.pod`, alone or with the cluster's domain, whatever that is. */
+function parseClusterName(host: string, { namespaces }: RouteOptions): ClusterName | undefined {
+  const [, name = '', namespace = '', kind = '', domain = ''] =
+    /^([^.]+)\.([^.]+)\.(svc|pod)(?:\.(.+))?$/u.exec(host) ?? [];
+  if (kind !== 'svc' && kind !== 'pod') return undefined;
+  if (namespaces.includes(namespace)) return { kind, namespace, name };
+  if (domain !== '' && domain !== 'cluster.local') return undefined;
+  throw refused(
+    `${host} is in namespace '${namespace}', which the tunnel does not serve; start it with --namespace ${namespace}`,
+  );
+}
+
+async function routeToAddress(address: string, port: number, options: RouteOptions): Promise<Route> {
+  const direct: Route = { kind: 'direct', addresses: [address], port };
+  if (isLoopbackAddress(address)) return direct;
+  const pod = await findPod(address, options);
+  if (pod !== undefined) return { kind: 'pod', ...pod, port };
+  const service = await findService(address, options);
+  if (service !== undefined) return routeToService(service, port, options);
+  if (!options.networks.has(address)) return direct;
+  throw refused(
+    `No running pod of namespace ${options.namespaces.join(', ')} has the address ${address}; see which have one: kubectl get pods -o wide`,
+  );
+}
+
+/** The pod that runs with that address. Pods on their node's network have the node's, which is no way to them. */
+async function findPod(
+  address: string,
+  { api, namespaces }: RouteOptions,
+): Promise<{ namespace: string; pod: string } | undefined> {
+  // the server selects by the first address of a pod alone, which is of IPv4 nearly everywhere
+  const fieldSelector = isIP(address) === 4 ? { fieldSelector: `status.podIP=${address}` } : {};
+  const lists = await Promise.all(
+    namespaces.map(async (namespace) => {
+      const { items } = await api.list<Pod>(pods, { namespace, ...fieldSelector });
+      return items
+        .filter((pod) => pod.status?.phase === 'Running' && pod.spec.hostNetwork !== true)
+        .filter(({ status }) =>
+          [{ ip: status?.podIP ?? '' }, ...(status?.podIPs ?? [])].some(
+            ({ ip }) => plainAddress(ip) === address,
+          ),
+        )
+        .map(({ metadata }) => ({ namespace, pod: metadata.name ?? '' }));
+    }),
+  );
+  return lists.flat()[0];
+}
+
+async function findService(
+  address: string,
+  { api, namespaces }: RouteOptions,
+): Promise<ServiceName | undefined> {
+  const lists = await Promise.all(
+    namespaces.map(async (namespace) => {
+      const { items } = await api.list<Service>(services, { namespace });
+      return items
+        .filter(({ spec }) =>
+          [spec.clusterIP, ...(spec.clusterIPs ?? [])].some(
+            (ip) => ip !== undefined && plainAddress(ip) === address,
+          ),
+        )
+        .map(({ metadata }) => ({ namespace, name: metadata.name ?? '' }));
+    }),
+  );
+  return lists.flat()[0];
+}
+
+async function routeToPodName(
+  { namespace, name }: ServiceName,
+  port: number,
+  options: RouteOptions,
+): Promise<Route> {
+  // as the cluster's DNS has it: 10-244-0-6.NAMESPACE.pod
+  for (const address of [name.replaceAll('-', '.'), name.replaceAll('-', ':')])
+    if (isIP(address) !== 0)
+      return routeToAddress(plainAddress(address), port, { ...options, namespaces: [namespace] });
+  const pod = await ifThere(options.api.get<Pod>({ resource: pods, namespace, name }));
+  if (pod?.status?.phase === 'Running') return { kind: 'pod', namespace, pod: name, port };
+  throw refused(
+    `Pod ${namespace}/${name} ${pod === undefined ? 'is not there' : 'does not run'}; see kubectl get pods -n ${namespace}`,
+  );
+}
+
+async function routeToService(
+  { namespace, name }: ServiceName,
+  port: number,
+  options: RouteOptions,
+): Promise<Route> {
+  const service = await ifThere(options.api.get<Service>({ resource: services, namespace, name }));
+  if (service === undefined)
+    throw refused(
+      `Namespace '${namespace}' has no Service '${name}'; see kubectl get services -n ${namespace}`,
+    );
+  const { spec } = service;
+  if (spec.type === 'ExternalName')
+    throw refused(
+      `Service ${namespace}/${name} has no pods: it stands for ${spec.externalName}; connect to that`,
+    );
+  const tcp = (spec.ports ?? []).filter(({ protocol = 'TCP' }) => protocol === 'TCP');
+  const served = tcp.find((each) => each.port === port);
+  if (served === undefined && spec.clusterIP !== 'None')
+    throw refused(
+      `Service ${namespace}/${name} has no TCP port ${port}; it has ${tcp.map((each) => each.port).join(', ') || 'none'}`,
+    );
+  const { items } = await options.api.list<EndpointSlice>(endpointSlices, {
+    namespace,
+    labelSelector: `${serviceNameLabel}=${name}`,
+  });
+  for (const slice of items) {
+    const target = served === undefined ? port : targetPort(slice, served);
+    const pod = readyPod(slice);
+    if (target !== undefined && pod !== undefined) return { kind: 'pod', namespace, pod, port: target };
+  }
+  throw refused(
+    `No pod behind Service ${namespace}/${name} is ready; see kubectl get endpointslices,pods -n ${namespace}`,
+  );
+}
+
+const targetPort = ({ ports }: EndpointSlice, { name = '' }: ServicePort): number | undefined =>
+  ports?.find((each) => (each.name ?? '') === name && (each.protocol ?? 'TCP') === 'TCP')?.port;
+
+const readyPod = ({ endpoints }: EndpointSlice): string | undefined =>
+  endpoints?.find(({ conditions, targetRef }) => conditions?.ready !== false && targetRef?.kind === 'Pod')
+    ?.targetRef?.name;

@@ -1,0 +1,42 @@
+import { ProductError } from '../errors/product-error.ts';
+
+export interface ServiceName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Which Service stands behind a name that the operator mapped; undefined for any other name. */
+export type NameMap = (host: string) => ServiceName | undefined;
+
+const label = '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?';
+const form = new RegExp(
+  `^(?<wild>\\*\\.)?(?<domain>${label}(\\.${label})*)=(?<name>${label})(\\.(?<namespace>${label}))?$`,
+  'u',
+);
+
+/**
+ * Parses `*.DOMAIN=SERVICE` (every name below DOMAIN) and `NAME=SERVICE`; a Service of another namespace than the first is
+ * SERVICE.NAMESPACE. The first entry that fits counts. Throws INVALID_ARGUMENT.
+ */
+export function parseNameMap(entries: readonly string[], namespaces: readonly string[]): NameMap {
+  const [first = ''] = namespaces;
+  const parsed = entries.map((entry) => {
+    const { wild, domain, name, namespace = first } = form.exec(entry.toLowerCase())?.groups ?? {};
+    if (domain === undefined || name === undefined)
+      throw new ProductError(
+        'INVALID_ARGUMENT',
+        `--map '${entry}' cannot be read; write '*.DOMAIN=SERVICE' or 'NAME=SERVICE', with SERVICE.NAMESPACE for another namespace than the first`,
+      );
+    if (!namespaces.includes(namespace))
+      throw new ProductError(
+        'INVALID_ARGUMENT',
+        `--map '${entry}' names namespace '${namespace}', which the tunnel does not serve; add --namespace ${namespace}`,
+      );
+    const service = { namespace, name };
+    return {
+      service,
+      fits: (host: string) => (wild === undefined ? host === domain : host.endsWith(`.${domain}`)),
+    };
+  });
+  return (host) => parsed.find(({ fits }) => fits(host))?.service;
+}

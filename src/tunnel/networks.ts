@@ -1,0 +1,50 @@
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { ProductError } from '../errors/product-error.ts';
+
+/** Ranges of addresses that lie in the cluster. */
+export interface Networks {
+  has(address: string): boolean;
+}
+
+/** Throws INVALID_ARGUMENT, which names it, for a text that is no CIDR. */
+export function parseNetworks(ranges: readonly string[]): Networks {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [, address = '', bits = ''] = /^([^/]+)\/(\d{1,3})$/u.exec(range) ?? [];
+    const family = familyOf(address);
+    if (family === undefined || Number(bits) > (family === 'ipv4' ? 32 : 128))
+      throw new ProductError(
+        'INVALID_ARGUMENT',
+        `'${range}' is no network; write one as 10.244.0.0/16 or fd00::/64`,
+      );
+    list.addSubnet(address, Number(bits), family);
+  }
+  return {
+    has: (address) => {
+      const family = familyOf(address);
+      return family !== undefined && list.check(address, family);
+    },
+  };
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
+  if (isIPv4(address)) return 'ipv4';
+  return isIPv6(address) && !address.includes('%') ? 'ipv6' : undefined;
+}
+
+/** One spelling for each address; an IPv4 address in the form of IPv6 (`::ffff:10.0.0.1`) is dialled as IPv4 and counts as it. */
+export function plainAddress(address: string): string {
+  if (!isIPv6(address)) return address;
+  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [, high = '', low = ''] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/u.exec(canonical) ?? [];
+  if (high === '') return canonical;
+  const bytes = [high, low].flatMap((group) => {
+    const number = Number.parseInt(group, 16);
+    return [number >> 8, number & 0xff];
+  });
+  return bytes.join('.');
+}
+
+/** This machine's own loopback addresses, which no pod has outside itself. */
+export const isLoopbackAddress = (address: string): boolean =>
+  address.startsWith('127.') || address === '::1';

@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { ProductError } from '../errors/product-error.ts';
+import { greetingAnswer, parseGreeting, parseRequest, type Destination, type Parsed } from './socks5.ts';
+
+/**
+ * Where a client that has just connected wants to go; what it sent beyond that stays in the socket. A client that speaks
+ * something else gets SOCKS5's answer and INVALID_ARGUMENT says what it did; the same where `signal` aborts first.
+ */
+export async function receiveRequest(socket: Socket, signal: AbortSignal): Promise<Destination> {
+  await receive(socket, parseGreeting, signal);
+  socket.write(greetingAnswer);
+  return receive(socket, parseRequest, signal);
+}
+
+async function receive<T>(
+  socket: Socket,
+  parse: (bytes: Uint8Array) => Parsed<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  let bytes = Buffer.alloc(0);
+  for (;;) {
+    const chunk = socket.read() as Buffer | null;
+    if (chunk === null) {
+      await more(socket, signal);
+      continue;
+    }
+    bytes = Buffer.concat([bytes, chunk]);
+    const parsed = parse(bytes);
+    if (parsed.kind === 'wrong') {
+      socket.end(parsed.answer);
+      throw new ProductError('INVALID_ARGUMENT', `A client was refused: ${parsed.why}`);
+    }
+    if (parsed.kind === 'whole') {
+      if (bytes.length > parsed.length) socket.unshift(bytes.subarray(parsed.length));
+      return parsed.value;
+    }
+  }
+}
+
+async function more(socket: Socket, signal: AbortSignal): Promise<void> {
+  const refused = (what: string): ProductError =>
+    new ProductError('INVALID_ARGUMENT', `A client was refused: ${what}`);
+  if (signal.aborted) throw refused('it did not say in time where it wants to go');
+  if (socket.readableEnded || socket.destroyed)
+    throw refused('it ended before it had said where it wants to go');
+  const heard = new AbortController();
+  const either = AbortSignal.any([signal, heard.signal]);
+  try {
+    await Promise.race(['readable', 'end', 'close'].map((event) => once(socket, event, { signal: either })));
+  } catch (error) {
+    if (signal.aborted) throw refused('it did not say in time where it wants to go');
+    throw error;
+  } finally {
+    heard.abort();
+  }
+}

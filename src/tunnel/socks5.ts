@@ -1,0 +1,100 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** Where a client wants to go. */
+export interface Destination {
+  /** An address in text, or a DNS name in lower case without a last dot. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What the bytes so far are: the beginning of a message, one of `length` bytes, or none; then `answer` goes to the client. */
+export type Parsed<T> =
+  | { readonly kind: 'partial' }
+  | { readonly kind: 'whole'; readonly value: T; readonly length: number }
+  | { readonly kind: 'wrong'; readonly why: string; readonly answer: Uint8Array };
+
+/** Reply codes (RFC 1928, 6). */
+export const reply = { succeeded: 0, failure: 1, refused: 2, unreachable: 4, closed: 5 } as const;
+
+const version = 5;
+const noAuthentication = 0;
+const noAcceptableMethod = 0xff;
+const connect = 1;
+const addressTypes = { ipv4: 1, domain: 3, ipv6: 4 } as const;
+const unknownCommand = 7;
+const unknownAddressType = 8;
+
+/** The answer to a greeting: no password. */
+export const greetingAnswer = Uint8Array.of(version, noAuthentication);
+
+/** The answer to a request; the bound address is left out, as no client needs it for CONNECT. */
+export const requestAnswer = (code: number): Uint8Array =>
+  Uint8Array.of(version, code, 0, addressTypes.ipv4, 0, 0, 0, 0, 0, 0);
+
+const partial = { kind: 'partial' } as const;
+
+/** The first message of RFC 1928: which methods of authentication a client knows. */
+export function parseGreeting(bytes: Uint8Array): Parsed<undefined> {
+  const [first, count] = bytes;
+  if (first === undefined) return partial;
+  const answer = Uint8Array.of(version, noAcceptableMethod);
+  if (first !== version) return { kind: 'wrong', why: 'it does not speak SOCKS5', answer };
+  if (count === undefined || bytes.length < 2 + count) return partial;
+  if (!bytes.subarray(2, 2 + count).includes(noAuthentication))
+    return { kind: 'wrong', why: 'it insists on a password, which this proxy has none of', answer };
+  return { kind: 'whole', value: undefined, length: 2 + count };
+}
+
+/** The second message: CONNECT to an address or a name. */
+export function parseRequest(bytes: Uint8Array): Parsed<Destination> {
+  const [first, command, , type] = bytes;
+  if (first !== undefined && first !== version) return wrong('it does not speak SOCKS5', reply.failure);
+  if (command !== undefined && command !== connect)
+    return wrong(`it asks for SOCKS5 command ${command}; CONNECT alone is served`, unknownCommand);
+  if (type === undefined) return partial;
+  const span = spanOf(type, bytes[4]);
+  if (span === undefined) return wrong(`it names an address of the unknown type ${type}`, unknownAddressType);
+  if (span === 'partial' || bytes.length < span.end + 2) return partial;
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const address = view.subarray(span.start, span.end);
+  const host = type === addressTypes.domain ? parseName(address.toString('latin1')) : textOf(address);
+  const port = view.readUInt16BE(span.end);
+  if (host === undefined) return wrong('it names a host that is no DNS name', reply.failure);
+  if (port === 0) return wrong('it asks for port 0', reply.failure);
+  return { kind: 'whole', value: { host, port }, length: span.end + 2 };
+}
+
+const wrong = (why: string, code: number): Parsed<Destination> => ({
+  kind: 'wrong',
+  why,
+  answer: requestAnswer(code),
+});
+
+/** Where the address is in a request; undefined for a type that is none. */
+function spanOf(
+  type: number,
+  nameLength: number | undefined,
+): { readonly start: number; readonly end: number } | 'partial' | undefined {
+  if (type === addressTypes.ipv4) return { start: 4, end: 8 };
+  if (type === addressTypes.ipv6) return { start: 4, end: 20 };
+  if (type !== addressTypes.domain) return undefined;
+  return nameLength === undefined ? 'partial' : { start: 5, end: 5 + nameLength };
+}
+
+/** Clients send addresses as names, too; those in brackets are IPv6. Undefined for what is neither name nor address. */
+export function parseName(text: string): string | undefined {
+  const bare = text.replace(/^\[(.*)\]$/u, '$1');
+  if (isIPv4(bare) || (isIPv6(bare) && !bare.includes('%'))) return bare;
+  const name = text.toLowerCase().replace(/\.$/u, '');
+  return /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/u.test(
+    name,
+  )
+    ? name
+    : undefined;
+}
+
+function textOf(address: Buffer): string {
+  if (address.length === 4) return address.join('.');
+  const groups = Array.from({ length: 8 }, (_, index) => address.readUInt16BE(index * 2).toString(16));
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { test, type TestContext } from 'node:test';
+import { openApi } from '../kubernetes/open-api.ts';
+import { startPortForwardServer } from '../kubernetes/testing/port-forward-server.ts';
+import { startTunnel } from './start-tunnel.ts';
+import { openTunnel, tunnelCases, type TunnelWorld } from './testing/tunnel-cases.ts';
+
+async function listen(t: TestContext, serve: (socket: Socket) => void): Promise<number> {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => undefined);
+    serve(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const pod = (name: string, ip: string, spec: object = {}) => ({
+  metadata: { name, namespace: 'bosh' },
+  spec: { containers: [], ...spec },
+  status: { phase: 'Running', podIP: ip, podIPs: [{ ip }, { ip: `fd00::${ip.split('.')[3]}` }] },
+});
+
+const service = (name: string, spec: object) => ({ metadata: { name, namespace: 'bosh' }, spec });
+
+/** A cluster whose pod `vm-1` (10.244.0.6) answers on port 25555, and stands behind Services. */
+async function fakeCluster(t: TestContext) {
+  const cluster = await startPortForwardServer();
+  t.after(cluster.close);
+  cluster.objects.set('/api/v1/namespaces/bosh/pods', [
+    pod('vm-1', '10.244.0.6'),
+    pod('on-node', '10.244.0.7', { hostNetwork: true }),
+  ]);
+  cluster.objects.set('/api/v1/namespaces/bosh/services', [
+    service('director', {
+      clusterIP: '10.96.0.9',
+      ports: [
+        { name: 'https', port: 443 },
+        { port: 53, protocol: 'UDP' },
+      ],
+    }),
+    service('headless', { clusterIP: 'None' }),
+    service('idle', { clusterIP: '10.96.0.10', ports: [{ port: 80 }] }),
+    service('outside', { type: 'ExternalName', externalName: 'example.com' }),
+  ]);
+  const slice = (of: string, ports: object[]) => ({
+    metadata: { name: of, namespace: 'bosh', labels: { 'kubernetes.io/service-name': of } },
+    addressType: 'IPv4',
+    endpoints: [
+      { addresses: ['10.244.0.8'], conditions: { ready: false }, targetRef: { kind: 'Pod', name: 'vm-2' } },
+      { addresses: ['10.244.0.6'], conditions: { ready: true }, targetRef: { kind: 'Pod', name: 'vm-1' } },
+    ],
+    ports,
+  });
+  cluster.objects.set('/apis/discovery.k8s.io/v1/namespaces/bosh/endpointslices', [
+    slice('director', [{ name: 'https', port: 25555, protocol: 'TCP' }]),
+    slice('headless', []),
+  ]);
+  cluster.listeners.set('bosh/vm-1:25555', await listen(t, (socket) => socket.end('the director')));
+  cluster.listeners.set('bosh/vm-1:26', await listen(t, (socket) => socket.write('begun')));
+  const api = await openApi(cluster.access);
+  t.after(() => api.close());
+  const world: TunnelWorld = {
+    ...{ access: cluster.access, api, namespace: 'bosh', networks: ['10.244.0.0/16', 'fd00::/64'] },
+    pod: { name: 'vm-1', address: '10.244.0.6' },
+    service: { name: 'director', address: '10.96.0.9' },
+    absent: '10.244.0.9',
+    restartApi: () => Promise.resolve(cluster.breakConnections()),
+  };
+  return { cluster, world };
+}
+
+async function withTunnel(t: TestContext, options: { handshakeMs?: number } = {}) {
+  const { cluster, world } = await fakeCluster(t);
+  return { cluster, ...(await openTunnel(t, world, options)) };
+}
+
+for (const { name, run } of tunnelCases)
+  test(name, async (t) => {
+    const { world } = await fakeCluster(t);
+    await run(t, world);
+  });
+
+test("a pod is reached by its second address, and a headless Service by the pod's own port", async (t) => {
+  const { open } = await withTunnel(t);
+  for (const host of ['fd00::6', 'headless.bosh.svc'])
+    assert.equal(await text(await open(host, 25555)), 'the director');
+});
+
+test('what is outside goes out directly, by name and by address, with each direction ending by itself', async (t) => {
+  const { cluster, open } = await withTunnel(t);
+  const port = await listen(t, (socket) => void text(socket).then((question) => socket.end(`${question}?`)));
+  for (const host of ['127.0.0.1', 'localhost']) {
+    const socket = await open(host, port);
+    socket.end('who');
+    assert.equal(await text(socket), 'who?');
+  }
+  assert.deepEqual(
+    cluster.requests.filter((request) => request.startsWith('UPGRADE')),
+    [],
+  );
+});
+
+test('an address or name of the cluster that leads to no pod is refused with the remedy', async (t) => {
+  const { open, log, cluster } = await withTunnel(t);
+  for (const [host, port, sentence] of [
+    ['10.244.0.7', 80, /No running pod/],
+    ['director.bosh.svc', 25555, /Service bosh\/director has no TCP port 25555; it has 443/],
+    ['absent.bosh.svc', 80, /has no Service 'absent'/],
+    ['idle.bosh.svc', 80, /No pod behind Service bosh\/idle is ready/],
+    ['outside.bosh.svc', 80, /stands for example\.com/],
+    ['director.other.svc', 80, /--namespace other/],
+    ['gone.bosh.pod', 80, /Pod bosh\/gone is not there/],
+  ] as const) {
+    await assert.rejects(open(host, port), /refuses that address/, host);
+    assert.match(log.at(-1) ?? '', sentence);
+  }
+  assert.deepEqual(
+    cluster.requests.filter((request) => request.startsWith('UPGRADE')),
+    [],
+  );
+});
+
+test('what fails again in the same way is told once', async (t) => {
+  const { open, log } = await withTunnel(t);
+  for (let attempt = 0; attempt < 3; attempt += 1)
+    await assert.rejects(async () => text(await open('10.244.0.6', 6868)), { code: 'ECONNRESET' });
+  assert.equal(log.length, 1);
+});
+
+test('a client that stalls or speaks something else is refused, and one that goes away harms nobody', async (t) => {
+  const { open, port, log } = await withTunnel(t, { handshakeMs: 200 });
+  const raw = async (bytes: string | Uint8Array): Promise<string> => {
+    const socket = connect(port, '127.0.0.1');
+    socket.write(bytes);
+    return text(socket);
+  };
+  assert.equal(await raw(Uint8Array.of(5, 1)), '');
+  assert.match(log.at(-1) ?? '', /did not say in time/);
+  await raw('GET / HTTP/1.1\r\n\r\n');
+  assert.match(log.at(-1) ?? '', /does not speak SOCKS5/);
+  const gone = connect(port, '127.0.0.1', () => gone.resetAndDestroy());
+  await once(gone, 'close');
+  assert.equal(await text(await open('10.244.0.6', 25555)), 'the director');
+});
+
+test('a port that is taken is named with the remedy', async (t) => {
+  const { port } = await withTunnel(t);
+  await assert.rejects(
+    startTunnel({
+      port,
+      connect: () => Promise.reject(new Error()),
+      uid: 0,
+      log: () => undefined,
+    }),
+    { code: 'TUNNEL_NOT_STARTED', message: /--port/ },
+  );
+});

@@ -1,0 +1,179 @@
+import { once } from 'node:events';
+import { createServer, Socket, type AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { isProductError, ProductError } from '../errors/product-error.ts';
+import type { Connection } from './client-owner.ts';
+import { receiveRequest } from './receive-request.ts';
+import { reply, requestAnswer, type Destination } from './socks5.ts';
+
+export interface TunnelOptions {
+  /** 0: any that is free. */
+  readonly port: number;
+  /** A stream to where a client wants to go. */
+  readonly connect: (destination: Destination) => Promise<Duplex>;
+  /** The user at the other end of a connection; undefined where nobody can be found. Absent: this system cannot tell. */
+  readonly clientOwner?: ((connection: Connection) => Promise<number | undefined>) | undefined;
+  /** Whose clients are served. */
+  readonly uid: number | undefined;
+  /** A sentence that the operator reads. */
+  readonly log: (line: string) => void;
+  /** For a client to say where it wants to go; default 10 s. */
+  readonly handshakeMs?: number;
+}
+
+export interface Tunnel {
+  readonly port: number;
+  /** Ends every connection, too. */
+  close(): Promise<void>;
+}
+
+/**
+ * A SOCKS5 proxy on 127.0.0.1 for processes of one user of this machine. It has no password, so another user's client gets no
+ * answer. Rejects with TUNNEL_NOT_STARTED where the port is taken.
+ */
+export async function startTunnel(options: TunnelOptions): Promise<Tunnel> {
+  const clients = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    clients.add(socket);
+    socket.on('close', () => clients.delete(socket));
+    // what fails is told where it is awaited
+    socket.on('error', () => undefined);
+    void serve(socket, options, failures);
+  });
+  const failures = new Failures(options.log);
+  server.listen(options.port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw portNotTaken(options.port, error);
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      for (const client of clients) client.destroy();
+      await closed;
+    },
+  };
+}
+
+function portNotTaken(port: number, error: unknown): unknown {
+  if (!(error instanceof Error && 'code' in error)) return error;
+  const why =
+    error.code === 'EADDRINUSE'
+      ? 'another process listens there'
+      : `the system refuses it (${String(error.code)})`;
+  return new ProductError(
+    'TUNNEL_NOT_STARTED',
+    `Port ${port} of 127.0.0.1 cannot be used: ${why}; name another one by --port, or none`,
+    { cause: error },
+  );
+}
+
+async function serve(socket: Socket, options: TunnelOptions, failures: Failures): Promise<void> {
+  try {
+    if (!(await isOwn(socket, options))) return void socket.destroy();
+    const destination = await receiveRequest(socket, AbortSignal.timeout(options.handshakeMs ?? 10_000));
+    const remote = await connectOrRefuse(socket, destination, options, failures);
+    if (remote === undefined) return;
+    const failure = await join(socket, remote);
+    if (failure === undefined) failures.forget(destination);
+    else failures.note(destination, failure);
+  } catch (error) {
+    options.log(describe(error));
+    if (socket.writableEnded) socket.destroySoon();
+    else socket.destroy();
+  }
+}
+
+async function isOwn(socket: Socket, { clientOwner, uid, log }: TunnelOptions): Promise<boolean> {
+  if (clientOwner === undefined) return true;
+  const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = socket;
+  const owner = await clientOwner({
+    client: { address: remoteAddress, port: remotePort },
+    server: { address: localAddress, port: localPort },
+  });
+  if (owner !== undefined && owner === uid) return true;
+  if (owner !== undefined) log(`A client of user ${owner} was refused: this tunnel serves user ${uid} alone`);
+  return false;
+}
+
+/** Undefined where the client was told that there is no way. */
+async function connectOrRefuse(
+  socket: Socket,
+  destination: Destination,
+  { connect }: TunnelOptions,
+  failures: Failures,
+): Promise<Duplex | undefined> {
+  try {
+    const remote = await connect(destination);
+    if (socket.destroyed) {
+      remote.destroy();
+      return undefined;
+    }
+    socket.write(requestAnswer(reply.succeeded));
+    return remote;
+  } catch (error) {
+    failures.note(destination, error);
+    socket.end(requestAnswer(replyOf(error)));
+    socket.destroySoon();
+    return undefined;
+  }
+}
+
+function replyOf(error: unknown): number {
+  if (isProductError(error, 'TUNNEL_REFUSED')) return reply.refused;
+  if (isProductError(error, 'POD_PORT_CLOSED')) return reply.closed;
+  if (error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED') return reply.closed;
+  if (error instanceof Error && 'code' in error && error.code === 'ENOTFOUND') return reply.unreachable;
+  return reply.failure;
+}
+
+/**
+ * Until both have ended, each direction by itself; what fails breaks the connection, so that the client takes it for no end.
+ * Resolves with what failed on the way to the cluster: a client that goes away breaks its own connection alone.
+ */
+async function join(client: Socket, remote: Duplex): Promise<Error | undefined> {
+  remote.on('error', () => undefined);
+  client.on('close', () => remote.destroy());
+  client.pipe(remote);
+  remote.pipe(client);
+  try {
+    await finished(remote, { writable: false });
+    // a forwarded port has one end for both directions
+    if (remote instanceof Socket) await finished(client, { writable: false });
+    client.destroySoon();
+    return undefined;
+  } catch {
+    client.resetAndDestroy();
+    return remote.errored ?? undefined;
+  } finally {
+    if (!(remote instanceof Socket)) remote.destroy();
+  }
+}
+
+const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** What fails again in the same way, as a client that waits for a VM makes it do, is told once. */
+class Failures {
+  readonly #log: (line: string) => void;
+  readonly #told = new Map<string, string>();
+
+  constructor(log: (line: string) => void) {
+    this.#log = log;
+  }
+
+  note({ host, port }: Destination, error: unknown): void {
+    const key = `${host}:${port}`;
+    const words = describe(error);
+    if (this.#told.get(key) === words) return;
+    this.#told.set(key, words);
+    this.#log(`${key}: ${words}`);
+  }
+
+  forget({ host, port }: Destination): void {
+    this.#told.delete(`${host}:${port}`);
+  }
+}

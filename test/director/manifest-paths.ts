@@ -1,0 +1,68 @@
+import { isObject } from '../../src/platform/fields.ts';
+
+/** A document of which only the keys count: texts are its leaves. */
+export type Tree = string | readonly Tree[] | { readonly [key: string]: Tree };
+
+/** Paths of all leaves, as ops files write them: a list's entry with a name by the name, another by its index. */
+export function pathsOf(node: unknown, at = ''): string[] {
+  if (Array.isArray(node))
+    return node.flatMap((item, index) => pathsOf(item, `${at}/${tokenOf(item, index)}`));
+  if (!isObject(node)) return [at];
+  return Object.entries(node).flatMap(([key, value]) => pathsOf(value, `${at}/${key}`));
+}
+
+/** A document that has these paths and no others; each leaf is its own path, and a `name` is that. */
+export function treeOf(paths: readonly string[]): Tree {
+  const [only = ''] = paths;
+  if (only === '') return '';
+  return subtree(
+    paths.map((path) => path.split('/').slice(1)),
+    '',
+  );
+}
+
+/** Operations that make `after` of `before`, as an ops file has them. */
+export function operationsBetween(before: Tree, after: Tree, at = ''): object[] {
+  if (typeof before === 'string' || typeof after === 'string') return [];
+  if (Array.isArray(before) && Array.isArray(after)) {
+    const known = new Map(before.map((item, index) => [tokenOf(item, index), item]));
+    return after.flatMap((item, index) => {
+      const token = tokenOf(item, index);
+      const former = known.get(token);
+      return former === undefined
+        ? [{ type: 'replace', path: `${at}/-`, value: item }]
+        : operationsBetween(former, item, `${at}/${token}`);
+    });
+  }
+  const [old, now] = [before, after] as readonly Readonly<Record<string, Tree>>[];
+  if (old === undefined || now === undefined) return [];
+  const gone = Object.keys(old).filter((key) => !(key in now));
+  return [
+    ...gone.map((key) => ({ type: 'remove', path: `${at}/${key}` })),
+    ...Object.entries(now).flatMap(([key, value]) => {
+      const former = old[key];
+      return former === undefined
+        ? [{ type: 'replace', path: `${at}/${key}?`, value }]
+        : operationsBetween(former, value, `${at}/${key}`);
+    }),
+  ];
+}
+
+function tokenOf(item: unknown, index: number): string {
+  return isObject(item) && typeof item['name'] === 'string' ? `name=${item['name']}` : String(index);
+}
+
+function subtree(paths: readonly (readonly string[])[], at: string): Tree {
+  const byKey = Map.groupBy(paths, ([key = '']) => key);
+  const isList = [...byKey.keys()].every((key) => /^(?:\d+|name=.*)$/u.test(key));
+  const values = [...byKey].map(([key, group]): [string, Tree] => {
+    const rest = group.map(([, ...more]) => more).filter((more) => more.length > 0);
+    return [key, rest.length === 0 ? leaf(at, key) : subtree(rest, `${at}/${key}`)];
+  });
+  return isList ? values.map(([, value]) => value) : Object.fromEntries(values);
+}
+
+function leaf(at: string, key: string): string {
+  const [, named] = /\/name=([^/]*)$/u.exec(at) ?? [];
+  return key === 'name' && named !== undefined ? named : `${at}/${key}`;
+}
