@@ -189,14 +189,12 @@ describe('manifests/bosh-deployment', () => {
     'the bosh CLI makes the same of them',
     { skip: program === undefined && 'needs the bosh CLI: bosh on PATH, or BOSH_CLI=<path>' },
     async () => {
-      const given = Object.entries(variables).flatMap(([key, value]) => [
-        '-v',
-        `${key}=${JSON.stringify(value)}`,
-      ]);
+      const given = join(folder, 'vars.yml');
+      writeFileSync(given, stringify(variables));
       for (const name of files) {
         const own = [...neededBy(name), name];
         for (const order of ordersOf(own, ['uaa.yml', 'credhub.yml', 'jumpbox-user.yml', 'bbr.yml'])) {
-          const words = ['int', manifest, ...order.flatMap((each) => ['-o', pathOf(each)]), ...given];
+          const words = ['int', manifest, ...order.flatMap((each) => ['-o', pathOf(each)]), '-l', given];
           const { stdout } = await promisify(execFile)(program ?? '', words);
           assert.equal(stdout, await render(order), order.join(' '));
         }
