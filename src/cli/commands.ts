@@ -10,6 +10,7 @@ import { logs } from './commands/logs.ts';
 import { orphans } from './commands/orphans.ts';
 import { release } from './commands/release.ts';
 import { scp } from './commands/scp.ts';
+import { socks5ConnectCommand } from './commands/socks5-connect.ts';
 import { ssh } from './commands/ssh.ts';
 import { startEnv } from './commands/start-env.ts';
 import { status } from './commands/status.ts';
@@ -36,6 +37,7 @@ export const commands: readonly Command[] = [
   ssh,
   scp,
   logs,
+  socks5ConnectCommand,
   interpolate,
   director,
   createRelease,

@@ -35,6 +35,7 @@ test('reads the flags of bosh create-env', () => {
     recreatePersistentDisks: true,
     skipDrain: false,
     force: false,
+    tunnel: false,
     nonInteractive: false,
     varErrs: false,
     varErrsUnused: false,

@@ -59,6 +59,7 @@ export const inputOptions = {
   'vars-file': { type: 'string', short: 'l', multiple: true },
   'vars-env': { type: 'string', multiple: true },
   'ops-file': { type: 'string', short: 'o', multiple: true },
+  tunnel: { type: 'boolean' },
 } as const;
 
 const options = {
@@ -70,7 +71,6 @@ const options = {
   'recreate-persistent-disks': { type: 'boolean' },
   'skip-drain': { type: 'boolean' },
   force: { type: 'boolean', short: 'f' },
-  tunnel: { type: 'boolean' },
   'non-interactive': { type: 'boolean', short: 'n' },
   // output is the same on a terminal and in a pipe
   tty: { type: 'boolean' },
@@ -115,7 +115,6 @@ export function parseEnvArguments(command: EnvCommand, words: readonly string[])
     recreatePersistentDisks: values['recreate-persistent-disks'] === true,
     skipDrain: values['skip-drain'] === true,
     force: values.force === true,
-    tunnel: values.tunnel === true,
     nonInteractive: values['non-interactive'] === true,
     ...(values.path === undefined ? {} : { valuePath: values.path }),
     varErrs: values['var-errs'] === true,
@@ -129,7 +128,6 @@ export type EnvInputs = Omit<
   | 'recreatePersistentDisks'
   | 'skipDrain'
   | 'force'
-  | 'tunnel'
   | 'nonInteractive'
   | 'valuePath'
   | 'varErrs'
@@ -139,7 +137,7 @@ export type EnvInputs = Omit<
 /** A manifest with what is put into it, from the values of `inputOptions`. */
 export function readEnvInputs(
   manifestPath: string,
-  values: Partial<Record<'state' | 'vars-store', string>> &
+  values: { readonly tunnel?: boolean } & Partial<Record<'state' | 'vars-store', string>> &
     Partial<Record<'var' | 'var-file' | 'vars-file' | 'vars-env' | 'ops-file', string[]>>,
 ): EnvInputs {
   return {
@@ -155,6 +153,7 @@ export function readEnvInputs(
     varsFiles: (values['vars-file'] ?? []).map(expandHome),
     opsFiles: (values['ops-file'] ?? []).map(expandHome),
     varsEnvs: (values['vars-env'] ?? []).map(nonEmptyPrefix),
+    tunnel: values.tunnel === true,
   };
 }
 

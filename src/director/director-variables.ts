@@ -5,6 +5,7 @@ import { toValue } from '../bosh/yaml/yaml-node.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isObject, type JsonObject } from '../platform/fields.ts';
 import { readOwnFile } from '../platform/read-file.ts';
+import type { DirectorFile } from './director-file.ts';
 
 export type Variables = Readonly<Record<string, string>>;
 
@@ -15,8 +16,16 @@ const varsStorePath = (directory: string): string => join(directory, 'creds.yml'
  * of its folder: BOSH_*, and CREDHUB_* where it has CredHub. These are secrets. Rejects with FILE_NOT_FOUND before the director is
  * created, with VARS_STORE_INVALID, which quotes no value, where something is missing.
  */
-export async function readDirectorVariables(directory: string, address: string): Promise<Variables> {
+export async function readDirectorVariables(
+  directory: string,
+  { address, outside }: Pick<DirectorFile, 'address' | 'outside'>,
+): Promise<Variables> {
   const path = varsStorePath(directory);
+  const place = outside ?? { host: address, director: 25555, credhub: 8844 };
+  return directorVariables(await readStore(path), place, path);
+}
+
+async function readStore(path: string): Promise<JsonObject> {
   const text = await readOwnFile(path);
   if (text === undefined)
     throw new ProductError(
@@ -24,15 +33,19 @@ export async function readDirectorVariables(directory: string, address: string):
       `There is no vars store '${path}'; create the director by the commands of commands.sh first`,
     );
   const store = toValue(parseYaml(text, path, 'VARS_STORE_INVALID'));
-  return directorVariables(isObject(store) ? store : {}, address, path);
+  return isObject(store) ? store : {};
 }
 
 /** Pure. `path` is for errors. */
-export function directorVariables(store: JsonObject, address: string, path: string): Variables {
-  const host = isIPv6(address) ? `[${address}]` : address;
+export function directorVariables(
+  store: JsonObject,
+  place: NonNullable<DirectorFile['outside']>,
+  path: string,
+): Variables {
+  const host = isIPv6(place.host) ? `[${place.host}]` : place.host;
   const need = (...names: readonly string[]): string => valueOf(store, names, path);
   const bosh = {
-    BOSH_ENVIRONMENT: `https://${host}:25555`,
+    BOSH_ENVIRONMENT: `https://${host}:${place.director}`,
     BOSH_CLIENT: 'admin',
     BOSH_CLIENT_SECRET: need('admin_password'),
     BOSH_CA_CERT: need('director_ssl', 'ca'),
@@ -40,11 +53,30 @@ export function directorVariables(store: JsonObject, address: string, path: stri
   if (store['credhub_admin_client_secret'] === undefined) return bosh;
   return {
     ...bosh,
-    CREDHUB_SERVER: `https://${host}:8844/api`,
+    CREDHUB_SERVER: `https://${host}:${place.credhub}/api`,
     CREDHUB_CLIENT: 'credhub-admin',
     CREDHUB_SECRET: need('credhub_admin_client_secret'),
     // CredHub sends its clients to the UAA
     CREDHUB_CA_CERT: `${need('credhub_tls', 'ca').trimEnd()}\n${need('uaa_ssl', 'ca')}`,
+  };
+}
+
+/**
+ * How the agent of the director's VM is called, by bosh-deployment's names in the vars store. The mbus and the password are secrets.
+ * Rejects as readDirectorVariables does.
+ */
+export async function readDirectorAgent(
+  directory: string,
+  address: string,
+): Promise<{ readonly mbus: string; readonly password: string; readonly ca: string }> {
+  const path = varsStorePath(directory);
+  const store = await readStore(path);
+  const password = valueOf(store, ['mbus_bootstrap_password'], path);
+  const host = isIPv6(address) ? `[${address}]` : address;
+  return {
+    mbus: `https://mbus:${encodeURIComponent(password)}@${host}:6868`,
+    password,
+    ca: valueOf(store, ['mbus_bootstrap_ssl', 'ca'], path),
   };
 }
 

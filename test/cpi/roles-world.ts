@@ -22,7 +22,7 @@ import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import * as resources from '../../src/kubernetes/resources.ts';
 import type { StorageClass, VolumeAttributesClass } from '../../src/kubernetes/volume.ts';
 
-export type Manifest = 'namespaced' | 'cluster' | 'disks/disk-namespace';
+export type Manifest = 'namespaced' | 'cluster' | 'disks/disk-namespace' | 'tunnel';
 
 type RbacObject = KubernetesObject & { readonly kind: string; readonly rules?: PolicyRule[] };
 

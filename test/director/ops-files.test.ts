@@ -90,6 +90,12 @@ const variables = {
   kubernetes_server: 'https://192.0.2.1:6443',
   kubernetes_ca: (await makeServerCertificate()).ca,
   kubernetes_token: 'token',
+  kubeconfig: stringify({
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+    clusters: [{ name: 'c', cluster: { server: 'https://192.0.2.1:6443' } }],
+    users: [{ name: 'c', user: { token: 'token' } }],
+  }),
   stemcell_url: 'file:///stemcell.tgz',
   stemcell_sha1: 'sha256:1',
   node_address: '192.0.2.11',

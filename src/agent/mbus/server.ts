@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { isIPv4, type AddressInfo } from 'node:net';
 import type { BlobStore } from '../blob/blob-store.ts';
 import { errorText } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
@@ -31,6 +31,26 @@ const bodyLimit = 32 * 1024 * 1024;
  * authentication on everything. Resolves when it listens; rejects when the address cannot be used.
  */
 export async function serveBus(options: BusOptions): Promise<BusServer> {
+  const { address, log } = options;
+  const server = newServer(options);
+  await listen(server, address);
+  const { port } = server.address() as AddressInfo;
+  const servers = [server];
+  // a port that is forwarded to a pod ends at its loopback
+  if (isOwnAddress(address.host)) {
+    const local = newServer(options);
+    try {
+      await listen(local, { host: '127.0.0.1', port });
+      servers.push(local);
+    } catch (error) {
+      // the VM can do without
+      log.error(`mbus: nothing comes by a forwarded port: ${errorText(error)}`);
+    }
+  }
+  return { port, close: async () => void (await Promise.all(servers.map(close))) };
+}
+
+function newServer(options: BusOptions): Server {
   const isAllowed = basicAuthentication(options.address.user, options.address.password);
   const { certificate, privateKey } = options.certificate;
   const server = createServer(
@@ -44,15 +64,19 @@ export async function serveBus(options: BusOptions): Promise<BusServer> {
   );
   // uploads may be large and slow; idle connections still end
   server.requestTimeout = 0;
-  await listen(server, options.address);
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve, reject) => {
-        server.close((error) => (error === undefined ? resolve() : reject(error)));
-        server.closeAllConnections();
-      }),
-  };
+  return server;
+}
+
+/** One of this VM alone: pods of the embedded cluster, whose addresses are loopback ones, share the machine's. */
+function isOwnAddress(host: string): boolean {
+  return isIPv4(host) && host !== '0.0.0.0' && !host.startsWith('127.');
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.close((error) => (error === undefined ? resolve() : reject(error)));
+    server.closeAllConnections();
+  });
 }
 
 async function route(options: BusOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -88,7 +112,7 @@ function fail(log: Log, request: IncomingMessage, response: ServerResponse, erro
   else response.writeHead(500, { connection: 'close' }).end();
 }
 
-function listen(server: Server, address: BusAddress): Promise<void> {
+function listen(server: Server, address: Pick<BusAddress, 'host' | 'port'>): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(address.port, address.host, () => {

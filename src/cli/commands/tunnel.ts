@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import type { Duplex } from 'node:stream';
-import { finished } from 'node:stream/promises';
 import type { Command, CommandContext } from '../command.ts';
+import { connectStdio } from '../connect-stdio.ts';
 import { asDetachedTunnel, stopDetachedTunnel } from '../detached-tunnel.ts';
 import { withWay, type Way } from '../open-way.ts';
 import { runBeside } from '../run-beside.ts';
@@ -81,23 +80,4 @@ async function whileServing<T>(
 async function whenAborted(signal: AbortSignal): Promise<number> {
   if (!signal.aborted) await once(signal, 'abort');
   return 0;
-}
-
-/** Until the other side ends; what it sends goes out as it is. */
-async function connectStdio(remote: Duplex, { signal }: CommandContext): Promise<number> {
-  const interrupt = (): void => void remote.destroy();
-  signal.addEventListener('abort', interrupt);
-  process.stdin.pipe(remote);
-  remote.pipe(process.stdout, { end: false });
-  try {
-    await finished(remote, { writable: false });
-    return 0;
-  } catch (error) {
-    if (signal.aborted) return 130;
-    throw error;
-  } finally {
-    signal.removeEventListener('abort', interrupt);
-    process.stdin.destroy();
-    remote.destroy();
-  }
 }

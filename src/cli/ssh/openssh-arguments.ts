@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
+import { shellWord } from '../../director/shell-word.ts';
 import type { ScpPath } from './ssh-arguments.ts';
 
 /** One login to a VM. */
@@ -9,6 +10,8 @@ export interface SshLogin {
   readonly address: string;
   /** Has `key` and `known_hosts`. */
   readonly folder: string;
+  /** By way of which the address is reached; absent: directly. */
+  readonly proxyCommand?: string | undefined;
   /** More options, as the operator gave them. */
   readonly options: readonly string[];
 }
@@ -20,7 +23,7 @@ export const hostKeyAlias = 'bosh-vm';
  * Options of ssh and scp. OpenSSH takes the first value of an option, so that neither the operator's nor ~/.ssh/config lets
  * another key of a host pass; ~/.ssh/config may say how the address is reached.
  */
-export function opensshOptions({ folder, options }: SshLogin): string[] {
+export function opensshOptions({ folder, proxyCommand, options }: SshLogin): string[] {
   const ours = {
     IdentityFile: quoted(join(folder, 'key')),
     IdentitiesOnly: 'yes',
@@ -37,6 +40,7 @@ export function opensshOptions({ folder, options }: SshLogin): string[] {
     ControlPath: 'none',
     ForwardAgent: 'no',
     ServerAliveInterval: '30',
+    ...(proxyCommand === undefined ? {} : { ProxyCommand: proxyCommand }),
   };
   return [...Object.entries(ours).flatMap(([name, value]) => ['-o', `${name}=${value}`]), ...options];
 }
@@ -54,4 +58,9 @@ export function scpArguments(login: SshLogin, paths: readonly ScpPath[], recursi
 /** A path as ssh_config(5) reads one: in quotes, a percent sign doubled. */
 function quoted(path: string): string {
   return `"${path.replaceAll(/[\\"]/g, String.raw`\$&`).replaceAll('%', '%%')}"`;
+}
+
+/** A ProxyCommand of `words`, followed by the host and port: ssh hands it to a shell, and expands what follows a percent sign. */
+export function proxyCommandOf(words: readonly string[]): string {
+  return [...words.map((word) => shellWord(word).replaceAll('%', '%%')), '%h', '%p'].join(' ');
 }

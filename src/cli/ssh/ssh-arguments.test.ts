@@ -14,7 +14,10 @@ test('ssh takes the inputs of a manifest, and a command with flags of its own be
   assert.deepEqual(parsed.sshOptions, ['-p32022']);
   assert.deepEqual([parsed.inputs.statePath, parsed.inputs.opsFiles], ['s.json', ['ops.yml']]);
   assert.throws(() => parseSshArguments(['m.yml', 'ls']), refused(/stands behind --/));
-  assert.throws(() => parseSshArguments([]), refused(/A manifest is missing.*Usage: ssh MANIFEST/));
+  assert.throws(
+    () => parseSshArguments([]),
+    refused(/A manifest is missing.*Usage: ssh MANIFEST\|DIRECTORY/),
+  );
   assert.throws(() => parseSshArguments(['m.yml', '--sate', 's']), refused(/--sate/));
 });
 

@@ -3,11 +3,13 @@ import { ProductError } from '../../errors/product-error.ts';
 import { existing, firstSentence, inputOptions, readEnvInputs, type EnvInputs } from '../env-arguments.ts';
 import { expandHome } from '../expand-home.ts';
 
+const instance = `${existing.replace('MANIFEST', 'MANIFEST|DIRECTORY')} [--tunnel]`;
+
 /** What stands behind the names of the commands. */
 export const sshUsage = {
-  ssh: `${existing} [--opts=OPTION] [-- COMMAND]`,
-  scp: `${existing} [--opts=OPTION] [-r] FROM... TO, where vm:PATH is in the VM`,
-  logs: `${existing} [--opts=OPTION] [--dir DIR] [--agent|--system|--all-logs] [--job JOB] [--only FILTERS] [-f] [--num N]`,
+  ssh: `${instance} [--opts=OPTION] [-- COMMAND]`,
+  scp: `${instance} [--opts=OPTION] [-r] FROM... TO, where vm:PATH is in the VM`,
+  logs: `${instance} [--opts=OPTION] [--dir DIR] [--agent|--system|--all-logs] [--job JOB] [--only FILTERS] [-f] [--num N]`,
 } as const;
 
 interface Common {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Socks5Proxy } from '../../bosh/agent-client/socks5-connect.ts';
 import { runProcess } from '../../deploy/process/run-process.ts';
 import { openVm, type VmAccess } from '../../deploy/vm-access.ts';
 import { ProductError } from '../../errors/product-error.ts';
@@ -8,7 +9,9 @@ import { writeNew } from '../../platform/replace-file.ts';
 import type { CommandContext } from '../command.ts';
 import type { EnvInputs } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
-import { hostKeyAlias, type SshLogin } from './openssh-arguments.ts';
+import { withAgentProxy } from '../with-agent-proxy.ts';
+import { findInstance } from './find-instance.ts';
+import { hostKeyAlias, proxyCommandOf, type SshLogin } from './openssh-arguments.ts';
 import { leftSessions, makeSessionFolder, type SessionFolder } from './session-folder.ts';
 
 export interface SshSession {
@@ -24,6 +27,11 @@ interface SessionRequest {
   readonly sshOptions: readonly string[];
 }
 
+interface Opened extends Pick<SessionRequest, 'sshOptions'> {
+  readonly vm: VmAccess;
+  readonly proxy: Socks5Proxy | undefined;
+}
+
 /** The agent has this long to remove the account when the session ends, milliseconds. */
 export const cleanupBudget = 20_000;
 
@@ -36,8 +44,19 @@ export async function withSshSession<T>(
   context: CommandContext,
   action: (session: SshSession) => Promise<T>,
 ): Promise<T> {
-  const { installation, secrets, signal } = context;
-  const vm = await openVm({ ...inputs, signal, onSecrets: secrets.add }, envPorts(context));
+  const instance = await findInstance(inputs, context);
+  return withAgentProxy(instance, context, async (proxy) => {
+    const vm = await openVm({ ...instance, proxy, signal: context.signal }, envPorts(context));
+    return inSession({ vm, proxy, sshOptions }, context, action);
+  });
+}
+
+async function inSession<T>(
+  { vm, proxy, sshOptions }: Opened,
+  context: CommandContext,
+  action: (session: SshSession) => Promise<T>,
+): Promise<T> {
+  const { installation, signal } = context;
   const sessions = join(installation.workspace, 'ssh');
   for (const { user, folder } of await leftSessions(sessions, vm.vmCid)) await end(vm, user, folder, context);
   const user = `bosh_${randomBytes(8).toString('hex').slice(0, 15)}`;
@@ -47,12 +66,19 @@ export async function withSshSession<T>(
     const { address, hostKey } = await vm.client(signal).setUpSsh(user, publicKey);
     writeNew(join(folder.path, 'known_hosts'), `${hostKeyAlias} ${hostKey}\n`);
     return await action({
-      login: { user, address, folder: folder.path, options: sshOptions },
+      login: { user, address, folder: folder.path, proxyCommand: proxyCommand(proxy), options: sshOptions },
       ...{ client: (until) => vm.client(until), name: vm.name },
     });
   } finally {
     await end(vm, user, folder, context);
   }
+}
+
+/** This program again, whatever started it. */
+function proxyCommand(proxy: Socks5Proxy | undefined): string | undefined {
+  if (proxy === undefined) return undefined;
+  const program = [process.execPath, process.argv[1] ?? ''];
+  return proxyCommandOf([...program, 'socks5-connect', proxy.host, String(proxy.port)]);
 }
 
 /** Also after an interrupt, which ends all other calls to the agent. */

@@ -9,6 +9,8 @@ import { text } from 'node:stream/consumers';
 import { eventually } from '../../agent/testing/eventually.ts';
 import { TestVm } from '../../agent/testing/test-vm.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
+import { writeDirectorFile } from '../../director/director-file.ts';
+import { startTunnel } from '../../tunnel/start-tunnel.ts';
 
 // Runs with accounts and a network of its own (own-accounts.sh): our agent, and an sshd at port 22 of that loopback.
 const [sshd = ''] = process.argv.slice(2);
@@ -57,7 +59,7 @@ let heard = '';
 daemon.stderr?.on('data', (chunk: Buffer) => (heard += chunk.toString()));
 
 const main = join(import.meta.dirname, '..', 'main.ts');
-const environment = { ...process.env, BOSH_KUBERNETES_HOME: home };
+const environment = { ...process.env, BOSH_KUBERNETES_HOME: home, BOSH_ALL_PROXY: '' };
 const start = (...words: readonly string[]): ChildProcess =>
   spawn(process.execPath, [main, ...words], {
     env: environment,
@@ -155,6 +157,37 @@ try {
   assert.ok(!now.includes(killed.user) && now.includes(living.user), now);
   living.child.kill('SIGINT');
   await once(living.child, 'close');
+  await isClean();
+
+  // a director's folder, by the proxy that BOSH_ALL_PROXY names, to which the agent is at its usual port
+  const asked: string[] = [];
+  const proxy = await startTunnel({
+    port: 0,
+    connect: async ({ host, port }) => {
+      asked.push(`${host}:${port}`);
+      const socket = connect(port === 6868 ? Number(new URL(vm.mbusUrl).port) : port, '127.0.0.1');
+      await once(socket, 'connect');
+      return socket;
+    },
+    ...{ clientOwner: undefined, uid: undefined, log: () => undefined },
+  });
+  const folder = join(directory, 'director');
+  await mkdir(folder, { mode: 0o700 });
+  await writeDirectorFile(folder, {
+    cluster: { server: 'https://192.0.2.1:6443', kubeconfig: '/nonexistent' },
+    ...{ way: 'tunnel', namespaces: ['bosh'], networks: [], address: '127.0.0.1', written: {} },
+  });
+  await writeFile(join(folder, 'state.json'), await readFile(statePath));
+  const creds = { mbus_bootstrap_password: vm.password, mbus_bootstrap_ssl: { ca: vm.ca } };
+  await writeFile(join(folder, 'creds.yml'), JSON.stringify(creds), { mode: 0o600 });
+  environment.BOSH_ALL_PROXY = `socks5://127.0.0.1:${proxy.port}`;
+  const proxied = await run('ssh', folder, '--', 'echo', 'through');
+  assert.deepEqual(proxied, { code: 0, out: 'through\n', err: '' });
+  assert.deepEqual([...new Set(asked)].toSorted(), ['127.0.0.1:22', '127.0.0.1:6868']);
+  const flags = await run('ssh', folder, '-v', 'a=b');
+  assert.match(flags.err, /takes no flags of a manifest/);
+  environment.BOSH_ALL_PROXY = '';
+  await proxy.close();
   await isClean();
 
   await writeFile(statePath, JSON.stringify({ ...state, current_agent_id: 'agent-2' }));

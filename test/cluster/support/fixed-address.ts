@@ -2,7 +2,15 @@ import type { ClusterWorld } from './cluster-world.ts';
 import { askedCluster } from './open-cluster.ts';
 
 /** First number of each suite's fixed addresses: their files run beside each other. */
-const firstOf = { networks: 0, agent: 2, 'lost-node': 7, createEnv: 10, recreate: 24, stock: 40 } as const;
+const firstOf = {
+  networks: 0,
+  agent: 2,
+  'lost-node': 7,
+  createEnv: 10,
+  ssh: 23,
+  recreate: 24,
+  stock: 40,
+} as const;
 /** What all of them need together, but for what runs on the suite's own cluster alone: `stock`, and loss-driver.test.ts. */
 const needed = 27;
 

@@ -33,7 +33,7 @@ export interface Settings {
   readonly audience: string;
 }
 
-interface Outcome {
+export interface Outcome {
   readonly exitCode: number | null;
   readonly output: string;
 }
@@ -66,6 +66,24 @@ export class HelloDeployment {
     return output;
   }
 
+  /** Another command of `bosh-kubernetes` about the deployment; `words` stand behind the manifest and its inputs. */
+  command(name: string, settings: Settings, ...words: readonly string[]): Promise<Outcome> {
+    return this.#run(name, settings, words);
+  }
+
+  /** The same inside a tunnel of bosh-kubernetes. */
+  tunnelled(name: string, settings: Settings, ...words: readonly string[]): Promise<Outcome> {
+    const { namespace, address } = this.plan;
+    const tunnel = ['tunnel', '--kubeconfig', this.file('kubeconfig'), '--namespace', namespace];
+    const range = ['--network', `${address.replace(/\d+$/u, '0')}/24`, '--'];
+    return this.#run(name, settings, words, [...ownDeployer, ...tunnel, ...range, ...ownDeployer]);
+  }
+
+  /** A file of its own folder, where commands run. */
+  file(name: string): string {
+    return join(this.#directory, name);
+  }
+
   /** What the job answers: who it greets, and since when its disk has had content. */
   async greeting(): Promise<string> {
     const response = await fetch(`http://${this.plan.address}:8080/`);
@@ -77,10 +95,15 @@ export class HelloDeployment {
     await rm(this.#directory, { recursive: true });
   }
 
-  async #run(command: string, settings: Settings, flags: readonly string[]): Promise<Outcome> {
-    const file = (name: string): string => join(this.#directory, name);
+  async #run(
+    command: string,
+    settings: Settings,
+    flags: readonly string[],
+    deployer: readonly string[] = this.plan.deployer,
+  ): Promise<Outcome> {
+    const file = (name: string): string => this.file(name);
     await writeFile(file('ops.yml'), stringify(operations(this.plan, settings)));
-    const [program, ...words] = this.plan.deployer;
+    const [program = '', ...words] = deployer;
     const child = spawn(
       program,
       [
@@ -94,6 +117,7 @@ export class HelloDeployment {
       ],
       {
         stdio: ['ignore', 'pipe', 'pipe'],
+        cwd: this.#directory,
         env: { PATH: process.env['PATH'] ?? '', HOME: this.#directory, LANG: 'C.UTF-8', TMPDIR: tmpdir() },
       },
     );

@@ -41,6 +41,10 @@ export class FakeAgent {
     this.#port = typeof address === 'object' && address !== null ? address.port : 0;
   }
 
+  get port(): number {
+    return this.#port;
+  }
+
   client(options: Partial<AgentClientOptions> & { credentials?: string } = {}): AgentClient {
     return createAgentClient({
       mbusUrl: `https://${options.credentials ?? 'mbus:p%40ss'}@127.0.0.1:${this.#port}`,
