@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { appendFile, cp, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { appendFile, chmod, cp, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -30,6 +30,8 @@ const asModules = {
 
 // esbuild is written in Go, which collects garbage more often than a short build needs
 process.env['GOGC'] ??= '400';
+// users of a VM read what is built, whatever the umask of the shell
+process.umask(0o022);
 
 /**
  * Everything that leaves the repository, into `dist/`. Run again it makes the same bytes. `beside` are words for
@@ -117,6 +119,8 @@ async function packWithContentVersion(directory: string, outFile: string): Promi
  */
 async function buildRuntime(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
+  // of an earlier build, perhaps with another umask
+  await chmod(directory, 0o755);
   await bundleForNode(join(root, 'src', 'agent', 'main.ts'), join(directory, 'agent.cjs'), { minify: true });
   await placeNode(join(directory, 'node'));
 }

@@ -21,6 +21,7 @@ const beside = [
   'test/ci',
   'test/contract',
   'test/cpi',
+  'test/director',
   'test/kubernetes-conformance',
 ].flatMap((path) => testsBelow(path));
 const isOwnSuite = (path) => /\.(crash|long|attack)\.test\.ts$/.test(path);

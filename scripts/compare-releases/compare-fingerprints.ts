@@ -81,7 +81,7 @@ export async function fingerprintsOfDirectory(
   const theirs = await createdParts(copy, { scratch, boshCli });
   if (typeof ours === 'string') {
     if (typeof theirs === 'string')
-      return { compared: 0, differences: [], note: `neither packs it: ${ours}` };
+      return { compared: 0, differences: [], note: `neither packs it: ${firstLine(ours)}` };
     return { compared: 0, differences: [{ what: 'create-release', how: `ours refuses it: ${ours}` }] };
   }
   if (typeof theirs === 'string')
@@ -92,6 +92,12 @@ export async function fingerprintsOfDirectory(
     if (our !== their) differences.push({ what: name, how: `fingerprint ${our}, bosh's ${their}` });
   }
   return { compared: theirs.size, differences };
+}
+
+/** A source repository without its submodules has a line for each file of them. */
+function firstLine(text: string): string {
+  const [first = '', ...more] = text.split('\n');
+  return more.length === 0 ? first : `${first} (and ${more.length} more)`;
 }
 
 type Parts = ReadonlyMap<string, string>;

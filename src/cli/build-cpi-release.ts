@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { createRelease } from '../bosh/release/create-release.ts';
 import type {
@@ -9,6 +9,7 @@ import type {
 import { digestOfFile } from '../bosh/digest/verify-file.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { draftPath } from '../platform/draft.ts';
+import { removeTree } from '../platform/remove-tree.ts';
 import { replaceFile } from '../platform/replace-file.ts';
 
 export interface CpiReleaseOptions extends Omit<CreateReleaseOptions, 'directory'> {
@@ -39,7 +40,10 @@ export async function buildCpiRelease(
   const { root, url, ...given } = options;
   const checkedUrl = url === undefined ? undefined : checkUrl(url);
   const directory = join(root, 'release');
-  const names = placeArtefacts(join(root, 'dist', 'cpi'), join(directory, 'src', 'bosh_kubernetes_cpi'));
+  const names = await placeArtefacts(
+    join(root, 'dist', 'cpi'),
+    join(directory, 'src', 'bosh_kubernetes_cpi'),
+  );
   const releases = join(root, 'dist', 'releases');
   mkdirSync(releases, { recursive: true });
   const tarball = given.tarball ?? join(releases, '((name))-((version)).tgz');
@@ -56,10 +60,10 @@ export async function buildCpiRelease(
 }
 
 /** The artefacts by link, and nothing else in the folder. */
-function placeArtefacts(from: string, to: string): readonly string[] {
+async function placeArtefacts(from: string, to: string): Promise<readonly string[]> {
   const names = ['cpi.cjs', 'cpi'].filter((name) => existsSync(join(from, name)));
   mkdirSync(to, { recursive: true });
-  for (const name of readdirSync(to)) rmSync(join(to, name), { recursive: true });
+  for (const name of readdirSync(to)) await removeTree(join(to, name), { within: to });
   for (const name of names) {
     const draft = draftPath(join(to, name));
     linkOrCopy(join(from, name), draft);

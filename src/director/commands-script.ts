@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Way } from './director-file.ts';
-import { accountName } from './director-facts.ts';
+import { accountName, clusterNamespace } from './director-facts.ts';
 import { shellWord } from './shell-word.ts';
 
 /** What the operator brings the cluster up with. */
@@ -17,8 +17,6 @@ export interface ScriptParts {
   readonly kubeconfig: string;
   readonly context: string | undefined;
   readonly namespace: string;
-  /** What kubectl applies: a folder with a kustomization. */
-  readonly kustomization: string;
   readonly stemcell: string;
   /** The folder that `stemcell build` made, where the stemcell is one of it: its image has to come to the nodes. */
   readonly stemcellFolder: string | undefined;
@@ -47,6 +45,11 @@ export function commandsScript(parts: ScriptParts): string {
   ];
   const through = parts.way === 'tunnel' ? [...ours, 'tunnel', '--directory', '.', '--'] : [];
   const token = ['create', 'token', accountName, '-n', namespace, '--duration', '8h'];
+  // an account in another namespace is an administrator's work, before init
+  const manifestLines =
+    namespace === clusterNamespace
+      ? [line(...kubectl, 'apply', '-k', join(root, 'manifests', 'cluster'))]
+      : [];
   const hello = join(root, 'examples', 'hello');
   return `#!/usr/bin/env bash
 # Written by 'bosh-kubernetes director init', which tells an edited copy and keeps it: from a cluster to a first deployment. Each
@@ -57,7 +60,7 @@ ${line('cd', directory)}
 ${line('export', `KUBECONFIG=${kubeconfig}`)}
 
 # 1. The cluster: namespace, account, roles, volumes
-${[...clusterLines(parts.target), line(...kubectl, 'apply', '-k', parts.kustomization)].join('\n')}
+${[...clusterLines(parts.target), ...manifestLines].join('\n')}
 ${stemcellLine(parts, line, ours)}
 # 2. The director. The token of the CPI on this machine ends after eight hours: make another one for another day.
 test -d bosh-deployment || git clone https://github.com/cloudfoundry/bosh-deployment

@@ -27,6 +27,9 @@ export type DirectorApi = Pick<KubernetesApi, 'get' | 'list' | 'create' | 'group
 /** The name of the CPI's service account in manifests/rbac. */
 export const accountName = 'bosh-cpi';
 
+/** The namespace of VMs that manifests/cluster makes. */
+export const clusterNamespace = 'bosh';
+
 /** What a cluster says of itself. A part that this user may not read is undefined. */
 export interface DirectorFacts {
   /** As `v1.36.3`. */

@@ -22,6 +22,8 @@ export interface DirectorFile {
   readonly networks: readonly string[];
   /** Address of the director: an address of `networks`, or the name or ClusterIP of its Service. */
   readonly address: string;
+  /** Host and ports by which the operator reaches the API and CredHub; absent: `address`, 25555 and 8844. */
+  readonly outside?: { readonly host: string; readonly director: number; readonly credhub: number };
   /** SHA-256 in hex of each file as init wrote it, by its path in the folder. */
   readonly written: Readonly<Record<string, string>>;
 }
@@ -50,9 +52,14 @@ export async function writeDirectorFile(directory: string, file: DirectorFile): 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 
+const isOutside = (value: unknown): boolean =>
+  isObject(value) &&
+  isText(value['host']) &&
+  [value['director'], value['credhub']].every((port) => Number.isInteger(port));
+
 function isDirectorFile(value: unknown): value is DirectorFile {
   if (!isObject(value)) return false;
-  const { cluster, context, way, namespaces, networks, address, written } = value;
+  const { cluster, context, way, namespaces, networks, address, outside, written } = value;
   return (
     isObject(cluster) &&
     [cluster.server, cluster.kubeconfig, address].every(isText) &&
@@ -61,6 +68,7 @@ function isDirectorFile(value: unknown): value is DirectorFile {
     isTextList(namespaces) &&
     (namespaces as string[]).length > 0 &&
     isTextList(networks) &&
+    (outside === undefined || isOutside(outside)) &&
     isObject(written) &&
     Object.values(written).every(isText)
   );

@@ -5,7 +5,7 @@ import { podRequests } from '../kubernetes/pod-requests.ts';
 import { formatBytes, parseMilli } from '../kubernetes/quantity.ts';
 import type { Service } from '../kubernetes/service.ts';
 import { volumeAnnotations } from '../kubernetes/volume.ts';
-import type { DirectorFacts } from './director-facts.ts';
+import { accountName, clusterNamespace, type DirectorFacts } from './director-facts.ts';
 import type { Way } from './director-file.ts';
 import { describeRight, type Right } from './needed-rights.ts';
 
@@ -53,6 +53,7 @@ export function directorFindings(
   return [
     kubernetesFinding(facts.version),
     rightsFinding(answers.denied),
+    ...accountFindings(wish, facts),
     podSecurityFinding(wish, facts),
     classFinding(wish, facts),
     pinningFinding(wish, facts),
@@ -83,6 +84,15 @@ function rightsFinding(denied: readonly Right[]): Finding {
     `may not ${names}${more}; use the kubeconfig of an administrator, or have one run ` +
     'kubectl apply -k manifests/cluster and grant the rest';
   return { check, result: 'missing', detail, isNeeded: true };
+}
+
+/** manifests/cluster makes the account in one namespace alone. */
+function accountFindings({ namespace }: DirectorWish, { hasAccount }: DirectorFacts): Finding[] {
+  if (hasAccount || namespace === clusterNamespace) return [];
+  const detail =
+    `namespace '${namespace}' has no service account '${accountName}': apply a copy of manifests/rbac with that namespace ` +
+    `(its kustomization.yaml), or leave out --namespace, for which commands.sh makes it`;
+  return [{ check: 'Account', result: 'missing', detail, isNeeded: true }];
 }
 
 function podSecurityFinding({ namespace }: DirectorWish, facts: DirectorFacts): Finding {
@@ -217,9 +227,7 @@ function nodePortFinding({ nodePorts, ownVm }: DirectorWish, { services }: Direc
   for (const service of services) {
     const port = service.spec.ports?.find(({ nodePort = 0 }) => nodePorts.includes(nodePort))?.nodePort;
     if (port === undefined || isOf(service, ownVm)) continue;
-    const detail =
-      `${port} is taken by Service ${fullName(service)}: delete that, or write other ports into ` +
-      'manifests/bosh-deployment/nodeport.yml';
+    const detail = `${port} is taken by Service ${fullName(service)}: delete that, or choose another way`;
     return { check, result: 'missing', detail, isNeeded: true };
   }
   return { check, result: 'ok', detail: `${nodePorts.join(', ')} are free` };

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { parse } from 'yaml';
@@ -8,6 +8,7 @@ import { digestOfFile } from '../bosh/digest/verify-file.ts';
 import { readReleaseManifest } from '../bosh/release/release-manifest.ts';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 import { isObject } from '../platform/fields.ts';
+import { removeTree } from '../platform/remove-tree.ts';
 import { parseMilli } from '../kubernetes/quantity.ts';
 import type { Target } from './commands-script.ts';
 import type { Way } from './director-file.ts';
@@ -27,6 +28,8 @@ export interface DirectorParts {
   /** Texts of the ops files by their paths in the folder, in the order of their use. */
   readonly opsFiles: Readonly<Record<string, string>>;
   readonly cloudConfig: string;
+  /** Of the ways by a node's port, with UAA and CredHub too: ports of the director's VM and of nodes. */
+  readonly nodePorts: Readonly<Record<number, number>>;
   /** For the variables of cpi.yml and the deployment. */
   readonly variables: Readonly<Record<string, string>>;
   /** What `stemcell build` made the stemcell in, with the image. */
@@ -47,11 +50,15 @@ export async function readParts(request: PartsRequest): Promise<DirectorParts> {
     const names = opsFileNames(request, operatingSystem);
     const texts = names.map((name) => readFile(join(manifests, 'bosh-deployment', name), 'utf8'));
     const pairs = (await Promise.all(texts)).map((text, index) => [`ops/${names[index]}`, text] as const);
+    const byNode = ['nodeport.yml', 'nodeport-uaa.yml', 'nodeport-credhub.yml'].map((name) =>
+      readFile(join(manifests, 'bosh-deployment', name), 'utf8'),
+    );
     const folder = dirname(stemcell);
     const isBuilt = basename(stemcell) === 'stemcell.tgz' && existsSync(join(folder, 'image'));
     return {
       opsFiles: Object.fromEntries(pairs),
       cloudConfig: await readFile(join(manifests, 'cloud-config', `${target}.yml`), 'utf8'),
+      nodePorts: nodePortsIn(await Promise.all(byNode)),
       variables: {
         kubernetes_cpi_release_url: `file://${release}`,
         kubernetes_cpi_release_sha1: await digestOfFile(release),
@@ -63,7 +70,7 @@ export async function readParts(request: PartsRequest): Promise<DirectorParts> {
       stemcellFolder: isBuilt ? folder : undefined,
     };
   } finally {
-    await rm(scratch, { recursive: true });
+    await removeTree(scratch, { within: tmpdir() });
   }
 }
 
@@ -77,7 +84,7 @@ export function opsFileNames(
     way === 'direct' ? 'manual-network.yml' : 'dynamic-network.yml',
     ...(way === 'nodeport' || way === 'loadbalancer' ? [`${way}.yml`] : []),
     // the releases of bosh-deployment are compiled for noble
-    operatingSystem === 'ubuntu-noble' ? 'noble-stemcell.yml' : 'debian-stemcell.yml',
+    ...(operatingSystem === 'ubuntu-noble' ? [] : ['debian-stemcell.yml']),
     ...(hasStaticVolumes ? ['static-volumes.yml'] : []),
   ];
 }
@@ -90,11 +97,14 @@ export function requestsIn(text: string): { cpu: bigint; memory: bigint } {
   return { cpu: parseMilli(String(cpu)) ?? 0n, memory: parseMilli(bytes) ?? 0n };
 }
 
-/** Every node_port in ops files. Pure. */
-export function nodePortsIn(texts: readonly string[]): number[] {
-  return texts
+/** The node_port of each port that has one in ops files. Pure. */
+export function nodePortsIn(texts: readonly string[]): Record<number, number> {
+  const pairs = texts
     .flatMap((text) => valuesIn(parse(text)))
-    .flatMap(({ node_port: port }) => (typeof port === 'number' ? [port] : []));
+    .flatMap(({ port, node_port: nodePort }) =>
+      typeof port === 'number' && typeof nodePort === 'number' ? [[port, nodePort] as const] : [],
+    );
+  return Object.fromEntries(pairs);
 }
 
 /** All mappings in a document, at any depth. */

@@ -5,6 +5,7 @@ import { toValue } from '../bosh/yaml/yaml-node.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isObject, type JsonObject } from '../platform/fields.ts';
 import { readOwnFile } from '../platform/read-file.ts';
+import type { DirectorFile } from './director-file.ts';
 
 export type Variables = Readonly<Record<string, string>>;
 
@@ -15,9 +16,13 @@ const varsStorePath = (directory: string): string => join(directory, 'creds.yml'
  * of its folder: BOSH_*, and CREDHUB_* where it has CredHub. These are secrets. Rejects with FILE_NOT_FOUND before the director is
  * created, with VARS_STORE_INVALID, which quotes no value, where something is missing.
  */
-export async function readDirectorVariables(directory: string, address: string): Promise<Variables> {
+export async function readDirectorVariables(
+  directory: string,
+  { address, outside }: Pick<DirectorFile, 'address' | 'outside'>,
+): Promise<Variables> {
   const path = varsStorePath(directory);
-  return directorVariables(await readStore(path), address, path);
+  const place = outside ?? { host: address, director: 25555, credhub: 8844 };
+  return directorVariables(await readStore(path), place, path);
 }
 
 async function readStore(path: string): Promise<JsonObject> {
@@ -32,11 +37,15 @@ async function readStore(path: string): Promise<JsonObject> {
 }
 
 /** Pure. `path` is for errors. */
-export function directorVariables(store: JsonObject, address: string, path: string): Variables {
-  const host = isIPv6(address) ? `[${address}]` : address;
+export function directorVariables(
+  store: JsonObject,
+  place: NonNullable<DirectorFile['outside']>,
+  path: string,
+): Variables {
+  const host = isIPv6(place.host) ? `[${place.host}]` : place.host;
   const need = (...names: readonly string[]): string => valueOf(store, names, path);
   const bosh = {
-    BOSH_ENVIRONMENT: `https://${host}:25555`,
+    BOSH_ENVIRONMENT: `https://${host}:${place.director}`,
     BOSH_CLIENT: 'admin',
     BOSH_CLIENT_SECRET: need('admin_password'),
     BOSH_CA_CERT: need('director_ssl', 'ca'),
@@ -44,7 +53,7 @@ export function directorVariables(store: JsonObject, address: string, path: stri
   if (store['credhub_admin_client_secret'] === undefined) return bosh;
   return {
     ...bosh,
-    CREDHUB_SERVER: `https://${host}:8844/api`,
+    CREDHUB_SERVER: `https://${host}:${place.credhub}/api`,
     CREDHUB_CLIENT: 'credhub-admin',
     CREDHUB_SECRET: need('credhub_admin_client_secret'),
     // CredHub sends its clients to the UAA

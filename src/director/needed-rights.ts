@@ -41,10 +41,11 @@ export function neededRights(
 ): Right[] {
   const core = { group: '', namespace };
   const token: Right = { ...core, verb: 'create', resource: 'serviceaccounts', subresource: 'token' };
+  // as manifests/rbac/tunnel.yaml has them
   const tunnel: Right[] = [
     ...['pods', 'services'].map((resource) => ({ ...core, verb: 'list', resource })),
     { namespace, group: 'discovery.k8s.io', verb: 'list', resource: 'endpointslices' },
-    { ...core, verb: 'create', resource: 'pods', subresource: 'portforward' },
+    ...['create', 'get'].map((verb) => ({ ...core, verb, resource: 'pods', subresource: 'portforward' })),
   ];
   return [
     token,

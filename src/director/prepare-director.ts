@@ -1,4 +1,4 @@
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/state/cluster-note.ts';
 import { readKnownResources } from '../deploy/state/known-resources.ts';
@@ -14,13 +14,7 @@ import {
   type DirectorFacts,
 } from './director-facts.ts';
 import { directorFindings, freeClusterIp, type DirectorWish, type Finding } from './director-findings.ts';
-import {
-  nodePortsIn,
-  readParts,
-  requestsIn,
-  type DirectorParts,
-  type PartsRequest,
-} from './director-parts.ts';
+import { readParts, requestsIn, type DirectorParts, type PartsRequest } from './director-parts.ts';
 import { neededRights, readRoles } from './needed-rights.ts';
 
 /** What the operator asks for, checked as far as it can be without a cluster. All paths are absolute. */
@@ -43,7 +37,7 @@ export interface DirectorCluster {
   readonly ca: string | undefined;
 }
 
-type Variables = Readonly<Record<string, string | undefined>>;
+type Variables = Readonly<Record<string, string | null | undefined>>;
 
 export interface PreparedDirector {
   readonly findings: readonly Finding[];
@@ -70,7 +64,7 @@ export async function prepareDirector(
   const wish: DirectorWish = {
     ...{ way, namespace, internalIp, hasStaticVolumes: request.hasStaticVolumes },
     requests: requestsIn(parts.opsFiles['ops/cpi.yml'] ?? ''),
-    nodePorts: nodePortsIn(Object.values(parts.opsFiles)),
+    nodePorts: way === 'nodeport' ? Object.values(parts.nodePorts) : [],
     ownVm: (await readKnownResources(join(directory, 'state.json')))?.vmCid,
   };
   const question = { namespace, way, hasAccount: facts.hasAccount };
@@ -94,6 +88,7 @@ export async function prepareDirector(
       cluster: identity,
       ...(context !== undefined && { context }),
       ...{ way, namespaces: [namespace], networks: [...new Set(networks)], address: internalIp },
+      ...outsideOf(request, addresses, parts),
     },
   };
 }
@@ -130,11 +125,22 @@ const accessVariables = (
   { server }: ClusterIdentity,
   ca: string | undefined,
 ): Variables => ({
-  director_name: 'bosh-kubernetes',
+  director_name: 'k8s-director',
   kubernetes_namespace: namespace,
   kubernetes_server: server,
-  kubernetes_ca: ca ?? '',
+  kubernetes_ca: ca ?? null,
 });
+
+/** Where a Service of NodePort or LoadBalancer has the director and CredHub. */
+function outsideOf(
+  { way }: DirectorRequest,
+  { outside }: Addresses,
+  { nodePorts }: DirectorParts,
+): Pick<DirectorFile, 'outside'> {
+  if (outside === undefined || way === 'tunnel' || way === 'direct') return {};
+  const portOf = (port: number): number => (way === 'nodeport' ? (nodePorts[port] ?? port) : port);
+  return { outside: { host: outside, director: portOf(25555), credhub: portOf(8844) } };
+}
 
 function refuseOtherCluster(
   directory: string,
@@ -171,20 +177,11 @@ function directorFiles(
   { opsFiles, cloudConfig, stemcellFolder }: DirectorParts,
   variables: Variables,
 ): Record<string, string> {
-  const { directory, root, namespace } = request;
-  const base = join(root, 'manifests', 'cluster');
-  const overlay = join(directory, 'cluster');
-  const isOwn = namespace !== 'bosh';
-  const kustomization = { namespace, resources: [relative(overlay, base)] };
-  const script = commandsScript({
-    ...{ ...request, stemcellFolder, opsFiles: Object.keys(opsFiles) },
-    kustomization: isOwn ? overlay : base,
-  });
+  const script = commandsScript({ ...request, stemcellFolder, opsFiles: Object.keys(opsFiles) });
   return {
     'vars.yml': `# Values of the variables of bosh.yml and the ops files\n${stringify(variables)}`,
     ...opsFiles,
     'cloud-config.yml': cloudConfig,
-    ...(isOwn && { 'cluster/kustomization.yaml': stringify(kustomization) }),
     'commands.sh': script,
   };
 }

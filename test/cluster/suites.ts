@@ -27,10 +27,13 @@ export function suitesBelow(checkout: string, path: string): string[] {
   );
 }
 
-/** They trouble a node, its network or the API server, or count what is on it, so nothing may run beside them on their cluster. */
+/**
+ * They trouble a node, its network or the API server, count what is on it, or apply manifests that another suite applies, so
+ * nothing may run beside them on their cluster.
+ */
 export const troubling = [
   ['static-ip', 'lost-node', 'loss-agent.long', 'lost-volumes', 'drained', 'up'],
-  ['power-cut', 'restarts', 'loss', 'loss.long', 'leftovers', 'nodes', 'tunnel'],
+  ['power-cut', 'restarts', 'loss', 'loss.long', 'leftovers', 'nodes', 'tunnel', 'director'],
 ] as const;
 
 /** They take minutes: begun late they would end when nothing else runs any more. */

@@ -17,10 +17,10 @@ const absent = '10.77.200.99';
 const operator = 'tunnel-operator';
 const labels = { app: 'director' };
 
-/** All on the pod's loopback address: there is no way to them but the tunnel. */
+/** The page is on the pod's loopback address alone: there is no way to it but the tunnel. */
 const script = `
-nc -ll -s 127.0.0.1 -p 25555 -e echo the director &
-nc -ll -s 127.0.0.1 -p 26 -e sh -c 'echo begun; sleep 86400' &
+nc -ll -p 25555 -e echo the director &
+nc -ll -p 26 -e sh -c 'echo begun; sleep 86400' &
 mkdir /www
 echo page >/www/index.html
 dd if=/dev/urandom of=/www/large bs=1M count=16
@@ -49,11 +49,9 @@ describe('a tunnel into a real cluster, with the rights of manifests/rbac/tunnel
       return items.flatMap(({ endpoints }) => endpoints ?? []).find(({ conditions }) => conditions?.ready);
     });
     await cluster.eventually(async () => {
-      const sockets = await cluster.run('vm-1', 'cat /proc/net/tcp');
+      const sockets = await cluster.run('vm-1', 'cat /proc/net/tcp /proc/net/tcp6');
       // 25555, 26 and 8080
-      return ['63D3', '001A', '1F90'].every((port) => sockets.includes(`0100007F:${port}`))
-        ? true
-        : undefined;
+      return ['63D3', '001A', '1F90'].every((port) => sockets.includes(`:${port} `)) ? true : undefined;
     });
     const access = { ...cluster.access, impersonation: { 'impersonate-user': operator } };
     api = await openApi(access);

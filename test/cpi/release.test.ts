@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { executableSetting } from '../../scripts/build-cpi.ts';
 import { parseConfig } from '../../src/cpi/config.ts';
+import type { CpiResponse } from '../../src/cpi/protocol.ts';
 import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
 const job = new URL('../../release/jobs/kubernetes_cpi/', import.meta.url);
@@ -111,6 +112,13 @@ test('bin/cpi runs the executable where the package has it, else the bundle; a N
   assert.equal(await run({}), `executable ${config}\n\n${executableSetting}\n`);
   assert.equal(await run({ node_path: node }), `node ${bundle} ${config}\n`);
   await rm(executable);
+  // an envelope, which a caller shows; a shell's own error it would take for a broken CPI
+  const { result, error } = JSON.parse(await run({})) as CpiResponse;
+  assert.equal(result, null);
+  assert.match(
+    error?.message ?? '',
+    /no node on the PATH; install Node\.js 24, or name one by .* node_path/u,
+  );
   await writeProgram(join(directory, 'path', 'node'), 'echo "node of the PATH $*"');
   assert.equal(await run({}), `node of the PATH ${bundle} ${config}\n`);
 });

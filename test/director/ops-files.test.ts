@@ -90,6 +90,12 @@ const variables = {
   kubernetes_server: 'https://192.0.2.1:6443',
   kubernetes_ca: (await makeServerCertificate()).ca,
   kubernetes_token: 'token',
+  kubeconfig: stringify({
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+    clusters: [{ name: 'c', cluster: { server: 'https://192.0.2.1:6443' } }],
+    users: [{ name: 'c', user: { token: 'token' } }],
+  }),
   stemcell_url: 'file:///stemcell.tgz',
   stemcell_sha1: 'sha256:1',
   node_address: '192.0.2.11',
@@ -183,14 +189,12 @@ describe('manifests/bosh-deployment', () => {
     'the bosh CLI makes the same of them',
     { skip: program === undefined && 'needs the bosh CLI: bosh on PATH, or BOSH_CLI=<path>' },
     async () => {
-      const given = Object.entries(variables).flatMap(([key, value]) => [
-        '-v',
-        `${key}=${JSON.stringify(value)}`,
-      ]);
+      const given = join(folder, 'vars.yml');
+      writeFileSync(given, stringify(variables));
       for (const name of files) {
         const own = [...neededBy(name), name];
         for (const order of ordersOf(own, ['uaa.yml', 'credhub.yml', 'jumpbox-user.yml', 'bbr.yml'])) {
-          const words = ['int', manifest, ...order.flatMap((each) => ['-o', pathOf(each)]), ...given];
+          const words = ['int', manifest, ...order.flatMap((each) => ['-o', pathOf(each)]), '-l', given];
           const { stdout } = await promisify(execFile)(program ?? '', words);
           assert.equal(stdout, await render(order), order.join(' '));
         }

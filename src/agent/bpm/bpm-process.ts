@@ -1,19 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, rm } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { ProductError } from '../../errors/product-error.ts';
-import { takeFileLock } from '../../platform/file-lock.ts';
-import type { FileLock } from '../../platform/file-lock.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 import type { Clock } from '../clock.ts';
 import type { Directories } from '../directories.ts';
-import { DirectoryHandle } from '../file/directory-handle.ts';
-import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
-import { errorText } from '../file/error-code.ts';
+import type { DirectoryHandle } from '../file/directory-handle.ts';
+import { writeDurableFile } from '../file/durable-file.ts';
+import { errorCode, errorText } from '../file/error-code.ts';
 import { isThere } from '../file/is-there.ts';
 import { processOfPidFile } from '../monit/pid-file.ts';
 import { isGone } from '../process/is-gone.ts';
@@ -23,9 +21,11 @@ import type { BpmProcessConfig } from './bpm-config.ts';
 import { startHeld } from './held-program.ts';
 import type { HeldProgram, HeldProgramRequest } from './held-program.ts';
 import type { ProcessName } from './parse-command.ts';
+import { openPidFolder } from './pid-folder.ts';
 import { prepareFolders } from './prepare-folders.ts';
 import type { JobUser, ProcessLogs } from './prepare-folders.ts';
 import { resourceLimits } from './resource-limits.ts';
+import { withLock } from './with-lock.ts';
 
 /** What a command of bpm touches of the machine. */
 export interface BpmPorts {
@@ -42,7 +42,7 @@ export type BpmStatus =
   | { readonly kind: 'running'; readonly live: LiveProcess }
   | { readonly kind: 'failed' | 'stopped'; readonly live?: undefined };
 
-const lockPollMilliseconds = 50;
+const pollMilliseconds = 50;
 // bpm-release: src/bpm/commands/stop.go, src/bpm/runc/lifecycle/lifecycle.go
 const shutdownMilliseconds = 15_000;
 const quitMilliseconds = 2000;
@@ -71,11 +71,11 @@ export class BpmProcess {
 
   /** Starts it unless it runs; killed at any moment it leaves nothing running that its pid file does not name. */
   async start(config: BpmProcessConfig): Promise<void> {
-    await this.#locked(async () => {
-      const logs = await this.#prepare(config);
+    await this.#locked(async (pids) => {
+      const logs = await this.#prepare(config, pids);
       if (logs === undefined) return;
       try {
-        const held = await this.#begin(config, logs, [logs.stdout.fd, logs.stderr.fd]);
+        const held = await this.#begin(config, { logs, pids, output: [logs.stdout.fd, logs.stderr.fd] });
         await held.go();
         held.child.unref();
       } finally {
@@ -86,12 +86,12 @@ export class BpmProcess {
 
   /** Runs it to its end, prints what it prints, and returns its exit code, 128 and the signal after a signal. */
   async run(config: BpmProcessConfig): Promise<number> {
-    return this.#locked(async () => {
-      const logs = await this.#prepare(config);
+    return this.#locked(async (pids) => {
+      const logs = await this.#prepare(config, pids);
       // as with bpm, which says no more of it
       if (logs === undefined) return 0;
       try {
-        const held = await this.#begin(config, logs, ['pipe', 'pipe']);
+        const held = await this.#begin(config, { logs, pids, output: ['pipe', 'pipe'] });
         const { child } = held;
         const { stdout, stderr } = this.#ports;
         const copies = [
@@ -99,9 +99,8 @@ export class BpmProcess {
           copyOutput(child.stderr, logs.stderr, stderr),
         ];
         const code = await untilEnded(held);
-        await this.#endSession(held.pid);
+        await this.#clear(pids);
         await Promise.all(copies);
-        await rm(this.#pidPath, { force: true });
         return code;
       } finally {
         await closeLogs(logs);
@@ -114,24 +113,28 @@ export class BpmProcess {
    * session. `configured` reads its part of bpm.yml, which a process that does not run needs not have.
    */
   async stop(configured: () => Promise<BpmProcessConfig>): Promise<void> {
-    await this.#locked(async () => {
+    await this.#locked(async (pids) => {
       const { kind, live } = await this.status();
       if (kind === 'stopped') return;
       const config = await configured();
       if (live !== undefined) await this.#end(live, config.shutdownSignal);
-      await this.#clear();
+      await this.#clear(pids);
     });
   }
 
+  get #pidName(): string {
+    return `${this.#name.process}.pid`;
+  }
+
   get #pidPath(): string {
-    return join(this.#ports.directories.run, 'bpm', this.#name.job, `${this.#name.process}.pid`);
+    return join(this.#ports.directories.run, 'bpm', this.#name.job, this.#pidName);
   }
 
   /** Has all ready that it needs and opens its logs; undefined where it runs. */
-  async #prepare(config: BpmProcessConfig): Promise<ProcessLogs | undefined> {
+  async #prepare(config: BpmProcessConfig, pids: DirectoryHandle): Promise<ProcessLogs | undefined> {
     const { directories, identities } = this.#ports;
     if ((await this.status()).kind === 'running') return undefined;
-    await this.#clear();
+    await this.#clear(pids);
     await this.#require(this.#workdir(config), 'working directory');
     if (config.executable.startsWith('/')) await this.#require(config.executable, 'executable');
     return prepareFolders(this.#name, config, directories, jobUser(identities));
@@ -140,38 +143,27 @@ export class BpmProcess {
   /** Runs its hook, and starts what waits for its go. */
   async #begin(
     config: BpmProcessConfig,
-    logs: ProcessLogs,
-    output: HeldProgramRequest['output'],
+    run: {
+      readonly logs: ProcessLogs;
+      readonly pids: DirectoryHandle;
+      readonly output: HeldProgramRequest['output'];
+    },
   ): Promise<HeldProgram> {
     const environment = this.#environment(config);
-    if (config.preStart !== undefined) await this.#runHook(config.preStart, environment, logs);
-    await using pids = await this.#pidFolder();
+    if (config.preStart !== undefined) await this.#runHook(config.preStart, environment, run.logs);
     const held = await startHeld({
-      ...{ file: config.executable, arguments: config.arguments, environment, output },
+      ...{ file: config.executable, arguments: config.arguments, environment, output: run.output },
       directory: this.#workdir(config),
       owner: config.isPrivileged ? undefined : jobUser(this.#ports.identities),
       limits: await resourceLimits(config),
       mayGainRights: config.isPrivileged,
     });
-    await writeDurableFile(join(pids.descriptorPath, `${this.#name.process}.pid`), `${held.pid}\n`, 0o644);
+    await writeDurableFile(join(run.pids.descriptorPath, this.#pidName), `${held.pid}\n`, 0o644);
     return held;
   }
 
   #workdir({ workdir }: BpmProcessConfig): string {
     return workdir ?? join(this.#ports.directories.jobs, this.#name.job);
-  }
-
-  /** The folder of its pid file. Only root can write on the whole way to it: what stands there is believed. */
-  async #pidFolder(): Promise<DirectoryHandle> {
-    await using run = await DirectoryHandle.open(this.#ports.directories.run);
-    await run.makeDirectory('bpm', 0o755);
-    await using bpm = await run.directory('bpm');
-    // the agent makes it as every folder of a job, writable for vcap
-    await bpm.giveToRoot(undefined, 0o755);
-    await bpm.makeDirectory(this.#name.job, 0o700);
-    const folder = await bpm.directory(this.#name.job);
-    await folder.giveToRoot(undefined, 0o700);
-    return folder;
   }
 
   #environment({ environment }: BpmProcessConfig): Readonly<Record<string, string>> {
@@ -228,12 +220,12 @@ export class BpmProcess {
   }
 
   /** Ends what a process that has ended left in its session, and removes its pid file. */
-  async #clear(): Promise<void> {
-    const text = (await readFileIfPresent(this.#pidPath))?.trim() ?? '';
-    const pid = /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : 1;
+  async #clear(pids: DirectoryHandle): Promise<void> {
+    const pid = await recordedPid(pids, this.#pidName);
     // a number that is used again is another process's
-    if (pid > 1 && (await this.#ports.table.find(pid)) === undefined) await this.#endSession(pid);
-    await rm(this.#pidPath, { force: true });
+    const isEnded = pid !== undefined && (await this.#ports.table.find(pid)) === undefined;
+    if (isEnded) await this.#endSession(pid);
+    await pids.remove(this.#pidName);
   }
 
   async #endSession(sessionId: number): Promise<void> {
@@ -248,28 +240,18 @@ export class BpmProcess {
         );
       }
       for (const one of left) await table.signal(one, 'SIGKILL');
-      await clock.sleep(lockPollMilliseconds);
+      await clock.sleep(pollMilliseconds);
     }
   }
 
   /** One command at a time for each process, as with bpm. */
-  async #locked<T>(work: () => Promise<T>): Promise<T> {
-    const lock = await this.#lock();
-    try {
-      return await work();
-    } finally {
-      lock.release();
-    }
-  }
-
-  async #lock(): Promise<FileLock> {
+  async #locked<T>(work: (pids: DirectoryHandle) => Promise<T>): Promise<T> {
     const name = parsePathSegment(`${this.#name.job}.${this.#name.process}`);
     if (name === undefined) throw failed(`the name ${this.what} is too long`);
-    for (;;) {
-      const lock = await takeFileLock(join(this.#ports.directories.monit, 'bpm'), name);
-      if (lock !== undefined) return lock;
-      await this.#ports.clock.sleep(lockPollMilliseconds);
-    }
+    return withLock(name, this.#ports, async () => {
+      await using pids = await openPidFolder(this.#name.job, this.#ports);
+      return await work(pids);
+    });
   }
 }
 
@@ -284,6 +266,18 @@ function jobUser(identities: Identities): JobUser | undefined {
     'AGENT_OWNER_UNAVAILABLE',
     'bpm must be run as root of a VM in which vcap can be used; try: sudo -i',
   );
+}
+
+/** The pid of a pid file; undefined where there is none. */
+async function recordedPid(folder: DirectoryHandle, name: string): Promise<number | undefined> {
+  try {
+    await using file = await folder.file(name, 'read');
+    const text = (await file.readFile('latin1')).trim();
+    return /^[1-9][0-9]{0,9}$/.test(text) && text !== '1' ? Number(text) : undefined;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 async function closeLogs({ stdout, stderr }: ProcessLogs): Promise<void> {

@@ -26,8 +26,9 @@ export interface HeldProgram {
   go(): Promise<void>;
 }
 
-// a caller that is killed before it says go leaves nothing behind: the other end is closed then
-const untilTold = 'read -r _ <&3 || exit 1; exec 3<&-; exec "$@"';
+// a caller that is killed before it says go leaves nothing behind: the other end is closed then; the folder is entered as
+// the program's user, who may have put a link in its place
+const untilTold = 'cd -- "$1" || exit 1; unset OLDPWD; shift; read -r _ <&3 || exit 1; exec 3<&-; exec "$@"';
 
 /**
  * Starts a program in a session of its own that waits until it is told to go, so that its pid is on the disk before it does
@@ -41,9 +42,9 @@ export async function startHeld(request: HeldProgramRequest): Promise<HeldProgra
     ...[request.file, ...request.arguments],
   ];
   const stdio: StdioOptions = ['ignore', ...output, 'pipe'];
-  const child = spawn('/bin/sh', ['-c', untilTold, 'sh', ...command], {
+  const child = spawn('/bin/sh', ['-c', untilTold, 'sh', request.directory, ...command], {
     env: { ...request.environment },
-    cwd: request.directory,
+    cwd: '/',
     stdio,
     detached: true,
     ...(owner === undefined ? {} : { uid: owner.userId, gid: owner.groupId }),

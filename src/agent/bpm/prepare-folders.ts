@@ -51,7 +51,12 @@ export async function prepareFolders(
   }
   await using folder = await DirectoryHandle.open(join(log, job));
   const stdout = await openLog(folder, `${process}.stdout.log`, user);
-  return { stdout, stderr: await openLog(folder, `${process}.stderr.log`, user) };
+  try {
+    return { stdout, stderr: await openLog(folder, `${process}.stderr.log`, user) };
+  } catch (error) {
+    await stdout.close();
+    throw error;
+  }
 }
 
 /** A folder that is there is closed to others, as bpm does; what is no folder is only given away. */

@@ -127,12 +127,12 @@ export class PersistentDisks {
       return undefined;
     }
     try {
-      if ((await this.#targetsOf(cid)).includes(this.#options.directories.store)) {
-        // a migration that was killed leaves it read-only
-        await this.#setReadOnly(cid, false);
-        return undefined;
-      }
-      await this.mount(cid);
+      const { store, storeMigrationTarget } = this.#options.directories;
+      const targets = await this.#targetsOf(cid);
+      // a migration that was killed leaves the former disk read-only, and the new one beside the store, too
+      if (targets.includes(store)) await this.#setReadOnly(cid, false);
+      else await this.mount(cid);
+      if (targets.includes(storeMigrationTarget)) await this.#unmountTarget(cid, storeMigrationTarget);
       return undefined;
     } catch (error) {
       if (error instanceof ProductError) return error.message;

@@ -56,3 +56,28 @@ test('get_state says how a start program ended and what it printed', async (t) =
   assert.match(String(told['output']), new RegExp(`no port\nof ${vm.directories.jobs}/web/bin/ctl$`));
   await client.task('stop');
 });
+
+test('get_state says how a start program ended while the next one runs', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  const client = await vm.start();
+  const monit = `check process web with pidfile ${vm.directories.run}/web/web.pid
+  start program "${vm.directories.jobs}/web/bin/ctl"
+  group vcap
+`;
+  const first = `${vm.directories.run}/web/first`;
+  const ctl = `#!/bin/bash\nif [ -e ${first} ]; then echo again; exec sleep 20; fi\ntouch ${first}; exit 4\n`;
+  await client.task('apply', await specWith(client, { './web/monit': monit, './web/bin/ctl': ctl }));
+  await client.value('start');
+  const processOf = async (): Promise<Record<string, unknown> | undefined> => {
+    const state = await client.value('get_state');
+    const [process]: unknown[] =
+      isObject(state) && Array.isArray(state['processes']) ? state['processes'] : [];
+    return isObject(process) ? process : undefined;
+  };
+  await eventually('a second start', async () =>
+    (await processOf())?.['output'] === 'again' ? true : undefined,
+  );
+  assert.equal((await processOf())?.['last_exit'], 'exited with 4');
+  await client.task('stop');
+});

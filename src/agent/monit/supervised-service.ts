@@ -68,6 +68,7 @@ export class SupervisedService {
   #isSeen = false;
   #record: SupervisionRecord;
   #starter: Starter | undefined;
+  #lastExit: ProgramExit | undefined;
   #isStarting = false;
   #attempts = 0;
   #startedAt = 0;
@@ -183,10 +184,9 @@ export class SupervisedService {
     if (this.#record.known !== undefined) await this.#remember({ known: undefined });
   }
 
-  /** How its last start program ended, where that is known. */
+  /** How the last start program that ended did so, where that is known: one may run again meanwhile. */
   get lastExit(): string | undefined {
-    const exit = this.#starter?.exit;
-    return exit === undefined ? undefined : describeExit(exit);
+    return this.#lastExit === undefined ? undefined : describeExit(this.#lastExit);
   }
 
   /** Notes that an action on it went wrong. */
@@ -266,7 +266,11 @@ export class SupervisedService {
   #begin(start: MonitProgram, mark: string): Starter {
     const program = this.#ports.launch(this.definition, start, 'Started', mark);
     const starter: Starter = { program, exit: undefined };
-    void program.exit.then((exit) => (starter.exit = exit));
+    void program.exit.then((exit) => {
+      starter.exit = exit;
+      // of another one that is killed, how the program itself ended tells more
+      if (this.#starter === starter) this.#lastExit = exit;
+    });
     this.#starter = starter;
     return starter;
   }

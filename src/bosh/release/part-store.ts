@@ -1,7 +1,7 @@
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import type { PathSegment } from '../../platform/path-segment.ts';
+import { ownPathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { digestOfFile } from '../digest/verify-file.ts';
 import { hasDigest } from './local-blobstore.ts';
 import type { LocalBlobstore } from './local-blobstore.ts';
@@ -85,7 +85,7 @@ export class PartStore {
     // the same name each time: what a killed run left is replaced by the next
     const packed = join(cacheDirectory, `.${part.kind}-${part.fingerprint}.tgz`);
     await packPart(part, part.content, { path: packed, isTemporary: false });
-    const digest = (await digestOfFile(packed)) as PathSegment;
+    const digest = ownPathSegment(await digestOfFile(packed));
     const path = join(cacheDirectory, digest);
     await rename(packed, path);
     return { digest, path };

@@ -1,5 +1,5 @@
 import { lstat, readlink, realpath } from 'node:fs/promises';
-import type { PathSegment } from '../../platform/path-segment.ts';
+import { ownPathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { byBytes, packArchive } from '../archive/pack-archive.ts';
 import type { ArchiveEntry } from '../archive/pack-archive.ts';
 import { fingerprint } from './fingerprint.ts';
@@ -43,7 +43,7 @@ export async function sourceParts({ jobs, packages, license }: ReleaseDirectory)
   if (license.length > 0) {
     const print = await fingerprint(license, { followLinks: false });
     const content = { files: license, compress: true };
-    parts.push({ kind: 'license', name: 'license' as PathSegment, references: [], fingerprint: print, content });
+    parts.push({ kind: 'license', name: ownPathSegment('license'), references: [], fingerprint: print, content });
   }
   return parts;
 }

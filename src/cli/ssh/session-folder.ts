@@ -1,11 +1,12 @@
 import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isSshUser } from '../../bosh/ssh/ssh-user.ts';
 import { isObject } from '../../platform/fields.ts';
 import { takeFileLock, type FileLock } from '../../platform/file-lock.ts';
 import { makeOwnFolder } from '../../platform/own-folder.ts';
-import { parsePathSegment } from '../../platform/path-segment.ts';
+import { ownPathSegment } from '../../platform/path-segment.ts';
 import { readOwnFile } from '../../platform/read-file.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
 import { writeNew } from '../../platform/replace-file.ts';
 
 /** What a session keeps on the operator's machine, in a folder of the account's name, until its account is removed. */
@@ -67,16 +68,14 @@ async function readNote(path: string): Promise<string | undefined> {
 }
 
 async function lockOf(path: string): Promise<FileLock | undefined> {
-  const name = parsePathSegment('lock');
-  if (name === undefined) throw new Error('lock is a name');
-  return takeFileLock(path, name);
+  return takeFileLock(path, ownPathSegment('lock'));
 }
 
 function folderAt(path: string, lock: FileLock): SessionFolder {
   return {
     path,
     remove: async () => {
-      await rm(path, { recursive: true, force: true });
+      await removeTree(path, { within: dirname(path) });
       lock.release();
     },
     leave: async () => {

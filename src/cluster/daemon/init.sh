@@ -6,6 +6,8 @@
 set -eu
 directory=$1 node=$2 prepare=$3 runtime=$4
 shift 4
+# not that of the shell that started it: with 077 the users of a VM could not enter its root
+umask 022
 record=$directory/process
 
 # Prints state and start time (proc(5), stat fields 3 and 22) of a process, as the machine's /proc shows it.

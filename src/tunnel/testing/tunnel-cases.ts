@@ -12,8 +12,7 @@ import { parseNetworks } from '../networks.ts';
 import { startTunnel } from '../start-tunnel.ts';
 
 /**
- * A cluster with a pod of which port 25555 says `the director` and ends, port 26 says `begun` and stays, and port 6868 is nobody's;
- * all of them on its loopback address alone.
+ * A cluster with a pod of which port 25555 says `the director` and ends, port 26 says `begun` and stays, and port 6868 is nobody's.
  */
 export interface TunnelWorld {
   readonly access: Access;
@@ -107,8 +106,9 @@ export const tunnelCases: readonly TunnelCase[] = [
       const { open, log } = await openTunnel(t, world);
       const socket = await open(world.pod.address, 26);
       await once(socket, 'readable');
+      const broken = assert.rejects(text(socket), { code: 'ECONNRESET' });
       await world.restartApi();
-      await assert.rejects(text(socket), { code: 'ECONNRESET' });
+      await broken;
       assert.match(log.join('\n'), /Kubernetes API at/);
       assert.equal((await text(await open(world.pod.address, 25555))).trim(), 'the director');
     },

@@ -69,7 +69,7 @@ export async function withDisksNamespace(
  * Once no binding has a ConfigMap as its parameter, an API server reads none until it is restarted (kubernetes/kubernetes#130887).
  * So this one stays; its policy is asked about nothing.
  */
-async function keepParametersRead(api: KubernetesApi): Promise<void> {
+export async function keepParametersRead(api: KubernetesApi): Promise<void> {
   const metadata = { name: 'bosh-kubernetes-suite-keeps-parameters' };
   const nothing = {
     apiGroups: ['suite.invalid'],

@@ -22,7 +22,11 @@ const opsFiles = {
   'cpi.yml': [{ type: 'replace', path: '/vms?', value: { cpu: '500m', memory: 1024 } }],
   'dynamic-network.yml': [],
   'manual-network.yml': [],
-  'nodeport.yml': [{ type: 'replace', path: '/ports?', value: [{ name: 'director', node_port: 32067 }] }],
+  'nodeport.yml': [
+    { type: 'replace', path: '/ports?', value: [{ name: 'director', port: 25555, node_port: 32067 }] },
+  ],
+  'nodeport-uaa.yml': [],
+  'nodeport-credhub.yml': [],
   'debian-stemcell.yml': [],
   'static-volumes.yml': [],
 };
@@ -134,6 +138,8 @@ describe('director init', () => {
     }
     const vars = await readFile(join(directory, 'vars.yml'), 'utf8');
     assert.match(vars, /^node_address: 192\.0\.2\.11$/mu);
+    const outside = { host: '192.0.2.11', director: 32067, credhub: 8844 };
+    assert.deepEqual((await readDirectorFile(directory))?.outside, outside);
     const script = await readFile(join(directory, 'commands.sh'), 'utf8');
     assert.match(script, /^bosh create-env .* -o ops\/nodeport\.yml/mu);
   });

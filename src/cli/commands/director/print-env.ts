@@ -19,7 +19,7 @@ export async function printDirectorEnv(words: readonly string[], context: Comman
   const directory = resolve(expandHome(parseDirectory(words)));
   const file = await readDirectorFile(directory);
   if (file === undefined) throw noDirectorFile(directory);
-  const variables = await readDirectorVariables(directory, file.address);
+  const variables = await readDirectorVariables(directory, file);
   const proxy =
     file.way === 'tunnel' ? proxyVariables(await ensureDetachedTunnel(directory, context)) : undefined;
   const exports = Object.entries({ ...variables, ...proxy }).map(

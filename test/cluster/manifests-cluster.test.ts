@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createDisk } from '../../src/cpi/disk/create-disk.ts';
+import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
+import { checkout } from '../support/embedded-line.ts';
+import { runWell } from './machine/run.ts';
+import { describeCluster } from './support/describe-cluster.ts';
+import { keepParametersRead } from './support/disks-namespace.ts';
+import { outlivesDetach } from './support/outlives-detach.ts';
+import { withoutNodes } from './test-cluster.ts';
+
+describeCluster('manifests/cluster', (world) => {
+  test(
+    'kubectl apply -k makes all of it, nothing changes when it is applied again, and its volumes are disks',
+    withoutNodes,
+    async (t) => {
+      const { api, cloud, cluster } = world();
+      await keepParametersRead(api);
+      const own = `apply-${randomUUID().slice(0, 8)}`;
+      const folder = await manifestsNamed(own);
+      const kubectl = (...words: readonly string[]): Promise<string> =>
+        runWell([...cluster.kubectl, ...words, '-k', join(folder, 'cluster')]);
+      t.after(async () => {
+        await kubectl('delete', '--ignore-not-found', '--wait=false');
+        await rm(folder, { recursive: true });
+      });
+      const created = linesOf(await kubectl('apply'));
+      for (const line of created) assert.match(line, / created$/u);
+      const volumes = created.filter((line) => line.startsWith('persistentvolume/'));
+      assert.equal(volumes.length, 16);
+      const again = linesOf(await kubectl('apply'));
+      assert.deepEqual(
+        again,
+        created.map((line) => line.replace(/created$/u, 'unchanged')),
+      );
+      const { vm, isRefused } = await outlivesDetach(world(), {
+        create: (cid) => createDisk(cloud, [5120, { storage_class: `${own}-static` }, cid]),
+      });
+      assert.ok(isRefused, 'detach_disk took a disk that was written to');
+      await deleteVm(cloud, [vm]);
+    },
+  );
+});
+
+const linesOf = (text: string): string[] => text.trimEnd().split('\n').toSorted();
+
+/** A copy of the manifests with names and a folder of this test's, since other suites apply them as they are. */
+async function manifestsNamed(own: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-manifests-'));
+  await cp(join(checkout, 'manifests'), folder, { recursive: true });
+  for (const name of await readdir(folder, { recursive: true })) {
+    if (!name.endsWith('.yaml')) continue;
+    const path = join(folder, name);
+    // not bosh.cloudfoundry.org/…, the prefix of labels
+    const text = await readFile(path, 'utf8');
+    const owned = text.replaceAll('/data/bosh-static', join(folder, 'volumes'));
+    await writeFile(path, owned.replaceAll(/\bbosh(?![.\w]|-kubernetes)/gu, own));
+  }
+  return folder;
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, test } from 'node:test';
+import type { CpiResponse } from '../../src/cpi/protocol.ts';
+import { namespace } from '../../src/cpi/testing/test-cloud.ts';
+import type { Access } from '../../src/kubernetes/access.ts';
+import { loadAccess } from '../../src/kubernetes/load-access.ts';
+import { applyRoles, tokenOf } from '../conformance/roles.ts';
+import { isMissing } from './artefact.ts';
+import { CpiWorld } from './cpi-world.ts';
+import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
+import type { KubernetesCpiJob } from './kubernetes-cpi-job.ts';
+
+// A director's workers under bpm (director.use_bpm_for_workers): the CPI runs in a container of runc's that has what bpm gives a job,
+// and what director/templates/bpm.yml adds for director.cpi_job and director.cpi_additional_volumes.
+
+const node = '/var/vcap/packages/node/bin/node';
+const tokenFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** Has nothing here, as vcap on a VM. */
+const vcap = 65_534;
+/** Of the calls that bpm's filter refuses those that a runtime may try, by the error that they give. */
+const refusedCalls = [
+  {
+    names: [
+      'io_uring_setup',
+      'pidfd_open',
+      'close_range',
+      'epoll_pwait2',
+      'membarrier',
+      'rseq',
+      'faccessat2',
+    ],
+    action: 'SCMP_ACT_ERRNO',
+    errnoRet: constants.errno.EPERM,
+  },
+  // runc answers so for calls that are newer than all of the filter
+  {
+    names: ['clone3', 'faccessat2', 'epoll_pwait2'],
+    action: 'SCMP_ACT_ERRNO',
+    errnoRet: constants.errno.ENOSYS,
+  },
+];
+
+const withoutRunc =
+  (process.getuid?.() !== 0 && 'needs root') ||
+  (spawnSync('runc', ['--version']).status !== 0 && 'needs runc');
+
+let world: CpiWorld;
+let access: Access;
+let job: KubernetesCpiJob;
+let place: string;
+
+before(async () => {
+  if (withoutRunc !== false) return;
+  world = await CpiWorld.start();
+  job = await kubernetesCpiJob();
+  await applyRoles(world.api, { namespace, others: [] });
+  access = await loadAccess(world.settings.kubernetes['kubeconfig']);
+  place = join(world.directory, 'vm');
+  await write('token/token', await tokenOf(access, namespace));
+  await write('token/ca.crt', access.ca ?? '');
+  await write('token/namespace', namespace);
+  await mkdir(join(place, 'log'));
+});
+after(async () => {
+  await job?.close();
+  await world?.stop();
+});
+
+async function write(path: string, content: string): Promise<void> {
+  await mkdir(dirname(join(place, path)), { recursive: true });
+  await writeFile(join(place, path), content);
+}
+
+interface Volume {
+  readonly path: string;
+  readonly source: string;
+  readonly options: readonly string[];
+}
+
+/** A bundle for runc like bpm's: system folders read-only, a root that cannot be written, no capabilities. */
+function configuration(volumes: readonly Volume[]): object {
+  const bind = ({ path, source, options }: Volume): object => ({
+    destination: path,
+    type: 'bind',
+    source,
+    options: ['nodev', 'nosuid', 'rbind', ...options],
+  });
+  const tmpfs = (path: string): object => ({
+    destination: path,
+    type: 'tmpfs',
+    source: 'tmpfs',
+    options: ['nosuid', 'noexec', 'mode=1777'],
+  });
+  const system = ['/bin', '/etc', '/lib', '/lib64', '/sbin', '/usr'].filter((path) => existsSync(path));
+  return {
+    ociVersion: '1.0.2',
+    root: { path: 'rootfs', readonly: true },
+    process: {
+      user: { uid: vcap, gid: vcap },
+      args: ['/var/vcap/jobs/kubernetes_cpi/bin/cpi'],
+      // what a director leaves to a CPI
+      env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'TMPDIR=/var/vcap/data/director/tmp', 'HOME=/var/vcap'],
+      cwd: '/',
+      noNewPrivileges: true,
+    },
+    mounts: [
+      { destination: '/proc', type: 'proc', source: 'proc' },
+      tmpfs('/dev'),
+      tmpfs('/var/vcap/data/director/tmp'),
+      ...system.map((path) => bind({ path, source: path, options: ['exec', 'ro'] })),
+      ...volumes.map(bind),
+    ],
+    linux: {
+      namespaces: ['mount', 'ipc', 'uts', 'pid'].map((type) => ({ type })),
+      seccomp: { defaultAction: 'SCMP_ACT_ALLOW', syscalls: refusedCalls },
+    },
+  };
+}
+
+/** One call of the job's bin/cpi in that container. */
+async function ask(method: string, words: readonly unknown[], hasToken: boolean): Promise<CpiResponse> {
+  const readOnly = ['exec', 'ro'];
+  const volumes = [
+    { path: '/var/vcap/packages', source: join(place, 'packages'), options: readOnly },
+    { path: '/var/vcap/jobs/kubernetes_cpi', source: join(place, 'job'), options: readOnly },
+    { path: '/var/vcap/sys/log/kubernetes_cpi', source: join(place, 'log'), options: ['noexec', 'rw'] },
+    ...(hasToken ? [{ path: tokenFolder, source: join(place, 'token'), options: ['noexec', 'ro'] }] : []),
+  ];
+  const bundle = join(place, 'bundle');
+  await rm(bundle, { recursive: true, force: true });
+  await mkdir(join(bundle, 'rootfs'), { recursive: true });
+  await writeFile(join(bundle, 'config.json'), JSON.stringify(configuration(volumes)));
+  const id = basename(world.directory);
+  const child = spawn('runc', ['--root', join(place, 'state'), 'run', '--bundle', bundle, id]);
+  child.stdin.end(JSON.stringify({ method, arguments: words, context: {} }));
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  assert.equal(errors, '');
+  return JSON.parse(output) as CpiResponse;
+}
+
+for (const name of ['executable', 'bundle'] as const) {
+  const skip = isMissing(name) || withoutRunc;
+  describe(
+    `a director's worker under bpm runs the CPI by its ${name === 'bundle' ? 'bundle and Node' : name}`,
+    { skip },
+    () => {
+      before(async () => {
+        await rm(join(place, 'packages'), { recursive: true, force: true });
+        const artefacts = join(import.meta.dirname, '../../dist/cpi');
+        const [from, to] =
+          name === 'executable'
+            ? [join(artefacts, 'cpi'), 'bin/cpi']
+            : [join(artefacts, 'cpi.cjs'), 'lib/cpi.cjs'];
+        const target = join(place, 'packages/bosh_kubernetes_cpi', to);
+        await mkdir(dirname(target), { recursive: true });
+        await copyFile(from, target);
+        const properties = {
+          kubernetes: { server: access.server },
+          ...(name === 'bundle' ? { node_path: node } : {}),
+        };
+        if (name === 'bundle') {
+          await mkdir(join(place, 'packages/node/bin'), { recursive: true });
+          await copyFile(process.execPath, join(place, 'packages/node/bin/node'));
+        }
+        await write('job/bin/cpi', await job.render('cpi.erb', properties));
+        await chmod(join(place, 'job/bin/cpi'), 0o755);
+        await write('job/config/cpi.json', await job.render('cpi.json.erb', properties));
+      });
+
+      test('with the token among cpi_additional_volumes it makes and deletes a disk', async () => {
+        const { result: disk, error } = await ask('create_disk', [64, {}], true);
+        assert.equal(error, null, error?.message);
+        assert.deepEqual(await ask('has_disk', [disk], true), { result: true, error: null, log: '' });
+        assert.equal((await ask('delete_disk', [disk], true)).error, null);
+      });
+
+      test('without it the error names the folder', async () => {
+        const { error } = await ask('has_disk', ['disk-none'], false);
+        assert.match(
+          error?.message ?? '',
+          /no service account: \/var\/run\/secrets\/kubernetes\.io\/serviceaccount\//u,
+        );
+      });
+    },
+  );
+}
