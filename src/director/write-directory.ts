@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { makePrivateDirectory, removeDurably, writeDurably } from '../deploy/durable-file.ts';
+import { removeDurably, writeDurably } from '../deploy/durable-file.ts';
 import { readBesideState } from '../deploy/state/read-beside-state.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isObject } from '../platform/fields.ts';
@@ -21,7 +21,7 @@ export interface WrittenDirectory {
 /**
  * Writes the files of a director's folder, 0600 each, director.json last. A file that is neither there as a former run wrote it
  * nor as this one would is the operator's and stays. Killed at any point, the next run completes the folder: what this run is
- * about to write is noted first. FILE_NOT_TRUSTED where others can write in the folder.
+ * about to write is noted first. FILE_NOT_TRUSTED where others can write in the folder, or in one below it, or that is a link.
  */
 export async function writeDirectory(
   directory: string,
@@ -29,7 +29,7 @@ export async function writeDirectory(
   file: Omit<DirectorFile, 'written'>,
 ): Promise<WrittenDirectory> {
   const folder = await makeOwnFolder(directory);
-  for (const path of Object.keys(files)) await makePrivateDirectory(dirname(join(folder, path)));
+  for (const path of Object.keys(files)) await makeOwnFolder(dirname(join(folder, path)));
   const former = await readDirectorFile(folder);
   const intended = await readIntent(folder);
   const digests = mapValues(files, digestOf);

@@ -50,7 +50,7 @@ test('a client of another user gets no answer, by IPv4 and by an IPv6 socket', a
     assert.equal((await asStranger(script)).length, 0, address);
   }
   assert.deepEqual(reached, []);
-  assert.deepEqual(log.length, 2);
+  assert.equal(log.length, 1, 'a client that comes again does not fill the log');
   assert.match(log[0] ?? '', /A client of user 65534 was refused/);
 
   const own = connect(tunnel.port, '127.0.0.1');

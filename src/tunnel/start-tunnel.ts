@@ -39,9 +39,9 @@ export async function startTunnel(options: TunnelOptions): Promise<Tunnel> {
     socket.on('close', () => clients.delete(socket));
     // what fails is told where it is awaited
     socket.on('error', () => undefined);
-    void serve(socket, options, failures);
+    void serve(socket, options, told);
   });
-  const failures = new Failures(options.log);
+  const told: Told = { failures: new Failures(options.log), refusedUsers: new Set() };
   server.listen(options.port, '127.0.0.1');
   try {
     await once(server, 'listening');
@@ -72,9 +72,16 @@ function portNotTaken(port: number, error: unknown): unknown {
   );
 }
 
-async function serve(socket: Socket, options: TunnelOptions, failures: Failures): Promise<void> {
+/** What the log has already. */
+interface Told {
+  readonly failures: Failures;
+  readonly refusedUsers: Set<number>;
+}
+
+async function serve(socket: Socket, options: TunnelOptions, told: Told): Promise<void> {
+  const { failures } = told;
   try {
-    if (!(await isOwn(socket, options))) return void socket.destroy();
+    if (!(await isOwn(socket, options, told))) return void socket.destroy();
     const destination = await receiveRequest(socket, AbortSignal.timeout(options.handshakeMs ?? 10_000));
     const remote = await connectOrRefuse(socket, destination, options, failures);
     if (remote === undefined) return;
@@ -88,7 +95,12 @@ async function serve(socket: Socket, options: TunnelOptions, failures: Failures)
   }
 }
 
-async function isOwn(socket: Socket, { clientOwner, uid, log }: TunnelOptions): Promise<boolean> {
+/** Each other user is told of once: one that connects again and again does not fill the log. */
+async function isOwn(
+  socket: Socket,
+  { clientOwner, uid, log }: TunnelOptions,
+  { refusedUsers }: Told,
+): Promise<boolean> {
   if (clientOwner === undefined) return true;
   const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = socket;
   const owner = await clientOwner({
@@ -96,7 +108,10 @@ async function isOwn(socket: Socket, { clientOwner, uid, log }: TunnelOptions): 
     server: { address: localAddress, port: localPort },
   });
   if (owner !== undefined && owner === uid) return true;
-  if (owner !== undefined) log(`A client of user ${owner} was refused: this tunnel serves user ${uid} alone`);
+  if (owner !== undefined && !refusedUsers.has(owner)) {
+    refusedUsers.add(owner);
+    log(`A client of user ${owner} was refused: this tunnel serves user ${uid} alone`);
+  }
   return false;
 }
 

@@ -6,6 +6,7 @@ import type { PathSegment } from '../../platform/path-segment.ts';
 import type { GitState } from './git-state.ts';
 import { LocalBlobstore } from './local-blobstore.ts';
 import { PartStore } from './part-store.ts';
+import { requireInside } from './release-boundary.ts';
 import { readReleaseConfig } from './release-config.ts';
 import type { ReleaseConfig } from './release-config.ts';
 import { readReleaseDirectory } from './release-directory.ts';
@@ -91,6 +92,7 @@ async function planRelease(options: CreateReleaseOptions, ports: CreateReleasePo
   };
   const index = options.final === true ? indices.final : indices.dev;
   const version = options.version ?? (await nextVersion(name, indices, options, ports.now));
+  await requireInside(directory, dirname(index.manifestPath(name, version)));
   if (await index.contains(name, version)) throw exists(name, version, index.manifestPath(name, version));
   const archivePath = archivePathOf(options.tarball, name, version);
   const blobstore = localBlobstore(config);

@@ -7,6 +7,7 @@ import { replaceFile } from '../../platform/replace-file.ts';
 import { byBytes } from '../archive/pack-archive.ts';
 import { Problems, rootField } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
+import { requireInside } from './release-boundary.ts';
 import type { PartKind, SourcePart } from './release-parts.ts';
 
 /** Where the archive of a part is. */
@@ -50,6 +51,7 @@ export class PartIndex {
     const blob = blobId === undefined ? {} : { blobstore_id: blobId };
     const entries = new Map([...(await readEntries(path))].filter(([, { version }]) => version !== part.fingerprint));
     entries.set(part.fingerprint, { version: part.fingerprint, ...blob, sha1: digest });
+    await requireInside(dirname(this.#directory), dirname(path));
     await mkdir(dirname(path), { recursive: true });
     replaceFile(path, formatIndex(entries), 0o644);
   }

@@ -10,6 +10,7 @@ import { readYaml } from '../yaml/parse-yaml.ts';
 import type { ReleaseFile } from './fingerprint.ts';
 import { globFiles } from './glob.ts';
 import { localPath, readJobSpec } from './job-spec.ts';
+import { requireInside } from './release-boundary.ts';
 
 interface SourcePackage {
   readonly name: PathSegment;
@@ -37,6 +38,8 @@ export interface ReleaseDirectory {
 /** Reads and checks a release directory (bosh-cli: release/dir_reader.go). RELEASE_INVALID with a line per fault. */
 export async function readReleaseDirectory(directory: string): Promise<ReleaseDirectory> {
   const problems = new Problems();
+  // packages have links as such, and files only below these
+  for (const root of ['packages', 'src', 'blobs']) await requireInside(directory, join(directory, root));
   const final = await readRoot(join(directory, 'config', 'final.yml'), problems);
   const name = final.get('name').given ? final.get('name').requiredText() : final.get('final_name').requiredText();
   const packages: SourcePackage[] = [];
@@ -46,6 +49,8 @@ export async function readReleaseDirectory(directory: string): Promise<ReleaseDi
   const known = packages.map((one) => one.name);
   const jobs: SourceJob[] = [];
   for (const path of await folders(join(directory, 'jobs'))) jobs.push(await readJob(path, known, problems));
+  // of a job what a link points to is packed
+  for (const { path } of jobs.flatMap(({ files }) => files)) await requireInside(directory, path);
   const license = await licenseFiles(directory);
   await checkBlobs(directory, problems);
   problems.throwIfAny('RELEASE_INVALID');

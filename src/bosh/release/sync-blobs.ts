@@ -8,6 +8,7 @@ import { readYaml } from '../yaml/parse-yaml.ts';
 import { localPath } from './job-spec.ts';
 import { hasDigest } from './local-blobstore.ts';
 import type { LocalBlobstore } from './local-blobstore.ts';
+import { requireInside } from './release-boundary.ts';
 
 /**
  * Brings what config/blobs.yml names into blobs/, from a local blobstore alone. RELEASE_INVALID names each blob that is missing or
@@ -17,6 +18,7 @@ export async function syncBlobs(directory: string, blobstore: LocalBlobstore | u
   const index = join(directory, 'config', 'blobs.yml');
   const problems = new Problems();
   const folder = join(directory, 'blobs');
+  await requireInside(directory, folder);
   const root = existsSync(index) ? rootField(await readYaml(index, 'RELEASE_INVALID'), problems) : undefined;
   const blobs = new Map(root?.entries());
   const files = await filesBelow(folder);

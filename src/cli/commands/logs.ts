@@ -13,12 +13,13 @@ export const logs: Command = {
   async run(words, context) {
     const parsed = parseLogsArguments(words);
     return withSshSession(parsed, context, async (session) => {
+      const run = { ...context, onMessage: context.terminal.error };
       if (parsed.follow || parsed.lines !== undefined) {
         // jobs write them: no control character of theirs reaches the terminal
         const onOutput = (text: string): void => context.terminal.out(text);
-        return runOpenssh('ssh', sshArguments(session.login, tailCommand(parsed)), { ...context, onOutput });
+        return runOpenssh('ssh', sshArguments(session.login, tailCommand(parsed)), { ...run, onOutput });
       }
-      const path = await downloadLogs(session, parsed, context);
+      const path = await downloadLogs(session, parsed, run);
       context.terminal.out(`Logs: '${path}'\n`);
       return 0;
     });

@@ -11,7 +11,10 @@ export const scp: Command = {
   async run(words, context) {
     const { paths, recursive, ...request } = parseScpArguments(words);
     return withSshSession(request, context, ({ login }) =>
-      runOpenssh('scp', scpArguments(login, paths, recursive), context),
+      runOpenssh('scp', scpArguments(login, paths, recursive), {
+        ...context,
+        onMessage: context.terminal.error,
+      }),
     );
   },
 };

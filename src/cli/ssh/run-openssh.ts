@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type StdioOptions } from 'node:child_process';
 import { constants } from 'node:os';
 import { ProductError } from '../../errors/product-error.ts';
 
@@ -8,6 +8,8 @@ export interface OpensshRun {
   readonly signal: AbortSignal;
   /** Where its output goes, instead of to this process's own, with an empty input. */
   readonly onOutput?: ((text: string) => void) | undefined;
+  /** Gets what it writes to its stderr, which a VM can write to, line by line; absent: it goes to this process's own. */
+  readonly onMessage?: ((line: string) => void) | undefined;
 }
 
 /**
@@ -15,14 +17,21 @@ export interface OpensshRun {
  * that ended it. SSH_FAILED where it is not installed.
  */
 export function runOpenssh(file: string, words: readonly string[], run: OpensshRun): Promise<number> {
-  const { environment, signal, onOutput } = run;
+  const { environment, signal, onOutput, onMessage } = run;
   return new Promise((resolve, reject) => {
-    const stdio = onOutput === undefined ? ('inherit' as const) : (['ignore', 'pipe', 'inherit'] as const);
-    const child = spawn(file, words, { env: environment, stdio: stdio === 'inherit' ? stdio : [...stdio] });
+    const stdio: StdioOptions = [
+      ...(onOutput === undefined ? (['inherit', 'inherit'] as const) : (['ignore', 'pipe'] as const)),
+      onMessage === undefined ? 'inherit' : 'pipe',
+    ];
+    const child = spawn(file, words, { env: environment, stdio });
     const stop = (): void => void child.kill('SIGTERM');
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });
     if (onOutput !== undefined) child.stdout?.setEncoding('utf8').on('data', onOutput);
+    if (onMessage !== undefined)
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+        for (const line of text.split('\n')) if (line.trim() !== '') onMessage(line.trimEnd());
+      });
     child.once('error', (error: NodeJS.ErrnoException) => {
       signal.removeEventListener('abort', stop);
       const missing = `There is no '${file}' on PATH: install OpenSSH's client (Debian: openssh-client)`;

@@ -126,6 +126,19 @@ try {
   assert.equal(await text(listed.stdout), 'served');
   await isClean();
 
+  // what a VM writes beside the data does not act on the terminal
+  await writeFile('/etc/ssh/sshrc', String.raw`printf 'hostile\033[2J\nline\n' >&2`);
+  for (const words of [
+    ['scp', manifest, '--opts=-O', 'vm:/tmp/ssh-scenario', 'down'],
+    ['logs', manifest, '--opts=-O', '--dir', directory],
+    ['logs', manifest, '--num', '1'],
+  ]) {
+    const { err } = await run(...words);
+    assert.match(err, /^hostile\\u001b\[2J\nline\n/, words.join(' '));
+  }
+  await rm('/etc/ssh/sshrc');
+  await isClean();
+
   // the agent says another host key than sshd has: nobody logs in, whatever the operator's options say
   const good = await readFile('/etc/ssh/ssh_host_rsa_key.pub');
   await writeFile(
