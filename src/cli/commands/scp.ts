@@ -13,7 +13,7 @@ export const scp: Command = {
     return withSshSession(request, context, ({ login }) =>
       runOpenssh('scp', scpArguments(login, paths, recursive), {
         ...context,
-        onMessage: context.terminal.error,
+        onMessage: (message: string): void => context.terminal.error(message),
       }),
     );
   },
