@@ -6,7 +6,7 @@ import type { CreateReleaseOptions, CreateReleasePorts } from '../bosh/release/c
 import { readGitState } from '../bosh/release/git-state.ts';
 import { parseReleaseVersion } from '../bosh/release/release-version.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { ownPathSegment, parsePathSegment, segmentProblem } from '../platform/path-segment.ts';
+import { parsePathSegment, segmentProblem } from '../platform/path-segment.ts';
 import type { PathSegment } from '../platform/path-segment.ts';
 import type { CommandContext } from './command.ts';
 import { firstSentence } from './env-arguments.ts';
@@ -81,7 +81,7 @@ export function releasePorts({ environment }: Pick<CommandContext, 'environment'
   return {
     cacheDirectory: join(environment['HOME'] || homedir(), '.bosh', 'cache'),
     readGit: readGitState,
-    newId: () => ownPathSegment(randomUUID()),
+    newId: () => randomUUID(),
     now: () => Math.floor(Date.now() / 1000),
   };
 }

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
+import { startTestServer } from '../cluster/api/testing/test-server.ts';
+import { loadAccess } from './load-access.ts';
 import { openPodPort, type PodPortOptions } from './pod-port.ts';
 import { startPortForwardServer } from './testing/port-forward-server.ts';
 
@@ -91,4 +95,13 @@ test('a broken connection is an error and no end; the next one works; an idle on
   const next = await open();
   await once(next, 'readable');
   next.destroy();
+});
+
+test('the embedded cluster is named as one that serves no port forwarding', async (t) => {
+  const { directory } = await startTestServer(t);
+  const access = await loadAccess(await readFile(join(directory, 'kubeconfig'), 'utf8'), { directory });
+  await assert.rejects(openPodPort(access, { namespace: 'default', pod: 'vm-1', port: 22 }), {
+    code: 'NOT_SUPPORTED',
+    message: /embedded cluster/,
+  });
 });

@@ -70,7 +70,7 @@ export async function openPodPort(
 function notForwarding(access: Access): ProductError {
   return new ProductError(
     'NOT_SUPPORTED',
-    `The Kubernetes API at ${serverAddress(access)} does not serve port forwarding to pods (the embedded cluster does not: its pods' addresses are this machine's and need no tunnel)`,
+    `The Kubernetes API at ${serverAddress(access)} does not serve port forwarding to pods; name a cluster that does. The embedded cluster does not: its pods' addresses are this machine's and need no tunnel`,
   );
 }
 
@@ -178,6 +178,6 @@ function closed(target: PodPort, fault: string): ProductError {
 function closedEarly(target: PodPort): ProductError {
   return new ProductError(
     'POD_PORT_CLOSED',
-    `${describe(target)} closed the connection before it sent anything; where nothing listens on the pod's loopback address, start it: ${listen}`,
+    `${describe(target)} closed the connection before it sent anything; see whether something listens on the pod's loopback address: ${listen}`,
   );
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { lstat, readFile, readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { systemClock } from '../clock.ts';
+import { identitiesOf } from '../user/identities.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
 import { BpmScene } from '../testing/bpm-scene.ts';
 import { eventually } from '../testing/eventually.ts';
@@ -189,6 +190,18 @@ test('runs an errand to its end, and says how it ended', options, async (t) => {
   assert.equal(await scene.read('sys/log/errand/errand.stdout.log'), 'out a=b\n700\n');
   assert.deepEqual(await readdir(scene.path('sys/run/bpm/errand')), []);
   assert.equal((await scene.bpm('run', 'errand', '-p', 'killed')).code, 137);
+});
+
+test('where there is one user, that one runs all', options, async (t) => {
+  const scene = await BpmScene.open(t);
+  scene.identities = identitiesOf({
+    ...{ passwd: 'vcap:x:1000:1000::/home/vcap:/bin/sh\n', group: 'vcap:x:1000:\n' },
+    ...{ userMap: '0 1000 1\n', groupMap: '0 1000 1\n', user: 0, userGroup: 0 },
+  });
+  await scene.addJob('one', 'processes: [{ name: one, executable: id, args: [-u] }]\n');
+  const { code, output, error } = await scene.bpm('run', 'one');
+  assert.deepEqual([code, output], [0, '0\n'], error);
+  assert.match(error, /runs as root/);
 });
 
 test('refuses in words what it cannot do', options, async (t) => {

@@ -36,6 +36,8 @@ export interface SupervisionPorts extends RuleCheckPorts {
 export type ServiceProblem = RuleProblem | 'Does not exist' | 'Execution failed';
 
 const stopPollMilliseconds = 100;
+/** What a stop program has when its process is gone; monit looks for that once a second. */
+const stopProgramMilliseconds = 5000;
 const killWaitMilliseconds = 5000;
 const settleMilliseconds = 2000;
 const defaultStopSeconds = 30;
@@ -280,9 +282,10 @@ export class SupervisedService {
     const { table, log } = this.#ports;
     const isOwn = subject.kind === 'pidfile' || (live.mark !== undefined && live.mark === this.#record.mark);
     log.info(`${this.what}: stopping pid ${live.pid}`);
-    if (stop !== undefined) this.#ports.launch(this.definition, stop, 'Stopped');
-    else if (isOwn) await table.signal(live, 'SIGTERM');
-    if (await isGone(this.#ports, live, (stop?.timeoutSeconds ?? defaultStopSeconds) * 1000)) return;
+    const program = stop === undefined ? undefined : this.#ports.launch(this.definition, stop, 'Stopped');
+    if (program === undefined && isOwn) await table.signal(live, 'SIGTERM');
+    if (await isGone(this.#ports, live, (stop?.timeoutSeconds ?? defaultStopSeconds) * 1000))
+      return this.#letEnd(program);
     if (!isOwn) {
       // any user can have a process whose command line matches
       const cause = 'its start program did not begin it, so it is not killed';
@@ -292,6 +295,14 @@ export class SupervisedService {
     await table.signal(live, 'SIGKILL');
     if (await isGone(this.#ports, live, killWaitMilliseconds)) return;
     throw new ProductError('AGENT_JOB_FAILED', `${this.what} (pid ${live.pid}) lives on after SIGKILL`);
+  }
+
+  /** Many a stop program removes the pidfile last: a start beside it would lose the new one. */
+  async #letEnd(program: StartedProgram | undefined): Promise<void> {
+    if (program === undefined) return;
+    const ended = new AbortController();
+    await Promise.race([program.exit, this.#ports.clock.sleep(stopProgramMilliseconds, ended.signal)]);
+    ended.abort();
   }
 
   async #runStopProgram(): Promise<void> {

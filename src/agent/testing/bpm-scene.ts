@@ -11,6 +11,7 @@ import { directoriesOf } from '../directories.ts';
 import type { Directories } from '../directories.ts';
 import { prepareDirectories } from '../prepare-directories.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
+import type { Identities } from '../user/identities.ts';
 import { hostileUser, identitiesWithVcap } from './hostile-user.ts';
 
 export interface BpmAnswer {
@@ -23,6 +24,7 @@ export interface BpmAnswer {
 export class BpmScene {
   readonly directories: Directories;
   clock: Clock = systemClock;
+  identities: Identities = identitiesWithVcap;
 
   private constructor(base: string) {
     this.directories = directoriesOf(base);
@@ -69,7 +71,7 @@ export class BpmScene {
     const printed = Promise.all([text(stdout), text(stderr)]);
     const code = await runBpm(words, {
       directories: this.directories,
-      identities: identitiesWithVcap,
+      identities: this.identities,
       table: procProcessTable,
       ...{ clock: this.clock, stdout, stderr },
     });

@@ -42,7 +42,7 @@ async function releaseWorld(t: TestContext): Promise<ReleaseWorld> {
   const ports: CreateReleasePorts = {
     cacheDirectory: join(scratch, '.bosh/cache'),
     readGit: () => Promise.resolve({ commitHash: 'abc1234', changes: '' }),
-    newId: () => `id-${(ids += 1)}` as PathSegment,
+    newId: () => `id-${(ids += 1)}`,
     now: () => 1700000000,
   };
   return { scratch, directory, ports, create: (options = {}) => createRelease({ directory, ...options }, ports) };

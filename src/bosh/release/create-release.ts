@@ -45,7 +45,8 @@ export interface CreateReleasePorts {
   /** Where archives of parts are kept by their digest; the bosh CLI's is ~/.bosh/cache. */
   readonly cacheDirectory: string;
   readonly readGit: (directory: string) => Promise<GitState>;
-  readonly newId: () => PathSegment;
+  /** For an entry of an index of versions. */
+  readonly newId: () => string;
   /** Seconds since 1970. */
   readonly now: () => number;
 }
@@ -94,7 +95,7 @@ async function planRelease(options: CreateReleaseOptions, ports: CreateReleasePo
   await requireInside(directory, dirname(index.manifestPath(name, version)));
   if (await index.contains(name, version)) throw exists(name, version, index.manifestPath(name, version));
   const archivePath = archivePathOf(options.tarball, name, version);
-  const blobstore = localBlobstore(config, ports);
+  const blobstore = localBlobstore(config);
   if (options.final === true && blobstore === undefined) throw withoutBlobstore(directory, config);
   return { git, name, version, index, archivePath, blobstore, noCompression: config.noCompression };
 }
@@ -105,10 +106,10 @@ async function planRelease(options: CreateReleaseOptions, ports: CreateReleasePo
  */
 export async function packReleaseManifest(
   { directory, manifestPath, tarball }: { readonly directory: string; readonly manifestPath: string; readonly tarball?: string },
-  ports: Pick<CreateReleasePorts, 'cacheDirectory' | 'newId'>,
+  ports: Pick<CreateReleasePorts, 'cacheDirectory'>,
 ): Promise<CreatedRelease> {
   const manifest = await readReleaseManifestFile(manifestPath);
-  const blobstore = localBlobstore(await readReleaseConfig(directory), ports);
+  const blobstore = localBlobstore(await readReleaseConfig(directory));
   const store = new PartStore({ directory, cacheDirectory: ports.cacheDirectory, blobstore });
   const parts: PackedPart[] = [];
   for (const part of manifestParts(manifest)) {
@@ -155,8 +156,8 @@ async function nextVersion(
   throw new ProductError('INVALID_ARGUMENT', `The last version of release '${name}' ends in no number; give the next with --version`);
 }
 
-function localBlobstore({ blobstore }: ReleaseConfig, { newId }: Pick<CreateReleasePorts, 'newId'>): LocalBlobstore | undefined {
-  return blobstore?.localPath === undefined ? undefined : new LocalBlobstore(blobstore.localPath, newId);
+function localBlobstore({ blobstore }: ReleaseConfig): LocalBlobstore | undefined {
+  return blobstore?.localPath === undefined ? undefined : new LocalBlobstore(blobstore.localPath);
 }
 
 /** FILE_NOT_FOUND where its folder is missing, as the archive is written last. */

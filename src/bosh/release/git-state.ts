@@ -27,9 +27,10 @@ interface GitResult {
   readonly error?: string;
 }
 
+/** Without the program that a repository's own configuration may name to watch files. */
 function git(directory: string, words: readonly string[]): Promise<GitResult> {
   return new Promise((resolve) => {
-    execFile('git', [...words], { cwd: directory, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+    execFile('git', ['-c', 'core.fsmonitor=false', ...words], { cwd: directory, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
       resolve(error === null ? { output: stdout } : { output: stdout, error: stderr.trim() || error.message });
     });
   });

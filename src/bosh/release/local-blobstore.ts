@@ -3,18 +3,16 @@ import { copyFile, mkdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isProductError } from '../../errors/product-error.ts';
 import { draftPath, removeDrafts } from '../../platform/draft.ts';
-import type { PathSegment } from '../../platform/path-segment.ts';
+import { ownPathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { syncDirectory } from '../../platform/replace-file.ts';
 import { verifyFile } from '../digest/verify-file.ts';
 
 /** The bosh CLI's `local` blobstore: a folder with a file per blob, named by its id. */
 export class LocalBlobstore {
   readonly #directory: string;
-  readonly #newId: () => PathSegment;
 
-  constructor(directory: string, newId: () => PathSegment) {
+  constructor(directory: string) {
     this.#directory = directory;
-    this.#newId = newId;
   }
 
   /** Copies the blob to `path`, whole or not at all. FILE_NOT_FOUND, or DIGEST_MISMATCH where it has another digest. */
@@ -29,9 +27,9 @@ export class LocalBlobstore {
     return hasDigest(join(this.#directory, id), digest);
   }
 
-  /** Stores the file and resolves with the new blob's id. */
-  async create(path: string): Promise<PathSegment> {
-    const id = this.#newId();
+  /** Stores the file, by an id that its digest gives: done again it is the same blob. */
+  async create(path: string, digest: string): Promise<PathSegment> {
+    const id = ownPathSegment(digest.replace(/^.*:/u, ''));
     await placeCopy(path, join(this.#directory, id));
     return id;
   }

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, readdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { digestOfFile } from '../digest/verify-file.ts';
 import { entriesOf, packArchive } from '../archive/pack-archive.ts';
 import { unpackArchive } from '../archive/unpack-archive.ts';
 import { writeReleaseFixture } from '../testing/release-fixture.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { openRelease } from './open-release.ts';
+import { createRelease } from './create-release.ts';
 import { packRelease } from './pack-release.ts';
 
 async function packed(t: TestContext): Promise<{ directory: string; release: string; unpacked: string }> {
@@ -72,4 +74,40 @@ test("a package's name in a release directory does not make the packer write els
     message: /"x\/\.\.\/\.\.\/\.\.\/stolen" cannot be the name of one file/,
   });
   assert.equal(existsSync(join(directory, 'stolen.tgz')), false);
+});
+
+test('indices of a release directory do not make create-release read or write elsewhere', async (t) => {
+  const { directory, release } = await packed(t);
+  const blobstore = { provider: 'local', options: { blobstore_path: '../blobstore' } };
+  await writeFile(join(release, 'config/final.yml'), JSON.stringify({ name: 'fixture', blobstore }));
+  await rm(join(release, 'blobs'), { recursive: true });
+  await writeFile(join(release, 'config/blobs.yml'), '--- {}\n');
+  for (const name of ['base', 'zlib'])
+    await writeFile(join(release, `packages/${name}/spec`), `name: ${name}\nfiles: [both/*]\n`);
+  const ports = {
+    cacheDirectory: join(directory, 'cache'),
+    readGit: () => Promise.resolve({ commitHash: 'non-git', changes: '' }),
+    newId: () => 'id',
+    now: () => 0,
+  };
+  const { parts } = await createRelease({ directory: release }, ports);
+  const web = parts.find(({ name }) => name === 'web');
+  const version = web?.fingerprint;
+  await writeFile(join(directory, 'victim'), 'secret');
+  const digest = await digestOfFile(join(directory, 'victim'));
+  await rm(ports.cacheDirectory, { recursive: true });
+  for (const [index, entry] of [
+    ['.dev_builds', { version, sha1: '../victim' }],
+    ['.final_builds', { version, sha1: digest, blobstore_id: '../victim' }],
+  ] as const) {
+    await rm(join(release, '.dev_builds'), { recursive: true, force: true });
+    await mkdir(join(release, index, 'jobs/web'), { recursive: true });
+    await writeFile(join(release, index, 'jobs/web/index.yml'), JSON.stringify({ builds: { x: entry } }));
+    const making = createRelease({ directory: release, tarball: join(directory, 'stolen.tgz') }, ports);
+    await assert.rejects(making, { code: 'RELEASE_INVALID', message: /"\.\.\/victim" cannot be the name of one file/ }, index);
+    assert.equal(existsSync(join(directory, 'stolen.tgz')), false);
+  }
+  await rm(join(release, '.final_builds'), { recursive: true });
+  await writeFile(join(release, 'config/final.yml'), 'name: ../../elsewhere\n');
+  await assert.rejects(createRelease({ directory: release }, ports), { code: 'RELEASE_INVALID', message: /cannot be the name of one file/ });
 });

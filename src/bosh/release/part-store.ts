@@ -54,7 +54,7 @@ export class PartStore {
     const dev = await this.#dev.find(part);
     const archive = (dev && (await this.#archiveOf(dev))) ?? (await this.#pack(part));
     if (entry !== undefined && archive.digest !== entry.digest) throw lost(part, entry.digest, archive.digest);
-    const blobId = await blobstore.create(archive.path);
+    const blobId = await blobstore.create(archive.path, archive.digest);
     await this.#final.set(part, { digest: archive.digest, blobId });
     return withArchive(part, archive);
   }

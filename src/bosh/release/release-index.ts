@@ -9,9 +9,9 @@ import type { ReleaseVersion } from './release-version.ts';
 /** `dev_releases` or `releases` of a release directory (bosh-cli: releasedir/fs_release_index.go). */
 export class ReleaseIndex {
   readonly #directory: string;
-  readonly #newId: () => PathSegment;
+  readonly #newId: () => string;
 
-  constructor(directory: string, newId: () => PathSegment) {
+  constructor(directory: string, newId: () => string) {
     this.#directory = directory;
     this.#newId = newId;
   }

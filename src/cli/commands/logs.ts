@@ -13,7 +13,7 @@ export const logs: Command = {
   async run(words, context) {
     const parsed = parseLogsArguments(words);
     return withSshSession(parsed, context, async (session) => {
-      const run = { ...context, onMessage: (line: string) => context.terminal.error(line) };
+      const run = { ...context, onMessage: (message: string): void => context.terminal.error(message) };
       if (parsed.follow || parsed.lines !== undefined) {
         // jobs write them: no control character of theirs reaches the terminal
         const onOutput = (text: string): void => context.terminal.out(text);

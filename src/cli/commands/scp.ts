@@ -13,7 +13,7 @@ export const scp: Command = {
     return withSshSession(request, context, ({ login }) =>
       runOpenssh('scp', scpArguments(login, paths, recursive), {
         ...context,
-        onMessage: (line: string) => context.terminal.error(line),
+        onMessage: (message: string): void => context.terminal.error(message),
       }),
     );
   },

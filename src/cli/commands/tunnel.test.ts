@@ -45,8 +45,9 @@ async function withDirector(t: TestContext, changes: Partial<DirectorFile> = {})
     },
     ...changes,
   });
-  const run = async (...words: string[]) => {
-    const environment = { ...process.env, BOSH_KUBERNETES_HOME: join(directory, 'home') };
+  const run = (...words: string[]) => runWith({}, ...words);
+  const runWith = async (variables: Readonly<Record<string, string>>, ...words: string[]) => {
+    const environment = { ...process.env, ...variables, BOSH_KUBERNETES_HOME: join(directory, 'home') };
     const child = spawn(process.execPath, [main, ...words], { cwd: directory, env: environment });
     const [out, error, [code]] = await Promise.all([
       text(child.stdout),
@@ -60,7 +61,7 @@ async function withDirector(t: TestContext, changes: Partial<DirectorFile> = {})
     if (left !== undefined) process.kill(left.pid, 'SIGKILL');
     await rm(directory, { recursive: true });
   });
-  return { cluster, directory, kubeconfig, run };
+  return { cluster, directory, kubeconfig, run, runWith };
 }
 
 const base64 = (value: string | undefined): string => Buffer.from(value ?? '').toString('base64');
@@ -196,4 +197,16 @@ test('without a way by tunnel a proxy of before is unset, and none is started', 
   const { out } = await run('director', 'print-env', directory);
   assert.match(out, /^unset BOSH_ALL_PROXY CREDHUB_PROXY CREDHUB_SERVER/u);
   assert.equal(await runningTunnel(directory), undefined);
+});
+
+test('our create-env refuses a proxy that it cannot use, and --tunnel without a folder of a director', async (t) => {
+  const { runWith, run, directory } = await withDirector(t);
+  const proxy = { BOSH_ALL_PROXY: 'ssh+socks5://jumpbox@192.0.2.1:22?private-key=key' };
+  for (const command of ['create-env', 'delete-env', 'stop-env', 'start-env']) {
+    const { code, error } = await runWith(proxy, command, 'none.yml');
+    assert.deepEqual([code, /BOSH_ALL_PROXY is an ssh\+socks5 URL/u.test(error)], [1, true], command);
+  }
+  assert.match((await run('create-env', 'none.yml', '--tunnel')).error, /no manifest '.*none\.yml'/u);
+  await rm(join(directory, 'director.json'));
+  assert.match((await run('create-env', 'none.yml', '--tunnel')).error, /--tunnel looks for director\.json/u);
 });

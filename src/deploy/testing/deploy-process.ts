@@ -1,11 +1,12 @@
 /**
  * A deployer that can be killed: `deploy-process.ts <options as JSON>`; with `command: 'delete'` it is delete-env. With
- * `killAt` it kills itself as soon as it has written a text that contains it: right after the step before was recorded. With
- * `fillAt` it takes at that moment all the room on the file system of the state file.
+ * `killAt` it kills itself as soon as it has written a text that contains it: right after the step before was recorded;
+ * with `killAtWrite`, when it has written the state file so often since. With `fillAt` it takes at that moment all the
+ * room on the file system of the state file.
  */
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync, writeSync } from 'node:fs';
-import { flushCompileCache } from 'node:module';
+import fs, { closeSync, openSync, writeSync } from 'node:fs';
+import { flushCompileCache, syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { createEnv } from '../create-env.ts';
@@ -15,13 +16,16 @@ import type { CreateEnvOptions } from '../options.ts';
 
 interface Wish {
   readonly killAt?: string;
+  readonly killAtWrite?: number;
   readonly fillAt?: string;
   readonly command?: 'create' | 'delete';
 }
 
-const { killAt, fillAt, command, ...options } = JSON.parse(process.argv[2] ?? '') as CreateEnvOptions & Wish;
+const wish = JSON.parse(process.argv[2] ?? '') as CreateEnvOptions & Wish;
+const { killAt, killAtWrite, fillAt, command, ...options } = wish;
 let written = '';
 let isFull = false;
+if (killAtWrite !== undefined) killAfterWrites(killAtWrite);
 // A process that is killed leaves no compile cache otherwise.
 flushCompileCache();
 
@@ -29,7 +33,7 @@ try {
   await (command === 'delete' ? deleteEnv : createEnv)(options, {
     write: (text) => {
       written += text;
-      if (killAt !== undefined && written.includes(killAt)) process.kill(process.pid, 'SIGKILL');
+      if (killAt !== undefined && written.includes(killAt) && killAtWrite === undefined) killSelf();
       if (fillAt !== undefined && written.includes(fillAt) && !isFull) fill();
     },
     warn: (message) => process.stderr.write(`${message}\n`),
@@ -40,6 +44,20 @@ try {
 } catch (error) {
   process.stderr.write(`${errorChain(error).join('\n')}\n`);
   process.exitCode = 1;
+}
+
+function killSelf(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
+
+/** A file is replaced by a rename (src/platform/replace-file.ts). */
+function killAfterWrites(left: number): void {
+  const { renameSync } = fs;
+  fs.renameSync = (from, to) => {
+    renameSync(from, to);
+    if (to === options.statePath && written.includes(killAt ?? '') && (left -= 1) === 0) killSelf();
+  };
+  syncBuiltinESMExports();
 }
 
 function fill(): void {

@@ -25,6 +25,13 @@ export interface FakeAgentFaults {
   startedState?: string;
   /** What get_state reports of processes. */
   processes?: readonly unknown[];
+  /** Something happens at the `nth` call of a verb (the first is 1), before or after the agent does it; once. */
+  interruption?: {
+    readonly verb: string;
+    readonly nth: number;
+    readonly moment: 'before' | 'after';
+    readonly happens: () => void;
+  };
 }
 
 /** What an agent is asked when its VM is to go, in order. */
@@ -48,6 +55,8 @@ export class FakeAgent {
   readonly calls: { readonly method: string; readonly arguments: Words }[] = [];
   readonly faults: FakeAgentFaults = {};
   readonly blobs = new Map<string, Buffer>();
+  /** What jobs wrote to each disk: a word for each start on it. */
+  readonly contents = new Map<string, readonly string[]>();
   readonly #cloud: string;
   readonly #listener: Server;
   readonly #agents = new Map<string, AgentOfVm>();
@@ -130,7 +139,19 @@ export class FakeAgent {
     if (kind === 'blobs') return this.#serveBlob(request.method, rest.at(-1) ?? '', body, response);
     const { method, arguments: words } = JSON.parse(body.toString()) as { method: string; arguments: Words };
     this.calls.push({ method, arguments: words });
-    response.end(JSON.stringify(this.#answer(cid, method, words)));
+    if (this.#isInterrupted(method, 'before')) return void response.destroy();
+    const answer = JSON.stringify(this.#answer(cid, method, words));
+    if (this.#isInterrupted(method, 'after')) return void response.destroy();
+    response.end(answer);
+  }
+
+  #isInterrupted(method: string, moment: 'before' | 'after'): boolean {
+    const { interruption } = this.faults;
+    if (interruption?.verb !== method || interruption.moment !== moment) return false;
+    if (this.calls.filter((call) => call.method === method).length < interruption.nth) return false;
+    delete this.faults.interruption;
+    interruption.happens();
+    return true;
   }
 
   #serveBlob(method: string | undefined, id: string, body: Buffer, response: ServerResponse): void {
@@ -171,6 +192,7 @@ export class FakeAgent {
         return 'applied';
       case 'start':
         agent.jobState = this.faults.startedState ?? 'running';
+        this.#write(agent.mounted[0], 'start');
         return 'started';
       case 'stop':
         agent.jobState = 'stopped';
@@ -206,6 +228,7 @@ export class FakeAgent {
         agent.mounted = agent.mounted.filter((cid) => cid !== disk);
         return { message: `Unmounted ${disk}` };
       case 'migrate_disk':
+        this.#copy(agent.mounted);
         agent.mounted = agent.mounted.slice(1);
         return {};
       case 'remove_persistent_disk':
@@ -214,6 +237,14 @@ export class FakeAgent {
       default:
         return undefined;
     }
+  }
+
+  #write(disk: string | undefined, word: string): void {
+    if (disk !== undefined) this.contents.set(disk, [...(this.contents.get(disk) ?? []), word]);
+  }
+
+  #copy([from = '', to = '']: readonly string[]): void {
+    this.contents.set(to, this.contents.get(from) ?? []);
   }
 
   #compile([source, , name]: Words): unknown {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,12 +8,17 @@ import type { TestEnvironment } from './test-environment.ts';
 
 const program = join(import.meta.dirname, 'deploy-process.ts');
 
-/** Runs a deployer that is expected to be killed on its way. */
-export async function killedRun({ options, ports }: TestEnvironment, extra: object = {}): Promise<void> {
+/** Runs a deployer that is expected to be killed on its way, by itself or by whom `onStart` gives it to. */
+export async function killedRun(
+  { options, ports }: TestEnvironment,
+  extra: object = {},
+  onStart?: (deployer: ChildProcess) => void,
+): Promise<void> {
   const child = spawn(process.execPath, [program, JSON.stringify({ ...options, ...extra })], {
     stdio: ['ignore', 'inherit', 'pipe'],
     env: ports.environment,
   });
+  onStart?.(child);
   let said = '';
   child.stderr.on('data', (chunk) => (said += String(chunk)));
   const [code, signal] = await once(child, 'close');

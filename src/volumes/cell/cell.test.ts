@@ -98,10 +98,12 @@ test('an app that runs gets a mount that its driver made anew', { skip }, async 
   await run('mount', ['-t', 'tmpfs', 'tmpfs', target]);
   await run('chmod', ['777', target]);
   await until('the app on the new mount', async () => existsSync(join(target, 'beat')));
+  await until('the log', async () =>
+    /anew; in the app: bound over the one of before/u.test(logged.join('\n')),
+  );
   stopping.abort();
   assert.equal(await running, 143, logged.join('\n'));
   assert.ok(steps.includes(`again ${photos.containerDir}`), steps.join());
-  assert.match(logged.join('\n'), /anew; in the app: bound over the one of before/u);
 });
 
 test('an app that does not heed SIGTERM is killed, and its volumes are unmounted', { skip }, async (t) => {

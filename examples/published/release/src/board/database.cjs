@@ -21,7 +21,10 @@ const server = createServer(async (request, response) => {
     if (request.method === 'POST') {
       await append((await text(request)).trim());
       response.writeHead(201).end();
-    } else response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(await readFile(file));
+    } else {
+      const lines = await readFile(file);
+      response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(lines);
+    }
   } catch (error) {
     response.writeHead(500, { 'content-type': 'text/plain' }).end(`${file}: ${error.code}\n`);
   }

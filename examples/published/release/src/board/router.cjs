@@ -21,7 +21,10 @@ const server = createServer(async (request, response) => {
     if (request.method === 'POST') {
       const { status } = await fetch(queue, { method: 'POST', body: await text(request) });
       response.writeHead(status).end();
-    } else response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(await board());
+    } else {
+      const page = await board();
+      response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(page);
+    }
   } catch {
     response.writeHead(502).end('database or queue does not answer\n');
   }
