@@ -8,8 +8,8 @@ import { formatTable } from '../../src/cli/table.ts';
 import { childrenOf } from '../../test/support/machine.ts';
 
 /**
- * Ratios of ruby.wasm over an installed ruby, in one run and in turn: until it can render, per template of 100, and
- * the most memory that the process had. `npm run bench:render [-- --rounds N]`
+ * Ratios of ruby.wasm over an installed ruby, in one run and in turn: until it can render, per template of
+ * 100, and the most memory that the process had. `npm run bench:render [-- --rounds N]`
  */
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '7' } } });
 const templateCount = 100;

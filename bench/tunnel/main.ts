@@ -10,8 +10,8 @@ import { PodWorld } from '../../test/cluster/pod-world.ts';
 import { testCluster } from '../../test/cluster/test-cluster.ts';
 
 /**
- * The tunnel beside kubectl port-forward, to the same pod in the same run: time to the first byte of a new connection, and
- * throughput of one. `npm run bench:tunnel -- [runs]` prints medians and their ratios.
+ * The tunnel beside kubectl port-forward, to the same pod in the same run: time to the first byte of a new
+ * connection, and throughput of one. `npm run bench:tunnel -- [runs]` prints medians and their ratios.
  */
 const runs = Number(process.argv[2] ?? 10);
 if (!Number.isInteger(runs) || runs < 1) throw new Error(`"${process.argv[2]}" is no number of runs`);

@@ -63,8 +63,8 @@ async function filesOf(directory: string, ignoreMode: readonly string[]): Promis
 }
 
 /**
- * Fingerprints of a directory by our packer beside those of `boshCli create-release`, in a copy of it. Blobs and
- * vendored packages, which a source repository lacks, are stood in for, the same for both.
+ * Fingerprints of a directory by our packer beside those of `boshCli create-release`, in a copy of it. Blobs
+ * and vendored packages, which a source repository lacks, are stood in for, the same for both.
  */
 export async function fingerprintsOfDirectory(
   path: string,
@@ -148,7 +148,9 @@ const partsOf = ({ jobs, packages }: { jobs: readonly Named[]; packages: readonl
     ...packages.map(({ name, fingerprint: one }) => [`package ${name}`, one] as const),
   ]);
 
-/** A source repository has no blobs: a line in the place of each that is missing, and an index that says so. */
+/**
+ * A source repository has no blobs: a line in the place of each that is missing, and an index that says so.
+ */
 async function standInForBlobs(directory: string): Promise<void> {
   const index = join(directory, 'config', 'blobs.yml');
   if (!(await exists(index))) return;

@@ -17,9 +17,9 @@ export interface ComparedTemplates {
 }
 
 /**
- * Renders the templates and monit files of a job with the defaults alone and with plausible properties, by each
- * engine, and reads the rendered monit files as our agent does. What differs by itself, as a random number, and
- * what no engine renders, as what wants a link, is no difference.
+ * Renders the templates and monit files of a job with the defaults alone and with plausible properties, by
+ * each engine, and reads the rendered monit files as our agent does. What differs by itself, as a random
+ * number, and what no engine renders, as what wants a link, is no difference.
  */
 export async function compareTemplates(
   job: JobToCompare,

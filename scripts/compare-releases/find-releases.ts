@@ -7,7 +7,9 @@ export interface FoundRelease {
   readonly path: string;
 }
 
-/** Every release at or below a folder; links are not followed, and nothing inside of a release is looked at. */
+/**
+ * Every release at or below a folder; links are not followed, and nothing inside of a release is looked at.
+ */
 export async function findReleases(directory: string): Promise<readonly FoundRelease[]> {
   const entries = (await readdir(directory, { withFileTypes: true })).toSorted((a, b) =>
     a.name < b.name ? -1 : 1,

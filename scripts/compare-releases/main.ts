@@ -9,10 +9,10 @@ import { nativeEngine, upstreamEngine, wasmEngine } from './engines.ts';
 import { findReleases } from './find-releases.ts';
 
 /**
- * Compares what we make of releases with what others make of them: templates by an installed ruby and by ruby.wasm,
- * and by the bosh CLI's renderer where BOSH_ERB_RENDERER names its erb_renderer.rb; fingerprints with those of
- * release.MF, and of a directory with BOSH_CLI's; monit files with what our agent takes. Exits with 1 where
- * something differs, and with 2 where nothing could be compared.
+ * Compares what we make of releases with what others make of them: templates by an installed ruby and by
+ * ruby.wasm, and by the bosh CLI's renderer where BOSH_ERB_RENDERER names its erb_renderer.rb; fingerprints
+ * with those of release.MF, and of a directory with BOSH_CLI's; monit files with what our agent takes. Exits
+ * with 1 where something differs, and with 2 where nothing could be compared.
  * `npm run compare:releases -- DIRECTORY`
  */
 const [directory, ...more] = process.argv.slice(2);

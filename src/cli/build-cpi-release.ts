@@ -15,7 +15,10 @@ import { replaceFile } from '../platform/replace-file.ts';
 export interface CpiReleaseOptions extends Omit<CreateReleaseOptions, 'directory'> {
   /** The checkout. */
   readonly root: string;
-  /** Where the archive will be; `((name))` and `((version))` in it are replaced. Default: file:// and its path. */
+  /**
+   * Where the archive will be; `((name))` and `((version))` in it are replaced. Default: file:// and its
+   * path.
+   */
   readonly url?: string;
 }
 
@@ -30,8 +33,9 @@ export interface CpiRelease {
 }
 
 /**
- * Packs the release directory `release` with the CPI's artefacts of the last build (dist/cpi) among its sources, as create-release
- * does; `bosh create-release --dir release` then goes on with it. Writes the archive into dist/releases unless told otherwise.
+ * Packs the release directory `release` with the CPI's artefacts of the last build (dist/cpi) among its
+ * sources, as create-release does; `bosh create-release --dir release` then goes on with it. Writes the
+ * archive into dist/releases unless told otherwise.
  */
 export async function buildCpiRelease(
   options: CpiReleaseOptions,

@@ -26,9 +26,9 @@ const longestLog = 1024 * 1024;
 const logPath = (directory: string): string => join(directory, 'tunnel.log');
 
 /**
- * The port of the tunnel that runs in the background for a director's folder; started where none runs. It outlives this process
- * and its terminal. Rejects with TUNNEL_NOT_STARTED, which quotes the end of its log, and FILE_NOT_TRUSTED where others can write
- * in the folder.
+ * The port of the tunnel that runs in the background for a director's folder; started where none runs. It
+ * outlives this process and its terminal. Rejects with TUNNEL_NOT_STARTED, which quotes the end of its log,
+ * and FILE_NOT_TRUSTED where others can write in the folder.
  */
 export async function ensureDetachedTunnel(
   folder: string,
@@ -96,8 +96,9 @@ async function notStarted(directory: string, why: string): Promise<ProductError>
 }
 
 /**
- * Runs `action` as the one tunnel that a folder has in the background: it calls back with its port once it listens. Resolves with
- * the exit code; the kernel keeps the lock, so that of a killed one nothing has to be cleaned up.
+ * Runs `action` as the one tunnel that a folder has in the background: it calls back with its port once it
+ * listens. Resolves with the exit code; the kernel keeps the lock, so that of a killed one nothing has to be
+ * cleaned up.
  */
 export async function asDetachedTunnel(
   folder: string,

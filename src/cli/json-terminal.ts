@@ -14,8 +14,8 @@ export interface JsonTerminal {
 }
 
 /**
- * What `--json` does: collects the output and writes one object with Tables, Blocks and Lines, as the bosh CLI does (bosh-cli:
- * ui/json_ui.go). Errors are among the lines, on stdout.
+ * What `--json` does: collects the output and writes one object with Tables, Blocks and Lines, as the bosh
+ * CLI does (bosh-cli: ui/json_ui.go). Errors are among the lines, on stdout.
  */
 export function jsonTerminal(write: (text: string) => void): JsonTerminal {
   const tables: JsonTable[] = [];

@@ -22,9 +22,10 @@ import type { TunnelFlags } from './tunnel-arguments.ts';
 export type Way = (destination: Destination) => Promise<Duplex>;
 
 /**
- * Runs `action` with the way into the cluster of a director's folder, or of flags, which count before what the folder says. Throws
- * before that what would make it useless: OTHER_CLUSTER where the kubeconfig is of another cluster than the folder's director,
- * NOT_SUPPORTED for the embedded cluster, and the API's own error where it may not list pods.
+ * Runs `action` with the way into the cluster of a director's folder, or of flags, which count before what
+ * the folder says. Throws before that what would make it useless: OTHER_CLUSTER where the kubeconfig is of
+ * another cluster than the folder's director, NOT_SUPPORTED for the embedded cluster, and the API's own error
+ * where it may not list pods.
  */
 export async function withWay<T>(
   flags: TunnelFlags,

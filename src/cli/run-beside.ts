@@ -10,8 +10,8 @@ export interface BesideOptions {
 }
 
 /**
- * Runs a command of the operator's on this terminal and resolves with its exit code; as a shell's, 128 and more for the signal
- * that ended it. Ctrl-C reaches it by the terminal; SIGTERM it gets from here.
+ * Runs a command of the operator's on this terminal and resolves with its exit code; as a shell's, 128 and
+ * more for the signal that ended it. Ctrl-C reaches it by the terminal; SIGTERM it gets from here.
  */
 export async function runBeside(
   [file = '', ...words]: readonly string[],

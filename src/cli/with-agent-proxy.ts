@@ -9,8 +9,8 @@ import { withWay } from './open-way.ts';
 import { serveWay } from './serve-way.ts';
 
 /**
- * Runs `action` with the proxy by which it reaches the agent: a tunnel of its own with `--tunnel`, what BOSH_ALL_PROXY names, or
- * none. Throws what is wrong with either before.
+ * Runs `action` with the proxy by which it reaches the agent: a tunnel of its own with `--tunnel`, what
+ * BOSH_ALL_PROXY names, or none. Throws what is wrong with either before.
  */
 export async function withAgentProxy<T>(
   { tunnel, statePath }: Pick<EnvArguments, 'tunnel' | 'statePath'>,

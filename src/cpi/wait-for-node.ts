@@ -9,8 +9,9 @@ import { podReference } from './vm/find-vm.ts';
 const remedy = 'make room on a node that fits, add one, or ask for less: size, zone, node_selector';
 
 /**
- * Waits until a pod has a node, to the deadline whatever the scheduler says: an autoscaler may add nodes. Rejects with
- * UNSCHEDULABLE, which carries the scheduler's words, with DEADLINE where the scheduler has said nothing, and with what
+ * Waits until a pod has a node, to the deadline whatever the scheduler says: an autoscaler may add nodes.
+ * Rejects with UNSCHEDULABLE, which carries the scheduler's words, with DEADLINE where the scheduler has said
+ * nothing, and with what
  * `gone` gives where the pod went away.
  */
 export async function waitForNode(

@@ -28,7 +28,10 @@ export interface EnvOptions extends Omit<LoadManifestOptions, 'path' | 'now' | '
 export interface CreateEnvOptions extends EnvOptions {
   /** `--recreate`: even when nothing has changed. */
   readonly recreate?: boolean;
-  /** `--recreate-persistent-disks`: even when nothing has changed; the disk is made anew and its content moves to it. */
+  /**
+   * `--recreate-persistent-disks`: even when nothing has changed; the disk is made anew and its content moves
+   * to it.
+   */
   readonly recreatePersistentDisks?: boolean;
   /** Throws what the caller does not take of a manifest; asked with bosh's own rules, before anything is changed. */
   readonly checkManifest?: (manifest: Manifest) => void;

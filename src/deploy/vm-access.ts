@@ -36,8 +36,8 @@ export interface VmAccess {
 }
 
 /**
- * Finds the agent of the VM that a state file records: no lock is taken and nothing is printed. STATE_INVALID where no VM is
- * recorded, and OTHER_AGENT where another VM's agent answers.
+ * Finds the agent of the VM that a state file records: no lock is taken and nothing is printed. STATE_INVALID
+ * where no VM is recorded, and OTHER_AGENT where another VM's agent answers.
  */
 export async function openVm(
   { statePath, endpoint, proxy, signal }: VmAccessOptions,

@@ -18,7 +18,10 @@ export interface ScriptParts {
   readonly context: string | undefined;
   readonly namespace: string;
   readonly stemcell: string;
-  /** The folder that `stemcell build` made, where the stemcell is one of it: its image has to come to the nodes. */
+  /**
+   * The folder that `stemcell build` made, where the stemcell is one of it: its image has to come to the
+   * nodes.
+   */
   readonly stemcellFolder: string | undefined;
   /** Paths in the folder, in order. */
   readonly opsFiles: readonly string[];

@@ -19,7 +19,9 @@ import type { Service } from '../kubernetes/service.ts';
 import type { StorageClass } from '../kubernetes/volume.ts';
 import type { Right } from './needed-rights.ts';
 
-/** The verbs of the API that `director init` uses: it reads, asks for reviews and creates in dry runs only. */
+/**
+ * The verbs of the API that `director init` uses: it reads, asks for reviews and creates in dry runs only.
+ */
 export type DirectorApi = Pick<KubernetesApi, 'get' | 'list' | 'create' | 'groups'> & {
   version(): Promise<string>;
 };
@@ -38,7 +40,9 @@ export interface DirectorFacts {
   readonly namespace: string;
   readonly hasNamespace: boolean;
   readonly hasAccount: boolean;
-  /** What admission says to a privileged pod; '' where it admits one; undefined: the user may not create pods. */
+  /**
+   * What admission says to a privileged pod; '' where it admits one; undefined: the user may not create pods.
+   */
   readonly privilegedRefusal: string | undefined;
   readonly classes: readonly StorageClass[] | undefined;
   readonly pinning: PinningNetwork | 'static-ip' | undefined;
@@ -64,7 +68,8 @@ export async function readDirectorFacts(api: DirectorApi, namespace: string): Pr
   return {
     version,
     namespace,
-    // one whom the cluster does not let look is told so by the rights; the account cannot be without its namespace
+    // one whom the cluster does not let look is told so by the rights; the account cannot be without its
+    // namespace
     hasNamespace: hasNamespace ?? true,
     hasAccount: hasAccount ?? false,
     privilegedRefusal: (hasNamespace ?? true) ? await refusalOfPrivilegedPod(api, namespace) : '',
@@ -94,7 +99,10 @@ export async function readDeniedRights(api: DirectorApi, rights: readonly Right[
   return rights.filter((_, index) => answers[index] === false);
 }
 
-/** What the API says to a Service with that address; '' where it takes one, or one has it already, as the facts show. */
+/**
+ * What the API says to a Service with that address; '' where it takes one, or one has it already, as the
+ * facts show.
+ */
 export async function refusalOfClusterIp(
   api: DirectorApi,
   { services: present, hasNamespace, namespace }: DirectorFacts,

@@ -33,7 +33,8 @@ export function directorFilePath(directory: string): string {
 }
 
 /**
- * Undefined where the folder has none. Throws FILE_NOT_TRUSTED for a link or another user's file, DIRECTORY_INVALID for one that
+ * Undefined where the folder has none. Throws FILE_NOT_TRUSTED for a link or another user's file,
+ * DIRECTORY_INVALID for one that
  * `director init` did not write.
  */
 export function readDirectorFile(directory: string): Promise<DirectorFile | undefined> {

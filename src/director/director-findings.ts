@@ -245,8 +245,9 @@ function takenBy(check: string, address: string, by: string, flag: string): Find
 }
 
 /**
- * An address for the director's Service that no Service has: of the lower part of the range, which the API server leaves to those
- * who ask for one. Undefined where the Services may not be seen or all are taken. Pure.
+ * An address for the director's Service that no Service has: of the lower part of the range, which the API
+ * server leaves to those who ask for one. Undefined where the Services may not be seen or all are taken.
+ * Pure.
  */
 export function freeClusterIp(services: readonly Service[] | undefined): string | undefined {
   const first = services?.find(

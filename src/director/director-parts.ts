@@ -36,7 +36,10 @@ export interface DirectorParts {
   readonly stemcellFolder: string | undefined;
 }
 
-/** Reads and checks them. FILE_NOT_FOUND, STEMCELL_INVALID, RELEASE_INVALID or ARCHIVE_INVALID name the file that is wrong. */
+/**
+ * Reads and checks them. FILE_NOT_FOUND, STEMCELL_INVALID, RELEASE_INVALID or ARCHIVE_INVALID name the file
+ * that is wrong.
+ */
 export async function readParts(request: PartsRequest): Promise<DirectorParts> {
   const { root, stemcell, release, target } = request;
   const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-director-'));

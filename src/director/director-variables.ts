@@ -12,9 +12,10 @@ export type Variables = Readonly<Record<string, string>>;
 const varsStorePath = (directory: string): string => join(directory, 'creds.yml');
 
 /**
- * What the bosh CLI and the credhub CLI want to know of the director at that address, by bosh-deployment's names in the vars store
- * of its folder: BOSH_*, and CREDHUB_* where it has CredHub. These are secrets. Rejects with FILE_NOT_FOUND before the director is
- * created, with VARS_STORE_INVALID, which quotes no value, where something is missing.
+ * What the bosh CLI and the credhub CLI want to know of the director at that address, by bosh-deployment's
+ * names in the vars store of its folder: BOSH_*, and CREDHUB_* where it has CredHub. These are secrets.
+ * Rejects with FILE_NOT_FOUND before the director is created, with VARS_STORE_INVALID, which quotes no value,
+ * where something is missing.
  */
 export async function readDirectorVariables(
   directory: string,
@@ -62,8 +63,8 @@ export function directorVariables(
 }
 
 /**
- * How the agent of the director's VM is called, by bosh-deployment's names in the vars store. The mbus and the password are secrets.
- * Rejects as readDirectorVariables does.
+ * How the agent of the director's VM is called, by bosh-deployment's names in the vars store. The mbus and
+ * the password are secrets. Rejects as readDirectorVariables does.
  */
 export async function readDirectorAgent(
   directory: string,

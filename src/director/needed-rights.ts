@@ -32,8 +32,9 @@ export async function readRoles(root: string): Promise<readonly RoleDocument[]> 
 }
 
 /**
- * What the operator has to be allowed: a token of the account, what the tunnel does, and, where the account is not there yet, to
- * make it, its roles and each right in them, since nobody may grant what they do not have. Pure.
+ * What the operator has to be allowed: a token of the account, what the tunnel does, and, where the account
+ * is not there yet, to make it, its roles and each right in them, since nobody may grant what they do not
+ * have. Pure.
  */
 export function neededRights(
   { namespace, way, hasAccount }: RightsQuestion,

@@ -47,8 +47,9 @@ export interface PreparedDirector {
 }
 
 /**
- * Looks at the cluster and works out what the folder of a director has. Writes nothing, in the folder and in the cluster.
- * OTHER_CLUSTER where the folder is of another cluster; the codes of a file that is missing or wrong.
+ * Looks at the cluster and works out what the folder of a director has. Writes nothing, in the folder and in
+ * the cluster. OTHER_CLUSTER where the folder is of another cluster; the codes of a file that is missing or
+ * wrong.
  */
 export async function prepareDirector(
   request: DirectorRequest,

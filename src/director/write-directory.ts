@@ -19,9 +19,10 @@ export interface WrittenDirectory {
 }
 
 /**
- * Writes the files of a director's folder, 0600 each, director.json last. A file that is neither there as a former run wrote it
- * nor as this one would is the operator's and stays. Killed at any point, the next run completes the folder: what this run is
- * about to write is noted first. FILE_NOT_TRUSTED where others can write in the folder, or in one below it, or that is a link.
+ * Writes the files of a director's folder, 0600 each, director.json last. A file that is neither there as a
+ * former run wrote it nor as this one would is the operator's and stays. Killed at any point, the next run
+ * completes the folder: what this run is about to write is noted first. FILE_NOT_TRUSTED where others can
+ * write in the folder, or in one below it, or that is a link.
  */
 export async function writeDirectory(
   directory: string,

@@ -15,7 +15,10 @@ export interface PodPort {
 }
 
 export interface PodPortOptions {
-  /** Between pings, which keep an idle connection known to what is between here and the API server; default 30 s. */
+  /**
+   * Between pings, which keep an idle connection known to what is between here and the API server; default 30
+   * s.
+   */
   readonly pingMs?: number;
   /** How long the answer to a client that has ended its side may pause; default 15 s. */
   readonly quietMs?: number;
@@ -29,12 +32,14 @@ const takenMs = 30_000;
 const longestFault = 2000;
 
 /**
- * A connection to a port of a pod's loopback address, through the API server (pods/portforward). Resolves when the kubelet has
- * taken it; that nothing listens there is known only then: the stream fails with POD_PORT_CLOSED. Rejects with ApiError where
- * the API server refuses, NOT_SUPPORTED where it does not know port forwarding, KUBERNETES_UNREACHABLE where it cannot be
- * reached, with which the stream fails, too, when the connection breaks.
+ * A connection to a port of a pod's loopback address, through the API server (pods/portforward). Resolves
+ * when the kubelet has taken it; that nothing listens there is known only then: the stream fails with
+ * POD_PORT_CLOSED. Rejects with ApiError where the API server refuses, NOT_SUPPORTED where it does not know
+ * port forwarding, KUBERNETES_UNREACHABLE where it cannot be reached, with which the stream fails, too, when
+ * the connection breaks.
  *
- * The protocol carries no end of one direction: after end() the stream stays open until the pod closes it or sends nothing for
+ * The protocol carries no end of one direction: after end() the stream stays open until the pod closes it or
+ * sends nothing for
  * `quietMs`. Loads the WebSocket library.
  */
 export async function openPodPort(
@@ -155,7 +160,10 @@ class PodPortStream extends Duplex {
     this.#quiet = setTimeout(() => this.#socket.close(1000), this.#options.quietMs);
   }
 
-  /** The runtime's message can be lost on its way when it closes at once: then nothing came and the end is not a clean one. */
+  /**
+   * The runtime's message can be lost on its way when it closes at once: then nothing came and the end is not
+   * a clean one.
+   */
   #faultAt(code: number): ProductError | undefined {
     const { access, target } = this.#options;
     if (this.#fault !== '') return closed(target, this.#fault);

@@ -8,7 +8,10 @@ import type { KubernetesObject } from './object.ts';
 import { isPassingStatus } from './passing-status.ts';
 import { transportFailure } from './transport-failure.ts';
 
-/** What Kubernetes says about an object that is waited for and, apart from it, what to do when the deadline has passed. */
+/**
+ * What Kubernetes says about an object that is waited for and, apart from it, what to do when the deadline
+ * has passed.
+ */
 export interface WaitWords {
   readonly state: string;
   readonly next: string;
@@ -27,7 +30,10 @@ export interface WaitOptions<T extends KubernetesObject, R> {
   readonly deadlineMs: number;
   /** Asked when the deadline has passed, and every five seconds before where there is a `say`. */
   readonly lastWords?: (last: T | undefined) => Words | Promise<Words>;
-  /** Told after five seconds what is waited for and its state, and again when that has changed: a line of at most 1 KB. */
+  /**
+   * Told after five seconds what is waited for and its state, and again when that has changed: a line of at
+   * most 1 KB.
+   */
   readonly say?: (line: string) => void;
   readonly clock?: Clock;
   /** Ends the wait, which then rejects with the signal's reason: nobody needs its result any more. */
@@ -161,7 +167,10 @@ function isForbiddenForNow(
   return now - seen.forbiddenSince < forbiddenMs;
 }
 
-/** Says the state as it changes until the signal aborts; after that it stays pending. What cannot be asked now is not said. */
+/**
+ * Says the state as it changes until the signal aborts; after that it stays pending. What cannot be asked now
+ * is not said.
+ */
 async function sayWhileWaiting<T extends KubernetesObject, R>(
   options: WaitOptions<T, R>,
   clock: Clock,

@@ -60,8 +60,9 @@ function whenOpened(socket: Socket, access: Access, path: string): Promise<void>
 }
 
 /**
- * Bun's WebSocket does not show the answer to a refused upgrade; a plain GET of the same path does, and runs nothing,
- * because the API server wants an upgrade for it (apimachinery pkg/util/proxy/upgradeaware.go, UpgradeRequired).
+ * Bun's WebSocket does not show the answer to a refused upgrade; a plain GET of the same path does, and runs
+ * nothing, because the API server wants an upgrade for it (apimachinery pkg/util/proxy/upgradeaware.go,
+ * UpgradeRequired).
  */
 async function askAgain(access: Access, path: string, error: unknown): Promise<ApiError | undefined> {
   if (transportFailure(error) !== 'other') {
@@ -79,7 +80,9 @@ async function askAgain(access: Access, path: string, error: unknown): Promise<A
 /** The query may hold a command. */
 const refusedRequest = (path: string): ApiRequest => ({ method: 'GET', path: path.replace(/\?.*$/u, '') });
 
-/** Bun puts its own client behind the name `ws`: it reads `tls` and `proxy`, Node's takes what its agent has. */
+/**
+ * Bun puts its own client behind the name `ws`: it reads `tls` and `proxy`, Node's takes what its agent has.
+ */
 async function socketOptions(access: Access): Promise<ClientOptions> {
   const credentials = await credentialsOf(access);
   const tls = nodeTls(access, credentials);

@@ -18,7 +18,10 @@ export function parsePathSegment(text: string): PathSegment | undefined {
 // eslint-disable-next-line no-control-regex -- control characters are what is refused
 const isSegment = (text: string): text is PathSegment => !/[/\\\u0000-\u001f\u007f]/u.test(text);
 
-/** A text of our own making (a constant, a digest, a random id); one that is no segment is a fault of the program. */
+/**
+ * A text of our own making (a constant, a digest, a random id); one that is no segment is a fault of the
+ * program.
+ */
 export function ownPathSegment(text: string): PathSegment {
   const segment = parsePathSegment(text);
   if (segment === undefined) throw new Error(segmentProblem(text));

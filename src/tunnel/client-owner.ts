@@ -13,19 +13,24 @@ export interface Connection {
   readonly server: SocketEnd;
 }
 
-/** A table is read in pieces: a connection that others' coming and going hid in one reading is in the next. */
+/**
+ * A table is read in pieces: a connection that others' coming and going hid in one reading is in the next.
+ */
 const readings = 3;
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'];
 
 /** By both ends as a table has them, local first. */
 type Owners = ReadonlyMap<string, number | undefined>;
 
-/** The user of the process at the other end of a connection from this machine; undefined where none has that socket any more. */
+/**
+ * The user of the process at the other end of a connection from this machine; undefined where none has that
+ * socket any more.
+ */
 export type ClientOwner = (connection: Connection) => Promise<number | undefined>;
 
 /**
- * One reading of the tables at a time, which all share that asked before it began: another user may connect ten thousand times
- * at once, and each connection makes the tables longer.
+ * One reading of the tables at a time, which all share that asked before it began: another user may connect
+ * ten thousand times at once, and each connection makes the tables longer.
  */
 export function findClientOwners(
   readTable: (path: string) => Promise<string> = (path) => readFile(path, 'utf8'),
@@ -50,8 +55,8 @@ export function findClientOwners(
 }
 
 /**
- * The same by the text of such a table (proc(5)). A socket that no process has open any more has inode 0 and shows as root's,
- * whoever closed it: it has no owner here.
+ * The same by the text of such a table (proc(5)). A socket that no process has open any more has inode 0 and
+ * shows as root's, whoever closed it: it has no owner here.
  */
 export const ownerInTable = (table: string, connection: Connection): number | undefined =>
   ownerAmong(parseOwners(table), connection);

@@ -9,7 +9,10 @@ import type { Destination } from './socks5.ts';
 
 export type ConnectOptions = Omit<RouteOptions, 'resolve'> & { readonly access: Access };
 
-/** A stream to a destination, by the way that findRoute finds. Rejects as that and openPodPort do, or with the system's error. */
+/**
+ * A stream to a destination, by the way that findRoute finds. Rejects as that and openPodPort do, or with the
+ * system's error.
+ */
 export async function connectTo(destination: Destination, options: ConnectOptions): Promise<Duplex> {
   const route = await findRoute(destination, { ...options, resolve });
   return route.kind === 'pod' ? openPodPort(options.access, route) : dial(route);

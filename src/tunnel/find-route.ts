@@ -32,8 +32,9 @@ export interface RouteOptions {
 }
 
 /**
- * Where a destination leads to. Rejects with TUNNEL_REFUSED, a sentence with the remedy, for a name or address of the cluster
- * that leads to no pod: it is never dialled from this machine, also where this machine's DNS gives such an address.
+ * Where a destination leads to. Rejects with TUNNEL_REFUSED, a sentence with the remedy, for a name or
+ * address of the cluster that leads to no pod: it is never dialled from this machine, also where this
+ * machine's DNS gives such an address.
  */
 export async function findRoute({ host, port }: Destination, options: RouteOptions): Promise<Route> {
   if (isIP(host) !== 0) return routeToAddress(plainAddress(host), port, options);
@@ -78,7 +79,9 @@ async function routeToAddress(address: string, port: number, options: RouteOptio
   );
 }
 
-/** The pod that runs with that address. Pods on their node's network have the node's, which is no way to them. */
+/**
+ * The pod that runs with that address. Pods on their node's network have the node's, which is no way to them.
+ */
 async function findPod(
   address: string,
   { api, namespaces }: RouteOptions,

@@ -15,8 +15,8 @@ const form = new RegExp(
 );
 
 /**
- * Parses `*.DOMAIN=SERVICE` (every name below DOMAIN) and `NAME=SERVICE`; a Service of another namespace than the first is
- * SERVICE.NAMESPACE. The first entry that fits counts. Throws INVALID_ARGUMENT.
+ * Parses `*.DOMAIN=SERVICE` (every name below DOMAIN) and `NAME=SERVICE`; a Service of another namespace than
+ * the first is SERVICE.NAMESPACE. The first entry that fits counts. Throws INVALID_ARGUMENT.
  */
 export function parseNameMap(entries: readonly string[], namespaces: readonly string[]): NameMap {
   const [first = ''] = namespaces;

@@ -7,7 +7,10 @@ export interface Destination {
   readonly port: number;
 }
 
-/** What the bytes so far are: the beginning of a message, one of `length` bytes, or none; then `answer` goes to the client. */
+/**
+ * What the bytes so far are: the beginning of a message, one of `length` bytes, or none; then `answer` goes
+ * to the client.
+ */
 export type Parsed<T> =
   | { readonly kind: 'partial' }
   | { readonly kind: 'whole'; readonly value: T; readonly length: number }
@@ -81,7 +84,10 @@ function spanOf(
   return nameLength === undefined ? 'partial' : { start: 5, end: 5 + nameLength };
 }
 
-/** Clients send addresses as names, too; those in brackets are IPv6. Undefined for what is neither name nor address. */
+/**
+ * Clients send addresses as names, too; those in brackets are IPv6. Undefined for what is neither name nor
+ * address.
+ */
 export function parseName(text: string): string | undefined {
   const bare = text.replace(/^\[(.*)\]$/u, '$1');
   if (isIPv4(bare) || (isIPv6(bare) && !bare.includes('%'))) return bare;

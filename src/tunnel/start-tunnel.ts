@@ -12,7 +12,10 @@ export interface TunnelOptions {
   readonly port: number;
   /** A stream to where a client wants to go. */
   readonly connect: (destination: Destination) => Promise<Duplex>;
-  /** The user at the other end of a connection; undefined where nobody can be found. Absent: this system cannot tell. */
+  /**
+   * The user at the other end of a connection; undefined where nobody can be found. Absent: this system
+   * cannot tell.
+   */
   readonly clientOwner?: ((connection: Connection) => Promise<number | undefined>) | undefined;
   /** Whose clients are served. */
   readonly uid: number | undefined;
@@ -29,8 +32,8 @@ export interface Tunnel {
 }
 
 /**
- * A SOCKS5 proxy on 127.0.0.1 for processes of one user of this machine. It has no password, so another user's client gets no
- * answer. Rejects with TUNNEL_NOT_STARTED where the port is taken.
+ * A SOCKS5 proxy on 127.0.0.1 for processes of one user of this machine. It has no password, so another
+ * user's client gets no answer. Rejects with TUNNEL_NOT_STARTED where the port is taken.
  */
 export async function startTunnel(options: TunnelOptions): Promise<Tunnel> {
   const clients = new Set<Socket>();
@@ -147,8 +150,9 @@ function replyOf(error: unknown): number {
 }
 
 /**
- * Until both have ended, each direction by itself; what fails breaks the connection, so that the client takes it for no end.
- * Resolves with what failed on the way to the cluster: a client that goes away breaks its own connection alone.
+ * Until both have ended, each direction by itself; what fails breaks the connection, so that the client takes
+ * it for no end. Resolves with what failed on the way to the cluster: a client that goes away breaks its own
+ * connection alone.
  */
 async function join(client: Socket, remote: Duplex): Promise<Error | undefined> {
   remote.on('error', () => undefined);

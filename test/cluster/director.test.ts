@@ -145,7 +145,10 @@ async function openOperator(t: TestContext, program: string | undefined): Promis
   return { init, run, script: () => readFile(join(directory, 'commands.sh'), 'utf8') };
 }
 
-/** The same image as one of Ubuntu noble, for which releases are compiled: the stand-in has no source releases of upstream's. */
+/**
+ * The same image as one of Ubuntu noble, for which releases are compiled: the stand-in has no source releases
+ * of upstream's.
+ */
 async function stemcellOfNoble(home: string, archivePath: string): Promise<string> {
   const directory = join(home, 'opened');
   const { cloudProperties, version } = await openStemcell({ archivePath, directory, within: home });

@@ -48,7 +48,9 @@ describeCluster('manifests/cluster', (world) => {
 
 const linesOf = (text: string): string[] => text.trimEnd().split('\n').toSorted();
 
-/** A copy of the manifests with names and a folder of this test's, since other suites apply them as they are. */
+/**
+ * A copy of the manifests with names and a folder of this test's, since other suites apply them as they are.
+ */
 async function manifestsNamed(own: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-manifests-'));
   await cp(join(checkout, 'manifests'), folder, { recursive: true });

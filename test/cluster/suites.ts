@@ -28,8 +28,8 @@ export function suitesBelow(checkout: string, path: string): string[] {
 }
 
 /**
- * They trouble a node, its network or the API server, count what is on it, or apply manifests that another suite applies, so
- * nothing may run beside them on their cluster.
+ * They trouble a node, its network or the API server, count what is on it, or apply manifests that another
+ * suite applies, so nothing may run beside them on their cluster.
  */
 export const troubling = [
   ['static-ip', 'lost-node', 'loss-agent.long', 'lost-volumes', 'drained', 'up'],

@@ -16,8 +16,9 @@ import { CpiWorld } from './cpi-world.ts';
 import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 import type { KubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
-// A director's workers under bpm (director.use_bpm_for_workers): the CPI runs in a container of runc's that has what bpm gives a job,
-// and what director/templates/bpm.yml adds for director.cpi_job and director.cpi_additional_volumes.
+// A director's workers under bpm (director.use_bpm_for_workers): the CPI runs in a container of runc's that
+// has what bpm gives a job, and what director/templates/bpm.yml adds for director.cpi_job and
+// director.cpi_additional_volumes.
 
 const node = '/var/vcap/packages/node/bin/node';
 const tokenFolder = '/var/run/secrets/kubernetes.io/serviceaccount';

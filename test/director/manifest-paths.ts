@@ -3,7 +3,9 @@ import { isObject } from '../../src/platform/fields.ts';
 /** A document of which only the keys count: texts are its leaves. */
 export type Tree = string | readonly Tree[] | { readonly [key: string]: Tree };
 
-/** Paths of all leaves, as ops files write them: a list's entry with a name by the name, another by its index. */
+/**
+ * Paths of all leaves, as ops files write them: a list's entry with a name by the name, another by its index.
+ */
 export function pathsOf(node: unknown, at = ''): string[] {
   if (Array.isArray(node))
     return node.flatMap((item, index) => pathsOf(item, `${at}/${tokenOf(item, index)}`));

@@ -19,7 +19,10 @@ import { kubernetesCpiJob } from '../cpi/kubernetes-cpi-job.ts';
 import { boshCli } from '../support/upstream-programs.ts';
 import { operationsBetween, pathsOf, treeOf } from './manifest-paths.ts';
 
-/** bosh-deployment's files as documents of their paths alone (paths/, by write-paths.ts), and ours as they are. */
+/**
+ * bosh-deployment's files as documents of their paths alone (paths/, by write-paths.ts), and ours as they
+ * are.
+ */
 const folder = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-ops-'));
 const job = await kubernetesCpiJob();
 after(async () => {

@@ -10,7 +10,8 @@ import type { Action } from './action.ts';
 import { objectArgument, textArgument } from './arguments.ts';
 
 /**
- * `bundle_logs [{owning_user, log_type, filters}]` -> `{logs_tar_path, sha512}`: a tar.gz in the VM that the account of a
+ * `bundle_logs [{owning_user, log_type, filters}]` -> `{logs_tar_path, sha512}`: a tar.gz in the VM that the
+ * account of a
  * `bosh ssh` session copies, and remove_file removes (bosh-agent: agent/action/bundle_logs.go). It is that
  * account's alone, or root's without an owning_user.
  */

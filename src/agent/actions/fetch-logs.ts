@@ -5,7 +5,10 @@ import { collectLogs, parseLogSelection } from '../file/collect-logs.ts';
 import type { Action } from './action.ts';
 import { textArgument } from './arguments.ts';
 
-/** `fetch_logs ["job,agent,system", filters]` -> `{blobstore_id, sha1}` of a tar.gz with the log files that match a filter. */
+/**
+ * `fetch_logs ["job,agent,system", filters]` -> `{blobstore_id, sha1}` of a tar.gz with the log files that
+ * match a filter.
+ */
 export function fetchLogs(options: { readonly blobs: BlobStore; readonly directories: Directories }): Action {
   return {
     mode: 'asynchronous',

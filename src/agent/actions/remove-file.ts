@@ -6,8 +6,9 @@ import { textArgument } from './arguments.ts';
 import { isBundle } from './bundle-logs.ts';
 
 /**
- * `remove_file [path]` -> path, also of a file that is gone. Unlike upstream's agent (agent/action/remove_file.go), which
- * removes anything, it removes what bundle_logs has made; the folder of that is root's.
+ * `remove_file [path]` -> path, also of a file that is gone. Unlike upstream's agent
+ * (agent/action/remove_file.go), which removes anything, it removes what bundle_logs has made; the folder of
+ * that is root's.
  */
 export function removeFile(directories: Directories): Action {
   return {

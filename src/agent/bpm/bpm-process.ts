@@ -69,7 +69,9 @@ export class BpmProcess {
     return { kind: (await isThere(this.#pidPath)) ? 'failed' : 'stopped' };
   }
 
-  /** Starts it unless it runs; killed at any moment it leaves nothing running that its pid file does not name. */
+  /**
+   * Starts it unless it runs; killed at any moment it leaves nothing running that its pid file does not name.
+   */
   async start(config: BpmProcessConfig): Promise<void> {
     await this.#locked(async (pids) => {
       const logs = await this.#prepare(config, pids);
@@ -84,7 +86,9 @@ export class BpmProcess {
     });
   }
 
-  /** Runs it to its end, prints what it prints, and returns its exit code, 128 and the signal after a signal. */
+  /**
+   * Runs it to its end, prints what it prints, and returns its exit code, 128 and the signal after a signal.
+   */
   async run(config: BpmProcessConfig): Promise<number> {
     return this.#locked(async (pids) => {
       const logs = await this.#prepare(config, pids);
@@ -109,8 +113,8 @@ export class BpmProcess {
   }
 
   /**
-   * Stops it: its signal, after 15 seconds SIGQUIT, 2 seconds later SIGKILL, and that also for what it leaves in its
-   * session. `configured` reads its part of bpm.yml, which a process that does not run needs not have.
+   * Stops it: its signal, after 15 seconds SIGQUIT, 2 seconds later SIGKILL, and that also for what it leaves
+   * in its session. `configured` reads its part of bpm.yml, which a process that does not run needs not have.
    */
   async stop(configured: () => Promise<BpmProcessConfig>): Promise<void> {
     await this.#locked(async (pids) => {

@@ -26,13 +26,13 @@ export interface HeldProgram {
   go(): Promise<void>;
 }
 
-// a caller that is killed before it says go leaves nothing behind: the other end is closed then; the folder is entered as
-// the program's user, who may have put a link in its place
+// a caller that is killed before it says go leaves nothing behind: the other end is closed then; the folder
+// is entered as the program's user, who may have put a link in its place
 const untilTold = 'cd -- "$1" || exit 1; unset OLDPWD; shift; read -r _ <&3 || exit 1; exec 3<&-; exec "$@"';
 
 /**
- * Starts a program in a session of its own that waits until it is told to go, so that its pid is on the disk before it does
- * anything. Everything here runs as the program's own user already, with its environment.
+ * Starts a program in a session of its own that waits until it is told to go, so that its pid is on the disk
+ * before it does anything. Everything here runs as the program's own user already, with its environment.
  */
 export async function startHeld(request: HeldProgramRequest): Promise<HeldProgram> {
   const { owner, output, mayGainRights } = request;

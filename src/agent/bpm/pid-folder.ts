@@ -11,8 +11,9 @@ const safeMode = 0o755;
 const lockName = 'folders';
 
 /**
- * Opens sys/run/bpm/JOB, made where it is not there. Only root can write there, so that its pid files may name any process;
- * what vcap can have put there, while that folder was one as the agent makes for every job, is removed.
+ * Opens sys/run/bpm/JOB, made where it is not there. Only root can write there, so that its pid files may
+ * name any process; what vcap can have put there, while that folder was one as the agent makes for every job,
+ * is removed.
  */
 export async function openPidFolder(
   job: PathSegment,

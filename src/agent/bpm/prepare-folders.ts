@@ -21,8 +21,9 @@ export interface ProcessLogs {
 }
 
 /**
- * Makes the folders that a process of bpm finds and gives them to its user (bpm-release: src/bpm/runc/adapter), and opens
- * its logs. Job users can write in most of these places: no link is followed. `user` is undefined where all is one user's.
+ * Makes the folders that a process of bpm finds and gives them to its user (bpm-release:
+ * src/bpm/runc/adapter), and opens its logs. Job users can write in most of these places: no link is
+ * followed. `user` is undefined where all is one user's.
  */
 export async function prepareFolders(
   { job, process }: ProcessName,

@@ -5,8 +5,9 @@ import type { BpmProcessConfig } from './bpm-config.ts';
 const usualOpenFiles = 524_288;
 
 /**
- * Arguments of prlimit(1) for a process. None is above what this one may have itself: in a pod nobody can raise it. Memory
- * limits what a process can write to (RLIMIT_DATA), since runtimes reserve far more addresses than they use.
+ * Arguments of prlimit(1) for a process. None is above what this one may have itself: in a pod nobody can
+ * raise it. Memory limits what a process can write to (RLIMIT_DATA), since runtimes reserve far more
+ * addresses than they use.
  */
 export async function resourceLimits(config: BpmProcessConfig): Promise<readonly string[]> {
   const own = await readFile('/proc/self/limits', 'utf8');

@@ -5,8 +5,8 @@ import { isThere } from '../file/is-there.ts';
 import { replaceLink } from '../file/symbolic-link.ts';
 
 /**
- * Has `bin/bpm` of an installed job bpm be the stand-in, where this VM's image has one: the embedded node's, whose kernel
- * refuses containers in a pod. Elsewhere bpm stays as its release made it. Idempotent.
+ * Has `bin/bpm` of an installed job bpm be the stand-in, where this VM's image has one: the embedded node's,
+ * whose kernel refuses containers in a pod. Elsewhere bpm stays as its release made it. Idempotent.
  */
 export async function useStandIn(job: Bundle, directories: Directories): Promise<void> {
   if (job.name !== 'bpm' || !(await isThere(directories.bpmStandIn))) return;

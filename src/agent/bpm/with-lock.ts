@@ -6,7 +6,9 @@ import type { Directories } from '../directories.ts';
 
 const pollMilliseconds = 50;
 
-/** Does something while no other command of bpm that takes the lock of this name does. The kernel keeps it. */
+/**
+ * Does something while no other command of bpm that takes the lock of this name does. The kernel keeps it.
+ */
 export async function withLock<T>(
   name: PathSegment,
   { directories, clock }: { readonly directories: Directories; readonly clock: Clock },

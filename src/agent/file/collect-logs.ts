@@ -18,8 +18,8 @@ export interface LogSelection {
 }
 
 /**
- * What `job`, `agent`, `system`, or several of them joined by commas, and a list of filters stand for (bosh-agent:
- * agent/logstarprovider); without filters every file.
+ * What `job`, `agent`, `system`, or several of them joined by commas, and a list of filters stand for
+ * (bosh-agent: agent/logstarprovider); without filters every file.
  */
 export function parseLogSelection(types: string, filters: unknown, directories: Directories): LogSelection {
   return {
@@ -54,8 +54,8 @@ function parseFilters(argument: unknown): readonly string[] {
 }
 
 /**
- * Packs the selected files into a tar.gz at `archive`, which must not exist. Job users write to the log folder: no link is
- * followed, and what is not a plain file of one name is left out.
+ * Packs the selected files into a tar.gz at `archive`, which must not exist. Job users write to the log
+ * folder: no link is followed, and what is not a plain file of one name is left out.
  */
 export async function collectLogs(
   { folders, filters }: LogSelection,

@@ -146,7 +146,10 @@ export class DirectoryHandle {
     await this.give(process.geteuid?.() === 0 ? 0 : undefined, group, mode);
   }
 
-  /** Gives the directory itself a user, a group and a mode, where they are named; only what differs is changed. */
+  /**
+   * Gives the directory itself a user, a group and a mode, where they are named; only what differs is
+   * changed.
+   */
   async give(userId: number | undefined, groupId: number | undefined, mode?: number): Promise<void> {
     const stats = await this.#handle.stat();
     const [owner, group] = [userId ?? stats.uid, groupId ?? stats.gid];

@@ -67,7 +67,9 @@ function newServer(options: BusOptions): Server {
   return server;
 }
 
-/** One of this VM alone: pods of the embedded cluster, whose addresses are loopback ones, share the machine's. */
+/**
+ * One of this VM alone: pods of the embedded cluster, whose addresses are loopback ones, share the machine's.
+ */
 function isOwnAddress(host: string): boolean {
   return isIPv4(host) && host !== '0.0.0.0' && !host.startsWith('127.');
 }

@@ -49,7 +49,9 @@ export class BpmScene {
     return join(this.directories.base, name);
   }
 
-  /** A job with its folders, as the agent makes them, and this bpm.yml; `$BASE` stands for the base folder. */
+  /**
+   * A job with its folders, as the agent makes them, and this bpm.yml; `$BASE` stands for the base folder.
+   */
   async addJob(name: string, config: string, programs: Readonly<Record<string, string>> = {}): Promise<void> {
     const job = join(this.directories.jobs, name);
     const files = { 'config/bpm.yml': config, ...programs };

@@ -33,9 +33,9 @@ export interface SshAccountPorts {
 }
 
 /**
- * The accounts that `bosh ssh` makes for one session each: entries of /etc/passwd with a name of {@link isSshUser} and
- * their home in /var/vcap/bosh_ssh. No other account is ever read, changed or removed. A restart of the
- * container brings the image's /etc/passwd back, without them.
+ * The accounts that `bosh ssh` makes for one session each: entries of /etc/passwd with a name of {@link
+ * isSshUser} and their home in /var/vcap/bosh_ssh. No other account is ever read, changed or removed. A
+ * restart of the container brings the image's /etc/passwd back, without them.
  */
 export class SshAccounts {
   readonly #ports: SshAccountPorts;
@@ -49,7 +49,10 @@ export class SshAccounts {
     return (await readFileIfPresent(hostKeyPath))?.trim();
   }
 
-  /** Makes an account that one key logs in to. AGENT_ACCOUNT_FAILED where it is there already; half of one is removed again. */
+  /**
+   * Makes an account that one key logs in to. AGENT_ACCOUNT_FAILED where it is there already; half of one is
+   * removed again.
+   */
   async create(name: string, publicKey: string): Promise<void> {
     const { sshHomes, base } = this.#ports.directories;
     await using parent = await DirectoryHandle.open(base);
@@ -76,7 +79,10 @@ export class SshAccounts {
     return (await this.#list()).find((account) => account.name === name);
   }
 
-  /** Removes the accounts whose names begin with `prefix`, with their homes. Their processes go on. Resolves with them. */
+  /**
+   * Removes the accounts whose names begin with `prefix`, with their homes. Their processes go on. Resolves
+   * with them.
+   */
   async removeMatching(prefix: string): Promise<readonly SshAccount[]> {
     const matching = (await this.#list()).filter(({ name }) => name.startsWith(prefix));
     for (const { name } of matching) await this.#remove(name);

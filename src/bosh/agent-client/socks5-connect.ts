@@ -11,8 +11,9 @@ export interface Socks5Proxy {
 export const proxyVariable = 'BOSH_ALL_PROXY';
 
 /**
- * The proxy that BOSH_ALL_PROXY names; undefined where it names none. Of the bosh CLI's forms socks5://HOST:PORT alone is taken:
- * INVALID_ARGUMENT for any other, which is not quoted, since it can hold a password.
+ * The proxy that BOSH_ALL_PROXY names; undefined where it names none. Of the bosh CLI's forms
+ * socks5://HOST:PORT alone is taken: INVALID_ARGUMENT for any other, which is not quoted, since it can hold a
+ * password.
  */
 export function parseAllProxy(text: string | undefined): Socks5Proxy | undefined {
   if (text === undefined || text === '') return undefined;
@@ -42,8 +43,9 @@ const replies: Readonly<Record<number, string>> = {
 };
 
 /**
- * A connection to a host and port by way of the proxy. Rejects with an Error that names the proxy, with the system's, or with the
- * reason of `signal` where that aborts before; later it means nothing to the connection.
+ * A connection to a host and port by way of the proxy. Rejects with an Error that names the proxy, with the
+ * system's, or with the reason of `signal` where that aborts before; later it means nothing to the
+ * connection.
  */
 export async function socks5Connect(
   proxy: Socks5Proxy,

@@ -4,7 +4,9 @@ import { isPublicKey } from '../ssh/ssh-user.ts';
 import type { LogBundle, SshLogin } from './agent-client.ts';
 import type { AgentTasks } from './agent-tasks.ts';
 
-/** What `ssh setup` answers. A VM's root decides it: it becomes an argument of ssh and a line of known_hosts. */
+/**
+ * What `ssh setup` answers. A VM's root decides it: it becomes an argument of ssh and a line of known_hosts.
+ */
 export function readLogin(value: unknown, tasks: AgentTasks): SshLogin {
   const { status, ip, host_public_key: given } = isObject(value) ? value : {};
   const hostKey = typeof given === 'string' ? given.trim() : '';
@@ -13,7 +15,10 @@ export function readLogin(value: unknown, tasks: AgentTasks): SshLogin {
   throw tasks.unexpected('ssh', 'a success with the address of the VM and the public key of its sshd');
 }
 
-/** What `bundle_logs` answers. The path becomes an argument of scp: no character in it means anything to a shell. */
+/**
+ * What `bundle_logs` answers. The path becomes an argument of scp: no character in it means anything to a
+ * shell.
+ */
 export function readBundle(value: unknown, tasks: AgentTasks): LogBundle {
   const { logs_tar_path: path, sha512: digest } = isObject(value) ? value : {};
   const sha512 = /^sha512:([0-9a-f]{128})$/.exec(typeof digest === 'string' ? digest : '')?.[1];

@@ -62,7 +62,9 @@ export async function renderJobs(options: RenderJobsOptions): Promise<readonly R
   return rendered;
 }
 
-/** All templates and monit files of the jobs, as renderJobs renders them, each with where that would write it. */
+/**
+ * All templates and monit files of the jobs, as renderJobs renders them, each with where that would write it.
+ */
 export async function readJobTemplates(
   options: Omit<RenderJobsOptions, 'renderer'>,
 ): Promise<readonly JobTemplate[]> {

@@ -58,9 +58,10 @@ export interface CreatedRelease extends ReleaseDescription {
 }
 
 /**
- * Packs a release directory as `bosh create-release` does, and notes the version where that does: dev_releases/ and .dev_builds/, or
- * releases/, .final_builds/ and a local blobstore. The version is noted last: what a killed run left is used or replaced by
- * the next. RELEASE_UNCOMMITTED, RELEASE_EXISTS and RELEASE_INVALID come before anything is written.
+ * Packs a release directory as `bosh create-release` does, and notes the version where that does:
+ * dev_releases/ and .dev_builds/, or releases/, .final_builds/ and a local blobstore. The version is noted
+ * last: what a killed run left is used or replaced by the next. RELEASE_UNCOMMITTED, RELEASE_EXISTS and
+ * RELEASE_INVALID come before anything is written.
  */
 export async function createRelease(options: CreateReleaseOptions, ports: CreateReleasePorts): Promise<CreatedRelease> {
   const { directory } = options;
@@ -101,8 +102,8 @@ async function planRelease(options: CreateReleaseOptions, ports: CreateReleasePo
 }
 
 /**
- * Writes the archive of a version that was made before, from its manifest in dev_releases/ or releases/ and the archives at hand.
- * RELEASE_INVALID names what is not at hand.
+ * Writes the archive of a version that was made before, from its manifest in dev_releases/ or releases/ and
+ * the archives at hand. RELEASE_INVALID names what is not at hand.
  */
 export async function packReleaseManifest(
   { directory, manifestPath, tarball }: { readonly directory: string; readonly manifestPath: string; readonly tarball?: string },

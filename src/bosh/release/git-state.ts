@@ -10,7 +10,10 @@ export interface GitState {
   readonly changes: string;
 }
 
-/** What git says of the folder (bosh-cli: releasedir/git_repo.go). RELEASE_INVALID where it has a `.git` that git cannot read. */
+/**
+ * What git says of the folder (bosh-cli: releasedir/git_repo.go). RELEASE_INVALID where it has a `.git` that
+ * git cannot read.
+ */
 export async function readGitState(directory: string): Promise<GitState> {
   const status = await git(directory, ['status', '--porcelain=1']);
   if (status.error !== undefined) {

@@ -15,7 +15,10 @@ export class LocalBlobstore {
     this.#directory = directory;
   }
 
-  /** Copies the blob to `path`, whole or not at all. FILE_NOT_FOUND, or DIGEST_MISMATCH where it has another digest. */
+  /**
+   * Copies the blob to `path`, whole or not at all. FILE_NOT_FOUND, or DIGEST_MISMATCH where it has another
+   * digest.
+   */
   async get(id: PathSegment, digest: string, path: string): Promise<void> {
     const blob = join(this.#directory, id);
     await verifyFile(blob, digest);

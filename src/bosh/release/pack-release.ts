@@ -31,8 +31,9 @@ export interface PackedRelease {
 }
 
 /**
- * Makes the archive that `bosh create-release --tarball` makes, with the same fingerprints and without an index; the same input
- * gives the same bytes on the same platform. RELEASE_INVALID names what in the release directory is wrong.
+ * Makes the archive that `bosh create-release --tarball` makes, with the same fingerprints and without an
+ * index; the same input gives the same bytes on the same platform. RELEASE_INVALID names what in the release
+ * directory is wrong.
  */
 export async function packRelease(options: PackReleaseOptions): Promise<PackedRelease> {
   const source = await readReleaseDirectory(options.directory);

@@ -22,7 +22,10 @@ type Entries = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
 const folders: Readonly<Record<PartKind, string>> = { job: 'jobs', package: 'packages', license: 'license' };
 
-/** `.dev_builds` or `.final_builds` of a release directory: the parts that were packed (bosh-cli: releasedir/index/fs_index.go). */
+/**
+ * `.dev_builds` or `.final_builds` of a release directory: the parts that were packed (bosh-cli:
+ * releasedir/index/fs_index.go).
+ */
 export class PartIndex {
   readonly #directory: string;
 

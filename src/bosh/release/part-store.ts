@@ -25,7 +25,10 @@ interface Archive {
 
 type PartName = Pick<SourcePart, 'kind' | 'name' | 'fingerprint'>;
 
-/** The archives of a release directory's parts. A part that was packed once is not packed again, so its digest stays. */
+/**
+ * The archives of a release directory's parts. A part that was packed once is not packed again, so its digest
+ * stays.
+ */
 export class PartStore {
   readonly #dev: PartIndex;
   readonly #final: PartIndex;
@@ -46,7 +49,10 @@ export class PartStore {
     return withArchive(part, archive);
   }
 
-  /** The part with its archive in the blobstore, noted in .final_builds. RELEASE_INVALID where an earlier one is lost. */
+  /**
+   * The part with its archive in the blobstore, noted in .final_builds. RELEASE_INVALID where an earlier one
+   * is lost.
+   */
   async finalize(part: SourcePart, blobstore: LocalBlobstore): Promise<PackedPart> {
     const entry = await this.#final.find(part);
     const final = entry && (await this.#archiveOf(entry));

@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 
 /**
- * RELEASE_INVALID where a link leads a path of a release directory out of it, and out of the git repository that it is in: whose
- * release it is would have a file of the operator's packed, or one written. Of a path that is not there what is there of it counts.
+ * RELEASE_INVALID where a link leads a path of a release directory out of it, and out of the git repository
+ * that it is in: whose release it is would have a file of the operator's packed, or one written. Of a path
+ * that is not there what is there of it counts.
  */
 export async function requireInside(directory: string, path: string): Promise<void> {
   const boundary = await boundaryOf(directory);

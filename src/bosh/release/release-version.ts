@@ -1,4 +1,7 @@
-/** A release's version, `RELEASE[-PRE][+POST]`, segments of dotted numbers and words (cppforlife/go-semi-semantic). */
+/**
+ * A release's version, `RELEASE[-PRE][+POST]`, segments of dotted numbers and words
+ * (cppforlife/go-semi-semantic).
+ */
 export interface ReleaseVersion {
   readonly release: Segment;
   readonly preRelease: Segment | undefined;
@@ -70,8 +73,8 @@ export function nextFinalVersion(last: ReleaseVersion | undefined): ReleaseVersi
 }
 
 /**
- * The version after the last dev or final one, with `seconds` since 1970 instead of a count where given. Undefined where its
- * post-release does not end in a number.
+ * The version after the last dev or final one, with `seconds` since 1970 instead of a count where given.
+ * Undefined where its post-release does not end in a number.
  */
 export function nextDevVersion(last: ReleaseVersion | undefined, seconds?: number): ReleaseVersion | undefined {
   const { release, preRelease, postRelease } = last ?? { release: [0], preRelease: undefined, postRelease: ['dev', 0] };

@@ -11,8 +11,9 @@ import type { LocalBlobstore } from './local-blobstore.ts';
 import { requireInside } from './release-boundary.ts';
 
 /**
- * Brings what config/blobs.yml names into blobs/, from a local blobstore alone. RELEASE_INVALID names each blob that is missing or
- * not whole, and each file in blobs/ that the index lacks: the bosh CLI would remove it, and it could change a fingerprint.
+ * Brings what config/blobs.yml names into blobs/, from a local blobstore alone. RELEASE_INVALID names each
+ * blob that is missing or not whole, and each file in blobs/ that the index lacks: the bosh CLI would remove
+ * it, and it could change a fingerprint.
  */
 export async function syncBlobs(directory: string, blobstore: LocalBlobstore | undefined): Promise<void> {
   const index = join(directory, 'config', 'blobs.yml');

@@ -1,12 +1,15 @@
-/** True for a name that `bosh ssh` gives to an account of one session (bosh-cli: director/ssh_opts.go); no system user has one. */
+/**
+ * True for a name that `bosh ssh` gives to an account of one session (bosh-cli: director/ssh_opts.go); no
+ * system user has one.
+ */
 export function isSshUser(name: string): boolean {
   // useradd takes 32 characters
   return /^bosh_[a-z0-9]{1,27}$/.test(name);
 }
 
 /**
- * The beginning of names that a `user_regex` stands for: `^bosh_` and lower-case letters and digits, as the bosh CLI
- * and the director send it. Undefined for any other expression: none of a peer's is ever run.
+ * The beginning of names that a `user_regex` stands for: `^bosh_` and lower-case letters and digits, as the
+ * bosh CLI and the director send it. Undefined for any other expression: none of a peer's is ever run.
  */
 export function sshUserPrefix(expression: string): string | undefined {
   return /^\^(bosh_[a-z0-9]{0,27})$/.exec(expression)?.[1];

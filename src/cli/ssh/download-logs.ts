@@ -11,7 +11,10 @@ import { runOpenssh, type OpensshRun } from './run-openssh.ts';
 import type { LogsArguments } from './ssh-arguments.ts';
 import { cleanupBudget, type SshSession } from './with-ssh-session.ts';
 
-/** Has the agent pack logs, copies them by scp and has the agent remove them again; resolves with the path of the file here. */
+/**
+ * Has the agent pack logs, copies them by scp and has the agent remove them again; resolves with the path of
+ * the file here.
+ */
 export async function downloadLogs(
   { client, login, name }: SshSession,
   { types, filters, directory }: LogsArguments,

@@ -18,8 +18,8 @@ export interface Instance extends Pick<VmAccessOptions, 'statePath' | 'endpoint'
 }
 
 /**
- * The VM of a manifest, or of a folder of `director init`: that one's agent listens at the director's address and is reached by
- * a tunnel, unless the folder says that addresses of pods are reached directly.
+ * The VM of a manifest, or of a folder of `director init`: that one's agent listens at the director's address
+ * and is reached by a tunnel, unless the folder says that addresses of pods are reached directly.
  */
 export async function findInstance(
   inputs: EnvInputs,

@@ -20,8 +20,8 @@ export interface SshLogin {
 export const hostKeyAlias = 'bosh-vm';
 
 /**
- * Options of ssh and scp. OpenSSH takes the first value of an option, so that neither the operator's nor ~/.ssh/config lets
- * another key of a host pass; ~/.ssh/config may say how the address is reached.
+ * Options of ssh and scp. OpenSSH takes the first value of an option, so that neither the operator's nor
+ * ~/.ssh/config lets another key of a host pass; ~/.ssh/config may say how the address is reached.
  */
 export function opensshOptions({ folder, proxyCommand, options }: SshLogin): string[] {
   const ours = {
@@ -60,7 +60,10 @@ function quoted(path: string): string {
   return `"${path.replaceAll(/[\\"]/g, String.raw`\$&`).replaceAll('%', '%%')}"`;
 }
 
-/** A ProxyCommand of `words`, followed by the host and port: ssh hands it to a shell, and expands what follows a percent sign. */
+/**
+ * A ProxyCommand of `words`, followed by the host and port: ssh hands it to a shell, and expands what follows
+ * a percent sign.
+ */
 export function proxyCommandOf(words: readonly string[]): string {
   return [...words.map((word) => shellWord(word).replaceAll('%', '%%')), '%h', '%p'].join(' ');
 }

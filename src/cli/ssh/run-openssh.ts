@@ -8,13 +8,16 @@ export interface OpensshRun {
   readonly signal: AbortSignal;
   /** Where its output goes, instead of to this process's own, with an empty input. */
   readonly onOutput?: ((text: string) => void) | undefined;
-  /** Gets what it writes to its stderr, which a VM can write to, line by line; absent: it goes to this process's own. */
+  /**
+   * Gets what it writes to its stderr, which a VM can write to, line by line; absent: it goes to this
+   * process's own.
+   */
   readonly onMessage?: ((line: string) => void) | undefined;
 }
 
 /**
- * Runs a program of OpenSSH on this process's streams and resolves with its exit code, or 128 and the number of the signal
- * that ended it. SSH_FAILED where it is not installed.
+ * Runs a program of OpenSSH on this process's streams and resolves with its exit code, or 128 and the number
+ * of the signal that ended it. SSH_FAILED where it is not installed.
  */
 export function runOpenssh(file: string, words: readonly string[], run: OpensshRun): Promise<number> {
   const { environment, signal, onOutput, onMessage } = run;

@@ -9,7 +9,10 @@ import { readOwnFile } from '../../platform/read-file.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { writeNew } from '../../platform/replace-file.ts';
 
-/** What a session keeps on the operator's machine, in a folder of the account's name, until its account is removed. */
+/**
+ * What a session keeps on the operator's machine, in a folder of the account's name, until its account is
+ * removed.
+ */
 export interface SessionFolder {
   readonly path: string;
   /** Removes it; another command may have it afterwards. */
@@ -20,7 +23,10 @@ export interface SessionFolder {
 
 const noteName = 'note.json';
 
-/** Makes the folder of a session; the note in it says which VM the account will be in, before it is made there. */
+/**
+ * Makes the folder of a session; the note in it says which VM the account will be in, before it is made
+ * there.
+ */
 export async function makeSessionFolder(
   sessions: string,
   user: string,

@@ -36,8 +36,9 @@ interface Opened extends Pick<SessionRequest, 'sshOptions'> {
 export const cleanupBudget = 20_000;
 
 /**
- * Has the agent of a deployed VM make an account with a key of its own, and removes both when `action` has ended, however that
- * was. A session that was killed leaves a note, by which the next one with that VM removes its account.
+ * Has the agent of a deployed VM make an account with a key of its own, and removes both when `action` has
+ * ended, however that was. A session that was killed leaves a note, by which the next one with that VM
+ * removes its account.
  */
 export async function withSshSession<T>(
   { inputs, sshOptions }: SessionRequest,

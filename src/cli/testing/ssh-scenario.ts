@@ -12,7 +12,8 @@ import { emptyState } from '../../deploy/state/deployment-state.ts';
 import { writeDirectorFile } from '../../director/director-file.ts';
 import { startTunnel } from '../../tunnel/start-tunnel.ts';
 
-// Runs with accounts and a network of its own (own-accounts.sh): our agent, and an sshd at port 22 of that loopback.
+// Runs with accounts and a network of its own (own-accounts.sh): our agent, and an sshd at port 22 of that
+// loopback.
 const [sshd = ''] = process.argv.slice(2);
 const directory = await mkdtemp(join(tmpdir(), 'ssh-commands-'));
 const home = join(directory, 'home');

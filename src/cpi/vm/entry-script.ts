@@ -9,7 +9,8 @@ import { stockInit } from './stock-init.ts';
  * when it dies. The shell reaps what the jobs leave behind.
  *
  * - The data volume's folders are made root's (own-data.ts); where that fails, the container ends.
- * - The token of a service account is for root and vcap (close-token-folder.ts); where that fails, the container ends.
+ * - The token of a service account is for root and vcap (close-token-folder.ts); where that fails, the
+ * container ends.
  * - An upstream monit keeps its state where it outlives the container (monit-state.ts); where that fails, the container ends.
  * - A marker of the former container would let the attachments go at once, and pid files of a former pid namespace
  *   pass for live jobs: both are removed first.

@@ -83,8 +83,8 @@ function podSpec(plan: VmPlan): PodSpec {
         image: plan.image,
         command: ['/bin/sh', '-c', prepareScript, 'prepare', ...stateDirectories],
         resources: { requests: { ...fixedRequests } },
-        // where all containers have one user the kubelet gives the token to that user alone, and vcap cannot read it
-        // (kubernetes: pkg/volume/util, FsUserFrom); close-token-folder.ts keeps it from others
+        // where all containers have one user the kubelet gives the token to that user alone, and vcap cannot
+        // read it (kubernetes: pkg/volume/util, FsUserFrom); close-token-folder.ts keeps it from others
         ...(serviceAccount === undefined && { securityContext: { runAsUser: 0 } }),
         volumeMounts: [
           { name: 'state', mountPath: '/state' },

@@ -19,7 +19,8 @@ export type DiskPlan =
 /**
  * What to do about the persistent disk. Without a current one, a disk of the wanted shape that an earlier run created
  * and failed to attach is used rather than a second one created; it has never held data. A migration always has a new
- * disk: a former target may hold a part of the content. `isRecreated`: a current disk of the wanted shape is migrated, too. One no longer wanted is left alone, as bosh does.
+ * disk: a former target may hold a part of the content. `isRecreated`: a current disk of the wanted shape is
+ * migrated, too. One no longer wanted is left alone, as bosh does.
  */
 export function planDisk(
   state: DeploymentState,

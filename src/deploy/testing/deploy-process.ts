@@ -1,8 +1,8 @@
 /**
  * A deployer that can be killed: `deploy-process.ts <options as JSON>`; with `command: 'delete'` it is delete-env. With
- * `killAt` it kills itself as soon as it has written a text that contains it: right after the step before was recorded;
- * with `killAtWrite`, when it has written the state file so often since. With `fillAt` it takes at that moment all the
- * room on the file system of the state file.
+ * `killAt` it kills itself as soon as it has written a text that contains it: right after the step before was
+ * recorded; with `killAtWrite`, when it has written the state file so often since. With `fillAt` it takes at
+ * that moment all the room on the file system of the state file.
  */
 import { randomUUID } from 'node:crypto';
 import fs, { closeSync, openSync, writeSync } from 'node:fs';

@@ -25,7 +25,9 @@ export interface FakeAgentFaults {
   startedState?: string;
   /** What get_state reports of processes. */
   processes?: readonly unknown[];
-  /** Something happens at the `nth` call of a verb (the first is 1), before or after the agent does it; once. */
+  /**
+   * Something happens at the `nth` call of a verb (the first is 1), before or after the agent does it; once.
+   */
   interruption?: {
     readonly verb: string;
     readonly nth: number;

@@ -25,8 +25,9 @@ export interface PortForwardServer {
 const subprotocol = 'v4.channel.k8s.io';
 
 /**
- * An API server that serves lists with the selectors that a tunnel sends, and the server's side of v4.channel.k8s.io as a kubelet
- * speaks it. A pod that is not among its objects is not found, and an `unknown` one is of a server without port forwarding.
+ * An API server that serves lists with the selectors that a tunnel sends, and the server's side of
+ * v4.channel.k8s.io as a kubelet speaks it. A pod that is not among its objects is not found, and an
+ * `unknown` one is of a server without port forwarding.
  */
 export async function startPortForwardServer(): Promise<PortForwardServer> {
   const objects = new Map<string, KubernetesObject[]>();

@@ -12,7 +12,8 @@ import { parseNetworks } from '../networks.ts';
 import { startTunnel } from '../start-tunnel.ts';
 
 /**
- * A cluster with a pod of which port 25555 says `the director` and ends, port 26 says `begun` and stays, and port 6868 is nobody's.
+ * A cluster with a pod of which port 25555 says `the director` and ends, port 26 says `begun` and stays, and
+ * port 6868 is nobody's.
  */
 export interface TunnelWorld {
   readonly access: Access;

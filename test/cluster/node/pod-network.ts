@@ -29,7 +29,8 @@ function bridgedNetwork({ address }: NodePlan): unknown {
         bridge: 'br0',
         isGateway: false,
         ipMasq: false,
-        // a pod that calls itself by its Service: br_netfilter sends the frame back by the port that it came by
+        // a pod that calls itself by its Service: br_netfilter sends the frame back by the port that it came
+        // by
         hairpinMode: true,
         ipam: {
           type: hostLocal,

@@ -66,7 +66,10 @@ export class HelloDeployment {
     return output;
   }
 
-  /** Another command of `bosh-kubernetes` about the deployment; `words` stand behind the manifest and its inputs. */
+  /**
+   * Another command of `bosh-kubernetes` about the deployment; `words` stand behind the manifest and its
+   * inputs.
+   */
   command(name: string, settings: Settings, ...words: readonly string[]): Promise<Outcome> {
     return this.#run(name, settings, words);
   }

@@ -17,7 +17,10 @@ import { initDirector } from './init.ts';
 
 const checkout = join(import.meta.dirname, '..', '..', '..', '..');
 
-/** Small ones of the names of manifests/bosh-deployment, so that these tests do not depend on what stands in those. */
+/**
+ * Small ones of the names of manifests/bosh-deployment, so that these tests do not depend on what stands in
+ * those.
+ */
 const opsFiles = {
   'cpi.yml': [{ type: 'replace', path: '/vms?', value: { cpu: '500m', memory: 1024 } }],
   'dynamic-network.yml': [],

@@ -14,8 +14,8 @@ import { parseInitArguments } from './init-arguments.ts';
 export { initUsage } from './init-arguments.ts';
 
 /**
- * Prints a table of what a director needs of the cluster, and writes the director's folder. Rejects with DIRECTOR_NOT_POSSIBLE,
- * and nothing written, where something is missing that a director cannot be without.
+ * Prints a table of what a director needs of the cluster, and writes the director's folder. Rejects with
+ * DIRECTOR_NOT_POSSIBLE, and nothing written, where something is missing that a director cannot be without.
  */
 export async function initDirector(
   words: readonly string[],

@@ -12,8 +12,8 @@ import { proxyVariables } from '../../serve-way.ts';
 export const printEnvUsage = 'print-env [DIRECTORY]';
 
 /**
- * Prints what a POSIX shell evaluates to have the director of a folder as its bosh CLI's: `eval "$(… print-env DIRECTORY)"`. Starts
- * the tunnel in the background where the folder's way is one and none runs.
+ * Prints what a POSIX shell evaluates to have the director of a folder as its bosh CLI's: `eval "$(…
+ * print-env DIRECTORY)"`. Starts the tunnel in the background where the folder's way is one and none runs.
  */
 export async function printDirectorEnv(words: readonly string[], context: CommandContext): Promise<number> {
   const directory = resolve(expandHome(parseDirectory(words)));

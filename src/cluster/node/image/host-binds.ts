@@ -134,8 +134,8 @@ export async function guardedProcEntries(): Promise<string[]> {
 }
 
 /**
- * Settings below /proc/sys that are those of the IPC namespace, so that a pod's are its own: databases set them. Those
- * for checkpoints (sem_next_id) are left out.
+ * Settings below /proc/sys that are those of the IPC namespace, so that a pod's are its own: databases set
+ * them. Those for checkpoints (sem_next_id) are left out.
  */
 export async function ipcSettings(): Promise<string[]> {
   const names = await readdir('/proc/sys/kernel');

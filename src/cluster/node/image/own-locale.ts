@@ -8,9 +8,10 @@ const machineFolder = '/usr/lib/locale';
 const name = 'en_US.utf8';
 
 /**
- * Makes en_US.UTF-8, which stemcells have and jobs ask for, where the machine lacks it: C.UTF-8 by that name, in `folder`,
- * which takes the place of the machine's folder of locales together with what that holds. (Generating it by localedef
- * takes two seconds of CPU at each start.) Returns the mounts; none where nothing has to be made or nothing can.
+ * Makes en_US.UTF-8, which stemcells have and jobs ask for, where the machine lacks it: C.UTF-8 by that name,
+ * in `folder`, which takes the place of the machine's folder of locales together with what that holds.
+ * (Generating it by localedef takes two seconds of CPU at each start.) Returns the mounts; none where nothing
+ * has to be made or nothing can.
  */
 export async function ownLocale(host: string, folder: string): Promise<FstabEntry[]> {
   const plain = join(machineFolder, 'C.utf8');

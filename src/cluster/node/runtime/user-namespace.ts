@@ -33,9 +33,9 @@ export const hasId = (ranges: readonly IdRange[], id: number): boolean =>
   ranges.some(({ first, count }) => id >= first && id < first + count);
 
 /**
- * Makes a user namespace with the same ids as the node's, in which root has no right over the machine, and an IPC
- * namespace that belongs to it. It forbids cgroup namespaces: with one of its own, a pod could mount the machine's
- * cgroups, whose files belong to the same root.
+ * Makes a user namespace with the same ids as the node's, in which root has no right over the machine, and an
+ * IPC namespace that belongs to it. It forbids cgroup namespaces: with one of its own, a pod could mount the
+ * machine's cgroups, whose files belong to the same root.
  */
 export async function createPodNamespaces(): Promise<PodNamespaces> {
   // as text: until ids are mapped it may read no file of a checkout that only its user may
