@@ -11,8 +11,7 @@ const remedy = 'make room on a node that fits, add one, or ask for less: size, z
 /**
  * Waits until a pod has a node, to the deadline whatever the scheduler says: an autoscaler may add nodes.
  * Rejects with UNSCHEDULABLE, which carries the scheduler's words, with DEADLINE where the scheduler has said
- * nothing, and with what
- * `gone` gives where the pod went away.
+ * nothing, and with what `gone` gives where the pod went away.
  */
 export async function waitForNode(
   cloud: Cloud,

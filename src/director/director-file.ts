@@ -34,8 +34,7 @@ export function directorFilePath(directory: string): string {
 
 /**
  * Undefined where the folder has none. Throws FILE_NOT_TRUSTED for a link or another user's file,
- * DIRECTORY_INVALID for one that
- * `director init` did not write.
+ * DIRECTORY_INVALID for one that `director init` did not write.
  */
 export function readDirectorFile(directory: string): Promise<DirectorFile | undefined> {
   const path = directorFilePath(directory);

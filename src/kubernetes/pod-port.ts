@@ -16,8 +16,8 @@ export interface PodPort {
 
 export interface PodPortOptions {
   /**
-   * Between pings, which keep an idle connection known to what is between here and the API server; default 30
-   * s.
+   * Between pings, which keep an idle connection known to what is between here and the API server; default
+   * 30 s.
    */
   readonly pingMs?: number;
   /** How long the answer to a client that has ended its side may pause; default 15 s. */
@@ -39,8 +39,7 @@ const longestFault = 2000;
  * the connection breaks.
  *
  * The protocol carries no end of one direction: after end() the stream stays open until the pod closes it or
- * sends nothing for
- * `quietMs`. Loads the WebSocket library.
+ * sends nothing for `quietMs`. Loads the WebSocket library.
  */
 export async function openPodPort(
   access: Access,

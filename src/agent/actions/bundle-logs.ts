@@ -11,9 +11,8 @@ import { objectArgument, textArgument } from './arguments.ts';
 
 /**
  * `bundle_logs [{owning_user, log_type, filters}]` -> `{logs_tar_path, sha512}`: a tar.gz in the VM that the
- * account of a
- * `bosh ssh` session copies, and remove_file removes (bosh-agent: agent/action/bundle_logs.go). It is that
- * account's alone, or root's without an owning_user.
+ * account of a `bosh ssh` session copies, and remove_file removes (bosh-agent: agent/action/bundle_logs.go).
+ * It is that account's alone, or root's without an owning_user.
  */
 export function bundleLogs(options: {
   readonly directories: Directories;

@@ -18,9 +18,8 @@ export interface SshOptions {
 
 /**
  * `ssh ["setup", {user, public_key}]` -> `{command, status, ip, host_public_key}`, and `ssh ["cleanup",
- * {user_regex}]` ->
- * `{command, status}` (bosh-agent: agent/action/ssh.go). Unlike upstream's agent, which takes any name and
- * any expression, it takes accounts of `bosh ssh` alone.
+ * {user_regex}]` -> `{command, status}` (bosh-agent: agent/action/ssh.go). Unlike upstream's agent, which
+ * takes any name and any expression, it takes accounts of `bosh ssh` alone.
  */
 export function ssh(options: SshOptions): Action {
   return {

@@ -1,7 +1,6 @@
 /**
  * What su, sudo and runuser of the machine need in a container's root. Root becomes any user; of others only
- * the group of
- * `bosh ssh` becomes root, by sudo, as on a stemcell: nobody has a password.
+ * the group of `bosh ssh` becomes root, by sudo, as on a stemcell: nobody has a password.
  */
 export const loginFiles: readonly (readonly [path: string, content: string, mode: number])[] = [
   ...['su', 'su-l', 'runuser', 'runuser-l'].map(
