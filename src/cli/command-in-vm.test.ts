@@ -11,4 +11,5 @@ test('a command in a VM can be copied into a shell, whatever the folder of the c
     commandInVm("/home/o'ne two/kubeconfig")('vm-1', ['true']),
     `kubectl --kubeconfig '/home/o'\\''ne two/kubeconfig' exec vm-1 -- true`,
   );
+  assert.equal(commandInVm()('vm-1', ['true']), 'kubectl -n NAMESPACE exec vm-1 -- true');
 });

@@ -1,7 +1,10 @@
-/** How an operator runs a command in a VM of the cluster that a kubeconfig names, for a shell. */
-export function commandInVm(kubeconfig: string): (vmCid: string, words: readonly string[]) => string {
-  return (vmCid, words) =>
-    ['kubectl', '--kubeconfig', kubeconfig, 'exec', vmCid, '--', ...words].map(inShell).join(' ');
+/**
+ * How an operator runs a command in a VM of the cluster that a kubeconfig names, for a shell. Without one, as the CPI alone
+ * knows cluster and namespace, by the operator's own, with NAMESPACE to be filled in.
+ */
+export function commandInVm(kubeconfig?: string): (vmCid: string, words: readonly string[]) => string {
+  const where = kubeconfig === undefined ? ['-n', 'NAMESPACE'] : ['--kubeconfig', kubeconfig];
+  return (vmCid, words) => ['kubectl', ...where, 'exec', vmCid, '--', ...words].map(inShell).join(' ');
 }
 
 const inShell = (word: string): string =>

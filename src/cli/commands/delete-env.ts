@@ -1,4 +1,5 @@
 import { deleteEnv as remove } from '../../deploy/delete-env.ts';
+import { commandInVm } from '../command-in-vm.ts';
 import type { Command } from '../command.ts';
 import { envUsage, parseEnvArguments } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
@@ -18,6 +19,7 @@ export const deleteEnv: Command = {
           proxy,
           workspace: context.installation.workspace,
           signal: context.signal,
+          commandInVm: commandInVm(),
           onSecrets: context.secrets.add,
         },
         envPorts(context),

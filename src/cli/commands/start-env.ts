@@ -1,4 +1,5 @@
 import { startEnv as start } from '../../deploy/start-env.ts';
+import { commandInVm } from '../command-in-vm.ts';
 import type { Command } from '../command.ts';
 import { envUsage, parseEnvArguments } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
@@ -14,7 +15,10 @@ export const startEnv: Command = {
     const { workspace } = context.installation;
     const { signal, secrets } = context;
     await withAgentProxy(parsed, context, (proxy) =>
-      start({ ...parsed, proxy, workspace, signal, onSecrets: secrets.add }, envPorts(context)),
+      start(
+        { ...parsed, proxy, workspace, signal, commandInVm: commandInVm(), onSecrets: secrets.add },
+        envPorts(context),
+      ),
     );
     context.terminal.out('\nSucceeded\n');
     return 0;
