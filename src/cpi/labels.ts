@@ -40,6 +40,10 @@ export const annotation = {
   takesOver: `${domain}takes-over`,
   /** On a claim: the uid of the attachment that it was given to last. */
   attachment: `${domain}attachment`,
+  /** On a claim: the uid of the VM that the last detach_disk took the disk from, until the next attach_disk. */
+  detachedFrom: `${domain}detached-from`,
+  /** `true` on a claim that delete_disk deletes: that deletion is no loss. */
+  deleting: `${domain}deleting`,
   /** The strategy that the VM was made with: `hot` or `recreate`. */
   attach: `${domain}attach`,
   /** On a VM's pod: `vmScriptsVersion` when it was made. A pod keeps its scripts; one without is of version 1. */
