@@ -20,6 +20,8 @@ export interface PodSpec {
   dnsPolicy?: string;
   dnsConfig?: DnsConfig;
   schedulerName?: string;
+  /** No scheduler gives the pod a node before all of them are removed; none can be added later. */
+  schedulingGates?: SchedulingGate[];
   priority?: number;
   priorityClassName?: string;
   preemptionPolicy?: string;
@@ -33,6 +35,10 @@ export interface PodSpec {
   initContainers?: Container[];
   containers: Container[];
   volumes?: Volume[];
+}
+
+export interface SchedulingGate {
+  name: string;
 }
 
 /** PodDNSConfig: lines of the pod's resolv.conf. */

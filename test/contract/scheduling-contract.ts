@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { PodSpec, TopologySpreadConstraint } from '../../src/kubernetes/pod.ts';
-import { nodes } from '../../src/kubernetes/resources.ts';
+import type { Pod, PodSpec, TopologySpreadConstraint } from '../../src/kubernetes/pod.ts';
+import { nodes, pods } from '../../src/kubernetes/resources.ts';
 import { ContractNodes } from './node-objects.ts';
 import type { Subject } from './subject.ts';
 
@@ -87,6 +87,32 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
     assert.equal(await world.placeOf('tolerating'), 'cordoned-a');
     await subject.api.patch({ resource: nodes, name }, { spec: { unschedulable: null } });
     assert.equal(await world.placeOf('waiting'), 'cordoned-a');
+  });
+
+  test('schedulinggates: a pod waits for the last of its gates, which can go and not come', async () => {
+    await world.addNode('gates', 'gates-a');
+    const [one, other] = [{ name: 'example.com/one' }, { name: 'example.com/other' }];
+    await world.addPod('gates', 'gated', { schedulingGates: [one, other] });
+    const gated = { resource: pods, namespace: subject.namespace, name: 'gated' };
+    const leave = (...schedulingGates: { name: string }[]): Promise<Pod> =>
+      subject.api.patch<Pod>(gated, { spec: { schedulingGates } });
+
+    const { status } = await subject.api.get<Pod>(gated);
+    const condition = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+    assert.deepEqual([condition?.status, condition?.reason], ['False', 'SchedulingGated']);
+    await assert.rejects(
+      leave(one, { name: 'example.com/new' }),
+      /spec\.schedulingGates\[1\]\.name: Forbidden: only deletion is allowed, but found new scheduling gate 'example\.com\/new'/u,
+    );
+    assert.equal((await leave(other)).spec.nodeName, undefined);
+    assert.equal((await leave()).spec.schedulingGates, undefined);
+
+    assert.equal(await world.placeOf('gated'), 'gates-a');
+    await assert.rejects(leave(one), /only deletion is allowed/u);
+    await assert.rejects(
+      world.addPod('gates', 'placed', { schedulingGates: [one], nodeName: 'gates-a' }),
+      /spec\.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared/u,
+    );
   });
 
   test('interpodaffinity: required and preferred, by any node label', async () => {

@@ -180,6 +180,10 @@ test('a pod is bound once, and not while it is being deleted', async (t) => {
   );
   await assert.rejects(api.bindPod('bosh', 'a', 'other'), (error) => isApiError(error, 409));
   await assert.rejects(api.bindPod('bosh', 'none', 'embedded'), isGone);
+  await assert.rejects(
+    boundPod(api, 'gated', { schedulingGates: [{ name: 'example.com/gate' }] }),
+    (error) => isApiError(error, 409) && error.message.includes('has non-empty .spec.schedulingGates'),
+  );
 });
 
 test('claims: the named class stays, none means the default, "" means none; unbound ones do not grow', async (t) => {

@@ -133,6 +133,8 @@ export class FakeNode {
       if (await this.#isHeld(pod)) return;
       await this.#api.delete(reference, { gracePeriodSeconds: 0 });
       await this.#lookAgain();
+    } else if (pod.spec.schedulingGates !== undefined) {
+      return;
     } else if (pod.spec.nodeName === undefined) {
       const trouble = this.unschedulable ?? this.#farDisk(pod);
       if (trouble === undefined) {

@@ -10,7 +10,7 @@ import type { Location, Registry } from './registry.ts';
 
 /**
  * POST pods/binding: gives a pod its node and sets the condition PodScheduled.
- * Throws ApiError 404, 409 (it has a node, or is being deleted; pkg/registry/core/pod/storage), 422 (no node named).
+ * Throws ApiError 404, 409 (it has a node or a gate, or is being deleted; pkg/registry/core/pod/storage), 422 (no node named).
  */
 export function bindPod(
   registry: Registry,
@@ -34,6 +34,9 @@ export function bindPod(
       location.name,
       `pod ${location.name} is already assigned to node "${pod.spec.nodeName}"`,
     );
+  }
+  if ((pod.spec.schedulingGates ?? []).length > 0) {
+    throw conflict(pods, location.name, `pod ${location.name} has non-empty .spec.schedulingGates`);
   }
   pod.spec.nodeName = nodeName;
   const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'PodScheduled');

@@ -45,7 +45,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
     }
     if (after !== undefined && isWaiting(after)) {
       waiting.set(key, after);
-      if (before?.metadata.uid !== uid) {
+      if (before?.metadata.uid !== uid || !isWaiting(before)) {
         queue.add(key);
       }
       return;
@@ -173,10 +173,11 @@ function isAssigned(pod: Pod): boolean {
   return pod.spec.nodeName !== undefined && pod.spec.nodeName !== '';
 }
 
-/** A pod of ours that has no node yet. */
+/** A pod of ours that has no node yet, and no gate before it gets one. */
 function isWaiting(pod: Pod): boolean {
   return (
     !isAssigned(pod) &&
+    (pod.spec.schedulingGates ?? []).length === 0 &&
     !isTerminal(pod) &&
     pod.metadata.deletionTimestamp === undefined &&
     (pod.spec.schedulerName ?? schedulerName) === schedulerName

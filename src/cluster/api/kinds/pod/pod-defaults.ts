@@ -25,6 +25,7 @@ export function fillPodDefaults(draft: Draft): void {
   spec.terminationGracePeriodSeconds ??= 30;
   if (spec.terminationGracePeriodSeconds < 0) spec.terminationGracePeriodSeconds = 1;
   spec.schedulerName ??= 'default-scheduler';
+  if (spec.schedulingGates?.length === 0) delete spec.schedulingGates;
   spec.enableServiceLinks ??= true;
   spec.securityContext ??= {};
   for (const container of allContainers(spec)) fillContainerDefaults(container);

@@ -159,6 +159,7 @@ export const podSchema = kindSchema({
       options: listOf(fields({ name: text, value: text })),
     }),
     schedulerName: text,
+    schedulingGates: listOf(fields({ name: text }), { key: 'name' }),
     priority: integer,
     priorityClassName: text,
     runtimeClassName: text,

@@ -11,6 +11,7 @@ import { checkSpread } from './spread-validation.ts';
 import { checkDns } from './dns-validation.ts';
 import { checkContainer } from './container-validation.ts';
 import { oneOf } from './one-of.ts';
+import { addedGates, checkGates } from './scheduling-gates.ts';
 import { checkPodSecurity } from './security-validation.ts';
 import { allContainers, asPod } from './pod-defaults.ts';
 import { checkVolume } from './volume-validation.ts';
@@ -64,6 +65,7 @@ function checkPodFields(at: string, spec: PodSpec): Cause[] {
   return [
     ...oneOf(`${at}.restartPolicy`, spec.restartPolicy, ['Always', 'OnFailure', 'Never']),
     ...checkDns(at, spec),
+    ...checkGates(at, spec),
     ...oneOf(`${at}.preemptionPolicy`, spec.preemptionPolicy, ['PreemptLowerPriority', 'Never']),
     ...(spec.hostname === undefined ? [] : checkName(`${at}.hostname`, spec.hostname, 'label')),
     ...(spec.schedulerName === 'default-scheduler'
@@ -76,7 +78,7 @@ function checkPodFields(at: string, spec: PodSpec): Cause[] {
 const immutableText =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
-/** Of a pod's spec only tolerations can grow; the node here does not replace the image of a running container. */
+/** Of a pod's spec only tolerations can grow and gates go; the node here does not replace the image of a running container. */
 export function validatePodUpdate(draft: Draft, current: StoredObject): Cause[] {
   const after = copyJson(asPod(draft).spec);
   const before = (current as unknown as Pod).spec;
@@ -91,7 +93,10 @@ export function validatePodUpdate(draft: Draft, current: StoredObject): Cause[] 
     if (before.tolerations === undefined) delete after.tolerations;
     else after.tolerations = before.tolerations;
   }
-  return jsonEqual(before, after) ? causes : [...causes, forbiddenField('spec', immutableText)];
+  causes.push(...addedGates('spec', before.schedulingGates ?? [], after.schedulingGates ?? []));
+  delete after.schedulingGates;
+  const { schedulingGates: _, ...rest } = before;
+  return jsonEqual(rest, after) ? causes : [...causes, forbiddenField('spec', immutableText)];
 }
 
 function keepsTolerations(before: readonly Toleration[], after: readonly Toleration[]): boolean {

@@ -8,6 +8,7 @@ import { admitPriority, admitRuntimeClass } from './class-admission.ts';
 import { addDefaultTolerations, asPod, fillPodDefaults, qosClass } from './pod-defaults.ts';
 import { podSchema } from './pod-schema.ts';
 import { summarizePod } from './pod-summary.ts';
+import { gatedCondition } from './scheduling-gates.ts';
 import { validatePod, validatePodUpdate } from './pod-validation.ts';
 
 /** Strategy and the admission plugins Priority, RuntimeClass, ServiceAccount and DefaultTolerationSeconds. */
@@ -18,7 +19,11 @@ function admit(draft: Draft, context: AdmissionContext): void {
   admitRuntimeClass(pod, context);
   admitAccount(pod, context);
   addDefaultTolerations(spec);
-  pod.status = { phase: 'Pending', qosClass: qosClass(spec) };
+  pod.status = {
+    phase: 'Pending',
+    qosClass: qosClass(spec),
+    ...((spec.schedulingGates ?? []).length > 0 && { conditions: [gatedCondition(context.now)] }),
+  };
 }
 
 /** Pods that no node has, or that have ended, go at once (pkg/registry/core/pod/strategy.go CheckGracefulDelete). */
