@@ -11,7 +11,7 @@ import { servicesOf } from '../service/release-services.ts';
 import type { ServiceOwner } from '../service/service-object.ts';
 import { findVmSecret } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
-import { disksOf, encodePod, isSameDigest, podKey, recordedPod } from './pod-record.ts';
+import { disksOf, encodePod, isGated, isSameDigest, podKey, recordedPod, withGate } from './pod-record.ts';
 import { removeVm } from './remove-vm.ts';
 import type { VmRequest } from './vm-request.ts';
 import { ensureVmClaims } from './vm-claims.ts';
@@ -57,7 +57,14 @@ async function adoptOrCreate(cloud: Cloud, request: VmRequest): Promise<Pod | un
   const pod = await wantedPod(cloud, request, secret);
   if (pod === undefined) return undefined;
   const found = await createOrGet(cloud, pod, 'pods');
-  return found !== undefined && isUsable(found) && isSamePod(found, pod) ? found : undefined;
+  if (found === undefined || !isUsable(found) || !isSamePod(found, pod)) return undefined;
+  return isGated(found) ? admitted(cloud, found) : found;
+}
+
+/** The record may have changed since it was read. Loaded only under `recreate`. */
+async function admitted(cloud: Cloud, pod: Pod): Promise<Pod> {
+  const { ensurePod, openGate } = await import('./settle-pod.ts');
+  return (await openGate(cloud, pod)) ?? ensurePod(cloud, pod.metadata.name ?? '');
 }
 
 /** A pod that is made anew for its disks is what was recorded, those disks included. */
@@ -68,7 +75,7 @@ async function wantedPod(cloud: Cloud, { plan }: VmRequest, secret: VmSecret): P
   if (plan.attach === 'hot') return recorded === undefined ? pod : undefined;
   if (recorded === undefined || !isSameDigest(recorded, pod)) return undefined;
   await ensureVmClaims(cloud, plan, uid);
-  return recorded;
+  return withGate(recorded);
 }
 
 function ownerOf({ plan }: VmRequest, secret: VmSecret): ServiceOwner {

@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Container, Pod } from '../../kubernetes/pod.ts';
+import type { Container, Pod, SchedulingGate } from '../../kubernetes/pod.ts';
 import { annotation } from '../labels.ts';
 import { isDiskCid } from '../names.ts';
 import { prepareContainer, vmContainer } from '../own-containers.ts';
@@ -14,6 +14,8 @@ export interface VmSecret extends KubernetesObject {
 export const podKey = 'pod.json';
 const diskDirectory = '/warden-cpi-dev/disks';
 const ours = 'bosh.cloudfoundry.org/';
+/** Keeps a new pod from the scheduler until the VM's record has been read once more (settle-pod.ts). */
+const gate = { name: `${ours}recorded` };
 
 export const encodePod = (pod: Pod): string => Buffer.from(JSON.stringify(pod), 'utf8').toString('base64');
 
@@ -73,7 +75,9 @@ export function withMetadataOf(pod: Pod, living: Pod | undefined): Pod {
   if (living === undefined) return pod;
   const { labels = {}, annotations = {} } = living.metadata;
   const only = (entries: Record<string, string>): Record<string, string> =>
-    Object.fromEntries(Object.entries(entries).filter(([key]) => key.startsWith(ours)));
+    Object.fromEntries(
+      Object.entries(entries).filter(([key]) => key.startsWith(ours) && key !== annotation.changedBy),
+    );
   const foreign = (entries: Record<string, string> = {}): Record<string, string> =>
     Object.fromEntries(Object.entries(entries).filter(([key]) => !key.startsWith(ours)));
   return {
@@ -89,3 +93,13 @@ export function withMetadataOf(pod: Pod, living: Pod | undefined): Pod {
 /** True where a repeated create_vm would make the same VM. */
 export const isSameDigest = (left: Pod | undefined, right: Pod): boolean =>
   left?.metadata.annotations?.[annotation.specDigest] === right.metadata.annotations?.[annotation.specDigest];
+
+/** The pod as it is created: `openGate` of settle-pod.ts removes the gate. */
+export const withGate = (pod: Pod): Pod => ({ ...pod, spec: { ...pod.spec, schedulingGates: [gate] } });
+
+export const isGated = ({ spec }: Pod): boolean =>
+  (spec.schedulingGates ?? []).some(({ name }) => name === gate.name);
+
+/** The gates of a pod without ours: an admission webhook of the cluster may have added others. */
+export const otherGates = ({ spec }: Pod): SchedulingGate[] =>
+  (spec.schedulingGates ?? []).filter(({ name }) => name !== gate.name);

@@ -10,6 +10,7 @@ import { vmContainer, vmContainerOf } from '../own-containers.ts';
 import { askToStop } from './ask-to-stop.ts';
 import { findVm, podReference, recreateIt } from './find-vm.ts';
 import { requireLive } from './live-vm.ts';
+import { isGated } from './pod-record.ts';
 import { lookAtPod } from './start-problem.ts';
 
 /**
@@ -46,11 +47,11 @@ export async function rebootVm(cloud: Cloud, args: readonly unknown[]): Promise<
 }
 
 /**
- * Where an attach or detach by `recreate` was cut short the VM has no pod that stays: the one that it is to have is made,
+ * Where an attach or detach by `recreate` was cut short the VM has no pod that stays, or one that waits at its gate: the one that it is to have is made,
  * which is a start of its container too.
  */
 async function isMadeAnew(cloud: Cloud, cid: string, pod: Pod | undefined): Promise<boolean> {
-  if (pod !== undefined && pod.metadata.deletionTimestamp === undefined) return false;
+  if (pod !== undefined && pod.metadata.deletionTimestamp === undefined && !isGated(pod)) return false;
   const { findRecreatedVm } = await import('../disk/attach/recreate.ts');
   if ((await findRecreatedVm(cloud, cid, pod)) === undefined) return false;
   await (await import('./settle-pod.ts')).settlePod(cloud, cid);

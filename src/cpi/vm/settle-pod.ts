@@ -2,57 +2,98 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
 import { createUnlessThere } from '../create-unless-there.ts';
-import { requestDeletion, waitUntilGone } from '../remove-object.ts';
+import { annotation } from '../labels.ts';
+import { waitUntilGone } from '../remove-object.ts';
 import { findVm, findVmSecret, podReference, secretReference, vmNotFound } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
-import { disksOf, encodePod, podKey, recordedPod, withDisks, withMetadataOf } from './pod-record.ts';
+import {
+  disksOf,
+  encodePod,
+  isGated,
+  otherGates,
+  podKey,
+  recordedPod,
+  withDisks,
+  withGate,
+  withMetadataOf,
+} from './pod-record.ts';
 import { waitUntilRunning } from './wait-until-running.ts';
 
-const tries = 5;
-
-export type DiskChange = (cids: readonly string[]) => readonly string[];
+const tries = 10;
 
 /**
- * Writes down which disks the VM is to have, with what its living pod has been given since it was made; from here on
- * `settlePod` can be done by whoever comes, however often. Two changes at once both count.
+ * Writes down which disks the VM is to have, with what its living pod has been given since it was created, on exactly the version
+ * of the Secret that was read; from here on any call of `settlePod` makes that pod. Resolves with the Secret as it is now,
+ * whose version is another one even if its disks are the same; undefined if the Secret has changed since it was read:
+ * nothing is written then. VM_NOT_FOUND if there is no such VM any more. Model: recreate.pml.
  */
 export async function recordDisks(
   cloud: Cloud,
-  first: VmSecret,
+  secret: VmSecret,
   pod: Pod | undefined,
-  change: DiskChange,
-): Promise<void> {
-  const vmCid = first.metadata.name ?? '';
-  let secret: VmSecret | undefined = first;
-  for (let left = tries; left > 0; left -= 1) {
-    const recorded = secret === undefined ? undefined : recordedPod(secret);
-    if (secret === undefined || recorded === undefined) throw vmNotFound(cloud, vmCid);
-    const wanted = withMetadataOf(withDisks(recorded, change(disksOf(recorded))), pod);
-    if (await write(cloud, secret, wanted)) return;
-    secret = await findVmSecret(cloud, vmCid);
+  cids: readonly string[],
+): Promise<VmSecret | undefined> {
+  const { name = '', resourceVersion } = secret.metadata;
+  const recorded = recordedPod(secret);
+  if (recorded === undefined) throw vmNotFound(cloud, name);
+  const wanted = withMetadataOf(withDisks(recorded, cids), pod);
+  try {
+    return await cloud.api.patch<VmSecret>(secretReference(cloud, name), {
+      metadata: { resourceVersion, annotations: { [annotation.changedBy]: cloud.newUuid() } },
+      data: { [podKey]: encodePod(wanted) },
+    });
+  } catch (error) {
+    if (isApiError(error, 404)) throw vmNotFound(cloud, name);
+    if (isApiError(error, 409)) return undefined;
+    throw error;
   }
-  throw changedByOthers('DISK_NOT_ATTACHABLE', `VM '${vmCid}'`);
 }
 
 /**
  * Makes the VM's pod the one that is recorded and waits until it runs. A pod with other disks is deleted with its normal
  * grace and waited for: before that its name, its address and its volumes are not free. The scheduler places the new
- * one. Idempotent; rejects as `waitUntilRunning` does.
+ * one. `recorded`: the Secret as it was just written. The record may change at any time: the pod that this resolves with has the disks of a
+ * record that was read after the pod was there. Idempotent; rejects as `waitUntilRunning` does. Model: recreate.pml.
  */
-export async function settlePod(cloud: Cloud, vmCid: string): Promise<Pod> {
+export async function settlePod(cloud: Cloud, vmCid: string, recorded?: VmSecret): Promise<Pod> {
+  let wanted = recorded === undefined ? undefined : recordedPod(recorded);
   for (let left = tries; ; left -= 1) {
-    const wanted = await wantedPod(cloud, vmCid);
+    const pod = await ensurePod(cloud, vmCid, wanted);
     try {
-      const pod = await ensurePod(cloud, wanted);
       return await waitUntilRunning(cloud, pod);
     } catch (error) {
-      const now = await wantedPod(cloud, vmCid);
-      if (left <= 1 || haveSameDisks(now, wanted)) throw error;
+      wanted = await wantedPod(cloud, vmCid);
+      if (left <= 1 || haveSameDisks(pod, wanted)) throw error;
     }
   }
+}
+
+/** As `settlePod`, without the wait: the pod may not have a node yet. */
+export async function ensurePod(cloud: Cloud, vmCid: string, recorded?: Pod): Promise<Pod> {
+  let wanted = recorded;
+  for (let left = tries; left > 0; left -= 1) {
+    wanted ??= await wantedPod(cloud, vmCid);
+    const pod = await tryPod(cloud, wanted);
+    if (pod !== undefined) return pod;
+    wanted = undefined;
+  }
+  throw new ProductError(
+    'VM_CREATION_FAILED_RETRY',
+    `the disks of VM '${vmCid}', or its pod, are changed by others again and again; run the call again`,
+  );
+}
+
+/**
+ * Removes the gate of a pod, which lets it start, if the VM's record, read after the pod was there, still says so; undefined if it
+ * does not, or if the pod has changed: a later look decides about it. A call that changes the record looks for the pod
+ * after that, and deletes one with other disks, gate or not. So of the two one sees the other, and a disk that was detached is in no pod
+ * that starts. Model: recreate.pml.
+ */
+export async function openGate(cloud: Cloud, pod: Pod): Promise<Pod | undefined> {
+  if (!isAsRecorded(pod, await wantedPod(cloud, pod.metadata.name ?? ''))) return undefined;
+  return patchSeen(cloud, pod, { spec: { schedulingGates: otherGates(pod) } });
 }
 
 async function wantedPod(cloud: Cloud, vmCid: string): Promise<Pod> {
@@ -62,26 +103,47 @@ async function wantedPod(cloud: Cloud, vmCid: string): Promise<Pod> {
   return pod;
 }
 
-async function ensurePod(cloud: Cloud, wanted: Pod): Promise<Pod> {
+/** The pod that is wanted; undefined if the record or the pod was changed by another call, so that both have to be read again. */
+async function tryPod(cloud: Cloud, wanted: Pod): Promise<Pod | undefined> {
   const { name = '' } = wanted.metadata;
-  for (let left = tries; left > 0; left -= 1) {
-    const found = await findVm(cloud, name);
-    if (found !== undefined && isSettled(found, wanted)) return found;
-    if (found !== undefined) await end(cloud, found);
-    const made = await create(cloud, wanted);
-    if (made !== undefined) return made;
+  const found = await findVm(cloud, name);
+  if (found !== undefined && isAsRecorded(found, wanted))
+    return isGated(found) ? openGate(cloud, found) : keep(cloud, found);
+  if (found !== undefined) {
+    // a later record may be what this pod was created for
+    if (!isAsRecorded(wanted, await wantedPod(cloud, name))) return undefined;
+    if (!(await end(cloud, found))) return undefined;
   }
-  throw new ProductError(
-    'VM_CREATION_FAILED_RETRY',
-    `pods of the name ${name} are made by others; run the call again`,
-  );
+  const ensured = await createUnlessThere(cloud.api, pods, withGate(wanted));
+  return ensured?.isNew === true ? openGate(cloud, ensured.object) : undefined;
 }
 
-function isSettled(found: Pod, wanted: Pod): boolean {
+/** Changes the version of a pod that stays: a call that saw it under an earlier record, and is about to delete it, looks again. */
+const keep = (cloud: Cloud, pod: Pod): Promise<Pod | undefined> =>
+  patchSeen(cloud, pod, { metadata: { annotations: { [annotation.changedBy]: cloud.newUuid() } } });
+
+/** Undefined if the pod has changed since it was read, or is gone. */
+async function patchSeen(
+  cloud: Cloud,
+  { metadata: { name = '', resourceVersion } }: Pod,
+  patch: { metadata?: object; spec?: object },
+): Promise<Pod | undefined> {
+  try {
+    return await cloud.api.patch<Pod>(podReference(cloud, name), {
+      ...patch,
+      metadata: { ...patch.metadata, resourceVersion },
+    });
+  } catch (error) {
+    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
+    throw error;
+  }
+}
+
+function isAsRecorded(pod: Pod, recorded: Pod): boolean {
   return (
-    found.metadata.deletionTimestamp === undefined &&
-    found.metadata.ownerReferences?.[0]?.uid === wanted.metadata.ownerReferences?.[0]?.uid &&
-    haveSameDisks(found, wanted)
+    pod.metadata.deletionTimestamp === undefined &&
+    pod.metadata.ownerReferences?.[0]?.uid === recorded.metadata.ownerReferences?.[0]?.uid &&
+    haveSameDisks(pod, recorded)
   );
 }
 
@@ -89,33 +151,30 @@ function haveSameDisks(one: Pod, other: Pod): boolean {
   return process.getBuiltinModule('node:util').isDeepStrictEqual(disksOf(one), disksOf(other));
 }
 
-async function end(
-  cloud: Cloud,
-  { metadata: { name = '', uid = '', deletionTimestamp }, spec: { nodeName } }: Pod,
-): Promise<void> {
-  const reference = podReference(cloud, name);
-  if (deletionTimestamp === undefined) await requestDeletion(cloud, reference, uid);
-  const deadlineSeconds = cloud.config.deadlines.deleteVm;
-  const what = `the former pod of VM '${name}'`;
-  await waitUntilGone(cloud, { reference, uid, nodeName, deadlineSeconds, what });
+/** False if the pod has changed since it was read: it is left alone then. */
+async function end(cloud: Cloud, pod: Pod): Promise<boolean> {
+  const { name = '', uid = '', deletionTimestamp } = pod.metadata;
+  if (deletionTimestamp === undefined && !(await deleteSeen(cloud, pod))) return false;
+  await waitUntilGone(cloud, {
+    reference: podReference(cloud, name),
+    uid,
+    nodeName: pod.spec.nodeName,
+    deadlineSeconds: cloud.config.deadlines.deleteVm,
+    what: `the former pod of VM '${name}'`,
+  });
+  return true;
 }
 
-async function create(cloud: Cloud, pod: Pod): Promise<Pod | undefined> {
-  const ensured = await createUnlessThere(cloud.api, pods, pod);
-  return ensured?.isNew === true ? ensured.object : undefined;
-}
-
-/** False where the Secret has changed since it was read. */
-async function write(cloud: Cloud, { metadata }: VmSecret, pod: Pod): Promise<boolean> {
-  const { name = '', resourceVersion } = metadata;
+async function deleteSeen(cloud: Cloud, { metadata }: Pod): Promise<boolean> {
+  const { name = '', uid = '', resourceVersion = '' } = metadata;
   try {
-    await cloud.api.patch(secretReference(cloud, name), {
-      metadata: { resourceVersion },
-      data: { [podKey]: encodePod(pod) },
+    await cloud.api.delete(podReference(cloud, name), {
+      preconditions: { uid, resourceVersion },
+      propagationPolicy: 'Background',
     });
     return true;
   } catch (error) {
-    if (isApiError(error, 404)) throw vmNotFound(cloud, name);
+    if (isApiError(error, 404)) return true;
     if (isApiError(error, 409)) return false;
     throw error;
   }

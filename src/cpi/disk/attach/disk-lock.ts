@@ -55,14 +55,28 @@ export async function refuseHeld(cloud: Cloud, claim: PersistentVolumeClaim): Pr
   );
 }
 
-/** Gives the disk to that VM, which claims it too. Idempotent; of two VMs at once one gets it. */
-export async function lockDisk(cloud: Cloud, first: PersistentVolumeClaim, secret: VmSecret): Promise<void> {
+/**
+ * Gives the disk to that VM; of two VMs at once one gets it. Resolves with the claim as it is now: its lock is another one
+ * than before, also if the VM had the disk already, so that no slow call takes away what this one gave. Model: recreate.pml.
+ */
+export async function lockDisk(
+  cloud: Cloud,
+  first: PersistentVolumeClaim,
+  secret: VmSecret,
+): Promise<PersistentVolumeClaim> {
   let claim = first;
   const { name = '' } = claim.metadata;
   for (let left = tries; left > 0; left -= 1) {
-    if (isHeldBy(claim, secret)) return;
-    await refuseHeld(cloud, claim);
-    if (await mark(cloud, claim, secret)) return;
+    if (!isHeldBy(claim, secret)) await refuseHeld(cloud, claim);
+    const locked = await patchSeen(cloud, claim, {
+      labels: { [label.vmId]: secret.metadata.name, [label.unclaimed]: null },
+      annotations: {
+        [annotation.vmUid]: secret.metadata.uid,
+        [annotation.lock]: cloud.newUuid(),
+        [annotation.detachedFrom]: null,
+      },
+    });
+    if (locked !== undefined) return locked;
     const now = await findClaim(cloud, name);
     if (now === undefined || now.metadata.deletionTimestamp !== undefined)
       throw diskGone(name, 'was deleted meanwhile');
@@ -74,58 +88,65 @@ export async function lockDisk(cloud: Cloud, first: PersistentVolumeClaim, secre
 }
 
 /**
- * Takes the disk from that VM, and from no other: while this call worked another may have taken it from the VM and given
- * it to the next. Idempotent.
+ * Takes the disk from that VM if its lock is still the one of `seen`. False if an attach_disk has locked it since: it has the disk,
+ * or is about to. A disk that the VM does not have any more is success. The caller has written the VM's record since it read `seen`, and
+ * has seen that neither the record nor the pod names the disk. `detached`: the claim says that it was detached from this VM.
+ * Idempotent. Model: recreate.pml.
  */
-export async function unlockDisk(cloud: Cloud, diskCid: string, secret: VmSecret): Promise<void> {
+export async function unlockDisk(
+  cloud: Cloud,
+  seen: PersistentVolumeClaim,
+  { secret, detached }: { secret: VmSecret; detached: boolean },
+): Promise<boolean> {
+  const { name = '' } = seen.metadata;
   for (let left = tries; left > 0; left -= 1) {
-    const claim = await findClaim(cloud, diskCid);
-    if (claim === undefined || !isHeldBy(claim, secret)) return;
-    if (await unmark(cloud, claim)) return;
+    const claim = await findClaim(cloud, name);
+    if (claim === undefined || !isHeldBy(claim, secret)) return true;
+    if (lockOf(claim) !== lockOf(seen)) return false;
+    // the uid of the Secret: that of the pod is another one after each attach_disk, and the cid may be that of a later VM
+    if ((await unmark(cloud, claim, detached ? secret.metadata.uid : undefined)) !== undefined) return true;
   }
-  throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
+  throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${name}'`);
 }
+
+/** True if the last detach_disk took the disk from that VM, and no VM has been given it since. */
+export const wasDetachedFrom = ({ metadata }: PersistentVolumeClaim, secret: VmSecret): boolean =>
+  metadata.annotations?.[annotation.detachedFrom] === secret.metadata.uid;
+
+const lockOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
+  metadata.annotations?.[annotation.lock];
 
 /** What a VM that is gone left on a claim goes; one that was given the disk since `claim` was read keeps it. */
 export async function freeOfDeadVm(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
   if (claim.metadata.labels?.[label.vmId] !== undefined) await unmark(cloud, claim);
 }
 
-async function unmark(
+const unmark = (
   cloud: Cloud,
-  { metadata: { name = '', resourceVersion } }: PersistentVolumeClaim,
-): Promise<boolean> {
-  try {
-    await cloud.api.patch(claimReference(cloud, name), {
-      metadata: {
-        resourceVersion,
-        labels: { [label.vmId]: null },
-        annotations: { [annotation.vmUid]: null },
-      },
-    });
-    return true;
-  } catch (error) {
-    if (isApiError(error, 404) || isApiError(error, 409)) return false;
-    throw error;
-  }
-}
+  claim: PersistentVolumeClaim,
+  detachedFrom?: string,
+): Promise<PersistentVolumeClaim | undefined> =>
+  patchSeen(cloud, claim, {
+    labels: { [label.vmId]: null },
+    annotations: {
+      [annotation.vmUid]: null,
+      [annotation.lock]: null,
+      ...(detachedFrom !== undefined && { [annotation.detachedFrom]: detachedFrom }),
+    },
+  });
 
-async function mark(
+/** Undefined if the claim has changed since it was read, or is gone. */
+async function patchSeen(
   cloud: Cloud,
   { metadata: { name = '', resourceVersion } }: PersistentVolumeClaim,
-  { metadata: { name: vmCid, uid } }: VmSecret,
-): Promise<boolean> {
+  metadata: { labels: object; annotations: object },
+): Promise<PersistentVolumeClaim | undefined> {
   try {
-    await cloud.api.patch(claimReference(cloud, name), {
-      metadata: {
-        resourceVersion,
-        labels: { [label.vmId]: vmCid, [label.unclaimed]: null },
-        annotations: { [annotation.vmUid]: uid },
-      },
+    return await cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, name), {
+      metadata: { resourceVersion, ...metadata },
     });
-    return true;
   } catch (error) {
-    if (isApiError(error, 409)) return false;
+    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
     throw error;
   }
 }

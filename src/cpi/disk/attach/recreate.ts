@@ -1,11 +1,13 @@
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
+import type { ApiError } from '../../../kubernetes/api-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
+import { changedByOthers } from '../../changed-by-others.ts';
 import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { lookAtNode } from '../../node/look-at-node.ts';
 import { lostNodeError } from '../../node/lost-node-error.ts';
-import { findVm, findVmSecret } from '../../vm/find-vm.ts';
+import { findVm, findVmSecret, vmNotFound } from '../../vm/find-vm.ts';
 import type { VmSecret } from '../../vm/pod-record.ts';
 import { disksOf, recordedPod } from '../../vm/pod-record.ts';
 import { recordDisks, settlePod } from '../../vm/settle-pod.ts';
@@ -13,12 +15,15 @@ import { hubPath } from '../../vm/vm-pod.ts';
 import { waitForAgent } from '../../vm/wait-for-agent.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { findClaim } from '../claim.ts';
-import { isHeldBy, lockDisk, unlockDisk } from './disk-lock.ts';
+import { isHeldBy, lockDisk, unlockDisk, wasDetachedFrom } from './disk-lock.ts';
 import { clearAttachment } from './hot.ts';
 import { refuseInUse } from './in-use.ts';
 import { claimsOfRecreatedVm, refuseLoss } from './refuse-loss.ts';
 import { strategyOf } from './strategy.ts';
 import { waitUntilOffNode } from './volume-attachments.ts';
+
+/** How often the VM's record, or the lock of the disk, may be changed by other calls. */
+const tries = 5;
 
 /** A VM whose pod is made anew for its disks. Between the former pod and the next it has none. */
 export interface RecreatedVm {
@@ -46,78 +51,140 @@ export function disksOfRecreatedVm({ secret }: RecreatedVm): string[] {
 
 /**
  * Strategy `recreate`: the claim is given to the VM, the VM's disks are recorded, then its pod is made anew with the
- * volume. Killed at any point it is finished by the next call. Where the new pod does not start the VM gets its former
- * disks back; a disk that its pod had already is not taken away. Resolves with the hint, the same as under `hot`.
+ * volume. Killed at any point it is finished by the next call. The record is written on the version that was read before the disk was
+ * locked: a detach_disk between the two has changed it, and all is read and locked again. If the new pod does not start
+ * the VM gets its former disks back, unless another call may have attached the disk (`takenBack`). Resolves with the hint, the
+ * same as under `hot`. Model: recreate.pml.
  */
 export async function attachByRecreate(
   cloud: Cloud,
   vm: RecreatedVm,
   claim: PersistentVolumeClaim,
 ): Promise<string> {
-  const vmCid = vm.secret.metadata.name ?? '';
+  const vmCid = cidOf(vm);
   const diskCid = claim.metadata.name ?? '';
   refuseOtherNamespace(cloud, vmCid, diskCid);
   refuseLoss(vmCid, await claimsOfRecreatedVm(cloud, vmCid));
-  const isRecorded = disksOfRecreatedVm(vm).includes(diskCid);
-  const isMounted = isRecorded && vm.pod !== undefined && disksOf(vm.pod).includes(diskCid);
-  if (!isRecorded) await refuseLostNode(cloud, vm);
-  await lockDisk(cloud, claim, vm.secret);
-  if (!isRecorded) await refuseAttachment(cloud, vm.secret, diskCid);
-  try {
-    if (!isRecorded) {
-      await recordDisks(cloud, vm.secret, vm.pod, (cids) => [
-        ...cids.filter((cid) => cid !== diskCid),
-        diskCid,
-      ]);
-    }
-    await settlePod(cloud, vmCid);
-  } catch (error) {
-    // a job may be writing to it
-    if (isMounted) throw error;
-    if (!isProductError(error) && !isApiError(error)) throw error;
-    throw await takenBack(cloud, vm.secret, diskCid, error);
+  if (!disksOfRecreatedVm(vm).includes(diskCid)) await refuseLostNode(cloud, vm);
+  let now = vm;
+  let known = claim;
+  for (let left = tries; left > 0; left -= 1) {
+    known = await lockDisk(cloud, known, now.secret);
+    if (await recordAndSettle(cloud, now, known)) return `${hubPath}/disks/${diskCid}/store`;
+    now = await readAgain(cloud, vmCid);
   }
-  return `${hubPath}/disks/${diskCid}/store`;
+  throw changedByOthers('DISK_NOT_ATTACHABLE', `VM '${vmCid}'`);
+}
+
+/** False if the VM's Secret has changed since it was read: nothing is recorded then. */
+async function recordAndSettle(cloud: Cloud, vm: RecreatedVm, claim: PersistentVolumeClaim): Promise<boolean> {
+  const diskCid = claim.metadata.name ?? '';
+  const cids = disksOfRecreatedVm(vm);
+  const isNew = !cids.includes(diskCid);
+  let { secret } = vm;
+  try {
+    // a VM of the strategy `hot` may have been given the disk between our look and the lock (mark-attached.ts)
+    if (isNew) await clearAttachment(cloud, diskCid);
+    const recorded = await recordDisks(cloud, secret, vm.pod, isNew ? [...cids, diskCid] : cids);
+    if (recorded === undefined) return false;
+    secret = recorded;
+    const pod = await settlePod(cloud, cidOf(vm), recorded);
+    if (!disksOf(pod).includes(diskCid)) throw notAttachable(vm, diskCid, 'another call has detached it meanwhile');
+    return true;
+  } catch (error) {
+    if (!isProductError(error) && !isApiError(error)) throw error;
+    throw await takenBack(cloud, { vm: { ...vm, secret }, claim, isNew }, error);
+  }
 }
 
 /**
  * Detaches by making the pod anew without the volume, and waits for its agent, which a director speaks to at once. DISK_BUSY while something in the VM uses it: nothing was changed
- * then. DISK_NOT_ATTACHED where neither the record, nor the pod, nor the claim says that it is attached.
+ * then. DISK_NOT_ATTACHED if neither the record, nor the pod, nor the claim says that it is attached, and the claim
+ * does not say either that it was detached from this very VM last: then an earlier call did all that this one is for. DISK_BUSY, too, if an
+ * attach_disk has given the VM the disk again meanwhile. Model: recreate.pml.
  */
 export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: string): Promise<void> {
+  let now = vm;
+  let isAgain = false;
+  for (let left = tries; left > 0; left -= 1) {
+    const step = await detachOnce(cloud, now, { diskCid, isAgain });
+    if (step === 'detached') return;
+    isAgain ||= step === 'locked again';
+    now = await readAgain(cloud, cidOf(vm));
+  }
+  throw changedByOthers('DISK_BUSY', `disk '${diskCid}'`);
+}
+
+interface Detaching {
+  readonly diskCid: string;
+  /** This call has taken the disk from the record before. */
+  readonly isAgain: boolean;
+}
+
+/**
+ * The claim is read first. Then the record is written, if only with the disks that it has: an attach_disk that had locked the disk
+ * before that and has not recorded it cannot do so any more. One that locks it later has replaced the lock that was read.
+ */
+async function detachOnce(
+  cloud: Cloud,
+  vm: RecreatedVm,
+  { diskCid, isAgain }: Detaching,
+): Promise<'detached' | 'record changed' | 'locked again'> {
   const { secret, pod } = vm;
-  const vmCid = secret.metadata.name ?? '';
-  const isRecorded = disksOfRecreatedVm(vm).includes(diskCid);
+  const cids = disksOfRecreatedVm(vm);
+  const isRecorded = cids.includes(diskCid);
   const isMounted = pod !== undefined && disksOf(pod).includes(diskCid);
   const claim = await findClaim(cloud, diskCid);
   const isHeld = claim !== undefined && isHeldBy(claim, secret);
   if (!isRecorded && !isMounted && !isHeld) {
+    if (isAgain || (claim !== undefined && wasDetachedFrom(claim, secret))) return 'detached';
     throw new ProductError(
       'DISK_NOT_ATTACHED',
-      `disk '${diskCid}' is not attached to VM '${vmCid}', so there is nothing to detach`,
+      `disk '${diskCid}' is not attached to VM '${cidOf(vm)}', so there is nothing to detach`,
     );
   }
-  refuseLoss(vmCid, await claimsOfRecreatedVm(cloud, vmCid));
-  if (isRecorded) {
-    await refuseLostNode(cloud, vm);
-    if (isMounted) await refuseInUse(cloud, pod, diskCid);
-    await recordDisks(cloud, secret, pod, (cids) => cids.filter((cid) => cid !== diskCid));
-  }
-  const made = await settlePod(cloud, vmCid).catch((error: unknown) => {
-    if (!isProductError(error)) throw error;
-    throw new ProductError(
-      'VM_NOT_RESTARTED',
-      `VM '${vmCid}' does not start again without disk '${diskCid}': ${error.message}; detach the disk again or delete the VM`,
-      { cause: error },
-    );
-  });
-  await waitForAgent(cloud, secret, made);
+  if (isAgain && isRecorded) throw attachedAgain(vm, diskCid);
+  refuseLoss(cidOf(vm), await claimsOfRecreatedVm(cloud, cidOf(vm)));
+  if (isRecorded) await refuseLostNode(cloud, vm);
+  if (isRecorded && isMounted) await refuseInUse(cloud, pod, diskCid);
+  const others = cids.filter((cid) => cid !== diskCid);
+  const recorded = await recordDisks(cloud, secret, pod, others);
+  if (recorded === undefined) return 'record changed';
+  await settleWithout(cloud, { ...vm, secret: recorded }, diskCid);
   // before the claim is anybody's: a call that met its deadline here is finished by the next
   if (claim !== undefined) {
     // such a call does not see the pod that had the disk any more, nor its node
     await waitUntilOffNode(cloud, claim, isMounted ? pod.spec.nodeName : undefined);
   }
-  if (isHeld) await unlockDisk(cloud, diskCid, secret);
+  if (!isHeld || (await unlockDisk(cloud, claim, { secret, detached: true }))) return 'detached';
+  return 'locked again';
+}
+
+async function settleWithout(cloud: Cloud, vm: RecreatedVm, diskCid: string): Promise<void> {
+  const made = await settlePod(cloud, cidOf(vm), vm.secret).catch((error: unknown) => {
+    if (!isProductError(error)) throw error;
+    throw new ProductError(
+      'VM_NOT_RESTARTED',
+      `VM '${cidOf(vm)}' does not start again without disk '${diskCid}': ${error.message}; detach the disk again or delete the VM`,
+      { cause: error },
+    );
+  });
+  if (disksOf(made).includes(diskCid)) throw attachedAgain(vm, diskCid);
+  await waitForAgent(cloud, vm.secret, made);
+}
+
+const attachedAgain = (vm: RecreatedVm, diskCid: string): ProductError =>
+  new ProductError(
+    'DISK_BUSY',
+    `disk '${diskCid}' was attached again to VM '${cidOf(vm)}' by another call meanwhile; if it is to be detached, run the call again`,
+  );
+
+const cidOf = ({ secret }: RecreatedVm): string => secret.metadata.name ?? '';
+
+async function readAgain(cloud: Cloud, vmCid: string): Promise<RecreatedVm> {
+  const vm = await findRecreatedVm(cloud, vmCid, await findVm(cloud, vmCid));
+  if (vm === undefined) throw vmNotFound(cloud, vmCid);
+  return vm;
 }
 
 /** A pod does not end while its node does not answer, and no other can take its name: NODE_LOST, nothing changed. */
@@ -130,16 +197,6 @@ async function refuseLostNode(cloud: Cloud, { secret, pod }: RecreatedVm): Promi
   throw lostNodeError(`the disks of VM '${secret.metadata.name ?? ''}' were not changed`, state, stakes);
 }
 
-/** A VM of the strategy `hot` may have been given the disk between our look and the lock (mark-attached.ts). */
-async function refuseAttachment(cloud: Cloud, secret: VmSecret, diskCid: string): Promise<void> {
-  try {
-    await clearAttachment(cloud, diskCid);
-  } catch (error) {
-    await unlockDisk(cloud, diskCid, secret);
-    throw error;
-  }
-}
-
 /** A pod mounts claims of its own namespace alone. */
 function refuseOtherNamespace(cloud: Cloud, vmCid: string, diskCid: string): void {
   const disks = diskNamespaceOf(cloud);
@@ -150,27 +207,56 @@ function refuseOtherNamespace(cloud: Cloud, vmCid: string, diskCid: string): voi
   );
 }
 
-/** The error to report, after the VM has its former disks again; where it has not, the error says that too. */
-async function takenBack(cloud: Cloud, former: VmSecret, diskCid: string, error: Error): Promise<unknown> {
-  const vmCid = former.metadata.name ?? '';
-  const failure = (rest: string): ProductError =>
-    new ProductError(
-      'DISK_NOT_ATTACHABLE',
-      `disk '${diskCid}' cannot be attached to VM '${vmCid}': ${error.message}${rest}`,
-      { cause: error },
-    );
+interface Attempt {
+  /** With the Secret as this call wrote it, or read it if it has not. */
+  readonly vm: RecreatedVm;
+  /** As this call locked it. */
+  readonly claim: PersistentVolumeClaim;
+  /** The record did not name the disk before this call. */
+  readonly isNew: boolean;
+}
+
+/**
+ * The error to report, after the VM has its former disks again; if it has not, the error says that too. Only a disk that this call has
+ * added to a record which nobody has written since is taken back: each attach_disk writes the record, so no other
+ * call can have answered that the disk is attached.
+ */
+async function takenBack(
+  cloud: Cloud,
+  { vm, claim, isNew }: Attempt,
+  error: ProductError | ApiError,
+): Promise<ProductError | ApiError> {
+  // a VM that is gone has nothing
+  if (isProductError(error, 'VM_NOT_FOUND')) return error;
+  const diskCid = claim.metadata.name ?? '';
+  const failure = (rest: string): ProductError => notAttachable(vm, diskCid, `${error.message}${rest}`, error);
+  if (!isNew) return failure(stays);
   try {
-    const secret = await findVmSecret(cloud, vmCid);
-    if (secret !== undefined && secret.metadata.uid === former.metadata.uid) {
-      await recordDisks(cloud, secret, await findVm(cloud, vmCid), (cids) =>
-        cids.filter((cid) => cid !== diskCid),
-      );
-      await settlePod(cloud, vmCid);
+    const cids = disksOfRecreatedVm(vm).filter((cid) => cid !== diskCid);
+    const { secret } = vm;
+    const recorded = await recordDisks(cloud, secret, await findVm(cloud, cidOf(vm)), cids);
+    if (recorded === undefined) {
+      const now = await readAgain(cloud, cidOf(vm));
+      return failure(disksOfRecreatedVm(now).includes(diskCid) ? stays : '; another call has detached it meanwhile');
     }
-    await unlockDisk(cloud, diskCid, former);
+    await settlePod(cloud, cidOf(vm), recorded);
+    await unlockDisk(cloud, claim, { secret, detached: false });
     return failure('');
   } catch (second) {
     if (!(second instanceof Error)) throw second;
     return failure(`; taking it back failed: ${second.message}; detach the disk to try that again`);
   }
+}
+
+const stays =
+  '; the disk stays attached, because another call may have attached it: attach_disk again finishes that, detach_disk takes the disk from the VM';
+
+/** DISK_ATTACHED_ELSEWHERE remains what it is. */
+function notAttachable(vm: RecreatedVm, diskCid: string, words: string, cause?: Error): ProductError {
+  if (isProductError(cause, 'DISK_ATTACHED_ELSEWHERE')) return new ProductError(cause.code, words, { cause });
+  return new ProductError(
+    'DISK_NOT_ATTACHABLE',
+    `disk '${diskCid}' cannot be attached to VM '${cidOf(vm)}': ${words}`,
+    cause === undefined ? {} : { cause },
+  );
 }

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
+import { ProductError } from '../../errors/product-error.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import type { Cloud } from '../cloud.ts';
+import { label } from '../labels.ts';
+import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
+import { rejection } from '../testing/rejection.ts';
+import type { TestCloud } from '../testing/test-cloud.ts';
+import { createVmArguments, namespace, testCloud, vmCidOfTest as one } from '../testing/test-cloud.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { disksOf } from '../vm/pod-record.ts';
+import { attachDisk } from './attach-disk.ts';
+import { createDisk } from './create-disk.ts';
+import { detachDisk } from './detach-disk.ts';
+import { getDisks } from './get-disks.ts';
+
+const other = 'vm-other';
+
+interface World extends TestCloud {
+  readonly disk: string;
+  readonly second: string;
+}
+
+/** Two VMs of the strategy `recreate`, `one` and `other`, and two disks. */
+async function twoVms(t: TestContext): Promise<World> {
+  const made = await testCloud(t, { kubernetes: { attach: 'recreate' } });
+  const { cloud } = made;
+  const networks = { default: { type: 'dynamic' } };
+  await createVm(cloud, createVmArguments());
+  await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
+  return { ...made, disk: await createDisk(cloud, [64, {}, null]), second: await createDisk(cloud, [64, {}, null]) };
+}
+
+/** The cloud of a call that is held before a request while others run. */
+const held = (cloud: Cloud, request: string, meanwhile: () => Promise<unknown>, count = 1): Cloud => ({
+  ...cloud,
+  api: interceptingApi(
+    cloud.api,
+    atRequest(request, async () => void (await meanwhile()), count),
+  ),
+});
+
+const podOf = ({ cloud }: World, name = one): Promise<Pod> =>
+  cloud.api.get<Pod>({ resource: pods, namespace, name });
+
+async function holderOf({ cloud, disk }: World): Promise<string | undefined> {
+  const claim = { resource: persistentVolumeClaims, namespace, name: disk };
+  return (await cloud.api.get<PersistentVolumeClaim>(claim)).metadata.labels?.[label.vmId];
+}
+
+/** The disk is on `other`, and `one` runs without it. */
+async function assertOnOther(world: World): Promise<void> {
+  const { cloud, disk } = world;
+  assert.deepEqual(await getDisks(cloud, [one]), []);
+  const pod = await podOf(world);
+  assert.deepEqual(disksOf(pod), []);
+  assert.equal(pod.spec.schedulingGates, undefined);
+  assert.equal(pod.status?.phase, 'Running');
+  assert.deepEqual(disksOf(await podOf(world, other)), [disk]);
+  assert.equal(await holderOf(world), other);
+}
+
+/** The disk is on `one`, so no other VM gets it. */
+async function assertOnOne(world: World): Promise<void> {
+  const { cloud, disk } = world;
+  assert.deepEqual(await getDisks(cloud, [one]), [disk]);
+  const pod = await podOf(world);
+  assert.deepEqual([disksOf(pod), pod.status?.phase], [[disk], 'Running']);
+  await assert.rejects(attachDisk(cloud, [other, disk]), rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(one, 'u')));
+}
+
+for (const request of ['get pods', 'delete pods', 'create pods', 'patch pods']) {
+  test(`attach_disk, held before its ${request} while the disk goes to another VM, makes no pod with it`, async (t) => {
+    const world = await twoVms(t);
+    const { cloud, disk } = world;
+    let wasHeld = false;
+    const slow = held(
+      cloud,
+      `${request} ${one}`,
+      async () => {
+        wasHeld = true;
+        await detachDisk(cloud, [one, disk]);
+        await attachDisk(cloud, [other, disk]);
+      },
+      // attach_disk reads the pod before it records the disk, too
+      request === 'get pods' ? 2 : 1,
+    );
+
+    await assert.rejects(attachDisk(slow, [one, disk]), rejection('DISK_NOT_ATTACHABLE'));
+
+    assert.ok(wasHeld);
+    await assertOnOther(world);
+  });
+}
+
+for (const request of ['get pods', 'delete pods', 'create pods', 'patch pods']) {
+  test(`attach_disk, held before its ${request} while a second disk comes, does not end the pod with both`, async (t) => {
+    const world = await twoVms(t);
+    const { cloud, disk, second } = world;
+    let uid: string | undefined;
+    const slow = held(
+      cloud,
+      `${request} ${one}`,
+      async () => {
+        await attachDisk(cloud, [one, second]);
+        ({ uid } = (await podOf(world)).metadata);
+      },
+      request === 'get pods' ? 2 : 1,
+    );
+
+    await attachDisk(slow, [one, disk]);
+
+    const pod = await podOf(world);
+    assert.notEqual(uid, undefined);
+    assert.equal(pod.metadata.uid, uid);
+    assert.deepEqual(disksOf(pod), [disk, second]);
+  });
+}
+
+test('a slow detach_disk leaves the lock of a disk that the VM has again', async (t) => {
+  const world = await twoVms(t);
+  const { cloud, disk } = world;
+  await attachDisk(cloud, [one, disk]);
+  const slow = held(cloud, `patch persistentvolumeclaims ${disk}`, () => attachDisk(cloud, [one, disk]));
+
+  await assert.rejects(detachDisk(slow, [one, disk]), rejection('DISK_BUSY', /attached again/u));
+
+  await assertOnOne(world);
+});
+
+test('detach_disk between the lock and the record of an attach_disk does not leave it without its lock', async (t) => {
+  const world = await twoVms(t);
+  const { cloud, disk } = world;
+  const slow = held(cloud, `patch secrets ${one}`, () => detachDisk(cloud, [one, disk]));
+
+  await attachDisk(slow, [one, disk]);
+
+  await assertOnOne(world);
+});
+
+test('an attach_disk that continues after a detach_disk has taken its lock locks the disk again, or fails', async (t) => {
+  const world = await twoVms(t);
+  const { cloud, disk } = world;
+  const slow = held(cloud, `patch secrets ${one}`, async () => {
+    await detachDisk(cloud, [one, disk]);
+    await attachDisk(cloud, [other, disk]);
+  });
+
+  await assert.rejects(attachDisk(slow, [one, disk]), rejection('DISK_ATTACHED_ELSEWHERE'));
+
+  await assertOnOther(world);
+});
+
+test('attach_disk does not succeed with a pod that a slow detach_disk deletes', async (t) => {
+  const world = await twoVms(t);
+  const { cloud, disk } = world;
+  await attachDisk(cloud, [one, disk]);
+  const { uid } = (await podOf(world)).metadata;
+  const slow = held(cloud, `delete pods ${one}`, () => attachDisk(cloud, [one, disk]));
+
+  await assert.rejects(detachDisk(slow, [one, disk]), rejection('DISK_BUSY', /attached again/u));
+
+  assert.equal((await podOf(world)).metadata.uid, uid);
+  await assertOnOne(world);
+});
+
+for (const request of ['get pods', 'delete pods', 'create pods', 'patch pods']) {
+  test(`an attach_disk that fails before its ${request} does not take the disk from its repetition`, async (t) => {
+    const world = await twoVms(t);
+    const { cloud, disk } = world;
+    const failing = held(
+      cloud,
+      `${request} ${one}`,
+      async () => {
+        await attachDisk(cloud, [one, disk]);
+        throw new ProductError('DEADLINE', 'slow');
+      },
+      request === 'get pods' ? 2 : 1,
+    );
+
+    await assert.rejects(
+      attachDisk(failing, [one, disk]),
+      rejection('DISK_NOT_ATTACHABLE', /slow; .*stays attached.*detach_disk/u),
+    );
+
+    await assertOnOne(world);
+  });
+}
+
+test('a create_vm that has read the disks of a VM before they went to another makes no pod with them', async (t) => {
+  const world = await twoVms(t);
+  const { cloud, api, disk } = world;
+  await attachDisk(cloud, [one, disk]);
+  const reference = { resource: pods, namespace, name: one };
+  const slow = held(cloud, `create pods ${one}`, async () => {
+    await detachDisk(cloud, [one, disk]);
+    await attachDisk(cloud, [other, disk]);
+    await api.delete(reference, { gracePeriodSeconds: 0 });
+  });
+  await api.delete(reference, { gracePeriodSeconds: 0 });
+
+  await createVm(slow, createVmArguments());
+
+  await assertOnOther(world);
+});
