@@ -92,7 +92,7 @@ const cases: readonly CrashCase[] = [
     config: recreate,
     prepare: () => Promise.resolve(createVmArguments()),
     verb: createVm,
-    writes: 4,
+    writes: 5,
     check: async ({ api }) => assert.deepEqual(await namesLeft(api), [...oneVm, ...ownClaims]),
   },
   {
@@ -100,7 +100,7 @@ const cases: readonly CrashCase[] = [
     config: recreate,
     prepare: withDisk,
     verb: attachDisk,
-    writes: 4,
+    writes: 5,
     check: checkSecondDisk,
   },
   {
@@ -111,15 +111,15 @@ const cases: readonly CrashCase[] = [
       return [vmCid, await createDisk(cloud, [64, {}, vmCid])];
     },
     verb: attachDisk,
-    writes: 4,
+    writes: 5,
     check: checkSecondDisk,
   },
   {
     name: 'detach_disk under recreate',
     config: recreate,
     prepare: attached,
-    verb: detachOnce,
-    writes: 4,
+    verb: detachDisk,
+    writes: 5,
     check: async ({ api, cloud }, [, disk]) => {
       const claims = [...ownClaims, `persistentvolumeclaims ${String(disk)}`].toSorted();
       assert.deepEqual(await namesLeft(api), [...oneVm, ...claims]);

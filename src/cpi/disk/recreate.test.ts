@@ -5,7 +5,7 @@ import { nodes, persistentVolumeClaims, pods } from '../../kubernetes/resources.
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import { volumeAnnotations } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
-import { label } from '../labels.ts';
+import { annotation, label } from '../labels.ts';
 import { nodeName } from '../testing/fake-node.ts';
 import {
   createVmArguments,
@@ -24,7 +24,10 @@ import { createDisk } from './create-disk.ts';
 import { deleteDisk } from './delete-disk.ts';
 import { detachDisk } from './detach-disk.ts';
 import { getDisks } from './get-disks.ts';
+import { interceptingApi } from '../testing/intercepting-api.ts';
+import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { rejection } from '../testing/rejection.ts';
+import { disksOf } from '../vm/pod-record.ts';
 
 const recreate = { kubernetes: { attach: 'recreate' } };
 const hintOf = (disk: string): string => `/warden-cpi-dev/disks/${disk}/store`;
@@ -84,7 +87,10 @@ test('attach and detach make the pod anew, through the scheduler, with its addre
   const after = await podOf(cloud);
   assert.notEqual(after.metadata.uid, before.metadata.uid);
   assert.deepEqual(after.metadata.labels, before.metadata.labels);
-  assert.deepEqual(after.metadata.annotations, before.metadata.annotations);
+  // an attach_disk that finds its pod writes that, so that a slow call of another does not delete it
+  const { [annotation.changedBy]: kept, ...annotations } = after.metadata.annotations ?? {};
+  assert.notEqual(kept, undefined);
+  assert.deepEqual(annotations, before.metadata.annotations);
   assert.equal(after.status?.podIP, before.status?.podIP);
   assert.deepEqual(
     after.spec.containers[0]?.volumeMounts?.filter(({ name }) => disks.includes(name)),
@@ -94,7 +100,98 @@ test('attach and detach make the pod anew, through the scheduler, with its addre
   for (const disk of disks) await detachDisk(cloud, [vmCid, disk]);
   assert.deepEqual(await getDisks(cloud, [vmCid]), []);
   assert.deepEqual((await podOf(cloud)).spec, before.spec);
-  await assert.rejects(detachDisk(cloud, [vmCid, disks[0]]), rejection('DISK_NOT_ATTACHED'));
+  assert.deepEqual((await podOf(cloud)).metadata.annotations, before.metadata.annotations);
+});
+
+test('a disk that was detached from this VM last is detached; one that never was on it is DISK_NOT_ATTACHED', async (t) => {
+  const { cloud } = await testCloud(t, recreate);
+  await createVm(cloud, createVmArguments());
+  const networks = { default: { type: 'dynamic' } };
+  const [other] = await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
+  const disk = await newDisk(cloud);
+  const notAttached = rejection('DISK_NOT_ATTACHED');
+  await assert.rejects(detachDisk(cloud, [vmCid, disk]), notAttached);
+  await attachDisk(cloud, [vmCid, disk]);
+  await detachDisk(cloud, [vmCid, disk]);
+
+  assert.equal(await detachDisk(cloud, [vmCid, disk]), null);
+  assert.equal(await detachDisk(cloud, [vmCid, disk]), null);
+  await assert.rejects(detachDisk(cloud, [other, disk]), notAttached);
+
+  await attachDisk(cloud, [other, disk]);
+  await assert.rejects(detachDisk(cloud, [vmCid, disk]), notAttached);
+  await detachDisk(cloud, [other, disk]);
+  await assert.rejects(detachDisk(cloud, [vmCid, disk]), notAttached);
+
+  // another VM of the same name
+  await deleteVm(cloud, [other]);
+  await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
+  await assert.rejects(detachDisk(cloud, [other, disk]), notAttached);
+});
+
+test('a disk whose attach_disk failed was not detached', async (t) => {
+  const { cloud, node } = await testCloud(t, recreate);
+  await createVm(cloud, createVmArguments());
+  const disk = await newDisk(cloud);
+  node.brokenDisks.set(disk, 'disk cannot be written');
+  await assert.rejects(attachDisk(cloud, [vmCid, disk]), rejection('DISK_NOT_ATTACHABLE'));
+  await assert.rejects(detachDisk(cloud, [vmCid, disk]), rejection('DISK_NOT_ATTACHED'));
+});
+
+for (const [name, next] of Object.entries({
+  attach_disk: (cloud: Cloud, disk: string) => attachDisk(cloud, [vmCid, disk]),
+  detach_disk: (cloud: Cloud, disk: string) => detachDisk(cloud, [vmCid, disk]),
+  reboot_vm: (cloud: Cloud) => rebootVm(cloud, [vmCid]),
+  delete_vm: (cloud: Cloud) => deleteVm(cloud, [vmCid]),
+})) {
+  test(`${name} after an attach_disk that was killed when its pod waited at its gate`, async (t) => {
+    const { cloud, api } = await testCloud(t, recreate);
+    await createVm(cloud, createVmArguments());
+    const disk = await newDisk(cloud);
+    // the lock, the record, the deletion of the former pod, and the new one
+    const dying = { ...cloud, api: crashingApi(api, 4, 'after') };
+    await assert.rejects(attachDisk(dying, [vmCid, disk]), (error) => error instanceof Crash);
+    const { metadata, spec } = await podOf(cloud);
+    assert.equal(spec.schedulingGates?.length, 1);
+    assert.equal(spec.nodeName, undefined);
+
+    await next(cloud, disk);
+
+    if (name === 'delete_vm') {
+      assert.deepEqual(await namesLeft(api), [`persistentvolumeclaims ${disk}`]);
+      return;
+    }
+    const pod = await podOf(cloud);
+    assert.equal(pod.status?.phase, 'Running');
+    assert.equal(pod.spec.schedulingGates, undefined);
+    assert.deepEqual(disksOf(pod), name === 'detach_disk' ? [] : [disk]);
+    assert.equal(pod.metadata.uid === metadata.uid, name !== 'detach_disk');
+  });
+}
+
+test('a gate that an admission webhook of the cluster added is left to it', async (t) => {
+  const { cloud, api } = await testCloud(t, recreate);
+  const queue = { name: 'example.com/queue' };
+  const webhook = interceptingApi(api, () => Promise.resolve());
+  const create: typeof webhook.create = (resource, object, ...more) => {
+    const { spec } = object as unknown as Pod;
+    if (resource !== pods) return webhook.create(resource, object, ...more);
+    const schedulingGates = [queue, ...(spec.schedulingGates ?? [])];
+    return webhook.create(resource, { ...object, spec: { ...spec, schedulingGates } }, ...more);
+  };
+  const creation = createVm({ ...cloud, api: { ...webhook, create } }, createVmArguments());
+  const reference = { resource: pods, namespace, name: vmCid };
+  for await (const { object } of api.watch<Pod>(pods)) {
+    const { schedulingGates, nodeName: place } = (object as Pod).spec;
+    assert.equal(place, undefined);
+    if (schedulingGates?.length === 1) {
+      assert.deepEqual(schedulingGates, [queue]);
+      break;
+    }
+  }
+  await api.patch(reference, { spec: { schedulingGates: [] } });
+  await creation;
+  assert.equal((await podOf(cloud)).status?.phase, 'Running');
 });
 
 test('detach_disk ends when the agent of the new pod can be spoken to, and the disk is free only then', async (t) => {
