@@ -85,6 +85,12 @@ export class FakeNode {
     await this.#lookAgain();
   }
 
+  /** The jobs of that VM have stopped. */
+  async letStop(vm: string): Promise<void> {
+    this.stoppingVms.delete(vm);
+    await this.#lookAgain();
+  }
+
   /** There is a node for pods again. */
   async makeRoom(): Promise<void> {
     this.unschedulable = undefined;

@@ -43,7 +43,7 @@ export const combinedCases: readonly VerbCase[] = [
   },
   {
     ...{ row: 'detach_disk (recreate)', title: 'detach_disk (recreate, a second disk)' },
-    ...{ method: 'detach_disk', againMayFail: /DiskNotAttached$/u },
+    method: 'detach_disk',
     prepare: async (verbs) => {
       const own = await verbs.newRecreated();
       await verbs.attached(own);

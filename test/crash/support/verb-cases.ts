@@ -106,12 +106,7 @@ export const verbCases: readonly VerbCase[] = [
     check: async (verbs, [, disk]) => verbs.isKept(disk as string),
   },
   {
-    ...{
-      row: 'detach_disk (recreate)',
-      method: 'detach_disk',
-      waits: true,
-      againMayFail: /DiskNotAttached$/u,
-    },
+    ...{ row: 'detach_disk (recreate)', method: 'detach_disk', waits: true },
     prepare: async (verbs) => [verbs.recreated, await verbs.attached(verbs.recreated)],
     check: async (verbs, [, disk]) => verbs.isKept(disk as string),
   },
