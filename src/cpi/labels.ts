@@ -42,7 +42,7 @@ export const annotation = {
   attachment: `${domain}attachment`,
   /** On a claim: a random value that each attach_disk under `recreate` replaces (attach/disk-lock.ts). */
   lock: `${domain}lock`,
-  /** On the Secret and the pod of a VM under `recreate`: a random value, written so that the version of the object changes. */
+  /** On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's version. */
   changedBy: `${domain}changed-by`,
   /** On a claim: the uid of the VM that the last detach_disk took the disk from, until the next attach_disk. */
   detachedFrom: `${domain}detached-from`,

@@ -63,7 +63,9 @@ export const errorTable = {
   },
   VM_NOT_REBOOTED: cloudError('the pod of a VM has ended for good, so its container cannot run again'),
   DISK_ATTACHED_ELSEWHERE: cloudError('the disk is attached to another VM; nothing was changed'),
-  DISK_NOT_ATTACHABLE: cloudError('the disk could not be attached; the attempt was taken back'),
+  DISK_NOT_ATTACHABLE: cloudError(
+    'the disk could not be attached; the attempt was taken back, or the message says that the disk stays attached',
+  ),
   CONTEXT_MISMATCH: cloudError('a call speaks of objects in different contexts; nothing was changed'),
   DISK_BUSY: cloudError('the disk is still in use, so it was not detached or deleted'),
   DISK_WOULD_BE_LOST: cloudError(

@@ -1,4 +1,5 @@
 const hot = 'src/cpi/disk/attach/hot.pml';
+const recreate = 'src/cpi/disk/attach/recreate.pml';
 
 /** One search by spin: a model, its bounds, and the properties that are asserted within them. */
 export interface Check {
@@ -37,7 +38,48 @@ export const checks: readonly Check[] = [
     expected: 'holds',
     runs: 'in CI',
   },
+  {
+    model: recreate,
+    property: 'attach_disk and detach_disk of one VM, one of them killed, one that fails: all that is asserted',
+    flags: 'OPS=1 FAILS=1 KILLS=1 OPSET=3 INITATT ONEVM',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'in CI',
+  },
+  {
+    model: recreate,
+    property: 'attach_disk and detach_disk of two VMs, two calls each: all that is asserted',
+    flags: 'OPS=2 FAILS=0 OPSET=3 INITATT',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'all',
+  },
+  ...without('NOGATE', 'OPS=2 FAILS=0 OPSET=3 ONEVM EVICT=1 INITATT'),
+  ...without('NOTOKEN', 'OPS=1 FAILS=0 OPSET=3 ONEVM INITATT'),
+  ...without('NOTOUCH', 'NCALL=3 OPS=1 FAILS=0 KILLS=1 OPSET=3 ONEVM INITATT'),
+  ...without('NORELOCK', 'OPS=2 FAILS=0 OPSET=3 ONEVM INITATT'),
+  ...without('NOLOOK', 'OPS=1 FAILS=0 OPSET=1 ONEVM TWODISKS'),
+  ...without('NOKEEP', 'OPS=2 FAILS=0 OPSET=3 INITATT'),
+  ...without('NOJUDGE', 'OPS=1 FAILS=1 OPSET=1 ONEVM'),
+  ...without('NOMARK', 'OPS=2 FAILS=0 KILLS=1 OPSET=2 ONEVM INITATT'),
 ];
+
+/** The header of recreate.pml says what each remedy is for. */
+function without(remedy: string, flags: string): Check[] {
+  return [
+    {
+      model: recreate,
+      property: `without a remedy (${remedy})`,
+      flags: `${remedy} ${flags}`,
+      compiler: '-DSAFETY',
+      verifier: '-m1000000',
+      expected: 'counterexample',
+      runs: 'in CI',
+    },
+  ];
+}
 
 /** Parts of the protocol that no model describes. The table names them. */
 export const notModelled: readonly string[] = [

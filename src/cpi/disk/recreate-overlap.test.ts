@@ -32,7 +32,11 @@ async function twoVms(t: TestContext): Promise<World> {
   const networks = { default: { type: 'dynamic' } };
   await createVm(cloud, createVmArguments());
   await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
-  return { ...made, disk: await createDisk(cloud, [64, {}, null]), second: await createDisk(cloud, [64, {}, null]) };
+  return {
+    ...made,
+    disk: await createDisk(cloud, [64, {}, null]),
+    second: await createDisk(cloud, [64, {}, null]),
+  };
 }
 
 /** The cloud of a call that is held before a request while others run. */
@@ -70,7 +74,10 @@ async function assertOnOne(world: World): Promise<void> {
   assert.deepEqual(await getDisks(cloud, [one]), [disk]);
   const pod = await podOf(world);
   assert.deepEqual([disksOf(pod), pod.status?.phase], [[disk], 'Running']);
-  await assert.rejects(attachDisk(cloud, [other, disk]), rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(one, 'u')));
+  await assert.rejects(
+    attachDisk(cloud, [other, disk]),
+    rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(one, 'u')),
+  );
 }
 
 for (const request of ['get pods', 'delete pods', 'create pods', 'patch pods']) {

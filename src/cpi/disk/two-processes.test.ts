@@ -128,7 +128,10 @@ test('an attach of a disk that is attached already fails without taking it away:
     () => Promise.reject(new ProductError('DEADLINE', 'slow')),
     2,
   );
-  await assert.rejects(attachDisk(meeting(cloud, failing), [vmCid, disk]), rejection('DISK_NOT_ATTACHABLE', /: slow; .*stays attached/u));
+  await assert.rejects(
+    attachDisk(meeting(cloud, failing), [vmCid, disk]),
+    rejection('DISK_NOT_ATTACHABLE', /: slow; .*stays attached/u),
+  );
   assert.equal((await cloud.api.get(podReference(vmCid))).metadata.uid, uid);
   assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
 });

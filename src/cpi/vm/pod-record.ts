@@ -39,8 +39,8 @@ export function disksOf({ spec }: Pod): string[] {
 }
 
 /**
- * The pod with exactly those disks. Its init container gets them too, to make `store` in each volume: the hint
- * is a folder inside the volume, so that a volume that is not there is a path that is not there.
+ * The pod with exactly those disks. Its init container gets them too, to make `store` in each volume: the
+ * hint is a folder inside the volume, so that a volume that is not there is a path that is not there.
  */
 export function withDisks(pod: Pod, cids: readonly string[]): Pod {
   const former = new Set(disksOf(pod));
@@ -70,7 +70,10 @@ export function withDisks(pod: Pod, cids: readonly string[]): Pod {
   };
 }
 
-/** The pod with the labels and annotations of ours that the living one got meanwhile; a CNI's are not carried over. */
+/**
+ * The pod with the labels and annotations of ours that the living one got meanwhile; a CNI's are not
+ * carried over.
+ */
 export function withMetadataOf(pod: Pod, living: Pod | undefined): Pod {
   if (living === undefined) return pod;
   const { labels = {}, annotations = {} } = living.metadata;

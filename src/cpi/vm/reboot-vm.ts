@@ -47,8 +47,8 @@ export async function rebootVm(cloud: Cloud, args: readonly unknown[]): Promise<
 }
 
 /**
- * Where an attach or detach by `recreate` was cut short the VM has no pod that stays, or one that waits at its gate: the one that it is to have is made,
- * which is a start of its container too.
+ * If an attach or detach by `recreate` was killed, the VM has no pod that stays, or one that waits at its gate: the
+ * pod that it is to have is made, which is a start of its container too.
  */
 async function isMadeAnew(cloud: Cloud, cid: string, pod: Pod | undefined): Promise<boolean> {
   if (pod !== undefined && pod.metadata.deletionTimestamp === undefined && !isGated(pod)) return false;

@@ -24,10 +24,11 @@ import { waitUntilRunning } from './wait-until-running.ts';
 const tries = 10;
 
 /**
- * Writes down which disks the VM is to have, with what its living pod has been given since it was created, on exactly the version
- * of the Secret that was read; from here on any call of `settlePod` makes that pod. Resolves with the Secret as it is now,
- * whose version is another one even if its disks are the same; undefined if the Secret has changed since it was read:
- * nothing is written then. VM_NOT_FOUND if there is no such VM any more. Model: recreate.pml.
+ * Writes down which disks the VM is to have, with what its living pod has been given since it was created,
+ * on exactly the version of the Secret that was read; from here on any call of `settlePod` makes that pod.
+ * Resolves with the Secret as it is now, whose version is another one even if its disks are the same;
+ * undefined if the Secret has changed since it was read: nothing is written then. VM_NOT_FOUND if there is
+ * no such VM any more. Model: recreate.pml.
  */
 export async function recordDisks(
   cloud: Cloud,
@@ -52,10 +53,11 @@ export async function recordDisks(
 }
 
 /**
- * Makes the VM's pod the one that is recorded and waits until it runs. A pod with other disks is deleted with its normal
- * grace and waited for: before that its name, its address and its volumes are not free. The scheduler places the new
- * one. `recorded`: the Secret as it was just written. The record may change at any time: the pod that this resolves with has the disks of a
- * record that was read after the pod was there. Idempotent; rejects as `waitUntilRunning` does. Model: recreate.pml.
+ * Makes the VM's pod the one that is recorded and waits until it runs. A pod with other disks is deleted
+ * with its normal grace and waited for: before that its name, its address and its volumes are not free. The
+ * scheduler places the new one. `recorded`: the Secret as it was just written. The record may change at any
+ * time: the pod that this resolves with has the disks of a record that was read after the pod was there.
+ * Idempotent; rejects as `waitUntilRunning` does. Model: recreate.pml.
  */
 export async function settlePod(cloud: Cloud, vmCid: string, recorded?: VmSecret): Promise<Pod> {
   let wanted = recorded === undefined ? undefined : recordedPod(recorded);
@@ -86,10 +88,10 @@ export async function ensurePod(cloud: Cloud, vmCid: string, recorded?: Pod): Pr
 }
 
 /**
- * Removes the gate of a pod, which lets it start, if the VM's record, read after the pod was there, still says so; undefined if it
- * does not, or if the pod has changed: a later look decides about it. A call that changes the record looks for the pod
- * after that, and deletes one with other disks, gate or not. So of the two one sees the other, and a disk that was detached is in no pod
- * that starts. Model: recreate.pml.
+ * Removes the gate of a pod, which lets it start, if the VM's record, read after the pod was there, still
+ * says so; undefined if it does not, or if the pod has changed: a later look decides about it. A call that
+ * changes the record looks for the pod after that, and deletes one with other disks, gate or not. So of the
+ * two one sees the other, and a disk that was detached is in no pod that starts. Model: recreate.pml.
  */
 export async function openGate(cloud: Cloud, pod: Pod): Promise<Pod | undefined> {
   if (!isAsRecorded(pod, await wantedPod(cloud, pod.metadata.name ?? ''))) return undefined;
@@ -103,7 +105,10 @@ async function wantedPod(cloud: Cloud, vmCid: string): Promise<Pod> {
   return pod;
 }
 
-/** The pod that is wanted; undefined if the record or the pod was changed by another call, so that both have to be read again. */
+/**
+ * The pod that is wanted; undefined if the record or the pod was changed by another call, so that both have
+ * to be read again.
+ */
 async function tryPod(cloud: Cloud, wanted: Pod): Promise<Pod | undefined> {
   const { name = '' } = wanted.metadata;
   const found = await findVm(cloud, name);
@@ -118,7 +123,10 @@ async function tryPod(cloud: Cloud, wanted: Pod): Promise<Pod | undefined> {
   return ensured?.isNew === true ? openGate(cloud, ensured.object) : undefined;
 }
 
-/** Changes the version of a pod that stays: a call that saw it under an earlier record, and is about to delete it, looks again. */
+/**
+ * Changes the version of a pod that stays: a call that saw it under an earlier record, and is about to
+ * delete it, looks again.
+ */
 const keep = (cloud: Cloud, pod: Pod): Promise<Pod | undefined> =>
   patchSeen(cloud, pod, { metadata: { annotations: { [annotation.changedBy]: cloud.newUuid() } } });
 

@@ -10,7 +10,8 @@ import type { Location, Registry } from './registry.ts';
 
 /**
  * POST pods/binding: gives a pod its node and sets the condition PodScheduled.
- * Throws ApiError 404, 409 (it has a node or a gate, or is being deleted; pkg/registry/core/pod/storage), 422 (no node named).
+ * Throws ApiError 404, 409 (it has a node or a gate, or is being deleted; pkg/registry/core/pod/storage), 422 (no
+ * node named).
  */
 export function bindPod(
   registry: Registry,

@@ -15,16 +15,17 @@ import { diskGone } from '../disk-not-found.ts';
 const tries = 5;
 
 /**
- * The strategy `recreate` has no attachment pod whose name only one VM can take, so the claim says which VM has it: the
- * VM's cid, and the uid of its Secret, which tells a later VM of the same name. A VM that is gone holds nothing.
+ * The strategy `recreate` has no attachment pod whose name only one VM can take, so the claim says which VM
+ * has it: the VM's cid, and the uid of its Secret, which tells a later VM of the same name. A VM that is
+ * gone holds nothing.
  */
 export const isHeldBy = ({ metadata }: PersistentVolumeClaim, secret: VmSecret): boolean =>
   metadata.labels?.[label.vmId] === secret.metadata.name &&
   metadata.annotations?.[annotation.vmUid] === secret.metadata.uid;
 
 /**
- * The cid of the living VM that a claim names; undefined when there is none. A pod of a VM that is gone may still have
- * the volume: it is waited for.
+ * The cid of the living VM that a claim names; undefined when there is none. A pod of a VM that is gone may
+ * still have the volume: it is waited for.
  */
 export async function livingHolder(cloud: Cloud, claim: PersistentVolumeClaim): Promise<string | undefined> {
   const vmCid = claim.metadata.labels?.[label.vmId];
@@ -56,8 +57,9 @@ export async function refuseHeld(cloud: Cloud, claim: PersistentVolumeClaim): Pr
 }
 
 /**
- * Gives the disk to that VM; of two VMs at once one gets it. Resolves with the claim as it is now: its lock is another one
- * than before, also if the VM had the disk already, so that no slow call takes away what this one gave. Model: recreate.pml.
+ * Gives the disk to that VM; of two VMs at once one gets it. Resolves with the claim as it is now: its lock
+ * is another one than before, also if the VM had the disk already, so that no slow call takes away what
+ * this one gave. Model: recreate.pml.
  */
 export async function lockDisk(
   cloud: Cloud,
@@ -88,10 +90,10 @@ export async function lockDisk(
 }
 
 /**
- * Takes the disk from that VM if its lock is still the one of `seen`. False if an attach_disk has locked it since: it has the disk,
- * or is about to. A disk that the VM does not have any more is success. The caller has written the VM's record since it read `seen`, and
- * has seen that neither the record nor the pod names the disk. `detached`: the claim says that it was detached from this VM.
- * Idempotent. Model: recreate.pml.
+ * Takes the disk from that VM if its lock is still the one of `seen`. False if an attach_disk has locked it
+ * since: it has the disk, or is about to. A disk that the VM does not have any more is success. The caller
+ * has written the VM's record since it read `seen`, and has seen that neither the record nor the pod names
+ * the disk. `detached`: the claim says that it was detached from this VM. Idempotent. Model: recreate.pml.
  */
 export async function unlockDisk(
   cloud: Cloud,
@@ -103,20 +105,22 @@ export async function unlockDisk(
     const claim = await findClaim(cloud, name);
     if (claim === undefined || !isHeldBy(claim, secret)) return true;
     if (lockOf(claim) !== lockOf(seen)) return false;
-    // the uid of the Secret: that of the pod is another one after each attach_disk, and the cid may be that of a later VM
+    // the uid of the Secret is that of the VM: each attach_disk makes another pod; a later VM can have the cid
     if ((await unmark(cloud, claim, detached ? secret.metadata.uid : undefined)) !== undefined) return true;
   }
   throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${name}'`);
 }
 
 /** True if the last detach_disk took the disk from that VM, and no VM has been given it since. */
-export const wasDetachedFrom = ({ metadata }: PersistentVolumeClaim, secret: VmSecret): boolean =>
-  metadata.annotations?.[annotation.detachedFrom] === secret.metadata.uid;
+export const wasDetachedFrom = (claim: PersistentVolumeClaim | undefined, secret: VmSecret): boolean =>
+  claim?.metadata.annotations?.[annotation.detachedFrom] === secret.metadata.uid;
 
 const lockOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
   metadata.annotations?.[annotation.lock];
 
-/** What a VM that is gone left on a claim goes; one that was given the disk since `claim` was read keeps it. */
+/**
+ * What a VM that is gone left on a claim goes; one that was given the disk since `claim` was read keeps it.
+ */
 export async function freeOfDeadVm(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
   if (claim.metadata.labels?.[label.vmId] !== undefined) await unmark(cloud, claim);
 }

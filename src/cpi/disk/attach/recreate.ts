@@ -50,11 +50,12 @@ export function disksOfRecreatedVm({ secret }: RecreatedVm): string[] {
 }
 
 /**
- * Strategy `recreate`: the claim is given to the VM, the VM's disks are recorded, then its pod is made anew with the
- * volume. Killed at any point it is finished by the next call. The record is written on the version that was read before the disk was
- * locked: a detach_disk between the two has changed it, and all is read and locked again. If the new pod does not start
- * the VM gets its former disks back, unless another call may have attached the disk (`takenBack`). Resolves with the hint, the
- * same as under `hot`. Model: recreate.pml.
+ * Strategy `recreate`: the claim is given to the VM, the VM's disks are recorded, then its pod is made anew
+ * with the volume. Killed at any point it is finished by the next call. The record is written on the
+ * version that was read before the disk was locked: a detach_disk between the two has changed it, and all
+ * is read and locked again. If the new pod does not start the VM gets its former disks back, unless another
+ * call may have attached the disk (`takenBack`). Resolves with the hint, the same as under `hot`. Model:
+ * recreate.pml.
  */
 export async function attachByRecreate(
   cloud: Cloud,
@@ -77,31 +78,39 @@ export async function attachByRecreate(
 }
 
 /** False if the VM's Secret has changed since it was read: nothing is recorded then. */
-async function recordAndSettle(cloud: Cloud, vm: RecreatedVm, claim: PersistentVolumeClaim): Promise<boolean> {
+async function recordAndSettle(
+  cloud: Cloud,
+  vm: RecreatedVm,
+  claim: PersistentVolumeClaim,
+): Promise<boolean> {
   const diskCid = claim.metadata.name ?? '';
   const cids = disksOfRecreatedVm(vm);
   const isNew = !cids.includes(diskCid);
   let { secret } = vm;
-  try {
-    // a VM of the strategy `hot` may have been given the disk between our look and the lock (mark-attached.ts)
-    if (isNew) await clearAttachment(cloud, diskCid);
-    const recorded = await recordDisks(cloud, secret, vm.pod, isNew ? [...cids, diskCid] : cids);
-    if (recorded === undefined) return false;
-    secret = recorded;
-    const pod = await settlePod(cloud, cidOf(vm), recorded);
-    if (!disksOf(pod).includes(diskCid)) throw notAttachable(vm, diskCid, 'another call has detached it meanwhile');
-    return true;
-  } catch (error) {
+  const pod = await attempt().catch(async (error: unknown) => {
     if (!isProductError(error) && !isApiError(error)) throw error;
     throw await takenBack(cloud, { vm: { ...vm, secret }, claim, isNew }, error);
+  });
+  if (pod === undefined) return false;
+  if (disksOf(pod).includes(diskCid)) return true;
+  throw notAttachable(vm, diskCid, detachedMeanwhile);
+
+  async function attempt(): Promise<Pod | undefined> {
+    // a VM of the strategy `hot` may have got the disk between our look and the lock (mark-attached.ts)
+    if (isNew) await clearAttachment(cloud, diskCid);
+    const recorded = await recordDisks(cloud, secret, vm.pod, isNew ? [...cids, diskCid] : cids);
+    if (recorded === undefined) return undefined;
+    secret = recorded;
+    return settlePod(cloud, cidOf(vm), recorded);
   }
 }
 
 /**
- * Detaches by making the pod anew without the volume, and waits for its agent, which a director speaks to at once. DISK_BUSY while something in the VM uses it: nothing was changed
- * then. DISK_NOT_ATTACHED if neither the record, nor the pod, nor the claim says that it is attached, and the claim
- * does not say either that it was detached from this very VM last: then an earlier call did all that this one is for. DISK_BUSY, too, if an
- * attach_disk has given the VM the disk again meanwhile. Model: recreate.pml.
+ * Detaches by making the pod anew without the volume, and waits for its agent, which a director speaks to
+ * at once. DISK_BUSY while something in the VM uses it: nothing was changed then. DISK_NOT_ATTACHED if
+ * neither the record, nor the pod, nor the claim says that it is attached, and the claim does not say
+ * either that it was detached from this very VM last: then an earlier call did all that this one is for.
+ * DISK_BUSY, too, if an attach_disk has given the VM the disk again meanwhile. Model: recreate.pml.
  */
 export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: string): Promise<void> {
   let now = vm;
@@ -122,8 +131,9 @@ interface Detaching {
 }
 
 /**
- * The claim is read first. Then the record is written, if only with the disks that it has: an attach_disk that had locked the disk
- * before that and has not recorded it cannot do so any more. One that locks it later has replaced the lock that was read.
+ * The claim is read first. Then the record is written, if only with the disks that it has: an attach_disk
+ * that had locked the disk before that and has not recorded it cannot do so any more. One that locks it
+ * later has replaced the lock that was read.
  */
 async function detachOnce(
   cloud: Cloud,
@@ -131,13 +141,13 @@ async function detachOnce(
   { diskCid, isAgain }: Detaching,
 ): Promise<'detached' | 'record changed' | 'locked again'> {
   const { secret, pod } = vm;
-  const cids = disksOfRecreatedVm(vm);
-  const isRecorded = cids.includes(diskCid);
-  const isMounted = pod !== undefined && disksOf(pod).includes(diskCid);
   const claim = await findClaim(cloud, diskCid);
   const isHeld = claim !== undefined && isHeldBy(claim, secret);
-  if (!isRecorded && !isMounted && !isHeld) {
-    if (isAgain || (claim !== undefined && wasDetachedFrom(claim, secret))) return 'detached';
+  const cids = disksOfRecreatedVm(vm);
+  const isRecorded = cids.includes(diskCid);
+  const podWithDisk = podWith(vm, diskCid);
+  if (!isRecorded && podWithDisk === undefined && !isHeld) {
+    if (isAgain || wasDetachedFrom(claim, secret)) return 'detached';
     throw new ProductError(
       'DISK_NOT_ATTACHED',
       `disk '${diskCid}' is not attached to VM '${cidOf(vm)}', so there is nothing to detach`,
@@ -145,19 +155,29 @@ async function detachOnce(
   }
   if (isAgain && isRecorded) throw attachedAgain(vm, diskCid);
   refuseLoss(cidOf(vm), await claimsOfRecreatedVm(cloud, cidOf(vm)));
-  if (isRecorded) await refuseLostNode(cloud, vm);
-  if (isRecorded && isMounted) await refuseInUse(cloud, pod, diskCid);
+  if (isRecorded) await refuseDetach(cloud, vm, { diskCid, podWithDisk });
   const others = cids.filter((cid) => cid !== diskCid);
   const recorded = await recordDisks(cloud, secret, pod, others);
   if (recorded === undefined) return 'record changed';
   await settleWithout(cloud, { ...vm, secret: recorded }, diskCid);
-  // before the claim is anybody's: a call that met its deadline here is finished by the next
-  if (claim !== undefined) {
-    // such a call does not see the pod that had the disk any more, nor its node
-    await waitUntilOffNode(cloud, claim, isMounted ? pod.spec.nodeName : undefined);
-  }
+  // before the unlock: a call that met its deadline here is finished by the next one, which does not see the
+  // pod that had the disk, nor its node
+  if (claim !== undefined) await waitUntilOffNode(cloud, claim, podWithDisk?.spec.nodeName);
   if (!isHeld || (await unlockDisk(cloud, claim, { secret, detached: true }))) return 'detached';
   return 'locked again';
+}
+
+const podWith = ({ pod }: RecreatedVm, diskCid: string): Pod | undefined =>
+  pod !== undefined && disksOf(pod).includes(diskCid) ? pod : undefined;
+
+/** Rejects before anything was changed. */
+async function refuseDetach(
+  cloud: Cloud,
+  vm: RecreatedVm,
+  { diskCid, podWithDisk }: { diskCid: string; podWithDisk: Pod | undefined },
+): Promise<void> {
+  await refuseLostNode(cloud, vm);
+  if (podWithDisk !== undefined) await refuseInUse(cloud, podWithDisk, diskCid);
 }
 
 async function settleWithout(cloud: Cloud, vm: RecreatedVm, diskCid: string): Promise<void> {
@@ -187,7 +207,10 @@ async function readAgain(cloud: Cloud, vmCid: string): Promise<RecreatedVm> {
   return vm;
 }
 
-/** A pod does not end while its node does not answer, and no other can take its name: NODE_LOST, nothing changed. */
+/**
+ * A pod does not end while its node does not answer, and no other can take its name: NODE_LOST, nothing
+ * changed.
+ */
 async function refuseLostNode(cloud: Cloud, { secret, pod }: RecreatedVm): Promise<void> {
   const nodeName = pod?.spec.nodeName;
   if (pod === undefined || nodeName === undefined) return;
@@ -217,9 +240,9 @@ interface Attempt {
 }
 
 /**
- * The error to report, after the VM has its former disks again; if it has not, the error says that too. Only a disk that this call has
- * added to a record which nobody has written since is taken back: each attach_disk writes the record, so no other
- * call can have answered that the disk is attached.
+ * The error to report, after the VM has its former disks again; if it has not, the error says that too.
+ * Only a disk that this call has added to a record which nobody has written since is taken back: each
+ * attach_disk writes the record, so no other call can have answered that the disk is attached.
  */
 async function takenBack(
   cloud: Cloud,
@@ -229,7 +252,8 @@ async function takenBack(
   // a VM that is gone has nothing
   if (isProductError(error, 'VM_NOT_FOUND')) return error;
   const diskCid = claim.metadata.name ?? '';
-  const failure = (rest: string): ProductError => notAttachable(vm, diskCid, `${error.message}${rest}`, error);
+  const failure = (rest: string): ProductError =>
+    notAttachable(vm, diskCid, `${error.message}${rest}`, error);
   if (!isNew) return failure(stays);
   try {
     const cids = disksOfRecreatedVm(vm).filter((cid) => cid !== diskCid);
@@ -237,7 +261,7 @@ async function takenBack(
     const recorded = await recordDisks(cloud, secret, await findVm(cloud, cidOf(vm)), cids);
     if (recorded === undefined) {
       const now = await readAgain(cloud, cidOf(vm));
-      return failure(disksOfRecreatedVm(now).includes(diskCid) ? stays : '; another call has detached it meanwhile');
+      return failure(disksOfRecreatedVm(now).includes(diskCid) ? stays : `; ${detachedMeanwhile}`);
     }
     await settlePod(cloud, cidOf(vm), recorded);
     await unlockDisk(cloud, claim, { secret, detached: false });
@@ -248,6 +272,7 @@ async function takenBack(
   }
 }
 
+const detachedMeanwhile = 'another call has detached it meanwhile';
 const stays =
   '; the disk stays attached, because another call may have attached it: attach_disk again finishes that, detach_disk takes the disk from the VM';
 

@@ -4,7 +4,10 @@ import type { Cause } from '../../errors/field-causes.ts';
 import { checkQualifiedName } from '../names.ts';
 import { repeatedPlaces } from '../repeated-places.ts';
 
-/** Causes for the gates of a new pod (kubernetes: pkg/apis/core/validation, validateSchedulingGates and ValidatePodCreate). */
+/**
+ * Causes for the gates of a new pod (kubernetes: pkg/apis/core/validation, validateSchedulingGates and
+ * ValidatePodCreate).
+ */
 export function checkGates(
   at: string,
   { nodeName, schedulingGates = [] }: { nodeName?: string; schedulingGates?: readonly SchedulingGate[] },
