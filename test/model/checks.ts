@@ -40,7 +40,8 @@ export const checks: readonly Check[] = [
   },
   {
     model: recreate,
-    property: 'attach_disk and detach_disk of one VM, one of them killed, one that fails: all that is asserted',
+    property:
+      'attach_disk and detach_disk of one VM, one of them killed, one that fails: all that is asserted',
     flags: 'OPS=1 FAILS=1 KILLS=1 OPSET=3 INITATT ONEVM',
     compiler: '-DSAFETY',
     verifier: '-m1000000',

@@ -54,8 +54,8 @@ export function disksOfRecreatedVm({ secret }: RecreatedVm): string[] {
  * with the volume. Killed at any point it is finished by the next call. The record is written on the
  * version that was read before the disk was locked: a detach_disk between the two has changed it, and all
  * is read and locked again. If the new pod does not start the VM gets its former disks back, unless another
- * call may have attached the disk (`takenBack`). Resolves with the hint, the same as under `hot`. Model:
- * recreate.pml.
+ * call may have attached the disk (`takenBack`). Resolves with the hint, the same as under `hot`.
+ * Model: recreate.pml.
  */
 export async function attachByRecreate(
   cloud: Cloud,
@@ -265,20 +265,18 @@ async function takenBack(
     }
     await settlePod(cloud, cidOf(vm), recorded);
     await unlockDisk(cloud, claim, { secret, detached: false });
-    return failure('');
+    return isProductError(error, 'DISK_ATTACHED_ELSEWHERE') ? error : failure('');
   } catch (second) {
     if (!(second instanceof Error)) throw second;
     return failure(`; taking it back failed: ${second.message}; detach the disk to try that again`);
   }
 }
 
-const detachedMeanwhile = 'another call has detached it meanwhile';
+const detachedMeanwhile = 'another call has detached it meanwhile; attach it again if the VM is to have it';
 const stays =
   '; the disk stays attached, because another call may have attached it: attach_disk again finishes that, detach_disk takes the disk from the VM';
 
-/** DISK_ATTACHED_ELSEWHERE remains what it is. */
 function notAttachable(vm: RecreatedVm, diskCid: string, words: string, cause?: Error): ProductError {
-  if (isProductError(cause, 'DISK_ATTACHED_ELSEWHERE')) return new ProductError(cause.code, words, { cause });
   return new ProductError(
     'DISK_NOT_ATTACHABLE',
     `disk '${diskCid}' cannot be attached to VM '${cidOf(vm)}': ${words}`,
