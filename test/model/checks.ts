@@ -57,6 +57,24 @@ export const checks: readonly Check[] = [
     expected: 'holds',
     runs: 'all',
   },
+  {
+    model: recreate,
+    property: 'each call beside each other, create_vm and reboot_vm among them, and a pod deleted by others',
+    flags: 'OPS=1 FAILS=0 OPSET=63 EVICT=1 TWODISKS INITATT',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'in CI',
+  },
+  {
+    model: recreate,
+    property: 'a VM of recreate beside a VM of hot, two calls each: never both with the disk',
+    flags: 'HOT OPS=2 FAILS=0 OPSET=3',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'all',
+  },
   ...without('NOGATE', 'OPS=2 FAILS=0 OPSET=3 ONEVM EVICT=1 INITATT'),
   ...without('NOTOKEN', 'OPS=1 FAILS=0 OPSET=3 ONEVM INITATT'),
   ...without('NOTOUCH', 'NCALL=3 OPS=1 FAILS=0 KILLS=1 OPSET=3 ONEVM INITATT'),
@@ -85,7 +103,7 @@ function without(remedy: string, flags: string): Check[] {
 /** Parts of the protocol that no model describes. The table names them. */
 export const notModelled: readonly string[] = [
   'node loss, out-of-service taints, drain with a disruption budget',
-  'reboot_vm',
+  'reboot_vm under hot',
   'create_vm: adoption, failure, replacement of a VM that a killed call left',
   'snapshot_disk, resize_disk, and update_disk in place',
   'several CPIs that share a disk namespace',
