@@ -3,7 +3,8 @@ import { createServer, Socket, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { isProductError, ProductError } from '../errors/product-error.ts';
-import type { Connection } from './client-owner.ts';
+import type { ClientOwner } from './client-owner.ts';
+import type { OwnSocket } from './own-sockets.ts';
 import { receiveRequest } from './receive-request.ts';
 import { reply, requestAnswer, type Destination } from './socks5.ts';
 
@@ -12,11 +13,10 @@ export interface TunnelOptions {
   readonly port: number;
   /** A stream to where a client wants to go. */
   readonly connect: (destination: Destination) => Promise<Duplex>;
-  /**
-   * The user at the other end of a connection; undefined where nobody can be found. Absent: this system
-   * cannot tell.
-   */
-  readonly clientOwner?: ((connection: Connection) => Promise<number | undefined>) | undefined;
+  /** Absent: this system cannot tell. */
+  readonly clientOwner?: ClientOwner | undefined;
+  /** Absent: processes of other pid namespaces are served, too. */
+  readonly ownSocket?: OwnSocket | undefined;
   /** Whose clients are served. */
   readonly uid: number | undefined;
   /** A sentence that the operator reads. */
@@ -44,7 +44,11 @@ export async function startTunnel(options: TunnelOptions): Promise<Tunnel> {
     socket.on('error', () => undefined);
     void serve(socket, options, told);
   });
-  const told: Told = { failures: new Failures(options.log), refusedUsers: new Set() };
+  const told: Told = {
+    failures: new Failures(options.log),
+    refusedUsers: new Set(),
+    hasToldOfContainers: false,
+  };
   server.listen(options.port, '127.0.0.1');
   try {
     await once(server, 'listening');
@@ -79,6 +83,7 @@ function portNotTaken(port: number, error: unknown): unknown {
 interface Told {
   readonly failures: Failures;
   readonly refusedUsers: Set<number>;
+  hasToldOfContainers: boolean;
 }
 
 async function serve(socket: Socket, options: TunnelOptions, told: Told): Promise<void> {
@@ -98,11 +103,11 @@ async function serve(socket: Socket, options: TunnelOptions, told: Told): Promis
   }
 }
 
-/** Each other user is told of once: one that connects again and again does not fill the log. */
+/** Each other user is told of once, and so are containers: one that connects again and again does not fill the log. */
 async function isOwn(
   socket: Socket,
-  { clientOwner, uid, log }: TunnelOptions,
-  { refusedUsers }: Told,
+  { clientOwner, ownSocket, uid, log }: TunnelOptions,
+  told: Told,
 ): Promise<boolean> {
   if (clientOwner === undefined) return true;
   const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = socket;
@@ -110,13 +115,21 @@ async function isOwn(
     client: { address: remoteAddress, port: remotePort },
     server: { address: localAddress, port: localPort },
   });
-  if (owner !== undefined && owner === uid) return true;
-  if (owner !== undefined && !refusedUsers.has(owner)) {
-    refusedUsers.add(owner);
-    log(`A client of user ${owner} was refused: this tunnel serves user ${uid} alone`);
+  if (owner === undefined) return false;
+  if (owner.uid !== uid) {
+    if (!told.refusedUsers.has(owner.uid))
+      log(`A client of user ${owner.uid} was refused: this tunnel serves user ${uid} alone`);
+    told.refusedUsers.add(owner.uid);
+    return false;
   }
+  if (ownSocket === undefined || (await ownSocket(owner.inode))) return true;
+  if (!told.hasToldOfContainers) log(ofContainer);
+  told.hasToldOfContainers = true;
   return false;
 }
+
+const ofContainer =
+  'A client of this user in another pid namespace was refused: it may be a job of a pod of the embedded cluster. To use the tunnel from a container with the network of this machine, start it with --allow-containers';
 
 /** Undefined where the client was told that there is no way. */
 async function connectOrRefuse(
