@@ -33,7 +33,16 @@ async function checkout(t: TestContext): Promise<Checkout> {
   await writeFile(join(root, 'dist/cpi/cpi.cjs'), 'bundle\n');
   await writeFile(join(root, 'dist/cpi/cpi'), 'executable\n');
   await chmod(join(root, 'dist/cpi/cpi'), 0o755);
-  const ports = { ...releasePorts({ environment: { HOME: home } }), readGit: readGitState };
+  const terminal = {
+    out: () => undefined,
+    error: () => undefined,
+    canAsk: false,
+    ask: () => Promise.resolve(''),
+  };
+  const ports = {
+    ...releasePorts({ environment: { HOME: home }, terminal, signal: new AbortController().signal }),
+    readGit: readGitState,
+  };
   return { home, root, build: (options = {}) => buildCpiRelease({ root, ...options }, ports) };
 }
 
