@@ -85,7 +85,7 @@ function ownerAmong(owners: Owners, { client, server }: Connection): ClientSocke
 }
 
 /** An IPv4 address is in the table of IPv6 where the client's socket is one of IPv6. */
-function spellings({ address, port }: SocketEnd): string[] {
+export function spellings({ address, port }: SocketEnd): string[] {
   const ipv4 = address.replace(/^::ffff:/iu, '');
   if (isIPv6(ipv4)) return [];
   const word = words(Buffer.from(ipv4.split('.').map(Number)));
