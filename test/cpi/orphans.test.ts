@@ -66,7 +66,9 @@ test('a VM is listed until its create_vm has finished it or something has descri
   for (const config of [{}, { kubernetes: { attach: 'recreate' } }]) {
     const { api, cloud } = await storageCloud(t, config);
     const list = async (): Promise<string[]> =>
-      (await listOrphans(api, { vms: namespace, disks: namespace })).map(({ what, name }) => `${what} ${name}`);
+      (await listOrphans(api, { vms: namespace, disks: namespace })).map(
+        ({ what, name }) => `${what} ${name}`,
+      );
     for (const write of 'kubernetes' in config ? [1, 4] : [1, 2]) {
       const dying = { ...cloud, api: crashingApi(api, write, 'after') };
       await assert.rejects(createVm(dying, createVmArguments()), (error) => error instanceof Crash);

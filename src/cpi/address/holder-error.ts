@@ -33,7 +33,9 @@ export function holderError(
 function describedDeployment(annotations: Readonly<Record<string, string>>): string | undefined {
   const metadata = jsonOf(annotations[annotation.metadata]);
   const name =
-    typeof metadata === 'object' && metadata !== null && 'deployment' in metadata ? metadata.deployment : undefined;
+    typeof metadata === 'object' && metadata !== null && 'deployment' in metadata
+      ? metadata.deployment
+      : undefined;
   return typeof name === 'string' && /^[\w.-]+$/u.test(name) ? name : undefined;
 }
 

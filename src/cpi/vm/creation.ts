@@ -71,13 +71,18 @@ export async function resume(cloud: Cloud, { metadata: { name = '', uid } }: VmS
 }
 
 /** On exactly the version that was read. Resolves with the error, if there is one. */
-async function write(cloud: Cloud, { metadata }: VmSecret, creation: Creation | null): Promise<unknown> {
+async function write(
+  cloud: Cloud,
+  { metadata }: VmSecret,
+  creation: Creation | null,
+): Promise<Error | undefined> {
   const { name = '', resourceVersion } = metadata;
   const patch = { metadata: { resourceVersion, annotations: { [annotation.creation]: creation } } };
   try {
     await cloud.api.patch(secretReference(cloud, name), patch);
     return undefined;
   } catch (error) {
-    return error;
+    if (error instanceof Error) return error;
+    throw error;
   }
 }

@@ -16,7 +16,10 @@ const unfinished =
   (podWrite: number, properties?: object) =>
   async (cloud: Cloud): Promise<unknown[]> => {
     const dying = { ...cloud, api: crashingApi(cloud.api, podWrite, 'after') };
-    await assert.rejects(createVm(dying, argumentsOf('first', properties)), (error) => error instanceof Crash);
+    await assert.rejects(
+      createVm(dying, argumentsOf('first', properties)),
+      (error) => error instanceof Crash,
+    );
     return argumentsOf('second', properties);
   };
 

@@ -55,7 +55,9 @@ async function versions({ api }: TestCloud): Promise<string[]> {
   );
   const vms = await api.list<KubernetesObject>(pods, { namespace });
   return [
-    ...lists.flatMap(({ items }) => items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)),
+    ...lists.flatMap(({ items }) =>
+      items.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`),
+    ),
     ...vms.items.map(({ metadata }) => JSON.stringify([metadata.name, metadata.uid, metadata.annotations])),
   ].toSorted();
 }
@@ -68,7 +70,11 @@ for (const write of [1, 2]) {
     assert.equal(cid, 'vm-second');
     // a Secret alone has no address; `orphans` shows it
     const left = write === 1 ? ['secrets vm-first'] : [];
-    assert.deepEqual((await namesLeft(world.api)).toSorted(), ['pods vm-second', ...left, 'secrets vm-second']);
+    assert.deepEqual((await namesLeft(world.api)).toSorted(), [
+      'pods vm-second',
+      ...left,
+      'secrets vm-second',
+    ]);
   });
 }
 
@@ -117,7 +123,8 @@ const deploymentEnv = (director: string, deployment: string): unknown => {
     },
   };
 };
-const byDirector = /; choose another one, or delete that VM first, if that deployment does not need it: bosh -d deployment delete-vm vm-first$/u;
+const byDirector =
+  /; choose another one, or delete that VM first, if that deployment does not need it: bosh -d deployment delete-vm vm-first$/u;
 const byCreateEnv =
   /, with delete-env of its manifest; if a killed create-env left it, run that again, or: kubectl delete secret vm-first -n bosh \(docs\/operating\.md, "When something died"\)$/u;
 
@@ -144,7 +151,8 @@ const kept: Readonly<Record<string, Kept>> = {
   'of a create-env, with another one after it': { firstEnv: {}, secondEnv: {}, message: byCreateEnv },
   'that was finished': { prepare: (cloud) => createVm(cloud, first()) },
   'that has metadata': {
-    prepare: (cloud) => setVmMetadata(cloud, ['vm-first', { director: 'director', deployment: 'deployment' }]),
+    prepare: (cloud) =>
+      setVmMetadata(cloud, ['vm-first', { director: 'director', deployment: 'deployment' }]),
   },
   'that has a disk': { prepare: attach },
   'that has a disk under recreate': { config: recreate, prepare: attach },
@@ -270,7 +278,9 @@ test('of two create_vm that make their pods for one address at the same time, at
   assert.ok(made <= 1);
   for (const end of ends)
     if (end.status === 'rejected')
-      assert.ok(rejection('VM_CREATION_FAILED_RETRY', /made at the same time|run the call again/u)(end.reason));
+      assert.ok(
+        rejection('VM_CREATION_FAILED_RETRY', /made at the same time|run the call again/u)(end.reason),
+      );
   assert.equal((await namesLeft(world.api)).length, made * 2);
   if (made === 0) await createVm(world.cloud, second());
 });
@@ -311,7 +321,10 @@ test('a create_vm that fails does not remove the VM that a repeated call has fin
   await deleteVm(world.cloud, ['vm-first']);
   await assert.rejects(
     createVm({ ...world.cloud, api: { ...cloud.api, list } }, second()),
-    rejection('VM_CREATION_FAILED_RETRY', /not everything of it could be removed: a create_vm has finished it, so it was left alone/u),
+    rejection(
+      'VM_CREATION_FAILED_RETRY',
+      /not everything of it could be removed: a create_vm has finished it, so it was left alone/u,
+    ),
   );
   assert.deepEqual((await namesLeft(world.api)).toSorted(), ['pods vm-second', 'secrets vm-second']);
 });
@@ -323,7 +336,10 @@ test('a last write whose answer was lost has been done: success', async (t) => {
     await api.patch(reference, ...more);
     throw away;
   };
-  const [cid] = await createVm({ ...world.cloud, api: { ...interceptingApi(api, () => Promise.resolve()), patch } }, first());
+  const [cid] = await createVm(
+    { ...world.cloud, api: { ...interceptingApi(api, () => Promise.resolve()), patch } },
+    first(),
+  );
   assert.equal(cid, 'vm-first');
 });
 
