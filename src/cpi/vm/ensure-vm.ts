@@ -21,24 +21,15 @@ import { settingsKey, vmLabels, vmPod } from './vm-pod.ts';
 
 /**
  * Makes the VM's Secret, then the Services and the pod that it owns; what a former call of the same agent id made is adopted where it is
- * what this one would make, else removed first. Killed between the two it leaves a Secret that the next call adopts.
+ * what this one would make, else removed first. Killed between the two it leaves a Secret that the next call adopts. Model: create-vm.pml
  */
 export async function ensureVm(cloud: Cloud, request: VmRequest): Promise<MadeVm> {
   const found = await adoptOrCreate(cloud, request);
-  if (found !== undefined) return found;
-  if (await hasDisks(cloud, request.plan.cid)) {
-    throw new ProductError(
-      'VM_CREATION_FAILED',
-      `another VM of agent '${request.plan.agentId}' has disks attached; delete that VM first`,
-    );
-  }
-  await removeVm(cloud, request.plan.cid);
+  if ('isNew' in found) return found;
+  await removeFormer(cloud, request, found);
   const made = await adoptOrCreate(cloud, request);
-  if (made !== undefined) return made;
-  throw new ProductError(
-    'VM_CREATION_FAILED_RETRY',
-    'objects of its name are made by others at the same time; run the call again',
-  );
+  if ('isNew' in made) return made;
+  throw madeByOthers();
 }
 
 export interface MadeVm {
@@ -48,25 +39,52 @@ export interface MadeVm {
   readonly isNew: boolean;
 }
 
-/** True while a disk is attached to that VM, in whatever way. */
-async function hasDisks(cloud: Cloud, cid: string): Promise<boolean> {
-  const [attachments, secret] = await Promise.all([listAttachments(cloud, cid), findVmSecret(cloud, cid)]);
-  const recorded = secret === undefined ? undefined : recordedPod(secret);
-  return attachments.length > 0 || (recorded !== undefined && disksOf(recorded).length > 0);
+/** What has the VM's name and is not what the request makes; what is absent was gone when it was read. */
+interface FormerVm {
+  readonly secret?: VmSecret | undefined;
+  readonly pod?: Pod | undefined;
 }
 
-/** Undefined where something of that name is there and is not what this request makes. */
-async function adoptOrCreate(cloud: Cloud, request: VmRequest): Promise<MadeVm | undefined> {
+const madeByOthers = (): ProductError =>
+  new ProductError(
+    'VM_CREATION_FAILED_RETRY',
+    'objects of its name are made by others at the same time; run the call again',
+  );
+
+/**
+ * Removes exactly the VM that was found: another call may have made a new one since. A pod of another Secret than the one that was
+ * found is a former one's only while that Secret is there.
+ */
+async function removeFormer(cloud: Cloud, { plan }: VmRequest, { secret, pod }: FormerVm): Promise<void> {
+  const [attachments, now] = await Promise.all([
+    listAttachments(cloud, plan.cid),
+    findVmSecret(cloud, plan.cid),
+  ]);
+  const recorded = now === undefined ? undefined : recordedPod(now);
+  if (attachments.length > 0 || (recorded !== undefined && disksOf(recorded).length > 0)) {
+    throw new ProductError(
+      'VM_CREATION_FAILED',
+      `another VM of agent '${plan.agentId}' has disks attached; delete that VM first`,
+    );
+  }
+  const secretUid = secret?.metadata.uid;
+  const owner = pod?.metadata.ownerReferences?.[0]?.uid ?? secretUid;
+  if (owner !== secretUid && now?.metadata.uid !== secretUid) throw madeByOthers();
+  if (owner !== undefined) await removeVm(cloud, plan.cid, owner);
+}
+
+async function adoptOrCreate(cloud: Cloud, request: VmRequest): Promise<MadeVm | FormerVm> {
   const wanted = vmSecret(request);
   const secret = (await createOrGet(cloud, wanted, 'secrets'))?.object;
-  if (secret === undefined || !isUsable(secret) || creationOf(secret) === 'abandoned') return undefined;
-  if (secret.data[settingsKey] !== wanted.data[settingsKey]) return undefined;
-  if (servicesOf(secret).join() !== servicesOf(wanted).join()) return undefined;
+  if (secret === undefined || !isUsable(secret) || creationOf(secret) === 'abandoned') return { secret };
+  if (secret.data[settingsKey] !== wanted.data[settingsKey]) return { secret };
+  if (servicesOf(secret).join() !== servicesOf(wanted).join()) return { secret };
   for (const service of request.services) await ensureService(cloud, service, ownerOf(request, secret));
   const pod = await wantedPod(cloud, request, secret);
-  if (pod === undefined) return undefined;
+  if (pod === undefined) return { secret };
   const found = await createOrGet(cloud, pod, 'pods');
-  if (found === undefined || !isUsable(found.object) || !isSamePod(found.object, pod)) return undefined;
+  if (found === undefined) return {};
+  if (!isUsable(found.object) || !isSamePod(found.object, pod)) return { secret, pod: found.object };
   return { secret, pod: found.object, isNew: found.isNew };
 }
 
