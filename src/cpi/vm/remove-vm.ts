@@ -55,7 +55,7 @@ export async function removeVm(cloud: Cloud, cid: string, secretUid?: string): P
   for (const end of await Promise.allSettled([swept, gone])) {
     if (end.status === 'rejected') throw end.reason;
   }
-  if (isRecreated) await waitUntilClaimsGone(cloud, cid);
+  if (isRecreated) await waitUntilClaimsGone(cloud, cid, secretUid);
 }
 
 async function objectsOf(cloud: Cloud, cid: string, secretUid: string | undefined): Promise<ObjectsOfVm> {

@@ -296,31 +296,33 @@ test('of two create_vm that remove the same VM both go on to the end of that, an
   assert.deepEqual((await namesLeft(world.api)).toSorted(), ['pods vm-second', 'secrets vm-second']);
 });
 
-test('a repeated create_vm that removes an abandoned VM leaves the VM alone that a third one has made since', async (t) => {
-  const world = await withUnfinished(t);
-  const dying = { ...world.cloud, api: crashingApi(world.api, 1, 'after') };
-  await assert.rejects(createVm(dying, second()), (error) => error instanceof Crash);
-  const repeated = holdCall(world.cloud, 'get secrets vm-first', (cloud) => createVm(cloud, first()), 2);
-  await repeated.arrived;
-  await createVm(world.cloud, first());
-  const before = await versions(world);
-  await repeated.release();
-  assert.deepEqual(await versions(world), before);
-});
+for (const config of [{}, recreate]) {
+  test(`a repeated create_vm that removes an abandoned VM leaves the VM alone that a third one has made since: ${JSON.stringify(config)}`, async (t) => {
+    const world = await withUnfinished(t, config);
+    const dying = { ...world.cloud, api: crashingApi(world.api, 1, 'after') };
+    await assert.rejects(createVm(dying, second()), (error) => error instanceof Crash);
+    const repeated = holdCall(world.cloud, 'get secrets vm-first', (cloud) => createVm(cloud, first()), 2);
+    await repeated.arrived;
+    await createVm(world.cloud, first());
+    const before = await versions(world);
+    await repeated.release();
+    assert.deepEqual(await versions(world), before);
+  });
 
-test('a create_vm whose VM was deleted, and made anew by a repeated call, leaves that one alone', async (t) => {
-  const world = await testCloud(t);
-  const slow = holdCall(world.cloud, 'create pods vm-first', (cloud) => createVm(cloud, first()));
-  await slow.arrived;
-  await deleteVm(world.cloud, ['vm-first']);
-  await createVm(world.cloud, first());
-  const before = await versions(world);
-  await assert.rejects(
-    slow.release(),
-    rejection('VM_CREATION_FAILED_RETRY', /made by others at the same time/u),
-  );
-  assert.deepEqual(await versions(world), before);
-});
+  test(`a create_vm whose VM was deleted, and made anew by a repeated call, leaves that one alone: ${JSON.stringify(config)}`, async (t) => {
+    const world = await testCloud(t, config);
+    const slow = holdCall(world.cloud, 'create pods vm-first', (cloud) => createVm(cloud, first()));
+    await slow.arrived;
+    await deleteVm(world.cloud, ['vm-first']);
+    await createVm(world.cloud, first());
+    const before = await versions(world);
+    await assert.rejects(
+      slow.release(),
+      rejection('VM_CREATION_FAILED_RETRY', /made by others at the same time/u),
+    );
+    assert.deepEqual(await versions(world), before);
+  });
+}
 
 const failed = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
 const away = new ApiError({ ...failed, reason: 'InternalError', code: 500, message: 'connection lost' });
