@@ -76,7 +76,7 @@ test(
     const { tunnel, reached, log } = await withTunnel(t, findClientOwners(), findOwnSockets());
     const script = `exec 3<>/dev/tcp/127.0.0.1/${tunnel.port} && printf '${handshake}' >&3 && head -c 2 <&3 2>/dev/null`;
     const answerTo = async (...command: string[]): Promise<number> => {
-      const [program = '', ...words] = [...command, '/bin/bash', '-c', script];
+      const [program, ...words] = [...command, '/bin/bash', '-c', script];
       const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
       const [output] = await Promise.all([buffer(child.stdout), once(child, 'close')]);
       return output.length;

@@ -76,7 +76,7 @@ function parseComponent(text: string): Component {
 
 /** By going back to the last `*` alone: a regular expression takes exponential time for a name with many of them. */
 function matches(pattern: readonly Token[], name: string): boolean {
-  const chars = [...name];
+  const chars = Array.from(name);
   let at = 0;
   let star: { readonly at: number; from: number } | undefined;
   for (let index = 0; index < chars.length; ) {
