@@ -22,6 +22,7 @@ const needed = {
   '/sbin/rpcbind': 'rpcbind',
   '/usr/sbin/smbd': 'samba',
   '/sbin/mount.nfs': 'nfs-common',
+  '/usr/sbin/rpc.nfsd': 'nfs-kernel-server',
   '/sbin/mount.cifs': 'cifs-utils',
   '/usr/bin/bindfs': 'bindfs',
   '/sbin/ip': 'iproute2',

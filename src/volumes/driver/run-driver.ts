@@ -38,11 +38,16 @@ function directoryOf(environment: DriverRunPorts['environment']): ResolveIds | u
   return settings && ldapResolver(settings);
 }
 
-function mounterOf({ bindFrom, mapfsPath, deadlines }: DriverConfig): { mounter: Mounter; standIn?: string } {
+function mounterOf({ bindFrom, mapfsPath, sameServers, deadlines }: DriverConfig): {
+  mounter: Mounter;
+  standIn?: string;
+} {
   if (bindFrom !== undefined)
     return { mounter: bindMounter(bindFrom), standIn: `local bind from ${bindFrom}, no share` };
   const mountSeconds = deadlines.mount / 1000;
-  return { mounter: new ShareMounter({ mountSeconds, ...(mapfsPath !== undefined && { mapfsPath }) }) };
+  return {
+    mounter: new ShareMounter({ mountSeconds, sameServers, ...(mapfsPath !== undefined && { mapfsPath }) }),
+  };
 }
 
 /** Else the driver would start, and each mount fail. */

@@ -4,7 +4,7 @@ import { mountCommand } from './mount-command.ts';
 import type { NfsOrder, SmbOrder } from './mount-order.ts';
 import { nfs, smb } from './testing/plain-orders.ts';
 
-const defaults = 'hard,timeo=600,retrans=2,rsize=1048576,wsize=1048576,retry=0';
+const defaults = 'hard,timeo=600,retrans=2,rsize=1048576,wsize=1048576,retry=0,nosharecache';
 
 test('the options of NFS are those of the old driver, with nosuid and nodev', () => {
   assert.deepEqual(mountCommand(nfs, '/t'), {

@@ -30,12 +30,15 @@ export function mountCommand(order: MountOrder, target: string): MountCommand {
 
 const common = ['nosuid', 'nodev'];
 
-/** `retry=0`: mount.nfs would try a server that refuses for two minutes, and its reason would be lost. */
+/**
+ * `retry=0`: mount.nfs would try a server that refuses for two minutes, and its reason would be lost.
+ * `nosharecache`: mounts of one file system would share their names, which the first mount chooses.
+ */
 function nfsOptions(order: NfsOrder): string[] {
   return [
     ...common,
     ...(order.readOnly ? ['ro'] : []),
-    ...['hard', 'timeo=600', 'retrans=2', 'rsize=1048576', 'wsize=1048576', 'retry=0'],
+    ...['hard', 'timeo=600', 'retrans=2', 'rsize=1048576', 'wsize=1048576', 'retry=0', 'nosharecache'],
     ...(order.cachesAttributes ? [] : ['actimeo=0']),
     ...(order.version === undefined ? [] : [`vers=${order.version}`]),
   ];

@@ -20,7 +20,7 @@ import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import { bindMounter } from './bind-mounter.ts';
 import type { NfsOrder } from './mount-order.ts';
 import type { Mounter } from './mounter.ts';
-import { ShareMounter } from './share-mounter.ts';
+import { ShareMounter, type ShareMounterOptions } from './share-mounter.ts';
 import { mounterSuite, type MounterSubject } from './testing/mounter-suite.ts';
 
 /** Mounts on this machine, whose kernel may have no NFS: `npm run test:mounts` has real shares. */
@@ -53,21 +53,33 @@ before(async () => {
   const searchPath = `${bin}:/usr/sbin:/usr/bin:/sbin:/bin`;
   subjects = {
     bind: await subject('bind', bindMounter(join(scratch, 'server')), order),
-    plain: await subject('plain', new ShareMounter({ searchPath }), order),
-    mapfs: await subject('mapfs', new ShareMounter({ searchPath, mapfsPath: join(bin, 'mapfs') }), mapped),
+    plain: await subject('plain', new ShareMounter({ ...parts, searchPath }), order),
+    mapfs: await subject(
+      'mapfs',
+      new ShareMounter({ ...parts, searchPath, mapfsPath: join(bin, 'mapfs') }),
+      mapped,
+    ),
   };
 });
 after(() => scratch !== '' && rm(scratch, { recursive: true }));
 
-/**
- * In place of mount(8): a bind mount of a folder of the test, or what mount.nfs says of a share that is not
- * there.
- */
+/** The kernel's table, in which mounts of the stand-in's server are those of an NFS server. */
+const parts: ShareMounterOptions = {
+  resolve: async () => ['10.0.0.1'],
+  entries: async () =>
+    parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8')).map((entry) => ({
+      ...entry,
+      source: `10.0.0.1:${/\/mounters-[^/]*\/server(\/.*)?$/u.exec(entry.root)?.[1] ?? '/'}`,
+      fileSystemOptions: ['addr=10.0.0.1'],
+    })),
+};
+
+/** In place of mount(8): a bind mount of a folder of the test for the root of an NFS server. */
 const mountStandIn = (server: string): string => `#!/bin/sh
 case "$1$2$4" in -i-cremount,*) exec /bin/mount "$@" ;; esac
-[ "$1$2$3$5" = "-tnfs-o--" ] || exit 1
-folder="${server}/\${6#*:/}"
-[ -d "$folder" ] || { echo "mount.nfs: mounting $6 failed, reason given by server: No such file or directory" >&2; exit 32; }
+case "$1$2$3" in -i-c--bind) exec /bin/mount "$@" ;; esac
+[ "$1$2$3$5$6" = "-tnfs-o--10.0.0.1:/" ] || exit 1
+folder="${server}"
 case ",$4," in *,ro,*) exec /bin/mount -o bind,ro -- "$folder" "$7" ;; esac
 exec /bin/mount --bind -- "$folder" "$7"
 `;
