@@ -9,7 +9,7 @@ import { guestMounter, guestSubject, volumes } from './guest-mounter.ts';
 import { Guest, noGuest, serverHost, shareUser } from './guest.ts';
 
 const skip = noGuest();
-const password = `a,b"c d='\\e,uid=0`;
+const password = `a,b"c d='\\e,uid=0ü€`;
 let guest: Guest;
 before(async () => {
   if (skip === false) guest = await Guest.boot({ password });
@@ -44,11 +44,11 @@ for (const version of ['1.0', '2.0', '2.1', '3.0', '3.1.1'] as const) {
       inTime,
     );
     const seen = await guest.call('asApp', [
-      `echo written > v${version}; cat v${version}; stat -c %u:%g .`,
+      `echo written > v${version}ß; cat v${version}ß; stat -c %u:%g .`,
       path,
     ]);
     assert.equal(seen, 'written\n2000:2000\n');
-    assert.equal((await stat(join(guest.folder, 'share', `v${version}`))).uid, shareUser.uid);
+    assert.equal((await stat(join(guest.folder, 'share', `v${version}ß`))).uid, shareUser.uid);
     const [line = ''] = await linesOf(path);
     assert.match(line, new RegExp(`^\\S+ \\S+ cifs rw,nosuid,nodev,.*vers=${version},`, 'u'));
     assert.doesNotMatch(line, /uid=0/u);

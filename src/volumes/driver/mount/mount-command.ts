@@ -28,6 +28,9 @@ export function mountCommand(order: MountOrder, target: string): MountCommand {
   };
 }
 
+/** Names and passwords are in UTF-8; a kernel whose default is another character set would garble them. */
+export const utf8 = 'iocharset=utf8';
+
 const common = ['nosuid', 'nodev'];
 
 /**
@@ -62,7 +65,7 @@ function smbOptions(order: SmbOrder): string[] {
   return [
     ...common,
     ...(order.readOnly ? ['ro'] : []),
-    ...[`uid=${containerId}`, `gid=${containerId}`],
+    ...[`uid=${containerId}`, `gid=${containerId}`, utf8],
     ...Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`])),
     ...order.flags,
   ];

@@ -21,6 +21,7 @@ import { bindMounter } from './bind-mounter.ts';
 import type { NfsOrder } from './mount-order.ts';
 import type { Mounter } from './mounter.ts';
 import { ShareMounter, type ShareMounterOptions } from './share-mounter.ts';
+import { smb } from './testing/plain-orders.ts';
 import { mounterSuite, type MounterSubject } from './testing/mounter-suite.ts';
 
 /** Mounts on this machine, whose kernel may have no NFS: `npm run test:mounts` has real shares. */
@@ -132,6 +133,37 @@ test('a share that is in use and answers is not unmounted by force', { skip }, a
   const calls = await readFile(join(scratch, 'umounts'), 'utf8');
   assert.equal(calls, `-i -c -- ${target}\n-i -c -l -- ${target}\n`);
 });
+
+// mount.cifs on a kernel without the module nls_utf8
+test(
+  'without its table of UTF-8 a kernel mounts SMB by its own character set, and says so',
+  { skip },
+  async () => {
+    const folder = join(scratch, 'no-utf8');
+    await mkdir(folder, { mode: 0o711 });
+    const refusal = 'mount error(79): Can not access a needed shared library';
+    const script = `#!/bin/sh
+echo "$4" >> ${folder}/options
+case "$4" in *iocharset=utf8*) echo "${refusal}" >&2; exit 32 ;; esac
+exec /bin/mount --bind -- ${scratch}/server/share "$7"
+`;
+    await writeFile(join(folder, 'mount'), script, { mode: 0o755 });
+    const notes: string[] = [];
+    const searchPath = `${folder}:/usr/sbin:/usr/bin:/sbin:/bin`;
+    const mounter = new ShareMounter({ searchPath, note: (text) => notes.push(text) });
+    const target = join(folder, 'target');
+    await mkdir(target);
+    await mounter.mount(smb, target, inTime);
+    await mounter.unmount(target, inTime);
+    const options = (await readFile(join(folder, 'options'), 'utf8')).trim().split('\n');
+    assert.deepEqual(
+      options.map((each) => each.split(',').includes('iocharset=utf8')),
+      [true, false],
+    );
+    assert.equal(options[1], options[0]?.replace(',iocharset=utf8', ''));
+    assert.match(notes.join('|'), /^[^|]*nls_utf8[^|]*$/u);
+  },
+);
 
 test('mapfs gets the ids, and ends with the mount that it serves', { skip }, async () => {
   const { mounter, folder } = subjects.mapfs;

@@ -4,7 +4,7 @@ import { parseMountInfo, type MountEntry } from '../../../platform/mountinfo.ts'
 import { helperFailure, mountFailure } from './mount-failure.ts';
 import { helperPrograms, startHelper } from './id-helper.ts';
 import { killPrograms, mountPrograms } from './kill-programs.ts';
-import { mountCommand } from './mount-command.ts';
+import { mountCommand, utf8 } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
 import type { MappedIds, MountOrder, NfsOrder, SmbOrder } from './mount-order.ts';
 import type { Mounter, MountHealth } from './mounter.ts';
@@ -20,6 +20,8 @@ export interface ShareMounterOptions {
   readonly mountSeconds?: number;
   /** Seconds for each step of an unmount. */
   readonly unmountSeconds?: number;
+  /** Told what the operator has to know of a mount that succeeded. */
+  readonly note?: (text: string) => void;
   /** Groups of addresses of NFS servers; those of a group belong to one server. */
   readonly sameServers?: readonly (readonly string[])[];
   /** Of a host of NFS; without it what the machine resolves. */
@@ -29,6 +31,8 @@ export interface ShareMounterOptions {
 }
 
 const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** ELIBACC: the kernel has no table for the character set. */
+const lacksUtf8 = /mount error\(79\)/u;
 /** The kernel's mount of a share whose ids are mapped lies beside the target. */
 const kernelSuffix = '_mapfs';
 
@@ -38,6 +42,7 @@ export class ShareMounter implements Mounter {
   readonly #mapfsPath: string | undefined;
   readonly #mountSeconds: number;
   readonly #unmountSeconds: number;
+  readonly #note: (text: string) => void;
   readonly #nfs: NfsMounter;
 
   constructor(options: ShareMounterOptions = {}) {
@@ -45,6 +50,7 @@ export class ShareMounter implements Mounter {
     this.#mapfsPath = options.mapfsPath;
     this.#mountSeconds = options.mountSeconds ?? 30;
     this.#unmountSeconds = options.unmountSeconds ?? 5;
+    this.#note = options.note ?? (() => undefined);
     this.#nfs = new NfsMounter({
       run: (program, args, signal, outputLimit) => this.#run(program, args, signal, { outputLimit }),
       entries: options.entries ?? mountEntries,
@@ -106,7 +112,15 @@ export class ShareMounter implements Mounter {
   async #mountSmb(order: SmbOrder, path: string, signal: AbortSignal): Promise<void> {
     const { args, password } = mountCommand(order, path);
     const secret = password === undefined ? undefined : { text: password, environment: { PASSWD_FD: '3' } };
-    const result = await this.#run('mount', args, signal, { secret });
+    let result = await this.#run('mount', args, signal, { secret });
+    if (result.exitCode !== 0 && lacksUtf8.test(result.stderr)) {
+      const others = args.map((each) => each.replace(`,${utf8}`, ''));
+      result = await this.#run('mount', others, signal, { secret });
+      if (result.exitCode === 0)
+        this.#note(
+          `${order.share} was mounted without ${utf8}: the kernel has no module nls_utf8, and other letters than those of ASCII may be garbled in names of files; load it (modprobe nls_utf8)`,
+        );
+    }
     const secrets = password === undefined ? [] : [password];
     if (result.exitCode !== 0) throw mountFailure({ ...result, share: order.share, secrets });
   }

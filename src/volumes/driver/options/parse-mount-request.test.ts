@@ -176,7 +176,7 @@ test('whatever is taken makes a command with one source, and no option that its 
         assert.deepEqual([args.length, dashes, target], [7, '--', '/target']);
         assert.doesNotMatch(source, /^-|,|\p{Cc}/u);
         const known =
-          /^(?:nosuid|nodev|ro|hard|timeo|retrans|rsize|wsize|retry|nosharecache|actimeo|vers|uid|gid|username|domain|file_mode|dir_mode|sec|nodfs|forceuid)$/u;
+          /^(?:nosuid|nodev|ro|iocharset|hard|timeo|retrans|rsize|wsize|retry|nosharecache|actimeo|vers|uid|gid|username|domain|file_mode|dir_mode|sec|nodfs|forceuid)$/u;
         for (const option of list.split(',')) assert.match(option.split('=')[0] ?? '', known);
       }),
       { numRuns: 3000 },
