@@ -50,6 +50,18 @@ test('NFS: sources, versions, ids and caching', () => {
   );
 });
 
+test('a share that is only read is cached, unless the binding says that it is not', () => {
+  const cached = (options: Record<string, unknown>): boolean | undefined => {
+    const order = orderOf('nfs', { ...nfs, ...options });
+    return order.kind === 'nfs' ? order.cachesAttributes : undefined;
+  };
+  assert.equal(cached({ readonly: true }), true);
+  assert.equal(cached({ readonly: true, cache: false }), false);
+  assert.equal(cached({ readonly: true, cache: 'false' }), false);
+  assert.equal(cached({ readonly: false }), false);
+  assert.equal(cached({ cache: true }), true);
+});
+
 test('SMB: each option, flags only where set, and modes with their leading zeros', () => {
   const plain = {
     kind: 'smb',
