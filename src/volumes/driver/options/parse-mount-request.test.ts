@@ -80,12 +80,12 @@ test('SMB: each option, flags only where set, and modes with their leading zeros
     dir_mode: '0750',
     sec: 'ntlmssp',
   };
-  assert.deepEqual(orderOf('smb', { ...smb, ...options, mfsymlinks: 'true', nodfs: 'false' }), {
+  assert.deepEqual(orderOf('smb', { ...smb, ...options, mfsymlinks: 'true', nodfs: 'false', nobrl: true }), {
     ...plain,
     domain: 'corp',
     version: '3.0',
     readOnly: true,
-    flags: ['mfsymlinks'],
+    flags: ['mfsymlinks', 'nobrl'],
     fileMode: '0777',
     dirMode: '0750',
     security: 'ntlmssp',

@@ -55,6 +55,7 @@ const flagNames: readonly SmbFlag[] = [
   'mfsymlinks',
   'noserverino',
   'nodfs',
+  'nobrl',
   'forceuid',
   'noforceuid',
   'forcegid',
