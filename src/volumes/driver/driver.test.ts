@@ -192,6 +192,19 @@ test('a client that goes before its answer leaves no mount', async (t) => {
   assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 0);
 });
 
+test('files in the way of a mount are named, and stay', async (t) => {
+  const folder = await driverFolder(t);
+  const { call, mounter } = await testDriver(t, { folder });
+  const target = join(folder, 'mounts', 'v');
+  await call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
+  await mkdir(target);
+  await writeFile(join(target, 'file'), 'kept');
+  const answer = safeDescription(await call('VolumeDriver.Mount', { Name: 'v' }));
+  assert.match(answer, /^BUSY: .*mounts\/v'.*move them/u);
+  assert.equal(await readFile(join(target, 'file'), 'utf8'), 'kept');
+  assert.equal(mounter.mounts.size, 0);
+});
+
 test('a drain tries again what could not be unmounted, and names what is mounted at its end', async (t) => {
   const folder = await driverFolder(t);
   const { running, call, mounter } = await testDriver(t, { folder });
