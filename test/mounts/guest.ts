@@ -29,7 +29,10 @@ const needed = {
 } as const;
 
 /** Why there can be no guest here; false where there can. */
-export function noGuest(): string | false {
+export function noGuest(places: readonly string[] = [here, process.execPath]): string | false {
+  const hidden = places.find((path) => /^\/(?:tmp|run|mnt)\//u.test(path));
+  if (hidden !== undefined)
+    return `needs ${hidden} outside of /tmp, /run and /mnt, which have other files in the guest`;
   if (process.geteuid?.() !== 0) return 'needs root';
   const missing = Object.entries(needed).filter(([path]) => !existsSync(path));
   if (missing.length > 0) return `needs Debian's packages ${missing.map(([, name]) => name).join(', ')}`;
