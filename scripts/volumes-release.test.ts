@@ -63,6 +63,12 @@ test("the old jobs' certificates are the driver's, and mapfs maps ids where the 
   const links = { mapfs: { path: '/var/vcap/packages/mapfs/bin/mapfs' } };
   const nfs = await configOf('nfsv3driver', {}, links);
   assert.equal(nfs.mapfsPath, '/var/vcap/packages/mapfs/bin/mapfs');
+  const server_addresses = '10.0.0.1,10.0.0.2;10.0.1.1, fd00::1';
+  const { sameServers } = await configOf('nfsv3driver', { nfsv3driver: { server_addresses } });
+  assert.deepEqual(sameServers, [
+    ['10.0.0.1', '10.0.0.2'],
+    ['10.0.1.1', 'fd00::1'],
+  ]);
 });
 
 test('signed volumes and secrets that they name: properties of both jobs', async (t) => {
