@@ -5,7 +5,7 @@ import type { Place } from '../input.ts';
 import { at, recordAt, stringAt } from '../input.ts';
 import { label } from '../labels.ts';
 import { metadataPatch } from '../metadata.ts';
-import { claimReference } from './claim.ts';
+import { claimReference, isReplaced } from './claim.ts';
 import { findDisk } from './find-disk.ts';
 import { diskNotFound } from './disk-not-found.ts';
 
@@ -28,7 +28,7 @@ export async function setDiskMetadata(cloud: Cloud, args: readonly unknown[]): P
     const labels = { [label.unclaimed]: null, ...(name === cid && { [label.replaces]: null }) };
     const patched = await patchIfThere(cloud, name, metadataPatch(metadata, labels));
     if (patched === undefined) continue;
-    if (patched.metadata.deletionTimestamp === undefined) return null;
+    if (patched.metadata.deletionTimestamp === undefined && !isReplaced(patched)) return null;
     described = name;
   }
   if (described === undefined) throw diskNotFound(cloud, cid);

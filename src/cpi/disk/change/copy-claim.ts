@@ -16,7 +16,7 @@ export interface CopyOrder {
   readonly snapshotClass: string | undefined;
 }
 
-/** The claim of a copy: the disk's labels and metadata, and whom it replaces. Pure. */
+/** The claim of a copy: the disk's labels and metadata, and the cid that it may stand for. Pure. */
 export function copyClaim(order: CopyOrder, name: string, dataSource: DataSource): PersistentVolumeClaim {
   const { claim, properties, target } = order;
   return {
@@ -29,6 +29,7 @@ export function copyClaim(order: CopyOrder, name: string, dataSource: DataSource
         ...withoutVm(claim.metadata.labels ?? {}),
         [label.diskId]: name,
         [label.replaces]: order.cid,
+        [label.provisional]: 'true',
       },
       annotations: {
         ...lasting(claim.metadata.annotations ?? {}),
@@ -65,11 +66,25 @@ function withoutVm(labels: Readonly<Record<string, string>>): Record<string, str
   return Object.fromEntries(Object.entries(labels).filter(([key]) => key !== label.vmId));
 }
 
-/** Without what is the binder's, the provisioner's, the former type's and update_disk's own. */
+/** What says something about the disk's own claim, and not about the disk. */
+const ofClaim: readonly string[] = [
+  annotation.attachment,
+  annotation.copy,
+  annotation.copyDropped,
+  annotation.defaultClass,
+  annotation.deleting,
+  annotation.detachedFrom,
+  annotation.giveUp,
+  annotation.replaced,
+  annotation.snapshotClass,
+  annotation.vmUid,
+];
+
+/** Without what is the binder's, the provisioner's and the former type's. */
 function lasting(annotations: Readonly<Record<string, string>>): Record<string, string> {
-  const { copy, snapshotClass, defaultClass, vmUid } = annotation;
-  const own: readonly string[] = [copy, snapshotClass, defaultClass, vmUid];
   return Object.fromEntries(
-    Object.entries(annotations).filter(([key]) => !/(^|\.)kubernetes\.io\//u.test(key) && !own.includes(key)),
+    Object.entries(annotations).filter(
+      ([key]) => !/(^|\.)kubernetes\.io\//u.test(key) && !ofClaim.includes(key),
+    ),
   );
 }
