@@ -2,9 +2,10 @@ import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
-import { isOurs, label } from '../labels.ts';
+import { isOurs } from '../labels.ts';
 import { isDiskCid } from '../names.ts';
 import { claimReference, findClaim, isProvisional, isReplaced } from './claim.ts';
+import { selectorsOf } from './former-cids.ts';
 
 /** How many replacements of a disk that killed calls left are finished for one look. */
 const tries = 3;
@@ -35,11 +36,13 @@ export async function findDisk(cloud: Cloud, cid: string): Promise<PersistentVol
 
 /** The copies that took the place of that disk one after the other: those that are replaced may still be there. */
 async function listCopies(cloud: Cloud, cid: string): Promise<PersistentVolumeClaim[]> {
-  const { items } = await cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
-    namespace: claimReference(cloud, cid).namespace,
-    labelSelector: `${label.replaces}=${cid}`,
-  });
-  return items.filter((copy) => isOurs(copy, 'disk') && !isProvisional(copy));
+  const { namespace } = claimReference(cloud, cid);
+  const lists = await Promise.all(
+    selectorsOf(cid).map((labelSelector) =>
+      cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, { namespace, labelSelector }),
+    ),
+  );
+  return lists.flatMap(({ items }) => items).filter((copy) => isOurs(copy, 'disk') && !isProvisional(copy));
 }
 
 const isUnfinished = (claim: PersistentVolumeClaim): boolean =>

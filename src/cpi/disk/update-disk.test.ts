@@ -234,13 +234,35 @@ test('the former cid finds the copy until somebody names it by its own', async (
   const second = await updateDisk(cloud, [disk, 128, { storage_class: 'now' }]);
   assert.ok(second !== null && second !== copy);
   assert.equal(await hasDisk(cloud, [disk]), true);
-  assert.equal(await hasDisk(cloud, [copy]), false, 'no caller ever heard of it');
+  assert.equal(await hasDisk(cloud, [copy]), true, 'its caller may hear of it later');
 
   await attachDisk(cloud, [vmCid, second]);
   assert.equal((await claimOf(world, second)).metadata.labels?.[label.replaces], undefined);
   assert.equal(await hasDisk(cloud, [disk]), false);
+  assert.equal(await hasDisk(cloud, [copy]), false);
   await deleteDisk(cloud, [disk]);
   assert.equal(await hasDisk(cloud, [second]), true, 'a stranger to it now');
+});
+
+test('an answer that comes after a later update_disk by the former cid names the disk, too', async (t) => {
+  const world = await storageCloud(t);
+  const { cloud } = world;
+  await createVm(cloud, createVmArguments());
+  const disk = await boundDisk(world);
+  const first = await updateDisk(cloud, [disk, 64, { storage_class: 'other' }]);
+  const second = await updateDisk(cloud, [disk, 64, { storage_class: 'now' }]);
+  assert.equal(await updateDisk(cloud, [first, 64, { storage_class: 'now' }]), second);
+  const third = await updateDisk(cloud, [first, 64, { storage_class: 'other' }]);
+  for (const cid of [disk, first, second, third]) assert.equal(await hasDisk(cloud, [cid]), true);
+  assert.equal(await attachDisk(cloud, [vmCid, second]), `/warden-cpi-dev/disks/${String(third)}/store`);
+  await detachDisk(cloud, [vmCid, first]);
+  // described by its own cid
+  await setDiskMetadata(cloud, [third, { deployment: 'd' }]);
+  for (const cid of [disk, first, second]) assert.equal(await hasDisk(cloud, [cid]), false);
+  assert.deepEqual(
+    (await diskObjects(world)).filter((name) => name.startsWith('disk-')),
+    [third],
+  );
 });
 
 test('delete_disk by the former cid deletes the copy', async (t) => {

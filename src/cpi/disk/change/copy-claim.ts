@@ -3,6 +3,7 @@ import { annotation, label } from '../../labels.ts';
 import type { DiskProperties } from '../claim.ts';
 import { typeAnnotations } from '../claim.ts';
 import { bytesOf, requestedBytes } from '../claim-size.ts';
+import { formerCids, isFormerCid } from '../former-cids.ts';
 
 export interface CopyOrder {
   /** The cid that the caller knows the disk by. */
@@ -26,9 +27,9 @@ export function copyClaim(order: CopyOrder, name: string, dataSource: DataSource
       name,
       namespace: claim.metadata.namespace ?? '',
       labels: {
-        ...withoutVm(claim.metadata.labels ?? {}),
+        ...ofDisk(claim.metadata.labels ?? {}),
+        ...formerCids(order.cid, claim.metadata),
         [label.diskId]: name,
-        [label.replaces]: order.cid,
         [label.provisional]: 'true',
       },
       annotations: {
@@ -62,8 +63,10 @@ export function isCopyAsked(order: CopyOrder, { spec, metadata }: PersistentVolu
 }
 
 /** A VM that is gone may have left its name on the disk. */
-function withoutVm(labels: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => key !== label.vmId));
+function ofDisk(labels: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(labels).filter(([key]) => key !== label.vmId && !isFormerCid(key)),
+  );
 }
 
 /** What says something about the disk's own claim, and not about the disk. */
