@@ -12,6 +12,8 @@ export const selectorsOf = (formerCid: string): readonly string[] => [
 /**
  * The labels that give a copy its former cids. A caller that names the disk by its own cid has heard of that, so the earlier ones are
  * forgotten; one that names it by a former cid may be told the own one by another call that has not answered yet. Pure.
+ *
+ * Model: update.pml
  */
 export function formerCids(
   cid: string,
