@@ -1,4 +1,5 @@
 const hot = 'src/cpi/disk/attach/hot.pml';
+const update = 'src/cpi/disk/change/update.pml';
 
 /** One search by spin: a model, its bounds, and the properties that are asserted within them. */
 export interface Check {
@@ -36,6 +37,98 @@ export const checks: readonly Check[] = [
     verifier: '-a -f -m600000',
     expected: 'holds',
     runs: 'in CI',
+  },
+  {
+    model: update,
+    property:
+      'update_disk beside attach_disk: only the copy that the disk named stands for it, and nothing is left',
+    flags: 'CHECKLEFT KILLS=0 OPS=2',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'in CI',
+  },
+  {
+    model: update,
+    property:
+      'update_disk for two types beside attach_disk and delete_disk, one of them killed: every answered cid names the disk',
+    flags: 'KILLS=1 OPS=1 WITHDELETE WISHES=2',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'in CI',
+  },
+  {
+    model: update,
+    property: 'the same with a clone',
+    flags: 'CLONE KILLS=1 OPS=1 WITHDELETE',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'in CI',
+  },
+  {
+    model: update,
+    property: 'without the label provisional a copy that no disk names passes for the disk',
+    flags: 'NOPROVISIONAL KILLS=1 OPS=2',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'counterexample',
+    runs: 'in CI',
+  },
+  {
+    model: update,
+    property: 'dropCopy that removes the mark of another copy: update_disk answers a copy with old data',
+    flags: 'ANYMARK CHECKLEFT KILLS=0 OPS=2',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'counterexample',
+    runs: 'in CI',
+  },
+  {
+    model: update,
+    property: 'if a replaced disk counts as a loss, a killed attach_disk bars detach_disk and delete_vm',
+    flags: 'LOSS KILLS=1 OPS=1',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'counterexample',
+    runs: 'in CI',
+  },
+  {
+    model: update,
+    property: 'a copy with one former cid: the cid that another call answered names nothing',
+    flags: 'ONENAME KILLS=1 OPS=1 WISHES=2',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'counterexample',
+    runs: 'in CI',
+  },
+  {
+    model: update,
+    property: 'update_disk beside attach_disk, two calls each, one of them killed',
+    flags: 'KILLS=1 OPS=2 NC=3',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'all',
+  },
+  {
+    model: update,
+    property: 'update_disk for two types, two calls each, and nothing is left',
+    flags: 'CHECKLEFT KILLS=0 OPS=2 WISHES=2',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'all',
+  },
+  {
+    model: update,
+    property: 'somebody deletes the disk or a copy meanwhile: no call hangs',
+    flags: 'KILLS=1 OPS=1 OUTSIDER=1',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'all',
   },
 ];
 
