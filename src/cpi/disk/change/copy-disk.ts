@@ -171,14 +171,14 @@ async function takenBack(cloud: Cloud, claim: PersistentVolumeClaim, error: unkn
  * Removes the copy of a call that failed, and the disk's mark of it. False if another call has come between: what that did may be
  * before or after this call made the copy, so this call removes it, unless it has taken the disk's place.
  */
-async function isTakenBack(cloud: Cloud, marked: PersistentVolumeClaim): Promise<boolean> {
-  const copyName = copyOf(marked) ?? '';
+async function isTakenBack(cloud: Cloud, first: PersistentVolumeClaim): Promise<boolean> {
+  const copyName = copyOf(first) ?? '';
   for (let left = tries; left > 0; left -= 1) {
-    const now = await readAgain(cloud, marked);
+    const now = await readAgain(cloud, first);
     const isNamed = now !== undefined && copyOf(now) === copyName;
     if (isNamed && isReplaced(now)) return false;
     if (!isNamed || now.metadata.deletionTimestamp !== undefined) {
-      await removeProvisionalCopy(cloud, marked.metadata.namespace ?? '', copyName);
+      await removeProvisionalCopy(cloud, first.metadata.namespace ?? '', copyName);
       return false;
     }
     try {
@@ -189,5 +189,5 @@ async function isTakenBack(cloud: Cloud, marked: PersistentVolumeClaim): Promise
       if (!isProductError(error, 'DISK_BUSY')) throw error;
     }
   }
-  throw changed(marked);
+  throw changed(first);
 }
