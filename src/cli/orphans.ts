@@ -10,6 +10,9 @@ const diskId = `${domain}disk-id`;
 const vmId = `${domain}vm-id`;
 const unclaimed = `${domain}unclaimed`;
 const copy = `${domain}copy`;
+const replaced = `${domain}replaced`;
+const replaces = `${domain}replaces`;
+const provisional = `${domain}provisional`;
 const vmUid = `${domain}vm-uid`;
 const vmNamespace = `${domain}vm-namespace`;
 const creation = `${domain}creation`;
@@ -19,9 +22,18 @@ const podKey = 'pod.json';
 
 /** Something that a killed CPI call, or somebody who deleted a VM's pod, may have left. */
 export interface Orphan {
-  readonly what: 'VM' | 'disk' | 'snapshot' | 'copy' | 'helper pod' | 'helper snapshot' | 'attachment';
+  readonly what:
+    | 'VM'
+    | 'disk'
+    | 'replaced disk'
+    | 'snapshot'
+    | 'copy'
+    | 'left copy'
+    | 'helper pod'
+    | 'helper snapshot'
+    | 'attachment';
   readonly name: string;
-  /** The disk that it is a snapshot or a copy of, helps to copy, or attaches. */
+  /** The disk that it is a snapshot or a copy of, helps to copy, or attaches; of a replaced disk, the one in its place. */
   readonly disk: string | undefined;
   readonly createdAt: string;
 }
@@ -67,16 +79,29 @@ export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): P
 }
 
 /**
- * A VM that no create_vm has finished and nothing has described; an unclaimed disk that no VM has; every snapshot, because its mark stays; a copy that update_disk made of a disk which is
- * still there, and what was made for that; an attachment whose VM is no more. Pure.
+ * A VM that no create_vm has finished and nothing has described; an unclaimed disk that no VM has; every snapshot, because its mark
+ * stays; a copy that a disk names, or that no disk names and that has replaced none, and what was made for a copy; a disk that a copy has
+ * replaced; an attachment whose VM is no more. Pure.
  */
 function findOrphans(objects: ClusterObjects): Orphan[] {
   const attached = new Set(objects.pods.filter(isKind('attachment')).map((pod) => labelOf(pod, diskId)));
   const disks = objects.claims.filter(isKind('disk'));
+  const isUnfinished = ({ metadata }: KubernetesObject): boolean =>
+    metadata.annotations?.[replaced] === 'true' && metadata.deletionTimestamp === undefined;
+  const successors = new Set(disks.filter(isUnfinished).map(({ metadata }) => metadata.annotations?.[copy]));
   const copied = disks.filter(
     ({ metadata }) => metadata.annotations?.[copy] !== undefined && metadata.deletionTimestamp === undefined,
   );
-  const copyOf = new Map(copied.map(({ metadata }) => [metadata.annotations?.[copy], metadata.name]));
+  const copyOf = new Map(
+    copied
+      .filter((claim) => !isUnfinished(claim))
+      .map(({ metadata }) => [metadata.annotations?.[copy], metadata.name]),
+  );
+  const isLeft = (claim: KubernetesObject): boolean =>
+    labelOf(claim, provisional) !== undefined &&
+    claim.metadata.deletionTimestamp === undefined &&
+    !copyOf.has(claim.metadata.name) &&
+    !successors.has(claim.metadata.name);
   const orphan = (object: KubernetesObject, what: Orphan['what'], disk: string | undefined): Orphan => ({
     ...{ what, disk },
     name: object.metadata.name ?? '',
@@ -98,8 +123,13 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
     ...disks
       .filter((claim) => copyOf.has(claim.metadata.name))
       .map((claim) => orphan(claim, 'copy', copyOf.get(claim.metadata.name))),
+    ...disks.filter(isLeft).map((claim) => orphan(claim, 'left copy', labelOf(claim, replaces))),
     ...disks
-      .filter((claim) => !copyOf.has(claim.metadata.name))
+      .filter(isUnfinished)
+      .map((claim) => orphan(claim, 'replaced disk', claim.metadata.annotations?.[copy])),
+    ...disks
+      .filter((claim) => !copyOf.has(claim.metadata.name) && labelOf(claim, provisional) === undefined)
+      .filter((claim) => !isUnfinished(claim))
       .filter((claim) => labelOf(claim, unclaimed) !== undefined && !isHeld(claim))
       .map((claim) => orphan(claim, 'disk', undefined)),
     ...objects.snapshots

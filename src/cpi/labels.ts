@@ -25,6 +25,8 @@ export const label = {
   disruptionBudget: `${domain}disruption-budget`,
   /** On a copy that update_disk made: the cid that its caller knows, until the caller names the copy by its own. */
   replaces: `${domain}replaces`,
+  /** On such a copy until it has taken the disk's place: no cid names it, and it may be deleted. */
+  provisional: `${domain}provisional`,
 } as const;
 
 export const annotation = {
@@ -65,10 +67,12 @@ export const annotation = {
   snapshotClass: `${domain}snapshot-class`,
   /** `true` on a disk whose type names no storage class: it has the one that was the default when it was made. */
   defaultClass: `${domain}default-class`,
-  /** On a disk that update_disk copies: the copy, which is nobody's while the disk is there. */
+  /** On a disk that update_disk copies: the copy that may take its place. */
   copy: `${domain}copy`,
   /** `true` on such a disk while its copy is removed. */
   copyDropped: `${domain}copy-dropped`,
+  /** `true` on such a disk once its copy has taken its place: all that is left to do is to delete it. */
+  replaced: `${domain}replaced`,
   /** `true` on a claim that was deleted while it was attached: its volume may go with the attachment. */
   giveUp: `${domain}give-up`,
 } as const;

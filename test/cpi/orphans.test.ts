@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDisk } from '../../src/cpi/disk/create-disk.ts';
+import { hasDisk } from '../../src/cpi/disk/has-disk.ts';
+import { setDiskMetadata } from '../../src/cpi/disk/set-disk-metadata.ts';
 import { updateDisk } from '../../src/cpi/disk/update-disk.ts';
 import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
 import { snapshotDisk } from '../../src/cpi/snapshot/snapshot-disk.ts';
@@ -60,6 +62,48 @@ test('what killed calls leave is listed, what somebody has is not', async (t) =>
     elsewhere.map(({ what }) => what),
     ['snapshot'],
   );
+});
+
+test('a copy that no disk names is listed as left; one that has taken the place of its disk is not', async (t) => {
+  const { api, cloud } = await storageCloud(t);
+  const list = async (): Promise<string[]> =>
+    (await listOrphans(api, { vms: namespace, disks: namespace }))
+      // one that is deleted stays until its controller has removed what it stands for
+      .filter(({ what }) => what !== 'helper snapshot')
+      .map(({ what, name, disk }) => `${what} ${name} ${disk ?? '-'}`)
+      .toSorted();
+  const boundDisk = async (): Promise<string> => {
+    const disk = await createDisk(cloud, [64, { storage_class: 'now' }, null]);
+    const reference = { resource: persistentVolumeClaims, namespace, name: disk };
+    while ((await api.get<PersistentVolumeClaim>(reference)).status?.phase !== 'Bound') {
+      await cloud.clock.sleep(5);
+    }
+    await setDiskMetadata(cloud, [disk, { deployment: 'd' }]);
+    return disk;
+  };
+  const killUpdate = async (disk: string, write: number): Promise<string> => {
+    const dying = { ...cloud, api: crashingApi(api, write, 'after') };
+    const update = updateDisk(dying, [disk, 64, { storage_class: 'other' }]);
+    await assert.rejects(update, (error) => error instanceof Crash);
+    const claim = await api.get({ resource: persistentVolumeClaims, namespace, name: disk });
+    return claim.metadata.annotations?.['bosh.cloudfoundry.org/copy'] ?? '';
+  };
+
+  // after the writes: mark, snapshot, copy, removal of the snapshot
+  const disk = await boundDisk();
+  const copyName = await killUpdate(disk, 4);
+  assert.deepEqual(await list(), [`copy ${copyName} ${disk}`]);
+  await api.delete({ resource: persistentVolumeClaims, namespace, name: disk });
+  assert.deepEqual(await list(), [`left copy ${copyName} ${disk}`]);
+  await api.delete({ resource: persistentVolumeClaims, namespace, name: copyName });
+  assert.deepEqual(await list(), []);
+
+  // after those: the disk says that it is replaced
+  const next = await boundDisk();
+  const successor = await killUpdate(next, 5);
+  assert.deepEqual(await list(), [`replaced disk ${next} ${successor}`]);
+  assert.equal(await hasDisk(cloud, [next]), true);
+  assert.deepEqual(await list(), []);
 });
 
 test('a VM is listed until its create_vm has finished it or something has described it', async (t) => {
