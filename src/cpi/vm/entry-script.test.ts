@@ -6,10 +6,12 @@ import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { entryScript } from './entry-script.ts';
+import { podNetwork } from './pod-network.ts';
 
 const run = promisify(execFile);
 const namespaces = [
-  ...['--user', '--map-root-user', '--mount', '--pid', '--fork', '--kill-child', '--propagation', 'private'],
+  ...['--user', '--map-root-user', '--mount', '--net', '--pid', '--fork', '--kill-child'],
+  ...['--propagation', 'private'],
 ];
 const container = join(import.meta.dirname, '../../agent/testing/container.sh');
 
@@ -38,7 +40,7 @@ async function enter(
 ): Promise<Ending | undefined> {
   const probe = spawnSync('unshare', [...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
   if (probe.status !== 0) {
-    t.skip(`needs user, mount and pid namespaces: ${probe.stderr.toString()}`);
+    t.skip(`needs user, mount, network and pid namespaces: ${probe.stderr.toString()}`);
     return undefined;
   }
   const work = await mkdtemp(join(tmpdir(), 'entry-'));
@@ -193,4 +195,16 @@ test("the folder of the service account's token is closed before the agent start
   assert.match(open?.output ?? '', /cannot be closed to the VM's users/u);
   assert.doesNotMatch(open?.output ?? '', /agent:/u);
   assert.equal(open?.code, 1);
+});
+
+test("what the jobs of the former container made in the pod's network is gone before the agent starts", async (t) => {
+  if (spawnSync('ip', ['-V']).error !== undefined) return t.skip("needs Debian's package iproute2");
+  const formerLife = `bosh=/var/vcap/bosh\n${podNetwork}keep_network && ip link add left type veth peer name right`;
+  const before = `${formerLife}\nip -o link show left`;
+  const ending = await enter(t, 'disk-1', { 'disk-1': {} }, { before, beside: 'ip -o link' });
+  if (ending === undefined) return;
+  const [former, later] = ending.output.split('agent: ');
+  assert.match(`${former}`, /: left@right: /u);
+  assert.match(`${later}`, /: lo: /u);
+  assert.doesNotMatch(`${later}`, /: left/u);
 });

@@ -1,6 +1,7 @@
 import { closeTokenFolder } from './close-token-folder.ts';
 import { ownData } from './own-data.ts';
 import { monitState } from './monit-state.ts';
+import { podNetwork } from './pod-network.ts';
 import { installShims } from './shims/install-shims.ts';
 import { stockInit } from './stock-init.ts';
 
@@ -12,6 +13,8 @@ import { stockInit } from './stock-init.ts';
  * - The token of a service account is for root and vcap (close-token-folder.ts); where that fails, the
  * container ends.
  * - An upstream monit keeps its state where it outlives the container (monit-state.ts); where that fails, the container ends.
+ * - What the jobs of the former container made in the pod's network is removed (pod-network.ts); where it cannot be read or
+ *   the packet filters cannot be restored, the container ends.
  * - A marker of the former container would let the attachments go at once, and pid files of a former pid namespace
  *   pass for live jobs: both are removed first.
  * - managed_disk_settings.json is the bare cid of the disk on /var/vcap/store (with its context, which no path has),
@@ -39,7 +42,7 @@ bosh=/var/vcap/bosh
 agent=
 stopping=
 say() { echo "entry: $*"; }
-${ownData}${closeTokenFolder}${monitState}${stockInit}stop() {
+${ownData}${closeTokenFolder}${monitState}${podNetwork}${stockInit}stop() {
   trap '' TERM INT
   stopping=1
   [ -z "$agent" ] || kill -TERM "$agent" 2>/dev/null
@@ -57,6 +60,7 @@ rm -rf "$hub/.going"
 own_data || { say "the folders of /var/vcap/data cannot be made root's, which jobs must not change"; exit 1; }
 close_token_folder || cannot_close_token_folder
 keep_monit_state || { say "/var/vcap/monit cannot be written, so monit would start the jobs that were stopped"; exit 1; }
+keep_network || { say "the pod's network cannot be made what it was before jobs ran; recreate the VM"; exit 1; }
 find /var/vcap/data/sys/run -xdev -name '*.pid' -type f -delete 2>/dev/null
 awk '{ for (i = 7; i < NF; i++) if ($i == "-") kind = $(i + 1)
   if (kind ~ /^cgroup2?$/ && $6 ~ /^ro(,|$)/) print $5 }' /proc/self/mountinfo |
