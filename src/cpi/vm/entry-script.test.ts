@@ -25,6 +25,8 @@ interface Surroundings {
   readonly before?: string;
   /** What the agent does beside, in shell. */
   readonly beside?: string;
+  /** The entry waits only a moment for processes to end. */
+  readonly isHasty?: boolean;
 }
 
 /**
@@ -36,7 +38,7 @@ async function enter(
   t: TestContext,
   disk: string,
   hints: Readonly<Record<string, object>>,
-  { before = '', beside = ':' }: Surroundings = {},
+  { before = '', beside = ':', isHasty = false }: Surroundings = {},
 ): Promise<Ending | undefined> {
   const probe = spawnSync('unshare', [...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
   if (probe.status !== 0) {
@@ -58,7 +60,9 @@ async function enter(
   await writeFile(join(work, 'volume/store/canary'), 'the disk');
   await writeFile(join(work, 'agent.cjs'), '');
   const marked = `${before}\n: > /warden-cpi-dev/.going\n`;
-  await writeFile(join(work, 'entry'), marked + entryScript.replace(' + 120))', ' + 1))'));
+  const entry = entryScript.replace(' + 120))', ' + 1))');
+  const hasty = entry.replace('left=75', 'left=2').replaceAll(/(await_end "\$1") \d+/gu, '$1 2');
+  await writeFile(join(work, 'entry'), marked + (isHasty ? hasty : entry));
   const words = [...namespaces, '/bin/sh', container, work, process.execPath];
   try {
     const { stdout } = await run('unshare', words);
@@ -207,4 +211,32 @@ test("what the jobs of the former container made in the pod's network is gone be
   assert.match(`${former}`, /: left@right: /u);
   assert.match(`${later}`, /: lo: /u);
   assert.doesNotMatch(`${later}`, /: left/u);
+});
+
+/** A process that takes a second to end and says so, also by a pipe to its logger; with a pidfile that a monit file names. */
+const jobProcess = (name: string): string => `mkdir -p /var/vcap/jobs/j
+echo 'check process ${name} with pidfile "/var/vcap/data/sys/run/${name}.pid"' > /var/vcap/jobs/j/${name}.monit
+exec 3>&1
+sh -c 'trap "sleep 1; echo ${name} ends; echo ${name} has kept its records >&3; exit" TERM
+  echo "$$" > /var/vcap/data/sys/run/${name}.pid; while :; do sleep 0.1; done' | sed 's/^/log: /' &
+until [ -s /var/vcap/data/sys/run/${name}.pid ]; do sleep 0.1; done`;
+
+test('jobs are ended before their loggers; one without a monit file, too', async (t) => {
+  const beside = `${jobProcess('one')}\n${jobProcess('two')}\nrm /var/vcap/jobs/j/two.monit`;
+  const ending = await enter(t, 'disk-1', { 'disk-1': {} }, { beside });
+  if (ending === undefined) return;
+  for (const name of ['one', 'two']) {
+    assert.match(ending.output, new RegExp(`^log: ${name} ends\\n`, 'mu'));
+    assert.match(ending.output, new RegExp(`^${name} has kept its records\\n`, 'mu'));
+  }
+  assert.equal(ending.code, 0);
+});
+
+test('a job that does not end, and a pidfile that is a pipe, do not keep the VM up', async (t) => {
+  const stubborn = jobProcess('stubborn').replace('sleep 1; echo', ': ').replace('; exit"', '"');
+  const pipe = `mkfifo /var/vcap/data/pipe
+echo 'check process pipe with pidfile /var/vcap/data/pipe' > /var/vcap/jobs/j/pipe.monit`;
+  const surroundings = { beside: `${stubborn}\n${pipe}`, isHasty: true };
+  const ending = await enter(t, 'disk-1', { 'disk-1': {} }, surroundings);
+  assert.equal(ending === undefined || ending.code, 0);
 });

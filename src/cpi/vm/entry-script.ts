@@ -4,6 +4,7 @@ import { monitState } from './monit-state.ts';
 import { podNetwork } from './pod-network.ts';
 import { installShims } from './shims/install-shims.ts';
 import { stockInit } from './stock-init.ts';
+import { stopJobs } from './stop-jobs.ts';
 
 /**
  * PID 1 of a VM: puts the disk that the agent had mounted back, then runs the agent as its child and starts it again
@@ -34,7 +35,8 @@ import { stockInit } from './stock-init.ts';
  * - The shims come first in the agent's PATH, in every profile (shims/mount-shim.ts says why).
  * - The init of a stock stemcell takes the entry's place before the agent would be started (stock-init.ts). The profile is the
  *   entry's argument.
- * - On TERM every process is asked to end, then PID 1 goes, and with it the rest.
+ * - On TERM jobs, what else runs and loggers are asked to end, in this order (stop-jobs.ts), then PID 1 goes, and with it
+ *   the rest.
  */
 export const entryScript = `set -u
 hub=/warden-cpi-dev
@@ -42,17 +44,12 @@ bosh=/var/vcap/bosh
 agent=
 stopping=
 say() { echo "entry: $*"; }
-${ownData}${closeTokenFolder}${monitState}${podNetwork}${stockInit}stop() {
+${ownData}${closeTokenFolder}${monitState}${podNetwork}${stockInit}${stopJobs}stop() {
   trap '' TERM INT
   stopping=1
   [ -z "$agent" ] || kill -TERM "$agent" 2>/dev/null
-  kill -TERM -1 2>/dev/null
-  left=100
-  while set -- /proc/[0-9]*; [ "$#" -gt 1 ] && [ "$left" -gt 0 ]; do
-    left=$((left - 1))
-    sleep 0.2 &
-    wait "$!"
-  done
+  stop_jobs
+  stop_others 1
   exit 0
 }
 trap stop TERM INT
