@@ -1,4 +1,5 @@
 import { closeTokenFolder } from './close-token-folder.ts';
+import { controlGroups } from './control-groups.ts';
 import { ownData } from './own-data.ts';
 import { monitState } from './monit-state.ts';
 import { podNetwork } from './pod-network.ts';
@@ -32,6 +33,7 @@ import { stopJobs } from './stop-jobs.ts';
  * - A stemcell of ours has services beside the agent, sshd (src/stemcell/root/services.sh).
  * - bpm and Garden make control groups of their own; a runtime mounts them read-only where the container is not
  *   privileged. Under sys-admin they can be made writable, the VM's own part of them alone; under baseline they cannot.
+ *   With cgroup v2 alone the processes of the VM have to leave the container's own (control-groups.ts), before any other starts.
  * - The shims come first in the agent's PATH, in every profile (shims/mount-shim.ts says why).
  * - The init of a stock stemcell takes the entry's place before the agent would be started (stock-init.ts). The profile is the
  *   entry's argument.
@@ -44,7 +46,7 @@ bosh=/var/vcap/bosh
 agent=
 stopping=
 say() { echo "entry: $*"; }
-${ownData}${closeTokenFolder}${monitState}${podNetwork}${stockInit}${stopJobs}stop() {
+${controlGroups}${ownData}${closeTokenFolder}${monitState}${podNetwork}${stockInit}${stopJobs}stop() {
   trap '' TERM INT
   stopping=1
   [ -z "$agent" ] || kill -TERM "$agent" 2>/dev/null
@@ -53,6 +55,8 @@ ${ownData}${closeTokenFolder}${monitState}${podNetwork}${stockInit}${stopJobs}st
   exit 0
 }
 trap stop TERM INT
+find_stock_init "\${1:-}"
+[ "$stock" = systemd ] || own_cgroups "$@"
 rm -rf "$hub/.going"
 own_data || { say "the folders of /var/vcap/data cannot be made root's, which jobs must not change"; exit 1; }
 close_token_folder || cannot_close_token_folder
@@ -122,7 +126,6 @@ bind_disk() {
   mountpoint -q /var/vcap/store || "$shims/mount" "$hub/disks/$name/store" /var/vcap/store -o bind
 }
 bind_disk || exit 1
-find_stock_init "\${1:-}"
 [ -z "$stock" ] || boot_stock_init
 services=/usr/lib/bosh-kubernetes/services
 [ ! -x "$services" ] || "$services" &
