@@ -9,10 +9,8 @@ import { entryScript } from './entry-script.ts';
 import { podNetwork } from './pod-network.ts';
 
 const run = promisify(execFile);
-const namespaces = [
-  ...['--user', '--map-root-user', '--mount', '--net', '--pid', '--fork', '--kill-child'],
-  ...['--propagation', 'private'],
-];
+const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--propagation', 'private'];
+const user = ['--user', '--map-root-user'];
 const container = join(import.meta.dirname, '../../agent/testing/container.sh');
 
 interface Ending {
@@ -27,6 +25,8 @@ interface Surroundings {
   readonly beside?: string;
   /** The entry waits only a moment for processes to end. */
   readonly isHasty?: boolean;
+  /** Root is the machine's, as in a container without a user namespace. */
+  readonly isRoot?: boolean;
 }
 
 /**
@@ -38,9 +38,9 @@ async function enter(
   t: TestContext,
   disk: string,
   hints: Readonly<Record<string, object>>,
-  { before = '', beside = ':', isHasty = false }: Surroundings = {},
+  { before = '', beside = ':', isHasty = false, isRoot = false }: Surroundings = {},
 ): Promise<Ending | undefined> {
-  const probe = spawnSync('unshare', [...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
+  const probe = spawnSync('unshare', [...user, ...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
   if (probe.status !== 0) {
     t.skip(`needs user, mount, network and pid namespaces: ${probe.stderr.toString()}`);
     return undefined;
@@ -63,7 +63,7 @@ async function enter(
   const entry = entryScript.replace(' + 120))', ' + 1))');
   const hasty = entry.replace('left=75', 'left=2').replaceAll(/(await_end "\$1") \d+/gu, '$1 2');
   await writeFile(join(work, 'entry'), marked + (isHasty ? hasty : entry));
-  const words = [...namespaces, '/bin/sh', container, work, process.execPath];
+  const words = [...(isRoot ? [] : user), ...namespaces, '/bin/sh', container, work, process.execPath];
   try {
     const { stdout } = await run('unshare', words);
     return { code: 0, output: stdout };
@@ -239,4 +239,18 @@ echo 'check process pipe with pidfile /var/vcap/data/pipe' > /var/vcap/jobs/j/pi
   const surroundings = { beside: `${stubborn}\n${pipe}`, isHasty: true };
   const ending = await enter(t, 'disk-1', { 'disk-1': {} }, surroundings);
   assert.equal(ending === undefined || ending.code, 0);
+});
+
+test('/sys can be written in a privileged container, although the sandbox had it read-only before', async (t) => {
+  if (process.geteuid?.() !== 0) return t.skip('needs root');
+  const sandbox = 'mkdir /sys /tmp/first; mount -t sysfs -o ro sysfs /tmp/first; mount -t sysfs sysfs /sys';
+  const writable = 'test -w /sys && echo "/sys: writable"; test -w /tmp/first || echo "the other: read-only"';
+  for (const profile of ['privileged', 'sys-admin']) {
+    const before = `${sandbox}\n${writable}\nset -- ${profile}`;
+    const ending = await enter(t, 'disk-1', { 'disk-1': {} }, { before, beside: writable, isRoot: true });
+    if (ending === undefined) return;
+    const expected = profile === 'privileged' ? 'the disk\n/sys: writable\n' : 'the disk\n';
+    const said = ending.output.split('\n').filter((line) => /writable|read-only|the disk/u.test(line));
+    assert.equal(said.join('\n'), `the other: read-only\nagent: ${expected}the other: read-only`);
+  }
 });

@@ -24,6 +24,8 @@ import { stopJobs } from './stop-jobs.ts';
  *   settings/service.go). No job may start on an empty store: where the disk does not come, the container ends and is
  *   started again. A disk that was attached by a cid that update_disk has replaced is at the place of its copy: the hint
  *   tells it.
+ * - /sys of a privileged container is read-only where another container of the pod came first: the kernel has one sysfs for
+ *   each network namespace, with the options of its first mount. In the others it stays read-only.
  * - The runtime mounts /etc/hosts, hostname and resolv.conf, and no file can be renamed over a mount: sync_dns and bosh-dns
  *   do that (bosh-agent: platform/linux_platform.go, SaveDNSRecords). Where the VM may unmount, it has copies of its own.
  * - A stock jammy has resolvconf: its /etc/resolv.conf is a link to /run/resolvconf/resolv.conf, so that is where the runtime
@@ -66,6 +68,7 @@ find /var/vcap/data/sys/run -xdev -name '*.pid' -type f -delete 2>/dev/null
 awk '{ for (i = 7; i < NF; i++) if ($i == "-") kind = $(i + 1)
   if (kind ~ /^cgroup2?$/ && $6 ~ /^ro(,|$)/) print $5 }' /proc/self/mountinfo |
   while read -r point; do mount -o remount,bind,rw "$point" 2>/dev/null; done
+if [ "\${1:-}" = privileged ] && [ ! -w /sys ]; then mount -o remount,rw /sys 2>/dev/null; fi
 mounted=$(awk '$5 ~ /^\\/(etc|run\\/resolvconf)\\// { printf "%s ", $5 }' /proc/self/mountinfo)
 for file in /etc/hosts /etc/hostname /etc/resolv.conf; do
   place=$file
