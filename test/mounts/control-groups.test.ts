@@ -58,25 +58,37 @@ async function filesOf(folder: string): Promise<void> {
   await writeFile(join(folder, 'mounts'), mounts);
 }
 
-test('with cgroup v2 alone containers with limits start in a VM, also after a restart', { skip }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'control-groups-'));
-  t.after(() => rm(folder, { recursive: true }));
-  await filesOf(folder);
-  const words = [
-    ...['mem=256M', `uml_dir=${folder}/`, 'rootfstype=hostfs', 'rootflags=/', 'ro', 'con=null', 'con0=null,fd:1'],
-    `init=${join(import.meta.dirname, 'control-groups.sh')}`,
-    `SUITE_FOLDER=${folder}`,
-    `SUITE_CONTAINER=${join(import.meta.dirname, '../../src/agent/testing/container.sh')}`,
-  ];
-  const environment = { ...process.env, TMPDIR: '/dev/shm' };
-  const { stdout } = await promisify(execFile)('linux.uml', words, { env: environment, timeout: 120_000 });
-  const said = stdout.split(/\r?\n/u).flatMap((line) => /^suite: (.*)/u.exec(line)?.slice(1) ?? []);
-  const life = [
-    'agent in /vm',
-    "container '' in /jobs/one",
-    "container '/vm/bpm-job' in /jobs/vm/bpm-job",
-    "container '/garden/app' in /jobs/garden/app",
-  ];
-  const lives = ['--mount', '--mount', '--mount --cgroup'].flatMap((way) => [`unshare ${way}`, ...life]);
-  assert.deepEqual(said, [...lives, 'the node has kubepods/'], stdout.slice(-3000));
-});
+test(
+  'with cgroup v2 alone containers with limits start in a VM, also after a restart',
+  { skip },
+  async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'control-groups-'));
+    t.after(() => rm(folder, { recursive: true }));
+    await filesOf(folder);
+    const words = [
+      ...[
+        'mem=256M',
+        `uml_dir=${folder}/`,
+        'rootfstype=hostfs',
+        'rootflags=/',
+        'ro',
+        'con=null',
+        'con0=null,fd:1',
+      ],
+      `init=${join(import.meta.dirname, 'control-groups.sh')}`,
+      `SUITE_FOLDER=${folder}`,
+      `SUITE_CONTAINER=${join(import.meta.dirname, '../../src/agent/testing/container.sh')}`,
+    ];
+    const environment = { ...process.env, TMPDIR: '/dev/shm' };
+    const { stdout } = await promisify(execFile)('linux.uml', words, { env: environment, timeout: 120_000 });
+    const said = stdout.split(/\r?\n/u).flatMap((line) => /^suite: (.*)/u.exec(line)?.slice(1) ?? []);
+    const life = [
+      'agent in /vm',
+      "container '' in /jobs/one",
+      "container '/vm/bpm-job' in /jobs/vm/bpm-job",
+      "container '/garden/app' in /jobs/garden/app",
+    ];
+    const lives = ['--mount', '--mount', '--mount --cgroup'].flatMap((way) => [`unshare ${way}`, ...life]);
+    assert.deepEqual(said, [...lives, 'the node has kubepods/'], stdout.slice(-3000));
+  },
+);

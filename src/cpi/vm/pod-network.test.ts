@@ -15,8 +15,15 @@ const programs = { ip: 'iproute2', 'iptables-legacy': 'iptables', nft: 'nftables
 function missing(): string | false {
   for (const [program, name] of Object.entries(programs))
     if (spawnSync(program, ['-V'], { env }).error !== undefined) return `needs Debian's package ${name}`;
-  const words = [...namespaces, 'sh', '-c', 'iptables-legacy -L -n && ip link add one type veth peer name two'];
-  return spawnSync('unshare', words, { env }).status !== 0 && 'needs packet filters in user and network namespaces';
+  const words = [
+    ...namespaces,
+    'sh',
+    '-c',
+    'iptables-legacy -L -n && ip link add one type veth peer name two',
+  ];
+  return (
+    spawnSync('unshare', words, { env }).status !== 0 && 'needs packet filters in user and network namespaces'
+  );
 }
 const skip = missing();
 
@@ -107,26 +114,34 @@ function changes(before = '', after = ''): string[] {
 
 const mark = '--- then\n';
 
-test("what jobs made in the pod's network is gone at the next start; what was there before is as it was", { skip }, async (t) => {
-  const next = `echo '${mark.trim()}'; see`;
-  const output = await inPod(
-    t,
-    `${pod}see\nkeep_network || exit 1\n${next}\n${jobs}${next}\nkeep_network || exit 1\n${next}\nkeep_network\n${next}`,
-  );
-  const [before, recorded, changed, after, again] = output.split(mark);
-  assert.match(`${before}`, /MESH[^]*known[^]*ip_forward:0[^]*169\.254\.1\.1/u);
-  assert.deepEqual(changes(before, recorded), []);
-  assert.match(`${changed}`, /DNAT[^]*ip_forward:1[^]*br0[^]*10\.99\.0\.0/u);
-  assert.deepEqual(changes(before, after), []);
-  assert.deepEqual(changes(before, again), []);
-});
+test(
+  "what jobs made in the pod's network is gone at the next start; what was there before is as it was",
+  { skip },
+  async (t) => {
+    const next = `echo '${mark.trim()}'; see`;
+    const output = await inPod(
+      t,
+      `${pod}see\nkeep_network || exit 1\n${next}\n${jobs}${next}\nkeep_network || exit 1\n${next}\nkeep_network\n${next}`,
+    );
+    const [before, recorded, changed, after, again] = output.split(mark);
+    assert.match(`${before}`, /MESH[^]*known[^]*ip_forward:0[^]*169\.254\.1\.1/u);
+    assert.deepEqual(changes(before, recorded), []);
+    assert.match(`${changed}`, /DNAT[^]*ip_forward:1[^]*br0[^]*10\.99\.0\.0/u);
+    assert.deepEqual(changes(before, after), []);
+    assert.deepEqual(changes(before, again), []);
+  },
+);
 
-test('without the right to change the network nothing is recorded, and nothing is touched', { skip }, async (t) => {
-  const bosh = await mkdtemp(join(tmpdir(), 'pod-network-'));
-  t.after(() => rm(bosh, { recursive: true }));
-  // a network namespace of another user namespace, as those of the embedded node's pods
-  const foreign = `${pod}exec unshare --user --map-root-user sh -c "$1"`;
-  const keep = `bosh=${bosh}\n${podNetwork}keep_network\n`;
-  await run('unshare', [...namespaces, 'sh', '-c', foreign, 'sh', keep], { env });
-  assert.deepEqual(await readdir(bosh), []);
-});
+test(
+  'without the right to change the network nothing is recorded, and nothing is touched',
+  { skip },
+  async (t) => {
+    const bosh = await mkdtemp(join(tmpdir(), 'pod-network-'));
+    t.after(() => rm(bosh, { recursive: true }));
+    // a network namespace of another user namespace, as those of the embedded node's pods
+    const foreign = `${pod}exec unshare --user --map-root-user sh -c "$1"`;
+    const keep = `bosh=${bosh}\n${podNetwork}keep_network\n`;
+    await run('unshare', [...namespaces, 'sh', '-c', foreign, 'sh', keep], { env });
+    assert.deepEqual(await readdir(bosh), []);
+  },
+);

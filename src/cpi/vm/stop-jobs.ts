@@ -30,7 +30,7 @@ stop_supervisors() {
     read -r pid < /var/lib/bosh-kubernetes/supervise-monit.pid && kill -KILL "$pid"
     for name in /proc/[0-9]*/comm; do
       read -r name_of < "$name" || continue
-      case $name_of in bosh-agent | monit) pid=${"$"}{name%/comm} && kill -TERM "${"$"}{pid#/proc/}" ;; esac
+      case $name_of in bosh-agent | monit) pid=${'$'}{name%/comm} && kill -TERM "${'$'}{pid#/proc/}" ;; esac
     done
   fi > /dev/null 2>&1
 }
@@ -60,7 +60,7 @@ stop_others() {
   loggers=" $(ls -l /proc/[0-9]*/fd/0 2> /dev/null | sed -n 's#^.* /proc/\([0-9]*\)/fd/0 -> pipe:.*#\1#p' | tr '\n' ' ')"
   pids=
   for pid in /proc/[0-9]*; do
-    pid=${"$"}{pid#/proc/}
+    pid=${'$'}{pid#/proc/}
     case "$loggers 1 $$ " in *" $pid "*) ;; *) pids="$pids $pid" ;; esac
   done
   [ -z "$pids" ] || kill -TERM $pids 2> /dev/null
