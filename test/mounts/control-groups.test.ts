@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,9 @@ import { promisify } from 'node:util';
 import { entryScript } from '../../src/cpi/vm/entry-script.ts';
 
 /** Programs by Debian package. */
-const needed = { '/usr/bin/linux.uml': 'user-mode-linux', '/usr/sbin/runc': 'runc' };
+const needed: Record<string, string> = { '/usr/bin/linux.uml': 'user-mode-linux', '/usr/sbin/runc': 'runc' };
+const hasAmx = /^flags\b.*\bamx_tile\b/mu.test(readFileSync('/proc/cpuinfo', 'utf8'));
+if (hasAmx) needed['/usr/bin/gcc'] = 'gcc, on a processor with AMX';
 const missing = Object.entries(needed).filter(([path]) => !existsSync(path));
 const lacks = `needs Debian's packages ${missing.map(([, name]) => name).join(', ')}`;
 const skip = process.geteuid?.() === 0 ? missing.length > 0 && lacks : 'needs root';
@@ -58,6 +60,16 @@ async function filesOf(folder: string): Promise<void> {
   await writeFile(join(folder, 'mounts'), mounts);
 }
 
+/** What the guest needs on a processor with AMX (uml-xstate.c). */
+function preload(folder: string): { readonly LD_PRELOAD?: string } {
+  if (!hasAmx) return {};
+  const library = join(folder, 'xstate.so');
+  const words = ['-shared', '-fPIC', '-O2', '-o', library, join(import.meta.dirname, 'uml-xstate.c')];
+  const { status, stderr } = spawnSync('gcc', words, { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return { LD_PRELOAD: library };
+}
+
 test(
   'with cgroup v2 alone containers with limits start in a VM, also after a restart',
   { skip },
@@ -79,7 +91,7 @@ test(
       `SUITE_FOLDER=${folder}`,
       `SUITE_CONTAINER=${join(import.meta.dirname, '../../src/agent/testing/container.sh')}`,
     ];
-    const environment = { ...process.env, TMPDIR: '/dev/shm' };
+    const environment = { ...process.env, TMPDIR: '/dev/shm', ...preload(folder) };
     const { stdout } = await promisify(execFile)('linux.uml', words, { env: environment, timeout: 120_000 });
     const said = stdout.split(/\r?\n/u).flatMap((line) => /^suite: (.*)/u.exec(line)?.slice(1) ?? []);
     const life = [
