@@ -1,6 +1,6 @@
 #!/bin/sh
-# PID 1 of a guest that has cgroup v2 alone: starts a VM's container twice in the node's cgroup namespace, as runtimes
-# do with privileged ones, and once in its own. SUITE_FOLDER has the container's files (control-groups.test.ts).
+# PID 1 of a guest that has cgroup v2 alone: starts a VM's container in each of the ways of SUITE_FOLDER/ways: in the
+# node's cgroup namespace, as runtimes do with privileged ones, or in its own. SUITE_FOLDER has the container's files (control-groups.test.ts).
 set -eu
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc
@@ -13,14 +13,14 @@ mkdir -p /sys/fs/cgroup/kubepods/pod
 allow /sys/fs/cgroup/kubepods
 allow /sys/fs/cgroup/kubepods/pod
 cp -a "$SUITE_FOLDER" /mnt/suite
-for way in --mount --mount '--mount --cgroup'; do
+while read -r way; do
   echo "suite: unshare $way"
   mkdir /sys/fs/cgroup/kubepods/pod/vm
   # shellcheck disable=SC2016,SC2086 # a shell inside, and words
   unshare --mount --pid --fork sh -c 'echo 0 > /sys/fs/cgroup/kubepods/pod/vm/cgroup.procs; exec "$@"' sh \
-    unshare $way --propagation private sh "$SUITE_CONTAINER" /mnt/suite /bin/true 2>&1 | sed 's/^/suite: /'
+    unshare $way --propagation private sh "$SUITE_CONTAINER" /mnt/suite /bin/true < /dev/null 2>&1 | sed 's/^/suite: /'
   find /sys/fs/cgroup/kubepods/pod/vm -depth -type d -exec rmdir {} \;
-done
+done < "$SUITE_FOLDER/ways"
 echo "suite: the node has $(cd /sys/fs/cgroup && echo */)"
 echo o > /proc/sysrq-trigger
 sleep 60
