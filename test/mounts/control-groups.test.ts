@@ -35,7 +35,7 @@ const container = {
 };
 
 /** Starts a container as runc does by itself, as bpm does below its own cgroup, and as Garden does at the root. */
-const agent = `#!/bin/sh
+const limitsAgent = `#!/bin/sh
 own=$(sed -n s/^0:://p /proc/self/cgroup)
 echo "agent in $own"
 mkdir /rootfs
@@ -111,7 +111,7 @@ test(
   { skip },
   async (t) => {
     const ways = ['--mount', '--mount', '--mount --cgroup'];
-    const said = await inGuest(t, { agent, entry: entryScript, mounts, ways });
+    const said = await inGuest(t, { agent: limitsAgent, entry: entryScript, mounts, ways });
     const life = [
       'agent in /vm',
       "container '' in /jobs/one",
