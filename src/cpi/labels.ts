@@ -82,7 +82,7 @@ export const annotation = {
  * should be recreated for, such as one that closes an attack; `status` names the VMs of earlier versions
  * (cli/bosh-objects.ts has the same number).
  */
-export const vmScriptsVersion = 3;
+export const vmScriptsVersion = 4;
 
 /** `volume`: what a VM keeps its state and /var/vcap/data on, where that is a claim; `copy`: what update_disk makes for the time of its work. */
 export type Kind =
